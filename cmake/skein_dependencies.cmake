@@ -1,0 +1,13 @@
+# The libraries Skein is linked with: read by Skein's own build and by find_package(skein).
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(MPI REQUIRED COMPONENTS C)
+find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(skein_hash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
+pkg_check_modules(skein_codecs REQUIRED IMPORTED_TARGET GLOBAL libutf8proc liblzma libzstd zlib)

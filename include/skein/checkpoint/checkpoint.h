@@ -1,0 +1,67 @@
+// Saves and loads a run's state as sharded HDF5: one file a rank, a manifest, one atomic commit.
+// docs/checkpoint-format.md documents the layout; h5py reads it.
+//
+//   DIR/step-00000100.g000003/         final name: step and generation
+//     manifest.json                    every shard's size and CRC32C a MiB, tensor index, metadata
+//     rank-00000.h5 ... rank-0000N.h5
+//
+// Protocol (save): every rank builds its file in memory (HDF5 core driver, latest format), checks free
+// space, writes with its own loop, fsyncs; all agree; rank 0 writes the manifest, fsyncs file and directory,
+// renames the temporary directory, fsyncs the parent. Only then is it committed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skein/checkpoint/piece.h"
+#include "skein/comm/group.h"
+
+namespace skein {
+
+struct CheckpointInfo {
+  std::string path;      // of the step's directory
+  int64_t step = 0;
+  int64_t generation = 0;
+  std::string metadata;  // JSON given to save(): config, cursor, versions
+};
+
+class CheckpointStore {
+ public:
+  // `directory` is made if it does not exist (rank 0). keep: how many committed checkpoints stay (>= 1;
+  // at least 2 are kept while a newer one is being verified). Collective: takes a new generation number.
+  // An unwritable directory is a usage error naming it and the cause.
+  CheckpointStore(std::string directory, int keep, Group& world);
+
+  // Collective. Commits the pieces of all ranks under `step`; `metadata` is rank 0's JSON. Returns the path.
+  // On any rank's failure nothing becomes visible, the temporary is removed and every rank gets the same
+  // Error(failure) with the reason (rank, path, errno text); a process that a newer generation has fenced off
+  // fails here for good. A step that this store has committed before is left as it is.
+  std::string save(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata);
+
+ private:
+  std::string directory_;
+  int keep_;
+  Group& world_;
+  int64_t generation_ = 0;
+};
+
+// Committed checkpoints in a directory, newest first, unverified. Empty when there is none.
+std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
+
+// Collective. The newest checkpoint in `directory` whose manifest and shards all verify; older ones are
+// tried in turn, with a warning that says why the newer was refused. nullopt when the directory holds none at
+// all; an Error(usage) listing every reason when it holds some but none is good.
+// `path` may also be one checkpoint's own directory: then only it is tried.
+std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
+
+// Collective. Fills every target piece from the checkpoint, whatever layout wrote it; each element of each
+// target must be covered exactly once. With `strict`, also an error when the checkpoint holds tensors that
+// no rank asked for. Missing, extra and mis-shaped tensors are listed by name with both shapes. Floating
+// dtypes may differ (values are converted, with rounding to nearest even), others may not. CRC32C of each
+// shard is verified before HDF5 opens it. After an error the targets hold no particular values.
+void load_checkpoint(const CheckpointInfo& info, const std::vector<Piece>& targets, bool strict,
+                     Group& world);
+
+}  // namespace skein

@@ -1,0 +1,56 @@
+// One rank's pieces as an HDF5 file in memory.
+//
+// Dataset path = the piece's name, its '/' making groups. A piece that is a whole box has the box's shape,
+// any other is 1-D. Attributes: dtype, global_shape, box_start, box_extent, begin, end. bf16 is stored as its
+// 16 bits. The root says format, version, step, generation, rank, ranks.
+#pragma once
+
+#include "skein/checkpoint/files.h"
+#include "skein/checkpoint/piece.h"
+#include "skein/checkpoint/reshard.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace skein {
+
+inline constexpr char kCheckpointFormat[] = "skein-checkpoint";
+inline constexpr int64_t kCheckpointVersion = 1;
+
+struct ShardHeader {
+  int64_t step = 0, generation = 0;
+  int rank = 0, ranks = 1;
+};
+
+// "rank-00003.h5"
+std::string shard_file_name(int rank);
+
+// The dataset of each piece in its shard: its name, or name#1, name#2, ... when a rank holds several pieces
+// of that name. Error(usage) for a name that HDF5 cannot hold as a path, or that has a '#'.
+std::vector<std::string> dataset_names(const std::vector<Piece>& pieces);
+
+// The shard's bytes. Empty pieces are left out.
+Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces);
+
+// Reads a shard from memory, without copying. Its bytes must have been compared with their sums before:
+// damaged ones must not reach HDF5. Everything the manifest says of a shard is checked again.
+class ShardReader {
+ public:
+  // Error(failure) when the file is another rank's, step's or generation's. `origin` is named in errors.
+  ShardReader(Bytes image, const ShardHeader& expected, const std::string& origin);
+  ~ShardReader();
+
+  // The elements of a dataset, valid as long as the reader; unaligned. Error(failure) when it is missing or
+  // holds another part of another tensor.
+  const std::byte* elements(const std::string& dataset, DType dtype, const std::vector<int64_t>& shape,
+                            const Region& region) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace skein

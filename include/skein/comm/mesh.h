@@ -1,0 +1,45 @@
+// The world as named axes pp × dp × tp. The only place where a rank number becomes a coordinate:
+//   rank = (pp_index * dp + dp_index) * tp + tp_index
+// so tensor-parallel peers are neighbours.
+#pragma once
+
+#include <memory>
+
+#include "skein/comm/group.h"
+
+namespace skein {
+
+struct MeshShape {
+  int pp = 1;  // pipeline stages
+  int dp = 1;  // data-parallel replicas
+  int tp = 1;  // tensor-parallel shards
+  int ranks() const { return pp * dp * tp; }
+  bool operator==(const MeshShape&) const = default;
+};
+
+class Mesh {
+ public:
+  // Collective over `world`, which must outlive the mesh. A usage error naming both numbers, and the
+  // data-parallel size that would fit, when world.size() != shape.ranks().
+  Mesh(Group& world, MeshShape shape);
+
+  const MeshShape& shape() const { return shape_; }
+  Group& world() const { return world_; }
+  Group& pp() const { return *pp_; }  // same dp and tp index, ordered by stage
+  Group& dp() const { return *dp_; }
+  Group& tp() const { return *tp_; }
+  int stage() const { return pp_->rank(); }
+  bool first_stage() const { return stage() == 0; }
+  bool last_stage() const { return stage() == shape_.pp - 1; }
+  // The world rank at these coordinates.
+  int rank_at(int pp_index, int dp_index, int tp_index) const {
+    return (pp_index * shape_.dp + dp_index) * shape_.tp + tp_index;
+  }
+
+ private:
+  Group& world_;
+  MeshShape shape_;
+  std::unique_ptr<Group> pp_, dp_, tp_;
+};
+
+}  // namespace skein

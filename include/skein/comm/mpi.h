@@ -1,0 +1,20 @@
+// The transport over MPI, host memory only. The one place that includes <mpi.h> is its source.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "skein/comm/group.h"
+
+namespace skein {
+
+// Starts MPI (MPI_THREAD_SERIALIZED) and returns the group of all ranks. Destroying the last group ends
+// MPI, unless an exception is on its way: then the launcher ends the job. Call once a process.
+// largest_piece: most bytes of a message or block that one call of MPI moves, at most 1 GiB; tests pass less
+// to have longer ones cut.
+std::unique_ptr<Group> start_mpi(int64_t largest_piece = int64_t{1} << 30);
+
+// "Open MPI v4.1.4" and the like, for --version.
+std::string mpi_version();
+
+}  // namespace skein

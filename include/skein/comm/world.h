@@ -1,0 +1,25 @@
+// Starts what the launcher asks for: MPI under mpirun or srun, a single rank otherwise.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "skein/comm/group.h"
+
+namespace skein {
+
+struct Launch {
+  // OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE > 1, or SLURM_PROCID with SLURM_NTASKS (of the step) > 1
+  bool under_launcher = false;
+  int ranks = 1;                // as the launcher says; 0 when it does not say
+  std::string description;      // "mpirun, 4 ranks", "srun, 8 ranks", "no launcher, 1 rank"
+};
+
+// Reads the environment only.
+Launch detect_launch();
+
+// The group of all ranks of the job; log's rank is set. A usage error that says how the launcher must be
+// called, when its ranks would not find each other. Warns when ranks share cores.
+std::unique_ptr<Group> start_world();
+
+}  // namespace skein

@@ -1,0 +1,82 @@
+// Binds fields of typed structs to "section.key" names once; then reads, in rising order of precedence,
+// an INI file, the environment (SKEIN_SECTION_KEY) and flags (--section.key=value), prints help grouped
+// by section, and writes the resolved set with the origin of each value.
+//
+//   Options options("skein pretrain", "Pretrain a language model.");
+//   options.add("train.steps", config.steps, "optimizer steps", "steps");
+//   options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}}, "kind of norm");
+//   options.parse(argc, argv);       // understands --config FILE, --print-config, --help, --section.key value
+//
+// Every mistake is a usage Error: an unknown key names the nearest known one and where it stood (file:line,
+// environment variable or flag); a wrong type names the key, the text and what was wanted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skein {
+
+class Options {
+ public:
+  Options(std::string program, std::string summary);
+  ~Options();
+
+  // Field types: bool, int, int64_t, uint64_t, double, std::string, std::vector<std::string>,
+  // std::vector<int64_t> (lists are comma-separated). The field's value at the call is the default.
+  // `unit` is shown in help ("steps", "tokens", "seconds"). Integers accept 1_000 and 10k, 5M, 2G.
+  void add(const std::string& key, bool& field, const std::string& help);
+  void add(const std::string& key, int& field, const std::string& help, const std::string& unit = "");
+  void add(const std::string& key, int64_t& field, const std::string& help, const std::string& unit = "");
+  void add(const std::string& key, uint64_t& field, const std::string& help, const std::string& unit = "");
+  void add(const std::string& key, double& field, const std::string& help, const std::string& unit = "");
+  void add(const std::string& key, std::string& field, const std::string& help, const std::string& unit = "");
+  void add(const std::string& key, std::vector<std::string>& field, const std::string& help);
+  void add(const std::string& key, std::vector<int64_t>& field, const std::string& help);
+  // A named choice; help lists the names, an unknown name is an error listing them.
+  template <class E>
+  void add_choice(const std::string& key, E& field, std::vector<std::pair<std::string, E>> names,
+                  const std::string& help) {
+    std::vector<std::string> labels;
+    std::string current;
+    for (const auto& [label, value] : names) {
+      labels.push_back(label);
+      if (value == field) current = label;
+    }
+    add_named(key, labels, current, [&field, names](const std::string& chosen) {
+      for (const auto& [label, value] : names)
+        if (label == chosen) field = value;
+    }, help);
+  }
+
+  enum class Outcome { run, help, print_config };
+  // Reads --config file, environment and flags. `args` excludes the program's name. Words that are no
+  // options are an error unless allow_words, when words() returns them.
+  Outcome parse(const std::vector<std::string>& args, bool allow_words = false);
+  const std::vector<std::string>& words() const;
+
+  // Sets values from INI text, with `origin` named in errors and in resolved(); as parse does for a file.
+  void read_ini(const std::string& text, const std::string& origin);
+  // The same as one flag.
+  void set(const std::string& key, const std::string& value, const std::string& origin);
+  // True when the value of key came from somewhere (file, environment, flag), not from its default.
+  bool given(const std::string& key) const;
+
+  std::string help() const;
+  // INI that can be fed back: every key under its section, each line followed by a comment with its origin.
+  std::string resolved() const;
+
+ private:
+  void add_named(const std::string& key, std::vector<std::string> labels, const std::string& current,
+                 std::function<void(const std::string&)> assign, const std::string& help);
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The known word nearest to `word` by edit distance, or "" when none is near.
+std::string nearest(const std::string& word, const std::vector<std::string>& known);
+
+}  // namespace skein

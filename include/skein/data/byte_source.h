@@ -1,0 +1,27 @@
+// The bytes of one input file or of stdin, decompressed. gzip, xz and zstd are known by their first bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace skein {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Up to `room` bytes; 0 only at the end. A usage error naming the input and the place in it when compressed
+  // data is damaged or cut short, a failure when the input cannot be read.
+  virtual size_t read(char* bytes, size_t room) = 0;
+  // Bytes taken from the input so far, before decompression.
+  virtual int64_t consumed() const = 0;
+  // Whether read() hands on the bytes of the input as they are.
+  virtual bool plain() const = 0;
+};
+
+// Opens a path, or stdin for "-". A usage error when it is missing, a directory, or data that is no text
+// (UTF-16, archives, Parquet, HDF5), or when its suffix promises a compression that it does not have.
+std::unique_ptr<ByteSource> open_source(const std::string& path);
+
+}  // namespace skein

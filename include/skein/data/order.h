@@ -1,0 +1,48 @@
+// Sample order as a pure function of (seed, epoch, index): no shuffled list is ever stored, and the
+// cursor of a run is one integer, the number of samples consumed.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace skein {
+
+// A bijection on [0, size) chosen by (seed, epoch): a six-round Feistel network on the next even power of
+// two, walked until it falls inside. index in [0, size).
+int64_t permuted(uint64_t seed, int64_t epoch, int64_t size, int64_t index);
+
+struct SamplePlace {
+  int dataset = 0;     // which of the blended stores
+  int64_t sample = 0;  // which sample of it
+  int64_t epoch = 0;   // how often that store has been gone through before
+};
+
+// Blends several stores by weight. Place i of the stream takes the store with the largest
+// weight_k * (i + 1) - count_k, the lowest k on ties, as Megatron-LM does; within a store, samples are
+// visited in the permuted order of its own epoch.
+class SampleOrder {
+ public:
+  // sizes: samples in each store, all > 0; weights: any positive numbers, normalised here.
+  // shuffle = false visits each store in its natural order.
+  SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights, uint64_t seed, bool shuffle = true);
+
+  // Where sample `index` of the run's stream lies. Pure: any index in any order, from any thread. Amortised
+  // O(1) for ascending indices; going back recounts from the last checkpointed count (every 65,536 places).
+  SamplePlace at(int64_t index) const;
+
+ private:
+  void seek(int64_t index) const;
+  int choose(int64_t index) const;
+
+  std::vector<int64_t> sizes_;
+  std::vector<uint64_t> shares_;  // normalised weights in units of 2^-48
+  uint64_t seed_;
+  bool shuffle_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::vector<int64_t>> checkpoints_;  // counts before place k * 65,536
+  mutable int64_t next_ = 0;                               // the place that counts_ stands before
+  mutable std::vector<int64_t> counts_;
+};
+
+}  // namespace skein

@@ -1,0 +1,17 @@
+// CRC-32C (Castagnoli): reflected polynomial 0x82F63B78, initial and final value all ones.
+// The check value of "123456789" is 0xE3069283.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace skein {
+
+// The sum of `bytes` appended to bytes whose sum is `before` (0 for none).
+uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before = 0);
+
+// The same without the processor's instruction for it: the fallback, and what tests compare with.
+uint32_t crc32c_by_table(std::span<const std::byte> bytes, uint32_t before = 0);
+
+}  // namespace skein

@@ -1,0 +1,33 @@
+// Scaled dot-product attention, causal, with grouped queries, without a T×T matrix in memory.
+#pragma once
+
+#include "skein/tensor/tensor.h"
+
+namespace skein::kernels {
+
+struct AttentionArguments {
+  double scale = 1;              // of the scores, usually 1/sqrt(D)
+  int64_t first_query = 0;       // position of q's first row among the keys (decoding with a cache)
+  Tensor segments;               // [B,T] i32: keys of other segments are masked; undefined: none are
+  Tensor first_key;              // [B] i32: keys before it are masked (left padding); undefined: none are
+  double dropout = 0;            // probability that a weight is dropped
+  uint64_t dropout_key = 0;      // of seed, step and site
+  Tensor sample_ids;             // [B] i64, keys of the dropout stream; needed when dropout > 0
+  int64_t first_head = 0;        // global number of q's first head, for the dropout stream
+};
+
+// q, out [B,T,H,D]; k, v [B,S,G,D] with H a multiple of G and S >= first_query + T; query t of head h attends to
+// keys 0 .. first_query + t of head h / (H/G). logsumexp [B,H,T] (accumulator type) is kept for backward.
+void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
+               const Tensor& out, const Tensor& logsumexp);
+
+// Overwrites dq, dk, dv, shaped as q, k, v. first_query must be 0 and S == T.
+void attention_backward(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
+                        const Tensor& out, const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
+                        const Tensor& dk, const Tensor& dv);
+
+// Rotary positions in the half-split layout: dim j pairs with j + D/2 and turns by position * theta^(-2j/D)
+// (Su et al., "RoFormer", 2021). x, out [B,T,H,D]; positions [B,T] i32. inverse = true turns back: the gradient.
+void rotary(Cpu, const Tensor& x, const Tensor& positions, double theta, bool inverse, const Tensor& out);
+
+}  // namespace skein::kernels

@@ -1,0 +1,21 @@
+// The pieces of softmax cross entropy over a vocabulary that may be split over ranks: each works on the
+// columns held here, [first_id, first_id + valid); columns from `valid` on are padding and do not count.
+#pragma once
+
+#include "skein/tensor/tensor.h"
+
+namespace skein::kernels {
+
+// maximum [M] (accumulator type) = largest valid logit of each row of logits [M,V]
+void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum);
+
+// sum_exp [M] = sum over valid columns of exp(logit - maximum); target_logit [M] = logit of targets [M] i32 minus
+// maximum where the target is held here, else 0.
+void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& targets,
+                 int64_t first_id, const Tensor& sum_exp, const Tensor& target_logit);
+
+// dlogits [M,V] = (softmax - onehot) * row_scale [M] (accumulator type); padding columns get 0.
+void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
+                            const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits);
+
+}  // namespace skein::kernels

@@ -1,0 +1,34 @@
+// What the parallel machinery knows of a network: pieces that turn a flow into a flow, and an objective
+// that turns the last flow into a loss.
+#pragma once
+
+#include "skein/nn/pass.h"
+#include "skein/ops/var.h"
+
+namespace skein {
+
+// One piece of a network on this rank: consecutive blocks, with the embedding in the first piece and the head in the last.
+class Model {
+ public:
+  virtual ~Model() = default;
+  // flow: hidden states [B,T,C] ([B,T/t,C] under sequence parallelism) from the piece before; undefined for the
+  // first piece, which reads pass.batch->tokens. Returns hidden states, or the last piece's logits [B*T, V/t].
+  virtual Var forward(const Var& flow, const Pass& pass) const = 0;
+  // Shape of the flow that enters or leaves a piece for batches of [batch, length] tokens.
+  virtual Shape flow_shape(int64_t batch, int64_t length) const = 0;
+};
+
+// Losses of a micro-batch, before weighting.
+struct Losses {
+  Var rows;        // [B*T] in the accumulator type; its gradient is each row's weight in the total
+  Tensor weights;  // [B,T] f32: 0 where a row does not count
+};
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+  // output: the last piece's result.
+  virtual Losses losses(const Var& output, const Pass& pass) const = 0;
+};
+
+}  // namespace skein

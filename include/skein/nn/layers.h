@@ -1,0 +1,81 @@
+// Linear, norm, embedding and feed-forward layers: plain values that hold references into Parameters.
+#pragma once
+
+#include <string>
+
+#include "skein/nn/parameter.h"
+#include "skein/nn/pass.h"
+#include "skein/ops/math.h"
+
+namespace skein {
+
+struct LinearSpec {
+  std::string name;
+  int64_t inputs = 0, outputs = 0;
+  Split split = Split::none;  // columns: outputs divided; rows: inputs divided
+  bool bias = true;
+  double deviation = 0.02;
+  bool sequence_parallel = false;
+};
+
+class Linear {
+ public:
+  Linear(Parameters& parameters, const LinearSpec& spec);
+  // x [B,T,K] -> [B,T,N]. Split by columns: x is whole and already entered (copied or gathered) by the caller, the
+  // result is this rank's part. Split by rows: x is this rank's part, the result is summed over ranks (and divided over
+  // positions under sequence parallelism), with the bias added once after that.
+  Var operator()(const Var& x, const Pass& pass) const;
+
+ private:
+  Split split_;
+  Parameter* weight_;
+  Parameter* bias_ = nullptr;
+};
+
+// Entry of column-split products: x is copied, or gathered over positions.
+Var enter_shards(const Var& x, const Pass& pass);
+
+struct NormSpec {
+  std::string name;
+  int64_t width = 0;
+  ops::Norm kind = ops::Norm::layer;
+  double epsilon = 1e-5;
+  bool bias = true;  // of layer norm
+  bool sequence_parallel = false;
+};
+
+class NormLayer {
+ public:
+  NormLayer(Parameters& parameters, const NormSpec& spec);
+  Var operator()(const Var& x) const;  // [B,T,C] -> [B,T,C]
+
+ private:
+  ops::Norm kind_;
+  double epsilon_;
+  Parameter* gain_;
+  Parameter* bias_ = nullptr;
+};
+
+enum class MlpKind { gelu_tanh, gelu_erf, relu, swiglu };
+
+struct MlpSpec {
+  std::string name;
+  int64_t width = 0, hidden = 0;
+  MlpKind kind = MlpKind::gelu_tanh;
+  bool bias = true;
+  double in_deviation = 0.02, out_deviation = 0.02;
+  bool sequence_parallel = false;
+};
+
+class Mlp {
+ public:
+  Mlp(Parameters& parameters, const MlpSpec& spec);
+  Var operator()(const Var& x, const Pass& pass) const;  // [B,T,C] -> [B,T,C]
+
+ private:
+  MlpKind kind_;
+  Linear up_, down_;
+  std::vector<Linear> gate_;  // one for swiglu
+};
+
+}  // namespace skein

@@ -1,0 +1,93 @@
+// Parameters: every learned tensor of the model pieces on this rank, with its global name, its global
+// shape, the slice held here, and how it starts. Init, checkpoint, norm and optimizer all work from this.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "skein/comm/group.h"
+#include "skein/ops/var.h"
+
+namespace skein {
+
+// Which dim tensor-parallel ranks divide. `vocab` divides dim 0 in equal parts of ceil(V/t) rows; rows past V on
+// the last ranks are padding that is never stored, counted or learned.
+enum class Split { none, columns, rows, vocab };
+
+struct Start {
+  enum Kind { zeros, ones, normal } kind = zeros;
+  double deviation = 0;  // of normal: element i is N(0, deviation) by philox(seed, name, global index)
+};
+
+struct Parameter {
+  std::string name;           // "block.3.attention.q.weight"
+  Shape shape;                // of the whole tensor
+  Split split = Split::none;
+  Shape local;                // of the part here, padding included
+  int64_t first = 0;          // where the part begins in the split dim
+  int64_t valid = 0;          // rows or columns of it in the split dim that are not padding
+  Start start;
+  bool decays = false;        // weight decay applies (matrices and embeddings, not 1-D tensors)
+  // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the gradient needs a
+  // sum over them.
+  bool sum_over_shards = false;
+  std::string bucket;         // parameters of one bucket are reduced together
+  int chunk = 0;              // model chunk on this rank (interleaved schedules)
+  std::string tied_to;        // the parameter this is a second use of, or ""
+  Tensor value;               // [local]
+  Tensor gradient;            // [local], accumulator type
+
+  Weight weight() const { return {value, gradient}; }
+  bool tied() const { return !tied_to.empty(); }
+  // Elements that are not padding; they are the first ones of the part in row-major order for every split that can
+  // have padding (vocab).
+  int64_t valid_size() const;
+  // The part's box in the whole tensor, without padding.
+  std::vector<int64_t> box_start() const;
+  std::vector<int64_t> box_extent() const;
+};
+
+struct ParameterSpec {
+  std::string name;
+  Shape shape;
+  Split split = Split::none;
+  Start start;
+  bool sum_over_shards = false;
+  std::string tied_to = {};
+};
+
+class Parameters {
+ public:
+  Parameters(DType dtype, int shard, int shards) : dtype_(dtype), shard_(shard), shards_(shards) {}
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+
+  // Where the next parameters belong.
+  void enter(const std::string& bucket, int chunk);
+  // The reference stays valid. A usage error when the split dim cannot be divided.
+  Parameter& add(const ParameterSpec& spec);
+
+  // Gives every parameter memory of its own (buckets do it in a training run), then start values.
+  void allocate(bool gradients);
+  void initialize(uint64_t seed);
+
+  Parameter* find(const std::string& name);
+  std::deque<Parameter>& all() { return all_; }
+  const std::deque<Parameter>& all() const { return all_; }
+  DType dtype() const { return dtype_; }
+  int shard() const { return shard_; }
+  int shards() const { return shards_; }
+
+ private:
+  DType dtype_;
+  int shard_, shards_;
+  std::string bucket_;
+  int chunk_ = 0;
+  std::deque<Parameter> all_;
+};
+
+// Fills value with the start values of the part it holds.
+void initialize(const Parameter& parameter, uint64_t seed);
+
+}  // namespace skein

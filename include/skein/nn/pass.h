@@ -1,0 +1,28 @@
+// All that a forward pass needs besides its input.
+#pragma once
+
+#include <cstdint>
+
+#include "skein/comm/group.h"
+#include "skein/data/batch.h"
+#include "skein/nn/kv_cache.h"
+
+namespace skein {
+
+enum class Recompute { none, selective, full };
+
+struct Pass {
+  Group* tp = nullptr;             // tensor-parallel ranks
+  bool sequence_parallel = false;  // activations between split products are divided over positions
+  bool train = false;              // dropout applies
+  uint64_t seed = 0;               // of the run
+  int64_t step = 0;                // with seed and site, the key of dropout masks
+  Recompute recompute = Recompute::none;
+  const Batch* batch = nullptr;    // positions, segments, sample ids
+  KvCache* cache = nullptr;        // decoding: keys and values of earlier tokens
+
+  // The key of one dropout site: block (or -1 for the embedding) and place in it.
+  uint64_t dropout_key(int block, int place) const;
+};
+
+}  // namespace skein

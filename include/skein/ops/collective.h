@@ -1,0 +1,22 @@
+// Collectives as operations: each one's gradient is its conjugate (Megatron-LM's f, g and their
+// sequence-parallel forms; Korthikanti et al., "Reducing activation recomputation", 2022). With a group
+// of one each returns its input.
+#pragma once
+
+#include "skein/comm/group.h"
+#include "skein/ops/var.h"
+
+namespace skein::ops {
+
+// Forward the identity, backward the sum over ranks: entry of a column-split product.
+Var copy_to_shards(const Var& x, Group& group);
+// Forward the sum over ranks, backward the identity: exit of a row-split product.
+Var reduce_from_shards(const Var& x, Group& group);
+// x [B,T/t,C] -> [B,T,C]; backward the sum over ranks of each rank's slice. Feeds split products.
+Var gather_sequence(const Var& x, Group& group);
+// x [B,T,C] -> sum over ranks, own slice [B,T/t,C]; backward gathers.
+Var reduce_scatter_sequence(const Var& x, Group& group);
+// x [B,T,C], equal on all ranks -> own slice [B,T/t,C]; backward gathers.
+Var slice_sequence(const Var& x, Group& group);
+
+}  // namespace skein::ops

@@ -1,0 +1,23 @@
+// Elementwise operations, normalisation, dropout.
+#pragma once
+
+#include "skein/kernels/elementwise.h"
+#include "skein/kernels/norm.h"
+#include "skein/ops/var.h"
+
+namespace skein::ops {
+
+using kernels::Activation;
+using kernels::DropoutMask;
+using kernels::Norm;
+
+Var add(const Var& a, const Var& b);
+Var activation(const Var& x, Activation kind);
+// silu(gate) * up
+Var swiglu(const Var& gate, const Var& up);
+// x [B,T,C]; x itself when the mask's probability is 0.
+Var dropout(const Var& x, const DropoutMask& mask);
+// x [...,C]; gain, bias [C]; bias may be undefined.
+Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double epsilon);
+
+}  // namespace skein::ops

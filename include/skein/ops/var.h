@@ -1,0 +1,94 @@
+// The tape. A Var is a Tensor and the node that made it; backward runs nodes in exactly the reverse of
+// their creation. Parameters are not on the tape: ops add into their gradients directly, in that order.
+//
+//   Var x = Var::leaf(input);                 // wants a gradient
+//   Var y = ops::activation(x, kind);
+//   backward(y, dy);
+//   x.gradient();
+//
+// Strict: no op changes a recorded tensor, there are no second derivatives, and a graph runs backward once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "skein/tensor/tensor.h"
+
+namespace skein {
+
+// A parameter as ops see it: its value and the memory its gradient is added into (accumulator type).
+// An undefined gradient freezes it.
+struct Weight {
+  Tensor value;
+  Tensor gradient;
+  bool defined() const { return value.defined(); }
+  bool learns() const { return gradient.defined(); }
+};
+
+struct Node;
+
+class Var {
+ public:
+  Var() = default;
+  // A constant: no gradient flows to it.
+  explicit Var(Tensor value);
+  // An input whose gradient is wanted.
+  static Var leaf(Tensor value);
+
+  bool defined() const { return state_ != nullptr; }
+  const Tensor& value() const { return state_->value; }
+  bool needs_gradient() const { return state_ && state_->needs_gradient; }
+  // Undefined until backward has reached it.
+  const Tensor& gradient() const { return state_->gradient; }
+  void add_gradient(const Tensor& gradient) const;
+  // Frees the value's bytes: allowed once nothing downstream needs them (a pipeline output that was sent).
+  void drop_value() const { state_->value.drop_data(); }
+  const Shape& shape() const { return value().shape(); }
+
+ private:
+  struct State {
+    Tensor value, gradient;
+    bool needs_gradient = false;
+    std::shared_ptr<Node> node;
+  };
+  std::shared_ptr<State> state_;
+
+  friend Var record(Tensor, const std::vector<Var>&, bool, std::function<void(const Tensor&)>);
+  friend void backward(const Var&, const Tensor&);
+};
+
+// Makes an op's result. `step` receives the result's gradient and adds to the inputs' and weights'
+// gradients. Nothing is recorded under NoGrad, or when neither an input nor a weight (weights_learn) wants a gradient.
+Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn, std::function<void(const Tensor&)> step);
+
+// Runs the graph behind `output` from `gradient`, shaped as its value; frees each node after it has run.
+void backward(const Var& output, const Tensor& gradient);
+
+// False under NoGrad on this thread.
+bool recording();
+
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Turns recording on again inside a NoGrad: what recomputation needs in backward.
+class Grad {
+ public:
+  Grad();
+  ~Grad();
+  Grad(const Grad&) = delete;
+  Grad& operator=(const Grad&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace skein

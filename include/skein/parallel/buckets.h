@@ -1,0 +1,84 @@
+// Flat memory for parameters and gradients: one bucket a block. Buckets sum gradients over the global batch
+// in one canonical order, divide them over data-parallel ranks for the optimizer, and gather values back.
+//
+// Canonical order: the samples of a step are cut into `reduction_groups` equal groups. A group's gradient is a left
+// fold over its samples; groups are added in one binary tree. A rank holds a whole subtree, so the sum has the
+// same bits for every data-parallel size that divides the groups.
+//
+// Every parameter starts at a multiple of kChunk in its bucket and a bucket is a multiple of kChunk * dp long, so the
+// squares of one chunk are always summed by one rank.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/comm/mesh.h"
+#include "skein/nn/parameter.h"
+
+namespace skein {
+
+class Buckets {
+ public:
+  static constexpr int64_t kChunk = 1024;
+
+  struct Member {
+    Parameter* parameter;
+    int64_t begin;  // in the bucket
+    int64_t valid;  // elements that are not padding
+  };
+
+  struct Bucket {
+    std::string name;
+    int chunk = 0;
+    std::vector<Member> members;
+    int64_t size = 0;
+    Tensor values;      // [size], undefined when `alias`
+    Tensor gradients;   // [size], accumulator type
+    bool alias = false;  // second use of a tied tensor whose first use is on this rank: gradients only
+    int tied_bucket = -1;                // alias: the bucket of the first use
+    std::vector<Tensor> pending;         // sums of whole subtrees, one a level of the tree
+  };
+
+  // Gives all parameters their memory (undefined values, zero gradients). groups_per_rank is a power of two.
+  Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank);
+
+  void zero_gradients();
+  // The gradients of `chunk` now hold the fold over one group; adds them into the tree. Call groups_per_rank times a
+  // step and chunk.
+  void end_group(int chunk);
+  // After the last group: sums over data-parallel ranks, tensor-parallel replicas and tied uses. Afterwards
+  // the own slice of each bucket's gradients is final; with everywhere = true all of it is, on every rank.
+  void reduce(bool everywhere);
+  // Own slices of the values to every data-parallel rank.
+  void gather_values();
+
+  // Range of a bucket that this rank owns: an equal share of it.
+  int64_t own_begin(const Bucket& bucket) const { return bucket.size / mesh_.dp().size() * mesh_.dp().rank(); }
+  int64_t own_size(const Bucket& bucket) const { return bucket.size / mesh_.dp().size(); }
+
+  // Sum of squares of every final gradient of the whole model, each logical element once: f64, in name order.
+  // Collective; the same bits on every rank and, without tensor parallelism, under every layout.
+  double gradient_square_sum() const;
+
+  std::vector<Bucket>& all() { return buckets_; }
+  const std::vector<Bucket>& all() const { return buckets_; }
+  int64_t bytes() const;
+
+ private:
+  void build(Parameters& parameters);
+  void allocate(Bucket& bucket, Parameters& parameters);
+  void find_ties(Parameters& parameters);
+  void reduce_over_data(Bucket& bucket);
+  void sum_over_shards();
+  void sum_tied();
+  void exchange_tied(Bucket& bucket, int peer_stage, bool first_use);
+  std::vector<std::pair<std::string, double>> local_square_sums() const;
+
+  Mesh& mesh_;
+  int groups_per_rank_;
+  std::vector<int> groups_done_;  // by chunk
+  std::vector<Bucket> buckets_;
+};
+
+}  // namespace skein

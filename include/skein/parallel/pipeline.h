@@ -1,0 +1,63 @@
+// Carries out a schedule over the model pieces on this rank: receive, forward, send, backward. With one
+// stage and one piece it is plain gradient accumulation.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "skein/comm/mesh.h"
+#include "skein/models/model.h"
+#include "skein/parallel/schedule.h"
+
+namespace skein {
+
+// The network as this rank holds it: pieces[c] is global piece c * stages + stage.
+struct PipelineModel {
+  std::vector<const Model*> pieces;
+  const Objective* objective = nullptr;  // on the last stage
+  DType dtype = DType::f32;
+};
+
+struct PipelineStep {
+  std::vector<Batch> micro_batches;
+  double loss_scale = 1;  // every row's weight is multiplied by it: 1 / number of counted tokens in the global batch
+  bool train = true;      // false: forward only
+  // Called after the backward of (micro_batch, chunk) is done.
+  std::function<void(int micro_batch, int chunk)> after_backward;
+};
+
+class Pipeline {
+ public:
+  Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind);
+
+  // pass: everything but the batch. Returns the weighted loss sum of each sample of all micro-batches in
+  // order, in f64: on the last stage only, empty elsewhere.
+  std::vector<double> run(const PipelineStep& step, const Pass& pass);
+
+ private:
+  struct InFlight {
+    Var input, output;
+    Tensor weights;  // of the loss rows, last piece only
+    Work sent;
+  };
+
+  int piece_number(int chunk) const { return chunk * mesh_.pp().size() + mesh_.stage(); }
+  bool first(int chunk) const { return piece_number(chunk) == 0; }
+  bool last(int chunk) const { return piece_number(chunk) == pieces_ - 1; }
+  void forward(const Action& action, const PipelineStep& step, const Pass& pass);
+  void backward(const Action& action, const PipelineStep& step);
+  Tensor receive(int micro_batch, int piece, int kind, const Shape& shape);
+  Work send(const Tensor& tensor, int micro_batch, int piece, int kind);
+
+  Mesh& mesh_;
+  PipelineModel model_;
+  ScheduleKind kind_;
+  int pieces_;
+  std::map<std::pair<int, int>, InFlight> in_flight_;     // by (micro_batch, chunk)
+  std::map<std::tuple<int, int, int>, Tensor> handed_;    // one stage: between pieces of one rank
+  std::vector<std::pair<Work, Tensor>> sending_;
+  std::vector<std::vector<double>> losses_;               // by micro-batch
+};
+
+}  // namespace skein

@@ -1,0 +1,41 @@
+// Owned bytes on a device. Freed blocks are kept for the next request of their size class, so a
+// training step in steady state asks the system for nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "skein/tensor/device.h"
+
+namespace skein {
+
+class Buffer {
+ public:
+  // Uninitialised bytes, aligned to 64. Throws Error(failure) naming the size when memory is short.
+  Buffer(int64_t bytes, Device device);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::byte* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  int64_t bytes_ = 0;
+  Device device_;
+};
+
+struct MemoryUse {
+  int64_t live = 0;    // bytes handed out now
+  int64_t peak = 0;    // most bytes handed out at once since the last reset
+  int64_t system = 0;  // bytes held from the system, live or kept for reuse
+};
+
+// Of the whole process (ranks that are threads share it).
+MemoryUse memory_use();
+void reset_peak_memory();
+
+}  // namespace skein

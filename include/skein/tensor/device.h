@@ -1,0 +1,29 @@
+// Where a tensor lives, and the one place that turns that into a choice of overload.
+#pragma once
+
+#include <utility>
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+// Tags by which kernels are overloaded. A device that needs a stream carries it in its tag.
+struct Cpu {};
+
+enum class DeviceKind { cpu };
+
+struct Device {
+  DeviceKind kind = DeviceKind::cpu;
+  int index = 0;
+  bool operator==(const Device&) const = default;
+};
+
+// Calls f with the tag of the device, so that f's kernels are chosen by overload. A build without a
+// device never instantiates f for it.
+template <class F>
+decltype(auto) on_device(const Device& device, F&& f) {
+  SKEIN_CHECK(device.kind == DeviceKind::cpu);
+  return std::forward<F>(f)(Cpu{});
+}
+
+}  // namespace skein

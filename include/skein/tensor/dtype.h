@@ -1,0 +1,90 @@
+// The element types of tensors, their sizes and names, and the step from a DType value to a C++ type.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+enum class DType : uint8_t { f32, f64, bf16, i32, i64, u8 };
+
+// bfloat16 storage; arithmetic happens in float.
+struct BFloat16 {
+  uint16_t bits;
+  BFloat16() = default;
+  // Rounds to nearest, ties to even; NaN stays NaN.
+  explicit BFloat16(float value) {
+    uint32_t word;
+    std::memcpy(&word, &value, 4);
+    const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
+    bits = is_nan ? static_cast<uint16_t>(word >> 16 | 0x40)
+                  : static_cast<uint16_t>((word + 0x7fffu + (word >> 16 & 1)) >> 16);
+  }
+  explicit operator float() const {
+    const uint32_t word = uint32_t{bits} << 16;
+    float value;
+    std::memcpy(&value, &word, 4);
+    return value;
+  }
+};
+
+constexpr int64_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32: case DType::i32: return 4;
+    case DType::f64: case DType::i64: return 8;
+    case DType::bf16: return 2;
+    case DType::u8: return 1;
+  }
+  return 0;
+}
+
+constexpr std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "f32";
+    case DType::f64: return "f64";
+    case DType::bf16: return "bf16";
+    case DType::i32: return "i32";
+    case DType::i64: return "i64";
+    case DType::u8: return "u8";
+  }
+  return "?";
+}
+
+// The inverse of name_of; a usage error for an unknown name.
+DType dtype_from_name(std::string_view name);
+
+template <class T> struct DTypeOf;
+template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
+template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
+template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::bf16; };
+template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
+template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
+template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
+
+template <class T> struct TypeTag { using type = T; };
+
+// The type sums are kept in: double for double, float otherwise.
+template <class T> struct AccumulatorOf { using type = float; };
+template <> struct AccumulatorOf<double> { using type = double; };
+template <class T> using Accumulator = typename AccumulatorOf<T>::type;
+
+// Gradients of parameters are kept in this type: f64 for f64 models, f32 otherwise.
+constexpr DType gradient_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+// Calls f(TypeTag<T>{}) for a floating dtype.
+template <class F>
+decltype(auto) visit_float(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f32: return f(TypeTag<float>{});
+    case DType::f64: return f(TypeTag<double>{});
+    case DType::bf16: return f(TypeTag<BFloat16>{});
+    default: break;
+  }
+  throw Error(ExitCode::internal, fmt::format("a floating tensor was needed, not {}", name_of(dtype)));
+}
+
+}  // namespace skein

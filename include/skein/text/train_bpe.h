@@ -1,0 +1,46 @@
+// Learns byte-level BPE: words are counted (split_gpt2), then the pair of neighbours with the highest count
+// is merged, ties going to the lowest (left id, right id), until the vocabulary is full.
+//
+//   BpeTrainer trainer;
+//   trainer.count(text);                                     // any number of times; one thread a trainer
+//   auto tokenizer = bpe_tokenizer(trainer.train(4096, 2));
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace skein {
+
+// In bytes. No longer token is learnt or accepted.
+constexpr uint64_t kLongestToken = 4096;
+
+class BpeTrainer {
+ public:
+  // Adds the words of `text`.
+  void count(std::string_view text);
+  // Adds what another trainer counted.
+  void merge(BpeTrainer&& other);
+  int64_t words() const { return words_; }
+  int64_t distinct_words() const { return static_cast<int64_t>(counts_.size()); }
+
+  // The merges of a vocabulary of vocab_size ids: 256 bytes, the merges, end-of-text; fewer when no pair is
+  // left that occurs min_frequency times. Depends on the counts only. A usage error for vocab_size < 257 or
+  // min_frequency < 1.
+  std::vector<std::pair<int32_t, int32_t>> train(int64_t vocab_size, int64_t min_frequency) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
+  };
+  using Counts = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
+
+  Counts counts_;
+  int64_t words_ = 0;
+};
+
+}  // namespace skein

@@ -1,0 +1,98 @@
+#include "skein/checkpoint/agree.h"
+
+#include "skein/core/error.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+#include <vector>
+
+namespace skein {
+namespace {
+
+constexpr size_t kReasonsShown = 4;
+
+struct Failure {
+  ExitCode code = ExitCode::done;  // done: there was none
+  std::string text;
+};
+
+Failure catch_failure(const std::function<void()>& step) {
+  try {
+    step();
+    return {};
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::exception& error) {
+    return {ExitCode::failure, error.what()};
+  }
+}
+
+std::string encode(const Failure& failure) {
+  return fmt::format("{} {}", static_cast<int>(failure.code), failure.text);
+}
+
+Failure decode(const std::string& text) {
+  const size_t space = text.find(' ');
+  return {static_cast<ExitCode>(std::stoi(text.substr(0, space))), text.substr(space + 1)};
+}
+
+struct Reason {
+  std::string text;
+  int first_rank = 0;
+  int ranks = 0;
+};
+
+std::vector<Reason> group_by_text(const std::vector<Failure>& failures) {
+  std::vector<Reason> reasons;
+  for (size_t rank = 0; rank < failures.size(); ++rank) {
+    if (failures[rank].code == ExitCode::done) continue;
+    auto same = std::find_if(reasons.begin(), reasons.end(),
+                             [&](const Reason& reason) { return reason.text == failures[rank].text; });
+    if (same == reasons.end())
+      same = reasons.insert(reasons.end(), Reason{failures[rank].text, static_cast<int>(rank), 0});
+    ++same->ranks;
+  }
+  return reasons;
+}
+
+std::string describe(const std::vector<Reason>& reasons) {
+  std::string text;
+  for (size_t i = 0; i < std::min(reasons.size(), kReasonsShown); ++i) {
+    const Reason& reason = reasons[i];
+    text += fmt::format("{}rank {}{}: {}", i == 0 ? "" : "; ", reason.first_rank,
+                        reason.ranks > 1 ? fmt::format(" and {} more", reason.ranks - 1) : "", reason.text);
+  }
+  if (reasons.size() > kReasonsShown)
+    text += fmt::format("; and {} other reasons", reasons.size() - kReasonsShown);
+  return text;
+}
+
+}  // namespace
+
+void agree(Group& world, const std::function<void()>& step) {
+  const std::string mine = encode(catch_failure(step));
+  std::vector<Failure> failures;
+  for (const std::string& text : world.all_gather(mine)) failures.push_back(decode(text));
+  const auto first = std::find_if(failures.begin(), failures.end(),
+                                  [](const Failure& failure) { return failure.code != ExitCode::done; });
+  if (first == failures.end()) return;
+  if (world.size() == 1) throw Error(first->code, first->text);
+  throw Error(first->code, describe(group_by_text(failures)));
+}
+
+std::string from_root(Group& world, const std::function<std::string()>& step) {
+  std::string answer;
+  if (world.rank() == 0) {
+    Failure failure = catch_failure([&] { answer = step(); });
+    if (failure.code == ExitCode::done) failure.text = std::move(answer);
+    answer = encode(failure);
+  }
+  Failure outcome = decode(world.broadcast(answer, 0));
+  if (outcome.code != ExitCode::done) throw Error(outcome.code, outcome.text);
+  return std::move(outcome.text);
+}
+
+std::string failure_of(const std::function<void()>& step) { return catch_failure(step).text; }
+
+}  // namespace skein

@@ -1,0 +1,200 @@
+#include "skein/checkpoint/files.h"
+
+#include "skein/core/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace skein {
+namespace {
+
+constexpr int64_t kLongestTransfer = int64_t{1} << 26;
+
+std::string system_reason(int error) { return std::generic_category().message(error); }
+
+// Reserving space is a courtesy that some file systems do not offer: only a plain "no room" counts.
+void reserve(int fd, int64_t bytes, const std::string& path) {
+  if (bytes == 0 || ::fallocate(fd, 0, 0, bytes) == 0) return;
+  const int error = errno;
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO)
+    fail("cannot reserve {} for {}: {}", readable_size(bytes), path, system_reason(error));
+}
+
+void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const auto wanted = std::min<size_t>(bytes.size(), kLongestTransfer);
+    const ssize_t done = ::write(fd, bytes.data(), wanted);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("cannot write {}: {}", path, system_reason(errno));
+    if (done == 0) fail("cannot write {}: the system took no bytes", path);
+    bytes = bytes.subspan(static_cast<size_t>(done));
+  }
+}
+
+void write_durably(Descriptor& file, std::span<const std::byte> bytes, const std::string& path) {
+  reserve(file.get(), static_cast<int64_t>(bytes.size()), path);
+  write_all(file.get(), bytes, path);
+  if (::fsync(file.get()) != 0) fail("cannot make {} durable: {}", path, system_reason(errno));
+  file.close();
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+}  // namespace
+
+Bytes::Bytes(int64_t size) { resize(size); }
+
+void Bytes::resize(int64_t size) {
+  SKEIN_CHECK(size >= 0);
+  if (size > capacity_) {
+    auto* grown = static_cast<std::byte*>(std::calloc(static_cast<size_t>(size), 1));
+    if (grown == nullptr) fail("out of memory: a checkpoint buffer of {} was refused", readable_size(size));
+    if (size_ > 0) std::memcpy(grown, data_.get(), static_cast<size_t>(size_));
+    data_.reset(grown);
+    capacity_ = size;
+  } else if (size > size_) {
+    std::memset(data_.get() + size_, 0, static_cast<size_t>(size - size_));
+  }
+  size_ = size;
+}
+
+Descriptor::Descriptor(const std::string& path, int flags) : path_(path) {
+  do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  while (fd_ < 0 && errno == EINTR);
+  if (fd_ < 0) fail("cannot open {}: {}", path, system_reason(errno));
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void Descriptor::close() {
+  const int fd = std::exchange(fd_, -1);
+  if (fd >= 0 && ::close(fd) != 0) fail("cannot close {}: {}", path_, system_reason(errno));
+}
+
+// O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
+FileReader::FileReader(const std::string& path) : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {
+  struct stat status;
+  if (::fstat(file_.get(), &status) != 0) fail("cannot examine {}: {}", path, system_reason(errno));
+  if (!S_ISREG(status.st_mode)) fail("{} is not a regular file", path);
+  size_ = status.st_size;
+}
+
+void FileReader::read(std::byte* out, int64_t bytes) {
+  while (bytes > 0) {
+    const ssize_t done = ::read(file_.get(), out, static_cast<size_t>(std::min(bytes, kLongestTransfer)));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("cannot read {}: {}", path_, system_reason(errno));
+    if (done == 0) fail("{} ended {} bytes early", path_, bytes);
+    out += done;
+    bytes -= done;
+  }
+}
+
+std::string read_text(const std::string& path) {
+  FileReader reader(path);
+  std::string text(static_cast<size_t>(reader.size()), '\0');
+  reader.read(reinterpret_cast<std::byte*>(text.data()), reader.size());
+  return text;
+}
+
+bool write_exclusive(const std::string& path, std::span<const std::byte> bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0 && errno == EEXIST) return false;
+  if (fd < 0) fail("cannot create {}: {}", path, system_reason(errno));
+  Descriptor file(fd, path);
+  try {
+    write_durably(file, bytes, path);
+  } catch (...) {
+    ::unlink(path.c_str());
+    throw;
+  }
+  return true;
+}
+
+bool write_exclusive(const std::string& path, const std::string& text) {
+  return write_exclusive(path, bytes_of(text));
+}
+
+void write_new_file(const std::string& path, std::span<const std::byte> bytes) {
+  if (!write_exclusive(path, bytes)) fail("cannot create {}: it exists already", path);
+}
+
+void write_new_file(const std::string& path, const std::string& text) {
+  write_new_file(path, bytes_of(text));
+}
+
+void sync_directory(const std::string& path) {
+  Descriptor directory(path, O_RDONLY | O_DIRECTORY);
+  // EINVAL: the file system has no such call and needs none.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL)
+    fail("cannot make directory {} durable: {}", path, system_reason(errno));
+}
+
+void make_directories(const std::string& path) {
+  std::vector<std::filesystem::path> missing;
+  std::error_code error;
+  auto current = std::filesystem::absolute(path, error).lexically_normal();
+  if (!current.has_filename()) current = current.parent_path();
+  for (; !std::filesystem::exists(current, error) && current.has_relative_path();
+       current = current.parent_path())
+    missing.push_back(current);
+  for (auto made = missing.rbegin(); made != missing.rend(); ++made) {
+    make_new_directory(made->string());
+    sync_directory(made->parent_path().string());
+  }
+  if (!std::filesystem::is_directory(path, error)) fail("{} exists and is not a directory", path);
+}
+
+bool make_new_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) return true;
+  if (errno != EEXIST) fail("cannot make directory {}: {}", path, system_reason(errno));
+  return false;
+}
+
+void rename_path(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    fail("cannot rename {} to {}: {}", from, to, system_reason(errno));
+}
+
+bool remove_tree(const std::string& path) noexcept {
+  try {
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    return !error;
+  } catch (...) {
+    return false;
+  }
+}
+
+int64_t free_space(const std::string& path) {
+  struct statvfs status;
+  if (::statvfs(path.c_str(), &status) != 0)
+    fail("cannot ask for the free space of {}: {}", path, system_reason(errno));
+  return static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
+}
+
+std::string readable_size(int64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  double value = static_cast<double>(bytes);
+  int unit = -1;
+  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+  constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+  return fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+std::string join_path(const std::string& directory, const std::string& name) {
+  return (std::filesystem::path(directory) / name).string();
+}
+
+}  // namespace skein

@@ -1,0 +1,76 @@
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/directory.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "open.h"
+
+namespace skein {
+namespace {
+
+std::vector<std::string> candidates(const std::string& path) {
+  std::error_code error;
+  if (is_checkpoint_path(path)) {
+    require(std::filesystem::is_directory(path, error), "there is no checkpoint {}", path);
+    return {plain_path(path)};
+  }
+  std::vector<std::string> paths;
+  for (const CheckpointName& name : committed_checkpoints(path))
+    paths.push_back(join_path(path, name.text()));
+  return paths;
+}
+
+std::vector<std::string> shared_candidates(const std::string& path, Group& world) {
+  const std::string text = from_root(world, [&] { return nlohmann::json(candidates(path)).dump(); });
+  return nlohmann::json::parse(text).get<std::vector<std::string>>();
+}
+
+// The shards are dealt out, so that the sums of a large checkpoint are taken by all ranks together.
+CheckpointInfo verify_checkpoint(const std::string& path, Group& world) {
+  const Manifest manifest = share_manifest(path, world);
+  agree(world, [&] {
+    for (int shard = world.rank(); shard < manifest.ranks(); shard += world.size())
+      verify_shard(path, manifest.shards[static_cast<size_t>(shard)]);
+  });
+  return info_of(path, manifest);
+}
+
+}  // namespace
+
+std::vector<CheckpointInfo> list_checkpoints(const std::string& directory) {
+  std::vector<CheckpointInfo> infos;
+  for (const CheckpointName& name : committed_checkpoints(directory)) {
+    CheckpointInfo info{join_path(directory, name.text()), name.step, name.generation, ""};
+    try {
+      info.metadata = read_manifest(info.path).metadata;
+    } catch (const Error& error) {
+      log::warn("{} is damaged: {}", info.path, error.what());
+    }
+    infos.push_back(info);
+  }
+  return infos;
+}
+
+std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world) {
+  const std::vector<std::string> paths = shared_candidates(path, world);
+  std::string reasons;
+  for (const std::string& candidate : paths) {
+    try {
+      return verify_checkpoint(candidate, world);
+    } catch (const Error& error) {
+      log::warn("checkpoint {} is refused: {}", candidate, error.what());
+      reasons += fmt::format("\n  {}: {}", candidate, error.what());
+    }
+  }
+  if (paths.empty()) return std::nullopt;
+  fail_usage(
+      "none of the {} checkpoints in {} can be used:{}\nName another checkpoint or an empty directory.",
+      paths.size(), path, reasons);
+}
+
+}  // namespace skein

@@ -1,0 +1,138 @@
+#include "hdf5_memory.h"
+
+#include "skein/core/error.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+
+namespace skein {
+namespace {
+
+constexpr size_t kGrowth = size_t{1} << 16;
+
+// The library hands over its file only through these: it asks for memory here and leaves it here at close.
+void* grow_image(void* /*old*/, size_t size, H5FD_file_image_op_t /*why*/, void* owner) {
+  auto* image = static_cast<Bytes*>(owner);
+  try {
+    image->resize(static_cast<int64_t>(size));
+    return image->data();
+  } catch (...) {
+    return nullptr;  // an exception must not pass through C
+  }
+}
+
+void* borrow_image(size_t size, H5FD_file_image_op_t /*why*/, void* owner) {
+  auto* image = static_cast<Bytes*>(owner);
+  return size <= static_cast<size_t>(image->size()) ? image->data() : nullptr;
+}
+
+void* copy_nothing(void* to, const void* from, size_t size, H5FD_file_image_op_t /*why*/, void* /*owner*/) {
+  if (to != from) std::memcpy(to, from, size);
+  return to;
+}
+
+void* refuse_to_grow(void*, size_t, H5FD_file_image_op_t, void*) { return nullptr; }
+herr_t keep_image(void*, H5FD_file_image_op_t, void*) { return 0; }
+void* same_owner(void* owner) { return owner; }
+herr_t keep_owner(void*) { return 0; }
+
+Hdf5Handle memory_access(Bytes& image, bool writing) {
+  Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare a file in memory");
+  H5FD_file_image_callbacks_t callbacks{};
+  callbacks.image_malloc = borrow_image;
+  callbacks.image_memcpy = copy_nothing;
+  callbacks.image_realloc = writing ? grow_image : refuse_to_grow;
+  callbacks.image_free = keep_image;
+  callbacks.udata_copy = same_owner;
+  callbacks.udata_free = keep_owner;
+  callbacks.udata = &image;
+  hdf5_check(H5Pset_fapl_core(access, kGrowth, 0), "choose memory as storage");
+  hdf5_check(H5Pset_file_image_callbacks(access, &callbacks), "choose the memory");
+  return access;
+}
+
+// Below a file there can be no file: a name like this never exists, whatever the working directory holds.
+std::string impossible_name() {
+  static std::atomic<uint64_t> next{0};
+  return fmt::format("/dev/null/skein-image-{}", next++);
+}
+
+std::recursive_mutex& library_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+herr_t take_first(unsigned n, const H5E_error2_t* error, void* text) {
+  if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+}  // namespace
+
+Hdf5Turn::Hdf5Turn() : lock_(library_mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+std::string hdf5_reason() {
+  std::string text = "HDF5 gave no reason";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &text);
+  return text;
+}
+
+Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed) : id_(id), close_(close) {
+  if (id_ < 0) fail("cannot {}: {}", deed, hdf5_reason());
+}
+
+Hdf5Handle::~Hdf5Handle() {
+  if (id_ >= 0) close_(id_);
+}
+
+void Hdf5Handle::close(const std::string& deed) { hdf5_check(close_(std::exchange(id_, -1)), deed); }
+
+void hdf5_check(herr_t status, const std::string& deed) {
+  if (status < 0) fail("cannot {}: {}", deed, hdf5_reason());
+}
+
+hid_t stored_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return H5T_IEEE_F32LE;
+    case DType::f64:
+      return H5T_IEEE_F64LE;
+    case DType::bf16:
+      return H5T_STD_U16LE;
+    case DType::i32:
+      return H5T_STD_I32LE;
+    case DType::i64:
+      return H5T_STD_I64LE;
+    case DType::u8:
+      return H5T_STD_U8LE;
+  }
+  SKEIN_CHECK(false);
+  return -1;
+}
+
+// The latest format is the one whose metadata carries checksums.
+Hdf5Handle create_in_memory(Bytes& image) {
+  const Hdf5Handle access = memory_access(image, true);
+  hdf5_check(H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), "choose the latest format");
+  return {H5Fcreate(impossible_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose,
+          "create a file in memory"};
+}
+
+// The library grows its memory in steps; the superblock knows where the file ends (bytes 28 to 35).
+void finish_image(Bytes& image) {
+  constexpr int64_t kSuperblockBytes = 48, kEndField = 28;
+  SKEIN_CHECK(image.size() >= kSuperblockBytes);
+  uint64_t end = 0;
+  for (int i = 7; i >= 0; --i) end = end << 8 | std::to_integer<uint64_t>(image.data()[kEndField + i]);
+  SKEIN_CHECK(end >= kSuperblockBytes && end <= static_cast<uint64_t>(image.size()));
+  image.resize(static_cast<int64_t>(end));
+}
+
+Hdf5Handle open_in_memory(const Bytes& image, const std::string& origin) {
+  const Hdf5Handle access = memory_access(const_cast<Bytes&>(image), false);
+  hdf5_check(H5Pset_file_image(access, image.data(), static_cast<size_t>(image.size())), "open " + origin);
+  return {H5Fopen(impossible_name().c_str(), H5F_ACC_RDONLY, access), H5Fclose, "open " + origin};
+}
+
+}  // namespace skein

@@ -1,0 +1,57 @@
+// HDF5 behind owned handles. Only files in memory are opened here: the library does no I/O.
+#pragma once
+
+#include "skein/checkpoint/files.h"
+#include "skein/tensor/dtype.h"
+
+#include <hdf5.h>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace skein {
+
+// One thread at a time in the library, and no messages of its own on stderr, while this lives.
+class Hdf5Turn {
+ public:
+  Hdf5Turn();
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+};
+
+// The latest complaint of the library, for messages.
+std::string hdf5_reason();
+
+// Closes what it holds. A negative id is an Error(failure) "cannot `deed`: reason".
+class Hdf5Handle {
+ public:
+  Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed);
+  ~Hdf5Handle();
+  Hdf5Handle(Hdf5Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Hdf5Handle& operator=(Hdf5Handle&&) = delete;
+
+  operator hid_t() const { return id_; }
+  // Closes now and reports a failure.
+  void close(const std::string& deed);
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+// Error(failure) "cannot `deed`: reason" when the library returned a negative status.
+void hdf5_check(herr_t status, const std::string& deed);
+
+// The type elements are stored as; bf16 as its 16 bits.
+hid_t stored_type(DType dtype);
+
+// An empty file in memory. `image` is filled as the file is written, and holds all of it once the file is
+// closed; it must outlive the handle. finish_image cuts it to the file's length afterwards.
+Hdf5Handle create_in_memory(Bytes& image);
+void finish_image(Bytes& image);
+
+// The file whose bytes `image` are, read-only and without a copy; `image` must outlive the handle.
+Hdf5Handle open_in_memory(const Bytes& image, const std::string& origin);
+
+}  // namespace skein

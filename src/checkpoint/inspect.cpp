@@ -1,0 +1,174 @@
+#include "skein/checkpoint/inspect.h"
+
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/shard.h"
+#include "skein/core/error.h"
+#include "skein/core/options.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "inspect_tensors.h"
+#include "open.h"
+
+namespace skein {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// A checkpoint's own path, or the newest in a run's directory.
+std::string one_checkpoint(const std::string& path) {
+  std::error_code error;
+  require(std::filesystem::is_directory(path, error), "there is no directory {}", path);
+  if (is_checkpoint_path(path)) return plain_path(path);
+  const auto names = committed_checkpoints(path);
+  require(!names.empty(), "{} holds no checkpoint", path);
+  return join_path(path, names.front().text());
+}
+
+// Every fault of one checkpoint, a line each; empty when it is good.
+std::vector<std::string> faults_of(const std::string& path) {
+  Manifest manifest;
+  const std::string reason = failure_of([&] { manifest = read_manifest(path); });
+  if (!reason.empty()) return {reason};
+  std::vector<std::string> faults;
+  for (const ShardEntry& shard : manifest.shards) {
+    const std::string fault = failure_of([&] { verify_shard(path, shard); });
+    if (!fault.empty()) faults.push_back(fault);
+  }
+  return faults;
+}
+
+// Beyond the sums: each shard opens and holds every dataset that the manifest lists.
+std::vector<std::string> content_faults(const std::string& path, const Manifest& manifest) {
+  std::vector<std::string> faults;
+  for (int shard = 0; shard < manifest.ranks(); ++shard) {
+    const ShardEntry& entry = manifest.shards[static_cast<size_t>(shard)];
+    const std::string fault = failure_of([&] {
+      const ShardReader reader(read_shard(path, entry),
+                               {manifest.step, manifest.generation, shard, manifest.ranks()},
+                               join_path(path, entry.file));
+      for (const auto& [name, tensor] : manifest.tensors)
+        for (const StoredPiece& piece : tensor.pieces)
+          if (piece.shard == shard) reader.elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
+    });
+    if (!fault.empty()) faults.push_back(fault);
+  }
+  return faults;
+}
+
+void list_one(const std::string& directory, const CheckpointName& name, std::ostream& out) {
+  const std::string path = join_path(directory, name.text());
+  const auto faults = faults_of(path);
+  Manifest manifest;
+  const bool readable = failure_of([&] { manifest = read_manifest(path); }).empty();
+  out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", name.step, name.generation,
+                     readable ? std::to_string(manifest.ranks()) : "?",
+                     readable ? readable_size(manifest.bytes()) : "?", readable ? manifest.created : "?",
+                     faults.empty() ? "good" : "DAMAGED: " + faults.front());
+}
+
+int list(const Words& words, std::ostream& out) {
+  std::error_code error;
+  require(std::filesystem::is_directory(words[0], error), "there is no directory {}", words[0]);
+  const auto names = committed_checkpoints(words[0]);
+  if (names.empty()) {
+    out << "no checkpoints\n";
+    return 0;
+  }
+  out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", "step", "generation", "ranks", "size",
+                     "created", "state");
+  for (const CheckpointName& name : names) list_one(words[0], name, out);
+  return 0;
+}
+
+int tensors(const Words& words, std::ostream& out) {
+  const Manifest manifest = read_manifest(one_checkpoint(words[0]));
+  size_t width = 0;
+  for (const auto& [name, tensor] : manifest.tensors) width = std::max(width, name.size());
+  for (const auto& [name, tensor] : manifest.tensors)
+    out << fmt::format("{:<{}}  {:<4}  {}\n", name, width, name_of(tensor.dtype), shape_text(tensor.shape));
+  return 0;
+}
+
+int verify(const Words& words, std::ostream& out) {
+  const std::string path = one_checkpoint(words[0]);
+  auto faults = faults_of(path);
+  if (faults.empty()) faults = content_faults(path, read_manifest(path));
+  for (const std::string& fault : faults) out << fault << "\n";
+  if (!faults.empty()) return static_cast<int>(ExitCode::usage);
+  const Manifest manifest = read_manifest(path);
+  out << fmt::format("{} is good: {} tensors, {} files, {}\n", path, manifest.tensors.size(),
+                     manifest.ranks(), readable_size(manifest.bytes()));
+  return 0;
+}
+
+int stats(const Words& words, std::ostream& out) {
+  print_stats(one_checkpoint(words[0]), Words(words.begin() + 1, words.end()), out);
+  return 0;
+}
+
+int diff(const Words& words, std::ostream& out) {
+  return print_difference(one_checkpoint(words[0]), one_checkpoint(words[1]), out) ? 0 : 1;
+}
+
+int config(const Words& words, std::ostream& out) {
+  out << nlohmann::json::parse(read_manifest(one_checkpoint(words[0])).metadata).dump(2) << "\n";
+  return 0;
+}
+
+struct Command {
+  int (*run)(const Words&, std::ostream&);
+  size_t least, most;  // arguments
+  const char* arguments;
+  const char* help;
+};
+
+const std::map<std::string, Command>& commands() {
+  static const std::map<std::string, Command> known = {
+      {"list", {list, 1, 1, "DIR", "checkpoints of a run, newest first, each verified"}},
+      {"tensors", {tensors, 1, 1, "CKPT", "names, types and shapes"}},
+      {"verify",
+       {verify, 1, 1, "CKPT", "every checksum and that all tensors are whole; exit code 2 when not"}},
+      {"stats", {stats, 2, 1000000, "CKPT NAME...", "minimum, maximum, mean, deviation, norm, oddities"}},
+      {"diff",
+       {diff, 2, 2, "CKPT1 CKPT2", "tensors that differ, and by how much; exit code 1 when any does"}},
+      {"config", {config, 1, 1, "CKPT", "what the run stored beside its tensors"}},
+  };
+  return known;
+}
+
+}  // namespace
+
+std::string inspect_help() {
+  std::string text =
+      "Usage: skein-inspect COMMAND ...\nLooks at checkpoints. CKPT is a checkpoint's directory, or a "
+      "run's, for its newest.\n\n";
+  for (const auto& [name, command] : commands())
+    text += fmt::format("  {:<8} {:<13} {}\n", name, command.arguments, command.help);
+  return text;
+}
+
+int inspect(const std::vector<std::string>& words, std::ostream& out) {
+  require(!words.empty(), "a command is missing.\n{}", inspect_help());
+  const auto entry = commands().find(words[0]);
+  if (entry == commands().end()) {
+    Words names;
+    for (const auto& [name, command] : commands()) names.push_back(name);
+    const std::string near = nearest(words[0], names);
+    fail_usage("unknown command '{}'{}; known are {}", words[0],
+               near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(names, ", "));
+  }
+  const Command& command = entry->second;
+  const Words arguments(words.begin() + 1, words.end());
+  require(arguments.size() >= command.least && arguments.size() <= command.most,
+          "skein-inspect {} takes {}, not {} arguments", words[0], command.arguments, arguments.size());
+  return command.run(arguments, out);
+}
+
+}  // namespace skein

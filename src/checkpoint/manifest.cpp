@@ -1,0 +1,226 @@
+#include "skein/checkpoint/manifest.h"
+
+#include "skein/checkpoint/shard.h"
+#include "skein/core/error.h"
+#include "skein/formats/crc32c.h"
+
+#include <algorithm>
+#include <exception>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "manifest_json.h"
+
+namespace skein {
+namespace {
+
+using nlohmann::json;
+
+// The last field with its line ends; its length never changes.
+std::string seal(uint32_t sum) { return fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", sum); }
+
+uint32_t sum_of(std::string_view text) { return crc32c(std::as_bytes(std::span(text.data(), text.size()))); }
+
+std::string describe_tensor(const StoredTensor& tensor) {
+  return fmt::format("{} {}", name_of(tensor.dtype), shape_text(tensor.shape));
+}
+
+void check_shard_entry(const ShardEntry& entry, size_t rank) {
+  if (entry.file != shard_file_name(static_cast<int>(rank)))
+    fail("shard {} is called '{}', not '{}'", rank, entry.file, shard_file_name(static_cast<int>(rank)));
+  if (entry.bytes <= 0 || static_cast<int64_t>(entry.sums.size()) != (entry.bytes - 1) / kSumBlock + 1)
+    fail("{} has {} sums for {} bytes", entry.file, entry.sums.size(), entry.bytes);
+}
+
+void check_tensor(const std::string& name, const StoredTensor& tensor, int shards) {
+  for (const StoredPiece& piece : tensor.pieces) {
+    if (piece.shard < 0 || piece.shard >= shards)
+      fail("a piece of {} is in shard {} of {}", name, piece.shard, shards);
+    const std::string fault = misfit(piece.region, tensor.shape);
+    if (!fault.empty()) fail("a piece of {} does not fit: {}", name, fault);
+  }
+}
+
+// Damage is found here, before the text is parsed.
+std::string_view sealed_part(const std::string& text) {
+  const size_t seal_bytes = seal(0).size();
+  if (text.size() <= seal_bytes) fail("it has only {} bytes", text.size());
+  const std::string_view body = std::string_view(text).substr(0, text.size() - seal_bytes);
+  const std::string expected = seal(sum_of(body));
+  if (std::string_view(text).substr(body.size()) != expected)
+    fail("its bytes do not give the checksum in its last line: it is damaged or was cut or edited");
+  return body;
+}
+
+Manifest from_json(const json& json) {
+  const auto format = json.at("format").get<std::string>();
+  if (format != kCheckpointFormat) fail("its format is '{}', not '{}'", format, kCheckpointFormat);
+  const auto version = json.at("version").get<int64_t>();
+  if (version != kCheckpointVersion)
+    fail("it has version {} of the format and this program reads version {}", version, kCheckpointVersion);
+  Manifest manifest;
+  json.at("step").get_to(manifest.step);
+  json.at("generation").get_to(manifest.generation);
+  json.at("created").get_to(manifest.created);
+  manifest.metadata = json.at("metadata").dump();
+  for (const auto& shard : json.at("shards")) manifest.shards.push_back(shard_from_json(shard));
+  for (const auto& [name, tensor] : json.at("tensors").items())
+    manifest.tensors[name] = tensor_from_json(tensor);
+  if (json.at("ranks").get<int64_t>() != manifest.ranks())
+    fail("it is of {} ranks and lists {} shards", json.at("ranks").get<int64_t>(), manifest.ranks());
+  return manifest;
+}
+
+// Compares one block after the other, so that each is summed while it is in the processor's cache.
+template <class Place>
+void check_blocks(const std::string& directory, const ShardEntry& entry, Place&& place) {
+  const std::string path = join_path(directory, entry.file);
+  FileReader reader(path);
+  if (reader.size() != entry.bytes)
+    fail("{} has {} bytes and the manifest says {}: it was cut, or it is another checkpoint's", path,
+         reader.size(), entry.bytes);
+  for (size_t block = 0; block < entry.sums.size(); ++block) {
+    const int64_t begin = static_cast<int64_t>(block) * kSumBlock;
+    const int64_t bytes = std::min(kSumBlock, entry.bytes - begin);
+    std::byte* out = place(begin);
+    reader.read(out, bytes);
+    const uint32_t sum = crc32c(std::span<const std::byte>(out, static_cast<size_t>(bytes)));
+    if (sum != entry.sums[block])
+      fail(
+          "{} does not give its checksum in bytes {} to {} ({:08x}, the manifest says {:08x}): it is "
+          "damaged, "
+          "or another rank's, step's or run's",
+          path, begin, begin + bytes, sum, entry.sums[block]);
+  }
+}
+
+void add_tensor(Manifest& manifest, const std::string& name, const StoredTensor& reported, size_t rank) {
+  const auto [entry, fresh] = manifest.tensors.try_emplace(name);
+  StoredTensor& known = entry->second;
+  if (fresh) {
+    known.dtype = reported.dtype;
+    known.shape = reported.shape;
+  } else if (known.dtype != reported.dtype || known.shape != reported.shape) {
+    fail("rank {} saves {} as {} and a lower rank as {}", rank, name, describe_tensor(reported),
+         describe_tensor(known));
+  }
+  known.pieces.insert(known.pieces.end(), reported.pieces.begin(), reported.pieces.end());
+}
+
+void add_piece(json& tensors, int rank, const Piece& piece, const std::string& dataset) {
+  const std::string fault = misfit(region_of(piece), piece.shape);
+  if (!fault.empty()) fail("a piece of {} does not fit: {}", piece.name, fault);
+  json& tensor = tensors[piece.name];
+  if (tensor.is_null()) tensor = tensor_json(piece.dtype, piece.shape);
+  if (tensor.at("dtype") != name_of(piece.dtype) || tensor.at("shape") != json(piece.shape))
+    fail("one rank holds pieces of {} with different types or shapes", piece.name);
+  if (piece.begin == piece.end) return;
+  if (piece.data == nullptr) fail("a piece of {} has elements but no memory", piece.name);
+  tensor.at("pieces").push_back(piece_json({rank, dataset, region_of(piece)}));
+}
+
+}  // namespace
+
+int64_t Manifest::bytes() const {
+  int64_t total = 0;
+  for (const ShardEntry& shard : shards) total += shard.bytes;
+  return total;
+}
+
+ShardEntry describe_shard(std::string file, const Bytes& image) {
+  ShardEntry entry{std::move(file), image.size(), {}, 0};
+  for (int64_t begin = 0; begin < image.size(); begin += kSumBlock) {
+    const auto block = image.span().subspan(static_cast<size_t>(begin),
+                                            static_cast<size_t>(std::min(kSumBlock, image.size() - begin)));
+    entry.sums.push_back(crc32c(block));
+    entry.total = crc32c(block, entry.total);
+  }
+  return entry;
+}
+
+std::string report_pieces(int rank, const std::vector<Piece>& pieces) {
+  const std::vector<std::string> datasets = dataset_names(pieces);
+  json tensors = json::object();
+  for (size_t i = 0; i < pieces.size(); ++i) add_piece(tensors, rank, pieces[i], datasets[i]);
+  return tensors.dump();
+}
+
+std::string report_shard(const ShardEntry& entry) { return shard_json(entry).dump(); }
+
+void add_reports(Manifest& manifest, const std::vector<std::string>& shards,
+                 const std::vector<std::string>& pieces) {
+  for (const std::string& shard : shards) manifest.shards.push_back(shard_from_json(json::parse(shard)));
+  for (size_t rank = 0; rank < pieces.size(); ++rank)
+    for (const auto& [name, tensor] : json::parse(pieces[rank]).items())
+      add_tensor(manifest, name, tensor_from_json(tensor), rank);
+  check_coverage(manifest.tensors);
+}
+
+std::string manifest_text(const Manifest& manifest) {
+  json shards = json::array(), tensors = json::object();
+  for (const ShardEntry& shard : manifest.shards) shards.push_back(shard_json(shard));
+  for (const auto& [name, tensor] : manifest.tensors) {
+    json& entry = tensors[name] = tensor_json(tensor.dtype, tensor.shape);
+    for (const StoredPiece& piece : tensor.pieces) entry.at("pieces").push_back(piece_json(piece));
+  }
+  const json fields = {{"format", kCheckpointFormat},
+                       {"version", kCheckpointVersion},
+                       {"step", manifest.step},
+                       {"generation", manifest.generation},
+                       {"ranks", manifest.ranks()},
+                       {"created", manifest.created},
+                       {"shards", std::move(shards)},
+                       {"tensors", std::move(tensors)},
+                       {"metadata", json::parse(manifest.metadata)}};
+  std::string text = fields.dump(1);
+  text.resize(text.size() - 2);  // the closing line, which the seal brings again
+  text += ",\n";
+  return text + seal(sum_of(text));
+}
+
+Manifest parse_manifest(const std::string& text, const std::string& origin) {
+  try {
+    sealed_part(text);
+    Manifest manifest = from_json(json::parse(text));
+    for (size_t rank = 0; rank < manifest.shards.size(); ++rank)
+      check_shard_entry(manifest.shards[rank], rank);
+    for (const auto& [name, tensor] : manifest.tensors) check_tensor(name, tensor, manifest.ranks());
+    check_coverage(manifest.tensors);
+    return manifest;
+  } catch (const std::exception& error) {
+    fail("{} cannot be used: {}", origin, error.what());
+  }
+}
+
+void verify_shard(const std::string& directory, const ShardEntry& entry) {
+  Bytes block(kSumBlock);
+  check_blocks(directory, entry, [&](int64_t) { return block.data(); });
+}
+
+Bytes read_shard(const std::string& directory, const ShardEntry& entry) {
+  Bytes image;
+  check_blocks(directory, entry, [&](int64_t begin) {
+    if (begin == 0) image.resize(entry.bytes);
+    return image.data() + begin;
+  });
+  return image;
+}
+
+void check_coverage(const std::map<std::string, StoredTensor>& tensors) {
+  constexpr int kShown = 5;
+  std::string faults;
+  int count = 0;
+  for (const auto& [name, tensor] : tensors) {
+    std::vector<Region> regions;
+    for (const StoredPiece& piece : tensor.pieces) regions.push_back(piece.region);
+    const std::string fault = tiling_fault(regions, tensor.shape);
+    if (!fault.empty() && ++count <= kShown)
+      faults += fmt::format("{}{} ({})", count > 1 ? "; " : "", name, fault);
+  }
+  if (count > 0)
+    fail("the pieces of {} tensors do not make up the whole: {}{}", count, faults,
+         count > kShown ? "; ..." : "");
+}
+
+}  // namespace skein

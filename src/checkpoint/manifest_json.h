@@ -1,0 +1,20 @@
+// The manifest's parts to and from JSON.
+#pragma once
+
+#include "skein/checkpoint/manifest.h"
+
+#include <nlohmann/json.hpp>
+
+namespace skein {
+
+nlohmann::json shard_json(const ShardEntry& entry);
+ShardEntry shard_from_json(const nlohmann::json& json);
+
+// A tensor without its pieces.
+nlohmann::json tensor_json(DType dtype, const std::vector<int64_t>& shape);
+StoredTensor tensor_from_json(const nlohmann::json& json);
+
+nlohmann::json piece_json(const StoredPiece& piece);
+StoredPiece piece_from_json(const nlohmann::json& json);
+
+}  // namespace skein

@@ -1,0 +1,59 @@
+#include "open.h"
+
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/directory.h"
+#include "skein/core/error.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace skein {
+namespace {
+
+std::string base_name(const std::string& path) {
+  return std::filesystem::path(plain_path(path)).filename().string();
+}
+
+// A copy may bear any name; one of our own names must tell the truth.
+Manifest parse_in_place(const std::string& text, const std::string& directory) {
+  Manifest manifest = parse_manifest(text, join_path(directory, kManifestName));
+  const CheckpointName held{manifest.generation, manifest.step};
+  const auto named = CheckpointName::parse(base_name(directory));
+  if (named && *named != held) fail("{} holds the manifest of {}", directory, held.text());
+  return manifest;
+}
+
+std::string manifest_in(const std::string& directory) {
+  return read_text(join_path(directory, kManifestName));
+}
+
+}  // namespace
+
+std::string plain_path(const std::string& path) {
+  const auto normal = std::filesystem::path(path).lexically_normal();
+  return normal.has_filename() || !normal.has_relative_path() ? normal.string()
+                                                              : normal.parent_path().string();
+}
+
+bool is_checkpoint_path(const std::string& path) {
+  std::error_code error;
+  return CheckpointName::parse(base_name(path)).has_value() ||
+         std::filesystem::exists(join_path(path, kManifestName), error);
+}
+
+Manifest read_manifest(const std::string& directory) {
+  return parse_in_place(manifest_in(directory), directory);
+}
+
+Manifest share_manifest(const std::string& directory, Group& world) {
+  const std::string text = from_root(world, [&] { return manifest_in(directory); });
+  Manifest manifest;
+  agree(world, [&] { manifest = parse_in_place(text, directory); });
+  return manifest;
+}
+
+CheckpointInfo info_of(const std::string& path, const Manifest& manifest) {
+  return {path, manifest.step, manifest.generation, manifest.metadata};
+}
+
+}  // namespace skein

@@ -1,0 +1,27 @@
+// Manifests from checkpoints' directories.
+#pragma once
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/manifest.h"
+#include "skein/comm/group.h"
+
+#include <string>
+
+namespace skein {
+
+// The path without a slash at its end.
+std::string plain_path(const std::string& path);
+
+// True when the path is one checkpoint, by its manifest or by its name, and not a directory of checkpoints.
+bool is_checkpoint_path(const std::string& path);
+
+// The verified manifest of one checkpoint. Error(failure) also when the directory bears another step's or
+// generation's name.
+Manifest read_manifest(const std::string& directory);
+
+// Collective. The same, read by rank 0 only.
+Manifest share_manifest(const std::string& directory, Group& world);
+
+CheckpointInfo info_of(const std::string& path, const Manifest& manifest);
+
+}  // namespace skein

@@ -1,0 +1,150 @@
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/files.h"
+#include "skein/checkpoint/manifest.h"
+#include "skein/checkpoint/shard.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+namespace skein {
+namespace {
+
+// Room for the manifest and the file system's own bookkeeping.
+constexpr int64_t kSpareBytes = int64_t{1} << 20;
+
+void check_free_space(const std::string& directory, int64_t bytes) {
+  const int64_t room = free_space(directory);
+  if (room < bytes + kSpareBytes)
+    fail(
+        "a checkpoint of {} does not fit into {}, which has {} free; earlier checkpoints are untouched. Free "
+        "some "
+        "space or keep fewer checkpoints",
+        readable_size(bytes), directory, readable_size(room));
+}
+
+std::string checked_metadata(const std::string& metadata) {
+  if (metadata.empty()) return "{}";
+  if (!nlohmann::json::accept(metadata))
+    fail("the metadata to save is not JSON: '{}'", metadata.substr(0, 80));
+  return metadata;
+}
+
+// One checkpoint on its way: from memory to its final name.
+class Saving {
+ public:
+  Saving(const std::string& directory, CheckpointName name, Group& world)
+      : directory_(directory), name_(name), world_(world) {}
+
+  bool committed_before() {
+    const auto answer = from_root(world_, [&] {
+      std::error_code error;
+      return std::filesystem::exists(path(), error) ? "yes" : "no";
+    });
+    return answer == "yes";
+  }
+
+  // The snapshot: afterwards the pieces may change.
+  void build(const std::vector<Piece>& pieces) {
+    agree(world_, [&] {
+      report_ = report_pieces(world_.rank(), pieces);
+      image_ = build_shard({name_.step, name_.generation, world_.rank(), world_.size()}, pieces);
+      entry_ = describe_shard(shard_file_name(world_.rank()), image_);
+    });
+  }
+
+  void write(const std::string& metadata) {
+    manifest_.step = name_.step;
+    manifest_.generation = name_.generation;
+    const int64_t bytes = world_.sum(image_.size());
+    const std::string temporary = from_root(world_, [&] {
+      manifest_.metadata = checked_metadata(metadata);
+      check_free_space(directory_, bytes);
+      return make_temporary(directory_, name_);
+    });
+    try {
+      agree(world_, [&] { write_new_file(join_path(temporary, entry_.file), image_.span()); });
+      commit(temporary);
+    } catch (...) {
+      if (world_.rank() == 0) remove_tree(temporary);
+      throw;
+    }
+    image_ = Bytes();
+  }
+
+  // Older checkpoints go only once the new one has been read back whole.
+  void retire(int keep) {
+    const auto expired =
+        from_root(world_, [&] { return expired_checkpoints(directory_, keep).empty() ? "" : "some"; });
+    if (expired.empty()) return;
+    agree(world_, [&] { verify_shard(path(), entry_); });
+    from_root(world_, [&] {
+      for (const CheckpointName& name : expired_checkpoints(directory_, keep))
+        remove_checkpoint(directory_, name);
+      return "";
+    });
+  }
+
+  std::string path() const { return join_path(directory_, name_.text()); }
+  int64_t shard_bytes() const { return entry_.bytes; }
+
+ private:
+  void commit(const std::string& temporary) {
+    const auto shards = world_.all_gather(report_shard(entry_));
+    const auto pieces = world_.all_gather(report_);
+    from_root(world_, [&] {
+      manifest_.created = utc_now();
+      add_reports(manifest_, shards, pieces);
+      write_new_file(join_path(temporary, kManifestName), manifest_text(manifest_));
+      publish(temporary, directory_, name_);
+      log::info("checkpoint {} committed: {} in {} files", path(), readable_size(manifest_.bytes()),
+                world_.size());
+      return "";
+    });
+  }
+
+  std::string directory_;
+  CheckpointName name_;
+  Group& world_;
+  Bytes image_;
+  ShardEntry entry_;
+  std::string report_;
+  Manifest manifest_;
+};
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(std::string directory, int keep, Group& world)
+    : directory_(std::move(directory)), keep_(keep), world_(world) {
+  const std::string generation = from_root(world_, [&] {
+    require(keep_ >= 1, "{} checkpoints to keep were asked for; at least 1 must stay", keep_);
+    require(!directory_.empty(), "the checkpoint directory has no name");
+    return std::to_string(start_generation(directory_, world_.size()));
+  });
+  generation_ = std::stoll(generation);
+}
+
+std::string CheckpointStore::save(int64_t step, const std::vector<Piece>& pieces,
+                                  const std::string& metadata) {
+  SKEIN_CHECK(step >= 0);
+  Saving saving(directory_, {generation_, step}, world_);
+  if (saving.committed_before()) {
+    log::info("step {} is already committed as {}", step, saving.path());
+    return saving.path();
+  }
+  saving.build(pieces);
+  saving.write(metadata);
+  try {
+    saving.retire(keep_);
+  } catch (const Error& error) {
+    log::warn("older checkpoints in {} stay, because {}", directory_, error.what());
+  }
+  return saving.path();
+}
+
+}  // namespace skein

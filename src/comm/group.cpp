@@ -1,0 +1,227 @@
+#include "skein/comm/group.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+namespace skein {
+namespace {
+
+// Below this an all-reduce gathers everything everywhere: one exchange instead of two.
+constexpr int64_t kSmallBytes = 64 << 10;
+// Larger tensors are reduced in pieces, so that the sums run in cache and the scratch stays small.
+constexpr int64_t kPieceBytes = 1 << 20;
+// Elements summed at a time, so that the partial sums of all ranks stay in the nearest cache.
+constexpr int64_t kStrip = 2048;
+
+std::byte* bytes_of(auto& value) { return reinterpret_cast<std::byte*>(&value); }
+
+// blocks: one every `stride` elements, overwritten by partial sums. out may be the first block.
+template <class T>
+void tree_sum(T* blocks, int64_t stride, int ranks, int64_t count, T* out) {
+  if (ranks == 1) {
+    if (out != blocks) std::copy_n(blocks, count, out);
+    return;
+  }
+  const int half = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));
+  T* right = blocks + half * stride;
+  tree_sum(blocks, stride, half, count, blocks);
+  tree_sum(right, stride, ranks - half, count, right);
+// out is either blocks itself or apart from both: no element depends on another.
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) out[i] = blocks[i] + right[i];
+}
+
+// out [n] from blocks [ranks*n], which are overwritten.
+template <class T>
+void sum_blocks(T* blocks, int ranks, int64_t n, T* out) {
+  for (int64_t begin = 0; begin < n; begin += kStrip)
+    tree_sum(blocks + begin, n, ranks, std::min(kStrip, n - begin), out + begin);
+}
+
+void sum_blocks(BFloat16* blocks, int ranks, int64_t n, BFloat16* out) {
+  std::vector<float> strip(static_cast<size_t>(ranks * std::min(kStrip, n)));
+  for (int64_t begin = 0; begin < n; begin += kStrip) {
+    const int64_t count = std::min(kStrip, n - begin);
+    for (int64_t r = 0; r < ranks; ++r)
+      for (int64_t i = 0; i < count; ++i)
+        strip[static_cast<size_t>(r * count + i)] = static_cast<float>(blocks[r * n + begin + i]);
+    tree_sum(strip.data(), count, ranks, count, strip.data());
+    for (int64_t i = 0; i < count; ++i) out[begin + i] = BFloat16(strip[static_cast<size_t>(i)]);
+  }
+}
+
+void sum_blocks(const Tensor& blocks, int ranks, const Tensor& out) {
+  const auto sum = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    sum_blocks(blocks.data<T>(), ranks, out.size(), out.data<T>());
+  };
+  if (out.dtype() == DType::i64)
+    sum(TypeTag<int64_t>{});
+  else
+    visit_float(out.dtype(), sum);
+}
+
+// blocks [ranks*n] of every rank's `in` [n]
+Tensor gather_blocks(Group& group, const Tensor& in) {
+  Tensor blocks = Tensor::empty({group.size() * in.size()}, in.dtype(), in.device());
+  group.all_gather_bytes(in.bytes_data(), blocks.bytes_data(), in.bytes());
+  return blocks;
+}
+
+// out may lie in `in`, which is not read again once the blocks are exchanged.
+void scatter_sum(Group& group, const Tensor& in, const Tensor& out) {
+  const Tensor blocks = Tensor::empty({in.size()}, in.dtype(), in.device());
+  group.all_to_all_bytes(in.bytes_data(), blocks.bytes_data(), out.bytes());
+  sum_blocks(blocks, group.size(), out);
+}
+
+// `tensor` followed by zeros up to `size` elements
+Tensor padded(const Tensor& tensor, int64_t size) {
+  Tensor made = Tensor::empty({size}, tensor.dtype(), tensor.device());
+  made.flat(0, tensor.size()).copy_from(tensor);
+  made.flat(tensor.size(), size - tensor.size()).fill_zero();
+  return made;
+}
+
+void all_reduce_piece(Group& group, const Tensor& piece) {
+  const int64_t n = piece.size(), ranks = group.size();
+  if (piece.bytes() < kSmallBytes) return sum_blocks(gather_blocks(group, piece), group.size(), piece);
+  const int64_t block = (n + ranks - 1) / ranks;
+  const bool even = n == block * ranks;
+  const Tensor whole = even ? piece : padded(piece, block * ranks);
+  const Tensor own = whole.flat(block * group.rank(), block);
+  scatter_sum(group, whole, own);
+  group.all_gather_bytes(own.bytes_data(), whole.bytes_data(), own.bytes());
+  if (!even) piece.copy_from(whole.flat(0, n));
+}
+
+template <class T>
+T larger(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return b > a || std::isnan(b) ? b : a;
+  else
+    return b > a ? b : a;
+}
+
+template <class T>
+void max_blocks(const T* blocks, int ranks, int64_t n, T* out) {
+  std::copy_n(blocks, n, out);
+  for (int64_t r = 1; r < ranks; ++r)
+    for (int64_t i = 0; i < n; ++i) out[i] = larger(out[i], blocks[r * n + i]);
+}
+
+template <class T>
+std::vector<T> gather_values(Group& group, T value) {
+  std::vector<T> all(static_cast<size_t>(group.size()));
+  group.all_gather_bytes(bytes_of(value), bytes_of(all[0]), sizeof(T));
+  return all;
+}
+
+template <class T>
+T sum_values(Group& group, T value) {
+  if (group.size() == 1) return value;
+  std::vector<T> all = gather_values(group, value);
+  sum_blocks(all.data(), group.size(), 1, &value);
+  return value;
+}
+
+}  // namespace
+
+Work Group::send(const Tensor& tensor, int peer, int tag) {
+  return send_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
+}
+
+Work Group::recv(const Tensor& tensor, int peer, int tag) {
+  return recv_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
+}
+
+void Group::all_gather(const Tensor& in, const Tensor& out) {
+  SKEIN_CHECK(in.dtype() == out.dtype());
+  SKEIN_CHECK_EQ(out.size(), size() * in.size());
+  if (in.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
+  if (size() == 1) return out.copy_from(in);
+  all_gather_bytes(in.bytes_data(), out.bytes_data(), in.bytes());
+}
+
+void Group::reduce_scatter(const Tensor& in, const Tensor& out) {
+  SKEIN_CHECK(in.dtype() == out.dtype());
+  SKEIN_CHECK_EQ(in.size(), size() * out.size());
+  if (out.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
+  if (size() == 1) return out.copy_from(in);
+  scatter_sum(*this, in, out);
+}
+
+void Group::all_reduce_sum(const Tensor& tensor) {
+  if (size() == 1) return;
+  const int64_t most = std::max<int64_t>(1, kPieceBytes / size_of(tensor.dtype()) / size()) * size();
+  for (int64_t begin = 0; begin < tensor.size(); begin += most)
+    all_reduce_piece(*this, tensor.flat(begin, std::min(most, tensor.size() - begin)));
+}
+
+void Group::all_reduce_max(const Tensor& tensor) {
+  if (size() == 1 || tensor.size() == 0) return;
+  const Tensor blocks = gather_blocks(*this, tensor);
+  const auto take = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    max_blocks(blocks.data<T>(), size(), tensor.size(), tensor.data<T>());
+  };
+  switch (tensor.dtype()) {
+    case DType::f32:
+      return take(TypeTag<float>{});
+    case DType::f64:
+      return take(TypeTag<double>{});
+    case DType::i64:
+      return take(TypeTag<int64_t>{});
+    default:
+      throw Error(ExitCode::internal, fmt::format("no maximum over ranks of {}", name_of(tensor.dtype())));
+  }
+}
+
+void Group::broadcast(const Tensor& tensor, int root) {
+  if (size() > 1 && tensor.size() > 0) broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
+}
+
+double Group::sum(double value) { return sum_values(*this, value); }
+
+int64_t Group::sum(int64_t value) { return sum_values(*this, value); }
+
+int64_t Group::max(int64_t value) {
+  if (size() == 1) return value;
+  const std::vector<int64_t> all = gather_values(*this, value);
+  return *std::max_element(all.begin(), all.end());
+}
+
+bool Group::any(bool value) { return max(int64_t{value}) != 0; }
+
+std::vector<double> Group::all_gather(double value) {
+  if (size() == 1) return {value};
+  return gather_values(*this, value);
+}
+
+std::string Group::broadcast(const std::string& text, int root) {
+  if (size() == 1) return text;
+  auto length = static_cast<int64_t>(text.size());
+  broadcast_bytes(bytes_of(length), sizeof(length), root);
+  std::string copy = text;
+  copy.resize(static_cast<size_t>(length));
+  if (length > 0) broadcast_bytes(bytes_of(copy[0]), length, root);
+  return copy;
+}
+
+std::vector<std::string> Group::all_gather(const std::string& text) {
+  if (size() == 1) return {text};
+  const auto lengths = gather_values(*this, static_cast<int64_t>(text.size()));
+  const auto longest = static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end()));
+  std::vector<std::string> texts(lengths.size());
+  if (longest == 0) return texts;
+  std::string mine = text, all(longest * lengths.size(), '\0');
+  mine.resize(longest);
+  all_gather_bytes(bytes_of(mine[0]), bytes_of(all[0]), static_cast<int64_t>(longest));
+  for (size_t r = 0; r < texts.size(); ++r)
+    texts[r] = all.substr(r * longest, static_cast<size_t>(lengths[r]));
+  return texts;
+}
+
+}  // namespace skein

@@ -1,0 +1,217 @@
+#include "skein/comm/mpi.h"
+
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX
+#endif
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <mpi.h>
+
+namespace skein {
+namespace {
+
+void check(int code, const char* operation) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "unknown error";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  fail("{} failed: {}. Another rank may have ended: look for the first error of the job", operation, text);
+}
+
+// Destructors run while an exception passes must not wait for peers, who may wait for this rank.
+bool unwinding() { return std::uncaught_exceptions() > 0; }
+
+// MPI from its start to its end; held by every group and every transfer.
+class MpiJob {
+ public:
+  explicit MpiJob(int64_t largest_piece) : largest_piece_(largest_piece) {
+    int provided = MPI_THREAD_SINGLE;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    if (provided < MPI_THREAD_SERIALIZED)
+      fail("{} was built without threads (MPI_THREAD_SERIALIZED); use one that has them", mpi_version());
+  }
+  // A process that leaves without MPI_Finalize makes the launcher end the others.
+  ~MpiJob() {
+    if (!unwinding()) MPI_Finalize();
+  }
+  MpiJob(const MpiJob&) = delete;
+  MpiJob& operator=(const MpiJob&) = delete;
+
+  int64_t largest_piece() const { return largest_piece_; }
+
+  // Calls move(offset, count) for the parts of a message; once for an empty one.
+  template <class Move>
+  void in_pieces(int64_t bytes, Move move) const {
+    int64_t offset = 0;
+    do {
+      move(offset, static_cast<int>(std::min(largest_piece_, bytes - offset)));
+      offset += largest_piece_;
+    } while (offset < bytes);
+  }
+
+ private:
+  int64_t largest_piece_;
+};
+
+// `count` bytes that stand for a whole block of `block_bytes`: a call that moves one of them for each rank
+// moves this part of every block.
+class PartOfBlock {
+ public:
+  PartOfBlock(int count, int64_t block_bytes) {
+    MPI_Datatype part = MPI_DATATYPE_NULL;
+    check(MPI_Type_contiguous(count, MPI_BYTE, &part), "MPI_Type_contiguous");
+    const int code = MPI_Type_create_resized(part, 0, static_cast<MPI_Aint>(block_bytes), &type_);
+    MPI_Type_free(&part);
+    check(code, "MPI_Type_create_resized");
+    check(MPI_Type_commit(&type_), "MPI_Type_commit");
+  }
+  ~PartOfBlock() { MPI_Type_free(&type_); }
+  PartOfBlock(const PartOfBlock&) = delete;
+  PartOfBlock& operator=(const PartOfBlock&) = delete;
+
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+class Transfer {
+ public:
+  Transfer(std::shared_ptr<MpiJob> job, const char* operation)
+      : job_(std::move(job)), operation_(operation) {}
+
+  // Valid until the next call.
+  MPI_Request* add(int count) {
+    counts_.push_back(count);
+    return &requests_.emplace_back(MPI_REQUEST_NULL);
+  }
+
+  void wait_sent() {
+    for (MPI_Request& request : requests_) check(MPI_Wait(&request, MPI_STATUS_IGNORE), operation_);
+  }
+
+  void wait_received() {
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      MPI_Status status;
+      int count = 0;
+      check(MPI_Wait(&requests_[i], &status), operation_);
+      check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+      SKEIN_CHECK_EQ(count, counts_[i]);
+    }
+  }
+
+ private:
+  std::shared_ptr<MpiJob> job_;
+  const char* operation_;
+  std::vector<MPI_Request> requests_;
+  std::vector<int> counts_;
+};
+
+class MpiGroup : public Group {
+ public:
+  MpiGroup(std::shared_ptr<MpiJob> job, MPI_Comm comm) : job_(std::move(job)), comm_(comm) {
+    check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  }
+  ~MpiGroup() override {
+    if (comm_ != MPI_COMM_WORLD && !unwinding()) MPI_Comm_free(&comm_);
+  }
+  MpiGroup(const MpiGroup&) = delete;
+  MpiGroup& operator=(const MpiGroup&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
+    check_member(peer);
+    const auto transfer = std::make_shared<Transfer>(job_, "MPI_Isend");
+    job_->in_pieces(bytes, [&](int64_t offset, int count) {
+      check(MPI_Isend(data + offset, count, MPI_BYTE, peer, tag, comm_, transfer->add(count)), "MPI_Isend");
+    });
+    return Work([transfer] { transfer->wait_sent(); });
+  }
+
+  Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
+    check_member(peer);
+    const auto transfer = std::make_shared<Transfer>(job_, "MPI_Irecv");
+    job_->in_pieces(bytes, [&](int64_t offset, int count) {
+      check(MPI_Irecv(data + offset, count, MPI_BYTE, peer, tag, comm_, transfer->add(count)), "MPI_Irecv");
+    });
+    return Work([transfer] { transfer->wait_received(); });
+  }
+
+  void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+    const bool in_place = in == out + rank_ * bytes;
+    in_parts(bytes, [&](int64_t offset, int count, MPI_Datatype type) {
+      const void* from = in_place ? MPI_IN_PLACE : static_cast<const void*>(in + offset);
+      check(MPI_Allgather(from, count, type, out + offset, count, type, comm_), "MPI_Allgather");
+    });
+  }
+
+  void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+    in_parts(bytes, [&](int64_t offset, int count, MPI_Datatype type) {
+      check(MPI_Alltoall(in + offset, count, type, out + offset, count, type, comm_), "MPI_Alltoall");
+    });
+  }
+
+  void broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
+    check_member(root);
+    job_->in_pieces(bytes, [&](int64_t offset, int count) {
+      check(MPI_Bcast(data + offset, count, MPI_BYTE, root, comm_), "MPI_Bcast");
+    });
+  }
+
+  void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
+
+  std::unique_ptr<Group> split(int color, int key) override {
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_split(comm_, color, key, &part), "MPI_Comm_split");
+    return std::make_unique<MpiGroup>(job_, part);
+  }
+
+  void abort(int exit_code) override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+  }
+
+ private:
+  void check_member(int peer) const { SKEIN_CHECK(peer >= 0 && peer < size_); }
+
+  // Calls move(offset, count, type) so that size() blocks of `bytes` are moved, each call within the counts
+  // MPI takes.
+  template <class Move>
+  void in_parts(int64_t bytes, Move move) const {
+    if (bytes <= job_->largest_piece()) return move(0, static_cast<int>(bytes), MPI_BYTE);
+    job_->in_pieces(bytes, [&](int64_t offset, int count) {
+      const PartOfBlock part(count, bytes);
+      move(offset, 1, part.type());
+    });
+  }
+
+  std::shared_ptr<MpiJob> job_;
+  MPI_Comm comm_;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Group> start_mpi(int64_t largest_piece) {
+  SKEIN_CHECK(largest_piece >= 1 && largest_piece <= int64_t{1} << 30);
+  int started = 0;
+  check(MPI_Initialized(&started), "MPI_Initialized");
+  SKEIN_CHECK(!started);
+  return std::make_unique<MpiGroup>(std::make_shared<MpiJob>(largest_piece), MPI_COMM_WORLD);
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  check(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  const std::string whole(text);
+  return whole.substr(0, whole.find_first_of(",\n"));
+}
+
+}  // namespace skein

@@ -1,0 +1,105 @@
+#include "skein/comm/world.h"
+
+#include "skein/comm/local.h"
+#include "skein/comm/mpi.h"
+#include "skein/core/log.h"
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <sched.h>
+#include <unistd.h>
+
+namespace skein {
+namespace {
+
+bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
+
+// 0 when the variable is not set or no positive number.
+int number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  const long value = text ? std::strtol(text, nullptr, 10) : 0;
+  return value > 0 && value <= INT_MAX ? static_cast<int>(value) : 0;
+}
+
+// Tasks of this process's Slurm step; 0 outside of one. An interactive allocation has no SLURM_PROCID.
+int slurm_tasks() {
+  if (!is_set("SLURM_PROCID")) return 0;
+  const int of_step = number_in("SLURM_STEP_NUM_TASKS");
+  return of_step > 0 ? of_step : number_in("SLURM_NTASKS");
+}
+
+Launch launched(const char* by, int ranks) {
+  return {true, ranks, fmt::format("{}, {} rank{}", by, ranks, ranks == 1 ? "" : "s")};
+}
+
+void require_pmix() {
+  if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK")) return;
+  const int tasks = slurm_tasks();
+  require(tasks <= 1,
+          "Slurm started this process as one of {} tasks (SLURM_PROCID is set) but without PMIx (PMIX_RANK "
+          "is not), so MPI would run {} separate jobs of one rank. Start with 'srun --mpi=pmix' or with "
+          "'mpirun' inside the allocation; for a single rank use 'srun --ntasks=1'",
+          tasks, tasks);
+}
+
+struct Host {
+  Host() { CPU_ZERO(&cores); }
+  int ranks = 0;
+  cpu_set_t cores;  // those its ranks may use together: a bound rank sees only its own
+};
+
+// The mask, then the host's name; "" when they cannot be had.
+std::string own_place() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  char name[HOST_NAME_MAX + 1] = "";
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0 || gethostname(name, HOST_NAME_MAX) != 0) return "";
+  return std::string(reinterpret_cast<const char*>(&cores), sizeof(cores)) + name;
+}
+
+void warn_of_shared_cores(Group& world) {
+  std::map<std::string, Host> hosts;
+  for (const std::string& place : world.all_gather(own_place())) {
+    if (place.size() < sizeof(cpu_set_t)) continue;
+    Host& host = hosts[place.substr(sizeof(cpu_set_t))];
+    cpu_set_t cores;
+    std::memcpy(&cores, place.data(), sizeof(cores));
+    CPU_OR(&host.cores, &host.cores, &cores);
+    ++host.ranks;
+  }
+  for (const auto& [name, host] : hosts)
+    if (host.ranks > CPU_COUNT(&host.cores))
+      log::warn(
+          "{} ranks share {} core(s) on host {} and will run slowly. Start fewer ranks there, or let them "
+          "use "
+          "more cores (mpirun --bind-to none, srun --cpus-per-task)",
+          host.ranks, CPU_COUNT(&host.cores), name);
+}
+
+}  // namespace
+
+Launch detect_launch() {
+  if (const int ranks = number_in("OMPI_COMM_WORLD_SIZE")) return launched("mpirun", ranks);
+  const int tasks = slurm_tasks();
+  if (tasks > 1 || (tasks == 1 && is_set("PMIX_RANK"))) return launched("srun", tasks);
+  if (is_set("PMIX_RANK")) return {true, 0, "a PMIx launcher"};
+  if (const int ranks = number_in("PMI_SIZE"); ranks > 1) return launched("mpiexec", ranks);
+  return {false, 1, "no launcher, 1 rank"};
+}
+
+std::unique_ptr<Group> start_world() {
+  const Launch launch = detect_launch();
+  require_pmix();
+  std::unique_ptr<Group> world = launch.under_launcher ? start_mpi() : single_rank();
+  log::set_rank(world->rank());
+  require(launch.ranks <= 1 || world->size() > 1,
+          "the launcher ({}) and MPI do not belong together: {} sees a single rank. Use the mpirun of that "
+          "MPI, or under Slurm 'srun --mpi=pmix'",
+          launch.description, mpi_version());
+  warn_of_shared_cores(*world);
+  return world;
+}
+
+}  // namespace skein

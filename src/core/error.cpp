@@ -1,0 +1,12 @@
+#include "skein/core/error.h"
+
+namespace skein::detail {
+
+void check_failed(const char* expression, const std::string& values, const char* file, int line) {
+  throw Error(ExitCode::internal,
+              fmt::format("internal check failed: {}{}{} ({}:{}). This is a bug in Skein; please report it with "
+                          "the command and config.",
+                          expression, values.empty() ? "" : ": ", values, file, line));
+}
+
+}  // namespace skein::detail

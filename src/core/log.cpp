@@ -1,0 +1,41 @@
+#include "skein/core/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace skein::log {
+namespace {
+
+thread_local int rank_of_thread = 0;
+
+spdlog::logger& logger() {
+  static auto instance = [] {
+    auto made = spdlog::stderr_logger_mt("skein");
+    made->set_pattern("%H:%M:%S %^%v%$");
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum native(Level level) {
+  switch (level) {
+    case Level::debug: return spdlog::level::debug;
+    case Level::info: return spdlog::level::info;
+    case Level::warn: return spdlog::level::warn;
+    case Level::error: return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+}  // namespace
+
+void set_rank(int rank) { rank_of_thread = rank; }
+int rank() { return rank_of_thread; }
+void set_level(Level level) { logger().set_level(native(level)); }
+
+void write(Level level, std::string_view text) {
+  const char* prefix = level == Level::warn ? "warning: " : level == Level::error ? "error: " : "";
+  logger().log(native(level), "{}{}", prefix, text);
+}
+
+}  // namespace skein::log

@@ -1,0 +1,172 @@
+#include "skein/data/corpus.h"
+
+#include "skein/core/error.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "documents.h"
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
+
+std::vector<std::string> files_below(const std::string& directory) {
+  std::vector<std::string> files;
+  std::error_code error, ignored;
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    if (hidden(at->path())) {
+      if (at->is_directory(ignored)) at.disable_recursion_pending();
+    } else if (!at->is_directory(ignored)) {
+      files.push_back(at->path().native());
+    }
+  }
+  if (error) fail("cannot read the directory {}: {}", directory, error.message());
+  require(!files.empty(), "the directory {} holds no files (names that begin with a dot are left out)",
+          directory);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void check(const CorpusOptions& options) {
+  require(
+      options.document_separator.empty() || options.blank_lines == 0,
+      "data.document_separator is \"{}\" and data.blank_lines is {}: only one of them can divide documents",
+      options.document_separator, options.blank_lines);
+  require(options.document_separator.find('\n') == std::string::npos,
+          "data.document_separator must be one line, without a line break");
+  require(options.blank_lines >= 0 && options.blank_lines <= 1000,
+          "data.blank_lines is {}; it must lie between 0 (off) and 1000", options.blank_lines);
+  require(!options.field.empty(), "data.field is empty; name the key that holds the text");
+  require(options.max_bad_lines >= 0, "data.max_bad_lines is {}; it cannot be negative",
+          options.max_bad_lines);
+  SKEIN_CHECK(options.piece_bytes >= 8 && options.most_line_bytes >= 1);
+}
+
+bool same_file(const std::string& left, const std::string& right) {
+  std::error_code error;
+  if (fs::equivalent(left, right, error)) return true;
+  const fs::path one = fs::weakly_canonical(left, error), other = fs::weakly_canonical(right, error);
+  return !error && one == other;
+}
+
+int64_t stored_bytes(const std::vector<std::string>& files) {
+  int64_t total = 0;
+  for (const auto& file : files) {
+    std::error_code error;
+    if (file == "-" || !fs::is_regular_file(file, error)) return -1;
+    const auto bytes = fs::file_size(file, error);
+    if (error) return -1;
+    total += static_cast<int64_t>(bytes);
+  }
+  return total;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs) {
+  require(!inputs.empty(), "no input was given; name files, directories, or - for stdin");
+  require(std::count(inputs.begin(), inputs.end(), "-") <= 1, "stdin (-) can be read only once");
+  std::vector<std::string> files;
+  for (const auto& input : inputs) {
+    std::error_code error;
+    const fs::file_status status =
+        input == "-" ? fs::file_status(fs::file_type::character) : fs::status(input, error);
+    require(fs::exists(status), "cannot read {}: {}", input,
+            error ? error.message() : "no such file or directory");
+    if (!fs::is_directory(status)) {
+      files.push_back(input);
+      continue;
+    }
+    const auto below = files_below(input);
+    files.insert(files.end(), below.begin(), below.end());
+  }
+  return files;
+}
+
+void check_output(const std::string& option, const std::string& output,
+                  const std::vector<std::string>& taken) {
+  require(!output.empty(), "{} is empty; name the file to write", option);
+  std::error_code error;
+  require(!fs::is_directory(output, error), "{} is {}, which is a directory; name a file", option, output);
+  const fs::path directory = fs::path(output).parent_path();
+  require(directory.empty() || fs::is_directory(directory, error), "{} is {}, but there is no directory {}",
+          option, output, directory.native());
+  for (const auto& file : taken)
+    require(file == "-" || !same_file(file, output),
+            "{} is {}, which is already used as {}; writing would destroy it, choose another name", option,
+            output, file);
+}
+
+CorpusFormat format_of(const std::string& path, CorpusFormat wanted) {
+  if (wanted != CorpusFormat::automatic) return wanted;
+  std::string_view name = path;
+  for (const std::string_view suffix : {".gz", ".xz", ".zst"})
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  for (const std::string_view suffix : {".jsonl", ".ndjson", ".json"})
+    if (name.ends_with(suffix)) return CorpusFormat::jsonl;
+  return CorpusFormat::text;
+}
+
+struct CorpusReader::Impl {
+  Impl(const std::vector<std::string>& inputs, CorpusOptions given)
+      : options(std::move(given)), files(expand_inputs(inputs)), bad(options.max_bad_lines) {
+    check(options);
+    total = stored_bytes(files);
+  }
+
+  bool open_next() {
+    if (opened == files.size()) return false;
+    const std::string& path = files[opened++];
+    const bool json = format_of(path, options.format) == CorpusFormat::jsonl;
+    documents = json ? jsonl_documents(path, options, bad) : text_documents(path, options);
+    return true;
+  }
+
+  void close() {
+    finished += documents->consumed();
+    documents.reset();
+  }
+
+  CorpusOptions options;
+  std::vector<std::string> files;
+  BadLines bad;
+  int64_t total = -1;
+  size_t opened = 0;
+  std::unique_ptr<Documents> documents;
+  int64_t finished = 0;
+  int64_t document = 0;
+};
+
+CorpusReader::CorpusReader(const std::vector<std::string>& inputs, CorpusOptions options)
+    : impl_(std::make_unique<Impl>(inputs, std::move(options))) {}
+
+CorpusReader::~CorpusReader() = default;
+
+bool CorpusReader::next(CorpusPiece& piece) {
+  while (impl_->documents != nullptr || impl_->open_next()) {
+    if (impl_->documents->next(piece)) {
+      piece.document = impl_->document;
+      if (!piece.continues) ++impl_->document;
+      return true;
+    }
+    impl_->close();
+  }
+  return false;
+}
+
+const std::vector<std::string>& CorpusReader::files() const { return impl_->files; }
+
+int64_t CorpusReader::bytes_read() const {
+  return impl_->finished + (impl_->documents != nullptr ? impl_->documents->consumed() : 0);
+}
+
+int64_t CorpusReader::bytes_total() const { return impl_->total; }
+int64_t CorpusReader::bad_lines() const { return impl_->bad.count(); }
+
+}  // namespace skein

@@ -1,0 +1,42 @@
+// The documents of one input, piece by piece.
+#pragma once
+
+#include "skein/data/byte_source.h"
+#include "skein/data/corpus.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace skein {
+
+class Documents {
+ public:
+  virtual ~Documents() = default;
+  // Sets text and continues.
+  virtual bool next(CorpusPiece& piece) = 0;
+  virtual int64_t consumed() const = 0;
+};
+
+// Bad lines of the whole corpus against their limit.
+class BadLines {
+ public:
+  explicit BadLines(int64_t limit) : limit_(limit) {}
+  // Warns of the first few; a usage error beyond the limit.
+  void add(const std::string& file, int64_t line, const std::string& reason);
+  int64_t count() const { return count_; }
+
+ private:
+  int64_t limit_;
+  int64_t count_ = 0;
+};
+
+std::unique_ptr<Documents> text_documents(const std::string& path, const CorpusOptions& options);
+std::unique_ptr<Documents> jsonl_documents(const std::string& path, const CorpusOptions& options,
+                                           BadLines& bad);
+
+// Where to cut a document that is longer than piece_bytes: above 0 and within the first piece_bytes.
+size_t piece_cut(std::string_view text, int64_t piece_bytes);
+
+}  // namespace skein

@@ -1,0 +1,119 @@
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/text/split.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "documents.h"
+#include "line_reader.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+constexpr int64_t kShownWarnings = 5;
+constexpr size_t kReasonBytes = 200;
+constexpr std::string_view kBlanks = " \t\r\n";
+
+// The library's own text begins with its name for the error in brackets and may quote the whole line.
+std::string shortened(std::string reason) {
+  if (const size_t bracket = reason.find("] "); reason.starts_with('[') && bracket != std::string::npos)
+    reason.erase(0, bracket + 2);
+  if (reason.size() > kReasonBytes) reason = reason.substr(0, character_cut(reason, kReasonBytes)) + "...";
+  return reason;
+}
+
+class JsonlDocuments final : public Documents {
+ public:
+  JsonlDocuments(const std::string& path, const CorpusOptions& options, BadLines& bad)
+      : name_(path == "-" ? "stdin" : path),
+        options_(options),
+        bad_(bad),
+        lines_(open_source(path), options.most_line_bytes) {}
+
+  bool next(CorpusPiece& piece) override {
+    if (at_ == text_.size() && !find_text()) return false;
+    const std::string_view rest = std::string_view(text_).substr(at_);
+    piece.continues = rest.size() > static_cast<size_t>(options_.piece_bytes);
+    const size_t bytes = piece.continues ? piece_cut(rest, options_.piece_bytes) : rest.size();
+    piece.text = rest.substr(0, bytes);
+    at_ += bytes;
+    return true;
+  }
+
+  int64_t consumed() const override { return lines_.consumed(); }
+
+ private:
+  bool find_text() {
+    at_ = 0;
+    text_.clear();
+    for (std::string_view line; text_.empty() && lines_.next(line);) {
+      require(lines_.ends_line() || static_cast<int64_t>(line.size()) < options_.most_line_bytes,
+              "{}:{}: the line is longer than {} bytes; is it JSONL, one object a line?", name_,
+              lines_.number(), options_.most_line_bytes);
+      if (line.find_first_not_of(kBlanks) != std::string_view::npos) read_text(line);
+    }
+    return !text_.empty();
+  }
+
+  void read_text(std::string_view line) {
+    std::string reason;
+    try {
+      Json json = Json::parse(line);
+      reason = fault_of(json);
+      if (reason.empty()) text_ = std::move(json.at(options_.field).get_ref<std::string&>());
+    } catch (const Json::exception& error) {
+      reason = shortened(error.what());
+    }
+    if (!reason.empty()) bad_.add(name_, lines_.number(), reason);
+  }
+
+  std::string fault_of(const Json& json) const {
+    if (json.is_array())
+      return "a JSON array; JSONL has one object a line (`jq -c '.[]'` makes it from an array)";
+    if (!json.is_object()) return fmt::format("a JSON {}, not an object", json.type_name());
+    const auto field = json.find(options_.field);
+    if (field == json.end())
+      return fmt::format("no field \"{}\"; the object has {}", options_.field, keys_of(json));
+    if (!field->is_string())
+      return fmt::format("the field \"{}\" is a JSON {}, not a string", options_.field, field->type_name());
+    return "";
+  }
+
+  static std::string keys_of(const Json& json) {
+    std::string keys;
+    for (const auto& item : json.items()) {
+      keys += keys.empty() ? "" : ", ";
+      keys += shortened(item.key());
+      if (keys.size() > kReasonBytes) return keys + ", ...";
+    }
+    return keys.empty() ? "none" : keys;
+  }
+
+  std::string name_;
+  CorpusOptions options_;
+  BadLines& bad_;
+  LineReader lines_;
+  std::string text_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+void BadLines::add(const std::string& file, int64_t line, const std::string& reason) {
+  ++count_;
+  if (count_ > limit_ && limit_ > 0)
+    fail_usage("{}:{}: {}; that makes {} bad lines, data.max_bad_lines allows {}", file, line, reason, count_,
+               limit_);
+  if (count_ > limit_)
+    fail_usage("{}:{}: {}; data.max_bad_lines would let such lines be skipped", file, line, reason);
+  if (count_ <= kShownWarnings) log::warn("{}:{}: skipped: {}", file, line, reason);
+}
+
+std::unique_ptr<Documents> jsonl_documents(const std::string& path, const CorpusOptions& options,
+                                           BadLines& bad) {
+  return std::make_unique<JsonlDocuments>(path, options, bad);
+}
+
+}  // namespace skein

@@ -1,0 +1,150 @@
+#include "skein/data/loader.h"
+
+#include "skein/core/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+namespace skein {
+namespace {
+
+struct Entry {
+  double weight = 1;
+  std::string path;
+};
+
+Entry parse_entry(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return {1, text};
+  double weight = 0;
+  const char* end = text.data() + colon;
+  const auto [stop, error] = std::from_chars(text.data(), end, weight);
+  if (colon == 0 || stop != end) return {1, text};  // a path with a colon in it
+  const std::string path = text.substr(colon + 1);
+  require(error == std::errc{} && std::isfinite(weight) && weight > 0,
+          "data entry \"{}\" has weight {}; a weight is a number above 0, as in \"0.7:{}\"", text,
+          text.substr(0, colon), path);
+  return {weight, path};
+}
+
+int64_t samples_in(const TokenStore& store, int64_t length) {
+  const int64_t tokens = store.info().tokens;
+  require(
+      tokens > length,
+      "{} holds {} tokens, but one sample of length {} takes {} (the last token's target included); use more "
+      "text or a shorter sequence",
+      store.path(), tokens, length, length + 1);
+  return (tokens - 1) / length;
+}
+
+void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
+  const StoreInfo& left = first.info();
+  const StoreInfo& right = other.info();
+  const std::string_view hint = "encode both with the same one (`skein-data encode --tokenizer`)";
+  require(left.vocab_size == right.vocab_size,
+          "{} has a vocabulary of {} ids but {} has {}: they were made by different tokenizers; {}",
+          first.path(), left.vocab_size, other.path(), right.vocab_size, hint);
+  require(left.end_of_text == right.end_of_text,
+          "{} ends documents with id {} but {} with {}: they were made by different tokenizers; {}",
+          first.path(), left.end_of_text, other.path(), right.end_of_text, hint);
+  require(left.tokenizer == right.tokenizer,
+          "{} and {} were made by different tokenizers, both of {} ids; {}", first.path(), other.path(),
+          left.vocab_size, hint);
+}
+
+void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
+  const int64_t length = batch.length();
+  std::vector<int32_t> window(static_cast<size_t>(length) + 1);
+  store.read(begin, window);
+  std::copy_n(window.begin(), length, batch.tokens.data<int32_t>() + row * length);
+  std::copy_n(window.begin() + 1, length, batch.targets.data<int32_t>() + row * length);
+}
+
+// All that depends on where documents begin.
+void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch,
+                int64_t row) {
+  const std::span<const uint64_t> starts = store.documents();
+  const int64_t length = batch.length();
+  float* weights = batch.weights.data<float>() + row * length;
+  int32_t* positions = batch.positions.data<int32_t>() + row * length;
+  int32_t* segments = batch.segments.defined() ? batch.segments.data<int32_t>() + row * length : nullptr;
+  const int64_t first = store.document_at(begin);
+  int64_t document = first, origin = 0;
+  for (int64_t t = 0; t < length; ++t) {
+    const auto place = static_cast<uint64_t>(begin + t);
+    if (starts[static_cast<size_t>(document) + 1] == place) {
+      ++document;
+      if (!config.cross_document_attention) origin = t;
+    }
+    const bool ends = starts[static_cast<size_t>(document) + 1] == place + 1;
+    weights[t] = config.mask_document_ends && ends ? 0.0f : 1.0f;
+    positions[t] = static_cast<int32_t>(t - origin);
+    if (segments) segments[t] = static_cast<int32_t>(document - first);
+  }
+}
+
+Batch empty_batch(int64_t count, int64_t length, bool with_segments) {
+  Batch batch;
+  batch.tokens = Tensor::empty({count, length}, DType::i32);
+  batch.targets = Tensor::empty({count, length}, DType::i32);
+  batch.weights = Tensor::empty({count, length}, DType::f32);
+  batch.positions = Tensor::empty({count, length}, DType::i32);
+  if (with_segments) batch.segments = Tensor::empty({count, length}, DType::i32);
+  batch.sample_ids = Tensor::empty({count}, DType::i64);
+  return batch;
+}
+
+}  // namespace
+
+Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
+               const DataConfig& config)
+    : length_(length), config_(config) {
+  require(!entries.empty(), "no token store was given; name at least one, as data.train=corpus.h5");
+  require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
+  std::vector<int64_t> sizes;
+  std::vector<double> weights;
+  for (const std::string& text : entries) {
+    const Entry entry = parse_entry(text);
+    require(!entry.path.empty(), "data entry \"{}\" names no path; write \"path\" or \"weight:path\"", text);
+    stores_.push_back(std::make_shared<TokenStore>(entry.path));
+    check_same_tokenizer(*stores_.front(), *stores_.back());
+    sizes.push_back(samples_in(*stores_.back(), length));
+    weights.push_back(entry.weight);
+  }
+  order_ = std::make_unique<SampleOrder>(std::move(sizes), std::move(weights), seed, config.shuffle);
+}
+
+Batch Loader::batch(int64_t first, int64_t count) const {
+  SKEIN_CHECK(first >= 0 && count > 0);
+  Batch made = empty_batch(count, length_, !config_.cross_document_attention);
+  for (int64_t row = 0; row < count; ++row) {
+    const SamplePlace place = order_->at(first + row);
+    const TokenStore& store = *stores_[static_cast<size_t>(place.dataset)];
+    const int64_t begin = place.sample * length_;
+    fill_tokens(store, begin, made, row);
+    fill_marks(store, begin, config_, made, row);
+    made.sample_ids.data<int64_t>()[row] = first + row;
+  }
+  return made;
+}
+
+int64_t Loader::samples_per_epoch() const {
+  int64_t samples = 0;
+  for (const auto& store : stores_) samples += samples_in(*store, length_);
+  return samples;
+}
+
+int64_t Loader::vocab_size() const { return stores_.front()->info().vocab_size; }
+
+double Loader::bytes_per_token() const {
+  double bytes = 0, tokens = 0;
+  for (const auto& store : stores_) {
+    bytes += static_cast<double>(store->info().text_bytes);
+    tokens += static_cast<double>(store->info().tokens);
+  }
+  return bytes / tokens;
+}
+
+}  // namespace skein

@@ -1,0 +1,69 @@
+// Files under construction: appended to in order, never left behind, every failing call an
+// Error(failure) with the path and the cause.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skein {
+
+// Owns a file descriptor. `flags` as for open(2).
+class Descriptor {
+ public:
+  Descriptor(std::string path, int flags);
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  // All of `bytes`, from byte `at` of the file on.
+  void write_at(std::span<const std::byte> bytes, uint64_t at);
+  // Up to bytes.size() bytes; fewer only at the end of the file.
+  size_t read_at(std::span<std::byte> bytes, uint64_t at);
+  void sync();
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+// Removes a path when it goes out of scope, if there is still something under it.
+class RemovedAtEnd {
+ public:
+  explicit RemovedAtEnd(std::string path) : path_(std::move(path)) {}
+  ~RemovedAtEnd();
+  RemovedAtEnd(const RemovedAtEnd&) = delete;
+  RemovedAtEnd& operator=(const RemovedAtEnd&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A temporary file that must not exist yet; bytes are gathered into large writes.
+class Spool {
+ public:
+  explicit Spool(std::string path);
+
+  void append(std::span<const std::byte> bytes);
+  uint64_t size() const { return written_ + gathered_.size(); }
+  // Everything appended so far, into `target` from byte `at` on.
+  void copy_to(Descriptor& target, uint64_t at);
+
+ private:
+  void flush();
+
+  // In this order: a name is only ours to remove once the file was made.
+  Descriptor file_;
+  RemovedAtEnd name_;
+  uint64_t written_ = 0;
+  std::vector<std::byte> gathered_;
+};
+
+// fsync of the directory that holds `path`: makes a rename in it last.
+void sync_directory_of(const std::string& path);
+
+}  // namespace skein

@@ -1,0 +1,129 @@
+#include "skein/core/error.h"
+#include "skein/text/split.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "documents.h"
+#include "line_reader.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kDivisionSearch = int64_t{64} << 10;
+
+std::string_view without_break(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+bool blank(std::string_view line) { return line.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+class TextDocuments final : public Documents {
+ public:
+  TextDocuments(const std::string& path, const CorpusOptions& options)
+      : options_(options),
+        lines_(open_source(path), options.piece_bytes),
+        guessed_(path == "-" && options.format == CorpusFormat::automatic) {}
+
+  bool next(CorpusPiece& piece) override {
+    if (cut(piece)) return true;
+    for (std::string_view line; lines_.next(line);) {
+      check_guess(line);
+      const Role role = role_of(line);
+      if (role == Role::waiting) continue;
+      if (role == Role::division) {
+        if (hand_on(piece)) return true;
+        continue;
+      }
+      const bool divided = divides_here(line) && hand_on(piece);
+      absorb(line);
+      if (divided || cut(piece)) return true;
+    }
+    return hand_on(piece);
+  }
+
+  int64_t consumed() const override { return lines_.consumed(); }
+
+ private:
+  // Text that is JSONL by mistake would be learnt as it is.
+  void check_guess(std::string_view line) {
+    require(!guessed_ || !line.starts_with("{\""),
+            "stdin looks like JSONL, but its format was not given; add --data.format=jsonl, or "
+            "--data.format=text "
+            "if it is meant as plain text");
+    guessed_ = false;
+  }
+
+  enum class Role { text, waiting, division };
+
+  Role role_of(std::string_view line) {
+    if (!lines_.begins_line()) return Role::text;
+    if (!options_.document_separator.empty())
+      return without_break(line) == options_.document_separator ? Role::division : Role::text;
+    if (options_.blank_lines == 0 || !blank(line) || !lines_.ends_line()) return Role::text;
+    if (++blanks_ < options_.blank_lines) {
+      waiting_ += line;
+      return Role::waiting;
+    }
+    waiting_.clear();
+    return Role::division;
+  }
+
+  bool divides_here(std::string_view line) {
+    const bool after_blank = std::exchange(last_blank_, blank(line));
+    if (divided_ || options_.divide_at < 0 || !lines_.begins_line()) return false;
+    const int64_t beyond = lines_.offset() - options_.divide_at;
+    if (beyond < 0 || text_.empty() || !(after_blank || beyond >= kDivisionSearch)) return false;
+    return divided_ = true;
+  }
+
+  // Blank lines count as text once it is known that the document goes on after them.
+  void absorb(std::string_view line) {
+    if (!text_.empty()) text_ += waiting_;
+    waiting_.clear();
+    blanks_ = 0;
+    text_ += line;
+  }
+
+  bool hand_on(CorpusPiece& piece) {
+    if (text_.empty()) return false;
+    piece.text = std::exchange(text_, {});
+    piece.continues = false;
+    return true;
+  }
+
+  bool cut(CorpusPiece& piece) {
+    if (static_cast<int64_t>(text_.size()) <= options_.piece_bytes) return false;
+    const size_t at = piece_cut(text_, options_.piece_bytes);
+    std::string rest = text_.substr(at);
+    text_.resize(at);
+    piece.text = std::exchange(text_, std::move(rest));
+    piece.continues = true;
+    return true;
+  }
+
+  CorpusOptions options_;
+  LineReader lines_;
+  bool guessed_;
+  std::string text_;
+  std::string waiting_;
+  int64_t blanks_ = 0;
+  bool last_blank_ = false;
+  bool divided_ = false;
+};
+
+}  // namespace
+
+size_t piece_cut(std::string_view text, int64_t piece_bytes) {
+  const auto limit = static_cast<size_t>(piece_bytes);
+  const size_t at = last_safe_cut(text.substr(0, limit));
+  return at > 0 ? at : character_cut(text, limit);
+}
+
+std::unique_ptr<Documents> text_documents(const std::string& path, const CorpusOptions& options) {
+  return std::make_unique<TextDocuments>(path, options);
+}
+
+}  // namespace skein

@@ -1,0 +1,124 @@
+#include "skein/formats/tensorboard.h"
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/formats/crc32c.h"
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+
+namespace skein {
+namespace {
+
+enum class Wire : uint64_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+// Field numbers of event.proto and summary.proto.
+constexpr uint64_t kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5;
+constexpr uint64_t kSummaryValue = 1;
+constexpr uint64_t kTag = 1, kSimpleValue = 2;
+
+template <class T>
+void put_little_endian(std::string& out, T value) {
+  static_assert(std::endian::native == std::endian::little);
+  char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  out.append(bytes, sizeof(T));
+}
+
+void put_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+void put_key(std::string& out, uint64_t field, Wire wire) {
+  put_varint(out, field << 3 | static_cast<uint64_t>(wire));
+}
+
+void put_bytes(std::string& out, uint64_t field, std::string_view bytes) {
+  put_key(out, field, Wire::bytes);
+  put_varint(out, bytes.size());
+  out.append(bytes);
+}
+
+std::string event_now() {
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  std::string event;
+  put_key(event, kWallTime, Wire::fixed64);
+  put_little_endian(event, now.count());
+  return event;
+}
+
+uint32_t masked_sum(std::string_view bytes) {
+  return std::rotr(crc32c(std::as_bytes(std::span(bytes))), 15) + 0xA282EAD8u;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+std::string free_path(const std::string& directory) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  const std::string base = fmt::format("{}/events.out.tfevents.{}.{}", directory, seconds, host_name());
+  std::string path = base;
+  std::error_code ignored;
+  for (int n = 1; std::filesystem::exists(path, ignored); ++n) path = fmt::format("{}.{}", base, n);
+  return path;
+}
+
+}  // namespace
+
+EventWriter::EventWriter(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) fail("cannot make the TensorBoard directory {}: {}", directory, error.message());
+  path_ = free_path(directory);
+  errno = 0;
+  file_.open(path_, std::ios::binary);
+  std::string event = event_now();
+  put_bytes(event, kFileVersion, "brain.Event:2");
+  record(event);
+  if (!file_) fail("cannot write {}: {}", path_, std::generic_category().message(errno));
+}
+
+void EventWriter::scalar(const std::string& tag, int64_t step, double value) {
+  const bool fits = std::abs(value) <= std::numeric_limits<float>::max();  // false for NaN too
+  if (!fits || !file_) return;
+  std::string entry;
+  put_bytes(entry, kTag, tag);
+  put_key(entry, kSimpleValue, Wire::fixed32);
+  put_little_endian(entry, static_cast<float>(value));
+  std::string summary;
+  put_bytes(summary, kSummaryValue, entry);
+  std::string event = event_now();
+  put_key(event, kStep, Wire::varint);
+  put_varint(event, static_cast<uint64_t>(step));
+  put_bytes(event, kSummary, summary);
+  record(event);
+  if (!file_)
+    log::warn("cannot write {}: {}; no more TensorBoard events are written", path_,
+              std::generic_category().message(errno));
+}
+
+void EventWriter::record(const std::string& payload) {
+  std::string framed;
+  put_little_endian(framed, static_cast<uint64_t>(payload.size()));
+  put_little_endian(framed, masked_sum(framed));
+  framed += payload;
+  put_little_endian(framed, masked_sum(payload));
+  file_.write(framed.data(), static_cast<std::streamsize>(framed.size()));
+  file_.flush();
+}
+
+}  // namespace skein

@@ -1,0 +1,202 @@
+#include "skein/kernels/elementwise.h"
+
+#include <numbers>
+
+#include "parallel.h"
+#include "skein/core/philox.h"
+#include "vector.h"
+
+namespace skein::kernels {
+namespace {
+
+template <class F>
+void visit(const Tensor& x, const F& f) {
+  visit_float(x.dtype(), [&](auto tag) { f(tag); });
+}
+
+template <class F>
+void for_elements(int64_t count, const F& f) {
+  parallel_ranges(count, kElementGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+template <class A>
+A gelu_tanh_value(A x) {
+  constexpr A kRoot = A(0.7978845608028654), kCubic = A(0.044715);
+  return A(0.5) * x * (A(1) + hyperbolic_tangent(kRoot * (x + kCubic * x * x * x)));
+}
+
+template <class A>
+A gelu_tanh_slope(A x) {
+  constexpr A kRoot = A(0.7978845608028654), kCubic = A(0.044715);
+  const A t = hyperbolic_tangent(kRoot * (x + kCubic * x * x * x));
+  return A(0.5) * (A(1) + t) + A(0.5) * x * (A(1) - t * t) * kRoot * (A(1) + A(3) * kCubic * x * x);
+}
+
+template <class A>
+A normal_cdf(A x) { return A(0.5) * (A(1) + std::erf(x * A(std::numbers::sqrt2 / 2))); }
+
+template <class A>
+A gelu_erf_slope(A x) {
+  constexpr A kDensity = A(0.3989422804014327);
+  return normal_cdf(x) + x * kDensity * exponential(A(-0.5) * x * x);
+}
+
+template <class A>
+A logistic(A x) { return A(1) / (A(1) + exponential(-x)); }
+
+}  // namespace
+
+void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out) {
+  visit(a, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T *x = a.data<T>(), *y = b.data<T>();
+    T* z = out.data<T>();
+    for_elements(a.size(), [=](int64_t i) { store(z + i, load(x + i) + load(y + i)); });
+  });
+}
+
+void accumulate(Cpu, const Tensor& source, const Tensor& target) {
+  SKEIN_CHECK_EQ(source.size(), target.size());
+  visit(source, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    visit(target, [&](auto target_tag) {
+      using U = typename decltype(target_tag)::type;
+      const T* x = source.data<T>();
+      U* y = target.data<U>();
+      for_elements(source.size(), [=](int64_t i) { store(y + i, load(y + i) + static_cast<Accumulator<U>>(load(x + i))); });
+    });
+  });
+}
+
+void scale(Cpu, const Tensor& x, double factor, const Tensor& out) {
+  visit(x, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = x.data<T>();
+    T* to = out.data<T>();
+    const auto by = static_cast<Accumulator<T>>(factor);
+    for_elements(x.size(), [=](int64_t i) { store(to + i, load(in + i) * by); });
+  });
+}
+
+void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out) {
+  const int64_t columns = bias.size(), rows = x.size() / columns;
+  visit(x, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T *in = x.data<T>(), *b = bias.data<T>();
+    T* to = out.data<T>();
+    parallel_ranges(rows, row_grain(columns), [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r)
+        for (int64_t c = 0; c < columns; ++c) store(to + r * columns + c, load(in + r * columns + c) + load(b + c));
+    });
+  });
+}
+
+void bias_backward(Cpu, const Tensor& dy, const Tensor& bias_gradient) {
+  const int64_t columns = bias_gradient.size(), rows = dy.size() / columns;
+  visit(dy, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    const T* in = dy.data<T>();
+    A* sum = bias_gradient.data<A>();
+    parallel_ranges(columns, 64, [=](int64_t begin, int64_t end) {
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = begin; c < end; ++c) sum[c] += load(in + r * columns + c);
+    });
+  });
+}
+
+void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out) {
+  visit(x, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    const T* in = x.data<T>();
+    T* to = out.data<T>();
+    const int64_t n = x.size();
+    switch (kind) {
+      case Activation::gelu_tanh: for_elements(n, [=](int64_t i) { store(to + i, gelu_tanh_value(load(in + i))); }); break;
+      case Activation::gelu_erf:
+        for_elements(n, [=](int64_t i) { store(to + i, load(in + i) * normal_cdf(load(in + i))); });
+        break;
+      case Activation::relu:
+        for_elements(n, [=](int64_t i) { store(to + i, load(in + i) > A(0) ? load(in + i) : A(0)); });
+        break;
+    }
+  });
+}
+
+void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  visit(x, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    const T *in = x.data<T>(), *slope = dy.data<T>();
+    T* to = dx.data<T>();
+    const int64_t n = x.size();
+    switch (kind) {
+      case Activation::gelu_tanh:
+        for_elements(n, [=](int64_t i) { store(to + i, load(slope + i) * gelu_tanh_slope(load(in + i))); });
+        break;
+      case Activation::gelu_erf:
+        for_elements(n, [=](int64_t i) { store(to + i, load(slope + i) * gelu_erf_slope(load(in + i))); });
+        break;
+      case Activation::relu:
+        for_elements(n, [=](int64_t i) { store(to + i, load(in + i) > A(0) ? load(slope + i) : A(0)); });
+        break;
+    }
+  });
+}
+
+void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out) {
+  visit(gate, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T *g = gate.data<T>(), *u = up.data<T>();
+    T* to = out.data<T>();
+    for_elements(gate.size(), [=](int64_t i) {
+      const auto x = load(g + i);
+      store(to + i, x * logistic(x) * load(u + i));
+    });
+  });
+}
+
+void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate,
+                     const Tensor& dup) {
+  visit(gate, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    const T *g = gate.data<T>(), *u = up.data<T>(), *d = dy.data<T>();
+    T *to_gate = dgate.data<T>(), *to_up = dup.data<T>();
+    for_elements(gate.size(), [=](int64_t i) {
+      const A x = load(g + i), s = logistic(x), slope = load(d + i);
+      store(to_up + i, slope * x * s);
+      store(to_gate + i, slope * load(u + i) * s * (A(1) + x * (A(1) - s)));
+    });
+  });
+}
+
+void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out) {
+  const int64_t batch = x.dim(0), per_sample = x.size() / batch;
+  const int64_t first = mask.first_position * (per_sample / x.dim(1));
+  const int64_t* ids = mask.sample_ids.data<int64_t>();
+  const auto threshold = static_cast<uint32_t>(mask.probability * 4294967296.0);
+  visit(x, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    const T* in = x.data<T>();
+    T* to = out.data<T>();
+    const A keep = A(1) / A(1 - mask.probability);
+    const uint64_t key = mask.key;
+    for (int64_t b = 0; b < batch; ++b)
+      parallel_ranges(per_sample, kElementGrain, [=](int64_t begin, int64_t end) {
+        PhiloxBlock bits{};
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t place = first + i;
+          if (i == begin || place % 4 == 0) bits = philox(key, ids[b], place / 4);
+          const int64_t at = b * per_sample + i;
+          store(to + at, bits[place % 4] < threshold ? A(0) : load(in + at) * keep);
+        }
+      });
+  });
+}
+
+}  // namespace skein::kernels

@@ -1,0 +1,76 @@
+#include "skein/kernels/loss.h"
+
+#include <limits>
+
+#include "parallel.h"
+#include "vector.h"
+
+namespace skein::kernels {
+
+void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum) {
+  const int64_t columns = logits.dim(1);
+  visit_float(logits.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    const T* in = logits.data<T>();
+    A* to = maximum.data<A>();
+    parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        A largest = -std::numeric_limits<A>::infinity();
+        for (int64_t c = 0; c < valid; ++c) {
+          const A value = load(in + r * columns + c);
+          largest = value > largest ? value : largest;
+        }
+        to[r] = largest;
+      }
+    });
+  });
+}
+
+void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& targets,
+                 int64_t first_id, const Tensor& sum_exp, const Tensor& target_logit) {
+  const int64_t columns = logits.dim(1);
+  const int32_t* target = targets.data<int32_t>();
+  visit_float(logits.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    const T* in = logits.data<T>();
+    const A* largest = maximum.data<A>();
+    A *sums = sum_exp.data<A>(), *picked = target_logit.data<A>();
+    parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* row = in + r * columns;
+        const A top = largest[r];
+        sums[r] = lane_sum<A>(valid, [=](int64_t c) { return exponential(load(row + c) - top); });
+        const int64_t own = target[r] - first_id;
+        picked[r] = own >= 0 && own < valid ? load(row + own) - top : A(0);
+      }
+    });
+  });
+}
+
+void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
+                            const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits) {
+  const int64_t columns = logits.dim(1);
+  const int32_t* target = targets.data<int32_t>();
+  visit_float(logits.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    const T* in = logits.data<T>();
+    T* to = dlogits.data<T>();
+    const A *largest = maximum.data<A>(), *sums = sum_exp.data<A>(), *scales = row_scale.data<A>();
+    parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* row = in + r * columns;
+        T* out = to + r * columns;
+        const A top = largest[r], factor = scales[r] / sums[r];
+        for (int64_t c = 0; c < valid; ++c) store(out + c, exponential(load(row + c) - top) * factor);
+        for (int64_t c = valid; c < columns; ++c) store(out + c, A(0));
+        const int64_t own = target[r] - first_id;
+        if (own >= 0 && own < valid) store(out + own, exponential(load(row + own) - top) * factor - scales[r]);
+      }
+    });
+  });
+}
+
+}  // namespace skein::kernels

@@ -1,0 +1,30 @@
+// Fixed pieces of work handed to threads: the pieces never depend on how many threads there are.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace skein::kernels {
+
+// Calls body(begin, end) over [0, count) in pieces of `grain`, on all threads when there is enough to do.
+template <class Body>
+void parallel_ranges(int64_t count, int64_t grain, const Body& body) {
+  const int64_t pieces = (count + grain - 1) / grain;
+  const int threads = static_cast<int>(std::min<int64_t>(omp_get_max_threads(), pieces));
+  if (threads <= 1) {
+    for (int64_t piece = 0; piece < pieces; ++piece)
+      body(piece * grain, std::min(count, (piece + 1) * grain));
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    body(piece * grain, std::min(count, (piece + 1) * grain));
+}
+
+// Rows a piece should hold so that it is worth a thread's while.
+inline int64_t row_grain(int64_t row_elements) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, row_elements)); }
+constexpr int64_t kElementGrain = 16384;
+
+}  // namespace skein::kernels

@@ -1,0 +1,38 @@
+#include "skein/kernels/reduce.h"
+
+#include "parallel.h"
+#include "vector.h"
+
+namespace skein::kernels {
+
+void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums) {
+  const int64_t count = x.size();
+  double* to = sums.data<double>();
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = x.data<T>();
+    parallel_ranges(sums.size(), std::max<int64_t>(1, kElementGrain / chunk), [=](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        const T* part = in + c * chunk;
+        to[c] = lane_sum<double>(std::min(chunk, count - c * chunk), [=](int64_t i) {
+          const double value = static_cast<double>(load(part + i));
+          return value * value;
+        });
+      }
+    });
+  });
+}
+
+void swap_leading(Cpu, const Tensor& x, const Tensor& out) {
+  const int64_t a = x.dim(0), b = x.dim(1);
+  if (x.size() == 0) return;
+  const int64_t block = x.bytes() / (a * b);
+  const std::byte* in = x.bytes_data();
+  std::byte* to = out.bytes_data();
+  parallel_ranges(a * b, std::max<int64_t>(1, 65536 / block), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(to + (i % b * a + i / b) * block, in + i * block, block);
+  });
+}
+
+}  // namespace skein::kernels

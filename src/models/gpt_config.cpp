@@ -1,0 +1,78 @@
+#include "skein/models/gpt.h"
+
+namespace skein {
+
+int64_t GptConfig::parameters() const {
+  const int64_t attention_out = n_heads * head_width(), keys = kv_heads() * head_width();
+  int64_t block = d_model * (2 * attention_out + 2 * keys);
+  block += (activation == MlpKind::swiglu ? 3 : 2) * d_model * hidden();
+  const int64_t norm_size = norm == ops::Norm::layer && bias ? 2 * d_model : d_model;
+  block += 2 * norm_size;
+  if (bias) block += attention_out + 2 * keys + d_model + (activation == MlpKind::swiglu ? 2 : 1) * hidden() + d_model;
+  int64_t whole = n_layers * block + vocab_size * d_model * (tie_embeddings ? 1 : 2);
+  if (positions == Positions::learned) whole += context * d_model;
+  if (norm_placement == NormPlacement::pre) whole += norm_size;
+  return whole;
+}
+
+void bind(Options& options, GptConfig& c) {
+  options.add("model.vocab_size", c.vocab_size, "vocabulary; 0 takes the tokenizer's", "ids");
+  options.add("model.context", c.context, "longest sequence", "tokens");
+  options.add("model.d_model", c.d_model, "width of the residual stream");
+  options.add("model.n_layers", c.n_layers, "transformer blocks");
+  options.add("model.n_heads", c.n_heads, "query heads");
+  options.add("model.n_kv_heads", c.n_kv_heads, "key and value heads; 0 means n_heads");
+  options.add("model.d_head", c.d_head, "width of a head; 0 means d_model / n_heads");
+  options.add("model.d_ff", c.d_ff, "width of the feed-forward layer; 0 means 4 d_model");
+  options.add_choice("model.positions", c.positions,
+                     {{"learned", Positions::learned}, {"sinusoidal", Positions::sinusoidal}, {"rotary", Positions::rotary}},
+                     "how positions enter");
+  options.add("model.rope_theta", c.rope_theta, "base of the rotary wavelengths");
+  options.add_choice("model.norm", c.norm, {{"layer", ops::Norm::layer}, {"rms", ops::Norm::rms}}, "normalisation");
+  options.add_choice("model.norm_placement", c.norm_placement,
+                     {{"pre", NormPlacement::pre}, {"post", NormPlacement::post}}, "norm before or after each half block");
+  options.add("model.norm_epsilon", c.norm_epsilon, "added to the variance");
+  options.add_choice("model.activation", c.activation,
+                     {{"gelu_tanh", MlpKind::gelu_tanh}, {"gelu_erf", MlpKind::gelu_erf}, {"relu", MlpKind::relu},
+                      {"swiglu", MlpKind::swiglu}}, "feed-forward nonlinearity");
+  options.add("model.bias", c.bias, "biases in linear layers and layer norms");
+  options.add("model.tie_embeddings", c.tie_embeddings, "output weights are the token embedding");
+  options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
+  options.add("model.init_std", c.init_std, "deviation of start weights; residual outputs get it / sqrt(2 n_layers)");
+}
+
+namespace {
+
+void check_positive(const char* key, int64_t value) {
+  require(value > 0, "model.{} is {}; it must be at least 1", key, value);
+}
+
+void check_sizes(const GptConfig& c) {
+  check_positive("vocab_size", c.vocab_size);
+  check_positive("context", c.context);
+  check_positive("d_model", c.d_model);
+  check_positive("n_layers", c.n_layers);
+  check_positive("n_heads", c.n_heads);
+  require(c.d_head > 0 || c.d_model % c.n_heads == 0,
+          "model.d_model={} does not divide by model.n_heads={}; change one of them or give model.d_head", c.d_model, c.n_heads);
+  require(c.n_kv_heads >= 0 && c.n_heads % c.kv_heads() == 0,
+          "model.n_heads={} is not a multiple of model.n_kv_heads={}", c.n_heads, c.n_kv_heads);
+  require(c.positions != Positions::rotary || c.head_width() % 2 == 0,
+          "rotary positions need an even head width, not {}; change model.d_model, model.n_heads or model.d_head", c.head_width());
+  require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
+  require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
+}
+
+}  // namespace
+
+void check(const GptConfig& c, int tp, bool sequence_parallel) {
+  check_sizes(c);
+  require(c.n_heads % tp == 0, "model.n_heads={} does not divide by parallel.tensor={}", c.n_heads, tp);
+  require(c.kv_heads() % tp == 0, "model.n_kv_heads={} does not divide by parallel.tensor={}; use at most {} tensor-parallel "
+          "ranks, or more key heads", c.kv_heads(), tp, c.kv_heads());
+  require(c.hidden() % tp == 0, "model.d_ff={} does not divide by parallel.tensor={}", c.hidden(), tp);
+  require(!sequence_parallel || c.context % tp == 0,
+          "parallel.sequence needs model.context={} to divide by parallel.tensor={}", c.context, tp);
+}
+
+}  // namespace skein

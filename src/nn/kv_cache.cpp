@@ -1,0 +1,22 @@
+#include "skein/nn/kv_cache.h"
+
+namespace skein {
+namespace {
+
+void copy_rows(const Tensor& from, const Tensor& into, int64_t first) {
+  const int64_t row = from.bytes() / (from.dim(0) * from.dim(1));
+  for (int64_t b = 0; b < from.dim(0); ++b)
+    std::memcpy(into.bytes_data() + (b * into.dim(1) + first) * row, from.bytes_data() + b * from.dim(1) * row,
+                from.dim(1) * row);
+}
+
+}  // namespace
+
+void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
+  Layer& held = layers.at(static_cast<size_t>(layer));
+  SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1));
+  copy_rows(k, held.keys, length);
+  copy_rows(v, held.values, length);
+}
+
+}  // namespace skein

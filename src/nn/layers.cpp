@@ -1,0 +1,63 @@
+#include "skein/nn/layers.h"
+
+#include "skein/ops/collective.h"
+#include "skein/ops/linear.h"
+
+namespace skein {
+
+Linear::Linear(Parameters& parameters, const LinearSpec& spec) : split_(spec.split) {
+  weight_ = &parameters.add({spec.name + ".weight", {spec.outputs, spec.inputs}, spec.split,
+                             {Start::normal, spec.deviation}});
+  if (!spec.bias) return;
+  const Split bias_split = spec.split == Split::columns ? Split::columns : Split::none;
+  const bool sees_slice = spec.sequence_parallel && spec.split == Split::rows;
+  bias_ = &parameters.add({spec.name + ".bias", {spec.outputs}, bias_split, {Start::zeros}, sees_slice});
+}
+
+Var Linear::operator()(const Var& x, const Pass& pass) const {
+  const Weight bias = bias_ ? bias_->weight() : Weight{};
+  if (split_ != Split::rows || pass.tp->size() == 1) return ops::linear(x, weight_->weight(), bias);
+  const Var part = ops::linear(x, weight_->weight(), {});
+  const Var sum = pass.sequence_parallel ? ops::reduce_scatter_sequence(part, *pass.tp)
+                                         : ops::reduce_from_shards(part, *pass.tp);
+  return bias_ ? ops::add_bias(sum, bias) : sum;
+}
+
+Var enter_shards(const Var& x, const Pass& pass) {
+  return pass.sequence_parallel ? ops::gather_sequence(x, *pass.tp) : ops::copy_to_shards(x, *pass.tp);
+}
+
+NormLayer::NormLayer(Parameters& parameters, const NormSpec& spec) : kind_(spec.kind), epsilon_(spec.epsilon) {
+  gain_ = &parameters.add({spec.name + ".gain", {spec.width}, Split::none, {Start::ones}, spec.sequence_parallel});
+  if (spec.kind == ops::Norm::layer && spec.bias)
+    bias_ = &parameters.add({spec.name + ".bias", {spec.width}, Split::none, {Start::zeros}, spec.sequence_parallel});
+}
+
+Var NormLayer::operator()(const Var& x) const {
+  return ops::norm(x, kind_, gain_->weight(), bias_ ? bias_->weight() : Weight{}, epsilon_);
+}
+
+Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
+    : kind_(spec.kind),
+      up_(parameters, {spec.name + ".up", spec.width, spec.hidden, Split::columns, spec.bias, spec.in_deviation,
+                       spec.sequence_parallel}),
+      down_(parameters, {spec.name + ".down", spec.hidden, spec.width, Split::rows, spec.bias, spec.out_deviation,
+                         spec.sequence_parallel}) {
+  if (spec.kind == MlpKind::swiglu)
+    gate_.emplace_back(parameters, LinearSpec{spec.name + ".gate", spec.width, spec.hidden, Split::columns, spec.bias,
+                                              spec.in_deviation, spec.sequence_parallel});
+}
+
+Var Mlp::operator()(const Var& x, const Pass& pass) const {
+  const Var entered = enter_shards(x, pass);
+  const Var up = up_(entered, pass);
+  switch (kind_) {
+    case MlpKind::gelu_tanh: return down_(ops::activation(up, ops::Activation::gelu_tanh), pass);
+    case MlpKind::gelu_erf: return down_(ops::activation(up, ops::Activation::gelu_erf), pass);
+    case MlpKind::relu: return down_(ops::activation(up, ops::Activation::relu), pass);
+    case MlpKind::swiglu: break;
+  }
+  return down_(ops::swiglu(gate_[0](entered, pass), up), pass);
+}
+
+}  // namespace skein

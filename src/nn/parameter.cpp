@@ -1,0 +1,103 @@
+#include "skein/nn/parameter.h"
+
+#include "skein/core/philox.h"
+
+namespace skein {
+namespace {
+
+int split_dim(Split split) { return split == Split::rows ? 1 : 0; }
+
+double start_value(const Start& start, uint64_t key, int64_t index) {
+  switch (start.kind) {
+    case Start::zeros: return 0;
+    case Start::ones: return 1;
+    case Start::normal: return start.deviation * normal_at(key, 0, static_cast<uint64_t>(index));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int64_t Parameter::valid_size() const {
+  if (split == Split::none) return local.size();
+  return local.size() / local[split_dim(split)] * valid;
+}
+
+std::vector<int64_t> Parameter::box_start() const {
+  std::vector<int64_t> start(shape.dims().size(), 0);
+  if (split != Split::none) start[split_dim(split)] = first;
+  return start;
+}
+
+std::vector<int64_t> Parameter::box_extent() const {
+  std::vector<int64_t> extent = local.dims();
+  if (split != Split::none) extent[split_dim(split)] = valid;
+  return extent;
+}
+
+void Parameters::enter(const std::string& bucket, int chunk) {
+  bucket_ = bucket;
+  chunk_ = chunk;
+}
+
+Parameter& Parameters::add(const ParameterSpec& spec) {
+  Parameter& made = all_.emplace_back();
+  made.name = spec.name;
+  made.shape = made.local = spec.shape;
+  made.split = spec.split;
+  made.start = spec.start;
+  made.decays = spec.shape.rank() > 1;
+  made.sum_over_shards = spec.sum_over_shards && shards_ > 1;
+  made.tied_to = spec.tied_to;
+  made.bucket = bucket_;
+  made.chunk = chunk_;
+  if (spec.split == Split::none) return made;
+  const int dim = split_dim(spec.split);
+  const int64_t whole = spec.shape[dim], part = (whole + shards_ - 1) / shards_;
+  require(spec.split == Split::vocab || whole % shards_ == 0,
+          "{}: dimension {} of size {} does not divide by parallel.tensor={}; choose a tensor-parallel size that "
+          "divides it", spec.name, dim, whole, shards_);
+  made.local[dim] = part;
+  made.first = part * shard_;
+  made.valid = std::clamp<int64_t>(whole - made.first, 0, part);
+  return made;
+}
+
+void Parameters::allocate(bool gradients) {
+  for (Parameter& p : all_) {
+    Parameter* primary = p.tied() ? find(p.tied_to) : nullptr;
+    p.value = primary ? primary->value : Tensor::zeros(p.local, dtype_);
+    if (gradients) p.gradient = Tensor::zeros(p.local, gradient_dtype(dtype_));
+  }
+}
+
+void Parameters::initialize(uint64_t seed) {
+  for (const Parameter& p : all_) skein::initialize(p, seed);
+}
+
+Parameter* Parameters::find(const std::string& name) {
+  for (Parameter& p : all_)
+    if (p.name == name) return &p;
+  return nullptr;
+}
+
+void initialize(const Parameter& parameter, uint64_t seed) {
+  const std::string& name = parameter.tied() ? parameter.tied_to : parameter.name;
+  const uint64_t key = derive_key(seed, name);
+  const int64_t columns = parameter.local.rank() > 1 ? parameter.local[1] : 1;
+  const int64_t whole_columns = parameter.shape.rank() > 1 ? parameter.shape[1] : 1;
+  const int64_t first_row = parameter.split == Split::columns || parameter.split == Split::vocab ? parameter.first : 0;
+  const int64_t first_column = parameter.split == Split::rows ? parameter.first : 0;
+  const int64_t valid = parameter.valid_size();
+  visit_float(parameter.value.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* value = parameter.value.template data<T>();
+    for (int64_t i = 0; i < parameter.value.size(); ++i) {
+      const int64_t global = (first_row + i / columns) * whole_columns + first_column + i % columns;
+      const double start = i < valid ? start_value(parameter.start, key, global) : 0.0;
+      value[i] = static_cast<T>(static_cast<Accumulator<T>>(start));
+    }
+  });
+}
+
+}  // namespace skein

@@ -1,0 +1,76 @@
+#include "skein/ops/collective.h"
+
+#include "skein/kernels/reduce.h"
+
+namespace skein::ops {
+namespace {
+
+Tensor swapped(const Tensor& x) {
+  Shape shape = x.shape();
+  std::swap(shape[0], shape[1]);
+  Tensor out = Tensor::empty(shape, x.dtype(), x.device());
+  on_device(out.device(), [&](auto device) { kernels::swap_leading(device, x, out); });
+  return out;
+}
+
+// [B,T/t,C] of each rank -> [B,T,C]
+Tensor gathered(const Tensor& x, Group& group) {
+  const int64_t batch = x.dim(0), own = x.dim(1), columns = x.dim(2), ranks = group.size();
+  Tensor blocks = Tensor::empty({ranks, batch, own * columns}, x.dtype(), x.device());
+  group.all_gather(x, blocks);
+  return swapped(blocks).reshape({batch, ranks * own, columns});
+}
+
+// [B,T,C] -> [t,B,T/t*C]: blocks in rank order
+Tensor in_blocks(const Tensor& x, int ranks) {
+  return swapped(x.reshape({x.dim(0), ranks, x.dim(1) / ranks * x.dim(2)}));
+}
+
+Tensor reduce_scattered(const Tensor& x, Group& group) {
+  Tensor own = Tensor::empty({x.dim(0), x.dim(1) / group.size(), x.dim(2)}, x.dtype(), x.device());
+  group.reduce_scatter(in_blocks(x, group.size()), own);
+  return own;
+}
+
+Tensor own_slice(const Tensor& x, Group& group) {
+  const int64_t batch = x.dim(0), own = x.dim(1) / group.size(), columns = x.dim(2);
+  return in_blocks(x, group.size()).rows(group.rank(), group.rank() + 1).reshape({batch, own, columns});
+}
+
+}  // namespace
+
+Var copy_to_shards(const Var& x, Group& group) {
+  if (group.size() == 1) return x;
+  return record(x.value(), {x}, false, [x, &group](const Tensor& dy) {
+    Tensor dx = dy.clone();
+    group.all_reduce_sum(dx);
+    x.add_gradient(dx);
+  });
+}
+
+Var reduce_from_shards(const Var& x, Group& group) {
+  if (group.size() == 1) return x;
+  Tensor out = x.value().clone();
+  group.all_reduce_sum(out);
+  return record(out, {x}, false, [x](const Tensor& dy) { x.add_gradient(dy); });
+}
+
+Var gather_sequence(const Var& x, Group& group) {
+  if (group.size() == 1) return x;
+  return record(gathered(x.value(), group), {x}, false,
+                [x, &group](const Tensor& dy) { x.add_gradient(reduce_scattered(dy, group)); });
+}
+
+Var reduce_scatter_sequence(const Var& x, Group& group) {
+  if (group.size() == 1) return x;
+  return record(reduce_scattered(x.value(), group), {x}, false,
+                [x, &group](const Tensor& dy) { x.add_gradient(gathered(dy, group)); });
+}
+
+Var slice_sequence(const Var& x, Group& group) {
+  if (group.size() == 1) return x;
+  return record(own_slice(x.value(), group), {x}, false,
+                [x, &group](const Tensor& dy) { x.add_gradient(gathered(dy, group)); });
+}
+
+}  // namespace skein::ops

@@ -1,0 +1,70 @@
+#include "skein/ops/math.h"
+
+namespace skein::ops {
+namespace {
+
+Tensor like(const Tensor& x) { return Tensor::empty(x.shape(), x.dtype(), x.device()); }
+
+}  // namespace
+
+Var add(const Var& a, const Var& b) {
+  SKEIN_CHECK_EQ(a.shape().str(), b.shape().str());
+  Tensor out = like(a.value());
+  on_device(out.device(), [&](auto device) { kernels::add(device, a.value(), b.value(), out); });
+  return record(out, {a, b}, false, [a, b](const Tensor& dy) {
+    a.add_gradient(dy);
+    b.add_gradient(dy);
+  });
+}
+
+Var activation(const Var& x, Activation kind) {
+  Tensor out = like(x.value());
+  on_device(out.device(), [&](auto device) { kernels::activation(device, kind, x.value(), out); });
+  return record(out, {x}, false, [x, kind](const Tensor& dy) {
+    Tensor dx = like(dy);
+    on_device(dx.device(), [&](auto device) { kernels::activation_backward(device, kind, x.value(), dy, dx); });
+    x.add_gradient(dx);
+  });
+}
+
+Var swiglu(const Var& gate, const Var& up) {
+  Tensor out = like(gate.value());
+  on_device(out.device(), [&](auto device) { kernels::swiglu(device, gate.value(), up.value(), out); });
+  return record(out, {gate, up}, false, [gate, up](const Tensor& dy) {
+    Tensor dgate = like(dy), dup = like(dy);
+    on_device(dy.device(),
+              [&](auto device) { kernels::swiglu_backward(device, gate.value(), up.value(), dy, dgate, dup); });
+    gate.add_gradient(dgate);
+    up.add_gradient(dup);
+  });
+}
+
+Var dropout(const Var& x, const DropoutMask& mask) {
+  if (mask.probability <= 0) return x;
+  Tensor out = like(x.value());
+  on_device(out.device(), [&](auto device) { kernels::dropout(device, x.value(), mask, out); });
+  return record(out, {x}, false, [x, mask](const Tensor& dy) {
+    Tensor dx = like(dy);
+    on_device(dx.device(), [&](auto device) { kernels::dropout(device, dy.reshape(x.shape()), mask, dx); });
+    x.add_gradient(dx);
+  });
+}
+
+Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double epsilon) {
+  Tensor out = like(x.value());
+  const DType sums = gradient_dtype(out.dtype());
+  const int64_t rows = out.size() / gain.value.size();
+  Tensor mean = Tensor::empty({rows}, sums, out.device()), rstd = Tensor::empty({rows}, sums, out.device());
+  on_device(out.device(), [&](auto device) {
+    kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out, mean, rstd);
+  });
+  return record(out, {x}, gain.learns(), [x, kind, gain, bias, mean, rstd](const Tensor& dy) {
+    Tensor dx = like(dy);
+    on_device(dx.device(), [&](auto device) {
+      kernels::norm_backward(device, kind, x.value(), gain.value, mean, rstd, dy, dx, gain.gradient, bias.gradient);
+    });
+    x.add_gradient(dx);
+  });
+}
+
+}  // namespace skein::ops

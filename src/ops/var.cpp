@@ -1,0 +1,101 @@
+#include "skein/ops/var.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "skein/kernels/elementwise.h"
+
+namespace skein {
+
+struct Node {
+  uint64_t number;
+  std::vector<Var> inputs;
+  std::function<void(const Tensor&)> step;
+  ~Node();
+};
+
+namespace {
+
+thread_local bool recording_now = true;
+thread_local uint64_t next_number = 0;
+thread_local std::vector<std::vector<Var>>* falling = nullptr;
+
+}  // namespace
+
+// A long graph dropped without backward must not recurse once a node.
+Node::~Node() {
+  if (falling) {
+    falling->push_back(std::move(inputs));
+    return;
+  }
+  std::vector<std::vector<Var>> pending;
+  falling = &pending;
+  pending.push_back(std::move(inputs));
+  step = nullptr;
+  while (!pending.empty()) {
+    auto next = std::move(pending.back());
+    pending.pop_back();
+    next.clear();
+  }
+  falling = nullptr;
+}
+
+Var::Var(Tensor value) : state_(std::make_shared<State>()) { state_->value = std::move(value); }
+
+Var Var::leaf(Tensor value) {
+  Var made(std::move(value));
+  made.state_->needs_gradient = true;
+  return made;
+}
+
+void Var::add_gradient(const Tensor& gradient) const {
+  if (!needs_gradient()) return;
+  SKEIN_CHECK_EQ(gradient.size(), value().shape().size());
+  if (!state_->gradient.defined()) {
+    state_->gradient = gradient;
+    return;
+  }
+  Tensor sum = Tensor::empty(gradient.shape(), gradient.dtype(), gradient.device());
+  on_device(sum.device(), [&](auto device) { kernels::add(device, state_->gradient, gradient, sum); });
+  state_->gradient = sum;
+}
+
+Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn, std::function<void(const Tensor&)> step) {
+  Var made(std::move(value));
+  const bool wanted = weights_learn || std::any_of(inputs.begin(), inputs.end(), [](const Var& v) { return v.needs_gradient(); });
+  if (!recording_now || !wanted) return made;
+  made.state_->needs_gradient = true;
+  made.state_->node = std::make_shared<Node>(Node{next_number++, inputs, std::move(step)});
+  return made;
+}
+
+void backward(const Var& output, const Tensor& gradient) {
+  SKEIN_CHECK(output.needs_gradient());
+  std::vector<std::shared_ptr<Var::State>> made;
+  std::unordered_set<const Var::State*> seen;
+  std::vector<std::shared_ptr<Var::State>> open{output.state_};
+  while (!open.empty()) {
+    auto state = std::move(open.back());
+    open.pop_back();
+    if (!state->node || !seen.insert(state.get()).second) continue;
+    for (const Var& input : state->node->inputs)
+      if (input.needs_gradient()) open.push_back(input.state_);
+    made.push_back(std::move(state));
+  }
+  std::sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a->node->number > b->node->number; });
+  output.add_gradient(gradient);
+  const NoGrad no_grad;
+  for (auto& state : made) {
+    const auto node = std::move(state->node);
+    if (state->gradient.defined()) node->step(std::exchange(state->gradient, Tensor()));
+    state.reset();
+  }
+}
+
+bool recording() { return recording_now; }
+NoGrad::NoGrad() : before_(std::exchange(recording_now, false)) {}
+NoGrad::~NoGrad() { recording_now = before_; }
+Grad::Grad() : before_(std::exchange(recording_now, true)) {}
+Grad::~Grad() { recording_now = before_; }
+
+}  // namespace skein

@@ -1,0 +1,131 @@
+#include "skein/parallel/pipeline.h"
+
+namespace skein {
+namespace {
+
+enum : int { kActivation = 0, kGradient = 1 };
+
+std::vector<double> sample_sums(const Tensor& rows, const Tensor& weights) {
+  const int64_t batch = weights.dim(0), length = weights.dim(1);
+  std::vector<double> sums(static_cast<size_t>(batch), 0.0);
+  const float* weight = weights.data<float>();
+  visit_float(rows.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* loss = rows.data<T>();
+    for (int64_t i = 0; i < batch * length; ++i)
+      sums[static_cast<size_t>(i / length)] += static_cast<double>(static_cast<Accumulator<T>>(loss[i])) * weight[i];
+  });
+  return sums;
+}
+
+// weights * scale, in the dtype of the loss rows
+Tensor row_weights(const Tensor& weights, double scale, DType dtype) {
+  Tensor made = Tensor::empty({weights.size()}, dtype);
+  const float* weight = weights.data<float>();
+  visit_float(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    T* to = made.data<T>();
+    for (int64_t i = 0; i < made.size(); ++i) to[i] = static_cast<T>(static_cast<A>(weight[i]) * static_cast<A>(scale));
+  });
+  return made;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind)
+    : mesh_(mesh), model_(std::move(model)), kind_(kind),
+      pieces_(static_cast<int>(model_.pieces.size()) * mesh.pp().size()) {}
+
+std::vector<double> Pipeline::run(const PipelineStep& step, const Pass& pass) {
+  const int micro_batches = static_cast<int>(step.micro_batches.size());
+  losses_.assign(step.micro_batches.size(), {});
+  const auto actions = make_schedule(step.train ? kind_ : ScheduleKind::gpipe, mesh_.stage(), mesh_.pp().size(),
+                                     micro_batches, static_cast<int>(model_.pieces.size()));
+  for (const Action& action : actions) {
+    if (action.kind == Action::forward) forward(action, step, pass);
+    else if (step.train) backward(action, step);
+  }
+  for (auto& [key, flight] : in_flight_) flight.sent.wait();
+  for (auto& [work, tensor] : sending_) work.wait();
+  in_flight_.clear();
+  sending_.clear();
+  std::vector<double> all;
+  for (const auto& losses : losses_) all.insert(all.end(), losses.begin(), losses.end());
+  return all;
+}
+
+void Pipeline::forward(const Action& action, const PipelineStep& step, const Pass& pass) {
+  const Batch& batch = step.micro_batches[static_cast<size_t>(action.micro_batch)];
+  const Model& model = *model_.pieces[static_cast<size_t>(action.chunk)];
+  const int piece = piece_number(action.chunk);
+  Pass inner = pass;
+  inner.batch = &batch;
+  std::unique_ptr<NoGrad> no_grad;
+  if (!step.train) no_grad = std::make_unique<NoGrad>();
+  InFlight flight;
+  if (!first(action.chunk)) {
+    const Shape shape = model.flow_shape(batch.size(), batch.length());
+    flight.input = Var::leaf(receive(action.micro_batch, piece, kActivation, shape));
+  }
+  const Var output = model.forward(flight.input, inner);
+  if (last(action.chunk)) {
+    const Losses losses = model_.objective->losses(output, inner);
+    losses_[static_cast<size_t>(action.micro_batch)] = sample_sums(losses.rows.value(), losses.weights);
+    flight.output = losses.rows;
+    flight.weights = row_weights(losses.weights, step.loss_scale, losses.rows.value().dtype());
+  } else {
+    flight.output = output;
+    flight.sent = send(output.value(), action.micro_batch, piece + 1, kActivation);
+  }
+  if (step.train) {
+    in_flight_[{action.micro_batch, action.chunk}] = std::move(flight);
+  } else if (!last(action.chunk)) {
+    sending_.emplace_back(std::move(flight.sent), output.value());
+  }
+}
+
+void Pipeline::backward(const Action& action, const PipelineStep& step) {
+  auto node = in_flight_.extract({action.micro_batch, action.chunk});
+  SKEIN_CHECK(!node.empty());
+  InFlight flight = std::move(node.mapped());
+  const int piece = piece_number(action.chunk);
+  if (last(action.chunk)) {
+    skein::backward(flight.output, flight.weights);
+  } else {
+    flight.sent.wait();
+    const Tensor gradient = receive(action.micro_batch, piece, kGradient, flight.output.shape());
+    flight.output.drop_value();
+    skein::backward(flight.output, gradient);
+  }
+  if (!first(action.chunk)) {
+    const Tensor gradient = flight.input.gradient();
+    sending_.emplace_back(send(gradient, action.micro_batch, piece - 1, kGradient), gradient);
+  }
+  if (step.after_backward) step.after_backward(action.micro_batch, action.chunk);
+}
+
+// Messages go to the rank that holds `piece`; between pieces of one rank they are handed over.
+Work Pipeline::send(const Tensor& tensor, int micro_batch, int piece, int kind) {
+  const int stages = mesh_.pp().size(), peer = piece % stages;
+  if (peer == mesh_.stage()) {
+    handed_[{micro_batch, piece, kind}] = tensor;
+    return {};
+  }
+  return mesh_.pp().send(tensor, peer, (micro_batch * pieces_ + piece) * 2 + kind);
+}
+
+Tensor Pipeline::receive(int micro_batch, int piece, int kind, const Shape& shape) {
+  const int stages = mesh_.pp().size();
+  const int from = kind == kActivation ? piece - 1 : piece + 1, peer = from % stages;
+  if (peer == mesh_.stage()) {
+    auto node = handed_.extract({micro_batch, piece, kind});
+    SKEIN_CHECK(!node.empty());
+    return node.mapped();
+  }
+  Tensor tensor = Tensor::empty(shape, model_.dtype);
+  mesh_.pp().recv(tensor, peer, (micro_batch * pieces_ + piece) * 2 + kind).wait();
+  return tensor;
+}
+
+}  // namespace skein

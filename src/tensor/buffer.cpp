@@ -1,0 +1,94 @@
+#include "skein/tensor/buffer.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace skein {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+constexpr int64_t kHugePage = 2 << 20;
+
+// Size classes a sixteenth of a power of two apart: at most 6% are lost to rounding.
+int64_t size_class(int64_t bytes) {
+  if (bytes <= 1024) return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes)) - 5);
+  return (bytes + step - 1) / step * step;
+}
+
+std::byte* from_system(int64_t bytes) {
+  const int64_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
+  const int64_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
+  if (!data)
+    fail("out of memory: {} MiB were asked for; use a smaller train.micro_batch, parallel.recompute=full or more "
+         "ranks", bytes >> 20);
+  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);
+  return data;
+}
+
+class Pool {
+ public:
+  std::byte* take(int64_t bytes) {
+    const int64_t size = size_class(bytes);
+    const std::lock_guard lock(mutex_);
+    use_.live += size;
+    use_.peak = std::max(use_.peak, use_.live);
+    auto& kept = kept_[size];
+    if (kept.empty()) {
+      use_.system += size;
+      return from_system(size);
+    }
+    std::byte* data = kept.back();
+    kept.pop_back();
+    return data;
+  }
+
+  void give(std::byte* data, int64_t bytes) {
+    const int64_t size = size_class(bytes);
+    const std::lock_guard lock(mutex_);
+    use_.live -= size;
+    kept_[size].push_back(data);
+  }
+
+  MemoryUse use() {
+    const std::lock_guard lock(mutex_);
+    return use_;
+  }
+
+  void reset_peak() {
+    const std::lock_guard lock(mutex_);
+    use_.peak = use_.live;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<int64_t, std::vector<std::byte*>> kept_;
+  MemoryUse use_;
+};
+
+// Never destroyed: tensors with static storage may outlive any order of destruction.
+Pool& pool() {
+  static Pool& instance = *new Pool;
+  return instance;
+}
+
+}  // namespace
+
+Buffer::Buffer(int64_t bytes, Device device) : bytes_(bytes), device_(device) {
+  if (bytes > 0) data_ = pool().take(bytes);
+}
+
+Buffer::~Buffer() {
+  if (data_) pool().give(data_, bytes_);
+}
+
+MemoryUse memory_use() { return pool().use(); }
+void reset_peak_memory() { pool().reset_peak(); }
+
+}  // namespace skein

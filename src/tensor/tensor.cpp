@@ -1,0 +1,101 @@
+#include "skein/tensor/tensor.h"
+
+#include <fmt/ranges.h>
+
+namespace skein {
+
+size_t Shape::index(int dim) const {
+  const int positive = dim < 0 ? dim + rank() : dim;
+  SKEIN_CHECK(positive >= 0 && positive < rank());
+  return static_cast<size_t>(positive);
+}
+
+int64_t Shape::size() const {
+  int64_t product = 1;
+  for (int64_t d : dims_) product *= d;
+  return product;
+}
+
+std::string Shape::str() const { return fmt::format("[{}]", fmt::join(dims_, ",")); }
+
+Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
+  Tensor made;
+  made.size_ = shape.size();
+  made.shape_ = std::move(shape);
+  made.dtype_ = dtype;
+  made.buffer_ = std::make_shared<Buffer>(made.bytes(), device);
+  return made;
+}
+
+Tensor Tensor::zeros(Shape shape, DType dtype, Device device) {
+  Tensor made = empty(std::move(shape), dtype, device);
+  made.fill_zero();
+  return made;
+}
+
+Tensor Tensor::reshape(Shape shape) const {
+  int64_t known = 1;
+  int open = -1;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (shape[d] == -1) open = d;
+    else known *= shape[d];
+  }
+  if (open >= 0) shape[open] = known ? size_ / known : 0;
+  SKEIN_CHECK_EQ(shape.size(), size_);
+  Tensor view = *this;
+  view.shape_ = std::move(shape);
+  return view;
+}
+
+Tensor Tensor::rows(int64_t begin, int64_t end) const {
+  SKEIN_CHECK(0 <= begin && begin <= end && end <= dim(0));
+  const int64_t row = dim(0) ? size_ / dim(0) : 0;
+  Tensor view = *this;
+  view.shape_[0] = end - begin;
+  view.size_ = (end - begin) * row;
+  view.offset_ += begin * row * size_of(dtype_);
+  return view;
+}
+
+Tensor Tensor::flat(int64_t begin, int64_t count) const {
+  return reshape({-1}).rows(begin, begin + count);
+}
+
+Tensor Tensor::clone() const {
+  Tensor copy = empty(shape_, dtype_, device());
+  copy.copy_from(*this);
+  return copy;
+}
+
+Tensor Tensor::to(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  Tensor made = empty(shape_, dtype, device());
+  visit_float(dtype_, [&](auto from) {
+    visit_float(dtype, [&](auto into) {
+      using From = typename decltype(from)::type;
+      using Into = typename decltype(into)::type;
+      using Middle = std::conditional_t<std::is_same_v<From, double> && std::is_same_v<Into, double>, double, float>;
+      const From* source = data<From>();
+      Into* target = made.data<Into>();
+      for (int64_t i = 0; i < size_; ++i) target[i] = static_cast<Into>(static_cast<Middle>(source[i]));
+    });
+  });
+  return made;
+}
+
+void Tensor::fill_zero() const {
+  if (bytes()) std::memset(bytes_data(), 0, bytes());
+}
+
+void Tensor::copy_from(const Tensor& source) const {
+  SKEIN_CHECK_EQ(size_, source.size_);
+  check_dtype(source.dtype_);
+  if (bytes()) std::memcpy(bytes_data(), source.bytes_data(), bytes());
+}
+
+void Tensor::check_dtype(DType wanted) const {
+  if (dtype_ != wanted)
+    throw Error(ExitCode::internal, fmt::format("tensor {} holds {}, not {}", shape_.str(), name_of(dtype_), name_of(wanted)));
+}
+
+}  // namespace skein

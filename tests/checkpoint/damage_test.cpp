@@ -1,0 +1,137 @@
+#include "skein/checkpoint/manifest.h"
+
+#include "scenario.h"
+
+namespace skein {
+namespace {
+
+using namespace scenario;
+
+constexpr int kFlips = 300, kCuts = 60;
+
+class Damage : public testing::Test {
+ protected:
+  Damage() : path_(save(directory_.str(), cases()[1], 10, 1)), alone_(single_rank()) {}
+
+  std::vector<std::string> files() const { return {"manifest.json", "rank-00000.h5", "rank-00001.h5"}; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  void expect_refused(const std::vector<std::string>& words) {
+    expect_error(
+        ExitCode::usage, [&] { find_checkpoint(directory_.str(), *alone_); }, words);
+  }
+
+  TempDir directory_;
+  std::string path_;
+  std::unique_ptr<Group> alone_;
+};
+
+TEST_F(Damage, EveryFlippedByteIsFound) {
+  for (const std::string& name : files()) {
+    const std::string good = read(file(name));
+    for (int draw = 0; draw < kFlips; ++draw) {
+      const PhiloxBlock bits = philox(3, 0, static_cast<uint64_t>(draw));
+      std::string bad = good;
+      bad[bits[0] % bad.size()] ^= static_cast<char>(1 + bits[1] % 255);
+      write(file(name), bad);
+      SCOPED_TRACE(name);
+      expect_refused({name, "checksum"});
+    }
+    write(file(name), good);
+  }
+  EXPECT_TRUE(find_checkpoint(directory_.str(), *alone_).has_value());
+}
+
+TEST_F(Damage, EveryCutIsFound) {
+  for (const std::string& name : files()) {
+    const std::string good = read(file(name));
+    for (int draw = 0; draw < kCuts; ++draw) {
+      write(file(name), good.substr(0, philox(4, 0, static_cast<uint64_t>(draw))[0] % good.size()));
+      expect_refused({name});
+    }
+    write(file(name), good + '\0');
+    expect_refused({name});
+    write(file(name), good);
+  }
+}
+
+TEST_F(Damage, MissingFilesAreNamed) {
+  for (const std::string& name : files()) {
+    const std::string good = read(file(name));
+    std::filesystem::remove(file(name));
+    expect_refused({name, "No such file"});
+    std::filesystem::create_directory(file(name));
+    expect_refused({name, "regular file"});
+    std::filesystem::remove(file(name));
+    write(file(name), good);
+  }
+}
+
+TEST_F(Damage, ForeignShardsAreRefused) {
+  const std::string first = read(file("rank-00000.h5")), second = read(file("rank-00001.h5"));
+  write(file("rank-00000.h5"), second);
+  write(file("rank-00001.h5"), first);
+  expect_refused({"rank-00000.h5"});
+  write(file("rank-00001.h5"), second);
+  TempDir other_run;
+  const std::string other = save(other_run.str(), cases()[1], 11, 1);
+  write(file("rank-00000.h5"), read(other + "/rank-00000.h5"));
+  expect_refused({"rank-00000.h5", "another"});
+}
+
+TEST_F(Damage, AManifestOfAnotherStepIsRefused) {
+  TempDir other_run;
+  const std::string other = save(other_run.str(), cases()[1], 11, 1);
+  for (const std::string& name : files()) write(file(name), read(other + "/" + name));
+  expect_refused({"step-00000011"});
+}
+
+TEST_F(Damage, LoadChecksAgain) {
+  const auto info = find_checkpoint(directory_.str(), *alone_);
+  std::string bad = read(file("rank-00001.h5"));
+  bad[bad.size() / 2] ^= 1;
+  write(file("rank-00001.h5"), bad);
+  const State state = empty_state(rows(), 1, 0);
+  expect_error(ExitCode::failure, [&] { load_checkpoint(*info, state.pieces, true, *alone_); },
+               {"rank-00001.h5", "checksum"});
+}
+
+TEST_F(Damage, TheOlderCheckpointIsTaken) {
+  const std::string newer = save(directory_.str(), cases()[1], 20, 2);
+  expect_loads(directory_.str(), cases()[2], 2, 20);
+  write(newer + "/rank-00001.h5", "");
+  expect_loads(directory_.str(), cases()[2], 1, 10);
+  write(file("manifest.json"), "{}");
+  expect_refused(
+      {"none of the 2 checkpoints", "step-00000020", "step-00000010", "rank-00001.h5", "manifest.json"});
+}
+
+TEST_F(Damage, OtherFilesAreIgnored) {
+  write(file("notes.txt"), "mine");
+  write(directory_.at("step-00000099.g000009"), "no directory");
+  write(directory_.at("step-99.g1"), "no name of ours");
+  expect_loads(directory_.str(), cases()[0], 1, 10);
+}
+
+TEST(ManifestText, EditsWithoutANewSumAreRefused) {
+  const TempDir directory;
+  const std::string path = save(directory.str(), cases()[0], 10, 1);
+  const std::string text = read(path + "/manifest.json");
+  EXPECT_EQ(parse_manifest(text, "here").step, 10);
+  std::string edited = text;
+  edited.replace(edited.find("\"step\": 10"), 10, "\"step\": 11");
+  expect_error(ExitCode::failure, [&] { parse_manifest(edited, "here"); }, {"here", "checksum"});
+  expect_error(ExitCode::failure, [&] { parse_manifest("", "here"); }, {"here", "0 bytes"});
+}
+
+TEST(ManifestText, TensorsMustBeWhole) {
+  Manifest manifest;
+  manifest.metadata = "{}";
+  std::string text = manifest_text(manifest);
+  EXPECT_EQ(parse_manifest(text, "here").ranks(), 0);
+  manifest.tensors["x"] = {DType::f32, {2}, {}};
+  expect_error(ExitCode::failure, [&] { parse_manifest(manifest_text(manifest), "here"); },
+               {"x", "0 of its 2 elements"});
+}
+
+}  // namespace
+}  // namespace skein

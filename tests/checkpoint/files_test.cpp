@@ -1,0 +1,99 @@
+#include "skein/checkpoint/files.h"
+
+#include "skein/checkpoint/agree.h"
+
+#include <sys/stat.h>
+
+#include "scenario.h"
+
+namespace skein {
+namespace {
+
+using namespace scenario;
+
+TEST(Files, AreNeverOverwritten) {
+  const TempDir directory;
+  const std::string path = directory.at("file");
+  write_new_file(path, std::string("first"));
+  EXPECT_FALSE(write_exclusive(path, std::string("second")));
+  expect_error(ExitCode::failure, [&] { write_new_file(path, std::string("second")); }, {path, "exists"});
+  EXPECT_EQ(read_text(path), "first");
+}
+
+TEST(Files, ErrorsNamePathAndReason) {
+  const TempDir directory;
+  const std::string missing = directory.at("missing/file");
+  expect_error(ExitCode::failure, [&] { read_text(missing); }, {missing, "No such file"});
+  expect_error(ExitCode::failure, [&] { write_new_file(missing, std::string("x")); },
+               {missing, "No such file"});
+  expect_error(ExitCode::failure, [&] { read_text(directory.str()); }, {"regular file"});
+  expect_error(ExitCode::failure, [&] { rename_path(missing, directory.at("x")); },
+               {missing, "No such file"});
+  expect_error(ExitCode::failure, [&] { free_space(missing); }, {missing});
+}
+
+TEST(Files, APipeDoesNotHang) {
+  const TempDir directory;
+  ASSERT_EQ(::mkfifo(directory.at("pipe").c_str(), 0600), 0);
+  expect_error(ExitCode::failure, [&] { read_text(directory.at("pipe")); }, {"pipe", "regular file"});
+}
+
+TEST(Files, AShortReadIsAnError) {
+  const TempDir directory;
+  write(directory.at("file"), "abc");
+  FileReader reader(directory.at("file"));
+  std::byte out[8];
+  expect_error(ExitCode::failure, [&] { reader.read(out, 5); }, {"2 bytes early"});
+}
+
+TEST(Files, DirectoriesAreMadeWithTheirParents) {
+  const TempDir directory;
+  make_directories(directory.at("a/b/c/"));
+  EXPECT_TRUE(std::filesystem::is_directory(directory.at("a/b/c")));
+  make_directories(directory.at("a/b"));
+  EXPECT_FALSE(make_new_directory(directory.at("a")));
+  EXPECT_TRUE(remove_tree(directory.at("a")));
+  EXPECT_FALSE(std::filesystem::exists(directory.at("a")));
+}
+
+TEST(BytesBuffer, GrowsWithZerosAndKeepsValues) {
+  Bytes bytes(4);
+  bytes.data()[3] = std::byte{9};
+  bytes.resize(2);
+  bytes.resize(10);
+  EXPECT_EQ(bytes.data()[3], std::byte{0});
+  bytes.data()[1] = std::byte{7};
+  bytes.resize(1000);
+  EXPECT_EQ(bytes.data()[1], std::byte{7});
+  EXPECT_EQ(bytes.data()[999], std::byte{0});
+}
+
+TEST(Sizes, AreReadable) {
+  EXPECT_EQ(readable_size(1023), "1023 bytes");
+  EXPECT_EQ(readable_size(1536), "1.5 KiB");
+  EXPECT_EQ(readable_size(int64_t{3} << 30), "3.0 GiB");
+}
+
+TEST(Agree, EveryRankGetsTheSameError) {
+  std::atomic<int> failures{0};
+  run_ranks(4, [&](Group& world) {
+    agree(world, [] {});
+    expect_error(ExitCode::usage,
+                 [&] {
+                   agree(world, [&] {
+                     if (world.rank() == 1) fail_usage("too large");
+                     if (world.rank() == 2) throw std::runtime_error("broken");
+                     if (world.rank() == 3) fail_usage("too large");
+                   });
+                 },
+                 {"rank 1 and 1 more: too large", "rank 2: broken"});
+    expect_error(ExitCode::failure, [&] { from_root(world, []() -> std::string { fail("no disk"); }); },
+                 {"no disk"});
+    EXPECT_EQ(from_root(world, [] { return "an answer"; }), "an answer");
+    ++failures;
+  });
+  EXPECT_EQ(failures, 4);
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,109 @@
+#include "skein/checkpoint/directory.h"
+
+#include "scenario.h"
+
+namespace skein {
+namespace {
+
+using namespace scenario;
+
+TEST(CheckpointNames, AreReadBackExactly) {
+  const CheckpointName name{3, 100};
+  EXPECT_EQ(name.text(), "step-00000100.g000003");
+  EXPECT_EQ(CheckpointName::parse(name.text()), name);
+  const CheckpointName large{1234567, 123456789012};
+  EXPECT_EQ(CheckpointName::parse(large.text()), large);
+  for (const char* text : {"", "step-1.g1", "step-00000100", "step-00000100.g000003x",
+                           "step--0000100.g000003", "step-000000100.g000003", "tmp-step-00000100.g000003"})
+    EXPECT_FALSE(CheckpointName::parse(text).has_value()) << text;
+}
+
+TEST(Generations, CountUp) {
+  const TempDir directory;
+  EXPECT_EQ(latest_generation(directory.str()), 0);
+  EXPECT_EQ(start_generation(directory.str(), 1), 1);
+  EXPECT_EQ(start_generation(directory.str(), 1), 2);
+  EXPECT_TRUE(std::filesystem::exists(directory.at("generation-000002")));
+  std::filesystem::create_directory(directory.at("step-00000001.g000007"));
+  EXPECT_EQ(start_generation(directory.str(), 1), 8);
+}
+
+TEST(Generations, NameTheCheckpointTheyStartFrom) {
+  const TempDir directory;
+  save(directory.str(), cases()[0], 30, 1);
+  start_generation(directory.str(), 1);
+  EXPECT_NE(read(directory.at("generation-000002")).find("step-00000030.g000001"), std::string::npos);
+}
+
+TEST(Generations, AnOlderProcessCannotCommit) {
+  const TempDir directory;
+  const auto alone = single_rank();
+  const State state = filled_state(rows(), 1, 0, 1);
+  CheckpointStore old_store(directory.str(), 5, *alone);
+  old_store.save(10, state.pieces, "{}");
+  CheckpointStore new_store(directory.str(), 5, *alone);
+  expect_error(ExitCode::failure, [&] { old_store.save(20, state.pieces, "{}"); },
+               {"generation 2", "generation 1"});
+  EXPECT_EQ(find_checkpoint(directory.str(), *alone)->step, 10);
+  new_store.save(15, state.pieces, "{}");
+  expect_error(ExitCode::failure, [&] { old_store.save(30, state.pieces, "{}"); }, {"generation 2"});
+  const auto infos = list_checkpoints(directory.str());
+  ASSERT_EQ(infos.size(), 2u);
+  EXPECT_EQ(infos[0].step, 15);
+  EXPECT_EQ(infos[0].generation, 2);
+  EXPECT_EQ(infos[1].step, 10);
+}
+
+TEST(Generations, ALateCommitOfAnOlderOneIsIgnored) {
+  const TempDir directory;
+  const std::string base = save(directory.str(), cases()[0], 10, 1);
+  start_generation(directory.str(), 1);
+  std::filesystem::copy(base, directory.at("step-00000040.g000001"));
+  const auto names = committed_checkpoints(directory.str());
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0].step, 10);
+}
+
+TEST(Generations, ALaterOneIsNewerWhateverItsStep) {
+  const TempDir directory;
+  save(directory.str(), cases()[0], 50, 1);
+  save(directory.str(), cases()[0], 20, 2);
+  expect_loads(directory.str(), cases()[0], 2, 20);
+}
+
+TEST(Generations, AnEmptyFileFencesNothing) {
+  const TempDir directory;
+  save(directory.str(), cases()[0], 50, 1);
+  write(directory.at("generation-000002"), "");
+  EXPECT_EQ(committed_checkpoints(directory.str()).size(), 1u);
+  EXPECT_EQ(start_generation(directory.str(), 1), 3);
+}
+
+TEST(Generations, LeftoversAreIgnoredAndCleared) {
+  const TempDir directory;
+  const std::string path = save(directory.str(), cases()[0], 10, 1);
+  std::filesystem::copy(path, directory.at("tmp-step-00000090.g000001.0"));
+  std::filesystem::copy(path, directory.at("trash-step-00000080.g000001"));
+  std::filesystem::copy(path, directory.at("tmp-step-00000090.g000009.0"));
+  write(directory.at("tmp-notes"), "mine");
+  expect_loads(directory.str(), cases()[0], 1, 10);
+  EXPECT_EQ(start_generation(directory.str(), 1), 2);
+  EXPECT_FALSE(std::filesystem::exists(directory.at("tmp-step-00000090.g000001.0")));
+  EXPECT_FALSE(std::filesystem::exists(directory.at("trash-step-00000080.g000001")));
+  EXPECT_TRUE(std::filesystem::exists(directory.at("tmp-step-00000090.g000009.0")));
+  EXPECT_TRUE(std::filesystem::exists(directory.at("tmp-notes")));
+}
+
+TEST(Publish, NeverOverwrites) {
+  const TempDir directory;
+  const std::string path = save(directory.str(), cases()[0], 10, 1);
+  const std::string temporary = make_temporary(directory.str(), {1, 10});
+  EXPECT_NE(temporary, make_temporary(directory.str(), {1, 10}));
+  write(temporary + "/other", "x");
+  expect_error(ExitCode::failure, [&] { publish(temporary, directory.str(), {1, 10}); }, {"cannot rename"});
+  EXPECT_TRUE(std::filesystem::exists(temporary));
+  expect_loads(path, cases()[0], 1, 10);
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,98 @@
+#include "skein/checkpoint/inspect.h"
+
+#include <limits>
+#include <sstream>
+
+#include "scenario.h"
+
+namespace skein {
+namespace {
+
+using namespace scenario;
+
+struct Outcome {
+  int code;
+  std::string text;
+  bool says(const std::string& words) const { return text.find(words) != std::string::npos; }
+};
+
+Outcome look(const std::vector<std::string>& words) {
+  std::ostringstream out;
+  const int code = inspect(words, out);
+  return {code, out.str()};
+}
+
+std::string save_values(const std::string& directory, const std::vector<float>& values) {
+  const auto alone = single_rank();
+  State state;
+  const auto size = static_cast<int64_t>(values.size());
+  state.add({"x", DType::f32, {size}}, whole({size}));
+  std::memcpy(state.pieces[0].data, values.data(), values.size() * sizeof(float));
+  return CheckpointStore(directory, 3, *alone).save(1, state.pieces, R"({"seed": 5})");
+}
+
+TEST(Inspect, ListsAndVerifies) {
+  const TempDir directory;
+  save(directory.str(), cases()[1], 10, 1);
+  const std::string newer = save(directory.str(), cases()[2], 20, 1);
+  EXPECT_TRUE(look({"list", directory.str()}).says("good"));
+  EXPECT_EQ(look({"verify", directory.str()}).code, 0);
+  write(newer + "/rank-00002.h5", "short");
+  EXPECT_TRUE(look({"list", directory.str()}).says("DAMAGED"));
+  const Outcome verdict = look({"verify", newer});
+  EXPECT_EQ(verdict.code, 2);
+  EXPECT_TRUE(verdict.says("rank-00002.h5 has 5 bytes")) << verdict.text;
+}
+
+TEST(Inspect, ShowsTensorsAndConfig) {
+  const TempDir directory;
+  save(directory.str(), cases()[5], 10, 1);
+  const Outcome tensors = look({"tensors", directory.str()});
+  for (const char* line : {"adam_m/block.0.weight  f64   [3,4,5]", "count                  i64   []"})
+    EXPECT_TRUE(tensors.says(line)) << tensors.text;
+  EXPECT_TRUE(look({"config", directory.str()}).says("\"tokens\": 12"));
+}
+
+TEST(Inspect, Stats) {
+  const TempDir directory;
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::string path = save_values(directory.str(), {3, -4, 0, infinity, 1});
+  const Outcome stats = look({"stats", path, "x"});
+  for (const char* words :
+       {"min -4", "max 3", "mean 0", "norm 5.09901951", "1 zeros", "1 not finite", "first: 3 -4 0 inf 1"})
+    EXPECT_TRUE(stats.says(words)) << stats.text;
+  expect_error(ExitCode::usage, [&] { look({"stats", path, "y"}); }, {"no tensor 'y'"});
+}
+
+TEST(Inspect, DiffCountsSteps) {
+  const TempDir first, second, third;
+  const float next = std::nextafter(std::nextafter(2.0f, 3.0f), 3.0f);
+  const std::string a = save_values(first.str(), {1, 2, 3});
+  const std::string b = save_values(second.str(), {1, next, 3});
+  const std::string c = save_values(third.str(), {1, 2});
+  EXPECT_EQ(look({"diff", a, a}).code, 0);
+  const Outcome values = look({"diff", a, b});
+  EXPECT_EQ(values.code, 1);
+  EXPECT_TRUE(values.says("first differing tensor: x")) << values.text;
+  EXPECT_TRUE(values.says("1 of 3 elements differ, the first at 1")) << values.text;
+  EXPECT_TRUE(values.says("at most 2 ulp")) << values.text;
+  EXPECT_TRUE(look({"diff", a, c}).says("shape [3] against [2]"));
+}
+
+TEST(Inspect, EqualStatesOfDifferentLayoutsDoNotDiffer) {
+  const TempDir first, second;
+  const std::string a = save(first.str(), cases()[1], 10, 1), b = save(second.str(), cases()[7], 99, 1);
+  EXPECT_EQ(look({"diff", a, b}).code, 0);
+  const std::string c = save(second.str(), cases()[7], 100, 2);
+  EXPECT_EQ(look({"diff", a, c}).code, 1);
+}
+
+TEST(Inspect, WrongWordsAreExplained) {
+  expect_error(ExitCode::usage, [] { look({"verfy", "x"}); }, {"verfy", "did you mean 'verify'"});
+  expect_error(ExitCode::usage, [] { look({"verify"}); }, {"CKPT", "0 arguments"});
+  expect_error(ExitCode::usage, [] { look({}); }, {"Usage"});
+  expect_error(ExitCode::usage, [] { look({"list", "/nowhere/at/all"}); }, {"/nowhere/at/all"});
+}
+
+}  // namespace
+}  // namespace skein

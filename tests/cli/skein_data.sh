@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# From text to a token store and back, and the exit codes of mistakes.
+set -euo pipefail
+
+data="$SKEIN_TEST_BIN_DIR/skein-data"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+die() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# expect CODE WORD COMMAND...: the command exits with CODE and says WORD.
+expect() {
+  local code=$1 word=$2 got=0
+  shift 2
+  "$@" >output 2>&1 || got=$?
+  [ "$got" = "$code" ] || { cat output >&2; die "exit code $got instead of $code: $*"; }
+  grep -qF -- "$word" output || { cat output >&2; die "no \"$word\" in the output of: $*"; }
+}
+
+for i in $(seq 1 400); do
+  echo "Paragraph $i: the quick brown fox can't jump over ${i} lazy dogs; it's späť."
+  echo
+done >text.txt
+for i in $(seq 1 300); do echo "{\"text\": \"document number $i, and its words\"}"; done >text.jsonl
+
+expect 0 "usage" "$data" --help
+expect 0 "skein-data" "$data" --version
+expect 0 "data.vocab_size" "$data" train-tokenizer --help
+expect 2 "no command" "$data"
+expect 2 "did you mean encode" "$data" encod
+expect 2 "no input" "$data" encode --tokenizer.path=bytes --output.path=a.h5
+expect 2 "tokenizer.path" "$data" encode --output.path=a.h5 text.txt
+expect 2 "none.txt" "$data" encode --tokenizer.path=bytes --output.path=a.h5 none.txt
+expect 2 "data.field" "$data" encode --data.feld=x --tokenizer.path=bytes --output.path=a.h5 text.txt
+
+expect 0 "300 ids" "$data" train-tokenizer --data.vocab_size=300 --output.path=tok.json text.txt text.jsonl
+for tokenizer in bytes tok.json; do
+  expect 0 "1 documents" "$data" encode --tokenizer.path=$tokenizer --output.path=whole.h5 text.txt
+  expect 0 "documents     1" "$data" inspect --store.verify=true whole.h5
+  "$data" decode whole.h5 | cmp - text.txt || die "decoded text differs"
+done
+
+expect 0 "bad lines" "$data" encode --tokenizer.path=tok.json --output.path=train.h5 \
+  --output.validation=valid.h5 --data.validation_fraction=0.2 text.txt
+{ "$data" decode train.h5; "$data" decode valid.h5; } | cmp - text.txt || die "the parts do not make the whole"
+
+"$data" encode --tokenizer.path=tok.json --output.path=pipe.h5 --data.format=jsonl - <text.jsonl
+expect 0 "documents     300" "$data" inspect pipe.h5
+"$data" decode --output.separator=$'\n' --range.count=2 pipe.h5 >head.txt
+expect 2 "range.begin" "$data" decode --range.begin=100000000 pipe.h5
+expect 2 "--data.format" "$data" encode --tokenizer.path=bytes --output.path=a.h5 - <text.jsonl
+expect 2 "destroy" "$data" encode --tokenizer.path=bytes --output.path=text.txt text.txt
+[ ! -e a.h5 ] || die "a failed run left a store"
+[ -z "$(find . -name '*.partial*')" ] || die "something was left behind"
+echo "ok"

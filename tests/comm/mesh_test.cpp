@@ -1,0 +1,82 @@
+#include "skein/comm/mesh.h"
+
+#include "skein/comm/local.h"
+
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace skein {
+namespace {
+
+using Values = std::vector<double>;
+
+std::string error_of(int ranks, MeshShape shape) {
+  try {
+    run_ranks(ranks, [&](Group& world) { Mesh mesh(world, shape); });
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+}
+
+TEST(Mesh, TensorPeersAreNeighbours) {
+  run_ranks(8, [](Group& world) {
+    const Mesh mesh(world, {.pp = 2, .dp = 2, .tp = 2});
+    const int rank = world.rank();
+    EXPECT_EQ(mesh.tp().rank(), rank % 2);
+    EXPECT_EQ(mesh.dp().rank(), rank / 2 % 2);
+    EXPECT_EQ(mesh.pp().rank(), rank / 4);
+    EXPECT_EQ(mesh.stage(), rank / 4);
+    EXPECT_EQ(mesh.first_stage(), rank < 4);
+    EXPECT_EQ(mesh.last_stage(), rank >= 4);
+    EXPECT_EQ(&mesh.world(), &world);
+    const double own = rank, tp_base = rank / 2 * 2, dp_base = rank / 4 * 4 + rank % 2, pp_base = rank % 4;
+    EXPECT_EQ(mesh.tp().all_gather(own), (Values{tp_base, tp_base + 1}));
+    EXPECT_EQ(mesh.dp().all_gather(own), (Values{dp_base, dp_base + 2}));
+    EXPECT_EQ(mesh.pp().all_gather(own), (Values{pp_base, pp_base + 4}));
+  });
+}
+
+TEST(Mesh, CoordinatesGiveBackTheRank) {
+  for (const MeshShape shape : {MeshShape{1, 1, 6}, MeshShape{1, 6, 1}, MeshShape{6, 1, 1},
+                                MeshShape{3, 1, 2}, MeshShape{1, 2, 3}, MeshShape{2, 3, 1}})
+    run_ranks(6, [&](Group& world) {
+      const Mesh mesh(world, shape);
+      EXPECT_EQ(mesh.shape(), shape);
+      EXPECT_EQ(mesh.pp().size(), shape.pp);
+      EXPECT_EQ(mesh.dp().size(), shape.dp);
+      EXPECT_EQ(mesh.tp().size(), shape.tp);
+      EXPECT_EQ(mesh.rank_at(mesh.pp().rank(), mesh.dp().rank(), mesh.tp().rank()), world.rank());
+    });
+}
+
+TEST(Mesh, OfOneRankHasGroupsOfOne) {
+  const auto world = single_rank();
+  const Mesh mesh(*world, {});
+  EXPECT_EQ(mesh.pp().size() * mesh.dp().size() * mesh.tp().size(), 1);
+  EXPECT_TRUE(mesh.first_stage());
+  EXPECT_TRUE(mesh.last_stage());
+}
+
+TEST(Mesh, AWrongNumberOfRanksNamesWhatFits) {
+  expect_words(error_of(4, {.pp = 2, .dp = 3, .tp = 1}),
+               {"pp 2 x dp 3 x tp 1", "needs 6 ranks", "has 4", "mpirun -np 6", "data-parallel size to 2"});
+  expect_words(error_of(3, {.pp = 1, .dp = 1, .tp = 2}),
+               {"pp 1 x dp 1 x tp 2", "needs 2 ranks", "has 3", "mpirun -np 2",
+                "no data-parallel size fits 3", "= 2"});
+  expect_words(error_of(2, {.pp = 1 << 30, .dp = 1 << 30, .tp = 1 << 30}), {"ranks, but this job has 2"});
+}
+
+TEST(Mesh, ASizeBelowOneIsRefused) {
+  expect_words(error_of(1, {.pp = 0, .dp = 1, .tp = 1}), {"pp 0 x dp 1 x tp 1", "at least 1"});
+  expect_words(error_of(1, {.pp = -1, .dp = -1, .tp = 1}), {"pp -1 x dp -1", "at least 1"});
+}
+
+}  // namespace
+}  // namespace skein

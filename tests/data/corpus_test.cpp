@@ -1,0 +1,304 @@
+#include "skein/data/corpus.h"
+
+#include "skein/text/split.h"
+
+#include <lzma.h>
+#include <random>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "data_fixtures.h"
+
+namespace skein {
+namespace {
+
+using namespace test;
+using Texts = std::vector<std::string>;
+
+Texts read_all(const Texts& inputs, const CorpusOptions& options = {}) {
+  CorpusReader reader(inputs, options);
+  Texts documents;
+  bool open = false;
+  for (CorpusPiece piece; reader.next(piece);) {
+    EXPECT_FALSE(piece.text.empty());
+    if (!open) documents.emplace_back();
+    EXPECT_EQ(piece.document, static_cast<int64_t>(documents.size()) - 1);
+    documents.back() += piece.text;
+    open = piece.continues;
+  }
+  EXPECT_FALSE(open);
+  return documents;
+}
+
+Texts read_text(const Scratch& scratch, const std::string& text, const CorpusOptions& options = {}) {
+  write_file(scratch.file("one.txt"), text);
+  return read_all({scratch.file("one.txt")}, options);
+}
+
+Texts read_jsonl(const Scratch& scratch, const std::string& text, const CorpusOptions& options = {}) {
+  write_file(scratch.file("one.jsonl"), text);
+  return read_all({scratch.file("one.jsonl")}, options);
+}
+
+std::string gzipped(const std::string& text, const std::string& path) {
+  const gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  return bytes_of_file(path);
+}
+
+std::string xzed(const std::string& text) {
+  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
+  size_t size = 0;
+  lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(text.data()),
+                          text.size(), reinterpret_cast<uint8_t*>(out.data()), &size, out.size());
+  out.resize(size);
+  return out;
+}
+
+// With a checksum, as the command-line tool writes it.
+std::string zstded(const std::string& text) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  out.resize(ZSTD_compress2(context, out.data(), out.size(), text.data(), text.size()));
+  ZSTD_freeCCtx(context);
+  return out;
+}
+
+std::string random_text(size_t size) {
+  std::mt19937 random(23);
+  std::string text;
+  while (text.size() < size)
+    text += random() % 6 == 0 ? (random() % 9 == 0 ? '\n' : ' ') : static_cast<char>('a' + random() % 26);
+  return text;
+}
+
+TEST(CorpusText, AFileIsADocumentByteForByte) {
+  const Scratch scratch;
+  EXPECT_EQ(read_text(scratch, "a\r\n\n b"), Texts{"a\r\n\n b"});
+  EXPECT_EQ(read_text(scratch, "\xEF\xBB\xBFlast line\n"), Texts{"last line\n"});
+  EXPECT_EQ(read_text(scratch, ""), Texts{});
+  EXPECT_EQ(read_text(scratch, "\xEF\xBB\xBF"), Texts{});
+}
+
+TEST(CorpusText, SeparatorLinesDivide) {
+  const Scratch scratch;
+  CorpusOptions options;
+  options.document_separator = "<end>";
+  EXPECT_EQ(read_text(scratch, "<end>\na\n<end>\r\n<end>\nb <end>\nc<end>\n<end>", options),
+            (Texts{"a\n", "b <end>\nc<end>\n"}));
+}
+
+TEST(CorpusText, RunsOfBlankLinesDivide) {
+  const Scratch scratch;
+  CorpusOptions options;
+  options.blank_lines = 2;
+  EXPECT_EQ(read_text(scratch, "\na\n\nb\n\n \n\n\nc\n\n", options), (Texts{"a\n\nb\n", "c\n"}));
+  options.blank_lines = 1;
+  EXPECT_EQ(read_text(scratch, "a\r\n\r\nb", options), (Texts{"a\r\n", "b"}));
+}
+
+TEST(CorpusText, LongDocumentsComeInPiecesWithTheSameWords) {
+  const Scratch scratch;
+  const std::string text = random_text(200000);
+  write_file(scratch.file("long.txt"), text);
+  for (const int64_t piece_bytes : {256, 1000, 65536}) {
+    CorpusOptions options;
+    options.piece_bytes = piece_bytes;
+    EXPECT_EQ(read_all({scratch.file("long.txt")}, options), Texts{text});
+    Texts words, whole;
+    CorpusReader reader({scratch.file("long.txt")}, options);
+    const auto note = [&](std::string_view word) { words.emplace_back(word); };
+    for (CorpusPiece piece; reader.next(piece);) {
+      EXPECT_LE(piece.text.size(), static_cast<size_t>(piece_bytes));
+      split_gpt2(piece.text, note);
+    }
+    split_gpt2(text, [&](std::string_view word) { whole.emplace_back(word); });
+    EXPECT_TRUE(words == whole) << piece_bytes;
+  }
+}
+
+TEST(CorpusText, ATextWithoutSpacesIsCutBetweenCharacters) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "\u4e2d";
+  write_file(scratch.file("one.txt"), text);
+  CorpusOptions options;
+  options.piece_bytes = 100;
+  CorpusReader reader({scratch.file("one.txt")}, options);
+  int pieces = 0;
+  for (CorpusPiece piece; reader.next(piece); ++pieces) EXPECT_EQ(piece.text.size() % 3, 0u);
+  EXPECT_GT(pieces, 20);
+}
+
+TEST(CorpusText, DividesAfterABlankLine) {
+  const Scratch scratch;
+  CorpusOptions options;
+  options.divide_at = 4;
+  EXPECT_EQ(read_text(scratch, "aa\nbb\ncc\n\ndd\n\nee\n", options), (Texts{"aa\nbb\ncc\n\n", "dd\n\nee\n"}));
+  EXPECT_EQ(read_text(scratch, "aaaaaaaaaaaaaa", options), Texts{"aaaaaaaaaaaaaa"});
+  std::string lines;
+  for (int i = 0; i < 20000; ++i) lines += "line\n";
+  const Texts parts = read_text(scratch, lines, options);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0] + parts[1], lines);
+  EXPECT_LE(parts[0].size(), static_cast<size_t>(4 + (64 << 10) + 5));
+}
+
+TEST(CorpusJsonl, TakesTheField) {
+  const Scratch scratch;
+  EXPECT_EQ(
+      read_jsonl(scratch, "\xEF\xBB\xBF{\"text\":\"a\\n\\u00e9\"}\r\n\n  \r\n{\"id\":1,\"text\":\"b\"}"),
+      (Texts{"a\n\u00e9", "b"}));
+  CorpusOptions options;
+  options.field = "body";
+  EXPECT_EQ(read_jsonl(scratch, "{\"text\":\"a\",\"body\":\"c\"}\n{\"body\":\"\"}\n", options), Texts{"c"});
+}
+
+TEST(CorpusJsonl, BadLinesAreNamed) {
+  const Scratch scratch;
+  const auto refused = [&](const std::string& line, std::initializer_list<std::string> words) {
+    expect_error(ExitCode::usage, {"one.jsonl:2", "data.max_bad_lines"},
+                 [&] { read_jsonl(scratch, "{\"text\":\"a\"}\n" + line); });
+    expect_error(ExitCode::usage, words, [&] { read_jsonl(scratch, "{\"text\":\"a\"}\n" + line); });
+  };
+  refused("{\"text\":\"cut", {"parse error", "column"});
+  refused("{\"tekst\":\"b\"}", {"no field \"text\"", "tekst"});
+  refused("{\"text\":5}", {"number", "not a string"});
+  refused("[{\"text\":\"b\"}]", {"array", "jq"});
+  refused("\"b\"", {"string, not an object"});
+  refused("{\"text\":\"\xff\"}", {"parse error"});
+  refused(std::string(50000, '['), {"parse error"});
+}
+
+TEST(CorpusJsonl, BadLinesAreSkippedUpToALimit) {
+  const Scratch scratch;
+  const std::string text = "{\"text\":\"a\"}\nbad\n{}\n{\"text\":\"b\"}\n";
+  CorpusOptions options;
+  options.max_bad_lines = 2;
+  EXPECT_EQ(read_jsonl(scratch, text, options), (Texts{"a", "b"}));
+  options.max_bad_lines = 1;
+  expect_error(ExitCode::usage, {"one.jsonl:3", "2 bad lines", "allows 1"},
+               [&] { read_jsonl(scratch, text, options); });
+}
+
+TEST(CorpusJsonl, LongLinesAreRefusedAndLongDocumentsCut) {
+  const Scratch scratch;
+  const std::string text = random_text(5000);
+  std::string escaped;
+  for (const char byte : text) escaped += byte == '\n' ? "\\n" : std::string(1, byte);
+  CorpusOptions options;
+  options.piece_bytes = 100;
+  EXPECT_EQ(read_jsonl(scratch, "{\"text\":\"" + escaped + "\"}", options), Texts{text});
+  options.most_line_bytes = 1000;
+  expect_error(ExitCode::usage, {"one.jsonl:1", "longer than 1000 bytes"},
+               [&] { read_jsonl(scratch, "{\"text\":\"" + escaped + "\"}", options); });
+}
+
+TEST(CorpusCompressed, IsReadThrough) {
+  const Scratch scratch;
+  const std::string text = random_text(1 << 20), half = text.substr(0, 500000), rest = text.substr(500000);
+  write_file(scratch.file("a.gz"), gzipped(half, scratch.file("t")) + gzipped(rest, scratch.file("t")));
+  write_file(scratch.file("a.xz"), xzed(half) + xzed(rest));
+  write_file(scratch.file("a.zst"), zstded(half) + zstded(rest));
+  for (const char* name : {"a.gz", "a.xz", "a.zst"})
+    EXPECT_TRUE(read_all({scratch.file(name)}) == Texts{text}) << name;
+  write_file(scratch.file("b.jsonl.gz"), gzipped("{\"text\":\"z\"}\n", scratch.file("t")));
+  EXPECT_EQ(read_all({scratch.file("b.jsonl.gz")}), Texts{"z"});
+}
+
+TEST(CorpusCompressed, DamageIsFoundAndNamed) {
+  const Scratch scratch;
+  const std::string text = random_text(300000);
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"a.gz", gzipped(text, scratch.file("t"))}, {"a.xz", xzed(text)}, {"a.zst", zstded(text)}};
+  std::mt19937 random(29);
+  for (const auto& [name, bytes] : files) {
+    const std::string path = scratch.file(name);
+    for (int round = 0; round < 20; ++round) {
+      write_file(path, bytes.substr(0, 10 + random() % (bytes.size() - 10)));
+      expect_error(ExitCode::usage, {name, "cut short", "compressed bytes"}, [&] { read_all({path}); });
+    }
+    for (int round = 0; round < 20; ++round) {
+      std::string flipped = bytes;
+      flipped[100 + random() % (bytes.size() - 200)] ^= 0x20;
+      write_file(path, flipped);
+      expect_error(ExitCode::usage, {name}, [&] { read_all({path}); });
+    }
+  }
+}
+
+TEST(CorpusInputs, ForeignFilesAreRefused) {
+  const Scratch scratch;
+  const auto refused = [&](const std::string& name, const std::string& bytes, const std::string& word) {
+    write_file(scratch.file(name), bytes);
+    expect_error(ExitCode::usage, {name, word}, [&] { read_all({scratch.file(name)}); });
+  };
+  refused("a.txt", std::string("\xFF\xFEh\0i\0", 6), "UTF-16");
+  refused("a.parquet", "PAR1....", "DuckDB");
+  refused("a.zip", "PK\x03\x04....", "zip");
+  refused("a.h5", "\x89HDF\r\n\x1a\n", "HDF5");
+  refused("b.gz", "plain text", "named .gz");
+  refused("b.zst", "", "named .zst");
+}
+
+TEST(CorpusInputs, DirectoriesStandForTheirFilesInOrder) {
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch.file("d/sub/.git"));
+  std::filesystem::create_directories(scratch.file("none"));
+  write_file(scratch.file("d/b.txt"), "2");
+  write_file(scratch.file("d/a.jsonl"), "{\"text\":\"1\"}");
+  write_file(scratch.file("d/sub/c.txt"), "3");
+  write_file(scratch.file("d/sub/.git/x.txt"), "hidden");
+  write_file(scratch.file("d/.hidden"), "hidden");
+  EXPECT_EQ(read_all({scratch.file("d")}), (Texts{"1", "2", "3"}));
+  EXPECT_EQ(read_all({scratch.file("d/b.txt"), scratch.file("d/sub")}), (Texts{"2", "3"}));
+  expect_error(ExitCode::usage, {"none", "no files"}, [&] { read_all({scratch.file("none")}); });
+  expect_error(ExitCode::usage, {"missing.txt", "cannot read"},
+               [&] { read_all({scratch.file("missing.txt")}); });
+  expect_error(ExitCode::usage, {"no input"}, [&] { read_all({}); });
+  expect_error(ExitCode::usage, {"stdin"}, [&] { read_all({"-", "-"}); });
+}
+
+TEST(CorpusInputs, BytesAreCounted) {
+  const Scratch scratch;
+  write_file(scratch.file("a.txt"), "12345");
+  write_file(scratch.file("b.txt"), "678");
+  CorpusReader reader({scratch.file("a.txt"), scratch.file("b.txt")}, {});
+  EXPECT_EQ(reader.bytes_total(), 8);
+  for (CorpusPiece piece; reader.next(piece);) {
+  }
+  EXPECT_EQ(reader.bytes_read(), 8);
+  EXPECT_EQ(CorpusReader({"-"}, {}).bytes_total(), -1);
+}
+
+TEST(CorpusInputs, OptionsThatContradictAreRefused) {
+  const Scratch scratch;
+  CorpusOptions both, negative, lines;
+  both.document_separator = "x";
+  both.blank_lines = 2;
+  negative.max_bad_lines = -1;
+  lines.document_separator = "a\nb";
+  expect_error(ExitCode::usage, {"data.document_separator", "data.blank_lines"},
+               [&] { read_text(scratch, "a", both); });
+  expect_error(ExitCode::usage, {"data.max_bad_lines", "-1"}, [&] { read_text(scratch, "a", negative); });
+  expect_error(ExitCode::usage, {"one line"}, [&] { read_text(scratch, "a", lines); });
+}
+
+TEST(CorpusInputs, OutputsMustDoNoHarm) {
+  const Scratch scratch;
+  write_file(scratch.file("a.txt"), "1");
+  const Texts taken = {scratch.file("a.txt"), "-"};
+  EXPECT_NO_THROW(check_output("output.path", scratch.file("b.h5"), taken));
+  expect_error(ExitCode::usage, {"output.path", "a.txt", "destroy"},
+               [&] { check_output("output.path", scratch.file("./a.txt"), taken); });
+  expect_error(ExitCode::usage, {"output.path", "directory"},
+               [&] { check_output("output.path", scratch.file("no/b.h5"), taken); });
+  expect_error(ExitCode::usage, {"output.path", "directory"},
+               [&] { check_output("output.path", scratch.file(""), taken); });
+  expect_error(ExitCode::usage, {"output.path", "empty"}, [&] { check_output("output.path", "", taken); });
+}
+
+}  // namespace
+}  // namespace skein

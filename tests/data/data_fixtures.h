@@ -1,0 +1,88 @@
+// What the tests of this folder share: scratch space, small stores, and the text of an expected error.
+#pragma once
+
+#include "skein/core/error.h"
+#include "skein/data/store.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <initializer_list>
+#include <iterator>
+#include <stdexcept>
+#include <stdlib.h>
+#include <string>
+#include <vector>
+
+namespace skein::test {
+
+// A fresh directory, removed with all it holds.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "skein-data-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
+    path_ = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  int entries() const {
+    return static_cast<int>(std::distance(std::filesystem::directory_iterator(path_), {}));
+  }
+
+ private:
+  std::string path_;
+};
+
+inline std::string bytes_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+using Documents = std::vector<std::vector<int32_t>>;
+
+inline StoreInfo write_store(const std::string& path, int64_t vocab_size, int64_t end_of_text,
+                             const Documents& documents,
+                             const std::string& tokenizer = "{\"kind\":\"test\"}") {
+  TokenStoreWriter writer(path, vocab_size, end_of_text, tokenizer);
+  for (const auto& document : documents) writer.add_document(document, static_cast<int64_t>(document.size()));
+  return writer.finish();
+}
+
+inline std::vector<int32_t> all_tokens(const TokenStore& store) {
+  std::vector<int32_t> tokens(static_cast<size_t>(store.info().tokens));
+  store.read(0, tokens);
+  return tokens;
+}
+
+// The ids begin, begin + 1, ... as one document.
+inline std::vector<int32_t> ascending(int32_t begin, int32_t count) {
+  std::vector<int32_t> ids;
+  for (int32_t i = 0; i < count; ++i) ids.push_back(begin + i);
+  return ids;
+}
+
+// Runs body, which must throw an Error with `code` whose text holds all of `words`.
+template <class Body>
+void expect_error(ExitCode code, std::initializer_list<std::string> words, Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << text;
+    for (const std::string& word : words)
+      EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+    return;
+  }
+  ADD_FAILURE() << "no Error was thrown";
+}
+
+}  // namespace skein::test

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Checks the floors: includes point down, siblings are blind to each other, no circle between files,
+foreign libraries stay indoors.
+
+usage: check_floors.py REPOSITORY"""
+import re
+import sys
+from pathlib import Path
+
+FLOORS = {
+    "core": 1, "tensor": 2,
+    "kernels": 3, "comm": 3, "data": 3, "text": 3, "formats": 3,
+    "ops": 4, "nn": 5, "models": 6,
+    "parallel": 7, "checkpoint": 7,
+    "train": 8, "generate": 8,
+    "cli": 10,
+}
+TOOLS = 11
+SIBLINGS_SEEN = {"data": {"text", "formats"}}
+INDOORS = [
+    (re.compile(r"^mpi\.h$"), {"comm"}),
+    (re.compile(r"^hdf5"), {"data", "checkpoint"}),
+    (re.compile(r"^boost/program_options"), {"core"}),
+]
+GENERATED = {"skein/core/version.h"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def sources(root):
+    for top in ("include/skein", "src", "tools"):
+        yield from sorted(p for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp", ".cu", ".cuh"))
+
+
+def floor_of(path, root):
+    parts = path.relative_to(root).parts
+    if parts[0] == "tools":
+        return "tools"
+    return parts[2] if parts[0] == "include" else parts[1]
+
+
+def resolve(quote, name, path, root):
+    """The file of this repository that is meant; None for a foreign one."""
+    beside = [path.parent / name] if quote == '"' else []
+    found = (c for c in (*beside, root / "include" / name, root / "src" / name) if c.is_file())
+    return next((c.resolve() for c in found), None)
+
+
+def arrow_fault(floor, target_floor):
+    """Why a file of `floor` may not include one of `target_floor`; None when it may."""
+    if floor == target_floor:
+        return None
+    level, target = FLOORS.get(floor, TOOLS), FLOORS.get(target_floor, TOOLS)
+    if target > level:
+        return f"points up from {floor} ({level}) to {target_floor} ({target})"
+    if target == level and target_floor not in SIBLINGS_SEEN.get(floor, set()):
+        return f"looks from {floor} at its sibling {target_floor}"
+    return None
+
+
+def include_fault(floor, quote, name, target, root):
+    if target is not None:
+        return arrow_fault(floor, floor_of(target, root))
+    if name in GENERATED:
+        return None
+    if quote == '"':
+        return "names no file of this repository"
+    for pattern, allowed in INDOORS:
+        if pattern.match(name) and floor not in allowed:
+            return f"belongs in {', '.join(sorted(allowed))} only"
+    return None
+
+
+def read_graph(root):
+    graph, faults = {}, []
+    for path in (p.resolve() for p in sources(root)):
+        floor = floor_of(path, root)
+        if floor not in FLOORS and floor != "tools":
+            faults.append(f"{path.relative_to(root)}: {floor} is no known floor")
+            continue
+        text = path.read_text()
+        graph[path] = []
+        for match in INCLUDE.finditer(text):
+            quote, name = match.groups()
+            target = resolve(quote, name, path, root)
+            if target is not None:
+                graph[path].append(target)
+            fault = include_fault(floor, quote, name, target, root)
+            if fault:
+                line = text.count("\n", 0, match.start()) + 1
+                faults.append(f"{path.relative_to(root)}:{line}: include of {name} {fault}")
+    return graph, faults
+
+
+def find_circle(graph):
+    """One circle as a list of files, or None."""
+    done, trail = set(), []
+
+    def visit(path):
+        if path in trail:
+            return trail[trail.index(path):] + [path]
+        if path in done:
+            return None
+        trail.append(path)
+        for target in graph.get(path, []):
+            circle = visit(target)
+            if circle:
+                return circle
+        trail.pop()
+        done.add(path)
+        return None
+
+    return next((circle for circle in map(visit, list(graph)) if circle), None)
+
+
+def main(argv):
+    root = Path(argv[1]).resolve()
+    graph, faults = read_graph(root)
+    if not graph:
+        faults.append(f"no source found below {root}")
+    circle = find_circle(graph)
+    if circle:
+        faults.append("circle: " + " -> ".join(str(p.relative_to(root)) for p in circle))
+    for fault in faults:
+        print(fault)
+    print(f"{len(graph)} files, {sum(map(len, graph.values()))} includes between them, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

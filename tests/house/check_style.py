@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Checks the sizes: files within 400 lines (kernels 500), functions within 80 (kernels 150), 85% of them
+within 20. A function is counted from the first line of its head to its closing brace.
+
+usage: check_style.py REPOSITORY"""
+import re
+import sys
+from pathlib import Path
+
+FILE_LIMIT, KERNEL_FILE_LIMIT = 400, 500
+FUNCTION_LIMIT, KERNEL_FUNCTION_LIMIT = 80, 150
+SHORT, SHORT_SHARE = 20, 0.85
+
+LITERALS = re.compile(
+    r'//(?:\\\n|[^\n])*'
+    r'|/\*.*?\*/'
+    r'|R"(?P<delimiter>[^\s()\\]{0,16})\(.*?\)(?P=delimiter)"'
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|(?<![0-9a-fA-FxX])'(?:\\.|[^'\\\n])+'"
+    r'|^[ \t]*#(?:\\\n|[^\n])*',
+    re.DOTALL | re.MULTILINE)
+TYPE_HEAD = re.compile(r"^(?:typedef\s+)?(?:class|struct|union|enum)\b")
+SPACE_HEAD = re.compile(r'^(?:inline\s+)?namespace\b|^extern\s*""?$|^extern$')
+ACCESS = re.compile(r"\b(?:public|private|protected)[ \t]*:(?!:)")
+CONSTRUCTOR_LIST = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")
+
+
+def blank_literals(text):
+    """Comments, strings and preprocessor lines become empty, line numbers stay."""
+    def blank(match):
+        return ('""' if match.group().startswith(('"', 'R"')) else "") + "\n" * match.group().count("\n")
+    return LITERALS.sub(blank, text)
+
+
+def strip_templates(head):
+    """The head without leading template<...> parts."""
+    while head.startswith("template"):
+        depth = 0
+        for at, char in enumerate(head):
+            depth += (char == "<") - (char == ">" and head[at - 1] != "-")
+            if char == ">" and depth == 0:
+                break
+        head = head[at + 1:].lstrip()
+    return head
+
+
+def kind_of(head):
+    """What an opening brace after `head` begins: 'space' (namespace or type), 'function' or 'value'."""
+    head = strip_templates(head.strip())
+    if TYPE_HEAD.match(head) or SPACE_HEAD.match(head):
+        return "space"
+    plain = re.sub(r"operator\s*(?:\(\)|[^\s\w(]+)", "operator", head)
+    if CONSTRUCTOR_LIST.search(plain) and re.search(r"\w$", plain):
+        return "value"
+    if re.search(r"=\s*\[", plain):
+        return "function"
+    outside_parens = re.sub(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", "", plain)
+    if "(" not in plain or re.search(r"(?<![=!<>])=(?!=)", outside_parens):
+        return "value"
+    return "function"
+
+
+def functions(text):
+    """(first line, last line) of every function with a body; what is inside a function is part of it."""
+    text, found = ACCESS.sub("", blank_literals(text)), []
+    stack, head_start, parens, line = [], None, 0, 1
+    for at, char in enumerate(text):
+        if char == "\n":
+            line += 1
+        inside = any(kind != "space" for kind, _ in stack)
+        if char == "{":
+            head = "" if head_start is None else text[head_start[0]:at]
+            kind = "inner" if inside else "value" if parens else kind_of(head)
+            stack.append((kind, head_start[1] if head_start else line))
+            if kind == "space":
+                head_start = None
+        elif char == "}" and stack:
+            kind, first = stack.pop()
+            if kind == "function":
+                found.append((first, line))
+            if kind in ("function", "space"):
+                head_start = None
+        elif not inside:
+            parens += (char == "(") - (char == ")")
+            if char == ";" and parens == 0:
+                head_start = None
+            elif head_start is None and not char.isspace() and char != ";":
+                head_start = (at, line)
+    return found
+
+
+def measure(root):
+    for top in ("include/skein", "src", "tools"):
+        for path in sorted(p for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp", ".cu", ".cuh")):
+            text = path.read_text()
+            yield path.relative_to(root), len(text.splitlines()), functions(text)
+
+
+def file_faults(path, lines, found):
+    kernel = "kernels" in path.parts
+    file_limit = KERNEL_FILE_LIMIT if kernel else FILE_LIMIT
+    function_limit = KERNEL_FUNCTION_LIMIT if kernel else FUNCTION_LIMIT
+    if lines > file_limit:
+        yield f"{path}: {lines} lines, above {file_limit}: split it by idea"
+    for first, last in found:
+        if last - first + 1 > function_limit:
+            length = last - first + 1
+            yield f"{path}:{first}: a function of {length} lines, above {function_limit}: split it by idea"
+
+
+def main(argv):
+    faults, lengths, files = [], [], 0
+    for path, lines, found in measure(Path(argv[1]).resolve()):
+        files += 1
+        faults += file_faults(path, lines, found)
+        lengths += [last - first + 1 for first, last in found]
+    if not lengths:
+        faults.append(f"no function found below {argv[1]}")
+    share = sum(n <= SHORT for n in lengths) / max(1, len(lengths))
+    if share < SHORT_SHARE:
+        faults.append(f"{share:.1%} of functions are within {SHORT} lines, below {SHORT_SHARE:.0%}")
+    for fault in faults:
+        print(fault)
+    print(f"{files} files, {len(lengths)} functions, {share:.1%} within {SHORT} lines, "
+          f"longest {max(lengths, default=0)}, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

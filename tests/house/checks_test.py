@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""The checks of the house must find what they look for: each case is a small tree with one fault."""
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import check_floors  # noqa: E402
+import check_style  # noqa: E402
+
+FUNCTION = "int f() {\n  return 1;\n}\n"
+
+
+def run(check, files):
+    """(exit code, output) of a check over a tree given as {path: text}."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            code = check.main(["check", folder])
+        return code, output.getvalue()
+
+
+class Floors(unittest.TestCase):
+    def refused(self, files, *words):
+        code, output = run(check_floors, files)
+        self.assertEqual(code, 1, output)
+        for word in words:
+            self.assertIn(word, output)
+
+    def include(self, includer, included):
+        return {includer: f'#include "{included}"\n', f"include/{included}": "#pragma once\n"}
+
+    def test_downward_and_allowed_siblings_pass(self):
+        for includer, included in (("src/ops/a.cpp", "skein/tensor/t.h"), ("src/data/a.cpp", "skein/text/t.h"),
+                                   ("tools/x.cpp", "skein/cli/c.h"), ("src/nn/a.cpp", "skein/nn/b.h")):
+            code, output = run(check_floors, self.include(includer, included))
+            self.assertEqual(code, 0, output)
+
+    def test_upward(self):
+        self.refused(self.include("src/core/a.cpp", "skein/tensor/t.h"), "src/core/a.cpp:1", "points up")
+
+    def test_siblings(self):
+        self.refused(self.include("src/kernels/cpu/a.cpp", "skein/comm/c.h"), "sibling comm")
+        self.refused(self.include("src/text/a.cpp", "skein/data/d.h"), "sibling data")
+
+    def test_circle(self):
+        self.refused({"include/skein/nn/a.h": '#include "skein/nn/b.h"\n',
+                      "include/skein/nn/b.h": '#include "skein/nn/a.h"\n'}, "circle", "a.h", "b.h")
+
+    def test_foreign_library_outdoors(self):
+        self.refused({"src/train/a.cpp": "#include <mpi.h>\n"}, "comm only")
+        self.assertEqual(run(check_floors, {"src/comm/a.cpp": "#include <mpi.h>\n"})[0], 0)
+
+    def test_missing_file_unknown_floor_and_empty_tree(self):
+        self.refused({"src/nn/a.cpp": '#include "skein/nn/none.h"\n'}, "names no file")
+        self.refused({"src/utils/a.cpp": "\n"}, "no known floor")
+        self.refused({}, "no source found")
+
+
+class Style(unittest.TestCase):
+    def spans(self, text):
+        return check_style.functions(text)
+
+    def body(self, lines):
+        return "void f() {\n" + "  g();\n" * (lines - 2) + "}\n"
+
+    def test_finds_functions_only(self):
+        self.assertEqual(self.spans(FUNCTION), [(1, 3)])
+        self.assertEqual(self.spans("namespace a::b {\nstruct S {\n  int x{1};\n  int y = 2;\n};\n}\n"), [])
+        self.assertEqual(self.spans("constexpr int t[] = {1, 2};\nvoid f(S s = {});\n"), [])
+        text = "class A final : public B<int> {\n public:\n  int f() const { return 1; }\n};\n"
+        self.assertEqual(self.spans(text), [(3, 3)])
+
+    def test_heads_over_several_lines(self):
+        self.assertEqual(self.spans("template <class T = int>\nT f(int a,\n    int b) {\n}\n"), [(1, 4)])
+        self.assertEqual(self.spans("A::A(int x)\n    : a_{x}, b_(x) {\n  g();\n}\n"), [(1, 4)])
+        self.assertEqual(self.spans("A& operator=(const A& a) {\n  return *this;\n}\n"), [(1, 3)])
+        self.assertEqual(self.spans("const auto f = [](int x) {\n  return x;\n};\n"), [(1, 3)])
+
+    def test_braces_in_text_do_not_count(self):
+        text = "int f() {\n  g(\"{\", '{', R\"({{)\");  // {\n  /* { */\n#define X {\n  int n = 1'000;\n}\n"
+        self.assertEqual(self.spans(text), [(1, 6)])
+
+    def test_long_function(self):
+        short = FUNCTION * 20
+        self.assertEqual(run(check_style, {"src/nn/a.cpp": short + self.body(80)})[0], 0)
+        code, output = run(check_style, {"src/nn/a.cpp": short + self.body(81)})
+        self.assertEqual(code, 1)
+        self.assertIn("a function of 81 lines, above 80", output)
+        self.assertEqual(run(check_style, {"src/kernels/cpu/a.cpp": short + self.body(150)})[0], 0)
+        self.assertEqual(run(check_style, {"src/kernels/cpu/a.cpp": short + self.body(151)})[0], 1)
+
+    def test_long_file(self):
+        self.assertEqual(run(check_style, {"src/nn/a.cpp": FUNCTION + "\n" * 397})[0], 0)
+        code, output = run(check_style, {"src/nn/a.cpp": FUNCTION + "\n" * 398})
+        self.assertEqual(code, 1)
+        self.assertIn("401 lines, above 400", output)
+
+    def test_share_of_short_functions(self):
+        code, output = run(check_style, {"src/nn/a.cpp": FUNCTION * 4 + self.body(21)})
+        self.assertEqual(code, 1)
+        self.assertIn("80.0% of functions are within 20 lines", output)
+
+
+if __name__ == "__main__":
+    unittest.main()

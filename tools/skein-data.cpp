@@ -1,0 +1,288 @@
+// skein-data: from text to token stores, and back to look at them.
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/core/options.h"
+#include "skein/core/version.h"
+#include "skein/data/encode.h"
+#include "skein/data/learn_tokenizer.h"
+#include "skein/data/store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace skein {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* kUsage =
+    "usage: skein-data COMMAND [options] [arguments]\n\n"
+    "  train-tokenizer INPUT...   learn a byte-level BPE tokenizer\n"
+    "  encode INPUT...            make a token store\n"
+    "  inspect STORE              say what a token store holds\n"
+    "  decode STORE               write the text of a token store to stdout\n\n"
+    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst; a directory; or - for stdin.\n"
+    "`skein-data COMMAND --help` lists the options of a command, `skein-data --version` what this build "
+    "is.\n";
+
+// A line that is written over on a terminal, and once in a while elsewhere.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() {
+    if (shown_ && terminal_) std::fputs("\n", stderr);
+  }
+
+  void show(const CorpusProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (quiet_ || now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(10)))
+      return;
+    last_ = now;
+    shown_ = true;
+    if (terminal_)
+      fmt::print(stderr, "\r{}\033[K", progress_line(progress));
+    else
+      log::info("{}", progress_line(progress));
+  }
+
+ private:
+  bool quiet_;
+  bool terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+struct RunOptions {
+  int threads = 0;
+  bool quiet = false;
+};
+
+void add_corpus(Options& options, CorpusOptions& corpus) {
+  options.add_choice(
+      "data.format", corpus.format,
+      {{"auto", CorpusFormat::automatic}, {"text", CorpusFormat::text}, {"jsonl", CorpusFormat::jsonl}},
+      "how the inputs are read; auto goes by the suffix");
+  options.add("data.field", corpus.field, "JSONL: the key that holds the text");
+  options.add("data.document_separator", corpus.document_separator,
+              "text: a line of just this divides documents; without it a file is one document");
+  options.add("data.blank_lines", corpus.blank_lines,
+              "text: so many blank lines divide documents; 0 for never", "lines");
+  options.add("data.max_bad_lines", corpus.max_bad_lines, "JSONL: bad lines to skip before giving up",
+              "lines");
+}
+
+void add_run(Options& options, RunOptions& run) {
+  options.add("run.threads", run.threads, "threads that work beside the reading one; 0 for all processors",
+              "threads");
+  options.add("run.quiet", run.quiet, "no progress and no summary");
+}
+
+// False when the command line asked for a text that has been printed now.
+bool parse(Options& options, const Words& arguments) {
+  switch (options.parse(arguments, true)) {
+    case Options::Outcome::run:
+      return true;
+    case Options::Outcome::help:
+      fmt::print("{}", options.help());
+      return false;
+    case Options::Outcome::print_config:
+      fmt::print("{}", options.resolved());
+      return false;
+  }
+  return false;
+}
+
+std::string only_store(const Options& options) {
+  require(options.words().size() == 1,
+          "{} token stores were named; name one, as in `skein-data inspect train.h5`",
+          options.words().size());
+  return options.words().front();
+}
+
+void tell_store(const std::string& path, const StoreInfo& info) {
+  log::info("{}: {} documents, {} tokens, {} of text, {:.3f} bytes a token", path, info.documents,
+            info.tokens, readable_bytes(info.text_bytes),
+            static_cast<double>(info.text_bytes) / static_cast<double>(std::max<int64_t>(1, info.tokens)));
+}
+
+void run_train_tokenizer(const Words& arguments) {
+  LearnConfig config;
+  RunOptions run;
+  std::string output = "tokenizer.json";
+  Options options("skein-data train-tokenizer", "Learns a byte-level BPE tokenizer from the INPUTs.");
+  add_corpus(options, config.corpus);
+  options.add("data.vocab_size", config.vocab_size, "ids, with the 256 bytes and end-of-text", "ids");
+  options.add("data.min_frequency", config.min_frequency, "pairs that occur less often are not merged",
+              "times");
+  options.add("output.path", output, "the tokenizer file to write");
+  add_run(options, run);
+  if (!parse(options, arguments)) return;
+  config.threads = run.threads;
+  check_output("output.path", output, expand_inputs(options.words()));
+  ProgressLine line(run.quiet);
+  const LearntTokenizer learnt =
+      learn_tokenizer(options.words(), config, [&](const CorpusProgress& progress) { line.show(progress); });
+  save_tokenizer(*learnt.tokenizer, output);
+  if (learnt.tokenizer->vocab_size() < config.vocab_size)
+    log::warn("{} ids instead of {}: no other pair occurs {} times (data.min_frequency)",
+              learnt.tokenizer->vocab_size(), config.vocab_size, config.min_frequency);
+  if (run.quiet) return;
+  log::info("{}: {} ids from {} documents, {} of text, {} words, {} of them distinct, {} bad lines, {:.1f} s",
+            output, learnt.tokenizer->vocab_size(), learnt.documents, readable_bytes(learnt.bytes),
+            learnt.words, learnt.distinct_words, learnt.bad_lines, learnt.seconds);
+}
+
+void run_encode(const Words& arguments) {
+  EncodeConfig config;
+  RunOptions run;
+  std::string tokenizer_path;
+  Options options("skein-data encode", "Encodes the INPUTs into a token store.");
+  options.add("tokenizer.path", tokenizer_path, "tokenizer file, or `bytes` for one token a byte");
+  add_corpus(options, config.corpus);
+  options.add("data.validation_fraction", config.validation_fraction, "part held out for output.validation");
+  options.add("data.seed", config.seed, "chooses the held-out documents");
+  options.add("output.path", config.output, "the token store to write");
+  options.add("output.validation", config.validation,
+              "another token store, for the held-out part; none if empty");
+  add_run(options, run);
+  if (!parse(options, arguments)) return;
+  config.threads = run.threads;
+  require(!tokenizer_path.empty(),
+          "tokenizer.path is missing; give a tokenizer file or `--tokenizer.path=bytes`");
+  const auto tokenizer = load_tokenizer(tokenizer_path);
+  ProgressLine line(run.quiet);
+  const EncodeSummary summary = encode_corpus(options.words(), *tokenizer, config,
+                                              [&](const CorpusProgress& progress) { line.show(progress); });
+  if (run.quiet) return;
+  tell_store(config.output, summary.training);
+  if (!config.validation.empty()) tell_store(config.validation, summary.validation);
+  log::info("{} bad lines, {:.1f} s", summary.bad_lines, summary.seconds);
+}
+
+// Stores made elsewhere may hold any text there, and can be looked at all the same.
+std::string tokenizer_kind(const StoreInfo& info) {
+  try {
+    const auto json = tokenizer_from_json(info.tokenizer)->to_json();
+    return json == byte_tokenizer()->to_json() ? "bytes" : "byte-level BPE";
+  } catch (const Error& error) {
+    return fmt::format("not known to this program: {}", error.what());
+  }
+}
+
+std::unique_ptr<Tokenizer> tokenizer_of(const TokenStore& store) {
+  try {
+    return tokenizer_from_json(store.info().tokenizer);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("{}: its tokenizer cannot be used: {}", store.path(), error.what()));
+  }
+}
+
+void run_inspect(const Words& arguments) {
+  bool verify = false;
+  Options options("skein-data inspect", "Says what the token store STORE holds.");
+  options.add("store.verify", verify, "also compare all tokens with their checksum");
+  if (!parse(options, arguments)) return;
+  const TokenStore store(only_store(options), verify);
+  const StoreInfo& info = store.info();
+  fmt::print("path          {}\n", store.path());
+  fmt::print("documents     {}\n", info.documents);
+  fmt::print("tokens        {}\n", info.tokens);
+  fmt::print("text bytes    {}\n", info.text_bytes);
+  fmt::print("bytes/token   {:.4f}\n",
+             static_cast<double>(info.text_bytes) / static_cast<double>(info.tokens));
+  fmt::print("vocab size    {}\n", info.vocab_size);
+  fmt::print("end of text   {}\n", info.end_of_text);
+  fmt::print("tokenizer     {}\n", tokenizer_kind(info));
+  if (verify) fmt::print("checksum      holds\n");
+}
+
+void write_text(const TokenStore& store, int64_t begin, int64_t count, const std::string& separator) {
+  const auto tokenizer = tokenizer_of(store);
+  std::vector<int32_t> ids;
+  std::string text;
+  for (const int64_t end = begin + count; begin < end; begin += static_cast<int64_t>(ids.size())) {
+    ids.resize(static_cast<size_t>(std::min<int64_t>(end - begin, 1 << 16)));
+    store.read(begin, ids);
+    text.clear();
+    for (const int32_t id : ids)
+      text.append(id == tokenizer->end_of_text() ? separator : tokenizer->bytes_of(id));
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+      fail("cannot write the text to stdout: {}", std::strerror(errno));
+  }
+}
+
+void run_decode(const Words& arguments) {
+  int64_t begin = 0, count = -1;
+  std::string separator;
+  Options options("skein-data decode", "Writes the text of the token store STORE to stdout.");
+  options.add("range.begin", begin, "first token", "tokens");
+  options.add("range.count", count, "how many; -1 for all that follow", "tokens");
+  options.add("output.separator", separator, "written after each document");
+  if (!parse(options, arguments)) return;
+  const TokenStore store(only_store(options));
+  const int64_t tokens = store.info().tokens;
+  require(begin >= 0 && begin <= tokens, "range.begin is {}; {} holds tokens 0 to {}", begin, store.path(),
+          tokens - 1);
+  require(count >= -1 && (count == -1 || count <= tokens - begin),
+          "range.count is {}; from token {} on {} holds {} more (-1 takes them all)", count, begin,
+          store.path(), tokens - begin);
+  write_text(store, begin, count == -1 ? tokens - begin : count, separator);
+}
+
+struct Command {
+  const char* name;
+  void (*run)(const Words&);
+};
+
+constexpr Command kCommands[] = {{"train-tokenizer", run_train_tokenizer},
+                                 {"encode", run_encode},
+                                 {"inspect", run_inspect},
+                                 {"decode", run_decode}};
+
+void dispatch(const Words& arguments) {
+  require(!arguments.empty(), "no command was given\n\n{}", kUsage);
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") return fmt::print("{}", kUsage);
+  if (name == "--version")
+    return fmt::print("skein-data {} ({})\n{}, {}, HDF5 {}\n", kVersion, kRevision, kCompiler, kBuildType,
+                      kHdf5Version);
+  Words names;
+  for (const Command& command : kCommands) {
+    if (name == command.name) return command.run(Words(arguments.begin() + 1, arguments.end()));
+    names.emplace_back(command.name);
+  }
+  const std::string near = nearest(name, names);
+  fail_usage("there is no command {}{}\n\n{}", name,
+             near.empty() ? "" : fmt::format("; did you mean {}?", near), kUsage);
+}
+
+int guarded(const Words& arguments) {
+  try {
+    dispatch(arguments);
+    if (std::fflush(stdout) != 0) fail("cannot write to stdout: {}", std::strerror(errno));
+    return static_cast<int>(ExitCode::done);
+  } catch (const Error& error) {
+    fmt::print(stderr, "skein-data: {}\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "skein-data: out of memory\n");
+    return static_cast<int>(ExitCode::failure);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "skein-data: internal error: {}\n", error.what());
+    return static_cast<int>(ExitCode::internal);
+  }
+}
+
+}  // namespace
+}  // namespace skein
+
+int main(int argc, char** argv) { return skein::guarded({argv + std::min(argc, 1), argv + argc}); }
