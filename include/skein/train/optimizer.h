@@ -1,0 +1,42 @@
+// AdamW over the buckets: the whole of them on every rank, or with zero = true only the slices a rank owns.
+#pragma once
+
+#include <vector>
+
+#include "skein/core/options.h"
+#include "skein/parallel/buckets.h"
+
+namespace skein {
+
+struct OptimizerConfig {
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double weight_decay = 0.1;  // of matrices and embeddings; 1-D tensors have none
+  double clip = 1.0;          // of the global gradient norm; 0: no clipping
+};
+
+// Binds every field under section "optimizer".
+void bind(Options& options, OptimizerConfig& config);
+
+class Optimizer {
+ public:
+  Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero);
+  // After Buckets::reduce(!zero): clips by the global norm, updates, and gathers values where they are sharded. Returns the
+  // norm before clipping. Nothing changes when the norm is not finite.
+  double step(double lr);
+  int64_t steps() const { return steps_; }
+
+ private:
+  struct State {
+    Tensor master, m, v;  // of the range held here; master is a view of the values when they are accumulators already
+    int64_t begin = 0, size = 0;
+  };
+  void update(size_t bucket, double lr, double gradient_scale);
+
+  OptimizerConfig config_;
+  Buckets& buckets_;
+  bool zero_;
+  int64_t steps_ = 0;
+  std::vector<State> states_;  // by bucket
+};
+
+}  // namespace skein

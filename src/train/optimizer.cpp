@@ -1,0 +1,60 @@
+#include "skein/train/optimizer.h"
+
+#include <cmath>
+
+#include "skein/kernels/adamw.h"
+
+namespace skein {
+
+void bind(Options& options, OptimizerConfig& c) {
+  options.add("optimizer.beta1", c.beta1, "decay of the first moment");
+  options.add("optimizer.beta2", c.beta2, "decay of the second moment");
+  options.add("optimizer.epsilon", c.epsilon, "added to the root of the second moment");
+  options.add("optimizer.weight_decay", c.weight_decay, "decoupled decay of matrices and embeddings");
+  options.add("optimizer.clip", c.clip, "largest global gradient norm; 0 does not clip");
+}
+
+Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero)
+    : config_(config), buckets_(buckets), zero_(zero) {
+  for (const auto& bucket : buckets.all()) {
+    State& state = states_.emplace_back();
+    if (bucket.alias) continue;
+    state.begin = zero ? buckets.own_begin(bucket) : 0;
+    state.size = zero ? buckets.own_size(bucket) : bucket.size;
+    const DType sums = bucket.gradients.dtype();
+    state.master = bucket.values.flat(state.begin, state.size).to(sums);
+    state.m = Tensor::zeros({state.size}, sums);
+    state.v = Tensor::zeros({state.size}, sums);
+  }
+}
+
+double Optimizer::step(double lr) {
+  const double norm = std::sqrt(buckets_.gradient_square_sum());
+  if (!std::isfinite(norm)) return norm;
+  ++steps_;
+  const double scale = config_.clip > 0 && norm > config_.clip ? config_.clip / (norm + 1e-6) : 1.0;
+  for (size_t b = 0; b < states_.size(); ++b)
+    if (states_[b].master.defined()) update(b, lr, scale);
+  if (zero_) buckets_.gather_values();
+  return norm;
+}
+
+void Optimizer::update(size_t b, double lr, double gradient_scale) {
+  const auto& bucket = buckets_.all()[b];
+  State& state = states_[b];
+  const bool has_master = bucket.values.dtype() != state.master.dtype();
+  for (const auto& member : bucket.members) {
+    const int64_t begin = std::max(state.begin, member.begin);
+    const int64_t count = std::min(state.begin + state.size, member.begin + member.valid) - begin;
+    if (count <= 0) continue;
+    const kernels::AdamWArguments arguments{lr, config_.beta1, config_.beta2, config_.epsilon,
+                                            member.parameter->decays ? config_.weight_decay : 0.0, gradient_scale, steps_};
+    const Tensor working = has_master ? bucket.values.flat(begin, count) : Tensor();
+    on_device(bucket.values.device(), [&](auto device) {
+      kernels::adamw(device, arguments, bucket.gradients.flat(begin, count), state.master.flat(begin - state.begin, count),
+                     state.m.flat(begin - state.begin, count), state.v.flat(begin - state.begin, count), working);
+    });
+  }
+}
+
+}  // namespace skein
