@@ -40,7 +40,7 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::string& path
   }
 }
 
-void write_durably(Descriptor& file, std::span<const std::byte> bytes, const std::string& path) {
+void write_durably(FileDescriptor& file, std::span<const std::byte> bytes, const std::string& path) {
   reserve(file.get(), static_cast<int64_t>(bytes.size()), path);
   write_all(file.get(), bytes, path);
   if (::fsync(file.get()) != 0) fail("cannot make {} durable: {}", path, system_reason(errno));
@@ -67,17 +67,17 @@ void Bytes::resize(int64_t size) {
   size_ = size;
 }
 
-Descriptor::Descriptor(const std::string& path, int flags) : path_(path) {
+FileDescriptor::FileDescriptor(const std::string& path, int flags) : path_(path) {
   do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
   while (fd_ < 0 && errno == EINTR);
   if (fd_ < 0) fail("cannot open {}: {}", path, system_reason(errno));
 }
 
-Descriptor::~Descriptor() {
+FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void Descriptor::close() {
+void FileDescriptor::close() {
   const int fd = std::exchange(fd_, -1);
   if (fd >= 0 && ::close(fd) != 0) fail("cannot close {}: {}", path_, system_reason(errno));
 }
@@ -112,7 +112,7 @@ bool write_exclusive(const std::string& path, std::span<const std::byte> bytes) 
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0 && errno == EEXIST) return false;
   if (fd < 0) fail("cannot create {}: {}", path, system_reason(errno));
-  Descriptor file(fd, path);
+  FileDescriptor file(fd, path);
   try {
     write_durably(file, bytes, path);
   } catch (...) {
@@ -135,7 +135,7 @@ void write_new_file(const std::string& path, const std::string& text) {
 }
 
 void sync_directory(const std::string& path) {
-  Descriptor directory(path, O_RDONLY | O_DIRECTORY);
+  FileDescriptor directory(path, O_RDONLY | O_DIRECTORY);
   // EINVAL: the file system has no such call and needs none.
   if (::fsync(directory.get()) != 0 && errno != EINVAL)
     fail("cannot make directory {} durable: {}", path, system_reason(errno));

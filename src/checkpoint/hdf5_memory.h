@@ -21,7 +21,7 @@ class Hdf5Turn {
 };
 
 // The latest complaint of the library, for messages.
-std::string hdf5_reason();
+std::string hdf5_image_reason();
 
 // Closes what it holds. A negative id is an Error(failure) "cannot `deed`: reason".
 class Hdf5Handle {

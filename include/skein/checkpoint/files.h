@@ -34,13 +34,13 @@ class Bytes {
 };
 
 // An open file, closed when it goes.
-class Descriptor {
+class FileDescriptor {
  public:
-  Descriptor(const std::string& path, int flags);
-  Descriptor(int fd, const std::string& path) : path_(path), fd_(fd) {}  // takes the open fd
-  ~Descriptor();
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  FileDescriptor(const std::string& path, int flags);
+  FileDescriptor(int fd, const std::string& path) : path_(path), fd_(fd) {}  // takes the open fd
+  ~FileDescriptor();
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
 
   int get() const { return fd_; }
   // Closes and reports what the system says.
@@ -61,7 +61,7 @@ class FileReader {
 
  private:
   std::string path_;
-  Descriptor file_;
+  FileDescriptor file_;
   int64_t size_ = 0;
 };
 
