@@ -151,9 +151,10 @@ std::string report_shard(const ShardEntry& entry) { return shard_json(entry).dum
 void add_reports(Manifest& manifest, const std::vector<std::string>& shards,
                  const std::vector<std::string>& pieces) {
   for (const std::string& shard : shards) manifest.shards.push_back(shard_from_json(json::parse(shard)));
-  for (size_t rank = 0; rank < pieces.size(); ++rank)
-    for (const auto& [name, tensor] : json::parse(pieces[rank]).items())
-      add_tensor(manifest, name, tensor_from_json(tensor), rank);
+  for (size_t rank = 0; rank < pieces.size(); ++rank) {
+    const json report = json::parse(pieces[rank]);
+    for (const auto& [name, tensor] : report.items()) add_tensor(manifest, name, tensor_from_json(tensor), rank);
+  }
   check_coverage(manifest.tensors);
 }
 
