@@ -1,0 +1,145 @@
+#include "command_line.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cctype>
+#include <map>
+
+#include "option_values.h"
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+namespace po = boost::program_options;
+using Tokens = std::vector<std::string>;
+
+po::option one_option(const std::string& key, const std::string& text, const std::string& token) {
+  po::option made;
+  made.string_key = key;
+  made.value = {text};
+  made.original_tokens = {token};
+  return made;
+}
+
+bool is_truth(const std::string& key, const std::vector<OptionEntry>& entries) {
+  return std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.truth && e.key == key; });
+}
+
+// Boost refuses `--key=` and gives a bare flag the word that follows, whatever it is: these are read here.
+std::vector<po::option> read_special(Tokens& args, const std::vector<OptionEntry>& entries) {
+  const std::string token = args.front();
+  if (token != "-h" && (!token.starts_with("--") || token.size() == 2)) return {};
+  const size_t equals = token.find('=');
+  const std::string key = token == "-h" ? "help" : token.substr(2, equals - 2);
+  require(!key.empty(), "'{}' names no option; options look like --section.key=value", token);
+  const bool truth = is_truth(key, entries);
+  std::string text = "true";
+  if (equals != std::string::npos) {
+    if (equals + 1 < token.size()) return {};
+    text = "";
+  } else if (truth && args.size() > 1 && read_truth(args[1])) {
+    text = args[1];
+    args.erase(args.begin());
+  } else if (!truth && key != "help" && key != "print-config") {
+    return {};
+  }
+  args.erase(args.begin());
+  return {one_option(key, text, token)};
+}
+
+po::parsed_options run_parser(const Tokens& args, const std::vector<OptionEntry>& entries,
+                              const po::options_description& described, const std::string& program) {
+  namespace style = po::command_line_style;
+  try {
+    return po::command_line_parser(args)
+        .options(described)
+        .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next)
+        .extra_style_parser([&](Tokens& tokens) { return read_special(tokens, entries); })
+        .allow_unregistered()
+        .run();
+  } catch (const po::error& error) {
+    fail_usage("{}; options look like --section.key=value, and `{} --help` lists them", error.what(), program);
+  }
+}
+
+void take_flag(CommandLine& line, const po::option& option) {
+  const std::string& text = option.value.at(0);
+  const std::string token = option.original_tokens.empty() ? "" : option.original_tokens.front();
+  require(!text.starts_with("--") || token.find('=') != std::string::npos,
+          "{} is followed by '{}' instead of its value; write {}=VALUE", token, text, token);
+  if (option.string_key == "help") {
+    line.help = true;
+  } else if (option.string_key == "print-config") {
+    line.print_config = true;
+  } else if (option.string_key == "config") {
+    line.configs.push_back(text);
+  } else {
+    line.flags.emplace_back(option.string_key, text);
+  }
+}
+
+}  // namespace
+
+CommandLine read_command_line(const Tokens& args, const std::vector<OptionEntry>& entries,
+                              const std::string& program) {
+  po::options_description described;
+  for (const OptionEntry& entry : entries) described.add_options()(entry.key.c_str(), po::value<std::string>());
+  for (const char* own : {"config", "print-config", "help"}) described.add_options()(own, po::value<std::string>());
+  CommandLine line;
+  for (const po::option& option : run_parser(args, entries, described, program).options) {
+    require(!option.unregistered, "unknown option '{}' (flag --{}){}; `{} --help` lists all", option.string_key,
+            option.string_key, key_suggestion(option.string_key, entries), program);
+    if (option.string_key.empty()) {
+      line.words.push_back(option.value.at(0));
+    } else {
+      take_flag(line, option);
+    }
+  }
+  return line;
+}
+
+std::vector<std::pair<std::string, std::string>> read_environment(const std::vector<OptionEntry>& entries) {
+  std::map<std::string, std::string> key_of;
+  Tokens known;
+  for (const OptionEntry& entry : entries) {
+    known.push_back(environment_name(entry.key));
+    key_of[known.back()] = entry.key;
+  }
+  const auto key = [&](const std::string& variable) -> std::string {
+    if (!variable.starts_with("SKEIN_") || variable.starts_with("SKEIN_TEST_")) return "";
+    require(key_of.contains(variable), "the environment variable {} names no option here{}; unset or correct it",
+            variable, suggestion(variable, known));
+    return key_of[variable];
+  };
+  std::vector<std::pair<std::string, std::string>> found;
+  const boost::function1<std::string, std::string> mapper = key;
+  for (const po::option& option : po::parse_environment(po::options_description(), mapper).options)
+    found.emplace_back(option.string_key, option.value.at(0));
+  return found;
+}
+
+std::string environment_name(const std::string& key) {
+  std::string name = "SKEIN_";
+  for (const char c : key)
+    name += c == '.' || c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::string suggestion(const std::string& word, const Tokens& known) {
+  const std::string near = nearest(word, known);
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+std::string key_suggestion(const std::string& key, const std::vector<OptionEntry>& entries) {
+  Tokens keys;
+  for (const OptionEntry& entry : entries) keys.push_back(entry.key);
+  for (const char* own : {"config", "print-config", "help"}) keys.emplace_back(own);
+  const std::string near = suggestion(key, keys);
+  if (!near.empty()) return near;
+  for (const OptionEntry& entry : entries)
+    if (entry.name() == key || key.ends_with("." + entry.name())) return fmt::format("; did you mean '{}'?", entry.key);
+  return "";
+}
+
+}  // namespace skein

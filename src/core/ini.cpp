@@ -1,0 +1,115 @@
+#include "ini.h"
+
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "option_values.h"
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+bool is_comment(const std::string& line) { return line.starts_with('#') || line.starts_with(';'); }
+
+std::string unquoted_value(std::string_view text) {
+  size_t cut = text.find('#');
+  while (cut != std::string_view::npos && (cut == 0 || (text[cut - 1] != ' ' && text[cut - 1] != '\t')))
+    cut = text.find('#', cut + 1);
+  return trimmed(text.substr(0, cut));
+}
+
+std::optional<char> unescaped(char c) {
+  switch (c) {
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    case '"': return '"';
+    case '\\': return '\\';
+    default: return std::nullopt;
+  }
+}
+
+// text begins with the opening quote.
+std::string quoted_value(const std::string& text, const std::string& place) {
+  std::string value;
+  size_t at = 1;
+  for (; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] != '\\') {
+      value += text[at];
+      continue;
+    }
+    const auto c = ++at < text.size() ? unescaped(text[at]) : std::nullopt;
+    require(c.has_value(), "{}: {} has a \\ before something else than n, r, t, \" or \\; write \\\\ for a backslash",
+            place, text);
+    value += *c;
+  }
+  require(at < text.size(), "{}: {} has no closing quote", place, text);
+  const std::string rest = trimmed(std::string_view(text).substr(at + 1));
+  require(rest.empty() || is_comment(rest), "{}: '{}' follows the closing quote; only a # comment may", place, rest);
+  return value;
+}
+
+std::string section_name(const std::string& line, const std::string& place) {
+  const size_t close = line.find(']');
+  require(close != std::string::npos, "{}: '{}' has no closing ]", place, line);
+  const std::string name = trimmed(line.substr(1, close - 1)), rest = trimmed(line.substr(close + 1));
+  require(!name.empty() && (rest.empty() || is_comment(rest)), "{}: '{}' is no [section]", place, line);
+  return name;
+}
+
+IniValue key_and_value(const std::string& line, const std::string& section, const std::string& place) {
+  const size_t equals = line.find('=');
+  require(equals != std::string::npos, "{}: '{}' is neither [section] nor key = value nor a # comment", place, line);
+  const std::string name = trimmed(line.substr(0, equals)), raw = line.substr(equals + 1);
+  require(!name.empty(), "{}: '{}' has no key before the =", place, line);
+  const std::string text = trimmed(raw);
+  return {section.empty() ? name : section + "." + name,
+          text.starts_with('"') ? quoted_value(text, place) : unquoted_value(raw)};
+}
+
+}  // namespace
+
+std::vector<IniValue> parse_ini(const std::string& text, const std::string& origin) {
+  std::vector<IniValue> values;
+  std::map<std::string, int> line_of;
+  std::istringstream lines(text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text);
+  std::string line, section;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    line = trimmed(line);
+    if (line.empty() || is_comment(line)) continue;
+    const std::string place = fmt::format("{}:{}", origin, number);
+    if (line.starts_with('[')) {
+      section = section_name(line, place);
+      continue;
+    }
+    values.push_back(key_and_value(line, section, place));
+    values.back().line = number;
+    const auto [before, fresh] = line_of.emplace(values.back().key, number);
+    require(fresh, "{}: {} stands in line {} already; remove one of the two", place, before->first, before->second);
+  }
+  return values;
+}
+
+std::string ini_text(const std::string& value) {
+  const bool plain = value == trimmed(value) && !value.starts_with('"') &&
+                     value.find_first_of("#\n\r\t") == std::string::npos;
+  if (plain) return value;
+  std::string quoted = "\"";
+  for (const char c : value) {
+    switch (c) {
+      case '\n': quoted += "\\n"; break;
+      case '\r': quoted += "\\r"; break;
+      case '\t': quoted += "\\t"; break;
+      case '"': quoted += "\\\""; break;
+      case '\\': quoted += "\\\\"; break;
+      default: quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+}  // namespace skein

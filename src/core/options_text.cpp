@@ -1,0 +1,110 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "ini.h"
+#include "option_table.h"
+
+namespace skein {
+namespace {
+
+constexpr size_t kLineWidth = 100, kWidestName = 34;
+
+// A name on the left, wrapped text in a column of its own.
+std::string row(const std::string& name, const std::string& text, size_t column) {
+  std::string rows, line = "  " + name;
+  const std::string margin(column, ' ');
+  if (line.size() + 2 > column) rows = std::exchange(line, "") + "\n";
+  line.resize(column, ' ');
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool fresh = line.size() == column;
+    if (!fresh && line.size() + 1 + word.size() > kLineWidth) rows += std::exchange(line, margin) + "\n" ;
+    if (line.size() > column) line += ' ';
+    line += word;
+  }
+  return rows + line + "\n";
+}
+
+std::string description(const OptionEntry& entry) {
+  std::vector<std::string> notes;
+  if (!entry.labels.empty()) notes.push_back(entry.wanted);
+  if (!entry.unit.empty()) notes.push_back(entry.unit);
+  if (!entry.initial.empty()) notes.push_back("default " + ini_text(entry.initial));
+  return notes.empty() ? entry.help : fmt::format("{} ({})", entry.help, fmt::join(notes, "; "));
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ') c = '?';
+  return text;
+}
+
+size_t edit_distance(const std::string& left, const std::string& right) {
+  std::vector<size_t> row(right.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= left.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j < row.size(); ++j) {
+      const size_t changed = diagonal + (left[i - 1] != right[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::vector<std::string> Options::Impl::sections() const {
+  std::vector<std::string> names;
+  for (const OptionEntry& entry : entries)
+    if (std::find(names.begin(), names.end(), entry.section()) == names.end()) names.push_back(entry.section());
+  return names;
+}
+
+std::string Options::help() const {
+  size_t longest = std::string("--print-config").size();
+  for (const OptionEntry& entry : impl_->entries)
+    if (entry.key.size() + 2 <= kWidestName) longest = std::max(longest, entry.key.size() + 2);
+  const size_t column = longest + 4;
+  std::string text = fmt::format("{}\n\nUsage: {} [--config FILE] [--section.key=value ...]{}\n\n", impl_->summary,
+                                 impl_->program, impl_->takes_words ? " ARGUMENT ..." : "");
+  text += row("--config FILE", "read options from an INI file; given again, later files win", column);
+  text += row("--print-config", "write all options and where each came from, as such a file, and stop", column);
+  text += row("--help, -h", "write this and stop", column);
+  for (const std::string& section : impl_->sections()) {
+    text += fmt::format("\n[{}]\n", section);
+    for (const OptionEntry& entry : impl_->entries)
+      if (entry.section() == section) text += row("--" + entry.key, description(entry), column);
+  }
+  return text + "\nA flag wins over the environment (SKEIN_SECTION_KEY), and that over files.\n";
+}
+
+std::string Options::resolved() const {
+  std::string text;
+  for (const std::string& section : impl_->sections()) {
+    text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
+    for (const OptionEntry& entry : impl_->entries)
+      if (entry.section() == section)
+        text += fmt::format("{} = {}  # {}\n", entry.name(), ini_text(entry.value), one_line(entry.origin));
+  }
+  return text;
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& known) {
+  std::string best;
+  size_t best_distance = std::min(word.size(), std::max<size_t>(2, word.size() / 3) + 1);
+  for (const std::string& candidate : known) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance >= best_distance) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  return best;
+}
+
+}  // namespace skein

@@ -1,0 +1,113 @@
+// Gradients of the whole GPT and of its options against central differences in f64.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "skein/comm/local.h"
+#include "skein/models/gpt.h"
+
+namespace skein {
+namespace {
+
+Batch small_batch(int64_t vocab) {
+  const int64_t batch = 2, length = 5;
+  std::vector<int32_t> tokens, targets, positions, segments;
+  for (int i = 0; i < batch * length; ++i) {
+    tokens.push_back(static_cast<int32_t>((i * 7 + 3) % vocab));
+    targets.push_back(static_cast<int32_t>((i * 5 + 1) % vocab));
+    positions.push_back(static_cast<int32_t>(i % length));
+    segments.push_back(i % length > 2);
+  }
+  std::vector<float> weights(static_cast<size_t>(batch * length), 1.0f);
+  weights[3] = 0;
+  const Shape shape{batch, length};
+  return {Tensor::from(tokens, shape), Tensor::from(targets, shape), Tensor::from(weights, shape),
+          Tensor::from(positions, shape), Tensor::from(segments, shape), Tensor::from(std::vector<int64_t>{4, 9}, {2})};
+}
+
+void check_gradients(GptConfig config) {
+  config.vocab_size = 11;
+  config.context = 8;
+  config.d_model = 8;
+  config.n_layers = 2;
+  config.n_heads = 4;
+  config.d_ff = 12;
+  config.init_std = 0.3;
+  const auto alone = single_rank();
+  Parameters parameters(DType::f64, 0, 1);
+  const Gpt model(config, {0, 2, true, true, 0}, false, parameters);
+  parameters.allocate(true);
+  parameters.initialize(3);
+  const NextToken objective(model);
+  const Batch batch = small_batch(config.vocab_size);
+  Pass pass;
+  pass.tp = alone.get();
+  pass.batch = &batch;
+  pass.train = true;
+  pass.seed = 5;
+  const auto loss = [&] {
+    const NoGrad no_grad;
+    const Losses losses = objective.losses(model.forward({}, pass), pass);
+    double sum = 0;
+    for (int64_t i = 0; i < 10; ++i) sum += losses.rows.value().data<double>()[i] * batch.weights.data<float>()[i];
+    return sum;
+  };
+  std::vector<double> weights;
+  for (float w : batch.weights.span<float>()) weights.push_back(w);
+  backward(objective.losses(model.forward({}, pass), pass).rows, Tensor::from(weights, {10}));
+  for (const Parameter& p : parameters.all()) {
+    if (p.tied()) continue;
+    const Parameter* second = nullptr;
+    for (const Parameter& q : parameters.all())
+      if (q.tied_to == p.name) second = &q;
+    for (int64_t i = 0; i < p.value.size(); i += std::max<int64_t>(1, p.value.size() / 7)) {
+      double& value = p.value.data<double>()[i];
+      const double before = value, h = 1e-5;
+      value = before + h;
+      const double up = loss();
+      value = before - h;
+      const double down = loss();
+      value = before;
+      double analytic = p.gradient.data<double>()[i];
+      if (second) analytic += second->gradient.data<double>()[i];
+      const double numeric = (up - down) / (2 * h);
+      EXPECT_NEAR(analytic, numeric, 1e-6 * std::max(1.0, std::abs(numeric))) << p.name << " " << i;
+    }
+  }
+}
+
+TEST(Gradients, Gpt2) { check_gradients({}); }
+
+TEST(Gradients, Dropout) {
+  GptConfig c;
+  c.dropout = 0.2;
+  check_gradients(c);
+}
+
+TEST(Gradients, Llama) {
+  GptConfig c;
+  c.positions = Positions::rotary;
+  c.norm = ops::Norm::rms;
+  c.activation = MlpKind::swiglu;
+  c.n_kv_heads = 2;
+  c.bias = false;
+  c.tie_embeddings = false;
+  check_gradients(c);
+}
+
+TEST(Gradients, PostNormSinusoidalErf) {
+  GptConfig c;
+  c.positions = Positions::sinusoidal;
+  c.norm_placement = NormPlacement::post;
+  c.activation = MlpKind::gelu_erf;
+  check_gradients(c);
+}
+
+TEST(Gradients, Relu) {
+  GptConfig c;
+  c.activation = MlpKind::relu;
+  check_gradients(c);
+}
+
+}  // namespace
+}  // namespace skein
