@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "command_line.h"
@@ -45,8 +46,15 @@ std::string file_text(const std::string& path) {
   require(file.is_open(), "--config {}: {}", path, std::strerror(errno));
   std::ostringstream text;
   text << file.rdbuf();
-  require(!file.bad() && text.tellp() >= 0, "--config {}: it cannot be read: {}", path, std::strerror(errno));
+  require(!text.bad(), "--config {}: it cannot be read: {}", path, std::strerror(errno));
   return text.str();
+}
+
+void refuse_words(const std::vector<std::string>& words, const std::vector<OptionEntry>& entries) {
+  if (words.empty()) return;
+  const std::string& word = words.front();
+  fail_usage("'{}' is no option{}; options look like --section.key=value", word,
+             key_suggestion(word.substr(0, word.find('=')), entries));
 }
 
 }  // namespace
@@ -134,9 +142,7 @@ Options::Outcome Options::parse(const std::vector<std::string>& args, bool allow
   impl_->takes_words = allow_words;
   const CommandLine line = read_command_line(args, impl_->entries, impl_->program);
   if (line.help) return Outcome::help;
-  require(allow_words || line.words.empty(), "'{}' is no option{}; options look like --section.key=value",
-          line.words.empty() ? "" : line.words.front(),
-          line.words.empty() ? "" : key_suggestion(line.words.front().substr(0, line.words.front().find('=')), impl_->entries));
+  if (!allow_words) refuse_words(line.words, impl_->entries);
   for (const std::string& path : line.configs) read_ini(file_text(path), path);
   for (const auto& [key, text] : read_environment(impl_->entries))
     impl_->set(key, text, "environment " + environment_name(key));

@@ -22,7 +22,7 @@ std::string row(const std::string& name, const std::string& text, size_t column)
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     const bool fresh = line.size() == column;
-    if (!fresh && line.size() + 1 + word.size() > kLineWidth) rows += std::exchange(line, margin) + "\n" ;
+    if (!fresh && line.size() + 1 + word.size() > kLineWidth) rows += std::exchange(line, margin) + "\n";
     if (line.size() > column) line += ' ';
     line += word;
   }
@@ -43,15 +43,17 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// Insertions, deletions, changes, and swaps of neighbours (optimal string alignment).
 size_t edit_distance(const std::string& left, const std::string& right) {
-  std::vector<size_t> row(right.size() + 1);
+  std::vector<size_t> before, last, row(right.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= left.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j < row.size(); ++j) {
-      const size_t changed = diagonal + (left[i - 1] != right[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (size_t j = 1; j <= right.size(); ++j) {
+      row[j] = std::min({last[j - 1] + (left[i - 1] != right[j - 1]), last[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();

@@ -5,7 +5,17 @@
 //   Options options("skein pretrain", "Pretrain a language model.");
 //   options.add("train.steps", config.steps, "optimizer steps", "steps");
 //   options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}}, "kind of norm");
-//   options.parse(argc, argv);       // understands --config FILE, --print-config, --help, --section.key value
+//   options.parse({argv + 1, argv + argc});
+//
+// Flags are --section.key=value or --section.key value; a bare --section.key means true for a bool, which takes
+// the word that follows only when that is true, on, yes, 1, false, off, no or 0. A flag given again wins over
+// the earlier one. Beside them: --config FILE (given again, later files win), --print-config, --help, -h.
+//
+// An INI file has [section] lines and `key = value` lines; a comment starts at a # after a blank, or at a # or ;
+// that begins a line. A value in double quotes is taken as it is, with \n \r \t \" \\ for what they stand for
+// elsewhere. A key that stands twice in one file is an error.
+//
+// An environment variable that begins with SKEIN_ (but not SKEIN_TEST_) and names no option is an error.
 //
 // Every mistake is a usage Error: an unknown key names the nearest known one and where it stood (file:line,
 // environment variable or flag); a wrong type names the key, the text and what was wanted.
@@ -54,7 +64,8 @@ class Options {
 
   enum class Outcome { run, help, print_config };
   // Reads --config file, environment and flags. `args` excludes the program's name. Words that are no
-  // options are an error unless allow_words, when words() returns them.
+  // options are an error unless allow_words, when words() returns them. Words after `--` are never options.
+  // After Outcome::help no field has changed.
   Outcome parse(const std::vector<std::string>& args, bool allow_words = false);
   const std::vector<std::string>& words() const;
 
