@@ -1,6 +1,7 @@
 #include "skein/data/loader.h"
 
 #include "skein/core/error.h"
+#include "skein/data/windows.h"
 
 #include <algorithm>
 #include <charconv>
@@ -54,48 +55,6 @@ void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
           left.vocab_size, hint);
 }
 
-void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
-  const int64_t length = batch.length();
-  std::vector<int32_t> window(static_cast<size_t>(length) + 1);
-  store.read(begin, window);
-  std::copy_n(window.begin(), length, batch.tokens.data<int32_t>() + row * length);
-  std::copy_n(window.begin() + 1, length, batch.targets.data<int32_t>() + row * length);
-}
-
-// All that depends on where documents begin.
-void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch,
-                int64_t row) {
-  const std::span<const uint64_t> starts = store.documents();
-  const int64_t length = batch.length();
-  float* weights = batch.weights.data<float>() + row * length;
-  int32_t* positions = batch.positions.data<int32_t>() + row * length;
-  int32_t* segments = batch.segments.defined() ? batch.segments.data<int32_t>() + row * length : nullptr;
-  const int64_t first = store.document_at(begin);
-  int64_t document = first, origin = 0;
-  for (int64_t t = 0; t < length; ++t) {
-    const auto place = static_cast<uint64_t>(begin + t);
-    if (starts[static_cast<size_t>(document) + 1] == place) {
-      ++document;
-      if (!config.cross_document_attention) origin = t;
-    }
-    const bool ends = starts[static_cast<size_t>(document) + 1] == place + 1;
-    weights[t] = config.mask_document_ends && ends ? 0.0f : 1.0f;
-    positions[t] = static_cast<int32_t>(t - origin);
-    if (segments) segments[t] = static_cast<int32_t>(document - first);
-  }
-}
-
-Batch empty_batch(int64_t count, int64_t length, bool with_segments) {
-  Batch batch;
-  batch.tokens = Tensor::empty({count, length}, DType::i32);
-  batch.targets = Tensor::empty({count, length}, DType::i32);
-  batch.weights = Tensor::empty({count, length}, DType::f32);
-  batch.positions = Tensor::empty({count, length}, DType::i32);
-  if (with_segments) batch.segments = Tensor::empty({count, length}, DType::i32);
-  batch.sample_ids = Tensor::empty({count}, DType::i64);
-  return batch;
-}
-
 }  // namespace
 
 Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
@@ -118,13 +77,10 @@ Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t
 
 Batch Loader::batch(int64_t first, int64_t count) const {
   SKEIN_CHECK(first >= 0 && count > 0);
-  Batch made = empty_batch(count, length_, !config_.cross_document_attention);
+  Batch made = empty_batch(count, length_, config_);
   for (int64_t row = 0; row < count; ++row) {
     const SamplePlace place = order_->at(first + row);
-    const TokenStore& store = *stores_[static_cast<size_t>(place.dataset)];
-    const int64_t begin = place.sample * length_;
-    fill_tokens(store, begin, made, row);
-    fill_marks(store, begin, config_, made, row);
+    fill_row(*stores_[static_cast<size_t>(place.dataset)], place.sample * length_, config_, made, row);
     made.sample_ids.data<int64_t>()[row] = first + row;
   }
   return made;
