@@ -4,28 +4,77 @@
 #include <cmath>
 #include <numbers>
 
+#include "skein/core/error.h"
+
 namespace skein {
 
 void bind(Options& options, LrConfig& c) {
+  using Decay = LrConfig::Decay;
+  using Cooldown = LrConfig::Cooldown;
   options.add("lr.lr", c.lr, "highest learning rate");
   options.add("lr.min_lr", c.min_lr, "learning rate at the end");
-  options.add("lr.warmup", c.warmup, "linear warm-up", "steps");
+  options.add("lr.start_lr", c.start_lr, "learning rate that warm-up begins from");
+  options.add("lr.warmup", c.warmup, "length of the linear warm-up", "lr.unit");
   options.add_choice("lr.decay", c.decay,
-                     {{"constant", LrConfig::Decay::constant}, {"linear", LrConfig::Decay::linear},
-                      {"cosine", LrConfig::Decay::cosine}}, "shape after the warm-up");
+                     {{"constant", Decay::constant}, {"linear", Decay::linear}, {"cosine", Decay::cosine},
+                      {"inverse_sqrt", Decay::inverse_sqrt}, {"wsd", Decay::wsd}}, "shape after the warm-up");
+  options.add("lr.decay_end", c.decay_end, "where the decay ends; 0: with the run", "lr.unit");
+  options.add("lr.cooldown", c.cooldown, "wsd: length of the final fall", "lr.unit");
+  options.add_choice("lr.cooldown_shape", c.cooldown_shape,
+                     {{"linear", Cooldown::linear}, {"cosine", Cooldown::cosine}, {"exponential", Cooldown::exponential},
+                      {"one_minus_sqrt", Cooldown::one_minus_sqrt}}, "wsd: shape of the final fall");
+  options.add_choice("lr.unit", c.unit, {{"steps", LrConfig::Unit::steps}, {"tokens", LrConfig::Unit::tokens}},
+                     "unit of warmup, decay_end and cooldown");
 }
 
-double learning_rate(const LrConfig& c, int64_t step, int64_t total_steps) {
-  const double x = static_cast<double>(step + 1), warmup = static_cast<double>(c.warmup);
-  if (x <= warmup) return c.lr * x / warmup;
-  const double left = std::max(1.0, static_cast<double>(total_steps) - warmup);
-  const double y = std::min(1.0, (x - warmup) / left);
-  switch (c.decay) {
-    case LrConfig::Decay::constant: return c.lr;
-    case LrConfig::Decay::linear: return c.min_lr + (c.lr - c.min_lr) * (1 - y);
-    case LrConfig::Decay::cosine: return c.min_lr + (c.lr - c.min_lr) * (1 + std::cos(std::numbers::pi * y)) / 2;
+namespace {
+
+int64_t unit_size(const LrConfig& c, int64_t tokens_per_step) { return c.unit == LrConfig::Unit::tokens ? tokens_per_step : 1; }
+
+int64_t end_of_decay(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
+  return c.decay_end ? c.decay_end : total_steps * unit_size(c, tokens_per_step);
+}
+
+double cosine(double y) { return (1 + std::cos(std::numbers::pi * y)) / 2; }
+
+double cooldown_share(LrConfig::Cooldown shape, double z) {
+  switch (shape) {
+    case LrConfig::Cooldown::linear: return 1 - z;
+    case LrConfig::Cooldown::cosine: return cosine(z);
+    case LrConfig::Cooldown::exponential: return 2 * std::pow(0.5, z) - 1;
+    case LrConfig::Cooldown::one_minus_sqrt: return 1 - std::sqrt(z);
   }
-  return c.lr;
+  return 1;
+}
+
+}  // namespace
+
+void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
+  require(c.lr > 0 && c.min_lr >= 0 && c.start_lr >= 0, "lr.lr={} must be above 0, lr.min_lr={} and lr.start_lr={} not below 0", c.lr,
+          c.min_lr, c.start_lr);
+  require(c.min_lr <= c.lr, "lr.min_lr={} is above lr.lr={}", c.min_lr, c.lr);
+  require(c.warmup >= 0 && c.decay_end >= 0 && c.cooldown >= 0,
+          "lr.warmup={}, lr.decay_end={} and lr.cooldown={} must not be below 0", c.warmup, c.decay_end, c.cooldown);
+  const int64_t end = end_of_decay(c, total_steps, tokens_per_step);
+  const char* unit = c.unit == LrConfig::Unit::tokens ? "tokens" : "steps";
+  require(c.decay != LrConfig::Decay::wsd || (c.cooldown > 0 && c.cooldown <= end - c.warmup),
+          "lr.decay=wsd needs lr.cooldown between 1 and the {} {} that follow the warm-up, not {}", end - c.warmup, unit, c.cooldown);
+  require(c.decay != LrConfig::Decay::inverse_sqrt || c.warmup > 0, "lr.decay=inverse_sqrt needs lr.warmup above 0, not {}", c.warmup);
+}
+
+double learning_rate(const LrConfig& c, int64_t step, int64_t total_steps, int64_t tokens_per_step) {
+  const auto x = static_cast<double>((step + 1) * unit_size(c, tokens_per_step));
+  const auto warmup = static_cast<double>(c.warmup), end = static_cast<double>(end_of_decay(c, total_steps, tokens_per_step));
+  if (x <= warmup) return c.start_lr + (c.lr - c.start_lr) * x / warmup;
+  if (c.decay == LrConfig::Decay::constant) return c.lr;
+  if (c.decay == LrConfig::Decay::inverse_sqrt) return std::max(c.min_lr, c.lr * std::sqrt(warmup / x));
+  if (x > end) return c.min_lr;
+  const double y = (x - warmup) / (end - warmup), cooldown = static_cast<double>(c.cooldown);
+  double share = 1;
+  if (c.decay == LrConfig::Decay::linear) share = 1 - y;
+  if (c.decay == LrConfig::Decay::cosine) share = cosine(y);
+  if (c.decay == LrConfig::Decay::wsd && x > end - cooldown) share = cooldown_share(c.cooldown_shape, (x - end + cooldown) / cooldown);
+  return c.min_lr + share * (c.lr - c.min_lr);
 }
 
 }  // namespace skein

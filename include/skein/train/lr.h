@@ -1,4 +1,4 @@
-// The learning rate as a function of the step.
+// The learning rate as a function of the progress of a run.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,32 @@
 namespace skein {
 
 struct LrConfig {
+  enum class Decay { constant, linear, cosine, inverse_sqrt, wsd };
+  enum class Cooldown { linear, cosine, exponential, one_minus_sqrt };
+  enum class Unit { steps, tokens };
   double lr = 1e-3;
   double min_lr = 1e-4;
-  int64_t warmup = 20;  // steps
-  enum class Decay { constant, linear, cosine } decay = Decay::cosine;
+  double start_lr = 0;
+  int64_t warmup = 20;
+  Decay decay = Decay::cosine;
+  int64_t decay_end = 0;  // 0: the run's end
+  int64_t cooldown = 0;   // wsd: length of the final fall
+  Cooldown cooldown_shape = Cooldown::linear;
+  Unit unit = Unit::steps;  // of warmup, decay_end and cooldown
 };
 
 // Binds every field under section "lr".
 void bind(Options& options, LrConfig& config);
 
-// step counts from 0; x = step + 1, so that the first step already learns. x <= warmup: lr * x / warmup; then with
-// y = (x - warmup) / (total - warmup): linear 1 - y, cosine (1 + cos(pi y)) / 2 of the way from min_lr to lr.
-double learning_rate(const LrConfig& config, int64_t step, int64_t total_steps);
+// Usage errors, with the numbers, for what cannot be. A warm-up longer than the run is no error: short trials have it.
+void check(const LrConfig& config, int64_t total_steps, int64_t tokens_per_step);
+
+// Rate of step `step` (from 0). x = step + 1, or that times tokens_per_step; W warmup, D decay_end, A cooldown:
+//   x <= W: start_lr + (lr - start_lr) x / W          x > D: min_lr
+//   else with y = (x - W) / (D - W): min_lr + c (lr - min_lr),  c = 1 - y (linear), (1 + cos pi y) / 2 (cosine)
+//   inverse_sqrt: max(min_lr, lr sqrt(W / x));  constant: lr, whatever D
+//   wsd: lr until D - A, then with z = (x - D + A) / A: c = 1 - z, (1 + cos pi z) / 2, 2 * 0.5^z - 1, 1 - sqrt(z)
+// (Megatron-LM's schedules; wsd: Hu et al., "MiniCPM", 2024.)
+double learning_rate(const LrConfig& config, int64_t step, int64_t total_steps, int64_t tokens_per_step);
 
 }  // namespace skein

@@ -1,0 +1,21 @@
+// Floating-point work of a model: what a run's speed is measured in.
+#pragma once
+
+#include <cstdint>
+
+#include "skein/models/gpt.h"
+
+namespace skein {
+
+// How much of the T x T scores of causal attention counts: the half that is needed (Megatron-LM, llm.c) or all (PaLM's
+// appendix B, torchtitan).
+enum class AttentionCount { half, full };
+
+// Floating-point operations of forward and backward for one token of a sequence of `length`, recomputation not counted:
+//   6 L (C D (H + 2G) + H D C + k C F)   projections and feed-forward; k = 2, or 3 for swiglu
+//   + A L H D T                          scores and weighted sums; A = 6 (half) or 12 (full)
+//   + 6 C V                              head
+// (Narayanan et al., "Efficient large-scale language model training on GPU clusters", 2021, without its recompute term.)
+double model_flops_per_token(const GptConfig& model, int64_t length, AttentionCount count = AttentionCount::half);
+
+}  // namespace skein

@@ -1,0 +1,110 @@
+#include "skein/train/lr.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+using Decay = LrConfig::Decay;
+using Cooldown = LrConfig::Cooldown;
+
+LrConfig made(Decay decay) {
+  LrConfig c;
+  c.lr = 1.0;
+  c.min_lr = 0.1;
+  c.warmup = 10;
+  c.decay = decay;
+  return c;
+}
+
+double rate(const LrConfig& c, int64_t x) { return learning_rate(c, x - 1, 110, 7); }
+
+TEST(LearningRate, WarmsUpLinearly) {
+  LrConfig c = made(Decay::cosine);
+  EXPECT_DOUBLE_EQ(rate(c, 1), 0.1);
+  EXPECT_DOUBLE_EQ(rate(c, 5), 0.5);
+  EXPECT_DOUBLE_EQ(rate(c, 10), 1.0);
+  c.start_lr = 0.5;
+  EXPECT_DOUBLE_EQ(rate(c, 5), 0.75);
+  c.warmup = 1000;
+  EXPECT_DOUBLE_EQ(rate(c, 110), 0.5 + 0.5 * 0.11);
+}
+
+TEST(LearningRate, DecaysAsItsFormulaSays) {
+  EXPECT_DOUBLE_EQ(rate(made(Decay::constant), 110), 1.0);
+  EXPECT_DOUBLE_EQ(rate(made(Decay::linear), 60), 0.55);
+  EXPECT_DOUBLE_EQ(rate(made(Decay::cosine), 60), 0.55);
+  EXPECT_NEAR(rate(made(Decay::cosine), 35), 0.1 + 0.9 * (1 + std::cos(M_PI / 4)) / 2, 1e-15);
+  EXPECT_DOUBLE_EQ(rate(made(Decay::inverse_sqrt), 40), 0.5);
+  LrConfig floor = made(Decay::inverse_sqrt);
+  floor.min_lr = 0.9;
+  EXPECT_DOUBLE_EQ(rate(floor, 40), 0.9);
+  for (Decay decay : {Decay::linear, Decay::cosine}) EXPECT_NEAR(rate(made(decay), 110), 0.1, 1e-15);
+}
+
+TEST(LearningRate, StaysAtItsFloorPastTheEndOfTheDecay) {
+  LrConfig c = made(Decay::cosine);
+  c.decay_end = 50;
+  EXPECT_DOUBLE_EQ(rate(c, 30), 0.55);
+  EXPECT_DOUBLE_EQ(rate(c, 51), 0.1);
+  EXPECT_DOUBLE_EQ(rate(c, 110), 0.1);
+}
+
+TEST(LearningRate, WarmupStableDecayFallsInItsCooldownOnly) {
+  const std::pair<Cooldown, double> shapes[] = {{Cooldown::linear, 0.75}, {Cooldown::cosine, (1 + std::cos(M_PI / 4)) / 2},
+                                                {Cooldown::exponential, 2 * std::pow(0.5, 0.25) - 1}, {Cooldown::one_minus_sqrt, 0.5}};
+  for (const auto& [shape, quarter] : shapes) {
+    LrConfig c = made(Decay::wsd);
+    c.cooldown = 20;
+    c.cooldown_shape = shape;
+    EXPECT_DOUBLE_EQ(rate(c, 11), 1.0);
+    EXPECT_DOUBLE_EQ(rate(c, 90), 1.0);
+    EXPECT_NEAR(rate(c, 95), 0.1 + 0.9 * quarter, 1e-15);
+    EXPECT_NEAR(rate(c, 110), 0.1, 1e-15);
+  }
+}
+
+TEST(LearningRate, TokensAndStepsGiveTheSameCurve) {
+  for (Decay decay : {Decay::constant, Decay::linear, Decay::cosine, Decay::inverse_sqrt, Decay::wsd}) {
+    LrConfig steps = made(decay), tokens = made(decay);
+    steps.cooldown = 20;
+    tokens.unit = LrConfig::Unit::tokens;
+    tokens.warmup = 70;
+    tokens.cooldown = 140;
+    for (int64_t x = 1; x <= 110; ++x) EXPECT_DOUBLE_EQ(rate(steps, x), rate(tokens, x)) << x;
+  }
+}
+
+void expect_refused(const LrConfig& c, const std::string& words) {
+  try {
+    check(c, 110, 7);
+    ADD_FAILURE() << words;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
+}
+
+TEST(LearningRate, RefusesWhatCannotBe) {
+  LrConfig c = made(Decay::cosine);
+  EXPECT_NO_THROW(check(c, 110, 7));
+  c.min_lr = 2;
+  expect_refused(c, "lr.min_lr=2 is above lr.lr=1");
+  c = made(Decay::wsd);
+  expect_refused(c, "the 100 steps that follow the warm-up, not 0");
+  c.cooldown = 101;
+  expect_refused(c, "not 101");
+  c = made(Decay::inverse_sqrt);
+  c.warmup = 0;
+  expect_refused(c, "needs lr.warmup above 0, not 0");
+  c = made(Decay::cosine);
+  c.lr = -1;
+  expect_refused(c, "lr.lr=-1");
+}
+
+}  // namespace
+}  // namespace skein
