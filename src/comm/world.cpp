@@ -30,8 +30,14 @@ int slurm_tasks() {
   return of_step > 0 ? of_step : number_in("SLURM_NTASKS");
 }
 
+int launched_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (is_set(variable)) return number_in(variable);
+  return 0;
+}
+
 Launch launched(const char* by, int ranks) {
-  return {true, ranks, fmt::format("{}, {} rank{}", by, ranks, ranks == 1 ? "" : "s")};
+  return {true, ranks, launched_rank(), fmt::format("{}, {} rank{}", by, ranks, ranks == 1 ? "" : "s")};
 }
 
 void require_pmix() {
@@ -84,9 +90,9 @@ Launch detect_launch() {
   if (const int ranks = number_in("OMPI_COMM_WORLD_SIZE")) return launched("mpirun", ranks);
   const int tasks = slurm_tasks();
   if (tasks > 1 || (tasks == 1 && is_set("PMIX_RANK"))) return launched("srun", tasks);
-  if (is_set("PMIX_RANK")) return {true, 0, "a PMIx launcher"};
+  if (is_set("PMIX_RANK")) return {true, 0, launched_rank(), "a PMIx launcher"};
   if (const int ranks = number_in("PMI_SIZE"); ranks > 1) return launched("mpiexec", ranks);
-  return {false, 1, "no launcher, 1 rank"};
+  return {false, 1, 0, "no launcher, 1 rank"};
 }
 
 std::unique_ptr<Group> start_world() {

@@ -12,6 +12,7 @@ struct Launch {
   // OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE > 1, or SLURM_PROCID with SLURM_NTASKS (of the step) > 1
   bool under_launcher = false;
   int ranks = 1;                // as the launcher says; 0 when it does not say
+  int rank = 0;                 // of this process, as the launcher says
   std::string description;      // "mpirun, 4 ranks", "srun, 8 ranks", "no launcher, 1 rank"
 };
 

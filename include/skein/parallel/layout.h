@@ -1,0 +1,47 @@
+// How a run is laid out over ranks, and how its batch is cut.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "skein/comm/mesh.h"
+#include "skein/core/options.h"
+#include "skein/nn/pass.h"
+#include "skein/parallel/schedule.h"
+
+namespace skein {
+
+struct ParallelConfig {
+  int pipeline = 1;
+  int tensor = 1;
+  int data = 0;          // 0: the ranks that are left
+  int chunks = 1;        // model pieces a pipeline rank
+  bool sequence = false;
+  bool zero = false;
+  ScheduleKind schedule = ScheduleKind::one_f_one_b;
+  Recompute recompute = Recompute::none;
+  int64_t reduction_groups = 0;  // 0: the largest power of two up to 8 that divides the global batch
+  std::vector<int64_t> layers;   // blocks of each piece; empty: even
+};
+
+// Binds every field under section "parallel".
+void bind(Options& options, ParallelConfig& config);
+
+// The mesh for a world of `ranks`.
+MeshShape mesh_shape(const ParallelConfig& config, int ranks);
+
+// The samples of one step: a rank takes a contiguous range of them, and whole reduction groups of that.
+struct BatchPlan {
+  int64_t global_batch = 0, micro_batch = 0;
+  int64_t groups = 0;            // of the whole batch; the sum over them is one fixed binary tree
+  int64_t samples_per_rank = 0;
+  int groups_per_rank = 1;
+
+  int64_t micro_batches() const { return samples_per_rank / micro_batch; }
+  int64_t micro_batches_per_group() const { return micro_batches() / groups_per_rank; }
+};
+
+// Usage errors with both numbers for what does not divide.
+BatchPlan plan_batch(const ParallelConfig& config, const MeshShape& mesh, int64_t global_batch, int64_t micro_batch);
+
+}  // namespace skein

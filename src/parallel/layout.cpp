@@ -1,0 +1,59 @@
+#include "skein/parallel/layout.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+void bind(Options& options, ParallelConfig& p) {
+  options.add("parallel.pipeline", p.pipeline, "pipeline stages", "ranks");
+  options.add("parallel.tensor", p.tensor, "tensor-parallel shards", "ranks");
+  options.add("parallel.data", p.data, "data-parallel replicas; 0 takes the ranks that are left", "ranks");
+  options.add("parallel.chunks", p.chunks, "model pieces a pipeline rank (interleaved schedule)");
+  options.add("parallel.sequence", p.sequence, "divide activations over positions between tensor-parallel ranks");
+  options.add("parallel.zero", p.zero, "divide the optimizer's state over data-parallel ranks");
+  options.add_choice("parallel.schedule", p.schedule,
+                     {{"gpipe", ScheduleKind::gpipe}, {"1f1b", ScheduleKind::one_f_one_b},
+                      {"interleaved", ScheduleKind::interleaved}}, "pipeline schedule");
+  options.add_choice("parallel.recompute", p.recompute,
+                     {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
+                     "what backward computes again");
+  options.add("parallel.reduction_groups", p.reduction_groups,
+              "groups of the canonical gradient sum, a power of two; results depend on it, not on the layout; 0 chooses");
+  options.add("parallel.layers", p.layers, "blocks of each pipeline piece; empty is even");
+}
+
+MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
+  require(p.pipeline > 0 && p.tensor > 0 && p.data >= 0,
+          "parallel.pipeline={} and parallel.tensor={} must be at least 1, parallel.data={} at least 0", p.pipeline, p.tensor,
+          p.data);
+  return {p.pipeline, p.data ? p.data : std::max(1, ranks / (p.pipeline * p.tensor)), p.tensor};
+}
+
+namespace {
+
+int64_t choose_groups(int64_t batch, int dp) {
+  return std::max<int64_t>(std::min<int64_t>(8, batch & -batch), dp);
+}
+
+}  // namespace
+
+BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch, int64_t micro) {
+  require(batch > 0 && micro > 0, "train.global_batch={} and train.micro_batch={} must be at least 1", batch, micro);
+  require(batch % mesh.dp == 0, "train.global_batch={} does not divide by the {} data-parallel ranks; the nearest that does is {}",
+          batch, mesh.dp, std::max<int64_t>(1, (batch + mesh.dp / 2) / mesh.dp) * mesh.dp);
+  const int64_t groups = p.reduction_groups ? p.reduction_groups : choose_groups(batch, mesh.dp);
+  require(groups > 0 && std::has_single_bit(static_cast<uint64_t>(groups)) && groups % mesh.dp == 0 && batch % groups == 0,
+          "parallel.reduction_groups={} must be a power of two, a multiple of the {} data-parallel ranks and a divisor of "
+          "train.global_batch={}", groups, mesh.dp, batch);
+  require(batch / groups % micro == 0,
+          "train.micro_batch={} does not divide the {} sequences of a reduction group (train.global_batch={} / "
+          "parallel.reduction_groups={}); change one of them", micro, batch / groups, batch, groups);
+  const BatchPlan plan{batch, micro, groups, batch / mesh.dp, static_cast<int>(groups / mesh.dp)};
+  check_schedule_fits(p.schedule, mesh.pp, static_cast<int>(plan.micro_batches()), p.chunks);
+  return plan;
+}
+
+}  // namespace skein

@@ -1,0 +1,37 @@
+#include "skein/parallel/local_gpt.h"
+
+#include <numeric>
+
+namespace skein {
+
+LocalGpt::LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype)
+    : mesh_(mesh), parallel_(parallel), parameters_(dtype, mesh.tp().rank(), mesh.tp().size()) {
+  check(config, mesh.tp().size(), parallel.sequence);
+  const int stages = mesh.pp().size(), count = stages * parallel.chunks;
+  const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers);
+  for (int chunk = 0; chunk < parallel.chunks; ++chunk) {
+    const int piece = chunk * stages + mesh.stage();
+    const int first = std::accumulate(split.begin(), split.begin() + piece, 0);
+    const GptPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0, piece == count - 1, chunk};
+    pieces_.push_back(std::make_unique<Gpt>(config, part, parallel.sequence, parameters_));
+  }
+  if (mesh.last_stage()) objective_ = std::make_unique<NextToken>(*pieces_.back());
+}
+
+PipelineModel LocalGpt::pipeline_model() const {
+  PipelineModel model;
+  for (const auto& piece : pieces_) model.pieces.push_back(piece.get());
+  model.objective = objective_.get();
+  model.dtype = parameters_.dtype();
+  return model;
+}
+
+Pass LocalGpt::pass() const {
+  Pass made;
+  made.tp = &mesh_.tp();
+  made.sequence_parallel = parallel_.sequence;
+  made.recompute = parallel_.recompute;
+  return made;
+}
+
+}  // namespace skein
