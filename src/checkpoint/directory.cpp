@@ -134,6 +134,12 @@ std::optional<CheckpointName> CheckpointName::parse(const std::string& text) {
   return name.text() == text ? std::optional(name) : std::nullopt;
 }
 
+std::string checkpoint_folder(const std::string& path) {
+  std::error_code ignored;
+  const std::string inner = join_path(path, "checkpoints");
+  return std::filesystem::is_directory(inner, ignored) ? inner : path;
+}
+
 std::vector<CheckpointName> committed_checkpoints(const std::string& directory) {
   std::vector<CheckpointName> committed;
   std::vector<Fence> fences;

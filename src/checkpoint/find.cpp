@@ -20,8 +20,9 @@ std::vector<std::string> candidates(const std::string& path) {
     return {plain_path(path)};
   }
   std::vector<std::string> paths;
-  for (const CheckpointName& name : committed_checkpoints(path))
-    paths.push_back(join_path(path, name.text()));
+  const std::string folder = checkpoint_folder(path);
+  for (const CheckpointName& name : committed_checkpoints(folder))
+    paths.push_back(join_path(folder, name.text()));
   return paths;
 }
 
@@ -44,8 +45,9 @@ CheckpointInfo verify_checkpoint(const std::string& path, Group& world) {
 
 std::vector<CheckpointInfo> list_checkpoints(const std::string& directory) {
   std::vector<CheckpointInfo> infos;
-  for (const CheckpointName& name : committed_checkpoints(directory)) {
-    CheckpointInfo info{join_path(directory, name.text()), name.step, name.generation, ""};
+  const std::string folder = checkpoint_folder(directory);
+  for (const CheckpointName& name : committed_checkpoints(folder)) {
+    CheckpointInfo info{join_path(folder, name.text()), name.step, name.generation, ""};
     try {
       info.metadata = read_manifest(info.path).metadata;
     } catch (const Error& error) {

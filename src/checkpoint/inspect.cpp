@@ -26,9 +26,10 @@ std::string one_checkpoint(const std::string& path) {
   std::error_code error;
   require(std::filesystem::is_directory(path, error), "there is no directory {}", path);
   if (is_checkpoint_path(path)) return plain_path(path);
-  const auto names = committed_checkpoints(path);
+  const std::string folder = checkpoint_folder(path);
+  const auto names = committed_checkpoints(folder);
   require(!names.empty(), "{} holds no checkpoint", path);
-  return join_path(path, names.front().text());
+  return join_path(folder, names.front().text());
 }
 
 // Every fault of one checkpoint, a line each; empty when it is good.
@@ -76,14 +77,15 @@ void list_one(const std::string& directory, const CheckpointName& name, std::ost
 int list(const Words& words, std::ostream& out) {
   std::error_code error;
   require(std::filesystem::is_directory(words[0], error), "there is no directory {}", words[0]);
-  const auto names = committed_checkpoints(words[0]);
+  const std::string folder = checkpoint_folder(words[0]);
+  const auto names = committed_checkpoints(folder);
   if (names.empty()) {
     out << "no checkpoints\n";
     return 0;
   }
   out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", "step", "generation", "ranks", "size",
                      "created", "state");
-  for (const CheckpointName& name : names) list_one(words[0], name, out);
+  for (const CheckpointName& name : names) list_one(folder, name, out);
   return 0;
 }
 

@@ -162,6 +162,12 @@ void Options::set(const std::string& key, const std::string& value, const std::s
   impl_->set(key, value, origin);
 }
 
+std::vector<std::pair<std::string, std::string>> Options::values() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const OptionEntry& entry : impl_->entries) all.emplace_back(entry.key, entry.value);
+  return all;
+}
+
 bool Options::given(const std::string& key) const {
   const OptionEntry* entry = impl_->find(key);
   SKEIN_CHECK(entry != nullptr);

@@ -47,13 +47,14 @@ class CheckpointStore {
   int64_t generation_ = 0;
 };
 
-// Committed checkpoints in a directory, newest first, unverified. Empty when there is none.
+// Committed checkpoints in a directory (or in the `checkpoints` folder of a run's), newest first, unverified. Empty
+// when there is none.
 std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 
 // Collective. The newest checkpoint in `directory` whose manifest and shards all verify; older ones are
 // tried in turn, with a warning that says why the newer was refused. nullopt when the directory holds none at
 // all; an Error(usage) listing every reason when it holds some but none is good.
-// `path` may also be one checkpoint's own directory: then only it is tried.
+// `path` may also be a run's folder, or one checkpoint's own directory: then only it is tried.
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
 
 // Collective. Fills every target piece from the checkpoint, whatever layout wrote it; each element of each

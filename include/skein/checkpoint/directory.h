@@ -27,6 +27,9 @@ struct CheckpointName {
   static std::optional<CheckpointName> parse(const std::string& text);
 };
 
+// `path`, or the folder `checkpoints` in it when there is one: a run's folder stands for its checkpoints.
+std::string checkpoint_folder(const std::string& path);
+
 // Committed checkpoints, newest first, without those that a fenced generation left behind. Empty when the
 // directory does not exist; Error(usage) when it is no directory.
 std::vector<CheckpointName> committed_checkpoints(const std::string& directory);

@@ -77,6 +77,8 @@ class Options {
   bool given(const std::string& key) const;
 
   std::string help() const;
+  // Every key and its value as text, in the order of their binding; set() takes them back.
+  std::vector<std::pair<std::string, std::string>> values() const;
   // INI that can be fed back: every key under its section, each line followed by a comment with its origin.
   std::string resolved() const;
 

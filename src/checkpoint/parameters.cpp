@@ -1,0 +1,18 @@
+#include "skein/checkpoint/parameters.h"
+
+namespace skein {
+
+Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin, const Tensor& data) {
+  const std::string& name = parameter.tied() ? parameter.tied_to : parameter.name;
+  return {kind + "/" + name,      data.dtype(), parameter.shape.dims(),  parameter.box_start(),
+          parameter.box_extent(), begin,        begin + data.size(), data.bytes_data()};
+}
+
+std::vector<Piece> parameter_pieces(const Parameters& parameters) {
+  std::vector<Piece> pieces;
+  for (const Parameter& parameter : parameters.all())
+    pieces.push_back(piece_of("param", parameter, 0, parameter.value.flat(0, parameter.valid_size())));
+  return pieces;
+}
+
+}  // namespace skein
