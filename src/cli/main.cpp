@@ -1,40 +1,77 @@
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <new>
+#include <thread>
 
+#include "command.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/core/version.h"
-#include "skein/train/trainer.h"
 
 namespace skein {
 namespace {
 
-constexpr const char* kUsage =
-    "skein: train language models across many processes\n\n"
-    "  skein pretrain [--config FILE] [--section.key=value ...]   pretrain a GPT\n"
-    "  skein --version\n\n"
-    "Run it alone, or under `mpirun -np N`. `skein pretrain --help` lists the options.\n";
+using Words = std::vector<std::string>;
 
-int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  PretrainConfig config;
-  Options options("skein pretrain", "Pretrain a GPT on token stores.");
-  bind(options, config);
-  const auto outcome = options.parse(args);
-  if (outcome != Options::Outcome::run) {
-    std::fputs((outcome == Options::Outcome::help ? options.help() : options.resolved()).c_str(), stdout);
-    return 0;
-  }
-  world = start_world();
-  pretrain(config, *world);
-  return 0;
+struct Command {
+  const char* name;
+  const char* help;
+  int (*run)(const Words& args, std::unique_ptr<Group>& world);
+};
+
+constexpr Command kCommands[] = {
+    {"pretrain", "pretrain a GPT on token stores, or go on with a run", pretrain_command},
+    {"eval", "loss, perplexity and bits per byte of a checkpoint on any text", evaluate_command},
+    // {"generate", "continue prompts with a checkpoint", generate_command},
+};
+
+std::string usage() {
+  std::string text = "skein: train language models across many processes\n\n";
+  for (const Command& command : kCommands) text += fmt::format("  skein {:<9} {}\n", command.name, command.help);
+  return text +
+         "  skein --version\n\n"
+         "`skein COMMAND --help` lists the options of a command. Run it alone, or under `mpirun -np N` or `srun`.\n"
+         "skein-data makes token stores, skein-inspect looks into checkpoints.\n";
 }
 
-int run(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  const std::string command = args.empty() ? "--help" : args.front();
-  if (command == "pretrain") return pretrain_command({args.begin() + 1, args.end()}, world);
-  if (command == "--help") return std::fputs(kUsage, stdout), 0;
-  if (command == "--version") return std::printf("skein %s (%s)\n", std::string(kVersion).c_str(), std::string(kRevision).c_str()), 0;
-  fail_usage("unknown command '{}'; known are pretrain, --help, --version", command);
+int run(const Words& args, std::unique_ptr<Group>& world) {
+  const std::string name = args.empty() ? "--help" : args.front();
+  std::vector<std::string> known;
+  for (const Command& command : kCommands) {
+    if (name == command.name) return command.run({args.begin() + 1, args.end()}, world);
+    known.push_back(command.name);
+  }
+  if (name == "--help" || name == "-h" || name == "help") return std::fputs(usage().c_str(), stdout), 0;
+  if (name == "--version") {
+    std::printf("skein %s (%s)\n", std::string(kVersion).c_str(), std::string(kRevision).c_str());
+    return 0;
+  }
+  const std::string near = nearest(name, known);
+  fail_usage("unknown command '{}'{}; `skein --help` lists all", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+}
+
+}  // namespace
+
+bool parse(Options& options, const Words& args, bool allow_words) {
+  switch (options.parse(args, allow_words)) {
+    case Options::Outcome::run: return true;
+    case Options::Outcome::help: std::fputs(options.help().c_str(), stdout); return false;
+    case Options::Outcome::print_config: std::fputs(options.resolved().c_str(), stdout); return false;
+  }
+  return false;
+}
+
+namespace {
+
+// An error that every rank meets is told once, by rank 0, which then ends the job; the others only speak when rank 0 does
+// not, because the error is theirs alone.
+int end_with(ExitCode code, const std::string& message, Group* world) {
+  const int rank = world ? world->rank() : detect_launch().rank;
+  if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+  log::write(log::Level::error, rank > 0 ? fmt::format("rank {}: {}", rank, message) : message);
+  if (world) world->abort(static_cast<int>(code));
+  return static_cast<int>(code);
 }
 
 }  // namespace
@@ -42,16 +79,13 @@ int run(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
 
 int main(int argc, char** argv) {
   std::unique_ptr<skein::Group> world;
-  int code = 0;
   try {
     return skein::run({argv + 1, argv + argc}, world);
   } catch (const skein::Error& error) {
-    skein::log::write(skein::log::Level::error, fmt::format("rank {}: {}", skein::log::rank(), error.what()));
-    code = static_cast<int>(error.code());
+    return skein::end_with(error.code(), error.what(), world.get());
+  } catch (const std::bad_alloc&) {
+    return skein::end_with(skein::ExitCode::failure, "out of memory; use a smaller train.micro_batch, parallel.recompute=full, or more ranks", world.get());
   } catch (const std::exception& error) {
-    skein::log::write(skein::log::Level::error, fmt::format("rank {}: {}", skein::log::rank(), error.what()));
-    code = static_cast<int>(skein::ExitCode::internal);
+    return skein::end_with(skein::ExitCode::internal, error.what(), world.get());
   }
-  if (world) world->abort(code);
-  return code;
 }

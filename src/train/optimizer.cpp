@@ -1,7 +1,9 @@
 #include "skein/train/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "skein/checkpoint/parameters.h"
 #include "skein/kernels/adamw.h"
 
 namespace skein {
@@ -14,8 +16,8 @@ void bind(Options& options, OptimizerConfig& c) {
   options.add("optimizer.clip", c.clip, "largest global gradient norm; 0 does not clip");
 }
 
-Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero)
-    : config_(config), buckets_(buckets), zero_(zero) {
+Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard)
+    : config_(config), buckets_(buckets), zero_(zero), shard_(shard) {
   for (const auto& bucket : buckets.all()) {
     State& state = states_.emplace_back();
     if (bucket.alias) continue;
@@ -55,6 +57,39 @@ void Optimizer::update(size_t b, double lr, double gradient_scale) {
                      state.m.flat(begin - state.begin, count), state.v.flat(begin - state.begin, count), working);
     });
   }
+}
+
+std::vector<Piece> Optimizer::pieces(bool own) const {
+  std::vector<Piece> all;
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    const auto& bucket = buckets_.all()[b];
+    if (!state.master.defined()) continue;
+    const int64_t first = own ? buckets_.own_begin(bucket) : state.begin;
+    const int64_t last = own ? first + buckets_.own_size(bucket) : state.begin + state.size;
+    for (const auto& member : bucket.members) {
+      const Parameter& parameter = *member.parameter;
+      if (own && (parameter.tied() || (parameter.split == Split::none && shard_ > 0))) continue;
+      const int64_t begin = std::max(first, member.begin), count = std::min(last, member.begin + member.valid) - begin;
+      if (count <= 0) continue;
+      const int64_t at = begin - state.begin, inside = begin - member.begin;
+      all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
+      all.push_back(piece_of("adam_m", parameter, inside, state.m.flat(at, count)));
+      all.push_back(piece_of("adam_v", parameter, inside, state.v.flat(at, count)));
+    }
+  }
+  return all;
+}
+
+void Optimizer::loaded(int64_t steps) {
+  steps_ = steps;
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    const auto& bucket = buckets_.all()[b];
+    if (state.master.defined() && bucket.values.dtype() != state.master.dtype())
+      bucket.values.flat(state.begin, state.size).copy_from(state.master.to(bucket.values.dtype()));
+  }
+  if (zero_) buckets_.gather_values();
 }
 
 }  // namespace skein

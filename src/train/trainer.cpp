@@ -1,214 +1,217 @@
 #include "skein/train/trainer.h"
 
-#include <bit>
-#include <chrono>
 #include <cmath>
-#include <numeric>
+#include <memory>
+#include <optional>
 
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
-#include "skein/parallel/pipeline.h"
+#include "skein/train/flops.h"
+#include "skein/train/progress.h"
+#include "skein/train/replica.h"
+#include "skein/train/run_folder.h"
+#include "skein/train/run_state.h"
+#include "skein/train/stop.h"
 
 namespace skein {
-
-void bind(Options& options, PretrainConfig& c) {
-  bind(options, c.model);
-  auto& p = c.parallel;
-  options.add("parallel.pipeline", p.pipeline, "pipeline stages", "ranks");
-  options.add("parallel.tensor", p.tensor, "tensor-parallel shards", "ranks");
-  options.add("parallel.data", p.data, "data-parallel replicas; 0 takes the ranks that are left", "ranks");
-  options.add("parallel.chunks", p.chunks, "model pieces a pipeline rank (interleaved schedule)");
-  options.add("parallel.sequence", p.sequence, "divide activations over positions between tensor-parallel ranks");
-  options.add("parallel.zero", p.zero, "divide the optimizer's state over data-parallel ranks");
-  options.add_choice("parallel.schedule", p.schedule,
-                     {{"gpipe", ScheduleKind::gpipe}, {"1f1b", ScheduleKind::one_f_one_b},
-                      {"interleaved", ScheduleKind::interleaved}}, "pipeline schedule");
-  options.add_choice("parallel.recompute", p.recompute,
-                     {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
-                     "what backward computes again");
-  options.add("parallel.reduction_groups", p.reduction_groups, "groups of the canonical gradient sum; 0 chooses");
-  options.add("parallel.layers", p.layers, "blocks of each pipeline piece; empty is even");
-  options.add("train.steps", c.train.steps, "optimizer steps", "steps");
-  options.add("train.global_batch", c.train.global_batch, "sequences a step", "sequences");
-  options.add("train.micro_batch", c.train.micro_batch, "sequences a forward pass", "sequences");
-  options.add("train.seed", c.train.seed, "of start weights, sample order and dropout");
-  options.add("train.log_every", c.train.log_every, "steps between progress lines", "steps");
-  bind(options, c.lr);
-  bind(options, c.optimizer);
-  options.add("data.train", c.data.train, "token stores to train on, each PATH or WEIGHT:PATH");
-  options.add("data.validation", c.data.validation, "token stores to evaluate on");
-  options.add("data.shuffle", c.data.shuffle, "visit samples in a shuffled order");
-  options.add("data.cross_document_attention", c.data.cross_document_attention, "attention may cross document ends");
-  options.add("data.mask_document_ends", c.data.mask_document_ends, "do not learn the first token of the next document");
-}
-
 namespace {
 
-struct Layout {
-  MeshShape mesh;
-  int groups_per_rank = 1;
-  int64_t samples_per_rank = 0;
-};
+constexpr int kFailedSavesInARow = 3;
 
-MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
-  require(p.pipeline > 0 && p.tensor > 0, "parallel.pipeline={} and parallel.tensor={} must be at least 1", p.pipeline, p.tensor);
-  return {p.pipeline, p.data ? p.data : std::max(1, ranks / (p.pipeline * p.tensor)), p.tensor};
+// The loader of validation data, when there is some.
+std::unique_ptr<Loader> validation_loader(const PretrainConfig& c) {
+  if (c.data.validation.empty()) return nullptr;
+  return std::make_unique<Loader>(c.data.validation, c.model.context, c.train.seed, c.data);
 }
 
-Layout make_layout(const PretrainConfig& c, int ranks) {
-  const int64_t batch = c.train.global_batch, micro = c.train.micro_batch;
-  Layout layout;
-  layout.mesh = mesh_shape(c.parallel, ranks);
-  const int dp = layout.mesh.dp;
-  require(batch > 0 && micro > 0, "train.global_batch={} and train.micro_batch={} must be at least 1", batch, micro);
-  int64_t groups = c.parallel.reduction_groups;
-  if (groups == 0) groups = std::max<int64_t>(std::min<int64_t>(8, batch & -batch), dp);
-  require(std::has_single_bit(static_cast<uint64_t>(groups)) && groups % dp == 0 && batch % groups == 0,
-          "parallel.reduction_groups={} must be a power of two, a multiple of the {} data-parallel ranks and a divisor of "
-          "train.global_batch={}", groups, dp, batch);
-  require(batch / groups % micro == 0,
-          "train.micro_batch={} does not divide the {} sequences of a reduction group (train.global_batch={} / "
-          "parallel.reduction_groups={}); change one of them", micro, batch / groups, batch, groups);
-  layout.groups_per_rank = static_cast<int>(groups / dp);
-  layout.samples_per_rank = batch / dp;
-  check_schedule_fits(c.parallel.schedule, layout.mesh.pp, static_cast<int>(layout.samples_per_rank / micro), c.parallel.chunks);
-  return layout;
+PretrainConfig completed(PretrainConfig c, const Loader& loader) {
+  if (c.model.vocab_size == 0) c.model.vocab_size = loader.vocab_size();
+  require(c.model.vocab_size >= loader.vocab_size(), "model.vocab_size={} is smaller than the {} ids of the tokenizer of {}",
+          c.model.vocab_size, loader.vocab_size(), c.data.train.front());
+  require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
+  require(c.checkpoint.every >= 0 && c.checkpoint.keep > 0, "checkpoint.every={} must be at least 0, checkpoint.keep={} at least 1",
+          c.checkpoint.every, c.checkpoint.keep);
+  require(c.run.log_every > 0 && c.validation.every >= 0, "run.log_every={} must be at least 1, validation.every={} at least 0",
+          c.run.log_every, c.validation.every);
+  check(c.lr, c.train.steps, c.train.global_batch * c.model.context);
+  return c;
 }
 
-class Run {
+class Trainer {
  public:
-  Run(const PretrainConfig& config, const Layout& layout, Mesh& mesh)
-      : config_(config), layout_(layout), mesh_(mesh), parameters_(DType::f32, mesh.tp().rank(), mesh.tp().size()) {
-    build_model();
-    buckets_ = std::make_unique<Buckets>(parameters_, mesh, layout.groups_per_rank);
-    parameters_.initialize(config.train.seed);
-    optimizer_ = std::make_unique<Optimizer>(config.optimizer, *buckets_, config.parallel.zero);
-    PipelineModel model;
-    for (const auto& piece : pieces_) model.pieces.push_back(piece.get());
-    model.objective = objective_.get();
-    pipeline_ = std::make_unique<Pipeline>(mesh, model, config.parallel.schedule);
+  Trainer(const PretrainConfig& config, const Loader& loader, Group& world, const std::string& resolved)
+      : config_(config), loader_(loader), validation_(validation_loader(config)), shape_(mesh_shape(config.parallel, world.size())),
+        mesh_(world, shape_), folder_(config.run.dir, resolved, config.run.tensorboard, world) {
+    resume_from_ = find_start(world);
+    if (resume_from_) take_over_groups();
+    plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
+    replica_ = std::make_unique<Replica>(config_, plan_, mesh_);
+    state_.reduction_groups = plan_.groups;
+    state_.tokenizer = loader.store(0).info().tokenizer;
+    state_.config = config_values(config_);
+    if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config.checkpoint.keep), world);
+    if (resume_from_) load();
+    folder_.continue_from(state_.step);
   }
 
-  // Mean loss and gradient norm.
-  std::pair<double, double> step(const Loader& loader, int64_t number) {
-    PipelineStep work = batches(loader, number * config_.train.global_batch, true);
-    const int64_t per_group = layout_.samples_per_rank / layout_.groups_per_rank / config_.train.micro_batch;
-    work.after_backward = [&, per_group](int micro_batch, int chunk) {
-      if ((micro_batch + 1) % per_group == 0) buckets_->end_group(chunk);
-    };
-    buckets_->zero_gradients();
-    const double loss = mean(pipeline_->run(work, pass(number, true)), work.loss_scale);
-    buckets_->reduce(!config_.parallel.zero);
-    return {loss, optimizer_->step(learning_rate(config_.lr, number, config_.train.steps))};
-  }
-
-  double evaluate(const Loader& loader) {
-    const int64_t batch = config_.train.global_batch;
-    const int64_t rounds = std::clamp<int64_t>(loader.samples_per_epoch() / batch, 1, 16);
-    double total = 0;
-    for (int64_t i = 0; i < rounds; ++i) {
-      const PipelineStep work = batches(loader, i * batch, false);
-      total += mean(pipeline_->run(work, pass(0, false)), work.loss_scale);
-    }
-    return total / static_cast<double>(rounds);
-  }
+  TrainResult run();
 
  private:
-  void build_model() {
-    const int stages = mesh_.pp().size(), chunks = config_.parallel.chunks, count = stages * chunks;
-    const auto split = split_layers(static_cast<int>(config_.model.n_layers), count, config_.parallel.layers);
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const int piece = chunk * stages + mesh_.stage();
-      const int first = std::accumulate(split.begin(), split.begin() + piece, 0);
-      pieces_.push_back(std::make_unique<Gpt>(
-          config_.model, GptPiece{first, first + split[static_cast<size_t>(piece)], piece == 0, piece == count - 1, chunk},
-          config_.parallel.sequence, parameters_));
-    }
-    if (mesh_.last_stage()) objective_ = std::make_unique<NextToken>(*pieces_.back());
+  std::optional<CheckpointInfo> find_start(Group& world);
+  void take_over_groups();
+  void load();
+  void save(bool must);
+  void after_step(const StepResult& result, double lr, Progress& progress);
+  Evaluation evaluate();
+  void count_skipped(const StepResult& result);
+  double rate() const {
+    return learning_rate(config_.lr, state_.step, config_.train.steps, config_.train.global_batch * config_.model.context);
   }
-
-  PipelineStep batches(const Loader& loader, int64_t first, bool train) const {
-    PipelineStep work;
-    const int64_t own = first + mesh_.dp().rank() * layout_.samples_per_rank, micro = config_.train.micro_batch;
-    double counted = 0;
-    for (int64_t i = 0; i < layout_.samples_per_rank; i += micro) {
-      work.micro_batches.push_back(loader.batch(own + i, micro));
-      for (float weight : work.micro_batches.back().weights.span<float>()) counted += weight;
-    }
-    work.loss_scale = 1 / std::max(1.0, mesh_.dp().sum(counted));
-    work.train = train;
-    return work;
-  }
-
-  Pass pass(int64_t step, bool train) const {
-    Pass made;
-    made.tp = &mesh_.tp();
-    made.sequence_parallel = config_.parallel.sequence;
-    made.train = train;
-    made.seed = config_.train.seed;
-    made.step = step;
-    made.recompute = config_.parallel.recompute;
-    return made;
-  }
-
-  // Sums of all samples of the step in sample order, on every rank.
-  double mean(const std::vector<double>& own, double scale) const {
-    const int64_t count = layout_.samples_per_rank;
-    const Tensor sums = Tensor::zeros({count}, DType::f64), all = Tensor::zeros({count * mesh_.dp().size()}, DType::f64);
-    if (!own.empty()) std::copy(own.begin(), own.end(), sums.data<double>());
-    mesh_.dp().all_gather(sums, all);
-    mesh_.pp().broadcast(all, mesh_.pp().size() - 1);
-    double total = 0;
-    for (double sum : all.span<double>()) total += sum;
-    return total * scale;
-  }
+  bool done() const { return state_.step >= config_.train.steps; }
+  void tell_start() const;
 
   PretrainConfig config_;
-  Layout layout_;
-  Mesh& mesh_;
-  Parameters parameters_;
-  std::vector<std::unique_ptr<Gpt>> pieces_;
-  std::unique_ptr<NextToken> objective_;
-  std::unique_ptr<Buckets> buckets_;
-  std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<Pipeline> pipeline_;
+  const Loader& loader_;
+  std::unique_ptr<Loader> validation_;
+  MeshShape shape_;
+  Mesh mesh_;
+  RunFolder folder_;
+  std::optional<CheckpointInfo> resume_from_;
+  BatchPlan plan_;
+  std::unique_ptr<Replica> replica_;
+  std::unique_ptr<CheckpointStore> store_;
+  RunState state_;
+  int64_t saved_step_ = -1;
+  int failed_saves_ = 0;
 };
+
+std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
+  if (folder_.writes())
+    if (auto found = find_checkpoint(folder_.checkpoints(), world)) return found;
+  if (config_.checkpoint.load.empty()) return std::nullopt;
+  auto found = find_checkpoint(config_.checkpoint.load, world);
+  require(found.has_value(), "checkpoint.load={} holds no checkpoint", config_.checkpoint.load);
+  return found;
+}
+
+// The sum's grouping stays what it was, so that a run has the same bits however its layout changes on the way.
+void Trainer::take_over_groups() {
+  const RunState stored = run_state(resume_from_->metadata, resume_from_->path);
+  if (config_.parallel.reduction_groups != 0) return;
+  if (stored.reduction_groups % shape_.dp == 0 && config_.train.global_batch % stored.reduction_groups == 0)
+    config_.parallel.reduction_groups = stored.reduction_groups;
+  else
+    log::warn("the {} reduction groups of {} do not fit {} data-parallel ranks and a global batch of {}: gradients will be summed "
+              "in another order", stored.reduction_groups, resume_from_->path, shape_.dp, config_.train.global_batch);
+}
+
+void Trainer::load() {
+  const std::string& path = resume_from_->path;
+  const bool own = folder_.writes() && path.starts_with(folder_.checkpoints());
+  const bool weights_only = config_.checkpoint.weights_only && !own;
+  const RunState stored = run_state(resume_from_->metadata, path);
+  const std::string changes = compare_with_stored(stored, config_, state_.tokenizer, path);
+  std::vector<Piece> targets = replica_->optimizer().pieces(false);
+  if (weights_only) std::erase_if(targets, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
+  load_checkpoint(*resume_from_, targets, !weights_only, mesh_.world());
+  replica_->optimizer().loaded(weights_only ? 0 : stored.optimizer_steps);
+  if (!weights_only) {
+    state_.step = stored.step;
+    state_.samples = stored.samples;
+    state_.optimizer_steps = stored.optimizer_steps;
+    state_.skipped_in_a_row = stored.skipped_in_a_row;
+  }
+  if (own) saved_step_ = stored.step;
+  log::info("{} {} (step {})", weights_only ? "begins with the weights of" : "goes on from", path, stored.step);
+  if (!changes.empty()) log::info("options that changed since then:{}", changes);
+}
+
+// A save that fails leaves the earlier checkpoints as they are; training goes on and tries again at the next interval.
+void Trainer::save(bool must) {
+  if (!store_ || saved_step_ == state_.step) return;
+  state_.optimizer_steps = replica_->optimizer().steps();
+  try {
+    store_->save(state_.step, replica_->optimizer().pieces(true), to_json(state_, shape_));
+    saved_step_ = state_.step;
+    failed_saves_ = 0;
+  } catch (const Error& error) {
+    if (must || ++failed_saves_ >= kFailedSavesInARow) throw;
+    log::warn("no checkpoint at step {}: {}; the run goes on, the next attempt is {} steps away", state_.step, error.what(),
+              config_.checkpoint.every);
+  }
+}
+
+Evaluation Trainer::evaluate() {
+  Evaluator evaluator(replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch, config_.validation.eval);
+  const Evaluation result = evaluator.run(*validation_, config_.data, config_.model.context);
+  log::info("step {}  validation: {} ({} tokens)", state_.step, result.text(), readable_count(static_cast<double>(result.tokens)));
+  folder_.record(state_.step, {{"validation_loss", result.loss()}, {"validation_perplexity", result.perplexity()},
+                               {"validation_bits_per_byte", result.bits_per_byte()}});
+  return result;
+}
+
+void Trainer::count_skipped(const StepResult& result) {
+  state_.skipped_in_a_row = result.applied ? 0 : state_.skipped_in_a_row + 1;
+  if (result.applied) return;
+  if (state_.skipped_in_a_row >= config_.train.max_skipped)
+    fail("step {}: the gradient norm was not finite {} steps in a row (loss {}); the newest checkpoint is untouched: resume from it "
+         "with a lower lr.lr than {}, or look at the data", state_.step, state_.skipped_in_a_row, result.loss, config_.lr.lr);
+  log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state_.step, result.grad_norm, result.loss);
+}
+
+void Trainer::after_step(const StepResult& result, double lr, Progress& progress) {
+  progress.step_done(state_.step);
+  folder_.record(state_.step, progress.values(result, lr));
+  if (state_.step % config_.run.log_every == 0 || done()) log::info("{}", progress.line(result, lr));
+  count_skipped(result);
+  const int64_t every = config_.validation.every;
+  if (validation_ && every > 0 && state_.step % every == 0 && !done()) evaluate();
+  if (config_.checkpoint.every > 0 && state_.step % config_.checkpoint.every == 0 && !done()) save(false);
+}
+
+void Trainer::tell_start() const {
+  log::info("{} parameters, {} | pipeline {} x data {} x tensor {} | {} sequences of {} tokens a step",
+            readable_count(static_cast<double>(config_.model.parameters())), name_of(config_.train.precision), shape_.pp, shape_.dp, shape_.tp,
+            config_.train.global_batch, config_.model.context);
+  if (!folder_.writes()) log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
+}
+
+TrainResult Trainer::run() {
+  TrainResult result;
+  tell_start();
+  const StopRequest stop(folder_.path());
+  const int64_t tokens = config_.train.global_batch * config_.model.context;
+  Progress progress(state_.step, config_.train.steps, tokens,
+                    {model_flops_per_token(config_.model, config_.model.context), config_.run.peak_flops});
+  if (done()) log::info("step {} of {} is done already; raise train.steps to go on", state_.step, config_.train.steps);
+  Prefetcher prefetcher(loader_, plan_.samples_per_rank);
+  while (!done() && !result.stopped) {
+    const int64_t first = replica_->own_first(state_.samples), next = first + config_.train.global_batch;
+    const double lr = rate();
+    const StepResult step = replica_->step(prefetcher.take(first, next), state_.step, lr);
+    result.losses.push_back(step.loss);
+    ++state_.step;
+    state_.samples += config_.train.global_batch;
+    after_step(step, lr, progress);
+    result.stopped = stop.agreed(mesh_.world()) && !done();
+  }
+  save(true);
+  if (validation_ && !result.stopped) result.validation = evaluate();
+  if (result.stopped) stop.clear();
+  log::info("{}: {}{}", result.stopped ? "stopped as asked" : "done", progress.summary(),
+            folder_.writes() ? "; all of it is in " + folder_.path() : "");
+  result.step = state_.step;
+  return result;
+}
 
 }  // namespace
 
-TrainResult pretrain(PretrainConfig config, Group& world) {
-  using Clock = std::chrono::steady_clock;
-  require(!config.data.train.empty(), "data.train names no token store; make one with skein-data encode");
+TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {
+  require(!config.data.train.empty(), "data.train names no token store; make one with `skein-data encode`");
   const Loader loader(config.data.train, config.model.context, config.train.seed, config.data);
-  if (config.model.vocab_size == 0) config.model.vocab_size = loader.vocab_size();
-  require(config.model.vocab_size >= loader.vocab_size(), "model.vocab_size={} is smaller than the store's {}",
-          config.model.vocab_size, loader.vocab_size());
-  const Layout layout = make_layout(config, world.size());
-  check(config.model, layout.mesh.tp, config.parallel.sequence);
-  Mesh mesh(world, layout.mesh);
-  Run run(config, layout, mesh);
-  log::info("{} parameters, layout pipeline {} x data {} x tensor {}", config.model.parameters(), layout.mesh.pp,
-            layout.mesh.dp, layout.mesh.tp);
-  TrainResult result;
-  const auto start = Clock::now();
-  for (int64_t step = 0; step < config.train.steps; ++step) {
-    const auto [loss, norm] = run.step(loader, step);
-    result.losses.push_back(loss);
-    require(std::isfinite(norm), "step {}: the gradient norm is not finite; lower lr.lr={}", step + 1, config.lr.lr);
-    if ((step + 1) % config.train.log_every && step + 1 < config.train.steps) continue;
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const double done = static_cast<double>(step + 1);
-    log::info("step {}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {:.0f} tokens/s  ETA {:.0f} s", step + 1,
-              config.train.steps, loss, norm, learning_rate(config.lr, step, config.train.steps),
-              done * static_cast<double>(config.train.global_batch * config.model.context) / seconds,
-              seconds / done * (static_cast<double>(config.train.steps) - done));
-  }
-  if (!config.data.validation.empty()) {
-    const Loader validation(config.data.validation, config.model.context, config.train.seed, config.data);
-    result.validation_loss = run.evaluate(validation);
-    log::info("validation loss {:.4f}, perplexity {:.2f}, bits per byte {:.4f}", result.validation_loss,
-              std::exp(result.validation_loss), result.validation_loss / std::log(2.0) / validation.bytes_per_token());
-  }
-  return result;
+  const PretrainConfig complete = completed(std::move(config), loader);
+  return Trainer(complete, loader, world, resolved).run();
 }
 
 }  // namespace skein

@@ -1,111 +1,190 @@
-// The promise of equal bits: the losses of a run do not depend on its data × pipeline layout.
+// The promise of equal bits: neither losses nor parameters nor moments depend on the data x pipeline layout.
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <omp.h>
 
-#include <filesystem>
-#include <random>
-
-#include "skein/comm/local.h"
-#include "skein/train/trainer.h"
+#include "train/train_fixture.h"
 
 namespace skein {
 namespace {
 
 class Layouts : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("skein_layouts_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    TokenStoreWriter writer((folder_ / "t.h5").string(), 64, -1, R"({"type":"bytes","version":1})");
-    std::mt19937 random(7);
-    std::vector<int32_t> tokens(4000);
-    for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>((random() % 3 + i) % 64);
-    writer.add_document(tokens, 4000);
-    writer.finish();
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<Workspace>();
+    write_small_store(folder_->at("train.h5"));
+    expected_ = train(small_config(*folder_), 1, *folder_, "expected");
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  static void TearDownTestSuite() { folder_.reset(); }
 
-  PretrainConfig config() const {
-    PretrainConfig c;
-    c.model.context = 16;
-    c.model.d_model = 32;
-    c.model.n_layers = 4;
-    c.model.n_heads = 4;
-    c.model.dropout = 0.1;
-    c.train.steps = 20;
-    c.train.global_batch = 16;
-    c.train.log_every = 1000;
-    c.parallel.reduction_groups = 4;
-    c.data.train = {(folder_ / "t.h5").string()};
-    return c;
+  static PretrainConfig config() { return small_config(*folder_); }
+
+  static void expect_equal(const PretrainConfig& c, int ranks) {
+    const std::string name = fmt::format("run{}", runs_++);
+    const Finished found = train(c, ranks, *folder_, name);
+    EXPECT_EQ(found.losses, expected_.losses);
+    EXPECT_EQ(first_difference(found.state, expected_.state), "");
+    std::filesystem::remove_all(folder_->at(name));
   }
 
-  std::vector<double> losses(const PretrainConfig& c, int ranks) const {
-    std::vector<double> result;
-    run_ranks(ranks, [&](Group& world) {
-      const TrainResult own = pretrain(c, world);
-      if (world.rank() == 0) result = own.losses;
-    });
-    return result;
-  }
-
-  std::filesystem::path folder_;
+  static inline std::unique_ptr<Workspace> folder_;
+  static inline Finished expected_;
+  static inline int runs_ = 0;
 };
 
-TEST_F(Layouts, LossFalls) {
-  const auto all = losses(config(), 1);
-  EXPECT_LT(all.back(), all.front() - 0.05);
+TEST_F(Layouts, LossFallsAndStateIsWhole) {
+  EXPECT_LT(expected_.losses.back(), expected_.losses.front() - 0.05);
+  EXPECT_EQ(expected_.losses.size(), 20u);
+  EXPECT_TRUE(expected_.state.contains("param/embedding.tokens.weight"));
+  EXPECT_TRUE(expected_.state.contains("adam_v/block.3.mlp.down.bias"));
+  EXPECT_FALSE(expected_.state.contains("param/head.weight"));
 }
 
-TEST_F(Layouts, DataAndPipelineGiveEqualBits) {
-  const auto expected = losses(config(), 1);
-  for (int data : {1, 2, 4})
-    for (int pipeline : {1, 2, 4})
-      for (bool zero : {false, true}) {
-        PretrainConfig c = config();
-        c.parallel.data = data;
-        c.parallel.pipeline = pipeline;
-        c.parallel.zero = zero;
-        c.train.micro_batch = data == 2 ? 2 : 1;
-        c.parallel.recompute = pipeline == 2 ? Recompute::full : pipeline == 4 ? Recompute::selective : Recompute::none;
-        EXPECT_EQ(losses(c, data * pipeline), expected) << "data " << data << " pipeline " << pipeline << " zero " << zero;
-      }
-}
+class DataPipeline : public Layouts, public testing::WithParamInterface<std::tuple<int, int, bool>> {};
 
-TEST_F(Layouts, InterleavedAndGpipeGiveEqualBits) {
-  const auto expected = losses(config(), 1);
+TEST_P(DataPipeline, GivesEqualBits) {
+  const auto [data, pipeline, zero] = GetParam();
   PretrainConfig c = config();
-  c.parallel.pipeline = 2;
+  c.parallel.data = data;
+  c.parallel.pipeline = pipeline;
+  c.parallel.zero = zero;
+  c.train.micro_batch = data == 2 ? 2 : 1;
+  c.parallel.recompute = pipeline == 2 ? Recompute::full : pipeline == 4 ? Recompute::selective : Recompute::none;
+  expect_equal(c, data * pipeline);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DataPipeline,
+                         testing::Combine(testing::Values(1, 2, 4), testing::Values(1, 2, 4), testing::Bool()));
+
+TEST_F(Layouts, MicroBatchesGiveEqualBits) {
+  PretrainConfig c = config();
+  for (int64_t micro : {2, 4}) {
+    c.train.micro_batch = micro;
+    expect_equal(c, 1);
+  }
+}
+
+TEST_F(Layouts, RecomputeGivesEqualBits) {
+  PretrainConfig c = config();
+  for (Recompute recompute : {Recompute::selective, Recompute::full}) {
+    c.parallel.recompute = recompute;
+    expect_equal(c, 1);
+  }
+}
+
+TEST_F(Layouts, ThreadsGiveEqualBits) {
+  const int before = omp_get_max_threads();
+  for (int threads : {1, 2}) {
+    omp_set_num_threads(threads);
+    expect_equal(config(), 1);
+  }
+  omp_set_num_threads(before);
+}
+
+TEST_F(Layouts, InterleavedGivesEqualBits) {
+  for (int data : {1, 2, 4}) {
+    PretrainConfig c = config();
+    c.parallel.data = data;
+    c.parallel.pipeline = 2;
+    c.parallel.chunks = 2;
+    c.parallel.schedule = ScheduleKind::interleaved;
+    c.parallel.zero = data == 2;
+    expect_equal(c, 2 * data);
+  }
+}
+
+TEST_F(Layouts, InterleavedOverFourStagesGivesEqualBits) {
+  PretrainConfig c = config();
+  c.model.n_layers = 8;
+  c.train.steps = 5;
+  const Finished expected = train(c, 1, *folder_, "eight");
+  c.parallel.pipeline = 4;
   c.parallel.chunks = 2;
   c.parallel.schedule = ScheduleKind::interleaved;
-  EXPECT_EQ(losses(c, 2), expected);
-  c.parallel.chunks = 1;
+  const Finished found = train(c, 4, *folder_, "eight_interleaved");
+  EXPECT_EQ(found.losses, expected.losses);
+  EXPECT_EQ(first_difference(found.state, expected.state), "");
+}
+
+TEST_F(Layouts, GpipeAndUnevenStagesGiveEqualBits) {
+  PretrainConfig c = config();
+  c.parallel.pipeline = 2;
   c.parallel.schedule = ScheduleKind::gpipe;
-  EXPECT_EQ(losses(c, 4), expected);
+  expect_equal(c, 4);
+  c.parallel.schedule = ScheduleKind::one_f_one_b;
+  c.parallel.layers = {3, 1};
+  expect_equal(c, 2);
+}
+
+double relative_difference(const State& left, const State& right) {
+  double worst = 0;
+  for (const auto& [name, bytes] : left) {
+    if (!name.starts_with("param/")) continue;
+    const auto* a = reinterpret_cast<const float*>(bytes.data());
+    const auto* b = reinterpret_cast<const float*>(right.at(name).data());
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < bytes.size() / 4; ++i) {
+      difference += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+      size += double{a[i]} * a[i];
+    }
+    if (size > 0) worst = std::max(worst, std::sqrt(difference / size));
+  }
+  return worst;
 }
 
 TEST_F(Layouts, TensorParallelAgrees) {
-  const auto expected = losses(config(), 1);
   for (int tensor : {2, 4})
     for (bool sequence : {false, true}) {
       PretrainConfig c = config();
       c.parallel.tensor = tensor;
       c.parallel.sequence = sequence;
-      const auto found = losses(c, tensor);
-      for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i] / expected[i], 1.0, 1e-5) << tensor << sequence << i;
+      c.parallel.zero = sequence;
+      c.optimizer.epsilon = 1e-8;
+      const Finished found = train(c, tensor, *folder_, fmt::format("tensor{}{}", tensor, sequence));
+      for (size_t i = 0; i < found.losses.size(); ++i)
+        EXPECT_NEAR(found.losses[i] / expected_.losses[i], 1.0, 1e-5) << tensor << sequence << i;
+      RecordProperty(fmt::format("parameters_{}_{}", tensor, sequence),
+                     fmt::format("{}", relative_difference(expected_.state, found.state)));
     }
 }
 
-TEST_F(Layouts, WhatDoesNotFitIsSaidWithBothNumbers) {
+TEST_F(Layouts, TensorTimesPipelineTimesDataAgrees) {
   PretrainConfig c = config();
-  c.train.micro_batch = 3;
-  try {
-    losses(c, 1);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_NE(std::string(error.what()).find("train.micro_batch=3"), std::string::npos) << error.what();
-  }
+  c.parallel.tensor = 2;
+  c.parallel.pipeline = 2;
+  c.parallel.sequence = true;
+  c.parallel.zero = true;
+  const Finished found = train(c, 8, *folder_, "cube");
+  for (size_t i = 0; i < found.losses.size(); ++i) EXPECT_NEAR(found.losses[i] / expected_.losses[i], 1.0, 1e-5);
+  // Data and pipeline do not enter: the same bits as tensor parallelism alone.
+  c.parallel.pipeline = 1;
+  c.parallel.zero = false;
+  const Finished alone = train(c, 2, *folder_, "tensor_alone");
+  EXPECT_EQ(found.losses, alone.losses);
+  EXPECT_EQ(first_difference(found.state, alone.state), "");
+}
+
+TEST_F(Layouts, UntiedVocabularyThatDoesNotDivideAgrees) {
+  PretrainConfig c = config();
+  c.model.vocab_size = 67;
+  c.model.tie_embeddings = false;
+  c.train.steps = 5;
+  const Finished expected = train(c, 1, *folder_, "odd");
+  c.parallel.tensor = 4;
+  const Finished found = train(c, 4, *folder_, "odd_tensor");
+  for (size_t i = 0; i < found.losses.size(); ++i) EXPECT_NEAR(found.losses[i] / expected.losses[i], 1.0, 1e-5);
+  EXPECT_EQ(found.state.at("param/head.weight").size(), size_t{67 * 32 * 4});
+}
+
+TEST_F(Layouts, Bf16GivesEqualBits) {
+  PretrainConfig c = config();
+  c.train.precision = DType::bf16;
+  const Finished expected = train(c, 1, *folder_, "bf16");
+  EXPECT_LT(expected.losses.back(), expected.losses.front() - 0.05);
+  c.parallel.pipeline = 2;
+  c.parallel.zero = true;
+  const Finished found = train(c, 4, *folder_, "bf16_layout");
+  EXPECT_EQ(found.losses, expected.losses);
+  EXPECT_EQ(first_difference(found.state, expected.state), "");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "skein/checkpoint/piece.h"
 #include "skein/core/options.h"
 #include "skein/parallel/buckets.h"
 
@@ -19,11 +20,18 @@ void bind(Options& options, OptimizerConfig& config);
 
 class Optimizer {
  public:
-  Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero);
+  // Copies the values, which must have begun. shard: this rank's tensor-parallel number.
+  Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard);
   // After Buckets::reduce(!zero): clips by the global norm, updates, and gathers values where they are sharded. Returns the
   // norm before clipping. Nothing changes when the norm is not finite.
   double step(double lr);
   int64_t steps() const { return steps_; }
+
+  // Values (f32 whatever the parameters' type) and both moments as pieces of a checkpoint. own: each element of the
+  // model on exactly one rank, to save; else all that is held here, to load into.
+  std::vector<Piece> pieces(bool own) const;
+  // Collective. After the pieces, or only the values among them, were loaded: brings the parameters into line.
+  void loaded(int64_t steps);
 
  private:
   struct State {
@@ -35,6 +43,7 @@ class Optimizer {
   OptimizerConfig config_;
   Buckets& buckets_;
   bool zero_;
+  int shard_;
   int64_t steps_ = 0;
   std::vector<State> states_;  // by bucket
 };

@@ -1,55 +1,22 @@
-// One training run of a GPT at any pipeline × data × tensor layout.
+// One training run of a GPT at any pipeline × data × tensor layout: from the options to the last checkpoint.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "skein/core/options.h"
-#include "skein/data/loader.h"
-#include "skein/models/gpt.h"
-#include "skein/parallel/schedule.h"
-#include "skein/train/lr.h"
-#include "skein/train/optimizer.h"
+#include "skein/train/config.h"
 
 namespace skein {
 
-struct ParallelConfig {
-  int pipeline = 1;
-  int tensor = 1;
-  int data = 0;          // 0: the ranks that are left
-  int chunks = 1;        // model pieces a pipeline rank
-  bool sequence = false;
-  bool zero = false;
-  ScheduleKind schedule = ScheduleKind::one_f_one_b;
-  Recompute recompute = Recompute::none;
-  int64_t reduction_groups = 0;  // 0: the largest power of two up to 8 that divides the global batch
-  std::vector<int64_t> layers;   // blocks of each piece; empty: even
-};
-
-struct TrainConfig {
-  int64_t steps = 100;
-  int64_t global_batch = 8;  // sequences
-  int64_t micro_batch = 1;
-  uint64_t seed = 1;
-  int64_t log_every = 10;
-};
-
-struct PretrainConfig {
-  GptConfig model;
-  ParallelConfig parallel;
-  TrainConfig train;
-  LrConfig lr;
-  OptimizerConfig optimizer;
-  DataConfig data;
-};
-
-void bind(Options& options, PretrainConfig& config);
-
 struct TrainResult {
-  std::vector<double> losses;  // mean of each step, nats a token
-  double validation_loss = 0;  // 0 without validation data
+  std::vector<double> losses;  // mean of each step of this start, nats a token
+  Evaluation validation;       // at the end; no tokens without validation data
+  int64_t step = 0;            // steps done in all
+  bool stopped = false;        // was asked to stop before train.steps, and has committed a checkpoint if it has a folder
 };
 
-// Collective over world. Usage errors say what does not fit, with both numbers.
-TrainResult pretrain(PretrainConfig config, Group& world);
+// Collective over world. Goes on from the newest good checkpoint in config.run.dir, if there is one, whatever layout wrote
+// it. resolved: the options as text, for run.dir/config.ini. Usage errors say what does not fit, with both numbers.
+TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved = "");
 
 }  // namespace skein

@@ -1,0 +1,59 @@
+// Everything a pretraining run is told.
+#pragma once
+
+#include <string>
+
+#include "skein/core/options.h"
+#include "skein/data/loader.h"
+#include "skein/models/gpt.h"
+#include "skein/parallel/layout.h"
+#include "skein/train/evaluate.h"
+#include "skein/train/lr.h"
+#include "skein/train/optimizer.h"
+
+namespace skein {
+
+struct TrainConfig {
+  int64_t steps = 100;
+  int64_t global_batch = 8;  // sequences
+  int64_t micro_batch = 1;
+  uint64_t seed = 1;
+  DType precision = DType::f32;  // of parameters and activations; with bf16 the optimizer keeps f32 copies
+  int64_t max_skipped = 3;       // steps in a row without a finite gradient before the run gives up
+};
+
+struct RunConfig {
+  std::string dir;        // everything the run writes; "": nothing is written
+  int64_t log_every = 10;
+  double peak_flops = 0;  // FLOP/s of the whole job, to show the share reached; 0: not shown
+  bool tensorboard = true;
+};
+
+struct CheckpointConfig {
+  int64_t every = 500;  // steps; 0: only when the run ends or is stopped
+  int64_t keep = 2;
+  std::string load;     // checkpoint to begin from when run.dir holds none
+  bool weights_only = false;
+};
+
+struct ValidationConfig {
+  int64_t every = 100;  // steps; 0: only at the end
+  EvalConfig eval;
+};
+
+struct PretrainConfig {
+  GptConfig model;
+  ParallelConfig parallel;
+  TrainConfig train;
+  LrConfig lr;
+  OptimizerConfig optimizer;
+  DataConfig data;
+  ValidationConfig validation;
+  CheckpointConfig checkpoint;
+  RunConfig run;
+};
+
+void bind(Options& options, DataConfig& config);
+void bind(Options& options, PretrainConfig& config);
+
+}  // namespace skein

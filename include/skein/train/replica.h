@@ -1,0 +1,47 @@
+// The model, its gradients and its optimizer as this rank holds them, and one optimizer step with them.
+#pragma once
+
+#include <vector>
+
+#include "skein/checkpoint/piece.h"
+#include "skein/data/loader.h"
+#include "skein/parallel/buckets.h"
+#include "skein/parallel/local_gpt.h"
+#include "skein/train/config.h"
+#include "skein/train/optimizer.h"
+
+namespace skein {
+
+struct StepResult {
+  double loss = 0;       // mean over the tokens that count, nats
+  double grad_norm = 0;  // before clipping
+  bool applied = true;   // false: the norm was not finite and nothing was changed
+};
+
+class Replica {
+ public:
+  Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh);
+
+  // Collective. batch: this rank's samples of the step, [samples_per_rank, context]. number keys the dropout masks.
+  StepResult step(const Batch& batch, int64_t number, double lr);
+  // Number of the first sample that belongs to this rank, of a step that begins with sample `first`.
+  int64_t own_first(int64_t first) const { return first + mesh_.dp().rank() * plan_.samples_per_rank; }
+
+  LocalGpt& model() { return model_; }
+  Optimizer& optimizer() { return optimizer_; }
+  Pipeline& pipeline() { return pipeline_; }
+
+ private:
+  PipelineStep cut(const Batch& batch) const;
+  double mean_loss(const std::vector<double>& own, double scale) const;
+
+  PretrainConfig config_;
+  BatchPlan plan_;
+  Mesh& mesh_;
+  LocalGpt model_;
+  Buckets buckets_;
+  Optimizer optimizer_;
+  Pipeline pipeline_;
+};
+
+}  // namespace skein

@@ -1,0 +1,41 @@
+// What a run leaves behind, written by rank 0:
+//   config.ini        the resolved options of the latest start, with the origin of each
+//   metrics.jsonl     one JSON object a step, and one an evaluation
+//   tensorboard/      event files
+//   checkpoints/      docs/checkpoint-format.md
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skein/comm/group.h"
+#include "skein/formats/tensorboard.h"
+
+namespace skein {
+
+class RunFolder {
+ public:
+  // Collective. path "": nothing is ever written. A usage error on every rank when the folder cannot be made or written.
+  RunFolder(std::string path, const std::string& config, bool tensorboard, Group& world);
+
+  bool writes() const { return !path_.empty(); }
+  const std::string& path() const { return path_; }
+  std::string checkpoints() const { return path_ + "/checkpoints"; }
+  // Rank 0: opens metrics.jsonl, without the lines of steps after `step`, which a resumed run makes again.
+  void continue_from(int64_t step);
+  // Rank 0: one line and, for TensorBoard, one scalar each. Failing writes warn once and never end a run.
+  void record(int64_t step, const std::vector<std::pair<std::string, double>>& values);
+
+ private:
+  std::string path_;
+  bool tensorboard_;
+  bool root_;
+  std::ofstream metrics_;
+  std::unique_ptr<EventWriter> events_;
+};
+
+}  // namespace skein

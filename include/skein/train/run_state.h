@@ -1,0 +1,36 @@
+// What a checkpoint says about a run beside its tensors: docs/checkpoint-format.md, "metadata".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "skein/comm/mesh.h"
+#include "skein/train/config.h"
+
+namespace skein {
+
+struct RunState {
+  int64_t step = 0;              // steps done, skipped ones included
+  int64_t samples = 0;           // the data cursor: samples of the run's stream consumed
+  int64_t optimizer_steps = 0;   // updates made
+  int64_t skipped_in_a_row = 0;  // latest steps without a finite gradient
+  int64_t reduction_groups = 0;  // of the canonical sum: the bits of a run depend on it
+  std::string tokenizer;         // JSON of the training data's tokenizer
+  std::map<std::string, std::string> config;  // by key, as Options::values gives them
+};
+
+// JSON, with the versions and the layout that wrote it.
+std::string to_json(const RunState& state, const MeshShape& layout);
+// A usage error naming `origin` when it is no such JSON.
+RunState run_state(const std::string& json, const std::string& origin);
+
+std::map<std::string, std::string> config_values(const PretrainConfig& config);
+// The model that a checkpoint holds.
+GptConfig stored_model(const RunState& state, const std::string& origin);
+// A usage error listing every option of the model (and the tokenizer) that differs, with both values: such a run is
+// another run. Returns what else differs, as "key: old -> new" lines for the log.
+std::string compare_with_stored(const RunState& stored, const PretrainConfig& config, const std::string& tokenizer,
+                                const std::string& origin);
+
+}  // namespace skein

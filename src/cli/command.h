@@ -1,0 +1,36 @@
+// One function a command of `skein`: args exclude the program's and the command's name. It starts the world itself,
+// once its options are read, and returns the exit code; whatever goes wrong is an Error.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/comm/mesh.h"
+#include "skein/core/options.h"
+#include "skein/models/gpt.h"
+#include "skein/parallel/local_gpt.h"
+
+namespace skein {
+
+int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+
+// False when the command line asked for a text (help, resolved options) that has been printed now.
+bool parse(Options& options, const std::vector<std::string>& args, bool allow_words);
+
+// What a trained model needs besides its weights.
+struct Source {
+  CheckpointInfo info;
+  GptConfig model;
+  std::string tokenizer;  // JSON
+};
+
+// Collective. path: a checkpoint, or a run's folder, whose newest good one is taken.
+Source open_source(const std::string& path, Group& world);
+// Collective. Gives the parameters memory and fills them.
+void load_weights(const Source& source, LocalGpt& local, Mesh& mesh);
+
+}  // namespace skein

@@ -1,0 +1,105 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "skein/checkpoint/agree.h"
+#include "skein/comm/world.h"
+#include "skein/core/log.h"
+#include "skein/data/encode.h"
+#include "skein/train/evaluate.h"
+
+namespace skein {
+namespace {
+
+struct EvaluateConfig {
+  std::string checkpoint;
+  std::vector<std::string> stores;
+  std::string text, output;
+  DataConfig data;
+  ParallelConfig parallel;
+  EvalConfig eval;
+  int64_t batch = 8;
+};
+
+void bind(Options& options, EvaluateConfig& c) {
+  options.add("checkpoint.path", c.checkpoint, "run folder (its newest good checkpoint) or checkpoint");
+  options.add("data.validation", c.stores, "token stores to evaluate on");
+  options.add("data.text", c.text, "text to evaluate on instead: .txt or .jsonl, plain, .gz, .xz or .zst");
+  options.add("data.cross_document_attention", c.data.cross_document_attention, "attention may cross document ends");
+  options.add("eval.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
+  options.add("eval.stride", c.eval.stride,
+              "tokens a window scores, with the rest of the context before them; 0: all, without overlap", "tokens");
+  options.add("eval.batch", c.batch, "windows a forward pass", "windows");
+  options.add("eval.output", c.output, "JSON file for the result");
+  bind(options, c.parallel);
+}
+
+// Each rank encodes for itself: the stores are equal, and no disk needs to be shared.
+class TemporaryStore {
+ public:
+  TemporaryStore(const std::string& text, const std::string& tokenizer, int rank)
+      : path_((std::filesystem::temp_directory_path() / fmt::format("skein-eval-{}-{}.h5", getpid(), rank)).string()) {
+    EncodeConfig config;
+    config.output = path_;
+    config.threads = 1;
+    encode_corpus({text}, *tokenizer_from_json(tokenizer), config);
+  }
+  ~TemporaryStore() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryStore(const TemporaryStore&) = delete;
+  TemporaryStore& operator=(const TemporaryStore&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void write_result(const std::string& path, const Source& source, const Evaluation& result) {
+  const nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step},
+                                    {"loss", result.loss()}, {"perplexity", result.perplexity()},
+                                    {"bits_per_byte", result.bits_per_byte()}, {"tokens", result.tokens},
+                                    {"bytes", result.bytes}};
+  std::ofstream file(path);
+  file << json.dump(2) << '\n';
+  file.close();
+  if (!file) fail("eval.output={} cannot be written", path);
+}
+
+}  // namespace
+
+int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
+  EvaluateConfig config;
+  Options options("skein eval", "Measures how well a model predicts text: loss, perplexity, bits per byte.");
+  bind(options, config);
+  if (!parse(options, args, false)) return 0;
+  require(config.stores.empty() != config.text.empty(), "give either data.validation (token stores) or data.text, not {}",
+          config.text.empty() ? "neither" : "both");
+  require(config.batch > 0, "eval.batch={} must be at least 1", config.batch);
+  world = start_world();
+  const Source source = open_source(config.checkpoint, *world);
+  Mesh mesh(*world, mesh_shape(config.parallel, world->size()));
+  LocalGpt local(source.model, config.parallel, mesh, DType::f32);
+  std::unique_ptr<TemporaryStore> encoded;
+  if (!config.text.empty())
+    agree(*world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source.tokenizer, world->rank()); });
+  const Loader loader(encoded ? std::vector<std::string>{encoded->path()} : config.stores, 1, 0, config.data);
+  require(loader.store(0).info().tokenizer == source.tokenizer,
+          "{} was made with another tokenizer than the model's; encode it again with the tokenizer of the training data",
+          loader.store(0).path());
+  load_weights(source, local, mesh);
+  Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
+  Evaluator evaluator(pipeline, local.pass(), mesh, config.batch, config.eval);
+  const Evaluation result = evaluator.run(loader, config.data, source.model.context);
+  log::info("{}: {} ({} tokens, {} bytes)", source.info.path, result.text(), result.tokens, result.bytes);
+  if (!config.output.empty())
+    agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, result); });
+  return 0;
+}
+
+}  // namespace skein

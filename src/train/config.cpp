@@ -1,0 +1,58 @@
+#include "skein/train/config.h"
+
+namespace skein {
+namespace {
+
+void bind(Options& options, TrainConfig& c) {
+  options.add("train.steps", c.steps, "optimizer steps", "steps");
+  options.add("train.global_batch", c.global_batch, "sequences a step", "sequences");
+  options.add("train.micro_batch", c.micro_batch, "sequences a forward pass", "sequences");
+  options.add("train.seed", c.seed, "of start weights, sample order and dropout");
+  options.add_choice("train.precision", c.precision, {{"f32", DType::f32}, {"bf16", DType::bf16}},
+                     "of parameters and activations; the optimizer keeps f32");
+  options.add("train.max_skipped", c.max_skipped, "steps in a row without a finite gradient before giving up", "steps");
+}
+
+void bind(Options& options, ValidationConfig& c) {
+  options.add("validation.every", c.every, "steps between evaluations; 0: only at the end", "steps");
+  options.add("validation.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
+  options.add("validation.stride", c.eval.stride, "tokens a window scores; 0: all, without overlap", "tokens");
+}
+
+void bind(Options& options, CheckpointConfig& c) {
+  options.add("checkpoint.every", c.every, "steps between checkpoints; 0: only when the run ends or is stopped", "steps");
+  options.add("checkpoint.keep", c.keep, "checkpoints that stay");
+  options.add("checkpoint.load", c.load, "run folder or checkpoint to begin from when run.dir holds none");
+  options.add("checkpoint.weights_only", c.weights_only, "of checkpoint.load take the weights, not optimizer and position");
+}
+
+void bind(Options& options, RunConfig& c) {
+  options.add("run.dir", c.dir, "folder of the run; resumed when it holds a checkpoint; empty: nothing is written");
+  options.add("run.log_every", c.log_every, "steps between progress lines", "steps");
+  options.add("run.peak_flops", c.peak_flops, "peak of the whole job, to show the share reached; 0: not shown", "FLOP/s");
+  options.add("run.tensorboard", c.tensorboard, "write TensorBoard event files");
+}
+
+}  // namespace
+
+void bind(Options& options, DataConfig& c) {
+  options.add("data.train", c.train, "token stores to train on, each PATH or WEIGHT:PATH");
+  options.add("data.validation", c.validation, "token stores to evaluate on");
+  options.add("data.shuffle", c.shuffle, "visit samples in a shuffled order");
+  options.add("data.cross_document_attention", c.cross_document_attention, "attention may cross document ends");
+  options.add("data.mask_document_ends", c.mask_document_ends, "do not learn the first token of the next document");
+}
+
+void bind(Options& options, PretrainConfig& c) {
+  bind(options, c.model);
+  bind(options, c.parallel);
+  bind(options, c.train);
+  bind(options, c.lr);
+  bind(options, c.optimizer);
+  bind(options, c.data);
+  bind(options, c.validation);
+  bind(options, c.checkpoint);
+  bind(options, c.run);
+}
+
+}  // namespace skein

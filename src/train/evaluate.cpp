@@ -1,0 +1,84 @@
+#include "skein/train/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "skein/data/windows.h"
+#include "skein/text/tokenizer.h"
+
+namespace skein {
+namespace {
+
+// Bytes of text that each id stands for.
+std::vector<int64_t> bytes_of_ids(const StoreInfo& info) {
+  const auto tokenizer = tokenizer_from_json(info.tokenizer);
+  std::vector<int64_t> bytes;
+  for (int64_t id = 0; id < info.vocab_size; ++id)
+    bytes.push_back(static_cast<int64_t>(tokenizer->bytes_of(static_cast<int32_t>(id)).size()));
+  return bytes;
+}
+
+void count_tokens(const Batch& batch, const std::vector<int64_t>& bytes, Evaluation& into) {
+  const auto targets = batch.targets.span<int32_t>();
+  const auto weights = batch.weights.span<float>();
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (weights[i] == 0) continue;
+    ++into.tokens;
+    into.bytes += bytes[static_cast<size_t>(targets[i])];
+  }
+}
+
+}  // namespace
+
+double Evaluation::loss() const { return nats / static_cast<double>(tokens); }
+double Evaluation::perplexity() const { return std::exp(loss()); }
+double Evaluation::bits_per_byte() const { return nats / std::numbers::ln2 / static_cast<double>(bytes); }
+
+std::string Evaluation::text() const {
+  return fmt::format("loss {:.4f}, perplexity {:.2f}, {:.4f} bits per byte", loss(), perplexity(), bits_per_byte());
+}
+
+Evaluator::Evaluator(Pipeline& pipeline, Pass pass, Mesh& mesh, int64_t batch, const EvalConfig& config)
+    : pipeline_(pipeline), pass_(pass), mesh_(mesh), batch_(batch), config_(config) {
+  require(config.windows >= 0, "{} windows to evaluate were asked for; give 0 for all", config.windows);
+}
+
+Evaluation Evaluator::run(const Loader& loader, const DataConfig& data, int64_t context) {
+  Evaluation all;
+  for (int i = 0; i < loader.stores(); ++i) {
+    const Evaluation one = run(loader.store(i), data, context);
+    all.nats += one.nats;
+    all.tokens += one.tokens;
+    all.bytes += one.bytes;
+  }
+  require(all.tokens > 0, "the evaluation data holds no token that counts");
+  return all;
+}
+
+Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64_t context) {
+  const EvalWindows windows(store, context, config_.stride ? config_.stride : context, data);
+  const int64_t step = config_.windows ? std::max<int64_t>(1, windows.count() / config_.windows) : 1;
+  const int64_t used = (windows.count() - 1) / step + 1, count = config_.windows ? std::min(used, config_.windows) : used;
+  const std::vector<int64_t> bytes = bytes_of_ids(store.info());
+  const int64_t ranks = mesh_.dp().size(), stride = batch_ * ranks;
+  const Tensor sums = Tensor::zeros({count}, DType::f64);
+  Evaluation own;
+  for (int64_t first = mesh_.dp().rank() * batch_; first < count; first += stride) {
+    PipelineStep work;
+    work.train = false;
+    work.micro_batches.push_back(windows.batch(first * step, std::min(batch_, count - first), step));
+    count_tokens(work.micro_batches.back(), bytes, own);
+    const auto losses = pipeline_.run(work, pass_);
+    std::copy(losses.begin(), losses.end(), sums.data<double>() + first);
+  }
+  // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
+  mesh_.dp().all_reduce_sum(sums);
+  mesh_.pp().broadcast(sums, mesh_.pp().size() - 1);
+  own.tokens = mesh_.dp().sum(own.tokens);
+  own.bytes = mesh_.dp().sum(own.bytes);
+  for (double sum : sums.span<double>()) own.nats += sum;
+  return own;
+}
+
+}  // namespace skein

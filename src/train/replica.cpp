@@ -1,0 +1,67 @@
+#include "skein/train/replica.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/data/windows.h"
+
+namespace skein {
+namespace {
+
+// The optimizer copies the values, so they must have begun.
+Buckets& with_start_values(Buckets& buckets, LocalGpt& model, uint64_t seed) {
+  model.parameters().initialize(seed);
+  return buckets;
+}
+
+}  // namespace
+
+Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh)
+    : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.train.precision),
+      buckets_(model_.parameters(), mesh, plan.groups_per_rank),
+      optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
+                 mesh.tp().rank()),
+      pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule) {}
+
+PipelineStep Replica::cut(const Batch& batch) const {
+  SKEIN_CHECK_EQ(batch.size(), plan_.samples_per_rank);
+  PipelineStep work;
+  for (int64_t i = 0; i < batch.size(); i += plan_.micro_batch)
+    work.micro_batches.push_back(batch_rows(batch, i, i + plan_.micro_batch));
+  double counted = 0;
+  for (float weight : batch.weights.span<float>()) counted += weight;
+  work.loss_scale = 1 / std::max(1.0, mesh_.dp().sum(counted));
+  return work;
+}
+
+StepResult Replica::step(const Batch& batch, int64_t number, double lr) {
+  PipelineStep work = cut(batch);
+  work.after_backward = [this, per_group = plan_.micro_batches_per_group()](int micro_batch, int chunk) {
+    if ((micro_batch + 1) % per_group == 0) buckets_.end_group(chunk);
+  };
+  Pass pass = model_.pass();
+  pass.train = true;
+  pass.seed = config_.train.seed;
+  pass.step = number;
+  buckets_.zero_gradients();
+  StepResult result;
+  result.loss = mean_loss(pipeline_.run(work, pass), work.loss_scale);
+  buckets_.reduce(!config_.parallel.zero);
+  result.grad_norm = optimizer_.step(lr);
+  result.applied = std::isfinite(result.grad_norm);
+  return result;
+}
+
+// Sums of all samples of the step in sample order, on every rank.
+double Replica::mean_loss(const std::vector<double>& own, double scale) const {
+  const int64_t count = plan_.samples_per_rank;
+  const Tensor sums = Tensor::zeros({count}, DType::f64), all = Tensor::zeros({plan_.global_batch}, DType::f64);
+  if (!own.empty()) std::copy(own.begin(), own.end(), sums.data<double>());
+  mesh_.dp().all_gather(sums, all);
+  mesh_.pp().broadcast(all, mesh_.pp().size() - 1);
+  double total = 0;
+  for (double sum : all.span<double>()) total += sum;
+  return total * scale;
+}
+
+}  // namespace skein

@@ -1,0 +1,73 @@
+#include "skein/train/run_folder.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/files.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+// Written whole or not at all: a run may be killed here too.
+void replace_file(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  std::error_code ignored;
+  std::filesystem::remove(fresh, ignored);
+  write_new_file(fresh, text);
+  rename_path(fresh, path);
+}
+
+std::string lines_up_to(const std::string& path, int64_t step) {
+  std::ifstream file(path);
+  std::string kept;
+  for (std::string line; std::getline(file, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (json.is_object() && json.value("step", step + 1) <= step) kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(std::string path, const std::string& config, bool tensorboard, Group& world)
+    : path_(std::move(path)), tensorboard_(tensorboard), root_(world.rank() == 0) {
+  if (!writes()) return;
+  agree(world, [&] {
+    if (!root_) return;
+    try {
+      make_directories(path_);
+      replace_file(path_ + "/config.ini", config);
+    } catch (const Error& error) {
+      fail_usage("run.dir={} cannot be written: {}; choose another folder", path_, error.what());
+    }
+  });
+}
+
+void RunFolder::continue_from(int64_t step) {
+  if (!writes() || !root_) return;
+  const std::string path = path_ + "/metrics.jsonl";
+  replace_file(path, lines_up_to(path, step));
+  metrics_.open(path, std::ios::app);
+  if (tensorboard_) events_ = std::make_unique<EventWriter>(path_ + "/tensorboard");
+}
+
+void RunFolder::record(int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+  if (!metrics_.is_open()) return;
+  nlohmann::ordered_json line{{"step", step}};
+  for (const auto& [name, value] : values) {
+    if (value == std::floor(value) && std::abs(value) < 1e15) line[name] = static_cast<int64_t>(value);
+    else line[name] = value;
+    if (events_) events_->scalar(name, step, value);
+  }
+  metrics_ << line.dump() << std::endl;
+  if (metrics_) return;
+  log::warn("{}/metrics.jsonl cannot be written any more; the run goes on without it", path_);
+  metrics_.close();
+}
+
+}  // namespace skein

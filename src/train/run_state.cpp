@@ -1,0 +1,71 @@
+#include "skein/train/run_state.h"
+
+#include <nlohmann/json.hpp>
+
+#include "skein/core/error.h"
+#include "skein/core/version.h"
+
+namespace skein {
+
+std::string to_json(const RunState& s, const MeshShape& layout) {
+  const nlohmann::ordered_json json{
+      {"kind", "pretrain"},
+      {"skein", {{"version", kVersion}, {"revision", kRevision}}},
+      {"step", s.step},
+      {"samples", s.samples},
+      {"optimizer_steps", s.optimizer_steps},
+      {"skipped_in_a_row", s.skipped_in_a_row},
+      {"reduction_groups", s.reduction_groups},
+      {"layout", {{"pipeline", layout.pp}, {"data", layout.dp}, {"tensor", layout.tp}}},
+      {"config", s.config},
+      {"tokenizer", s.tokenizer}};
+  return json.dump();
+}
+
+RunState run_state(const std::string& text, const std::string& origin) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    return {json.at("step"), json.at("samples"), json.at("optimizer_steps"), json.at("skipped_in_a_row"),
+            json.at("reduction_groups"), json.at("tokenizer"), json.at("config")};
+  } catch (const nlohmann::json::exception& error) {
+    fail_usage("{} is no checkpoint of a training run: {}", origin, error.what());
+  }
+}
+
+std::map<std::string, std::string> config_values(const PretrainConfig& config) {
+  PretrainConfig copy = config;
+  Options options("", "");
+  bind(options, copy);
+  const auto values = options.values();
+  return {values.begin(), values.end()};
+}
+
+GptConfig stored_model(const RunState& state, const std::string& origin) {
+  GptConfig model;
+  Options options("", "");
+  bind(options, model);
+  for (const auto& [key, value] : state.config)
+    if (key.starts_with("model.")) options.set(key, value, origin);
+  return model;
+}
+
+std::string compare_with_stored(const RunState& stored, const PretrainConfig& config, const std::string& tokenizer,
+                                const std::string& origin) {
+  std::string model, other;
+  for (const auto& [key, value] : config_values(config)) {
+    const auto found = stored.config.find(key);
+    const std::string before = found == stored.config.end() ? "(not known then)" : found->second;
+    // dropout is no shape: it may change from one start to the next.
+    if (before == value) continue;
+    std::string& list = key.starts_with("model.") && key != "model.dropout" && key != "model.init_std" ? model : other;
+    list += fmt::format("\n  {}: {} -> {}", key, before, value);
+  }
+  require(model.empty(), "{} holds another model:{}\nGive the same model options, or another run.dir to begin anew.", origin,
+          model);
+  require(stored.tokenizer == tokenizer,
+          "{} was trained with another tokenizer than that of data.train; use stores made with its tokenizer, or another "
+          "run.dir to begin anew", origin);
+  return other;
+}
+
+}  // namespace skein

@@ -1,0 +1,200 @@
+// Saving, being killed, and going on at another layout.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "skein/train/stop.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+namespace {
+
+class Resume : public testing::Test {
+ protected:
+  void SetUp() override { write_small_store(folder_.at("train.h5")); }
+
+  PretrainConfig config() const {
+    PretrainConfig c = small_config(folder_);
+    c.checkpoint.every = 8;
+    c.checkpoint.keep = 10;
+    return c;
+  }
+  // What a kill after step 8 leaves: later checkpoints never were.
+  void forget_after_step_8(const std::string& run) const {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.at(run) + "/checkpoints"))
+      if (entry.path().filename().string().starts_with("step-") && !entry.path().filename().string().starts_with("step-00000008"))
+        std::filesystem::remove_all(entry.path());
+  }
+  std::string text_of(const std::string& name) const {
+    std::ifstream file(folder_.at(name));
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  std::string error_of(const PretrainConfig& c, int ranks, const std::string& name, ExitCode code) const {
+    try {
+      train(c, ranks, folder_, name);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+
+  Workspace folder_;
+};
+
+TEST_F(Resume, AtAnyOtherLayoutGivesEqualBits) {
+  const Finished expected = train(config(), 1, folder_, "expected");
+  struct Layout { int pipeline, data; bool zero; };
+  const Layout layouts[] = {{1, 1, false}, {2, 2, true}, {4, 1, false}, {1, 4, true}, {2, 1, false}};
+  int number = 0;
+  for (const Layout& from : layouts)
+    for (const Layout& to : layouts) {
+      const std::string name = fmt::format("run{}", number++);
+      PretrainConfig c = config();
+      c.parallel.pipeline = from.pipeline;
+      c.parallel.zero = from.zero;
+      train(c, from.pipeline * from.data, folder_, name);
+      forget_after_step_8(name);
+      c.parallel.pipeline = to.pipeline;
+      c.parallel.zero = to.zero;
+      const Finished found = train(c, to.pipeline * to.data, folder_, name);
+      EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 8, expected.losses.end())) << name;
+      EXPECT_EQ(first_difference(found.state, expected.state), "") << name;
+    }
+}
+
+TEST_F(Resume, BetweenTensorLayoutsKeepsEveryElement) {
+  PretrainConfig c = config();
+  c.train.steps = 8;
+  c.model.vocab_size = 67;
+  const Finished before = train(c, 1, folder_, "run");
+  for (int tensor : {2, 4, 1}) {
+    c.parallel.tensor = tensor;
+    c.parallel.sequence = tensor > 1;
+    // Nothing is left to do, so what is loaded is what is saved under a new run folder.
+    c.checkpoint.load = folder_.at("run");
+    const Finished after = train(c, tensor, folder_, fmt::format("tensor{}", tensor));
+    EXPECT_EQ(first_difference(before.state, after.state), "") << tensor;
+  }
+}
+
+TEST_F(Resume, TakesTheGroupsOfTheSumFromTheCheckpoint) {
+  PretrainConfig c = config();
+  const Finished expected = train(c, 1, folder_, "expected");
+  forget_after_step_8("expected");
+  c.parallel.reduction_groups = 0;
+  EXPECT_EQ(first_difference(train(c, 2, folder_, "expected").state, expected.state), "");
+}
+
+TEST_F(Resume, StopFileCommitsAndIsRemoved) {
+  PretrainConfig c = config();
+  const Finished expected = train(c, 1, folder_, "expected");
+  c.run.dir = folder_.at("run");
+  std::filesystem::create_directories(c.run.dir);
+  std::ofstream(c.run.dir + "/stop") << "";
+  bool stopped = false;
+  int64_t step = 0;
+  run_ranks(2, [&](Group& world) {
+    const TrainResult result = pretrain(c, world);
+    if (world.rank() == 0) {
+      stopped = result.stopped;
+      step = result.step;
+    }
+  });
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(step, 1);
+  EXPECT_FALSE(std::filesystem::exists(c.run.dir + "/stop"));
+  EXPECT_EQ(first_difference(train(c, 1, folder_, "run").state, expected.state), "");
+}
+
+TEST_F(Resume, SignalsCommitAndStop) {
+  for (int number : {SIGUSR2, SIGTERM}) {
+    PretrainConfig c = config();
+    c.run.dir = folder_.at(fmt::format("signal{}", number));
+    c.train.steps = 1'000'000;
+    std::thread later([number] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      raise(number);
+    });
+    const auto alone = single_rank();
+    // The handler must be in place when the signal comes.
+    const StopRequest early("");
+    const TrainResult result = pretrain(c, *alone);
+    later.join();
+    EXPECT_TRUE(result.stopped);
+    EXPECT_GT(result.step, 0);
+    EXPECT_EQ(find_checkpoint(c.run.dir, *alone)->step, result.step);
+  }
+}
+
+TEST_F(Resume, FallsBackFromADamagedCheckpoint) {
+  const Finished expected = train(config(), 1, folder_, "run");
+  const std::string newest = folder_.at("run") + "/checkpoints/step-00000020.g000001/rank-00000.h5";
+  ASSERT_TRUE(std::filesystem::exists(newest));
+  std::filesystem::resize_file(newest, std::filesystem::file_size(newest) / 2);
+  const Finished found = train(config(), 1, folder_, "run");
+  EXPECT_EQ(found.losses.size(), 4u);  // from step 16
+  EXPECT_EQ(first_difference(found.state, expected.state), "");
+}
+
+TEST_F(Resume, MetricsHoldEachStepOnce) {
+  PretrainConfig c = config();
+  c.data.validation = c.data.train;
+  c.validation.every = 8;
+  c.run.tensorboard = true;
+  train(c, 1, folder_, "run");
+  const std::string before = text_of("run/metrics.jsonl");
+  forget_after_step_8("run");
+  train(c, 1, folder_, "run");
+  std::map<std::string, int> lines;
+  std::istringstream text(text_of("run/metrics.jsonl"));
+  for (std::string line; std::getline(text, line);) ++lines[line.substr(0, line.find(",\"", 10) + 10)];
+  EXPECT_EQ(lines.size(), 20u + 2u + 1u);
+  for (const auto& [line, count] : lines) EXPECT_EQ(count, 1) << line;
+  for (const char* key : {"\"loss\":", "\"grad_norm\":", "\"lr\":", "\"tokens_per_second\":", "\"model_flops_per_second\":",
+                          "\"validation_bits_per_byte\":"})
+    EXPECT_NE(before.find(key), std::string::npos) << key;
+  EXPECT_FALSE(std::filesystem::is_empty(folder_.at("run/tensorboard")));
+}
+
+TEST_F(Resume, RefusesAnotherModelWithBothValues) {
+  train(config(), 1, folder_, "run");
+  PretrainConfig c = config();
+  c.model.d_model = 64;
+  const std::string text = error_of(c, 1, "run", ExitCode::usage);
+  EXPECT_NE(text.find("model.d_model: 32 -> 64"), std::string::npos) << text;
+}
+
+TEST_F(Resume, WeightsOnlyBeginsAnew) {
+  train(config(), 1, folder_, "first");
+  PretrainConfig c = config();
+  c.checkpoint.load = folder_.at("first");
+  c.checkpoint.weights_only = true;
+  const Finished second = train(c, 2, folder_, "second");
+  EXPECT_EQ(second.losses.size(), 20u);
+}
+
+TEST_F(Resume, UnwritableFolderIsRefusedBeforeTraining) {
+  std::ofstream(folder_.at("file")) << "";
+  PretrainConfig c = config();
+  const std::string text = error_of(c, 2, "file/run", ExitCode::usage);
+  EXPECT_NE(text.find("run.dir="), std::string::npos) << text;
+}
+
+TEST_F(Resume, GivesUpAfterThreeStepsWithoutAFiniteGradient) {
+  PretrainConfig c = config();
+  c.lr.lr = c.lr.min_lr = 1e30;
+  c.lr.warmup = 0;
+  c.checkpoint.every = 0;
+  const std::string text = error_of(c, 2, "run", ExitCode::failure);
+  EXPECT_NE(text.find("3 steps in a row"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,112 @@
+// A small training problem, and the whole state a run leaves behind.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/manifest.h"
+#include "skein/comm/local.h"
+#include "skein/train/trainer.h"
+
+namespace skein {
+
+// A fresh directory, removed at the end.
+class Workspace {
+ public:
+  Workspace() {
+    static std::atomic<int> count{0};
+    path_ = std::filesystem::temp_directory_path() / fmt::format("skein_train_{}_{}", getpid(), count++);
+    std::filesystem::create_directories(path_);
+  }
+  ~Workspace() { std::filesystem::remove_all(path_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  std::string at(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline void write_small_store(const std::string& path) {
+  TokenStoreWriter writer(path, 64, -1, R"({"type":"bytes","version":1})");
+  std::mt19937 random(7);
+  std::vector<int32_t> tokens(4000);
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>((random() % 3 + i) % 64);
+  writer.add_document(tokens, 4000);
+  writer.finish();
+}
+
+// 20 steps of a GPT of four blocks with dropout.
+inline PretrainConfig small_config(const Workspace& folder) {
+  PretrainConfig c;
+  c.model.context = 16;
+  c.model.d_model = 32;
+  c.model.n_layers = 4;
+  c.model.n_heads = 4;
+  c.model.dropout = 0.1;
+  c.train.steps = 20;
+  c.train.global_batch = 16;
+  c.parallel.reduction_groups = 4;
+  c.run.log_every = 1000;
+  c.run.tensorboard = false;
+  c.data.train = {folder.at("train.h5")};
+  return c;
+}
+
+using State = std::map<std::string, std::vector<std::byte>>;
+
+// Every tensor of the newest checkpoint in a run's folder, whole.
+inline State state_of(const std::string& run) {
+  const auto alone = single_rank();
+  const auto info = find_checkpoint(run, *alone);
+  State state;
+  if (!info) return state;
+  const Manifest manifest = parse_manifest(read_text(info->path + "/manifest.json"), info->path);
+  std::vector<Piece> pieces;
+  for (const auto& [name, tensor] : manifest.tensors) {
+    const int64_t size = Shape(tensor.shape).size();
+    auto& bytes = state[name];
+    bytes.resize(static_cast<size_t>(size * size_of(tensor.dtype)));
+    pieces.push_back({name, tensor.dtype, tensor.shape, std::vector<int64_t>(tensor.shape.size(), 0), tensor.shape, 0, size,
+                      bytes.data()});
+  }
+  load_checkpoint(*info, pieces, true, *alone);
+  return state;
+}
+
+// The first tensor that differs, or "".
+inline std::string first_difference(const State& left, const State& right) {
+  if (left.size() != right.size()) return fmt::format("{} and {} tensors", left.size(), right.size());
+  for (const auto& [name, bytes] : left) {
+    const auto other = right.find(name);
+    if (other == right.end() || other->second != bytes) return name;
+  }
+  return "";
+}
+
+struct Finished {
+  std::vector<double> losses;
+  State state;
+};
+
+// config, with its run under a fresh folder of `folder`.
+inline Finished train(PretrainConfig config, int ranks, const Workspace& folder, const std::string& name) {
+  config.run.dir = folder.at(name);
+  Finished finished;
+  run_ranks(ranks, [&](Group& world) {
+    const TrainResult own = pretrain(config, world);
+    if (world.rank() == 0) finished.losses = own.losses;
+  });
+  finished.state = state_of(config.run.dir);
+  return finished;
+}
+
+}  // namespace skein
