@@ -48,7 +48,7 @@ TEST(EvalWindows, MarkDocumentsAlsoPastTheEnd) {
   DataConfig config;
   config.cross_document_attention = false;
   const Batch batch = EvalWindows(store, 8, 8, config).batch(1, 1, 1);
-  const std::vector<int32_t> positions{3, 4, 0, 1, 2, 3, 4, 5};
+  const std::vector<int32_t> positions{0, 1, 0, 1};
   for (size_t t = 0; t < 4; ++t) EXPECT_EQ(batch.positions.span<int32_t>()[t], positions[t]) << t;
   EXPECT_EQ(batch.weights.span<float>()[3], 0.0f);
 }
