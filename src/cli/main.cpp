@@ -23,7 +23,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"pretrain", "pretrain a GPT on token stores, or go on with a run", pretrain_command},
     {"eval", "loss, perplexity and bits per byte of a checkpoint on any text", evaluate_command},
-    // {"generate", "continue prompts with a checkpoint", generate_command},
+    {"generate", "continue prompts with a checkpoint", generate_command},
 };
 
 std::string usage() {

@@ -23,6 +23,15 @@ BlockSpec block_spec(const GptConfig& c, bool sequence_parallel) {
   return spec;
 }
 
+// x [B,T,C] -> [B,1,C]
+Tensor last_position(const Tensor& x) {
+  const int64_t length = x.dim(1), width = x.dim(2);
+  Tensor last = Tensor::empty({x.dim(0), 1, width}, x.dtype(), x.device());
+  for (int64_t row = 0; row < x.dim(0); ++row)
+    last.flat(row * width, width).copy_from(x.flat(((row + 1) * length - 1) * width, width));
+  return last;
+}
+
 }  // namespace
 
 Gpt::Gpt(const GptConfig& config, const GptPiece& piece, bool sequence_parallel, Parameters& parameters)
@@ -62,7 +71,8 @@ Var Gpt::embed(const Pass& pass) const {
   return residual_dropout(x, pass, config_.dropout, -1, 0);
 }
 
-Var Gpt::predict(const Var& hidden, const Pass& pass) const {
+Var Gpt::predict(const Var& all, const Pass& pass) const {
+  const Var hidden = pass.cache ? Var(last_position(all.value())) : all;
   const Var x = enter_shards(final_norm_ ? (*final_norm_)(hidden) : hidden, pass);
   return ops::linear(ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]}), head_->weight(), {});
 }

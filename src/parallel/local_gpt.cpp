@@ -13,6 +13,7 @@ LocalGpt::LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh
     const int piece = chunk * stages + mesh.stage();
     const int first = std::accumulate(split.begin(), split.begin() + piece, 0);
     const GptPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0, piece == count - 1, chunk};
+    for (int block = part.first_block; block < part.last_block; ++block) blocks_.push_back(block);
     pieces_.push_back(std::make_unique<Gpt>(config, part, parallel.sequence, parameters_));
   }
   if (mesh.last_stage()) objective_ = std::make_unique<NextToken>(*pieces_.back());

@@ -19,7 +19,7 @@ struct Pass {
   int64_t step = 0;                // with seed and site, the key of dropout masks
   Recompute recompute = Recompute::none;
   const Batch* batch = nullptr;    // positions, segments, sample ids
-  KvCache* cache = nullptr;        // decoding: keys and values of earlier tokens
+  KvCache* cache = nullptr;        // decoding: keys and values of earlier tokens; logits of the last position only
 
   // The key of one dropout site: block (or -1 for the embedding) and place in it.
   uint64_t dropout_key(int block, int place) const;

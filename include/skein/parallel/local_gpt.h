@@ -19,6 +19,8 @@ class LocalGpt {
   Parameters& parameters() { return parameters_; }
   // By chunk: the whole model's piece number is chunk * stages + stage.
   const std::vector<std::unique_ptr<Gpt>>& pieces() const { return pieces_; }
+  // Numbers of the blocks held here.
+  const std::vector<int>& blocks() const { return blocks_; }
   PipelineModel pipeline_model() const;
   // A pass over this model, without batch, step and seed.
   Pass pass() const;
@@ -28,6 +30,7 @@ class LocalGpt {
   ParallelConfig parallel_;
   Parameters parameters_;
   std::vector<std::unique_ptr<Gpt>> pieces_;
+  std::vector<int> blocks_;
   std::unique_ptr<NextToken> objective_;
 };
 

@@ -94,6 +94,14 @@ A softmax_row(A* row, int64_t limit, int64_t keys_used) {
   return largest + std::log(sum);
 }
 
+// The sum begins at the first key, so that its order does not depend on the padding before it.
+template <class T>
+Accumulator<T> head_softmax(const Head<T>& head, Accumulator<T>* row, int64_t query, int64_t keys_used) {
+  const int64_t from = std::min(head.first_key, head.limit(query) - 1);
+  std::fill(row, row + from, Accumulator<T>(0));
+  return softmax_row(row + from, head.limit(query) - from, keys_used - from);
+}
+
 template <class T>
 void apply_dropout(const Head<T>& head, int64_t first, int64_t rows, int64_t keys_used, const Accumulator<T>* weights,
                    Accumulator<T>* out) {
@@ -110,7 +118,7 @@ void forward_head(const Head<T>& head, T* out, Accumulator<T>* logsumexp) {
     const int64_t rows = std::min(kQueryBlock, head.queries - first), keys_used = head.limit(first + rows - 1);
     block_scores(head, first, rows, keys_used, scores);
     for (int64_t r = 0; r < rows; ++r)
-      logsumexp[first + r] = softmax_row(scores + r * keys_used, head.limit(first + r), keys_used);
+      logsumexp[first + r] = head_softmax(head, scores + r * keys_used, first + r, keys_used);
     if (head.dropout_threshold) apply_dropout(head, first, rows, keys_used, scores, scores);
     multiply<T, A, A, T>(rows, head.width, keys_used, {scores, keys_used, 1}, {head.v.data, head.v.row, 1},
                          out + first * head.q.row, head.q.row, false);
