@@ -1,25 +1,7 @@
 #!/usr/bin/env bash
 # From text to a token store and back, and the exit codes of mistakes.
-set -euo pipefail
-
-data="$SKEIN_TEST_BIN_DIR/skein-data"
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-die() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
-
-# expect CODE WORD COMMAND...: the command exits with CODE and says WORD.
-expect() {
-  local code=$1 word=$2 got=0
-  shift 2
-  "$@" >output 2>&1 || got=$?
-  [ "$got" = "$code" ] || { cat output >&2; die "exit code $got instead of $code: $*"; }
-  grep -qF -- "$word" output || { cat output >&2; die "no \"$word\" in the output of: $*"; }
-}
+source "$(dirname "$0")/expect.sh"
+data="$bin/skein-data"
 
 for i in $(seq 1 400); do
   echo "Paragraph $i: the quick brown fox can't jump over ${i} lazy dogs; it's späť."

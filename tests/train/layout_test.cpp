@@ -12,11 +12,11 @@ class Layouts : public testing::Test {
   static void SetUpTestSuite() {
     folder_ = std::make_unique<Workspace>();
     write_small_store(folder_->at("train.h5"));
-    expected_ = train(small_config(*folder_), 1, *folder_, "expected");
+    expected_ = train(small_config(folder_->at("train.h5")), 1, *folder_, "expected");
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
-  static PretrainConfig config() { return small_config(*folder_); }
+  static PretrainConfig config() { return small_config(folder_->at("train.h5")); }
 
   static void expect_equal(const PretrainConfig& c, int ranks) {
     const std::string name = fmt::format("run{}", runs_++);

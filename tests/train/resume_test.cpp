@@ -17,7 +17,7 @@ class Resume : public testing::Test {
   void SetUp() override { write_small_store(folder_.at("train.h5")); }
 
   PretrainConfig config() const {
-    PretrainConfig c = small_config(folder_);
+    PretrainConfig c = small_config(folder_.at("train.h5"));
     c.checkpoint.every = 8;
     c.checkpoint.keep = 10;
     return c;

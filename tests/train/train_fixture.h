@@ -29,6 +29,7 @@ class Workspace {
   ~Workspace() { std::filesystem::remove_all(path_); }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
+  std::string path() const { return path_.string(); }
   std::string at(const std::string& name) const { return (path_ / name).string(); }
 
  private:
@@ -45,7 +46,7 @@ inline void write_small_store(const std::string& path) {
 }
 
 // 20 steps of a GPT of four blocks with dropout.
-inline PretrainConfig small_config(const Workspace& folder) {
+inline PretrainConfig small_config(const std::string& store) {
   PretrainConfig c;
   c.model.context = 16;
   c.model.d_model = 32;
@@ -57,7 +58,7 @@ inline PretrainConfig small_config(const Workspace& folder) {
   c.parallel.reduction_groups = 4;
   c.run.log_every = 1000;
   c.run.tensorboard = false;
-  c.data.train = {folder.at("train.h5")};
+  c.data.train = {store};
   return c;
 }
 

@@ -1,0 +1,35 @@
+# Sourced by the scripts here: a scratch folder to work in, and `expect`.
+set -euo pipefail
+
+bin="$SKEIN_TEST_BIN_DIR"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+die() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# expect CODE WORD COMMAND...: the command exits with CODE within two minutes and says WORD. Its output is in ./output.
+expect() {
+  local code=$1 word=$2 got=0
+  shift 2
+  timeout 120 "$@" >output 2>&1 || got=$?
+  [ "$got" = "$code" ] || { cat output >&2; die "exit code $got instead of $code: $*"; }
+  grep -qF -- "$word" output || { cat output >&2; die "no \"$word\" in the output of: $*"; }
+}
+
+# Two small stores, train.h5 and valid.h5, and the text of the second, heldout.txt.
+make_stores() {
+  for i in $(seq 1 600); do
+    echo "Paragraph $i: the quick brown fox can't jump over ${i} lazy dogs; it counts $((i * 7 % 31)) of them."
+    echo
+  done >corpus.txt
+  "$bin/skein-data" train-tokenizer --data.vocab_size=300 --output.path=tok.json corpus.txt 2>/dev/null
+  "$bin/skein-data" encode --tokenizer.path=tok.json --output.path=train.h5 --output.validation=valid.h5 \
+    --data.validation_fraction=0.05 corpus.txt 2>/dev/null
+  "$bin/skein-data" decode valid.h5 >heldout.txt
+}
+
+small="--model.context=32 --model.d_model=32 --model.n_layers=2 --model.n_heads=4 --train.global_batch=8 --data.train=train.h5"

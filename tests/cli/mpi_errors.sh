@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Bad input of `skein`: one clear message with both values, the exit code of docs/exit-codes.md, and never a hang.
+source "$(dirname "$0")/expect.sh"
+make_stores
+skein="$bin/skein"
+train="$skein pretrain $small --train.steps=4 --run.dir=run"
+mpi2="mpirun -np 2"
+
+# The command line.
+expect 2 "did you mean 'pretrain'" "$skein" pretrian
+expect 2 "did you mean 'train.steps'" $train --train.stesp=3
+expect 2 "train.steps = 'many' (flag --train.steps)" $train --train.steps=many
+expect 2 "model.norm = 'batch'" $train --model.norm=batch
+expect 2 "none.ini" $train --config none.ini
+printf '[train]\nsteps = 4\nglobal_batsch = 8\n' >bad.ini
+expect 2 "bad.ini:3" $train --config bad.ini
+expect 2 "SKEIN_TRAIN_STEP" env SKEIN_TRAIN_STEP=3 $train
+[ ! -e run ] || die "a refused command line has left a run folder"
+
+# The model and its layout.
+expect 2 "model.vocab_size=100" $train --model.vocab_size=100
+expect 2 "n_heads" $train --model.d_model=30
+expect 2 "3" $train --model.n_heads=4 --model.n_kv_heads=3
+expect 2 "train.global_batch=9" $mpi2 $train --train.global_batch=9
+expect 2 "train.micro_batch=3" $train --train.micro_batch=3
+expect 2 "parallel.reduction_groups=3" $train --parallel.reduction_groups=3
+expect 2 "model.n_layers=1 is fewer than the 2" $mpi2 $train --model.n_layers=1 --parallel.pipeline=2
+expect 2 "parallel.layers sums to 3, but model.n_layers is 2" $mpi2 $train --parallel.pipeline=2 --parallel.layers=2,1
+expect 2 "model.n_heads=1" $mpi2 $train --model.n_heads=1 --parallel.tensor=2
+expect 2 "2 ranks" $mpi2 $train --parallel.pipeline=3
+expect 2 "parallel.chunks=2" $train --parallel.chunks=2
+[ "$(grep -c 'parallel.chunks=2' output)" = 1 ] || die "the message is not told once"
+expect 2 "did you mean" $mpi2 $train --train.stesp=3
+[ "$(grep -c 'did you mean' output)" = 1 ] || die "under mpirun the message is not told once"
+
+# The data.
+expect 2 "data.train names no token store" "$skein" pretrain --run.dir=run
+expect 2 "none.h5" $train --data.train=none.h5
+: >empty.h5
+expect 2 "empty.h5 is empty" $train --data.train=empty.h5
+head -c 3000 train.h5 >cut.h5
+expect 2 "cut.h5 is truncated" $mpi2 $train --data.train=cut.h5
+expect 2 "corpus.txt is not an HDF5 file" $train --data.train=corpus.txt
+expect 2 "takes 100001" $train --model.context=100000
+
+# The run folder.
+: >file
+expect 2 "run.dir=file/run" $mpi2 $train --run.dir=file/run
+expect 2 "checkpoint.load=empty_folder" $train --checkpoint.load=empty_folder
+
+# Checkpoints: a flipped byte, a truncated shard, a missing one, and those that do not fit.
+expect 0 "done: 4 steps" $mpi2 $train
+newest=$(ls -d run/checkpoints/step-*)
+damage() { # NAME COMMAND: a copy of the run in which COMMAND has spoilt $victim
+  rm -rf "$1"
+  cp -r run "$1"
+  victim="$1/checkpoints/$(basename "$newest")/rank-00001.h5"
+  eval "$2"
+}
+damage flipped 'printf "\377" | dd of="$victim" bs=1 seek=4321 conv=notrunc status=none'
+expect 2 "rank-00001.h5" $mpi2 $train --run.dir=flipped
+expect 2 "rank-00001.h5" "$bin/skein-inspect" verify flipped
+damage truncated 'truncate --size=5000 "$victim"'
+expect 2 "rank-00001.h5" $train --run.dir=truncated
+damage missing 'rm "$victim"'
+expect 2 "rank-00001.h5" $train --run.dir=missing
+expect 2 "rank-00001.h5" "$skein" eval --checkpoint.path=missing --data.validation=valid.h5
+expect 2 "model.n_layers: 2 -> 3" $train --model.n_layers=3
+expect 2 "holds no checkpoint" "$skein" eval --checkpoint.path=nothing --data.validation=valid.h5
+expect 2 "checkpoint.path is empty" "$skein" eval --data.validation=valid.h5
+expect 2 "not neither" "$skein" eval --checkpoint.path=run
+"$bin/skein-data" encode --tokenizer.path=bytes --output.path=bytes.h5 heldout.txt 2>/dev/null
+expect 2 "another tokenizer" "$skein" eval --checkpoint.path=run --data.validation=bytes.h5
+
+echo passed

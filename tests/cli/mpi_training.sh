@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# A run from stores to text, as a user drives it: mpirun, a kill, another layout, evaluation, inspection.
+source "$(dirname "$0")/expect.sh"
+make_stores
+skein="$bin/skein"
+train="$skein pretrain $small --data.validation=valid.h5 --train.steps=60 --checkpoint.every=10 --checkpoint.keep=20"
+
+expect 0 "done: 60 steps" $train --run.dir=whole
+grep -q "ETA" output || die "no ETA in the progress lines"
+grep -q "bits per byte" output || die "no validation"
+
+# Killed hard in the middle, then on at two other layouts: the same bits.
+mpirun -np 2 $train --run.dir=killed >output 2>&1 &
+launcher=$!
+for _ in $(seq 600); do
+  if ls -d killed/checkpoints/step-00000010* >/dev/null 2>&1; then break; fi
+  sleep 0.05
+done
+pkill -KILL -P $launcher || true
+wait $launcher && killed=0 || killed=1
+expect 0 "done" mpirun -np 4 $train --run.dir=killed --parallel.pipeline=2 --parallel.zero
+last=$(cd whole/checkpoints && ls -d step-00000060.*)
+expect 0 "" "$bin/skein-inspect" diff whole/checkpoints/"$last" "$(ls -d killed/checkpoints/step-00000060.*)"
+echo "the first job was killed: $killed"
+
+# Asked to stop: a checkpoint, exit code 85, and on.
+mpirun -np 2 $train --train.steps=100000 --run.dir=asked >output 2>&1 &
+launcher=$!
+for _ in $(seq 600); do
+  if grep -q "step 10/" output; then break; fi
+  sleep 0.05
+done
+kill -USR2 $launcher
+wait $launcher && code=0 || code=$?
+[ "$code" = 85 ] || { cat output >&2; die "exit code $code instead of 85 after USR2"; }
+grep -q "stopped as asked" output || die "it does not say that it was stopped"
+"$bin/skein-inspect" list asked | grep -q good || die "no checkpoint after USR2"
+
+# What the run leaves, and that its resolved options can be fed back.
+[ "$(wc -l <whole/metrics.jsonl)" = 61 ] || die "$(wc -l <whole/metrics.jsonl) metrics lines instead of 61"
+ls whole/tensorboard/events.out.tfevents.* >/dev/null
+expect 0 "# flag --train.steps" $train --run.dir=whole --print-config
+cp output resolved.ini
+expect 0 "steps = 60  # resolved.ini" "$skein" pretrain --config resolved.ini --print-config
+expect 0 "step 60 of 60 is done already" "$skein" pretrain --config whole/config.ini
+
+# Evaluation: the same number at any layout, from a store or from its text.
+expect 0 "bits per byte" "$skein" eval --checkpoint.path=whole --data.validation=valid.h5 --eval.output=a.json
+expect 0 "bits per byte" mpirun -np 4 "$skein" eval --checkpoint.path=whole --data.validation=valid.h5 --parallel.pipeline=2 --eval.output=b.json
+expect 0 "bits per byte" "$skein" eval --checkpoint.path=whole --data.text=heldout.txt --eval.output=c.json
+cmp a.json b.json || die "evaluation depends on the layout"
+cmp a.json c.json || die "evaluation of a store and of its text differ"
+
+echo passed

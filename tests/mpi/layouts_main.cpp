@@ -1,0 +1,107 @@
+// The layout and resume tests of tests/train with ranks as processes: every layout that the job's ranks allow has the bits of
+// one rank, also when it goes on with what another layout saved.
+#include <cstdio>
+
+#include "skein/comm/mpi.h"
+#include "skein/core/log.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+namespace {
+
+struct Layout {
+  int pipeline, data, tensor;
+  bool zero, sequence;
+  int chunks;
+  ScheduleKind schedule;
+  int64_t micro_batch;
+  Recompute recompute;
+  int ranks() const { return pipeline * data * tensor; }
+};
+
+constexpr auto k1f1b = ScheduleKind::one_f_one_b;
+const Layout kLayouts[] = {
+    {1, 1, 1, false, false, 1, k1f1b, 4, Recompute::none},      {1, 2, 1, false, false, 1, k1f1b, 1, Recompute::none},
+    {1, 2, 1, true, false, 1, k1f1b, 2, Recompute::full},       {2, 1, 1, false, false, 1, k1f1b, 2, Recompute::selective},
+    {2, 1, 1, true, false, 2, ScheduleKind::interleaved, 1, Recompute::none},
+    {1, 4, 1, true, false, 1, k1f1b, 4, Recompute::none},       {4, 1, 1, false, false, 1, k1f1b, 1, Recompute::full},
+    {2, 2, 1, true, false, 1, ScheduleKind::gpipe, 1, Recompute::none},
+    {2, 2, 1, false, false, 2, ScheduleKind::interleaved, 1, Recompute::none},
+    {1, 1, 2, false, false, 1, k1f1b, 2, Recompute::none},      {1, 2, 2, true, true, 1, k1f1b, 1, Recompute::none},
+    {2, 1, 2, false, true, 1, k1f1b, 1, Recompute::selective},  {1, 1, 4, false, true, 1, k1f1b, 4, Recompute::none}};
+
+PretrainConfig laid_out(PretrainConfig c, const Layout& layout) {
+  c.parallel.pipeline = layout.pipeline;
+  c.parallel.tensor = layout.tensor;
+  c.parallel.zero = layout.zero;
+  c.parallel.sequence = layout.sequence;
+  c.parallel.chunks = layout.chunks;
+  c.parallel.schedule = layout.schedule;
+  c.parallel.recompute = layout.recompute;
+  c.train.micro_batch = layout.micro_batch;
+  return c;
+}
+
+// Runs on the first ranks of the world; rank 0 returns what came of it.
+Finished run(const PretrainConfig& config, int ranks, Group& world) {
+  const auto part = world.split(world.rank() < ranks ? 0 : 1, world.rank());
+  Finished finished;
+  if (world.rank() < ranks) finished.losses = pretrain(config, *part).losses;
+  world.barrier();
+  if (world.rank() == 0) finished.state = state_of(config.run.dir);
+  return finished;
+}
+
+void compare(const Finished& found, const Finished& expected, size_t first, bool exact, const std::string& what) {
+  if (found.losses.size() + first != expected.losses.size()) fail("{}: {} losses", what, found.losses.size());
+  for (size_t i = 0; i < found.losses.size(); ++i) {
+    const double wanted = expected.losses[first + i], difference = std::abs(found.losses[i] - wanted);
+    if (difference > (exact ? 0 : 1e-5 * wanted)) fail("{}: loss {} at step {}, not {}", what, found.losses[i], i, wanted);
+  }
+  const std::string tensor = exact ? first_difference(found.state, expected.state) : "";
+  if (!tensor.empty()) fail("{}: {} differs", what, tensor);
+}
+
+int run_all(Group& world) {
+  const std::unique_ptr<Workspace> own = world.rank() == 0 ? std::make_unique<Workspace>() : nullptr;
+  const std::string folder = world.broadcast(own ? own->path() : "", 0);
+  if (own) write_small_store(own->at("train.h5"));
+  world.barrier();
+  PretrainConfig c = small_config(folder + "/train.h5");
+  c.checkpoint.every = 8;
+  c.checkpoint.keep = 10;
+  c.run.dir = folder + "/expected";
+  const Finished expected = run(c, 1, world);
+  int count = 0;
+  for (const Layout& layout : kLayouts) {
+    if (layout.ranks() > world.size()) continue;
+    PretrainConfig laid = laid_out(c, layout);
+    laid.run.dir = fmt::format("{}/run{}", folder, count);
+    const std::string what = fmt::format("layout {} (pipeline {}, data {}, tensor {})", count, layout.pipeline, layout.data, layout.tensor);
+    const Finished found = run(laid, layout.ranks(), world);
+    if (world.rank() == 0) compare(found, expected, 0, layout.tensor == 1, what);
+    laid.checkpoint.load = folder + "/expected/checkpoints/step-00000008.g000001";
+    laid.run.dir = fmt::format("{}/resumed{}", folder, count++);
+    const Finished resumed = run(laid, layout.ranks(), world);
+    if (world.rank() == 0) compare(resumed, expected, 8, layout.tensor == 1, what + ", resumed");
+  }
+  return count;
+}
+
+}  // namespace
+}  // namespace skein
+
+int main() {
+  std::unique_ptr<skein::Group> world;
+  try {
+    world = skein::start_mpi();
+    skein::log::set_rank(world->rank());
+    const int count = skein::run_all(*world);
+    if (world->rank() == 0) std::printf("%d layouts passed\n", count);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "failed: %s\n", error.what());
+    if (world) world->abort(1);
+    return 1;
+  }
+}
