@@ -21,6 +21,9 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
 // False when the command line asked for a text (help, resolved options) that has been printed now.
 bool parse(Options& options, const std::vector<std::string>& args, bool allow_words);
 
+// The world, with a fair share of each host's cores for every rank unless OMP_NUM_THREADS says otherwise.
+std::unique_ptr<Group> begin_world();
+
 // What a trained model needs besides its weights.
 struct Source {
   CheckpointInfo info;

@@ -7,7 +7,6 @@
 
 #include "command.h"
 #include "skein/checkpoint/agree.h"
-#include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/data/encode.h"
 #include "skein/train/evaluate.h"
@@ -81,7 +80,7 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   require(config.stores.empty() != config.text.empty(), "give either data.validation (token stores) or data.text, not {}",
           config.text.empty() ? "neither" : "both");
   require(config.batch > 0, "eval.batch={} must be at least 1", config.batch);
-  world = start_world();
+  world = begin_world();
   const Source source = open_source(config.checkpoint, *world);
   Mesh mesh(*world, mesh_shape(config.parallel, world->size()));
   LocalGpt local(source.model, config.parallel, mesh, DType::f32);

@@ -9,7 +9,6 @@
 
 #include "command.h"
 #include "skein/checkpoint/agree.h"
-#include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/text/tokenizer.h"
 
@@ -113,7 +112,7 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   require(options.words().empty() != command.input.empty(), "give prompts either as arguments or with generate.input, not {}",
           command.input.empty() ? "neither" : "both");
   check(command.generate);
-  world = start_world();
+  world = begin_world();
   const Source source = open_source(command.checkpoint, *world);
   const std::string shared = from_root(*world, [&] {
     return nlohmann::json(command.input.empty() ? options.words() : read_prompts(command)).dump();

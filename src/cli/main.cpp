@@ -51,19 +51,6 @@ int run(const Words& args, std::unique_ptr<Group>& world) {
   fail_usage("unknown command '{}'{}; `skein --help` lists all", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
 }
 
-}  // namespace
-
-bool parse(Options& options, const Words& args, bool allow_words) {
-  switch (options.parse(args, allow_words)) {
-    case Options::Outcome::run: return true;
-    case Options::Outcome::help: std::fputs(options.help().c_str(), stdout); return false;
-    case Options::Outcome::print_config: std::fputs(options.resolved().c_str(), stdout); return false;
-  }
-  return false;
-}
-
-namespace {
-
 // An error that every rank meets is told once, by rank 0, which then ends the job; the others only speak when rank 0 does
 // not, because the error is theirs alone.
 int end_with(ExitCode code, const std::string& message, Group* world) {

@@ -1,5 +1,4 @@
 #include "command.h"
-#include "skein/comm/world.h"
 #include "skein/train/trainer.h"
 
 namespace skein {
@@ -10,7 +9,7 @@ int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Options options("skein pretrain", "Pretrains a GPT on token stores, at any pipeline x data x tensor layout.");
   bind(options, config);
   if (!parse(options, args, false)) return 0;
-  world = start_world();
+  world = begin_world();
   const TrainResult result = pretrain(config, *world, options.resolved());
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }

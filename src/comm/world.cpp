@@ -4,6 +4,7 @@
 #include "skein/comm/mpi.h"
 #include "skein/core/log.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -65,7 +66,8 @@ std::string own_place() {
   return std::string(reinterpret_cast<const char*>(&cores), sizeof(cores)) + name;
 }
 
-void warn_of_shared_cores(Group& world) {
+// By name; "" when this rank's place cannot be had.
+std::map<std::string, Host> hosts_of(Group& world) {
   std::map<std::string, Host> hosts;
   for (const std::string& place : world.all_gather(own_place())) {
     if (place.size() < sizeof(cpu_set_t)) continue;
@@ -75,12 +77,15 @@ void warn_of_shared_cores(Group& world) {
     CPU_OR(&host.cores, &host.cores, &cores);
     ++host.ranks;
   }
-  for (const auto& [name, host] : hosts)
+  return hosts;
+}
+
+void warn_of_shared_cores(Group& world) {
+  for (const auto& [name, host] : hosts_of(world))
     if (host.ranks > CPU_COUNT(&host.cores))
       log::warn(
           "{} ranks share {} core(s) on host {} and will run slowly. Start fewer ranks there, or let them "
-          "use "
-          "more cores (mpirun --bind-to none, srun --cpus-per-task)",
+          "use more cores (mpirun --bind-to none, srun --cpus-per-task)",
           host.ranks, CPU_COUNT(&host.cores), name);
 }
 
@@ -106,6 +111,14 @@ std::unique_ptr<Group> start_world() {
           launch.description, mpi_version());
   warn_of_shared_cores(*world);
   return world;
+}
+
+int cores_per_rank(Group& world) {
+  const auto hosts = hosts_of(world);
+  const std::string place = own_place();
+  if (place.size() < sizeof(cpu_set_t)) return 1;
+  const Host& host = hosts.at(place.substr(sizeof(cpu_set_t)));
+  return std::max(1, CPU_COUNT(&host.cores) / host.ranks);
 }
 
 }  // namespace skein

@@ -57,8 +57,9 @@ void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
           "lr.warmup={}, lr.decay_end={} and lr.cooldown={} must not be below 0", c.warmup, c.decay_end, c.cooldown);
   const int64_t end = end_of_decay(c, total_steps, tokens_per_step);
   const char* unit = c.unit == LrConfig::Unit::tokens ? "tokens" : "steps";
-  require(c.decay != LrConfig::Decay::wsd || (c.cooldown > 0 && c.cooldown <= end - c.warmup),
-          "lr.decay=wsd needs lr.cooldown between 1 and the {} {} that follow the warm-up, not {}", end - c.warmup, unit, c.cooldown);
+  require(c.decay != LrConfig::Decay::wsd || (c.cooldown > 0 && c.warmup + c.cooldown <= end),
+          "lr.decay=wsd needs an lr.cooldown above 0 that fits the run: lr.warmup={} and lr.cooldown={} {} against {} in all", c.warmup,
+          c.cooldown, unit, end);
   require(c.decay != LrConfig::Decay::inverse_sqrt || c.warmup > 0, "lr.decay=inverse_sqrt needs lr.warmup above 0, not {}", c.warmup);
 }
 

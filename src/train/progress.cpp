@@ -29,7 +29,7 @@ std::string Progress::line(const StepResult& result, double lr) const {
   const double flops = tokens_per_second() * speed_.flops_per_token;
   std::string text = fmt::format("step {:>{}}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {} tokens/s  {}FLOP/s", done_, width,
                                  total_, result.loss, result.grad_norm, lr, readable_count(tokens_per_second()),
-                                 readable_count(flops));
+                                 readable_count(flops, " "));
   if (speed_.peak_flops > 0) text += fmt::format(" ({:.1f}% of peak)", 100 * flops / speed_.peak_flops);
   return text + "  ETA " + readable_seconds(average_seconds_ * static_cast<double>(total_ - done_));
 }
@@ -64,14 +64,15 @@ std::string readable_seconds(double seconds) {
   return fmt::format("{}d{:02}h", whole / 86400, whole / 3600 % 24);
 }
 
-std::string readable_count(double value) {
+std::string readable_count(double value, const char* gap) {
   constexpr const char* suffixes[] = {"", "k", "M", "G", "T", "P", "E"};
   size_t k = 0;
   while (std::abs(value) >= 1000 && k + 1 < std::size(suffixes)) {
     value /= 1000;
     ++k;
   }
-  return k == 0 || value >= 100 ? fmt::format("{:.0f}{}", value, suffixes[k]) : fmt::format("{:.1f}{}", value, suffixes[k]);
+  const std::string unit = std::string(gap) + suffixes[k];
+  return k == 0 || value >= 100 ? fmt::format("{:.0f}{}", value, unit) : fmt::format("{:.1f}{}", value, unit);
 }
 
 }  // namespace skein

@@ -95,9 +95,9 @@ TEST(LearningRate, RefusesWhatCannotBe) {
   c.min_lr = 2;
   expect_refused(c, "lr.min_lr=2 is above lr.lr=1");
   c = made(Decay::wsd);
-  expect_refused(c, "the 100 steps that follow the warm-up, not 0");
+  expect_refused(c, "lr.warmup=10 and lr.cooldown=0 steps against 110");
   c.cooldown = 101;
-  expect_refused(c, "not 101");
+  expect_refused(c, "lr.cooldown=101 steps against 110");
   c = made(Decay::inverse_sqrt);
   c.warmup = 0;
   expect_refused(c, "needs lr.warmup above 0, not 0");

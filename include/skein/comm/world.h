@@ -23,4 +23,7 @@ Launch detect_launch();
 // called, when its ranks would not find each other. Warns when ranks share cores.
 std::unique_ptr<Group> start_world();
 
+// Collective. Cores of this host for each rank on it, at least 1: threads that a rank may use without being in the way of others.
+int cores_per_rank(Group& world);
+
 }  // namespace skein

@@ -42,7 +42,7 @@ class Progress {
 
 // 93784.2 as "1d02h", 250 as "4m10s", 7.1 as "7s".
 std::string readable_seconds(double seconds);
-// 5123.0 as "5.1k", 1.2e12 as "1.2T".
-std::string readable_count(double value);
+// 5123.0 as "5.1k", 1.2e12 as "1.2T"; gap stands before the letter: " " where a unit follows.
+std::string readable_count(double value, const char* gap = "");
 
 }  // namespace skein

@@ -1,8 +1,29 @@
+#include <cstdio>
+#include <cstdlib>
+
 #include "command.h"
 #include "skein/checkpoint/parameters.h"
+#include "skein/comm/world.h"
+#include "skein/kernels/threads.h"
 #include "skein/train/run_state.h"
 
 namespace skein {
+
+bool parse(Options& options, const std::vector<std::string>& args, bool allow_words) {
+  switch (options.parse(args, allow_words)) {
+    case Options::Outcome::run: return true;
+    case Options::Outcome::help: std::fputs(options.help().c_str(), stdout); return false;
+    case Options::Outcome::print_config: std::fputs(options.resolved().c_str(), stdout); return false;
+  }
+  return false;
+}
+
+std::unique_ptr<Group> begin_world() {
+  std::unique_ptr<Group> world = start_world();
+  const int cores = cores_per_rank(*world);
+  if (!std::getenv("OMP_NUM_THREADS")) kernels::set_threads(cores);
+  return world;
+}
 
 Source open_source(const std::string& path, Group& world) {
   require(!path.empty(), "checkpoint.path is empty; give a run's folder or a checkpoint, as --checkpoint.path=runs/pretrain");
