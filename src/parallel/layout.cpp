@@ -35,7 +35,7 @@ MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
 namespace {
 
 int64_t choose_groups(int64_t batch, int dp) {
-  return std::max<int64_t>(std::min<int64_t>(8, batch & -batch), dp);
+  return std::max<int64_t>(std::min<int64_t>(4, batch & -batch), dp);
 }
 
 }  // namespace

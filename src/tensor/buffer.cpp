@@ -1,5 +1,6 @@
 #include "skein/tensor/buffer.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <bit>
@@ -56,6 +57,16 @@ class Pool {
     kept_[size].push_back(data);
   }
 
+  void release() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [size, blocks] : kept_) {
+      for (std::byte* data : blocks) std::free(data);
+      use_.system -= size * static_cast<int64_t>(blocks.size());
+      blocks.clear();
+    }
+    malloc_trim(0);
+  }
+
   MemoryUse use() {
     const std::lock_guard lock(mutex_);
     return use_;
@@ -90,5 +101,6 @@ Buffer::~Buffer() {
 
 MemoryUse memory_use() { return pool().use(); }
 void reset_peak_memory() { pool().reset_peak(); }
+void release_unused_memory() { pool().release(); }
 
 }  // namespace skein

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "skein/tensor/buffer.h"
+
 namespace skein {
 
 Progress::Progress(int64_t first, int64_t total, int64_t tokens_per_step, const Speed& speed)
@@ -42,7 +44,8 @@ std::vector<std::pair<std::string, double>> Progress::values(const StepResult& r
       {"loss", result.loss}, {"grad_norm", result.grad_norm}, {"lr", lr},
       {"tokens", static_cast<double>(done_ * tokens_per_step_)}, {"seconds", step_seconds_},
       {"tokens_per_second", rate}, {"model_flops_per_second", flops},
-      {"peak_memory_bytes", static_cast<double>(use.ru_maxrss) * 1024}};
+      {"peak_memory_bytes", static_cast<double>(use.ru_maxrss) * 1024},
+      {"peak_tensor_bytes", static_cast<double>(memory_use().peak)}};
   if (speed_.peak_flops > 0) values.emplace_back("share_of_peak", flops / speed_.peak_flops);
   if (!result.applied) values.emplace_back("skipped", 1);
   return values;

@@ -7,6 +7,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
+#include "skein/tensor/buffer.h"
 #include "skein/train/flops.h"
 #include "skein/train/progress.h"
 #include "skein/train/replica.h"
@@ -131,6 +132,7 @@ void Trainer::load() {
 void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
   state_.optimizer_steps = replica_->optimizer().steps();
+  release_unused_memory();
   try {
     store_->save(state_.step, replica_->optimizer().pieces(true), to_json(state_, shape_));
     saved_step_ = state_.step;

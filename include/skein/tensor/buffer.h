@@ -37,5 +37,7 @@ struct MemoryUse {
 // Of the whole process (ranks that are threads share it).
 MemoryUse memory_use();
 void reset_peak_memory();
+// Gives memory kept for reuse back to the system, before something large is made elsewhere.
+void release_unused_memory();
 
 }  // namespace skein

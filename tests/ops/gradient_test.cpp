@@ -1,0 +1,140 @@
+// A gradient check in f64 of every operation and option.
+#include "support/gradient_check.h"
+
+#include "skein/comm/local.h"
+#include "skein/ops/attention.h"
+#include "skein/ops/embedding.h"
+#include "skein/ops/linear.h"
+#include "skein/ops/loss.h"
+#include "skein/ops/math.h"
+#include "skein/ops/recompute.h"
+
+namespace skein {
+namespace {
+
+using test::check_gradients;
+using test::Checked;
+
+Tensor ids(std::vector<int32_t> values, const Shape& shape) { return Tensor::from(values, shape); }
+Tensor sample_ids(std::vector<int64_t> values) { return Tensor::from(values, {static_cast<int64_t>(values.size())}); }
+
+TEST(Gradient, Add) {
+  check_gradients([](const Checked& at) { return ops::add(at.inputs[0], at.inputs[1]); }, {{3, 5}, {3, 5}});
+}
+
+TEST(Gradient, UseOfOneVarTwice) {
+  check_gradients([](const Checked& at) { return ops::add(at.inputs[0], ops::activation(at.inputs[0], ops::Activation::gelu_erf)); },
+                  {{4, 4}});
+}
+
+TEST(Gradient, Activations) {
+  for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu})
+    check_gradients([=](const Checked& at) { return ops::activation(at.inputs[0], kind); }, {{5, 7}});
+}
+
+TEST(Gradient, Swiglu) {
+  check_gradients([](const Checked& at) { return ops::swiglu(at.inputs[0], at.inputs[1]); }, {{4, 9}, {4, 9}});
+}
+
+TEST(Gradient, Dropout) {
+  const ops::DropoutMask mask{0.4, 77, sample_ids({3, 8}), 5};
+  check_gradients([&](const Checked& at) { return ops::dropout(at.inputs[0], mask); }, {{2, 3, 5}});
+}
+
+TEST(Gradient, Norms) {
+  for (auto kind : {ops::Norm::layer, ops::Norm::rms}) {
+    check_gradients([=](const Checked& at) { return ops::norm(at.inputs[0], kind, at.weights[0], {}, 1e-5); }, {{2, 3, 6}}, {{6}});
+    if (kind == ops::Norm::layer)
+      check_gradients([=](const Checked& at) { return ops::norm(at.inputs[0], kind, at.weights[0], at.weights[1], 1e-5); }, {{2, 3, 6}},
+                      {{6}, {6}});
+  }
+}
+
+TEST(Gradient, Linear) {
+  check_gradients([](const Checked& at) { return ops::linear(at.inputs[0], at.weights[0], {}); }, {{2, 3, 4}}, {{5, 4}});
+  check_gradients([](const Checked& at) { return ops::linear(at.inputs[0], at.weights[0], at.weights[1]); }, {{2, 3, 4}}, {{5, 4}, {5}});
+  check_gradients([](const Checked& at) { return ops::add_bias(at.inputs[0], at.weights[0]); }, {{2, 3, 4}}, {{4}});
+}
+
+TEST(Gradient, OfAFrozenWeightIsNotMade) {
+  const Weight frozen{test::random_tensor({3, 4}, 1), {}};
+  check_gradients([&](const Checked& at) { return ops::linear(at.inputs[0], frozen, {}); }, {{2, 4}});
+  EXPECT_FALSE(ops::linear(Var(test::random_tensor({2, 4}, 2)), frozen, {}).needs_gradient());
+}
+
+TEST(Gradient, Attention) {
+  const Shape q{2, 6, 4, 3};
+  ops::AttentionArguments plain, segments, dropout, padded;
+  plain.scale = segments.scale = dropout.scale = padded.scale = 0.7;
+  segments.segments = ids({0, 0, 1, 1, 1, 2, 0, 0, 0, 0, 1, 1}, {2, 6});
+  dropout.dropout = 0.3;
+  dropout.dropout_key = 5;
+  dropout.sample_ids = sample_ids({4, 1});
+  dropout.first_head = 2;
+  padded.first_key = ids({2, 0}, {2});
+  for (const auto& arguments : {plain, segments, dropout, padded})
+    for (int64_t kv_heads : {4, 2, 1})
+      check_gradients([&](const Checked& at) { return ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments); },
+                      {q, {2, 6, kv_heads, 3}, {2, 6, kv_heads, 3}});
+}
+
+TEST(Gradient, AttentionOverSeveralBlocksOfQueries) {
+  ops::AttentionArguments arguments;
+  arguments.scale = 0.5;
+  check_gradients([&](const Checked& at) { return ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments); },
+                  {{1, 70, 1, 2}, {1, 70, 1, 2}, {1, 70, 1, 2}});
+}
+
+TEST(Gradient, RotaryAndReshape) {
+  const Tensor positions = ids({0, 1, 5, 2, 0, 9}, {2, 3});
+  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, 100); }, {{2, 3, 2, 4}});
+  check_gradients([](const Checked& at) { return ops::reshape(at.inputs[0], {6, 4}); }, {{2, 3, 4}});
+}
+
+TEST(Gradient, Embedding) {
+  const Tensor words = ids({0, 3, 3, 9, 4, 1}, {2, 3});
+  for (int64_t first : {0, 3})
+    check_gradients([&](const Checked& at) { return ops::embedding(words, at.weights[0], first); }, {}, {{5, 4}});
+}
+
+TEST(Gradient, CrossEntropyWithPaddingColumns) {
+  const auto alone = single_rank();
+  const Tensor targets = ids({0, 4, 2}, {3});
+  check_gradients([&](const Checked& at) { return ops::cross_entropy(at.inputs[0], targets, {0, 5}, *alone); }, {{3, 7}});
+}
+
+TEST(Gradient, Recompute) {
+  const ops::DropoutMask mask{0.4, 77, sample_ids({3, 8}), 0};
+  check_gradients([&](const Checked& at) {
+    return ops::recompute(at.inputs[0], [&, weight = at.weights[0]](const Var& x) {
+      return ops::dropout(ops::activation(ops::linear(x, weight, {}), ops::Activation::gelu_tanh), mask);
+    });
+  }, {{2, 3, 4}}, {{4, 4}});
+}
+
+TEST(Tape, RunsInReverseOrderAndFreesLongGraphsInALoop) {
+  std::vector<int> order;
+  const Var x = Var::leaf(Tensor::zeros({1}, DType::f64));
+  Var y = x;
+  for (int i = 0; i < 200'000; ++i)
+    y = record(y.value(), {y}, false, [&order, i, y](const Tensor& dy) {
+      if (i < 3) order.push_back(i);
+      y.add_gradient(dy);
+    });
+  backward(y, Tensor::from(std::vector<double>{2.5}, {1}));
+  EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
+  EXPECT_EQ(x.gradient().data<double>()[0], 2.5);
+  Var dropped = x;
+  for (int i = 0; i < 200'000; ++i) dropped = record(dropped.value(), {dropped}, false, [](const Tensor&) {});
+}
+
+TEST(Tape, RecordsNothingUnderNoGrad) {
+  const Var x = Var::leaf(Tensor::zeros({1}, DType::f64));
+  const NoGrad no_grad;
+  EXPECT_FALSE(ops::add(x, x).needs_gradient());
+  const Grad grad;
+  EXPECT_TRUE(ops::add(x, x).needs_gradient());
+}
+
+}  // namespace
+}  // namespace skein
