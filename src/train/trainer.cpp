@@ -193,6 +193,7 @@ TrainResult Trainer::run() {
     const double lr = rate();
     const StepResult step = replica_->step(prefetcher.take(first, next), state_.step, lr);
     result.losses.push_back(step.loss);
+    result.grad_norms.push_back(step.grad_norm);
     ++state_.step;
     state_.samples += config_.train.global_batch;
     after_step(step, lr, progress);

@@ -36,12 +36,17 @@ class Workspace {
   std::filesystem::path path_;
 };
 
-inline void write_small_store(const std::string& path) {
+// 4000 tokens in documents of at most `longest`.
+inline void write_small_store(const std::string& path, size_t longest = 4000) {
   TokenStoreWriter writer(path, 64, -1, R"({"type":"bytes","version":1})");
   std::mt19937 random(7);
-  std::vector<int32_t> tokens(4000);
-  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>((random() % 3 + i) % 64);
-  writer.add_document(tokens, 4000);
+  std::vector<int32_t> document;
+  for (size_t i = 0; i < 4000; ++i) {
+    document.push_back(static_cast<int32_t>((random() % 3 + i) % 64));
+    if (i + 1 < 4000 && document.size() < longest - i % (longest / 2)) continue;
+    writer.add_document(document, static_cast<int64_t>(document.size()));
+    document.clear();
+  }
   writer.finish();
 }
 
@@ -94,7 +99,7 @@ inline std::string first_difference(const State& left, const State& right) {
 }
 
 struct Finished {
-  std::vector<double> losses;
+  std::vector<double> losses, grad_norms;
   State state;
 };
 
@@ -104,7 +109,9 @@ inline Finished train(PretrainConfig config, int ranks, const Workspace& folder,
   Finished finished;
   run_ranks(ranks, [&](Group& world) {
     const TrainResult own = pretrain(config, world);
-    if (world.rank() == 0) finished.losses = own.losses;
+    if (world.rank() > 0) return;
+    finished.losses = own.losses;
+    finished.grad_norms = own.grad_norms;
   });
   finished.state = state_of(config.run.dir);
   return finished;

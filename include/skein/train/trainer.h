@@ -10,6 +10,7 @@ namespace skein {
 
 struct TrainResult {
   std::vector<double> losses;  // mean of each step of this start, nats a token
+  std::vector<double> grad_norms;  // before clipping
   Evaluation validation;       // at the end; no tokens without validation data
   int64_t step = 0;            // steps done in all
   bool stopped = false;        // was asked to stop before train.steps, and has committed a checkpoint if it has a folder

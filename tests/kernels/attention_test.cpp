@@ -1,0 +1,123 @@
+// Attention against its definition, and what its bits may not depend on.
+#include "skein/kernels/attention.h"
+
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/gradient_check.h"
+
+namespace skein {
+namespace {
+
+using kernels::AttentionArguments;
+using test::bytes_of;
+using test::random_tensor;
+
+struct Sizes {
+  int64_t batch, queries, keys, heads, kv_heads, width;
+};
+
+double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& a, int64_t b, int64_t t,
+             int64_t h, int64_t d) {
+  const int64_t g = h / (s.heads / s.kv_heads), limit = a.first_query + t;
+  std::vector<double> scores;
+  for (int64_t j = 0; j <= limit; ++j) {
+    double dot = 0;
+    for (int64_t e = 0; e < s.width; ++e)
+      dot += q.data<double>()[((b * s.queries + t) * s.heads + h) * s.width + e] *
+             k.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + e];
+    const bool hidden = (a.first_key.defined() && j < a.first_key.data<int32_t>()[b]) ||
+                        (a.segments.defined() && a.segments.data<int32_t>()[b * s.keys + j] != a.segments.data<int32_t>()[b * s.keys + limit]);
+    scores.push_back(hidden ? -std::numeric_limits<double>::infinity() : a.scale * dot);
+  }
+  double sum = 0, y = 0;
+  for (int64_t j = 0; j <= limit; ++j) {
+    const double weight = std::exp(scores[static_cast<size_t>(j)]);
+    sum += weight;
+    y += weight * v.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + d];
+  }
+  return sum > 0 ? y / sum : 0;
+}
+
+Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments) {
+  const Tensor out = Tensor::empty(q.shape(), q.dtype());
+  kernels::attention(Cpu{}, q, k, v, arguments, out, Tensor::empty({q.dim(0), q.dim(2), q.dim(1)}, gradient_dtype(q.dtype())));
+  return out;
+}
+
+void compare(const Sizes& s, const AttentionArguments& arguments) {
+  const Tensor q = random_tensor({s.batch, s.queries, s.heads, s.width}, 1), k = random_tensor({s.batch, s.keys, s.kv_heads, s.width}, 2),
+               v = random_tensor({s.batch, s.keys, s.kv_heads, s.width}, 3);
+  const Tensor exact = attended(q, k, v, arguments);
+  const Tensor single = attended(q.to(DType::f32), k.to(DType::f32), v.to(DType::f32), arguments);
+  const Tensor half = attended(q.to(DType::bf16), k.to(DType::bf16), v.to(DType::bf16), arguments).to(DType::f32);
+  for (int64_t i = 0; i < exact.size(); ++i) {
+    const int64_t d = i % s.width, h = i / s.width % s.heads, t = i / s.width / s.heads % s.queries, b = i / s.width / s.heads / s.queries;
+    const double wanted = naive(s, q, k, v, arguments, b, t, h, d);
+    ASSERT_NEAR(exact.data<double>()[i], wanted, 1e-12) << b << " " << t << " " << h << " " << d;
+    ASSERT_NEAR(single.data<float>()[i], wanted, 1e-5);
+    ASSERT_NEAR(half.data<float>()[i], wanted, 0.06);
+  }
+}
+
+TEST(Attention, IsItsDefinitionAtAllBlockBorders) {
+  for (int64_t length : {1, 2, 63, 64, 65, 130}) {
+    AttentionArguments arguments;
+    arguments.scale = 0.3;
+    compare({2, length, length, 4, 2, 8}, arguments);
+    arguments.segments = Tensor::zeros({2, length}, DType::i32);
+    for (int64_t i = 0; i < 2 * length; ++i) arguments.segments.data<int32_t>()[i] = static_cast<int32_t>(i / 29);
+    compare({2, length, length, 4, 4, 3}, arguments);
+  }
+}
+
+TEST(Attention, IsItsDefinitionWithACacheAndLeftPadding) {
+  AttentionArguments arguments;
+  arguments.scale = 0.3;
+  arguments.first_key = Tensor::from(std::vector<int32_t>{5, 0, 70}, {3});
+  compare({3, 90, 90, 2, 1, 8}, arguments);
+  arguments.first_query = 80;
+  compare({3, 1, 128, 2, 1, 8}, arguments);
+  compare({3, 7, 128, 2, 2, 8}, arguments);
+}
+
+TEST(Attention, BitsDoNotDependOnPaddingBatchOrThreads) {
+  const int64_t length = 70, pad = 13;
+  const Tensor q = random_tensor({2, length, 2, 8}, 1, DType::f32), k = random_tensor({2, length, 2, 8}, 2, DType::f32),
+               v = random_tensor({2, length, 2, 8}, 3, DType::f32);
+  AttentionArguments plain;
+  plain.scale = 0.3;
+  const Tensor together = attended(q, k, v, plain);
+  const auto shifted = [&](const Tensor& x) {  // sample 1 alone, behind padding
+    const Tensor made = random_tensor({1, length + pad, 2, 8}, 9, DType::f32);
+    made.flat(pad * 16, length * 16).copy_from(x.flat(length * 16, length * 16));
+    return made;
+  };
+  AttentionArguments padded = plain;
+  padded.first_key = Tensor::from(std::vector<int32_t>{pad}, {1});
+  const Tensor alone = attended(shifted(q), shifted(k), shifted(v), padded);
+  EXPECT_EQ(bytes_of(alone.flat(pad * 16, length * 16)), bytes_of(together.flat(length * 16, length * 16)));
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  EXPECT_EQ(bytes_of(attended(q, k, v, plain)), bytes_of(together));
+  omp_set_num_threads(before);
+}
+
+TEST(Rotary, TurnsPairsAndBack) {
+  const Tensor x = random_tensor({1, 2, 1, 4}, 1), positions = Tensor::from(std::vector<int32_t>{0, 3}, {1, 2});
+  const Tensor turned = Tensor::empty(x.shape(), DType::f64), back = Tensor::empty(x.shape(), DType::f64);
+  kernels::rotary(Cpu{}, x, positions, 100, false, turned);
+  const double* from = x.data<double>() + 4;
+  for (int j = 0; j < 2; ++j) {
+    const double angle = 3 * std::pow(100, -2.0 * j / 4);
+    EXPECT_NEAR(turned.data<double>()[4 + j], from[j] * std::cos(angle) - from[j + 2] * std::sin(angle), 1e-12);
+    EXPECT_NEAR(turned.data<double>()[6 + j], from[j + 2] * std::cos(angle) + from[j] * std::sin(angle), 1e-12);
+  }
+  kernels::rotary(Cpu{}, turned, positions, 100, true, back);
+  for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(back.data<double>()[i], x.data<double>()[i], 1e-12);
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,241 @@
+// The smaller kernels against their formulas, in every type; and equal bits whatever the batch and the threads.
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+
+#include "skein/kernels/adamw.h"
+#include "skein/kernels/elementwise.h"
+#include "skein/kernels/embedding.h"
+#include "skein/kernels/loss.h"
+#include "skein/kernels/norm.h"
+#include "skein/kernels/reduce.h"
+#include "support/gradient_check.h"
+
+namespace skein {
+namespace {
+
+using test::bytes_of;
+using test::random_tensor;
+
+class Types : public testing::TestWithParam<DType> {
+ protected:
+  double tolerance() const { return GetParam() == DType::f64 ? 1e-12 : GetParam() == DType::f32 ? 2e-6 : 2e-2; }
+  Tensor random(const Shape& shape, uint64_t seed) const { return random_tensor(shape, seed, GetParam()); }
+  Tensor blank(const Shape& shape) const { return Tensor::zeros(shape, GetParam()); }
+  Tensor sums(const Shape& shape) const { return Tensor::zeros(shape, gradient_dtype(GetParam())); }
+  static double at(const Tensor& x, int64_t i) { return x.to(DType::f64).data<double>()[i]; }
+  void expect_each(const Tensor& found, const std::function<double(int64_t)>& wanted) const {
+    for (int64_t i = 0; i < found.size(); ++i) {
+      const double value = wanted(i);
+      ASSERT_NEAR(at(found, i), value, tolerance() * std::max(1.0, std::abs(value))) << i;
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Types, testing::Values(DType::f32, DType::f64, DType::bf16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(Types, Arithmetic) {
+  const Tensor a = random({3, 7}, 1), b = random({3, 7}, 2), bias = random({7}, 3), out = blank({3, 7});
+  kernels::add(Cpu{}, a, b, out);
+  expect_each(out, [&](int64_t i) { return at(a, i) + at(b, i); });
+  kernels::scale(Cpu{}, a, 0.3, out);
+  expect_each(out, [&](int64_t i) { return at(a, i) * 0.3; });
+  kernels::add_bias(Cpu{}, a, bias, out);
+  expect_each(out, [&](int64_t i) { return at(a, i) + at(bias, i % 7); });
+  const Tensor sum = sums({3, 7});
+  kernels::accumulate(Cpu{}, a, sum);
+  kernels::accumulate(Cpu{}, a, sum);
+  expect_each(sum, [&](int64_t i) { return 2 * at(a, i); });
+  const Tensor columns = sums({7});
+  kernels::bias_backward(Cpu{}, a, columns);
+  expect_each(columns, [&](int64_t i) { return at(a, i) + at(a, 7 + i) + at(a, 14 + i); });
+}
+
+TEST_P(Types, Activations) {
+  const Tensor x = random({4, 33}, 1), gate = random({4, 33}, 2), out = blank({4, 33});
+  kernels::activation(Cpu{}, kernels::Activation::relu, x, out);
+  expect_each(out, [&](int64_t i) { return std::max(0.0, at(x, i)); });
+  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, x, out);
+  expect_each(out, [&](int64_t i) { return at(x, i) * (1 + std::erf(at(x, i) / std::sqrt(2))) / 2; });
+  kernels::activation(Cpu{}, kernels::Activation::gelu_tanh, x, out);
+  expect_each(out, [&](int64_t i) {
+    const double v = at(x, i);
+    return v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))) / 2;
+  });
+  kernels::swiglu(Cpu{}, gate, x, out);
+  expect_each(out, [&](int64_t i) { return at(gate, i) / (1 + std::exp(-at(gate, i))) * at(x, i); });
+}
+
+TEST_P(Types, Norms) {
+  const int64_t width = 37;
+  const Tensor x = random({5, width}, 1), gain = random({width}, 2), bias = random({width}, 3), out = blank({5, width});
+  const Tensor mean = sums({5}), rstd = sums({5});
+  for (auto kind : {kernels::Norm::layer, kernels::Norm::rms}) {
+    const bool layer = kind == kernels::Norm::layer;
+    kernels::norm(Cpu{}, kind, x, gain, layer ? bias : Tensor(), 1e-5, out, mean, rstd);
+    expect_each(out, [&](int64_t i) {
+      double centre = 0, square = 0;
+      for (int64_t j = 0; j < width; ++j) centre += layer ? at(x, i / width * width + j) / width : 0;
+      for (int64_t j = 0; j < width; ++j) square += std::pow(at(x, i / width * width + j) - centre, 2) / width;
+      return (at(x, i) - centre) / std::sqrt(square + 1e-5) * at(gain, i % width) + (layer ? at(bias, i % width) : 0);
+    });
+  }
+}
+
+TEST_P(Types, EmbeddingAndSinusoid) {
+  const Tensor table = random({4, 6}, 1), ids = Tensor::from(std::vector<int32_t>{5, 9, 6, 5, 2}, {1, 5}), out = blank({1, 5, 6});
+  kernels::embedding(Cpu{}, table, ids, 5, out);
+  expect_each(out, [&](int64_t i) {
+    const int32_t row = ids.data<int32_t>()[i / 6] - 5;
+    return row >= 0 && row < 4 ? at(table, row * 6 + i % 6) : 0.0;
+  });
+  const Tensor gradient = sums({4, 6});
+  kernels::embedding_backward(Cpu{}, out, ids, 5, gradient);
+  expect_each(gradient, [&](int64_t i) { return (i < 6 ? 2 : i < 12 ? 1 : 0) * at(table, i); });
+  const Tensor positions = Tensor::from(std::vector<int32_t>{0, 7}, {1, 2}), waves = blank({1, 2, 6});
+  kernels::sinusoid(Cpu{}, positions, waves);
+  expect_each(waves, [&](int64_t i) {
+    const double angle = (i / 6 ? 7 : 0) * std::pow(10000, -static_cast<double>(i % 3) / 3);
+    return i % 6 < 3 ? std::sin(angle) : std::cos(angle);
+  });
+}
+
+TEST_P(Types, CrossEntropyPieces) {
+  const Tensor logits = random({3, 8}, 1), targets = Tensor::from(std::vector<int32_t>{10, 15, 3}, {3});
+  const Tensor maximum = sums({3}), sum = sums({3}), target = sums({3}), scale = sums({3}), gradient = blank({3, 8});
+  const int64_t valid = 6, first = 10;
+  kernels::row_maximum(Cpu{}, logits, valid, maximum);
+  const auto largest = [&](int64_t row) {
+    double found = -1e9;
+    for (int64_t j = 0; j < valid; ++j) found = std::max(found, at(logits, row * 8 + j));
+    return found;
+  };
+  expect_each(maximum, largest);
+  kernels::row_sum_exp(Cpu{}, logits, valid, maximum, targets, first, sum, target);
+  const auto whole = [&](int64_t row) {
+    double found = 0;
+    for (int64_t j = 0; j < valid; ++j) found += std::exp(at(logits, row * 8 + j) - largest(row));
+    return found;
+  };
+  expect_each(sum, whole);
+  expect_each(target, [&](int64_t row) { return row == 2 ? 0.0 : at(logits, row * 8 + (row == 0 ? 0 : 5)) - largest(row); });
+  scale.copy_from(random_tensor({3}, 4).to(scale.dtype()));
+  kernels::cross_entropy_backward(Cpu{}, logits, valid, maximum, sum, targets, first, scale, gradient);
+  expect_each(gradient, [&](int64_t i) {
+    const int64_t row = i / 8, j = i % 8;
+    if (j >= valid) return 0.0;
+    const bool hit = targets.data<int32_t>()[row] == first + j;
+    return (std::exp(at(logits, i) - largest(row)) / whole(row) - hit) * at(scale, row);
+  });
+}
+
+TEST(AdamW, IsItsFormula) {
+  for (DType working : {DType::f32, DType::bf16}) {
+    const int64_t n = 1000;
+    const Tensor master = random_tensor({n}, 1, DType::f32), m = Tensor::zeros({n}, DType::f32), v = Tensor::zeros({n}, DType::f32);
+    const Tensor copy = Tensor::zeros({n}, working);
+    std::vector<double> x(n), first(n, 0), second(n, 0);
+    for (int64_t i = 0; i < n; ++i) x[static_cast<size_t>(i)] = master.data<float>()[i];
+    for (int64_t step = 1; step <= 3; ++step) {
+      const Tensor gradient = random_tensor({n}, 10 + static_cast<uint64_t>(step), DType::f32);
+      kernels::adamw(Cpu{}, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, step}, gradient, master, m, v, copy);
+      for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+        const double g = 0.5 * gradient.data<float>()[i];
+        first[i] = 0.9 * first[i] + 0.1 * g;
+        second[i] = 0.95 * second[i] + 0.05 * g * g;
+        const double power = static_cast<double>(step), mean = first[i] / (1 - std::pow(0.9, power));
+        x[i] -= 1e-2 * (mean / (std::sqrt(second[i] / (1 - std::pow(0.95, power))) + 1e-8) + 0.1 * x[i]);
+      }
+    }
+    for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+      ASSERT_NEAR(master.data<float>()[i], x[i], 2e-6 * std::max(1.0, std::abs(x[i])));
+      ASSERT_EQ(copy.to(DType::f32).data<float>()[i], master.to(working).to(DType::f32).data<float>()[i]);
+    }
+  }
+}
+
+TEST(Dropout, DropsItsShareAndScalesTheRest) {
+  const Tensor ones = Tensor::from(std::vector<float>(2 * 100 * 50, 1.0f), {2, 100, 50}), out = Tensor::zeros({2, 100, 50}, DType::f32);
+  const kernels::DropoutMask mask{0.25, 9, Tensor::from(std::vector<int64_t>{4, 7}, {2}), 0};
+  kernels::dropout(Cpu{}, ones, mask, out);
+  double kept = 0;
+  for (float value : out.span<float>()) {
+    EXPECT_TRUE(value == 0 || std::abs(value - 4.0f / 3) < 1e-6f);
+    kept += value > 0;
+  }
+  EXPECT_NEAR(kept / 10000, 0.75, 0.02);
+  // One sample alone, from its 30th position on, has the same mask.
+  const Tensor part = Tensor::zeros({1, 70, 50}, DType::f32);
+  kernels::dropout(Cpu{}, ones.flat(0, 3500).reshape({1, 70, 50}), {0.25, 9, Tensor::from(std::vector<int64_t>{7}, {1}), 30}, part);
+  EXPECT_EQ(bytes_of(part), bytes_of(out.flat(5000 + 1500, 3500)));
+}
+
+TEST(Reduce, SquareSumsAndSwaps) {
+  const Tensor x = random_tensor({2500}, 1, DType::f32), sums = Tensor::zeros({3}, DType::f64);
+  kernels::chunk_square_sums(Cpu{}, x, 1000, sums);
+  for (int64_t c = 0; c < 3; ++c) {
+    double sum = 0;
+    for (int64_t i = c * 1000; i < std::min<int64_t>(2500, c * 1000 + 1000); ++i) sum += std::pow(double{x.data<float>()[i]}, 2);
+    EXPECT_NEAR(sums.data<double>()[c], sum, 1e-9 * sum);
+  }
+  const Tensor swapped = Tensor::zeros({5, 2, 3}, DType::f32), from = random_tensor({2, 5, 3}, 2, DType::f32);
+  kernels::swap_leading(Cpu{}, from, swapped);
+  for (int64_t a = 0; a < 2; ++a)
+    for (int64_t b = 0; b < 5; ++b)
+      for (int64_t c = 0; c < 3; ++c) EXPECT_EQ(swapped.data<float>()[(b * 2 + a) * 3 + c], from.data<float>()[(a * 5 + b) * 3 + c]);
+}
+
+// Every result of a few kernels, as bytes.
+std::vector<std::byte> some_results(int64_t rows) {
+  const int64_t width = 129;
+  const Tensor x = random_tensor({40, width}, 1, DType::f32).rows(0, rows), gain = random_tensor({width}, 2, DType::f32);
+  const Tensor out = Tensor::zeros(x.shape(), DType::f32), dx = Tensor::zeros(x.shape(), DType::f32);
+  const Tensor mean = Tensor::zeros({rows}, DType::f32), rstd = Tensor::zeros({rows}, DType::f32);
+  kernels::norm(Cpu{}, kernels::Norm::layer, x, gain, gain, 1e-5, out, mean, rstd);
+  const Tensor dgain = Tensor::zeros({width}, DType::f32), dbias = Tensor::zeros({width}, DType::f32);
+  // In two calls of half the rows each: gradients fold over rows in order.
+  for (int64_t half = 0; half < 2; ++half) {
+    const int64_t from = half * (rows / 2), to = half ? rows : rows / 2;
+    kernels::norm_backward(Cpu{}, kernels::Norm::layer, x.rows(from, to), gain, mean.rows(from, to), rstd.rows(from, to),
+                           out.rows(from, to), dx.rows(from, to), dgain, dbias);
+  }
+  std::vector<std::byte> all = bytes_of(dx);
+  for (const Tensor& tensor : {out, dgain, dbias}) {
+    const auto bytes = bytes_of(tensor);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+TEST(Bits, DoNotDependOnThreads) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const auto expected = some_results(40);
+  for (int threads : {2, 3, 7}) {
+    omp_set_num_threads(threads);
+    EXPECT_EQ(some_results(40), expected) << threads;
+  }
+  omp_set_num_threads(before);
+}
+
+TEST(Bits, OfWeightGradientsDoNotDependOnHowRowsAreCut) {
+  const int64_t width = 65;
+  const Tensor x = random_tensor({24, width}, 1, DType::f32), gain = random_tensor({width}, 2, DType::f32), dy = random_tensor({24, width}, 3, DType::f32);
+  const Tensor out = Tensor::zeros(x.shape(), DType::f32), dx = Tensor::zeros(x.shape(), DType::f32);
+  const Tensor mean = Tensor::zeros({24}, DType::f32), rstd = Tensor::zeros({24}, DType::f32);
+  kernels::norm(Cpu{}, kernels::Norm::rms, x, gain, {}, 1e-5, out, mean, rstd);
+  std::vector<std::byte> expected;
+  for (int64_t rows : {24, 12, 8, 1}) {
+    const Tensor dgain = Tensor::zeros({width}, DType::f32);
+    for (int64_t from = 0; from < 24; from += rows)
+      kernels::norm_backward(Cpu{}, kernels::Norm::rms, x.rows(from, from + rows), gain, mean.rows(from, from + rows),
+                             rstd.rows(from, from + rows), dy.rows(from, from + rows), dx.rows(from, from + rows), dgain, {});
+    if (expected.empty()) expected = bytes_of(dgain);
+    EXPECT_EQ(bytes_of(dgain), expected) << rows;
+  }
+}
+
+}  // namespace
+}  // namespace skein

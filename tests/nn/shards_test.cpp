@@ -1,0 +1,130 @@
+// Layers over tensor-parallel ranks are the same function as on one, with the same start values; gradients too.
+#include "support/gradient_check.h"
+
+#include <map>
+#include <mutex>
+
+#include "skein/comm/local.h"
+#include "skein/nn/stack.h"
+
+namespace skein {
+namespace {
+
+using Gathered = std::map<std::string, std::vector<double>>;
+
+BlockSpec spec(bool llama, bool sequence_parallel, double dropout) {
+  BlockSpec made;
+  made.attention = {"", 0, 16, 4, llama ? 4 : 4, 4, llama, 100, !llama, dropout, 0.3, 0.3, sequence_parallel};
+  made.mlp = {"", 16, 24, llama ? MlpKind::swiglu : MlpKind::gelu_erf, !llama, 0.3, 0.3, sequence_parallel};
+  made.norm = {"", 16, llama ? ops::Norm::rms : ops::Norm::layer, 1e-5, !llama, sequence_parallel};
+  made.dropout = dropout;
+  return made;
+}
+
+Batch positions_only(int64_t rows, int64_t length) {
+  Batch batch;
+  batch.tokens = Tensor::zeros({rows, length}, DType::i32);
+  batch.positions = Tensor::zeros({rows, length}, DType::i32);
+  for (int64_t i = 0; i < rows * length; ++i) batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
+  batch.sample_ids = Tensor::from(std::vector<int64_t>{6, 3}, {rows});
+  return batch;
+}
+
+// Places a part into the whole tensor.
+void place(const Parameter& p, const Tensor& part, std::vector<double>& whole) {
+  whole.resize(static_cast<size_t>(p.shape.size()));
+  const auto start = p.box_start(), extent = p.box_extent();
+  const bool matrix = p.shape.rank() > 1;
+  const int64_t columns = matrix ? p.shape[1] : 1, width = matrix ? extent[1] : 1, first = matrix ? start[1] : 0;
+  for (int64_t r = 0; r < extent[0]; ++r)
+    for (int64_t c = 0; c < width; ++c)
+      whole[static_cast<size_t>((start[0] + r) * columns + first + c)] = part.data<double>()[r * (matrix ? p.local[1] : 1) + c];
+}
+
+// Output, input gradient, start values and gradients of two blocks, all whole.
+Gathered run(int shards, bool sequence_parallel, bool llama, double dropout, Recompute recompute) {
+  Gathered all;
+  std::mutex one;
+  run_ranks(shards, [&](Group& tp) {
+    Parameters parameters(DType::f64, tp.rank(), shards);
+    const Stack stack(parameters, 0, 2, 0, spec(llama, sequence_parallel, dropout));
+    parameters.allocate(true);
+    parameters.initialize(9);
+    const Batch batch = positions_only(2, 4);
+    Pass pass;
+    pass.tp = &tp;
+    pass.sequence_parallel = sequence_parallel;
+    pass.train = true;
+    pass.seed = 4;
+    pass.batch = &batch;
+    pass.recompute = recompute;
+    const int64_t part = sequence_parallel ? 4 / shards : 4, from = sequence_parallel ? part * tp.rank() : 0;
+    const auto slice = [&](const Tensor& x) {
+      const Tensor own = Tensor::empty({2, part, 16}, DType::f64);
+      for (int64_t b = 0; b < 2; ++b) own.flat(b * part * 16, part * 16).copy_from(x.flat((b * 4 + from) * 16, part * 16));
+      return own;
+    };
+    const Var x = Var::leaf(slice(test::random_tensor({2, 4, 16}, 1)));
+    const Var y = stack(x, pass);
+    const Tensor output = y.value().clone();
+    backward(y, slice(test::random_tensor({2, 4, 16}, 2)));
+    for (const Parameter& p : parameters.all())
+      if (p.sum_over_shards) tp.all_reduce_sum(p.gradient);
+    const std::lock_guard hold(one);
+    for (const auto& [name, tensor] : {std::pair{"output", output}, std::pair{"input gradient", x.gradient()}}) {
+      all[name].resize(2 * 4 * 16);
+      for (int64_t b = 0; b < 2; ++b)
+        std::copy_n(tensor.data<double>() + b * part * 16, part * 16, all[name].begin() + (b * 4 + from) * 16);
+    }
+    for (const Parameter& p : parameters.all()) {
+      place(p, p.value, all["value " + p.name]);
+      place(p, p.gradient, all["gradient " + p.name]);
+    }
+  });
+  return all;
+}
+
+class Shards : public testing::TestWithParam<std::tuple<bool, double>> {};
+
+TEST_P(Shards, GiveTheSameFunctionAndGradients) {
+  const auto [llama, dropout] = GetParam();
+  const Gathered expected = run(1, false, llama, dropout, Recompute::none);
+  for (int shards : {2, 4})
+    for (bool sequence_parallel : {false, true})
+      for (Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+        const Gathered found = run(shards, sequence_parallel, llama, dropout, recompute);
+        ASSERT_EQ(found.size(), expected.size());
+        for (const auto& [name, values] : expected)
+          for (size_t i = 0; i < values.size(); ++i) {
+            if (name.starts_with("value")) EXPECT_EQ(found.at(name)[i], values[i]) << name;
+            else ASSERT_NEAR(found.at(name)[i], values[i], 1e-11) << name << " " << i << " shards " << shards << sequence_parallel;
+          }
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Shards, testing::Combine(testing::Bool(), testing::Values(0.0, 0.3)));
+
+TEST(Recomputing, GivesTheSameBits) {
+  const Gathered expected = run(1, false, true, 0.3, Recompute::none);
+  for (Recompute recompute : {Recompute::selective, Recompute::full}) EXPECT_EQ(run(1, false, true, 0.3, recompute), expected);
+}
+
+TEST(StartValues, DoNotDependOnShardsWhereTheVocabularyDoesNotDivide) {
+  std::vector<std::vector<double>> found;
+  for (int shards : {1, 2, 4, 8}) {
+    auto& whole = found.emplace_back();
+    for (int shard = 0; shard < shards; ++shard) {
+      Parameters parameters(DType::f64, shard, shards);
+      parameters.enter("e", 0);
+      const Parameter& p = parameters.add({"table", {11, 3}, Split::vocab, {Start::normal, 0.02}});
+      parameters.allocate(false);
+      parameters.initialize(5);
+      place(p, p.value, whole);
+      for (int64_t i = p.valid_size(); i < p.value.size(); ++i) EXPECT_EQ(p.value.data<double>()[i], 0) << "padding";
+    }
+    EXPECT_EQ(whole, found.front()) << shards;
+  }
+}
+
+}  // namespace
+}  // namespace skein

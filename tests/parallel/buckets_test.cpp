@@ -1,0 +1,137 @@
+#include "skein/parallel/buckets.h"
+
+#include <cmath>
+#include <mutex>
+
+#include "skein/comm/local.h"
+#include "skein/models/gpt.h"
+#include "skein/parallel/layout.h"
+#include "support/gradient_check.h"
+
+namespace skein {
+namespace {
+
+using test::random_tensor;
+
+Parameter& add(Parameters& parameters, const std::string& bucket, const std::string& name, const Shape& shape, Split split = Split::none) {
+  parameters.enter(bucket, 0);
+  return parameters.add({name, shape, split, {Start::normal, 1.0}});
+}
+
+// The gradient of one of 8 groups: numbers whose sum depends on its order.
+Tensor group_gradient(int group, const Shape& shape) {
+  return random_tensor(shape, 1000 + static_cast<uint64_t>(group), DType::f32, std::pow(10, group % 4));
+}
+
+// The sum over all groups as rank 0 of `ranks` sees it.
+Tensor summed(int ranks, bool everywhere) {
+  const Shape shape{1500};
+  Tensor result;
+  run_ranks(ranks, [&](Group& world) {
+    Mesh mesh(world, {1, ranks, 1});
+    Parameters parameters(DType::f32, 0, 1);
+    const Parameter& p = add(parameters, "one", "p", shape);
+    Buckets buckets(parameters, mesh, 8 / ranks);
+    buckets.zero_gradients();
+    for (int i = 0; i < 8 / ranks; ++i) {
+      const Tensor own = group_gradient(world.rank() * (8 / ranks) + i, shape);
+      for (int64_t j = 0; j < 1500; ++j) p.gradient.data<float>()[j] += own.data<float>()[j];
+      buckets.end_group(0);
+    }
+    buckets.reduce(everywhere);
+    if (!everywhere) {  // each rank has its own slice only
+      const auto& bucket = buckets.all().front();
+      const Tensor slice = bucket.gradients.flat(buckets.own_begin(bucket), buckets.own_size(bucket)).clone();
+      world.all_gather(slice, bucket.gradients);
+    }
+    if (world.rank() == 0) result = p.gradient.clone();
+  });
+  return result;
+}
+
+TEST(Buckets, SumGroupsInOneTreeAtAnyDataParallelSize) {
+  const Tensor expected = summed(1, true);
+  for (int ranks : {1, 2, 4, 8})
+    for (bool everywhere : {true, false})
+      EXPECT_EQ(test::bytes_of(summed(ranks, everywhere)), test::bytes_of(expected)) << ranks << everywhere;
+  double left_fold = 0;
+  int differences = 0;
+  for (int64_t j = 0; j < 1500; ++j) {
+    float fold = 0;
+    for (int g = 0; g < 8; ++g) fold += group_gradient(g, {1500}).data<float>()[j];
+    differences += fold != expected.data<float>()[j];
+    left_fold += fold;
+  }
+  EXPECT_GT(differences, 100) << "these numbers would not show another order";
+}
+
+// Square sum of gradients that are 1 everywhere (0 in padding, as the loss leaves it), for a whole GPT, for each parameter.
+double square_sum(int pp, int dp, int tp) {
+  double sum = 0;
+  GptConfig config;
+  config.vocab_size = 67;
+  config.context = 8;
+  config.d_model = 16;
+  config.n_layers = 4;
+  std::mutex one;
+  run_ranks(pp * dp * tp, [&](Group& world) {
+    Mesh mesh(world, {pp, dp, tp});
+    Parameters parameters(DType::f32, mesh.tp().rank(), tp);
+    const int blocks = 4 / pp, first = blocks * mesh.stage();
+    const Gpt gpt(config, {first, first + blocks, mesh.first_stage(), mesh.last_stage(), 0}, false, parameters);
+    Buckets buckets(parameters, mesh, 1);
+    for (const auto& bucket : buckets.all())
+      for (const auto& member : bucket.members)
+        for (int64_t i = 0; i < member.valid; ++i)
+          member.parameter->gradient.data<float>()[i] = member.parameter->tied() ? 100.0f : 1.0f;
+    const double own = buckets.gradient_square_sum();
+    const std::lock_guard hold(one);
+    if (world.rank() == 0) sum = own;
+    EXPECT_TRUE(sum == 0 || own == sum);
+  });
+  return sum / static_cast<double>(config.parameters());
+}
+
+TEST(Buckets, NormCountsEachLogicalElementOnce) {
+  EXPECT_EQ(square_sum(1, 1, 1), 1);
+  EXPECT_EQ(square_sum(4, 1, 1), 1);
+  EXPECT_EQ(square_sum(2, 2, 2), 1);
+  EXPECT_EQ(square_sum(1, 1, 4), 1);
+  EXPECT_EQ(square_sum(1, 4, 1), 1);
+}
+
+TEST(Buckets, GatherValuesBringsOwnSlicesToAll) {
+  run_ranks(4, [](Group& world) {
+    Mesh mesh(world, {1, 4, 1});
+    Parameters parameters(DType::f32, 0, 1);
+    const Parameter& p = add(parameters, "one", "p", {5000});
+    Buckets buckets(parameters, mesh, 1);
+    const auto& bucket = buckets.all().front();
+    for (int64_t i = 0; i < buckets.own_size(bucket); ++i)
+      bucket.values.data<float>()[buckets.own_begin(bucket) + i] = static_cast<float>(buckets.own_begin(bucket) + i);
+    buckets.gather_values();
+    for (int64_t i = 0; i < 5000; ++i) ASSERT_EQ(p.value.data<float>()[i], static_cast<float>(i));
+  });
+}
+
+TEST(BatchPlan, RefusesWhatDoesNotDivideWithTheNumbers) {
+  const auto message = [](ParallelConfig parallel, int dp, int64_t batch, int64_t micro) {
+    try {
+      plan_batch(parallel, {1, dp, 1}, batch, micro);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("fits");
+  };
+  EXPECT_EQ(message({}, 2, 8, 2), "fits");
+  EXPECT_NE(message({}, 3, 16, 1).find("train.global_batch=16 does not divide by the 3 data-parallel ranks; the nearest that does is 15"),
+            std::string::npos);
+  EXPECT_NE(message({}, 1, 8, 3).find("train.micro_batch=3"), std::string::npos);
+  EXPECT_NE(message({}, 1, 0, 1).find("train.global_batch=0"), std::string::npos);
+  ParallelConfig groups;
+  groups.reduction_groups = 6;
+  EXPECT_NE(message(groups, 1, 12, 1).find("parallel.reduction_groups=6"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,86 @@
+#include "skein/tensor/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "skein/tensor/buffer.h"
+
+namespace skein {
+namespace {
+
+float rounded(float value) { return static_cast<float>(static_cast<BFloat16>(value)); }
+
+TEST(BFloat16, RoundsToNearestEven) {
+  EXPECT_EQ(rounded(1.0f), 1.0f);
+  EXPECT_EQ(rounded(1.0f + 0x1p-8f), 1.0f);            // half way: to even
+  EXPECT_EQ(rounded(1.0f + 3 * 0x1p-8f), 1.0f + 0x1p-6f);
+  EXPECT_EQ(rounded(1.0f + 0x1.02p-8f), 1.0f + 0x1p-7f);
+  EXPECT_EQ(rounded(std::numeric_limits<float>::max()), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(rounded(-std::numeric_limits<float>::infinity()), -std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(rounded(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST(DTypes, KnowTheirSizesAndNames) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8}) EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
+  EXPECT_EQ(size_of(DType::bf16), 2);
+  EXPECT_EQ(size_of(DType::i64), 8);
+  EXPECT_EQ(gradient_dtype(DType::bf16), DType::f32);
+  EXPECT_EQ(gradient_dtype(DType::f64), DType::f64);
+  EXPECT_THROW(dtype_from_name("f16"), Error);
+}
+
+TEST(Tensor, ViewsShareBytesAndCopiesDoNot) {
+  const Tensor x = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 5}, {3, 2});
+  x.rows(1, 3).reshape({4}).data<int32_t>()[1] = 30;
+  EXPECT_EQ(x.data<int32_t>()[3], 30);
+  x.flat(4, 2).data<int32_t>()[0] = 40;
+  EXPECT_EQ(x.reshape({-1, 3}).dim(0), 2);
+  const Tensor copy = x.clone();
+  copy.fill_zero();
+  EXPECT_EQ(x.data<int32_t>()[4], 40);
+  EXPECT_EQ(x.shape().str(), "[3,2]");
+  EXPECT_EQ(x.dim(-1), 2);
+}
+
+TEST(Tensor, ConvertsBetweenFloatingTypes) {
+  const Tensor x = Tensor::from(std::vector<double>{0.1, -2.5, 1e300}, {3});
+  EXPECT_EQ(x.to(DType::f32).data<float>()[0], 0.1f);
+  EXPECT_EQ(x.to(DType::bf16).to(DType::f32).data<float>()[1], -2.5f);
+  EXPECT_EQ(x.to(DType::f64).bytes_data(), x.bytes_data()) << "nothing to convert";
+}
+
+TEST(Tensor, WrongUseIsCaughtAsOurOwnFault) {
+  const Tensor x = Tensor::zeros({2, 3}, DType::f32);
+  for (const std::function<void()>& wrong : std::vector<std::function<void()>>{
+           [&] { (void)x.data<double>(); }, [&] { (void)x.reshape({7}); }, [&] { (void)x.rows(1, 3); }, [&] { (void)x.flat(5, 2); },
+           [&] { x.copy_from(Tensor::zeros({5}, DType::f32)); }}) {
+    try {
+      wrong();
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::internal);
+    }
+  }
+}
+
+TEST(Memory, IsKeptForReuseAndGivenBackOnRequest) {
+  release_unused_memory();
+  const MemoryUse before = memory_use();
+  std::byte* first = nullptr;
+  {
+    const Tensor x = Tensor::empty({1 << 20}, DType::f32);
+    first = x.bytes_data();
+    EXPECT_GE(memory_use().live, before.live + (4 << 20));
+  }
+  EXPECT_EQ(memory_use().live, before.live);
+  EXPECT_GE(memory_use().system, before.system + (4 << 20));
+  EXPECT_EQ(Tensor::empty({1 << 20}, DType::f32).bytes_data(), first);
+  release_unused_memory();
+  EXPECT_EQ(memory_use().system, before.system);
+}
+
+}  // namespace
+}  // namespace skein
