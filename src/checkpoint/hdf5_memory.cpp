@@ -58,28 +58,10 @@ std::string impossible_name() {
   return fmt::format("/dev/null/skein-image-{}", next++);
 }
 
-std::recursive_mutex& library_mutex() {
-  static std::recursive_mutex mutex;
-  return mutex;
-}
-
-herr_t take_first(unsigned n, const H5E_error2_t* error, void* text) {
-  if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
-  return 0;
-}
-
 }  // namespace
 
-Hdf5Turn::Hdf5Turn() : lock_(library_mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
-
-std::string hdf5_image_reason() {
-  std::string text = "HDF5 gave no reason";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &text);
-  return text;
-}
-
 Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed) : id_(id), close_(close) {
-  if (id_ < 0) fail("cannot {}: {}", deed, hdf5_image_reason());
+  if (id_ < 0) fail("cannot {}: {}", deed, hdf5_reason());
 }
 
 Hdf5Handle::~Hdf5Handle() {
@@ -89,7 +71,7 @@ Hdf5Handle::~Hdf5Handle() {
 void Hdf5Handle::close(const std::string& deed) { hdf5_check(close_(std::exchange(id_, -1)), deed); }
 
 void hdf5_check(herr_t status, const std::string& deed) {
-  if (status < 0) fail("cannot {}: {}", deed, hdf5_image_reason());
+  if (status < 0) fail("cannot {}: {}", deed, hdf5_reason());
 }
 
 hid_t stored_type(DType dtype) {

@@ -2,26 +2,14 @@
 #pragma once
 
 #include "skein/checkpoint/files.h"
+#include "skein/data/hdf5.h"
 #include "skein/tensor/dtype.h"
 
 #include <hdf5.h>
-#include <mutex>
 #include <string>
 #include <utility>
 
 namespace skein {
-
-// One thread at a time in the library, and no messages of its own on stderr, while this lives.
-class Hdf5Turn {
- public:
-  Hdf5Turn();
-
- private:
-  std::lock_guard<std::recursive_mutex> lock_;
-};
-
-// The latest complaint of the library, for messages.
-std::string hdf5_image_reason();
 
 // Closes what it holds. A negative id is an Error(failure) "cannot `deed`: reason".
 class Hdf5Handle {

@@ -128,7 +128,7 @@ Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces) {
   for (const Piece& piece : pieces) expected += piece.bytes() + kPieceOverhead;
   Bytes image(expected);
   image.resize(0);
-  const Hdf5Turn turn;
+  const Hdf5Lock lock;
   Hdf5Handle file = create_in_memory(image);
   write_header(file, header);
   const Hdf5Handle links = links_with_groups(), layout = contiguous_layout();

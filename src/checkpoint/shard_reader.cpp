@@ -97,7 +97,7 @@ ShardReader::ShardReader(Bytes image, const ShardHeader& expected, const std::st
     : impl_(std::make_unique<Impl>()) {
   impl_->image = std::move(image);
   impl_->origin = origin;
-  const Hdf5Turn turn;
+  const Hdf5Lock lock;
   impl_->file.emplace(open_in_memory(impl_->image, origin));
   try {
     check_root(*impl_->file, expected);
@@ -108,13 +108,13 @@ ShardReader::ShardReader(Bytes image, const ShardHeader& expected, const std::st
 }
 
 ShardReader::~ShardReader() {
-  const Hdf5Turn turn;
+  const Hdf5Lock lock;
   impl_->file.reset();
 }
 
 const std::byte* ShardReader::elements(const std::string& name, DType dtype,
                                        const std::vector<int64_t>& shape, const Region& region) const {
-  const Hdf5Turn turn;
+  const Hdf5Lock lock;
   try {
     const Hdf5Handle dataset(H5Dopen2(*impl_->file, name.c_str(), H5P_DEFAULT), H5Dclose, "open it");
     check_part(dataset, dtype, shape, region);

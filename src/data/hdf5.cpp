@@ -3,8 +3,8 @@
 namespace skein {
 namespace {
 
-std::mutex& library_mutex() {
-  static std::mutex mutex;
+std::recursive_mutex& library_mutex() {
+  static std::recursive_mutex mutex;
   return mutex;
 }
 

@@ -12,19 +12,23 @@ namespace {
 std::atomic<bool> signalled{false};
 std::atomic<int> listeners{0};
 
-void on_signal(int) { signalled = true; }
+// A second interrupt from the keyboard ends the process at once.
+void on_signal(int number) {
+  signalled = true;
+  if (number == SIGINT) std::signal(SIGINT, SIG_DFL);
+}
 
 }  // namespace
 
 StopRequest::StopRequest(std::string folder) : file_(folder.empty() ? "" : folder + "/stop") {
   if (listeners++ > 0) return;
   signalled = false;
-  for (const int number : {SIGTERM, SIGUSR2}) std::signal(number, on_signal);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR2}) std::signal(number, on_signal);
 }
 
 StopRequest::~StopRequest() {
   if (--listeners > 0) return;
-  for (const int number : {SIGTERM, SIGUSR2}) std::signal(number, SIG_DFL);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR2}) std::signal(number, SIG_DFL);
 }
 
 bool StopRequest::agreed(Group& world) const {

@@ -72,4 +72,27 @@ expect 2 "not neither" "$skein" eval --checkpoint.path=run
 "$bin/skein-data" encode --tokenizer.path=bytes --output.path=bytes.h5 heldout.txt 2>/dev/null
 expect 2 "another tokenizer" "$skein" eval --checkpoint.path=run --data.validation=bytes.h5
 
+# A checkpoint that cannot be written: said, survived, and given up after the third; the earlier one stays.
+cp -r run full
+limited() { (trap '' XFSZ && ulimit -f 100 && "$@"); }
+export -f limited
+expect 1 "the run goes on" bash -c "limited $train --run.dir=full --train.steps=20 --checkpoint.every=2 --run.tensorboard=false"
+[ "$(grep -c 'the run goes on' output)" = 2 ] || die "not two warnings before it gave up"
+expect 0 "good" "$bin/skein-inspect" list full
+
+# One rank that dies takes the job with it.
+mpirun -np 2 $train --train.steps=1000000 --run.dir=dies >output 2>&1 &
+launcher=$!
+for _ in $(seq 600); do
+  if grep -q "step 10/" output; then break; fi
+  sleep 0.05
+done
+kill -KILL "$(pgrep -n -f 'run.dir=dies')"
+for _ in $(seq 100); do
+  if ! kill -0 $launcher 2>/dev/null; then break; fi
+  sleep 0.1
+done
+wait $launcher && die "the job ended well although a rank was killed"
+if pgrep -f 'run.dir=dies' >/dev/null; then die "ranks are left over"; fi
+
 echo passed

@@ -114,7 +114,7 @@ TEST_F(Resume, StopFileCommitsAndIsRemoved) {
 }
 
 TEST_F(Resume, SignalsCommitAndStop) {
-  for (int number : {SIGUSR2, SIGTERM}) {
+  for (int number : {SIGUSR2, SIGTERM, SIGINT}) {
     PretrainConfig c = config();
     c.run.dir = folder_.at(fmt::format("signal{}", number));
     c.train.steps = 1'000'000;

@@ -9,13 +9,13 @@
 namespace skein {
 
 // The library is not thread-safe: every call into it, by any part of the process, is made while holding one.
-// Silences the library's printing; failures are told by hdf5_reason(). Not recursive.
+// Silences the library's printing; failures are told by hdf5_reason(). A thread may hold several.
 class Hdf5Lock {
  public:
   Hdf5Lock();
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  std::lock_guard<std::recursive_mutex> lock_;
 };
 
 // An id of the library and the function that closes it.

@@ -1,4 +1,4 @@
-// A run can be asked to commit a checkpoint and stop: signal TERM or USR2, or a file named `stop` in its folder.
+// A run can be asked to commit a checkpoint and stop: signal INT, TERM or USR2, or a file named `stop` in its folder.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace skein {
 
-// While it lives, TERM and USR2 are requests instead of ends of the process.
+// While it lives, INT (the first one), TERM and USR2 are requests instead of ends of the process.
 class StopRequest {
  public:
   // folder: where the stop file may appear; "": none.

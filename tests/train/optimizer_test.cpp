@@ -1,0 +1,119 @@
+#include "skein/train/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "skein/comm/local.h"
+#include "support/gradient_check.h"
+
+namespace skein {
+namespace {
+
+// One optimizer over two parameters on each rank of a data-parallel group.
+struct Setting {
+  Setting(Group& world, bool zero, DType dtype)
+      : mesh(world, {1, world.size(), 1}), parameters(dtype, 0, 1), buckets(added(parameters), mesh, 1),
+        optimizer({}, begun(buckets, parameters), zero, 0), everywhere(!zero) {}
+  static Parameters& added(Parameters& parameters) {
+    parameters.enter("a", 0);
+    parameters.add({"matrix", {30, 40}, Split::none, {Start::normal, 0.5}});
+    parameters.enter("b", 0);
+    parameters.add({"vector", {77}, Split::none, {Start::ones}});
+    return parameters;
+  }
+  static Buckets& begun(Buckets& buckets, Parameters& parameters) {
+    parameters.initialize(3);
+    return buckets;
+  }
+  double step(double lr) {
+    buckets.reduce(everywhere);
+    return optimizer.step(lr);
+  }
+  std::vector<std::byte> bytes() const {
+    auto all = test::bytes_of(parameters.all()[0].value);
+    const auto second = test::bytes_of(parameters.all()[1].value);
+    all.insert(all.end(), second.begin(), second.end());
+    return all;
+  }
+
+  Mesh mesh;
+  Parameters parameters;
+  Buckets buckets;
+  Optimizer optimizer;
+  bool everywhere;
+};
+
+TEST(Optimizer, ChangesNothingAnywhereWhenOneGradientIsNotFinite) {
+  for (bool zero : {false, true})
+    for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+      run_ranks(4, [&](Group& world) {
+        Setting setting(world, zero, DType::f32);
+        const auto before = setting.bytes();
+        if (world.rank() == 2) setting.parameters.all()[1].gradient.data<float>()[76] = static_cast<float>(bad);
+        EXPECT_FALSE(std::isfinite(setting.step(0.1)));
+        EXPECT_EQ(setting.bytes(), before);
+        EXPECT_EQ(setting.optimizer.steps(), 0);
+        setting.buckets.zero_gradients();
+        setting.parameters.all()[1].gradient.data<float>()[3] = 1;
+        EXPECT_EQ(setting.step(0.1), 4.0) << "the sum over four ranks";
+        EXPECT_NE(setting.bytes(), before);
+      });
+}
+
+TEST(Optimizer, DecaysMatricesOnlyAndClipsByTheGlobalNorm) {
+  run_ranks(1, [](Group& world) {
+    Setting setting(world, false, DType::f32);
+    const float before = setting.parameters.all()[0].value.data<float>()[0];
+    const double lr = 0.01;
+    EXPECT_EQ(setting.step(lr), 0.0);
+    EXPECT_FLOAT_EQ(setting.parameters.all()[0].value.data<float>()[0], static_cast<float>(before * (1 - lr * 0.1)));
+    EXPECT_EQ(setting.parameters.all()[1].value.data<float>()[0], 1.0f);
+    // Adam's first move is lr whatever the size of the gradient; its moments show the clipping.
+    setting.parameters.all()[1].gradient.data<float>()[0] = 30;
+    setting.parameters.all()[1].gradient.data<float>()[1] = 40;
+    EXPECT_DOUBLE_EQ(setting.step(lr), 50.0);
+    for (const Piece& piece : setting.optimizer.pieces(true))
+      if (piece.name == "adam_m/vector") EXPECT_NEAR(reinterpret_cast<const float*>(piece.data)[1], 0.1 * 40 / 50, 1e-6);
+  });
+}
+
+TEST(Optimizer, ShardedStateGivesTheBitsOfWholeState) {
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    std::vector<std::byte> expected;
+    for (bool zero : {false, true})
+      run_ranks(4, [&](Group& world) {
+        Setting setting(world, zero, dtype);
+        for (uint64_t step = 0; step < 3; ++step) {
+          setting.buckets.zero_gradients();
+          for (const Parameter& p : setting.parameters.all())
+            p.gradient.copy_from(test::random_tensor(p.local, step * 10 + static_cast<uint64_t>(world.rank()), DType::f32));
+          setting.step(0.1);
+        }
+        if (world.rank() != 3) return;
+        if (expected.empty()) expected = setting.bytes();
+        EXPECT_EQ(setting.bytes(), expected);
+      });
+  }
+}
+
+TEST(Optimizer, PiecesToSaveHoldEachElementOnce) {
+  for (bool zero : {false, true}) {
+    std::vector<int64_t> counts(3, 0);
+    std::mutex one;
+    run_ranks(3, [&](Group& world) {
+      Setting setting(world, zero, DType::bf16);
+      const std::lock_guard hold(one);
+      for (const Piece& piece : setting.optimizer.pieces(true)) {
+        EXPECT_EQ(piece.dtype, DType::f32);
+        counts[piece.name.starts_with("param/") ? 0 : piece.name.starts_with("adam_m/") ? 1 : 2] += piece.end - piece.begin;
+      }
+    });
+    EXPECT_EQ(counts, (std::vector<int64_t>(3, 30 * 40 + 77)));
+  }
+}
+
+}  // namespace
+}  // namespace skein
