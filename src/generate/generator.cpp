@@ -49,6 +49,32 @@ void Generator::check_prompts(const std::vector<Tokens>& prompts) const {
   }
 }
 
+namespace {
+
+// Each sequence as its length and its ids.
+std::string packed_tokens(const std::vector<Tokens>& sequences) {
+  Tokens flat;
+  for (const Tokens& tokens : sequences) {
+    flat.push_back(static_cast<int32_t>(tokens.size()));
+    flat.insert(flat.end(), tokens.begin(), tokens.end());
+  }
+  return {reinterpret_cast<const char*>(flat.data()), flat.size() * sizeof(int32_t)};
+}
+
+// Returns what follows the last sequence written to `into`.
+std::vector<Tokens>::iterator unpack_tokens(const std::string& text, std::vector<Tokens>::iterator into) {
+  Tokens flat(text.size() / sizeof(int32_t));
+  if (!flat.empty()) std::memcpy(flat.data(), text.data(), text.size());
+  for (auto at = flat.begin(); at != flat.end(); ++into) {
+    const int32_t count = *at++;
+    into->assign(at, at + count);
+    at += count;
+  }
+  return into;
+}
+
+}  // namespace
+
 std::vector<Tokens> Generator::run(const std::vector<Tokens>& prompts) {
   check_prompts(prompts);
   std::vector<Tokens> begun = prompts;
@@ -59,21 +85,9 @@ std::vector<Tokens> Generator::run(const std::vector<Tokens>& prompts) {
   std::vector<Tokens> all(begun.size());
   for (size_t round = 0; round < rounds; ++round) {
     const size_t own = std::min(begun.size(), (round * ranks + static_cast<size_t>(mesh_.dp().rank())) * batch);
-    std::string packed;
-    for (const Tokens& made : decode(begun, own, std::min(batch, begun.size() - own))) {
-      const auto size = static_cast<int32_t>(made.size());
-      packed.append(reinterpret_cast<const char*>(&size), sizeof size);
-      packed.append(reinterpret_cast<const char*>(made.data()), made.size() * sizeof(int32_t));
-    }
-    size_t number = round * ranks * batch;
-    for (const std::string& text : mesh_.dp().all_gather(packed))
-      for (size_t at = 0; at < text.size(); ++number) {
-        int32_t size = 0;
-        std::memcpy(&size, text.data() + at, sizeof size);
-        all[number].resize(static_cast<size_t>(size));
-        std::memcpy(all[number].data(), text.data() + at + sizeof size, static_cast<size_t>(size) * sizeof(int32_t));
-        at += sizeof size + static_cast<size_t>(size) * sizeof(int32_t);
-      }
+    const std::string packed = packed_tokens(decode(begun, own, std::min(batch, begun.size() - own)));
+    auto next = all.begin() + static_cast<int64_t>(round * ranks * batch);
+    for (const std::string& text : mesh_.dp().all_gather(packed)) next = unpack_tokens(text, next);
   }
   return all;
 }

@@ -34,26 +34,21 @@ std::string lines_up_to(const std::string& path, int64_t step) {
 
 }  // namespace
 
-RunFolder::RunFolder(std::string path, const std::string& config, bool tensorboard, Group& world)
-    : path_(std::move(path)), tensorboard_(tensorboard), root_(world.rank() == 0) {
+void RunFolder::begin(const std::string& config, int64_t step, Group& world) {
   if (!writes()) return;
   agree(world, [&] {
-    if (!root_) return;
+    if (world.rank() > 0) return;
     try {
       make_directories(path_);
       replace_file(path_ + "/config.ini", config);
+      const std::string path = path_ + "/metrics.jsonl";
+      replace_file(path, lines_up_to(path, step));
+      metrics_.open(path, std::ios::app);
+      if (tensorboard_) events_ = std::make_unique<EventWriter>(path_ + "/tensorboard");
     } catch (const Error& error) {
       fail_usage("run.dir={} cannot be written: {}; choose another folder", path_, error.what());
     }
   });
-}
-
-void RunFolder::continue_from(int64_t step) {
-  if (!writes() || !root_) return;
-  const std::string path = path_ + "/metrics.jsonl";
-  replace_file(path, lines_up_to(path, step));
-  metrics_.open(path, std::ios::app);
-  if (tensorboard_) events_ = std::make_unique<EventWriter>(path_ + "/tensorboard");
 }
 
 void RunFolder::record(int64_t step, const std::vector<std::pair<std::string, double>>& values) {

@@ -21,9 +21,12 @@ namespace {
 constexpr int kFailedSavesInARow = 3;
 
 // The loader of validation data, when there is some.
-std::unique_ptr<Loader> validation_loader(const PretrainConfig& c) {
+std::unique_ptr<Loader> validation_loader(const PretrainConfig& c, const Loader& training) {
   if (c.data.validation.empty()) return nullptr;
-  return std::make_unique<Loader>(c.data.validation, c.model.context, c.train.seed, c.data);
+  auto made = std::make_unique<Loader>(c.data.validation, 1, c.train.seed, c.data);
+  require(made->store(0).info().tokenizer == training.store(0).info().tokenizer,
+          "{} was made with another tokenizer than {}; encode both with the same one", made->store(0).path(), training.store(0).path());
+  return made;
 }
 
 PretrainConfig completed(PretrainConfig c, const Loader& loader) {
@@ -42,18 +45,17 @@ PretrainConfig completed(PretrainConfig c, const Loader& loader) {
 class Trainer {
  public:
   Trainer(const PretrainConfig& config, const Loader& loader, Group& world, const std::string& resolved)
-      : config_(config), loader_(loader), validation_(validation_loader(config)), shape_(mesh_shape(config.parallel, world.size())),
-        mesh_(world, shape_), folder_(config.run.dir, resolved, config.run.tensorboard, world) {
-    resume_from_ = find_start(world);
+      : config_(config), loader_(loader), validation_(validation_loader(config, loader)), shape_(mesh_shape(config.parallel, world.size())),
+        mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(find_start(world)) {
     if (resume_from_) take_over_groups();
     plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
     replica_ = std::make_unique<Replica>(config_, plan_, mesh_);
     state_.reduction_groups = plan_.groups;
     state_.tokenizer = loader.store(0).info().tokenizer;
     state_.config = config_values(config_);
-    if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config.checkpoint.keep), world);
     if (resume_from_) load();
-    folder_.continue_from(state_.step);
+    folder_.begin(resolved, state_.step, world);
+    if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config.checkpoint.keep), world);
   }
 
   TrainResult run();

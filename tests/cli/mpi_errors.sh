@@ -15,7 +15,6 @@ expect 2 "none.ini" $train --config none.ini
 printf '[train]\nsteps = 4\nglobal_batsch = 8\n' >bad.ini
 expect 2 "bad.ini:3" $train --config bad.ini
 expect 2 "SKEIN_TRAIN_STEP" env SKEIN_TRAIN_STEP=3 $train
-[ ! -e run ] || die "a refused command line has left a run folder"
 
 # The model and its layout.
 expect 2 "model.vocab_size=100" $train --model.vocab_size=100
@@ -42,6 +41,8 @@ head -c 3000 train.h5 >cut.h5
 expect 2 "cut.h5 is truncated" $mpi2 $train --data.train=cut.h5
 expect 2 "corpus.txt is not an HDF5 file" $train --data.train=corpus.txt
 expect 2 "takes 100001" $train --model.context=100000
+
+[ ! -e run ] || die "a refused run has left a folder"
 
 # The run folder.
 : >file
@@ -70,6 +71,7 @@ expect 2 "holds no checkpoint" "$skein" eval --checkpoint.path=nothing --data.va
 expect 2 "checkpoint.path is empty" "$skein" eval --data.validation=valid.h5
 expect 2 "not neither" "$skein" eval --checkpoint.path=run
 "$bin/skein-data" encode --tokenizer.path=bytes --output.path=bytes.h5 heldout.txt 2>/dev/null
+expect 2 "bytes.h5 was made with another tokenizer than train.h5" $train --run.dir=other --data.validation=bytes.h5
 expect 2 "another tokenizer" "$skein" eval --checkpoint.path=run --data.validation=bytes.h5
 
 # A checkpoint that cannot be written: said, survived, and given up after the third; the earlier one stays.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -75,8 +76,10 @@ TEST(Optimizer, DecaysMatricesOnlyAndClipsByTheGlobalNorm) {
     setting.parameters.all()[1].gradient.data<float>()[0] = 30;
     setting.parameters.all()[1].gradient.data<float>()[1] = 40;
     EXPECT_DOUBLE_EQ(setting.step(lr), 50.0);
-    for (const Piece& piece : setting.optimizer.pieces(true))
-      if (piece.name == "adam_m/vector") EXPECT_NEAR(reinterpret_cast<const float*>(piece.data)[1], 0.1 * 40 / 50, 1e-6);
+    const auto pieces = setting.optimizer.pieces(true);
+    const auto moment = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.name == "adam_m/vector"; });
+    ASSERT_NE(moment, pieces.end());
+    EXPECT_NEAR(reinterpret_cast<const float*>(moment->data)[1], 0.1 * 40 / 50, 1e-6);
   });
 }
 

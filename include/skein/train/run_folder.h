@@ -19,21 +19,21 @@ namespace skein {
 
 class RunFolder {
  public:
-  // Collective. path "": nothing is ever written. A usage error on every rank when the folder cannot be made or written.
-  RunFolder(std::string path, const std::string& config, bool tensorboard, Group& world);
+  // Touches nothing yet. path "": nothing is ever written.
+  RunFolder(std::string path, bool tensorboard) : path_(std::move(path)), tensorboard_(tensorboard) {}
 
   bool writes() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
   std::string checkpoints() const { return path_ + "/checkpoints"; }
-  // Rank 0: opens metrics.jsonl, without the lines of steps after `step`, which a resumed run makes again.
-  void continue_from(int64_t step);
-  // Rank 0: one line and, for TensorBoard, one scalar each. Failing writes warn once and never end a run.
+  // Collective. Makes the folder, writes config.ini and opens metrics.jsonl, without the lines of steps after `step`, which a
+  // resumed run makes again. A usage error on every rank when it cannot be made or written.
+  void begin(const std::string& config, int64_t step, Group& world);
+  // After begin: one line and, for TensorBoard, one scalar each, by rank 0. Failing writes warn once and never end a run.
   void record(int64_t step, const std::vector<std::pair<std::string, double>>& values);
 
  private:
   std::string path_;
   bool tensorboard_;
-  bool root_;
   std::ofstream metrics_;
   std::unique_ptr<EventWriter> events_;
 };
