@@ -21,7 +21,7 @@ struct EvaluateConfig {
   DataConfig data;
   ParallelConfig parallel;
   EvalConfig eval;
-  int64_t batch = 8;
+  int64_t batch = 4;
 };
 
 void bind(Options& options, EvaluateConfig& c) {

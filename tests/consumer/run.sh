@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$cmake" --install "$build" --prefix "$work/first" > "$work/install.log"
 mv "$work/first" "$work/prefix"
-"$cmake" -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release
+"$cmake" -G Ninja -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release
 "$cmake" --build "$work/build"
 
 "$work/build/consumer" --model.width=3 | tee "$work/out"

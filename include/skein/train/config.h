@@ -38,7 +38,7 @@ struct CheckpointConfig {
 
 struct ValidationConfig {
   int64_t every = 100;  // steps; 0: only at the end
-  EvalConfig eval;
+  EvalConfig eval{256, 0};
 };
 
 struct PretrainConfig {
