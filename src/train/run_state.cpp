@@ -55,8 +55,8 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
   for (const auto& [key, value] : config_values(config)) {
     const auto found = stored.config.find(key);
     const std::string before = found == stored.config.end() ? "(not known then)" : found->second;
-    // dropout is no shape: it may change from one start to the next.
-    if (before == value) continue;
+    if (before == value || key.starts_with("run.") || key.starts_with("checkpoint.")) continue;
+    // These two are no shapes: they may change from one start to the next.
     std::string& list = key.starts_with("model.") && key != "model.dropout" && key != "model.init_std" ? model : other;
     list += fmt::format("\n  {}: {} -> {}", key, before, value);
   }

@@ -49,6 +49,7 @@ class Trainer {
         mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(find_start(world)) {
     if (resume_from_) take_over_groups();
     plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
+    config_.parallel.reduction_groups = plan_.groups;
     replica_ = std::make_unique<Replica>(config_, plan_, mesh_);
     state_.reduction_groups = plan_.groups;
     state_.tokenizer = loader.store(0).info().tokenizer;
