@@ -1,7 +1,5 @@
 // Gradients of the whole GPT and of its options against central differences in f64.
-#include <gtest/gtest.h>
-
-#include <cmath>
+#include "support/gradient_check.h"
 
 #include "skein/comm/local.h"
 #include "skein/models/gpt.h"
@@ -57,22 +55,10 @@ void check_gradients(GptConfig config) {
   backward(objective.losses(model.forward({}, pass), pass).rows, Tensor::from(weights, {10}));
   for (const Parameter& p : parameters.all()) {
     if (p.tied()) continue;
-    const Parameter* second = nullptr;
-    for (const Parameter& q : parameters.all())
-      if (q.tied_to == p.name) second = &q;
-    for (int64_t i = 0; i < p.value.size(); i += std::max<int64_t>(1, p.value.size() / 7)) {
-      double& value = p.value.data<double>()[i];
-      const double before = value, h = 1e-5;
-      value = before + h;
-      const double up = loss();
-      value = before - h;
-      const double down = loss();
-      value = before;
-      double analytic = p.gradient.data<double>()[i];
-      if (second) analytic += second->gradient.data<double>()[i];
-      const double numeric = (up - down) / (2 * h);
-      EXPECT_NEAR(analytic, numeric, 1e-6 * std::max(1.0, std::abs(numeric))) << p.name << " " << i;
-    }
+    for (const Parameter& second : parameters.all())
+      if (second.tied_to == p.name)
+        for (int64_t i = 0; i < p.value.size(); ++i) p.gradient.data<double>()[i] += second.gradient.data<double>()[i];
+    test::compare_with_differences(p.value, p.gradient, loss, 1e-6, p.name, std::max<int64_t>(1, p.value.size() / 7));
   }
 }
 
