@@ -29,10 +29,11 @@ void bind(Options& options, LrConfig& c) {
 
 namespace {
 
-int64_t unit_size(const LrConfig& c, int64_t tokens_per_step) { return c.unit == LrConfig::Unit::tokens ? tokens_per_step : 1; }
+bool by_tokens(const LrConfig& c) { return c.unit == LrConfig::Unit::tokens; }
 
-int64_t end_of_decay(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
-  return c.decay_end ? c.decay_end : total_steps * unit_size(c, tokens_per_step);
+int64_t end_of_decay(const LrConfig& c, const LrPosition& at) {
+  if (c.decay_end) return c.decay_end;
+  return by_tokens(c) ? at.tokens + (at.total_steps - at.step) * at.tokens_per_step : at.total_steps;
 }
 
 double cosine(double y) { return (1 + std::cos(std::numbers::pi * y)) / 2; }
@@ -55,17 +56,17 @@ void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
   require(c.min_lr <= c.lr, "lr.min_lr={} is above lr.lr={}", c.min_lr, c.lr);
   require(c.warmup >= 0 && c.decay_end >= 0 && c.cooldown >= 0,
           "lr.warmup={}, lr.decay_end={} and lr.cooldown={} must not be below 0", c.warmup, c.decay_end, c.cooldown);
-  const int64_t end = end_of_decay(c, total_steps, tokens_per_step);
-  const char* unit = c.unit == LrConfig::Unit::tokens ? "tokens" : "steps";
+  const int64_t end = end_of_decay(c, {0, 0, total_steps, tokens_per_step});
+  const char* unit = by_tokens(c) ? "tokens" : "steps";
   require(c.decay != LrConfig::Decay::wsd || (c.cooldown > 0 && c.warmup + c.cooldown <= end),
           "lr.decay=wsd needs an lr.cooldown above 0 that fits the run: lr.warmup={} and lr.cooldown={} {} against {} in all", c.warmup,
           c.cooldown, unit, end);
   require(c.decay != LrConfig::Decay::inverse_sqrt || c.warmup > 0, "lr.decay=inverse_sqrt needs lr.warmup above 0, not {}", c.warmup);
 }
 
-double learning_rate(const LrConfig& c, int64_t step, int64_t total_steps, int64_t tokens_per_step) {
-  const auto x = static_cast<double>((step + 1) * unit_size(c, tokens_per_step));
-  const auto warmup = static_cast<double>(c.warmup), end = static_cast<double>(end_of_decay(c, total_steps, tokens_per_step));
+double learning_rate(const LrConfig& c, const LrPosition& at) {
+  const auto x = static_cast<double>(by_tokens(c) ? at.tokens + at.tokens_per_step : at.step + 1);
+  const auto warmup = static_cast<double>(c.warmup), end = static_cast<double>(end_of_decay(c, at));
   if (x <= warmup) return c.start_lr + (c.lr - c.start_lr) * x / warmup;
   if (c.decay == LrConfig::Decay::constant) return c.lr;
   if (c.decay == LrConfig::Decay::inverse_sqrt) return std::max(c.min_lr, c.lr * std::sqrt(warmup / x));

@@ -42,7 +42,7 @@ std::vector<std::pair<std::string, double>> Progress::values(const StepResult& r
   getrusage(RUSAGE_SELF, &use);
   std::vector<std::pair<std::string, double>> values{
       {"loss", result.loss}, {"grad_norm", result.grad_norm}, {"lr", lr},
-      {"tokens", static_cast<double>(done_ * tokens_per_step_)}, {"seconds", step_seconds_},
+      {"seconds", step_seconds_},
       {"tokens_per_second", rate}, {"model_flops_per_second", flops},
       {"peak_memory_bytes", static_cast<double>(use.ru_maxrss) * 1024},
       {"peak_tensor_bytes", static_cast<double>(memory_use().peak)}};

@@ -70,7 +70,8 @@ class Trainer {
   Evaluation evaluate();
   void count_skipped(const StepResult& result);
   double rate() const {
-    return learning_rate(config_.lr, state_.step, config_.train.steps, config_.train.global_batch * config_.model.context);
+    const int64_t context = config_.model.context;
+    return learning_rate(config_.lr, {state_.step, state_.samples * context, config_.train.steps, config_.train.global_batch * context});
   }
   bool done() const { return state_.step >= config_.train.steps; }
   void tell_start() const;
@@ -167,7 +168,9 @@ void Trainer::count_skipped(const StepResult& result) {
 
 void Trainer::after_step(const StepResult& result, double lr, Progress& progress) {
   progress.step_done(state_.step);
-  folder_.record(state_.step, progress.values(result, lr));
+  auto values = progress.values(result, lr);
+  values.emplace_back("tokens", static_cast<double>(state_.samples * config_.model.context));
+  folder_.record(state_.step, values);
   if (state_.step % config_.run.log_every == 0 || done()) log::info("{}", progress.line(result, lr));
   count_skipped(result);
   const int64_t every = config_.validation.every;

@@ -21,7 +21,7 @@ LrConfig made(Decay decay) {
   return c;
 }
 
-double rate(const LrConfig& c, int64_t x) { return learning_rate(c, x - 1, 110, 7); }
+double rate(const LrConfig& c, int64_t x) { return learning_rate(c, {x - 1, (x - 1) * 7, 110, 7}); }
 
 TEST(LearningRate, WarmsUpLinearly) {
   LrConfig c = made(Decay::cosine);
@@ -77,6 +77,15 @@ TEST(LearningRate, TokensAndStepsGiveTheSameCurve) {
     tokens.cooldown = 140;
     for (int64_t x = 1; x <= 110; ++x) EXPECT_DOUBLE_EQ(rate(steps, x), rate(tokens, x)) << x;
   }
+}
+
+TEST(LearningRate, InTokensKeepsItsCurveWhenTheBatchChanges) {
+  LrConfig c = made(Decay::cosine);
+  c.unit = LrConfig::Unit::tokens;
+  c.warmup = 70;
+  // 40 steps of 7 tokens, then 35 of 14: 770 tokens as before.
+  for (int64_t step = 40; step < 75; ++step)
+    EXPECT_DOUBLE_EQ(learning_rate(c, {step, 280 + (step - 40) * 14, 75, 14}), rate(c, 42 + 2 * (step - 40))) << step;
 }
 
 void expect_refused(const LrConfig& c, const std::string& words) {

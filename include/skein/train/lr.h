@@ -28,12 +28,20 @@ void bind(Options& options, LrConfig& config);
 // Usage errors, with the numbers, for what cannot be. A warm-up longer than the run is no error: short trials have it.
 void check(const LrConfig& config, int64_t total_steps, int64_t tokens_per_step);
 
-// Rate of step `step` (from 0). x = step + 1, or that times tokens_per_step; W warmup, D decay_end, A cooldown:
+// Where a run stands: steps and tokens done, and the steps still to come with the tokens each will have.
+struct LrPosition {
+  int64_t step = 0, tokens = 0;
+  int64_t total_steps = 0;
+  int64_t tokens_per_step = 0;
+};
+
+// Rate of the next step. x = what is done after it, in steps or tokens; by tokens a change of the batch on the way keeps
+// the curve. W warmup, D decay_end, A cooldown:
 //   x <= W: start_lr + (lr - start_lr) x / W          x > D: min_lr
 //   else with y = (x - W) / (D - W): min_lr + c (lr - min_lr),  c = 1 - y (linear), (1 + cos pi y) / 2 (cosine)
 //   inverse_sqrt: max(min_lr, lr sqrt(W / x));  constant: lr, whatever D
 //   wsd: lr until D - A, then with z = (x - D + A) / A: c = 1 - z, (1 + cos pi z) / 2, 2 * 0.5^z - 1, 1 - sqrt(z)
 // (Megatron-LM's schedules; wsd: Hu et al., "MiniCPM", 2024.)
-double learning_rate(const LrConfig& config, int64_t step, int64_t total_steps, int64_t tokens_per_step);
+double learning_rate(const LrConfig& config, const LrPosition& position);
 
 }  // namespace skein
