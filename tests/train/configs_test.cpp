@@ -51,6 +51,24 @@ TEST(Configs, FitTheLayoutsTheyName) {
   EXPECT_NO_THROW(check(large.model, 8, true));
   EXPECT_NO_THROW(split_layers(static_cast<int>(large.model.n_layers), 16, {}));
   EXPECT_NO_THROW(check(llama.model, 8, true));
+  EXPECT_NO_THROW(split_layers(static_cast<int>(llama.model.n_layers), 8, {}));
+  EXPECT_NO_THROW(plan_batch(large.parallel, {16, 8, 8}, large.train.global_batch, large.train.micro_batch));
+  EXPECT_NO_THROW(plan_batch(llama.parallel, {8, 4, 8}, llama.train.global_batch, llama.train.micro_batch));
+}
+
+TEST(Configs, OfGpt3FollowItsRatesInTokens) {
+  for (const char* name : {"gpt3_6.7b", "gpt3_175b"}) {
+    const PretrainConfig c = read(std::string("../configs/") + name + ".ini");
+    const int64_t step = c.train.global_batch * c.model.context;
+    const auto rate_after = [&](int64_t tokens) {
+      return learning_rate(c.lr, {tokens / step - 1, tokens - step, c.train.steps, step}) / c.lr.lr;
+    };
+    EXPECT_NEAR(static_cast<double>(c.train.steps * step), 300e9, 1.5e9) << name;
+    EXPECT_NEAR(rate_after(187'500'000), 0.5, 1e-9) << name;
+    EXPECT_NEAR(rate_after(375'000'000), 1, 1e-9) << name;
+    EXPECT_NEAR(rate_after(260'000'000'000), 0.1, 1e-9) << name;
+    EXPECT_NEAR(rate_after(290'000'000'000), 0.1, 1e-9) << name;
+  }
 }
 
 }  // namespace

@@ -24,6 +24,11 @@ TEST(Flops, OfGpt3AreSixTimesItsMatricesPlusAttention) {
   EXPECT_NEAR(model_flops_per_token(c, 2048) / (6 * 175e9), 1, 0.02);
 }
 
+TEST(Flops, OfGpt2AreThoseOfItsMatricesAndHalfItsScores) {
+  const double blocks = 84'934'656, head = 38'597'376, scores = 6 * 12 * 768 * 1024;
+  EXPECT_DOUBLE_EQ(model_flops_per_token(gpt(768, 12, 12, 1024), 1024), 6 * (blocks + head) + scores);
+}
+
 TEST(Flops, CountGroupedQueriesAndGates) {
   GptConfig c = gpt(64, 2, 4, 32);
   c.n_kv_heads = 2;
