@@ -3,12 +3,12 @@
 
     python3 tools/make_golden.py tests/golden
 
-Needs Debian's python3-torch and python3-h5py. The network below is written from the formulas, on its own: it shares nothing with
-Skein but the names of tensors. Weights are f32 numbers; everything is computed from them in f64 and stored as f32. The
-numbers are the same every time.
+Needs Debian's python3-torch and python3-h5py. The network below is written from the formulas, on its own: it
+shares nothing with Skein but the names of tensors. Weights are f32 numbers; everything is computed from them
+in f64 and stored as f32. Run again on one machine, it writes the same bytes.
 """
+import argparse
 import pathlib
-import sys
 
 import h5py
 import numpy
@@ -19,14 +19,17 @@ VOCAB, WIDTH, HEADS, LENGTH, BATCH = 67, 16, 4, 24, 3
 
 CASES = {
     "gpt2": {},
-    "gpt_post_erf": dict(positions="sinusoidal", norm_placement="post", activation="gelu_erf", tie_embeddings=False),
-    "llama": dict(positions="rotary", norm="rms", activation="swiglu", n_kv_heads=2, bias=False, tie_embeddings=False,
-                  d_ff=44, rope_theta=500.0, norm_epsilon=1e-6),
-    "relu_rms": dict(norm="rms", activation="relu", d_head=6, n_kv_heads=1),
-    "documents": dict(positions="rotary", documents=True),
+    "gpt_post_erf": dict(positions="sinusoidal", norm_placement="post", activation="gelu_erf",
+                         tie_embeddings=False),
+    "llama": dict(positions="rotary", norm="rms", activation="swiglu", n_kv_heads=2, bias=False,
+                  tie_embeddings=False, d_ff=44, rope_theta=500.0, norm_epsilon=1e-6),
+    "relu_rms": dict(norm="rms", activation="relu", d_head=6, n_kv_heads=2),
+    # Positions by a table: rotary ones are relative, so whether they restart would not show.
+    "documents": dict(documents=True),
 }
-DEFAULTS = dict(positions="learned", norm="layer", norm_placement="pre", activation="gelu_tanh", n_kv_heads=HEADS, d_head=WIDTH // HEADS,
-                d_ff=4 * WIDTH, bias=True, tie_embeddings=True, rope_theta=10000.0, norm_epsilon=1e-5, n_layers=2, documents=False)
+DEFAULTS = dict(positions="learned", norm="layer", norm_placement="pre", activation="gelu_tanh",
+                n_kv_heads=HEADS, d_head=WIDTH // HEADS, d_ff=4 * WIDTH, bias=True, tie_embeddings=True,
+                rope_theta=10000.0, norm_epsilon=1e-5, n_layers=2, documents=False)
 
 
 def tensors(c):
@@ -106,7 +109,8 @@ def attention(c, w, name, x, positions, segments):
     shared = HEADS // c["n_kv_heads"]
     k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
     scores = q @ k.transpose(-1, -2) / c["d_head"] ** 0.5
-    visible = torch.tril(torch.ones(LENGTH, LENGTH, dtype=torch.bool)) & (segments[:, None, :, None] == segments[:, None, None, :])
+    same_document = segments[:, None, :, None] == segments[:, None, None, :]
+    visible = torch.tril(torch.ones(LENGTH, LENGTH, dtype=torch.bool)) & same_document
     y = scores.masked_fill(~visible, float("-inf")).softmax(-1) @ v
     return affine(w, name + ".out", y.transpose(1, 2).reshape(BATCH, LENGTH, -1))
 
@@ -137,10 +141,12 @@ def network(c, w, tokens, positions, segments):
     for i in range(c["n_layers"]):
         block = f"block.{i}"
         if c["norm_placement"] == "pre":
-            x = x + attention(c, w, block + ".attention", normalise(c, w, block + ".norm_1", x), positions, segments)
+            entered = normalise(c, w, block + ".norm_1", x)
+            x = x + attention(c, w, block + ".attention", entered, positions, segments)
             x = x + feed_forward(c, w, block + ".mlp", normalise(c, w, block + ".norm_2", x))
         else:
-            x = normalise(c, w, block + ".norm_1", x + attention(c, w, block + ".attention", x, positions, segments))
+            attended = attention(c, w, block + ".attention", x, positions, segments)
+            x = normalise(c, w, block + ".norm_1", x + attended)
             x = normalise(c, w, block + ".norm_2", x + feed_forward(c, w, block + ".mlp", x))
     if c["norm_placement"] == "pre":
         x = normalise(c, w, "final_norm", x)
@@ -157,14 +163,22 @@ def start_weights(c, random):
     return weights
 
 
+def timeless_file(path):
+    """A new HDF5 file whose root group holds no times, which h5py.File cannot be asked for."""
+    creation, access = h5py.h5p.create(h5py.h5p.FILE_CREATE), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    creation.set_obj_track_times(False)
+    access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    return h5py.File(h5py.h5f.create(bytes(path), h5py.h5f.ACC_TRUNC, creation, access))
+
+
 def write(path, c, arrays):
-    with h5py.File(path, "w", libver="latest") as file:
+    with timeless_file(path) as file:
         file.attrs["context"] = LENGTH
         file.attrs["vocab_size"], file.attrs["d_model"], file.attrs["n_heads"] = VOCAB, WIDTH, HEADS
         for key, value in c.items():
             file.attrs[key] = int(value) if isinstance(value, bool) else value
         for name, array in arrays.items():
-            file.create_dataset(name, data=array)
+            file.create_dataset(name, data=array, track_times=False)
 
 
 def make(folder, name, seed):
@@ -188,7 +202,17 @@ def make(folder, name, seed):
     print(f"{folder / name}.h5: loss {loss.item():.6f}")
 
 
-if __name__ == "__main__":
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, help="existing folder that receives the files")
+    folder = parser.parse_args().folder
+    if not folder.is_dir():
+        parser.error(f"{folder} is not a folder; make it first")
     torch.set_num_threads(1)
     for number, case in enumerate(CASES):
-        make(pathlib.Path(sys.argv[1]), case, 100 + number)
+        make(folder, case, 100 + number)
+
+
+if __name__ == "__main__":
+    main()
