@@ -1,32 +1,23 @@
 // Layers over tensor-parallel ranks are the same function as on one, with the same start values; gradients too.
-#include "support/gradient_check.h"
-
 #include <map>
 #include <mutex>
 
+#include "nn/small_blocks.h"
 #include "skein/comm/local.h"
-#include "skein/nn/stack.h"
 
 namespace skein {
 namespace {
 
 using Gathered = std::map<std::string, std::vector<double>>;
 
-BlockSpec spec(bool llama, bool sequence_parallel, double dropout) {
-  BlockSpec made;
-  made.attention = {"", 0, 16, 4, llama ? 4 : 4, 4, llama, 100, !llama, dropout, 0.3, 0.3, sequence_parallel};
-  made.mlp = {"", 16, 24, llama ? MlpKind::swiglu : MlpKind::gelu_erf, !llama, 0.3, 0.3, sequence_parallel};
-  made.norm = {"", 16, llama ? ops::Norm::rms : ops::Norm::layer, 1e-5, !llama, sequence_parallel};
-  made.dropout = dropout;
-  return made;
-}
+using test::Family;
 
-Batch positions_only(int64_t rows, int64_t length) {
+Batch small_batch() {
   Batch batch;
-  batch.tokens = Tensor::zeros({rows, length}, DType::i32);
-  batch.positions = Tensor::zeros({rows, length}, DType::i32);
-  for (int64_t i = 0; i < rows * length; ++i) batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
-  batch.sample_ids = Tensor::from(std::vector<int64_t>{6, 3}, {rows});
+  batch.tokens = Tensor::zeros({2, 4}, DType::i32);
+  batch.positions = test::counted_positions(2, 4, {0, 0});
+  batch.segments = Tensor::from(std::vector<int32_t>{0, 0, 0, 1, 0, 1, 1, 1}, {2, 4});
+  batch.sample_ids = Tensor::from(std::vector<int64_t>{6, 3}, {2});
   return batch;
 }
 
@@ -42,15 +33,14 @@ void place(const Parameter& p, const Tensor& part, std::vector<double>& whole) {
 }
 
 // Output, input gradient, start values and gradients of two blocks, all whole.
-Gathered run(int shards, bool sequence_parallel, bool llama, double dropout, Recompute recompute) {
+Gathered run(int shards, bool sequence_parallel, Family family, double dropout, Recompute recompute) {
   Gathered all;
   std::mutex one;
   run_ranks(shards, [&](Group& tp) {
     Parameters parameters(DType::f64, tp.rank(), shards);
-    const Stack stack(parameters, 0, 2, 0, spec(llama, sequence_parallel, dropout));
-    parameters.allocate(true);
-    parameters.initialize(9);
-    const Batch batch = positions_only(2, 4);
+    const Stack stack(parameters, 0, 2, 0, test::small_block(family, sequence_parallel, dropout));
+    test::initialize_all(parameters, true);
+    const Batch batch = small_batch();
     Pass pass;
     pass.tp = &tp;
     pass.sequence_parallel = sequence_parallel;
@@ -84,15 +74,15 @@ Gathered run(int shards, bool sequence_parallel, bool llama, double dropout, Rec
   return all;
 }
 
-class Shards : public testing::TestWithParam<std::tuple<bool, double>> {};
+class Shards : public testing::TestWithParam<std::tuple<Family, double>> {};
 
 TEST_P(Shards, GiveTheSameFunctionAndGradients) {
-  const auto [llama, dropout] = GetParam();
-  const Gathered expected = run(1, false, llama, dropout, Recompute::none);
+  const auto [family, dropout] = GetParam();
+  const Gathered expected = run(1, false, family, dropout, Recompute::none);
   for (int shards : {2, 4})
     for (bool sequence_parallel : {false, true})
       for (Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-        const Gathered found = run(shards, sequence_parallel, llama, dropout, recompute);
+        const Gathered found = run(shards, sequence_parallel, family, dropout, recompute);
         ASSERT_EQ(found.size(), expected.size());
         for (const auto& [name, values] : expected)
           for (size_t i = 0; i < values.size(); ++i) {
@@ -102,11 +92,13 @@ TEST_P(Shards, GiveTheSameFunctionAndGradients) {
       }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Shards, testing::Combine(testing::Bool(), testing::Values(0.0, 0.3)));
+INSTANTIATE_TEST_SUITE_P(Families, Shards,
+                         testing::Combine(testing::Values(Family::gpt2, Family::post_norm, Family::llama), testing::Values(0.0, 0.3)));
 
 TEST(Recomputing, GivesTheSameBits) {
-  const Gathered expected = run(1, false, true, 0.3, Recompute::none);
-  for (Recompute recompute : {Recompute::selective, Recompute::full}) EXPECT_EQ(run(1, false, true, 0.3, recompute), expected);
+  const Gathered expected = run(1, false, Family::llama, 0.3, Recompute::none);
+  for (Recompute recompute : {Recompute::selective, Recompute::full})
+    EXPECT_EQ(run(1, false, Family::llama, 0.3, recompute), expected);
 }
 
 TEST(StartValues, DoNotDependOnShardsWhereTheVocabularyDoesNotDivide) {

@@ -1,0 +1,106 @@
+// A prompt at once and then one position at a time, with a cache, is the same as the whole sequence without.
+#include "nn/small_blocks.h"
+#include "skein/comm/local.h"
+
+namespace skein {
+namespace {
+
+using test::Family;
+using test::kWidth;
+
+constexpr int64_t kLength = 7, kPrompt = 4;
+const std::vector<int32_t> kFirst{0, 2};  // where each sequence begins
+
+// Columns [from, to) of x [B,T,C].
+Tensor columns(const Tensor& x, int64_t from, int64_t to) {
+  const int64_t rows = x.dim(0), length = x.dim(1), part = (to - from) * kWidth;
+  const Tensor made = Tensor::empty({rows, to - from, kWidth}, x.dtype());
+  for (int64_t row = 0; row < rows; ++row)
+    made.flat(row * part, part).copy_from(x.flat((row * length + from) * kWidth, part));
+  return made;
+}
+
+Tensor forward(const Stack& stack, const Tensor& x, const Tensor& positions, Group& tp, KvCache* cache) {
+  Batch batch;
+  batch.positions = positions;
+  Pass pass;
+  pass.tp = &tp;
+  pass.batch = &batch;
+  pass.cache = cache;
+  const NoGrad no_grad;
+  return stack(Var(x), pass).value();
+}
+
+KvCache empty_cache(int shards, const AttentionSpec& attention) {
+  KvCache cache;
+  const Shape shape{2, kLength, attention.kv_heads / shards, attention.head_width};
+  for (int block = 0; block < 2; ++block)
+    cache.layers.push_back({Tensor::empty(shape, DType::f64), Tensor::empty(shape, DType::f64)});
+  cache.first_key = Tensor::from(kFirst, {2});
+  return cache;
+}
+
+// Outputs of the prompt, then of each position after it.
+std::vector<Tensor> decoded(const Stack& stack, const Tensor& x, KvCache& cache, Group& tp) {
+  const Tensor positions = test::counted_positions(2, kLength, kFirst);
+  std::vector<Tensor> made;
+  for (int64_t from = 0; from < kLength; from = cache.length) {
+    const int64_t to = from == 0 ? kPrompt : from + 1;
+    const Tensor own = Tensor::empty({2, to - from}, DType::i32);
+    for (int64_t row = 0; row < 2; ++row)
+      own.flat(row * (to - from), to - from).copy_from(positions.flat(row * kLength + from, to - from));
+    made.push_back(forward(stack, columns(x, from, to), own, tp, &cache));
+    cache.length = to;
+  }
+  return made;
+}
+
+// One sequence alone, without the padding before it and without a cache.
+Tensor whole(const Stack& stack, const Tensor& x, int64_t row, Group& tp) {
+  const int64_t first = kFirst[static_cast<size_t>(row)];
+  const Tensor own = columns(x.rows(row, row + 1), first, kLength);
+  return forward(stack, own, test::counted_positions(1, kLength - first, {0}), tp, nullptr);
+}
+
+void compare(Family family, Group& tp) {
+  Parameters parameters(DType::f64, tp.rank(), tp.size());
+  const BlockSpec spec = test::small_block(family);
+  const Stack stack(parameters, 0, 2, 0, spec);
+  test::initialize_all(parameters, false);
+  const Tensor x = test::random_tensor({2, kLength, kWidth}, 1);
+  KvCache cache = empty_cache(tp.size(), spec.attention);
+  const std::vector<Tensor> parts = decoded(stack, x, cache, tp);
+  ASSERT_EQ(parts.size(), static_cast<size_t>(1 + kLength - kPrompt));
+  for (int64_t row = 0; row < 2; ++row) {
+    const Tensor expected = whole(stack, x, row, tp);
+    const int64_t first = kFirst[static_cast<size_t>(row)];
+    for (int64_t t = first; t < kLength; ++t) {
+      const bool in_prompt = t < kPrompt;
+      const Tensor& part = parts[static_cast<size_t>(in_prompt ? 0 : t - kPrompt + 1)];
+      const int64_t place = row * part.dim(1) + (in_prompt ? t : 0);
+      for (int64_t c = 0; c < kWidth; ++c)
+        ASSERT_NEAR(part.data<double>()[place * kWidth + c], expected.data<double>()[(t - first) * kWidth + c], 1e-11)
+            << "row " << row << " position " << t;
+    }
+  }
+}
+
+TEST(Cache, PromptAndStepsAreTheWholeSequence) {
+  for (int shards : {1, 2, 4})
+    for (Family family : {Family::gpt2, Family::post_norm, Family::llama})
+      run_ranks(shards, [family](Group& tp) { compare(family, tp); });
+}
+
+TEST(Cache, RefusesMorePositionsThanItHolds) {
+  KvCache cache;
+  cache.layers.push_back({Tensor::zeros({1, 3, 2, 4}, DType::f64), Tensor::zeros({1, 3, 2, 4}, DType::f64)});
+  const Tensor two = test::random_tensor({1, 2, 2, 4}, 1);
+  cache.append(0, two, two);
+  EXPECT_EQ(test::bytes_of(cache.layers[0].keys.flat(0, 16)), test::bytes_of(two));
+  EXPECT_EQ(cache.length, 0) << "the whole model must have passed first";
+  cache.length = 2;
+  EXPECT_THROW(cache.append(0, two, two), Error);
+}
+
+}  // namespace
+}  // namespace skein

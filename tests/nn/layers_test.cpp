@@ -1,0 +1,138 @@
+// Single layers: what is applied once, which formula, which tensors they make, and what is refused.
+#include "nn/small_blocks.h"
+#include "skein/comm/local.h"
+
+namespace skein {
+namespace {
+
+double& weight(Parameters& parameters, const std::string& name) { return parameters.find(name)->value.data<double>()[0]; }
+
+// A product of zeros, so that only the bias is left; its gradient counts all 4 positions once.
+void expect_bias_once(Group& tp, bool sequence_parallel) {
+  Parameters parameters(DType::f64, tp.rank(), tp.size());
+  const Linear linear(parameters, {"down", 8, 3, Split::rows, true, 0.0, sequence_parallel});
+  test::initialize_all(parameters, true);
+  Pass pass;
+  pass.tp = &tp;
+  pass.sequence_parallel = sequence_parallel;
+  const Var y = linear(Var::leaf(test::random_tensor({1, 4, 8 / tp.size()}, 1)), pass);
+  const Parameter& bias = *parameters.find("down.bias");
+  ASSERT_EQ(y.shape()[1], sequence_parallel ? 4 / tp.size() : 4);
+  for (int64_t i = 0; i < y.value().size(); ++i) EXPECT_EQ(y.value().data<double>()[i], bias.value.data<double>()[i % 3]);
+  backward(y, Tensor::from(std::vector<double>(static_cast<size_t>(y.value().size()), 1.0), y.shape()));
+  EXPECT_EQ(bias.sum_over_shards, sequence_parallel && tp.size() > 1);
+  if (bias.sum_over_shards) tp.all_reduce_sum(bias.gradient);
+  for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(bias.gradient.data<double>()[i], 4);
+}
+
+TEST(LinearLayer, SplitByRowsAddsItsBiasOnce) {
+  for (int shards : {1, 2, 4})
+    for (bool sequence_parallel : {false, true})
+      run_ranks(shards, [=](Group& tp) { expect_bias_once(tp, sequence_parallel); });
+}
+
+TEST(LinearLayer, StartsAsItWasAskedTo) {
+  Parameters parameters(DType::f64, 1, 2);
+  const Linear linear(parameters, {"up", 3, 4, Split::columns, true, 0.7, true});
+  ASSERT_EQ(parameters.all().size(), 2u);
+  const Parameter &matrix = parameters.all()[0], &bias = parameters.all()[1];
+  EXPECT_EQ(matrix.name, "up.weight");
+  EXPECT_EQ(matrix.local, (Shape{2, 3}));
+  EXPECT_EQ(matrix.box_start(), (std::vector<int64_t>{2, 0}));
+  EXPECT_EQ(matrix.start.deviation, 0.7);
+  EXPECT_TRUE(matrix.decays);
+  EXPECT_EQ(bias.local, Shape{2});
+  EXPECT_EQ(bias.start.kind, Start::zeros);
+  EXPECT_FALSE(bias.decays);
+  EXPECT_FALSE(bias.sum_over_shards) << "each shard has rows of its own, and sees all positions";
+}
+
+TEST(MlpLayer, HasTheAskedActivation) {
+  const auto alone = single_rank();
+  Pass pass;
+  pass.tp = alone.get();
+  const double x = 0.8, silu = 2 * x / (1 + std::exp(-2 * x));
+  const double inner = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
+  for (const auto& [kind, wanted] : {std::pair{MlpKind::relu, x}, {MlpKind::gelu_erf, x * (1 + std::erf(x / std::sqrt(2))) / 2},
+                                     {MlpKind::gelu_tanh, x * (1 + std::tanh(inner)) / 2}, {MlpKind::swiglu, silu * x}}) {
+    Parameters parameters(DType::f64, 0, 1);
+    const Mlp mlp(parameters, {"mlp", 1, 1, kind, false});
+    parameters.allocate(false);
+    weight(parameters, "mlp.up.weight") = 1;
+    weight(parameters, "mlp.down.weight") = 3;
+    if (kind == MlpKind::swiglu) weight(parameters, "mlp.gate.weight") = 2;
+    const Var y = mlp(Var(Tensor::from(std::vector<double>{x}, {1, 1, 1})), pass);
+    EXPECT_NEAR(y.value().data<double>()[0], 3 * wanted, 1e-12) << static_cast<int>(kind);
+  }
+}
+
+TEST(NormOfALayer, HasABiasOnlyWhereAskedFor) {
+  const auto names = [](ops::Norm kind, bool bias) {
+    Parameters parameters(DType::f64, 0, 1);
+    const NormLayer norm(parameters, {"norm", 4, kind, 1e-5, bias});
+    std::vector<std::string> made;
+    for (const Parameter& p : parameters.all()) made.push_back(p.name);
+    return made;
+  };
+  EXPECT_EQ(names(ops::Norm::layer, true), (std::vector<std::string>{"norm.gain", "norm.bias"}));
+  EXPECT_EQ(names(ops::Norm::layer, false), (std::vector<std::string>{"norm.gain"}));
+  EXPECT_EQ(names(ops::Norm::rms, true), (std::vector<std::string>{"norm.gain"}));
+}
+
+TEST(ParameterSet, RefusesADimThatShardsDoNotDivide) {
+  Parameters parameters(DType::f64, 0, 4);
+  try {
+    parameters.add({"block.0.mlp.up.weight", {6, 8}, Split::columns});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_NE(std::string(error.what()).find("block.0.mlp.up.weight: dimension 0 of size 6 does not divide by "
+                                             "parallel.tensor=4"), std::string::npos) << error.what();
+  }
+  EXPECT_NO_THROW(parameters.add({"w", {6, 8}, Split::rows}));
+  EXPECT_NO_THROW(parameters.add({"table", {6, 8}, Split::vocab}));
+}
+
+TEST(ParameterSet, KnowsWhichRowsOfAVocabularyArePadding) {
+  for (const auto& [shard, valid] : {std::pair<int, int64_t>{0, 2}, {2, 1}, {3, 0}}) {
+    Parameters parameters(DType::f64, shard, 4);
+    const Parameter& p = parameters.add({"table", {5, 3}, Split::vocab});
+    EXPECT_EQ(p.local, (Shape{2, 3}));
+    EXPECT_EQ(p.valid, valid);
+    EXPECT_EQ(p.valid_size(), valid * 3);
+    EXPECT_EQ(p.box_extent(), (std::vector<int64_t>{valid, 3}));
+  }
+}
+
+TEST(ParameterSet, TiedUsesShareValuesButNotGradients) {
+  Parameters parameters(DType::f32, 0, 1);
+  const Parameter& first = parameters.add({"table", {5, 3}, Split::vocab, {Start::normal, 1}});
+  const Parameter& second = parameters.add({"head", {5, 3}, Split::vocab, {Start::normal, 1}, false, "table"});
+  parameters.allocate(true);
+  parameters.initialize(4);
+  EXPECT_EQ(first.value.bytes_data(), second.value.bytes_data());
+  EXPECT_NE(first.gradient.bytes_data(), second.gradient.bytes_data());
+  Parameters elsewhere(DType::f32, 0, 1);  // another stage, which has the second use alone
+  const Parameter& copy = elsewhere.add({"head", {5, 3}, Split::vocab, {Start::normal, 1}, false, "table"});
+  elsewhere.allocate(true);
+  elsewhere.initialize(4);
+  EXPECT_EQ(test::bytes_of(copy.value), test::bytes_of(first.value));
+}
+
+TEST(DropoutKey, DependsOnAllThatItIsMadeOf) {
+  Pass pass;
+  pass.seed = 3;
+  pass.step = 7;
+  const uint64_t key = pass.dropout_key(1, 2);
+  EXPECT_EQ(pass.dropout_key(1, 2), key);
+  EXPECT_NE(pass.dropout_key(2, 1), key);
+  EXPECT_NE(pass.dropout_key(-1, 2), key);
+  pass.step = 7 + (int64_t{1} << 32);
+  EXPECT_NE(pass.dropout_key(1, 2), key);
+  pass.step = 7;
+  pass.seed = 4;
+  EXPECT_NE(pass.dropout_key(1, 2), key);
+}
+
+}  // namespace
+}  // namespace skein
