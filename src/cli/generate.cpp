@@ -1,7 +1,10 @@
 #include "skein/generate/generator.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -56,10 +59,27 @@ Texts read_prompts(const Command& command) {
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
+    if (line.ends_with('\r')) line.pop_back();
     if (!line.empty()) prompts.push_back(prompt_of(line, command.format, command.input, number));
   }
   require(!prompts.empty(), "generate.input={} holds no prompt", command.input);
   return prompts;
+}
+
+// Before the work, so that its result is not lost; the file stays as it is until then.
+void check_output(const std::string& path) {
+  if (path.empty()) return;
+  const std::filesystem::path file(path), folder = file.has_parent_path() ? file.parent_path() : ".";
+  std::error_code ignored;
+  const auto& target = std::filesystem::exists(file, ignored) ? file : folder;
+  require(!std::filesystem::is_directory(file, ignored) && ::access(target.c_str(), W_OK) == 0,
+          "generate.output={} cannot be written; give a file in a folder that exists and may be written", path);
+}
+
+// Any bytes, which JSON's text could not hold.
+std::string packed_texts(const Texts& texts) {
+  const auto bytes = nlohmann::json::to_cbor(texts);
+  return {bytes.begin(), bytes.end()};
 }
 
 // Bytes that are no UTF-8 become U+FFFD: a model may stop inside of a character.
@@ -86,10 +106,12 @@ void generate(const Command& command, const Texts& texts, const Source& source, 
   for (const std::string& text : texts) prompts.push_back(tokenizer->encode(text));
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
   LocalGpt local(source.model, command.parallel, mesh, DType::f32);
-  Generator generator(source.model, local, mesh, command.generate, tokenizer->end_of_text());
+  Generator generator(source.model, local, mesh, command.generate, tokenizer->end_of_text(), tokenizer->vocab_size());
   load_weights(source, local, mesh);
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Tokens> made = generator.run(prompts);
+  const std::vector<Tokens> made = generator.run(prompts, [&](size_t finished) {
+    if (finished < prompts.size()) log::info("{} of {} prompts finished", finished, prompts.size());
+  });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::string text;
   size_t tokens = 0;
@@ -115,9 +137,10 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   world = begin_world();
   const Source source = open_source(command.checkpoint, *world);
   const std::string shared = from_root(*world, [&] {
-    return nlohmann::json(command.input.empty() ? options.words() : read_prompts(command)).dump();
+    check_output(command.output);
+    return packed_texts(command.input.empty() ? options.words() : read_prompts(command));
   });
-  generate(command, nlohmann::json::parse(shared).get<Texts>(), source, *world);
+  generate(command, nlohmann::json::from_cbor(shared).get<Texts>(), source, *world);
   return 0;
 }
 

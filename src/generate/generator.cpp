@@ -32,8 +32,10 @@ struct Generator::Decoding {
   bool done() const { return std::all_of(finished.begin(), finished.end(), [](bool one) { return one; }); }
 };
 
-Generator::Generator(const GptConfig& model, LocalGpt& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text)
-    : model_(model), local_(local), mesh_(mesh), config_(config), end_of_text_(end_of_text) {
+Generator::Generator(const GptConfig& model, LocalGpt& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
+                     int64_t vocabulary)
+    : model_(model), local_(local), mesh_(mesh), config_(config), end_of_text_(end_of_text),
+      vocabulary_(vocabulary ? std::min(vocabulary, model.vocab_size) : model.vocab_size) {
   check(config);
 }
 
@@ -75,12 +77,13 @@ std::vector<Tokens>::iterator unpack_tokens(const std::string& text, std::vector
 
 }  // namespace
 
-std::vector<Tokens> Generator::run(const std::vector<Tokens>& prompts) {
+std::vector<Tokens> Generator::run(const std::vector<Tokens>& prompts, const std::function<void(size_t)>& progress) {
   check_prompts(prompts);
   std::vector<Tokens> begun = prompts;
   for (Tokens& prompt : begun)
     if (prompt.empty()) prompt.push_back(end_of_text_);
-  const auto batch = static_cast<size_t>(config_.batch), ranks = static_cast<size_t>(mesh_.dp().size());
+  const size_t batch = std::min(static_cast<size_t>(config_.batch), std::max<size_t>(1, begun.size()));
+  const auto ranks = static_cast<size_t>(mesh_.dp().size());
   const size_t rounds = (begun.size() + batch * ranks - 1) / (batch * ranks);
   std::vector<Tokens> all(begun.size());
   for (size_t round = 0; round < rounds; ++round) {
@@ -88,6 +91,7 @@ std::vector<Tokens> Generator::run(const std::vector<Tokens>& prompts) {
     const std::string packed = packed_tokens(decode(begun, own, std::min(batch, begun.size() - own)));
     auto next = all.begin() + static_cast<int64_t>(round * ranks * batch);
     for (const std::string& text : mesh_.dp().all_gather(packed)) next = unpack_tokens(text, next);
+    if (progress && mesh_.world().rank() == 0) progress(std::min(begun.size(), (round + 1) * ranks * batch));
   }
   return all;
 }
@@ -95,7 +99,12 @@ std::vector<Tokens> Generator::run(const std::vector<Tokens>& prompts) {
 Generator::Decoding Generator::begin(const std::vector<Tokens>& prompts, size_t first, size_t count) const {
   Decoding made;
   made.first = first;
-  for (size_t i = 0; i < count; ++i) made.columns = std::max(made.columns, static_cast<int64_t>(prompts[first + i].size()));
+  int64_t shortest = model_.context;
+  for (size_t i = 0; i < count; ++i) {
+    const auto length = static_cast<int64_t>(prompts[first + i].size());
+    made.columns = std::max(made.columns, length);
+    shortest = std::min(shortest, length);
+  }
   const auto rows = static_cast<int64_t>(count);
   made.begins = Tensor::empty({rows}, DType::i32);
   for (size_t i = 0; i < count; ++i)
@@ -104,7 +113,8 @@ Generator::Decoding Generator::begin(const std::vector<Tokens>& prompts, size_t 
   made.finished.resize(count, false);
   made.cache.first_key = made.begins;
   made.cache.layers.resize(static_cast<size_t>(model_.n_layers));
-  const Shape shape{rows, made.columns + config_.max_tokens, model_.kv_heads() / mesh_.tp().size(), model_.head_width()};
+  const int64_t steps = std::min(config_.max_tokens, model_.context - shortest);
+  const Shape shape{rows, made.columns + steps, model_.kv_heads() / mesh_.tp().size(), model_.head_width()};
   for (int block : local_.blocks())
     made.cache.layers[static_cast<size_t>(block)] = {Tensor::empty(shape, local_.parameters().dtype()),
                                                      Tensor::empty(shape, local_.parameters().dtype())};
@@ -198,8 +208,9 @@ Tensor Generator::choose(const Decoding& decoding, const Tensor& logits) const {
   for (int64_t row = 0; row < rows && logits.defined(); ++row) {
     if (decoding.finished[static_cast<size_t>(row)]) continue;
     const auto number = decoding.first + static_cast<size_t>(row);
-    chosen.data<int32_t>()[row] = sample(logits.span<float>().subspan(static_cast<size_t>(row * ids), static_cast<size_t>(ids)),
-                                         config_.sampling, number, static_cast<int64_t>(decoding.made[static_cast<size_t>(row)].size()));
+    const auto position = static_cast<int64_t>(decoding.made[static_cast<size_t>(row)].size());
+    const auto own = logits.span<float>().subspan(static_cast<size_t>(row * ids), static_cast<size_t>(vocabulary_));
+    chosen.data<int32_t>()[row] = sample(own, config_.sampling, number, position);
   }
   mesh_.pp().broadcast(chosen, mesh_.pp().size() - 1);
   return chosen;

@@ -53,4 +53,19 @@ expect 0 "bits per byte" "$skein" eval --checkpoint.path=whole --data.text=heldo
 cmp a.json b.json || die "evaluation depends on the layout"
 cmp a.json c.json || die "evaluation of a store and of its text differ"
 
+# Text: the same at any layout, in both formats, from arguments, a file with \r\n, bytes that are no UTF-8.
+generate="$skein generate --checkpoint.path=whole --generate.max_tokens=8 --sample.seed=5"
+expect 0 "Paragraph" $generate "Paragraph 7" "the quick"
+cp output whole.txt
+printf 'Paragraph 7\r\n\r\nthe quick\r\n' >prompts.txt
+expect 0 "" mpirun -np 2 $generate --generate.input=prompts.txt --generate.output=two.txt
+[ "$(grep -c -- --- two.txt)" = 2 ] || die "not two results"
+while read -r line; do grep -qF -- "$line" whole.txt || die "\"$line\" depends on the layout"; done <two.txt
+printf '{"prompt": "a \\u00e9"}\n{"prompt": ""}\n' >prompts.jsonl
+expect 0 '"completion":' $generate --generate.format=jsonl --generate.input=prompts.jsonl
+printf 'caf\351 \377\n' >latin.txt
+expect 0 "" mpirun -np 2 $generate --generate.input=latin.txt
+expect 2 "prompts.txt:1:" $generate --generate.format=jsonl --generate.input=prompts.txt
+expect 2 "cannot be written" $generate --generate.output=no/such/file "Paragraph"
+
 echo passed

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "skein/comm/local.h"
 
 namespace skein {
@@ -137,6 +140,59 @@ TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {
   EXPECT_NE(message(Tokens(12, 1)).find("prompt 2 has 12 tokens, which leaves no room in the model's context of 12"), std::string::npos);
   EXPECT_NE(message({67}).find("token 67, outside of the vocabulary of 67"), std::string::npos);
   EXPECT_NE(message({}).find("prompt 2 is empty"), std::string::npos);
+}
+
+// One rank's generator over a model of 67 ids and a context of 12.
+struct Small {
+  explicit Small(const GenerateConfig& options, int64_t vocabulary = 0)
+      : config(made()), local(config, {}, mesh, DType::f32), generator(config, local, mesh, options, -1, vocabulary) {
+    local.parameters().allocate(false);
+    local.parameters().initialize(3);
+  }
+  static GptConfig made() {
+    GptConfig c = model(false);
+    c.context = 12;
+    return c;
+  }
+
+  GptConfig config;
+  std::unique_ptr<Group> alone = single_rank();
+  Mesh mesh{*alone, {1, 1, 1}};
+  LocalGpt local;
+  Generator generator;
+};
+
+TEST(Generator, MakesOnlyIdsOfTheVocabulary) {
+  GenerateConfig options;
+  options.sampling.temperature = 5;
+  const auto largest = [&](int64_t vocabulary) {
+    int32_t found = 0;
+    for (const Tokens& tokens : Small(options, vocabulary).generator.run({{1}, {2}, {3}}))
+      for (int32_t id : tokens) found = std::max(found, id);
+    return found;
+  };
+  EXPECT_GE(largest(0), 10);
+  EXPECT_LT(largest(10), 10);
+  EXPECT_EQ(largest(1000), largest(0));
+}
+
+TEST(Generator, HugeLimitsCostNoMoreThanTheContextAndThePrompts) {
+  GenerateConfig options;
+  options.max_tokens = std::numeric_limits<int64_t>::max();
+  options.batch = std::numeric_limits<int64_t>::max();
+  const auto made = Small(options).generator.run({{1, 2, 3}, {4}});
+  EXPECT_EQ(made[0].size(), 9u);
+  EXPECT_EQ(made[1].size(), 11u);
+  EXPECT_TRUE(Small(options).generator.run({}).empty());
+}
+
+TEST(Generator, TellsHowManyPromptsAreFinished) {
+  GenerateConfig options;
+  options.max_tokens = 1;
+  options.batch = 2;
+  std::vector<size_t> told;
+  Small(options).generator.run({{1}, {2}, {3}, {4}, {5}}, [&](size_t finished) { told.push_back(finished); });
+  EXPECT_EQ(told, (std::vector<size_t>{2, 4, 5}));
 }
 
 }  // namespace

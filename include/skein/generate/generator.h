@@ -26,14 +26,17 @@ using Tokens = std::vector<int32_t>;
 class Generator {
  public:
   // local holds its weights and outlives the generator, as does the mesh. end_of_text: -1 when there is none.
-  Generator(const GptConfig& model, LocalGpt& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text);
+  // vocabulary: only ids below it are made, for a model that has more ids than its tokenizer; 0: all.
+  Generator(const GptConfig& model, LocalGpt& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
+            int64_t vocabulary = 0);
 
   // Collective over the mesh's world; prompts are equal on all ranks. Returns the new tokens of each prompt on every rank,
   // without end_of_text. A sequence ends at end_of_text, after max_tokens, or when it fills the model's context. An empty prompt
   // begins from end_of_text. The result does not depend on the batch, nor on data- and pipeline-parallel sizes.
   // Usage errors, with the prompt's number: a prompt without a token where there is no end_of_text; one that fills the context;
-  // an id outside of the vocabulary.
-  std::vector<Tokens> run(const std::vector<Tokens>& prompts);
+  // an id outside of the model's vocabulary.
+  // progress is called on rank 0 with the number of finished prompts, once all data-parallel ranks are through a batch.
+  std::vector<Tokens> run(const std::vector<Tokens>& prompts, const std::function<void(size_t finished)>& progress = {});
 
  private:
   struct Decoding;
@@ -52,6 +55,7 @@ class Generator {
   Mesh& mesh_;
   GenerateConfig config_;
   int32_t end_of_text_;
+  int64_t vocabulary_;
 };
 
 }  // namespace skein
