@@ -111,6 +111,9 @@ TEST(LearningRate, RefusesWhatCannotBe) {
   c.warmup = 0;
   expect_refused(c, "needs lr.warmup above 0, not 0");
   c = made(Decay::cosine);
+  c.decay_end = 10;
+  expect_refused(c, "lr.decay_end=10 steps must lie after lr.warmup=10");
+  c = made(Decay::cosine);
   c.lr = -1;
   expect_refused(c, "lr.lr=-1");
 }
