@@ -1,4 +1,4 @@
-// Scaled dot-product attention, causal, with grouped queries, without a T×T matrix in memory.
+// Scaled dot-product attention with grouped queries, in tiles: no T×T matrix in memory.
 #pragma once
 
 #include "skein/tensor/tensor.h"
@@ -10,14 +10,16 @@ struct AttentionArguments {
   int64_t first_query = 0;       // position of q's first row among the keys (decoding with a cache)
   Tensor segments;               // [B,T] i32: keys of other segments are masked; undefined: none are
   Tensor first_key;              // [B] i32: keys before it are masked (left padding); undefined: none are
+  bool causal = true;            // keys after a query are masked, and the work on them skipped
+  int64_t window = 0;            // keys `window` or more positions away are masked; 0: none are
   double dropout = 0;            // probability that a weight is dropped
   uint64_t dropout_key = 0;      // of seed, step and site
   Tensor sample_ids;             // [B] i64, keys of the dropout stream; needed when dropout > 0
   int64_t first_head = 0;        // global number of q's first head, for the dropout stream
 };
 
-// q, out [B,T,H,D]; k, v [B,S,G,D] with H a multiple of G and S >= first_query + T; query t of head h attends to
-// keys 0 .. first_query + t of head h / (H/G). logsumexp [B,H,T] (accumulator type) is kept for backward.
+// q, out [B,T,H,D]; k, v [B,S,G,D] with H a multiple of G and, if causal, S >= first_query + T; query t of head h is at position
+// first_query + t and attends to the keys of head h / (H/G) that no mask hides; without any it gives 0. logsumexp [B,H,T] (accumulator type) is kept for backward.
 void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
                const Tensor& out, const Tensor& logsumexp);
 

@@ -29,6 +29,20 @@ inline Sum lane_sum(int64_t n, const F& f) {
   return lanes[0];
 }
 
+// Largest of f(i), i < n, n >= 1.
+template <class A, class F>
+inline A lane_max(int64_t n, const F& f) {
+  constexpr int kLanes = 16;
+  A lanes[kLanes];
+  for (int l = 0; l < kLanes; ++l) lanes[l] = f(0);
+  const int64_t whole = n / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes)
+    for (int l = 0; l < kLanes; ++l) lanes[l] = f(i + l) > lanes[l] ? f(i + l) : lanes[l];
+  for (int64_t i = whole; i < n; ++i) lanes[0] = f(i) > lanes[0] ? f(i) : lanes[0];
+  for (int l = 1; l < kLanes; ++l) lanes[0] = lanes[l] > lanes[0] ? lanes[l] : lanes[0];
+  return lanes[0];
+}
+
 inline double exponential(double x) { return std::exp(x); }
 
 // Cody-Waite reduction and a minimax polynomial of degree 6; within 2 ulp over the normal range, 0 below it.

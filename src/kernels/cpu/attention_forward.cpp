@@ -1,0 +1,133 @@
+// Softmax online over blocks of keys: Dao and others, "FlashAttention" (2022), with the rows of a tile as its block.
+#include "attention_head.h"
+#include "parallel.h"
+
+namespace skein::kernels {
+namespace {
+
+// The state of the softmax of the queries of one panel.
+template <class A>
+struct Running {
+  A largest[Tile<A>::kRows], sum[Tile<A>::kRows];
+};
+
+// row [first, last) of scores becomes weights under the new maximum; the rest of [0, count) zero. out [width] is
+// scaled to the new maximum.
+template <class A>
+void softmax_step(A* row, int64_t first, int64_t last, int64_t count, A scale, A& largest, A& sum, A* out, int64_t width) {
+  std::fill(row, row + first, A(0));
+  std::fill(row + last, row + count, A(0));
+  if (first >= last) return;
+  const A top = std::max(largest, lane_max<A>(last - first, [=](int64_t j) { return row[first + j]; }) * scale);
+  if (top == -std::numeric_limits<A>::infinity()) {
+    std::fill(row + first, row + last, A(0));
+    return;
+  }
+  const A shrink = exponential(largest - top);
+  for (int64_t j = first; j < last; ++j) row[j] = exponential(fused(row[j], scale, -top));
+  sum = sum * shrink + lane_sum<A>(count, [=](int64_t j) { return row[j]; });
+  largest = top;
+  if (shrink != A(1))
+    for (int64_t d = 0; d < width; ++d) out[d] *= shrink;
+}
+
+template <class T>
+void mask_segments(const Head<T>& head, int64_t query, int64_t from, int64_t first, int64_t last, Accumulator<T>* row) {
+  for (int64_t j = first; j < last; ++j)
+    if (!head.same_segment(query, from + j)) row[j] = -std::numeric_limits<Accumulator<T>>::infinity();
+}
+
+template <class Unit, class T>
+struct Forward {
+  using A = Accumulator<T>;
+  static constexpr int kRows = Tile<Unit>::kRows;
+  static constexpr int64_t kBlock = kKeyBlock<T>;
+  const Head<T>& head;
+  int64_t all_keys;
+  Panels<Unit> keys, values;
+  DeepRows<Unit> queries;
+  A* scores;      // [kRows, kBlock]
+  Unit* weights;  // the same, as left operand
+  A* sums;        // [kRows, width]
+
+  void block(int64_t query, int64_t rows, int64_t from, int64_t count, Running<A>& running) const {
+    multiply_deep<Unit>(0, rows, count, head.width, queries, keys.data + from / Tile<Unit>::kColumns * keys.panel, keys.panel,
+                        scores, kBlock);
+    for (int64_t r = 0; r < rows; ++r) {
+      A* row = scores + r * kBlock;
+      const int64_t first = std::clamp<int64_t>(head.first(query + r) - from, 0, count);
+      const int64_t last = std::clamp<int64_t>(head.last(query + r) - from, first, count);
+      if (head.segments) mask_segments(head, query + r, from, first, last, row);
+      softmax_step<A>(row, first, last, count, head.scale, running.largest[r], running.sum[r], sums + r * head.width, head.width);
+      if (head.dropout_threshold) drop_row(head, query + r, all_keys, from, count, row, row);
+      if constexpr (std::is_same_v<Unit, Pair>) pack_rounded(row, count, weights + r * Tile<Unit>::kDepthBlock);
+    }
+    multiply_packed<Unit, Packing::by_row>(rows, head.width, units<Unit>(count), weights,
+                                           values.data + from / Lanes<Unit>::kDepth * Tile<Unit>::kColumns, values.panel, sums,
+                                           head.width, true);
+  }
+
+  void panel(int64_t query, int64_t rows, T* out, A* logsumexp) const {
+    Running<A> running;
+    std::fill_n(running.largest, kRows, -std::numeric_limits<A>::infinity());
+    std::fill_n(running.sum, kRows, A(0));
+    std::fill(sums, sums + rows * head.width, A(0));
+    pack_deep<Unit, T>(from_row(head.q, query), rows, head.width, queries);
+    const int64_t end = head.last(query + rows - 1);
+    for (int64_t from = head.first(query) / kBlock * kBlock; from < end; from += kBlock)
+      block(query, rows, from, std::min(kBlock, end - from), running);
+    for (int64_t r = 0; r < rows; ++r) {
+      const A sum = running.sum[r], factor = sum > 0 ? A(1) / sum : A(0);
+      for (int64_t d = 0; d < head.width; ++d) store(out + (query + r) * head.q.row + d, sums[r * head.width + d] * factor);
+      logsumexp[query + r] = sum > 0 ? running.largest[r] + std::log(sum) : -std::numeric_limits<A>::infinity();
+    }
+  }
+};
+
+// All query heads of one key head, whose keys and values are packed once.
+template <class Unit, class T>
+void forward_group(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments, const Tensor& out,
+                   const Tensor& logsumexp, int64_t sample, int64_t first_head, int64_t heads) {
+  using A = Accumulator<T>;
+  using F = Forward<Unit, T>;
+  const Head<T> one = make_head<T>(q, k, v, arguments, sample, first_head);
+  const auto keys = Panels<Unit>::make(Scratch::keys, one.width, one.keys);
+  const auto values = Panels<Unit>::make(Scratch::values, one.keys, one.width);
+  keys.fill(transposed(one.k), one.width, one.keys);
+  values.fill(one.v, one.keys, one.width);
+  A* scores = scratch<A>(Scratch::scores, F::kRows * F::kBlock);
+  Unit* weights;
+  if constexpr (std::is_same_v<Unit, Pair>) weights = scratch<Unit>(Scratch::slopes, F::kRows * Tile<Unit>::kDepthBlock);
+  else weights = scores;
+  for (int64_t h = first_head; h < first_head + heads; ++h) {
+    const Head<T> head = make_head<T>(q, k, v, arguments, sample, h);
+    const F forward{head, k.dim(1), keys, values, DeepRows<Unit>::make(Scratch::queries, F::kRows, head.width), scores, weights,
+                    scratch<A>(Scratch::gradients, F::kRows * head.width)};
+    T* to = const_cast<T*>(head_view<T>(out, sample, h).data);
+    for (int64_t query = 0; query < head.queries; query += F::kRows)
+      forward.panel(query, std::min<int64_t>(F::kRows, head.queries - query), to,
+                    logsumexp.data<A>() + (sample * q.dim(2) + h) * head.queries);
+  }
+}
+
+}  // namespace
+
+void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
+               const Tensor& out, const Tensor& logsumexp) {
+  const int64_t groups = k.dim(2), shared = q.dim(2) / groups, tasks = q.dim(0) * groups;
+  SKEIN_CHECK(!arguments.causal || k.dim(1) >= arguments.first_query + q.dim(1));
+  // Where there are fewer key heads than threads, the heads that share one are split.
+  const int64_t split = tasks >= omp_get_max_threads() ? 1 : shared, heads = shared / split;
+  visit_float(q.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    visit_unit<T>([&](auto unit) {
+      parallel_ranges(tasks * split, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          forward_group<typename decltype(unit)::type, T>(q, k, v, arguments, out, logsumexp, i / (groups * split),
+                                                          i % (groups * split) * heads, heads);
+      });
+    });
+  });
+}
+
+}  // namespace skein::kernels

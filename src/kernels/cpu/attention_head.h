@@ -1,0 +1,143 @@
+// One head of one sample: where it lies, what masks it, and its keys packed for tiles. Internal to attention.
+#pragma once
+
+#include <limits>
+
+#include "gemm.h"
+#include "skein/core/philox.h"
+#include "skein/kernels/attention.h"
+
+namespace skein::kernels {
+
+// Keys from `begin` on can be seen by someone; all key numbers below count from there.
+template <class T>
+struct Head {
+  using A = Accumulator<T>;
+  Strided<T> q, k, v;  // rows are positions, columns the dims of the head
+  int64_t queries, keys, width, first_query, begin;
+  bool causal;
+  int64_t window;
+  A scale;
+  const int32_t* segments;  // of this sample, or null
+  uint64_t dropout_key, stream, dropout_base;
+  uint32_t dropout_threshold;
+  A keep;
+
+  int64_t place(int64_t query) const { return first_query + query - begin; }
+  // Keys [first, last) are near enough to the query.
+  int64_t first(int64_t query) const { return window ? std::max<int64_t>(0, place(query) - window + 1) : 0; }
+  int64_t last(int64_t query) const {
+    if (causal) return std::clamp<int64_t>(place(query) + 1, 0, keys);
+    return window ? std::clamp<int64_t>(place(query) + window, 0, keys) : keys;
+  }
+  bool same_segment(int64_t query, int64_t key) const {
+    return segments[begin + key] == segments[first_query + query];
+  }
+};
+
+template <class T>
+Strided<T> head_view(const Tensor& x, int64_t sample, int64_t head) {
+  const int64_t heads = x.dim(2), width = x.dim(3);
+  return {x.data<T>() + (sample * x.dim(1) * heads + head) * width, heads * width, 1};
+}
+
+template <class T>
+Strided<T> from_row(const Strided<T>& x, int64_t row) { return {x.at(row, 0), x.row, x.column}; }
+
+template <class T>
+Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
+                  int64_t sample, int64_t head) {
+  using A = Accumulator<T>;
+  const int64_t shared = q.dim(2) / k.dim(2), all_keys = k.dim(1), queries = q.dim(1);
+  Head<T> made{};
+  made.begin = arguments.first_key.defined() ? arguments.first_key.data<int32_t>()[sample] : 0;
+  made.q = head_view<T>(q, sample, head);
+  made.k = from_row(head_view<T>(k, sample, head / shared), made.begin);
+  made.v = from_row(head_view<T>(v, sample, head / shared), made.begin);
+  made.queries = queries;
+  made.keys = std::max<int64_t>(0, (arguments.causal ? std::min(all_keys, arguments.first_query + queries) : all_keys) - made.begin);
+  made.width = q.dim(3);
+  made.first_query = arguments.first_query;
+  made.causal = arguments.causal;
+  made.window = arguments.window;
+  made.scale = A(arguments.scale);
+  if (arguments.segments.defined()) made.segments = arguments.segments.data<int32_t>() + sample * arguments.segments.dim(1);
+  if (arguments.dropout > 0) {
+    made.dropout_key = arguments.dropout_key;
+    made.stream = static_cast<uint64_t>(arguments.sample_ids.data<int64_t>()[sample]);
+    made.dropout_base = static_cast<uint64_t>((arguments.first_head + head) * queries * all_keys + made.begin);
+    made.dropout_threshold = static_cast<uint32_t>(arguments.dropout * 4294967296.0);
+    made.keep = A(1) / A(1 - arguments.dropout);
+  }
+  return made;
+}
+
+// row [keys] of weights times 0 or 1 / (1 - dropout), for keys first .. last of the head from key `from` on.
+// all_keys: the tensor's, for the place in the stream.
+template <class T>
+void drop_row(const Head<T>& head, int64_t query, int64_t all_keys, int64_t from, int64_t count, const Accumulator<T>* row,
+              Accumulator<T>* out) {
+  PhiloxBlock bits{};
+  for (int64_t j = 0; j < count; ++j) {
+    const uint64_t place = head.dropout_base + static_cast<uint64_t>(query * all_keys + from + j);
+    if (j == 0 || place % 4 == 0) bits = philox(head.dropout_key, head.stream, place / 4);
+    out[j] = bits[place % 4] < head.dropout_threshold ? Accumulator<T>(0) : row[j] * head.keep;
+  }
+}
+
+// Keys of a head handled together: the scores of a panel of queries with them fit the first-level cache.
+template <class T>
+constexpr int64_t kKeyBlock = Tile<Accumulator<T>>::kDepthBlock;
+
+// A whole operand of depth `width`, packed in blocks of depth.
+template <class Unit>
+struct DeepRows {
+  Unit* data;
+  int64_t block;  // units from one block of depth to the next
+
+  static DeepRows make(Scratch slot, int64_t rows, int64_t depth) {
+    const int64_t block = (rows + Tile<Unit>::kRows) * Tile<Unit>::kDepthBlock;
+    const int64_t blocks = (units<Unit>(depth) + Tile<Unit>::kDepthBlock - 1) / Tile<Unit>::kDepthBlock;
+    return {scratch<Unit>(slot, blocks * block), block};
+  }
+};
+
+template <class Unit, class T>
+void pack_deep(const Strided<T>& x, int64_t rows, int64_t depth, const DeepRows<Unit>& out) {
+  constexpr int64_t kStep = Tile<Unit>::kDepthBlock * Lanes<Unit>::kDepth;
+  for (int64_t k = 0; k < depth; k += kStep)
+    pack_left<Unit, T>({x.at(0, k), x.row, x.column}, rows, std::min(kStep, depth - k), out.data + k / kStep * out.block);
+}
+
+// c [rows, columns] = rows from `row` on of `a`, which were packed by_row, times packed columns of the same depth.
+template <class Unit>
+void multiply_deep(int64_t row, int64_t rows, int64_t columns, int64_t depth, const DeepRows<Unit>& a, const Unit* b,
+                   int64_t panel, typename Tile<Unit>::Sum* c, int64_t c_row) {
+  constexpr int64_t kBlock = Tile<Unit>::kDepthBlock;
+  const int64_t all = units<Unit>(depth);
+  for (int64_t k = 0; k < all; k += kBlock)
+    multiply_packed<Unit, Packing::by_row>(rows, columns, std::min(kBlock, all - k),
+                                           a.data + k / kBlock * a.block + row * kBlock, b + k * Tile<Unit>::kColumns, panel,
+                                           c, c_row, k > 0);
+}
+
+// Columns of `x` [depth, columns] packed for tiles.
+template <class Unit>
+struct Panels {
+  Unit* data;
+  int64_t panel;  // units from one panel to the next
+
+  static Panels make(Scratch slot, int64_t depth, int64_t columns) {
+    const int64_t panel = units<Unit>(depth) * Tile<Unit>::kColumns;
+    return {scratch<Unit>(slot, (columns + Tile<Unit>::kColumns - 1) / Tile<Unit>::kColumns * panel), panel};
+  }
+  template <class T>
+  void fill(const Strided<T>& x, int64_t depth, int64_t columns) const {
+    pack_right<Unit, T>(x, depth, columns, panel, data);
+  }
+};
+
+template <class T>
+Strided<T> transposed(const Strided<T>& x) { return {x.data, x.column, x.row}; }
+
+}  // namespace skein::kernels

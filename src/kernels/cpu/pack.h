@@ -1,0 +1,182 @@
+// Copies of operands in the order in which tiles read them.
+#pragma once
+
+#include <algorithm>
+
+#include "tile.h"
+
+namespace skein::kernels {
+
+// A matrix seen through two strides (in elements).
+template <class T>
+struct Strided {
+  const T* data;
+  int64_t row, column;
+  const T* at(int64_t i, int64_t j) const { return data + i * row + j * column; }
+};
+
+template <class Unit>
+constexpr int64_t units(int64_t depth) { return (depth + Lanes<Unit>::kDepth - 1) / Lanes<Unit>::kDepth; }
+
+// One step of depth for `used` of kWidth neighbouring columns; the rest becomes zero. second: the next row of
+// depth for Pairs, or null at an odd end.
+template <class Unit, int kWidth, class T>
+inline void pack_step(const T* first, const T* second, int64_t used, Unit* out) {
+  if constexpr (std::is_same_v<Unit, Pair>) {
+    int64_t j = 0;
+#if SKEIN_AVX512
+    alignas(64) static constexpr uint16_t kOrder[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+                                                        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    const __m512i order = _mm512_load_si512(kOrder);
+    for (; j < kWidth; j += 16) {
+      const auto mask = static_cast<__mmask16>(used - j >= 16 ? 0xffff : used <= j ? 0 : (1 << (used - j)) - 1);
+      const auto stored = static_cast<__mmask16>(kWidth - j >= 16 ? 0xffff : (1 << (kWidth - j)) - 1);
+      const __m256i low = _mm256_maskz_loadu_epi16(mask, first + j);
+      const __m256i high = second ? _mm256_maskz_loadu_epi16(mask, second + j) : _mm256_setzero_si256();
+      _mm512_mask_storeu_epi32(out + j, stored,
+                               _mm512_permutex2var_epi16(_mm512_castsi256_si512(low), order, _mm512_castsi256_si512(high)));
+    }
+#endif
+    for (; j < kWidth; ++j)
+      out[j] = {j < used ? first[j] : BFloat16{}, j < used && second ? second[j] : BFloat16{}};
+  } else {
+    if (used >= kWidth) {
+      for (int j = 0; j < kWidth; ++j) out[j] = static_cast<Unit>(first[j]);
+    } else {
+      for (int64_t j = 0; j < used; ++j) out[j] = static_cast<Unit>(first[j]);
+      for (int64_t j = used; j < kWidth; ++j) out[j] = 0;
+    }
+  }
+}
+
+// Neighbouring columns [depth, used] in panels [units][kWidth].
+template <class Unit, int kWidth, class T>
+void pack_neighbours(const T* data, int64_t depth_step, int64_t depth, int64_t used, Unit* out) {
+  constexpr int kDepth = Lanes<Unit>::kDepth;
+  for (int64_t k = 0; k < depth; k += kDepth, out += kWidth) {
+    const T* first = data + k * depth_step;
+    pack_step<Unit, kWidth, T>(first, k + 1 < depth ? first + depth_step : nullptr, used, out);
+  }
+}
+
+// One row's depth, as it lies in memory; an odd end is filled up with zero.
+template <class Unit, class T>
+inline void pack_row(const T* row, int64_t depth, Unit* out) {
+  if constexpr (std::is_same_v<Unit, T>) {
+    std::memcpy(out, row, static_cast<size_t>(depth) * sizeof(T));
+  } else if constexpr (std::is_same_v<Unit, Pair>) {
+    std::memcpy(out, row, static_cast<size_t>(depth) * sizeof(T));
+    if (depth % 2) out[depth / 2].high = BFloat16{};
+  } else {
+    for (int64_t k = 0; k < depth; ++k) out[k] = static_cast<Unit>(row[k]);
+  }
+}
+
+#if SKEIN_AVX512
+// 16 rows of up to 16 four-byte units become 16 units of each row's column: out[k * out_step + j] = row j's unit k.
+inline void transpose_16(const char* data, int64_t row_bytes, int rows, int64_t bytes, char* out, int64_t out_bytes) {
+  __m512i r[16], t[16];
+  const __mmask32 mask = bytes >= 64 ? ~__mmask32{0} : (__mmask32{1} << (bytes / 2)) - 1;
+  for (int i = 0; i < 16; ++i)
+    r[i] = i < rows ? _mm512_maskz_loadu_epi16(mask, data + i * row_bytes) : _mm512_setzero_si512();
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4)
+    for (int j = 0; j < 2; ++j) {
+      r[i + 2 * j] = _mm512_unpacklo_epi64(t[i + j], t[i + j + 2]);
+      r[i + 2 * j + 1] = _mm512_unpackhi_epi64(t[i + j], t[i + j + 2]);
+    }
+  for (int i = 0; i < 16; i += 8)
+    for (int j = 0; j < 4; ++j) {
+      t[i + j] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0x88);
+      t[i + j + 4] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0xdd);
+    }
+  for (int j = 0; j < 8; ++j) {
+    r[j] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0x88);
+    r[j + 8] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0xdd);
+  }
+  const int64_t used = (bytes + 3) / 4;
+  for (int64_t k = 0; k < used; ++k) _mm512_store_si512(out + k * out_bytes, r[k]);
+}
+#endif
+
+// Columns whose depth is contiguous, [used] rows of data `column_step` apart, in a panel [units][kWidth].
+template <class Unit, int kWidth, class T>
+void pack_transposed(const T* data, int64_t column_step, int64_t depth, int64_t used, Unit* out) {
+  constexpr int kDepth = Lanes<Unit>::kDepth;
+#if SKEIN_AVX512
+  if constexpr (sizeof(Unit) == 4 && sizeof(T) * kDepth == 4 && kWidth % 16 == 0) {
+    constexpr int64_t kStep = 16 * kDepth;
+    for (int64_t j = 0; j < kWidth; j += 16)
+      for (int64_t k = 0; k < depth; k += kStep)
+        transpose_16(reinterpret_cast<const char*>(data + j * column_step + k), column_step * static_cast<int64_t>(sizeof(T)),
+                     static_cast<int>(std::clamp<int64_t>(used - j, 0, 16)),
+                     std::min(kStep, depth - k) * static_cast<int64_t>(sizeof(T)),
+                     reinterpret_cast<char*>(out + k / kDepth * kWidth + j), kWidth * 4);
+    return;
+  }
+#endif
+  for (int64_t j = 0; j < kWidth; ++j)
+    for (int64_t k = 0; k < depth; k += kDepth) {
+      const T* source = data + j * column_step + k;
+      Unit& unit = out[k / kDepth * kWidth + j];
+      if constexpr (std::is_same_v<Unit, Pair>)
+        unit = {j < used ? source[0] : BFloat16{}, j < used && k + 1 < depth ? source[1] : BFloat16{}};
+      else
+        unit = j < used ? static_cast<Unit>(*source) : Unit(0);
+    }
+}
+
+// A row of sums as left operand of Pairs: rounded, an odd end filled up with zero.
+inline void pack_rounded(const float* row, int64_t depth, Pair* out) {
+  auto* rounded = reinterpret_cast<BFloat16*>(out);
+  for (int64_t k = 0; k < depth; ++k) rounded[k] = BFloat16(row[k]);
+  if (depth % 2) rounded[depth] = BFloat16{};
+}
+
+// Neighbouring columns [depth, used] of sums as left operand by_depth.
+template <class Unit>
+void pack_rounded_columns(const typename Tile<Unit>::Sum* data, int64_t depth_step, int64_t depth, int64_t used, Unit* out) {
+  constexpr int kWidth = Tile<Unit>::kRows;
+  if constexpr (std::is_same_v<Unit, Pair>) {
+    for (int64_t k = 0; k < depth; k += 2, out += kWidth) {
+      const float* first = data + k * depth_step;
+      BFloat16 low[kWidth] = {}, high[kWidth] = {};
+      for (int64_t j = 0; j < used; ++j) low[j] = BFloat16(first[j]);
+      if (k + 1 < depth)
+        for (int64_t j = 0; j < used; ++j) high[j] = BFloat16(first[depth_step + j]);
+      for (int j = 0; j < kWidth; ++j) out[j] = {low[j], high[j]};
+    }
+  } else {
+    pack_neighbours<Unit, kWidth, Unit>(data, depth_step, depth, used, out);
+  }
+}
+
+// b [depth, columns] in panels of kColumns, `panel` units apart.
+template <class Unit, class T>
+void pack_right(const Strided<T>& b, int64_t depth, int64_t columns, int64_t panel, Unit* out) {
+  constexpr int kWidth = Tile<Unit>::kColumns;
+  for (int64_t j = 0; j < columns; j += kWidth, out += panel) {
+    const int64_t used = std::min<int64_t>(kWidth, columns - j);
+    if (b.column == 1) pack_neighbours<Unit, kWidth, T>(b.at(0, j), b.row, depth, used, out);
+    else pack_transposed<Unit, kWidth, T>(b.at(0, j), b.column, depth, used, out);
+  }
+}
+
+// a [rows, depth] in panels of kRows, whichever way its memory runs along; depth is at most kDepthBlock units.
+template <class Unit, class T>
+Packing pack_left(const Strided<T>& a, int64_t rows, int64_t depth, Unit* out) {
+  using Size = Tile<Unit>;
+  if (a.column == 1) {
+    for (int64_t i = 0; i < rows; ++i) pack_row<Unit, T>(a.at(i, 0), depth, out + i * Size::kDepthBlock);
+    return Packing::by_row;
+  }
+  for (int64_t i = 0; i < rows; i += Size::kRows)
+    pack_neighbours<Unit, Size::kRows, T>(a.at(i, 0), a.column, depth, std::min<int64_t>(Size::kRows, rows - i),
+                                          out + i * Size::kDepthBlock);
+  return Packing::by_depth;
+}
+
+}  // namespace skein::kernels

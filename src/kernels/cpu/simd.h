@@ -1,0 +1,151 @@
+// The widest vectors this build may use: loads, broadcasts and fused multiply-adds, once a kind of unit.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "skein/tensor/dtype.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#define SKEIN_AVX512 1
+#define SKEIN_PAIRS __attribute__((target("avx512bf16")))
+#else
+#define SKEIN_AVX512 0
+#define SKEIN_PAIRS
+#endif
+
+namespace skein::kernels {
+
+// Two bf16 that neighbour in depth: what one lane of the bf16 units multiplies at once.
+struct Pair {
+  BFloat16 low, high;
+};
+
+// Whether products of Pairs run on this CPU: it and this build have AVX512-BF16.
+inline bool has_pairs() {
+#if SKEIN_AVX512
+  static const bool has = __builtin_cpu_supports("avx512bf16");
+  return has;
+#else
+  return false;
+#endif
+}
+
+// a * b + c, fused where this build's CPUs can.
+inline float fused(float a, float b, float c) {
+#ifdef __FMA__
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+inline double fused(double a, double b, double c) {
+#ifdef __FMA__
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+constexpr int kVectorBytes = SKEIN_AVX512 ? 64 : __BIGGEST_ALIGNMENT__ >= 32 ? 32 : 16;
+
+template <class A>
+struct VectorOf {
+  typedef A type __attribute__((vector_size(kVectorBytes)));
+};
+template <class A>
+using Vector = typename VectorOf<A>::type;
+
+template <class V, class E>
+inline __attribute__((always_inline)) V load_vector(const E* p) {
+  V v;
+  std::memcpy(&v, p, sizeof(V));
+  return v;
+}
+
+// Unit: what one lane takes at one step of depth; Sum: what it adds to.
+template <class Unit>
+struct Lanes {
+  using Sum = Unit;
+  using Value = Vector<Unit>;
+  static constexpr int kDepth = 1;
+  static inline __attribute__((always_inline)) Value all(const Unit* p) { return *p - Value{}; }
+  static inline __attribute__((always_inline)) void add_product(Vector<Sum>& sum, Value a, Value b) {
+#if SKEIN_AVX512
+    if constexpr (std::is_same_v<Unit, float>) sum = (Value)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
+    else sum = (Value)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)sum);
+#elif defined(__FMA__)
+    if constexpr (std::is_same_v<Unit, float>) sum = (Value)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
+    else sum = (Value)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)sum);
+#else
+    sum += a * b;
+#endif
+  }
+};
+
+#if SKEIN_AVX512
+template <>
+struct Lanes<Pair> {
+  using Sum = float;
+  using Value = Vector<int32_t>;
+  static constexpr int kDepth = 2;
+  static inline __attribute__((always_inline)) Value all(const Pair* p) {
+    int32_t bits;
+    std::memcpy(&bits, p, 4);
+    return bits - Value{};
+  }
+  SKEIN_PAIRS static inline __attribute__((always_inline)) void add_product(Vector<float>& sum, Value a, Value b) {
+    sum = (Vector<float>)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
+  }
+};
+#else
+template <>
+struct Lanes<Pair> {
+  using Sum = float;
+  static constexpr int kDepth = 2;
+};
+#endif
+
+// Calls f with the tag of the unit in which products of T run here.
+template <class T, class F>
+void visit_unit(const F& f) {
+#if SKEIN_AVX512
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if (has_pairs()) return f(TypeTag<Pair>{});
+  }
+#endif
+  f(TypeTag<Accumulator<T>>{});
+}
+
+// Memory of one thread that grows and is kept, aligned to a vector. Each use has a slot of its own.
+enum class Scratch {
+  packed_left, packed_right, strip, scores, slopes, dropped, keys, values, key_rows, queries, query_rows, douts,
+  dout_rows, gradients, turns, frequencies, count
+};
+
+template <class A>
+A* scratch(Scratch slot, int64_t elements) {
+  struct Held {
+    void* data = nullptr;
+    size_t bytes = 0;
+    ~Held() { ::operator delete(data, std::align_val_t(64)); }
+  };
+  thread_local Held held[static_cast<int>(Scratch::count)];
+  Held& wanted = held[static_cast<int>(slot)];
+  const size_t bytes = static_cast<size_t>(elements) * sizeof(A);
+  if (wanted.bytes < bytes) {
+    ::operator delete(wanted.data, std::align_val_t(64));
+    wanted.data = nullptr;
+    wanted.data = ::operator new(bytes, std::align_val_t(64));
+    wanted.bytes = bytes;
+  }
+  return static_cast<A*>(wanted.data);
+}
+
+}  // namespace skein::kernels

@@ -1,0 +1,99 @@
+// The innermost product: a few rows times two vectors of columns, all sums in registers.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "simd.h"
+
+namespace skein::kernels {
+
+template <class Unit>
+struct Tile {
+  using Sum = typename Lanes<Unit>::Sum;
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Sum));
+  static constexpr int kVectors = 2;
+  static constexpr int kColumns = kVectors * kLanes;
+  static constexpr int kRows = kVectorBytes == 64 ? 12 : kVectorBytes == 32 ? 6 : 4;
+  // Units of depth in one packed block: twelve rows of it fit the first-level cache.
+  static constexpr int kDepthBlock = 1536 / static_cast<int>(sizeof(Unit));
+};
+
+// How packed rows lie: by_row [kRows][kDepthBlock] as depth lies in memory, by_depth [kDepthBlock][kRows].
+enum class Packing { by_row, by_depth };
+
+// c [kUsed, kColumns] = a · b over `depth` units, or += when load. a: packed rows; b: [depth][kColumns].
+template <class Unit, Packing kPacking, int kUsed>
+SKEIN_PAIRS __attribute__((noinline)) void multiply_tile(int64_t depth, const Unit* a, const Unit* b,
+                                                         typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
+  using T = Tile<Unit>;
+  using L = Lanes<Unit>;
+  using Sums = Vector<typename T::Sum>;
+  constexpr int kRowStep = kPacking == Packing::by_row ? T::kDepthBlock : 1;
+  constexpr int kDepthStep = kPacking == Packing::by_row ? 1 : T::kRows;
+  Sums sums[kUsed][T::kVectors] = {};
+  if (load) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kUsed; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < T::kVectors; ++v) sums[i][v] = load_vector<Sums>(c + i * c_row + v * T::kLanes);
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    typename L::Value right[T::kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < T::kVectors; ++v) right[v] = load_vector<typename L::Value>(b + v * T::kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kUsed; ++i) {
+      const auto left = L::all(a + i * kRowStep);
+#pragma GCC unroll 4
+      for (int v = 0; v < T::kVectors; ++v) L::add_product(sums[i][v], left, right[v]);
+    }
+    a += kDepthStep;
+    b += T::kColumns;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kUsed; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < T::kVectors; ++v) std::memcpy(c + i * c_row + v * T::kLanes, &sums[i][v], sizeof(Sums));
+}
+
+template <class Unit>
+using TileFunction = void (*)(int64_t, const Unit*, const Unit*, typename Tile<Unit>::Sum*, int64_t, bool);
+
+// The function for 1 <= rows <= kRows.
+template <class Unit, Packing kPacking>
+TileFunction<Unit> tile_of(int rows) {
+  static constexpr auto functions = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array<TileFunction<Unit>, sizeof...(i)>{&multiply_tile<Unit, kPacking, i + 1>...};
+  }(std::make_integer_sequence<int, Tile<Unit>::kRows>{});
+  return functions[static_cast<size_t>(rows - 1)];
+}
+
+// c [rows, columns] += or = the product of packed rows (in panels of kRows) and packed columns (in panels of
+// kColumns, `panel` units apart); whole panels of c are written when columns is a multiple of kColumns.
+template <class Unit, Packing kPacking>
+void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a, const Unit* b, int64_t panel,
+                     typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
+  using T = Tile<Unit>;
+  for (int64_t i = 0; i < rows; i += T::kRows) {
+    const int used = static_cast<int>(rows - i < T::kRows ? rows - i : T::kRows);
+    const TileFunction<Unit> tile = tile_of<Unit, kPacking>(used);
+    const Unit* left = a + i * T::kDepthBlock;
+    for (int64_t j = 0; j < columns; j += T::kColumns) {
+      typename T::Sum* target = c + i * c_row + j;
+      const Unit* right = b + j / T::kColumns * panel;
+      if (j + T::kColumns <= columns) {
+        tile(depth, left, right, target, c_row, load);
+        continue;
+      }
+      alignas(64) typename T::Sum edge[T::kRows * T::kColumns];
+      const auto bytes = static_cast<size_t>(columns - j) * sizeof(edge[0]);
+      if (load)
+        for (int r = 0; r < used; ++r) std::memcpy(edge + r * T::kColumns, target + r * c_row, bytes);
+      tile(depth, left, right, edge, T::kColumns, load);
+      for (int r = 0; r < used; ++r) std::memcpy(target + r * c_row, edge + r * T::kColumns, bytes);
+    }
+  }
+}
+
+}  // namespace skein::kernels
