@@ -134,6 +134,14 @@ void write_new_file(const std::string& path, const std::string& text) {
   write_new_file(path, bytes_of(text));
 }
 
+void replace_file(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  std::error_code ignored;
+  std::filesystem::remove(fresh, ignored);
+  write_new_file(fresh, text);
+  rename_path(fresh, path);
+}
+
 void sync_directory(const std::string& path) {
   FileDescriptor directory(path, O_RDONLY | O_DIRECTORY);
   // EINVAL: the file system has no such call and needs none.

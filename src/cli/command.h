@@ -16,6 +16,7 @@ namespace skein {
 
 int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 
 // False when the command line asked for a text (help, resolved options) that has been printed now.

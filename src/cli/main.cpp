@@ -23,6 +23,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"pretrain", "pretrain a GPT on token stores, or go on with a run", pretrain_command},
     {"eval", "loss, perplexity and bits per byte of a checkpoint on any text", evaluate_command},
+    {"bench", "measure what this machine makes of a model", bench_command},
     {"generate", "continue prompts with a checkpoint", generate_command},
 };
 

@@ -1,5 +1,7 @@
 #include "skein/comm/group.h"
 
+#include "skein/core/profile.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -138,6 +140,7 @@ Work Group::recv(const Tensor& tensor, int peer, int tag) {
 }
 
 void Group::all_gather(const Tensor& in, const Tensor& out) {
+  const Span span("all gather", 0, static_cast<double>(out.bytes()));
   SKEIN_CHECK(in.dtype() == out.dtype());
   SKEIN_CHECK_EQ(out.size(), size() * in.size());
   if (in.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
@@ -146,6 +149,7 @@ void Group::all_gather(const Tensor& in, const Tensor& out) {
 }
 
 void Group::reduce_scatter(const Tensor& in, const Tensor& out) {
+  const Span span("reduce scatter", 0, static_cast<double>(in.bytes()));
   SKEIN_CHECK(in.dtype() == out.dtype());
   SKEIN_CHECK_EQ(in.size(), size() * out.size());
   if (out.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
@@ -154,6 +158,7 @@ void Group::reduce_scatter(const Tensor& in, const Tensor& out) {
 }
 
 void Group::all_reduce_sum(const Tensor& tensor) {
+  const Span span("all reduce", 0, static_cast<double>(tensor.bytes()));
   if (size() == 1) return;
   const int64_t most = std::max<int64_t>(1, kPieceBytes / size_of(tensor.dtype()) / size()) * size();
   for (int64_t begin = 0; begin < tensor.size(); begin += most)
@@ -180,6 +185,7 @@ void Group::all_reduce_max(const Tensor& tensor) {
 }
 
 void Group::broadcast(const Tensor& tensor, int root) {
+  const Span span("broadcast", 0, static_cast<double>(tensor.bytes()));
   if (size() > 1 && tensor.size() > 0) broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
 }
 

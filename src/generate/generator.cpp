@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "skein/core/error.h"
+#include "skein/core/profile.h"
 
 namespace skein {
 
@@ -149,6 +150,7 @@ std::vector<Tokens> Generator::decode(const std::vector<Tokens>& prompts, size_t
     return prompts[first + static_cast<size_t>(row)][static_cast<size_t>(position)];
   });
   while (true) {
+    const Span span(decoding.cache.length ? "decode" : "prompt");
     const Tensor logits = forward(decoding, batch);
     const Tensor ids = choose(decoding, logits);
     for (size_t i = 0; i < count; ++i) {

@@ -1,5 +1,7 @@
 #include "skein/parallel/pipeline.h"
 
+#include "skein/core/profile.h"
+
 namespace skein {
 namespace {
 
@@ -56,6 +58,7 @@ std::vector<double> Pipeline::run(const PipelineStep& step, const Pass& pass) {
 }
 
 void Pipeline::forward(const Action& action, const PipelineStep& step, const Pass& pass) {
+  const Span span("forward");
   const Batch& batch = step.micro_batches[static_cast<size_t>(action.micro_batch)];
   const Model& model = *model_.pieces[static_cast<size_t>(action.chunk)];
   const int piece = piece_number(action.chunk);
@@ -86,6 +89,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
 }
 
 void Pipeline::backward(const Action& action, const PipelineStep& step) {
+  const Span span("backward");
   auto node = in_flight_.extract({action.micro_batch, action.chunk});
   SKEIN_CHECK(!node.empty());
   InFlight flight = std::move(node.mapped());
@@ -124,6 +128,7 @@ Tensor Pipeline::receive(int micro_batch, int piece, int kind, const Shape& shap
     return node.mapped();
   }
   Tensor tensor = Tensor::empty(shape, model_.dtype);
+  const Span span("wait for a stage", 0, static_cast<double>(tensor.bytes()));
   mesh_.pp().recv(tensor, peer, (micro_batch * pieces_ + piece) * 2 + kind).wait();
   return tensor;
 }

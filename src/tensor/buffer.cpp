@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <bit>
 #include <cstdlib>
@@ -100,6 +101,13 @@ Buffer::~Buffer() {
 }
 
 MemoryUse memory_use() { return pool().use(); }
+
+int64_t peak_resident_bytes() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  return static_cast<int64_t>(use.ru_maxrss) * 1024;
+}
+
 void reset_peak_memory() { pool().reset_peak(); }
 void release_unused_memory() { pool().release(); }
 

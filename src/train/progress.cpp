@@ -1,7 +1,5 @@
 #include "skein/train/progress.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -38,13 +36,11 @@ std::string Progress::line(const StepResult& result, double lr) const {
 
 std::vector<std::pair<std::string, double>> Progress::values(const StepResult& result, double lr) const {
   const double rate = static_cast<double>(tokens_per_step_) / step_seconds_, flops = rate * speed_.flops_per_token;
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
   std::vector<std::pair<std::string, double>> values{
       {"loss", result.loss}, {"grad_norm", result.grad_norm}, {"lr", lr},
       {"seconds", step_seconds_},
       {"tokens_per_second", rate}, {"model_flops_per_second", flops},
-      {"peak_memory_bytes", static_cast<double>(use.ru_maxrss) * 1024},
+      {"peak_memory_bytes", static_cast<double>(peak_resident_bytes())},
       {"peak_tensor_bytes", static_cast<double>(memory_use().peak)}};
   if (speed_.peak_flops > 0) values.emplace_back("share_of_peak", flops / speed_.peak_flops);
   if (!result.applied) values.emplace_back("skipped", 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "skein/core/profile.h"
 #include "skein/data/windows.h"
 
 namespace skein {
@@ -35,6 +36,7 @@ PipelineStep Replica::cut(const Batch& batch) const {
 }
 
 StepResult Replica::step(const Batch& batch, int64_t number, double lr) {
+  const Span span("step");
   PipelineStep work = cut(batch);
   work.after_backward = [this, per_group = plan_.micro_batches_per_group()](int micro_batch, int chunk) {
     if ((micro_batch + 1) % per_group == 0) buckets_.end_group(chunk);
@@ -43,10 +45,17 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr) {
   pass.train = true;
   pass.seed = config_.train.seed;
   pass.step = number;
-  buckets_.zero_gradients();
+  {
+    const Span zero("zero gradients");
+    buckets_.zero_gradients();
+  }
   StepResult result;
   result.loss = mean_loss(pipeline_.run(work, pass), work.loss_scale);
-  buckets_.reduce(!config_.parallel.zero);
+  {
+    const Span sum("sum gradients");
+    buckets_.reduce(!config_.parallel.zero);
+  }
+  const Span update("optimizer");
   result.grad_norm = optimizer_.step(lr);
   result.applied = std::isfinite(result.grad_norm);
   return result;

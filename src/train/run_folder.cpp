@@ -1,5 +1,6 @@
 #include "skein/train/run_folder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -9,18 +10,10 @@
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/formats/chrome_trace.h"
 
 namespace skein {
 namespace {
-
-// Written whole or not at all: a run may be killed here too.
-void replace_file(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  std::error_code ignored;
-  std::filesystem::remove(fresh, ignored);
-  write_new_file(fresh, text);
-  rename_path(fresh, path);
-}
 
 std::string lines_up_to(const std::string& path, int64_t step) {
   std::ifstream file(path);
@@ -30,6 +23,10 @@ std::string lines_up_to(const std::string& path, int64_t step) {
     if (json.is_object() && json.value("step", step + 1) <= step) kept += line + "\n";
   }
   return kept;
+}
+
+int64_t steps_in(const std::vector<ProfileEvent>& events) {
+  return std::count_if(events.begin(), events.end(), [](const ProfileEvent& e) { return e.name == std::string_view("step"); });
 }
 
 }  // namespace
@@ -49,6 +46,17 @@ void RunFolder::begin(const std::string& config, int64_t step, Group& world) {
       fail_usage("run.dir={} cannot be written: {}; choose another folder", path_, error.what());
     }
   });
+}
+
+void RunFolder::write_profile(const std::vector<ProfileEvent>& events, int64_t origin, Group& world) {
+  const auto parts = world.all_gather(chrome_trace_events(events, world.rank(), origin));
+  if (!writes() || world.rank() > 0) return;
+  try {
+    replace_file(path_ + "/profile.json", chrome_trace(parts));
+    log::info("profile of {} steps in {}/profile.json; open it in ui.perfetto.dev", steps_in(events), path_);
+  } catch (const Error& error) {
+    log::warn("no profile: {}", error.what());
+  }
 }
 
 void RunFolder::record(int64_t step, const std::vector<std::pair<std::string, double>>& values) {

@@ -7,6 +7,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
+#include "skein/core/profile.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/flops.h"
 #include "skein/train/progress.h"
@@ -38,6 +39,7 @@ PretrainConfig completed(PretrainConfig c, const Loader& loader) {
           c.checkpoint.every, c.checkpoint.keep);
   require(c.run.log_every > 0 && c.validation.every >= 0, "run.log_every={} must be at least 1, validation.every={} at least 0",
           c.run.log_every, c.validation.every);
+  require(c.run.profile >= 0, "run.profile={} must be at least 0", c.run.profile);
   check(c.lr, c.train.steps, c.train.global_batch * c.model.context);
   return c;
 }
@@ -68,6 +70,7 @@ class Trainer {
   void save(bool must);
   void after_step(const StepResult& result, double lr, Progress& progress);
   Evaluation evaluate();
+  void profile(int64_t steps_done, bool over);
   void count_skipped(const StepResult& result);
   double rate() const {
     const int64_t context = config_.model.context;
@@ -89,6 +92,7 @@ class Trainer {
   RunState state_;
   int64_t saved_step_ = -1;
   int failed_saves_ = 0;
+  int64_t profile_origin_ = 0;
 };
 
 std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
@@ -185,6 +189,18 @@ void Trainer::tell_start() const {
   if (!folder_.writes()) log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }
 
+// The first two steps fill caches and take memory, so the profile begins after them.
+void Trainer::profile(int64_t steps_done, bool over) {
+  const int64_t steps = config_.run.profile;
+  if (profile_origin_ && (over || steps_done == 2 + steps)) {
+    folder_.write_profile(Profile::stop(), profile_origin_, mesh_.world());
+    profile_origin_ = 0;
+  } else if (steps > 0 && steps_done == 2 && !over) {
+    mesh_.world().barrier();
+    profile_origin_ = Profile::start();
+  }
+}
+
 TrainResult Trainer::run() {
   TrainResult result;
   tell_start();
@@ -194,7 +210,9 @@ TrainResult Trainer::run() {
                     {model_flops_per_token(config_.model, config_.model.context), config_.run.peak_flops});
   if (done()) log::info("step {} of {} is done already; raise train.steps to go on", state_.step, config_.train.steps);
   Prefetcher prefetcher(loader_, plan_.samples_per_rank);
+  const int64_t begin = state_.step;
   while (!done() && !result.stopped) {
+    profile(state_.step - begin, false);
     const int64_t first = replica_->own_first(state_.samples), next = first + config_.train.global_batch;
     const double lr = rate();
     const StepResult step = replica_->step(prefetcher.take(first, next), state_.step, lr);
@@ -205,6 +223,7 @@ TrainResult Trainer::run() {
     after_step(step, lr, progress);
     result.stopped = stop.agreed(mesh_.world()) && !done();
   }
+  profile(state_.step - begin, true);
   save(true);
   if (validation_ && !result.stopped) result.validation = evaluate();
   if (result.stopped) stop.clear();

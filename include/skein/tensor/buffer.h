@@ -36,6 +36,8 @@ struct MemoryUse {
 
 // Of the whole process (ranks that are threads share it).
 MemoryUse memory_use();
+// Most memory of the process that was resident at once.
+int64_t peak_resident_bytes();
 void reset_peak_memory();
 // Gives memory kept for reuse back to the system, before something large is made elsewhere.
 void release_unused_memory();

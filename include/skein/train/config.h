@@ -27,6 +27,7 @@ struct RunConfig {
   int64_t log_every = 10;
   double peak_flops = 0;  // FLOP/s of the whole job, to show the share reached; 0: not shown
   bool tensorboard = true;
+  int64_t profile = 0;      // steps whose work is written to profile.json; 0: none
 };
 
 struct CheckpointConfig {

@@ -2,6 +2,7 @@
 //   config.ini        the resolved options of the latest start, with the origin of each
 //   metrics.jsonl     one JSON object a step, and one an evaluation
 //   tensorboard/      event files
+//   profile.json      Chrome trace of the profiled steps, where run.profile asks for some
 //   checkpoints/      docs/checkpoint-format.md
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "skein/comm/group.h"
+#include "skein/core/profile.h"
 #include "skein/formats/tensorboard.h"
 
 namespace skein {
@@ -30,6 +32,8 @@ class RunFolder {
   void begin(const std::string& config, int64_t step, Group& world);
   // After begin: one line and, for TensorBoard, one scalar each, by rank 0. Failing writes warn once and never end a run.
   void record(int64_t step, const std::vector<std::pair<std::string, double>>& values);
+  // Collective. profile.json from the events of every rank; times count from `origin`, this rank's begin of the profile.
+  void write_profile(const std::vector<ProfileEvent>& events, int64_t origin, Group& world);
 
  private:
   std::string path_;

@@ -1,6 +1,7 @@
 #include "skein/kernels/adamw.h"
 
 #include "parallel.h"
+#include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -27,6 +28,7 @@ void update(const AdamWArguments& a, int64_t count, const A* gradient, A* master
 
 void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
            const Tensor& v, const Tensor& working) {
+  const Span span("adamw", 0, static_cast<double>(7 * master.bytes() + (working.defined() ? working.bytes() : 0)));
   visit_float(master.dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
     if (!working.defined())

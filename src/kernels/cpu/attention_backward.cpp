@@ -1,5 +1,6 @@
 #include "attention_head.h"
 #include "parallel.h"
+#include "skein/core/profile.h"
 
 namespace skein::kernels {
 namespace {
@@ -172,6 +173,7 @@ void backward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 void attention_backward(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
                         const Tensor& out, const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
                         const Tensor& dk, const Tensor& dv) {
+  const Span span("attention backward", 2.5 * attention_flops(q, k, arguments));
   const int64_t groups = k.dim(2);
   visit_float(q.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -1,6 +1,7 @@
 // Softmax online over blocks of keys: Dao and others, "FlashAttention" (2022), with the rows of a tile as its block.
 #include "attention_head.h"
 #include "parallel.h"
+#include "skein/core/profile.h"
 
 namespace skein::kernels {
 namespace {
@@ -114,6 +115,7 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Atte
 
 void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
                const Tensor& out, const Tensor& logsumexp) {
+  const Span span("attention", attention_flops(q, k, arguments));
   const int64_t groups = k.dim(2), shared = q.dim(2) / groups, tasks = q.dim(0) * groups;
   SKEIN_CHECK(!arguments.causal || k.dim(1) >= arguments.first_query + q.dim(1));
   // Where there are fewer key heads than threads, the heads that share one are split.

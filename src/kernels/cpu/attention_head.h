@@ -137,6 +137,15 @@ struct Panels {
   }
 };
 
+// Of the two products with the scores that are not masked by position.
+inline double attention_flops(const Tensor& q, const Tensor& k, const AttentionArguments& arguments) {
+  const auto queries = static_cast<double>(q.dim(1)), keys = static_cast<double>(k.dim(1));
+  double scores = queries * keys;
+  if (arguments.causal) scores = queries * (static_cast<double>(arguments.first_query) + (queries + 1) / 2);
+  if (arguments.window) scores = std::min(scores, queries * static_cast<double>(arguments.window));
+  return 4.0 * static_cast<double>(q.dim(0) * q.dim(2) * q.dim(3)) * scores;
+}
+
 template <class T>
 Strided<T> transposed(const Strided<T>& x) { return {x.data, x.column, x.row}; }
 

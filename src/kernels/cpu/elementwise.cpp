@@ -4,6 +4,7 @@
 
 #include "parallel.h"
 #include "skein/core/philox.h"
+#include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -49,6 +50,7 @@ A logistic(A x) { return A(1) / (A(1) + exponential(-x)); }
 }  // namespace
 
 void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out) {
+  const Span span("add");
   visit(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T *x = a.data<T>(), *y = b.data<T>();
@@ -58,6 +60,7 @@ void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out) {
 }
 
 void accumulate(Cpu, const Tensor& source, const Tensor& target) {
+  const Span span("accumulate");
   SKEIN_CHECK_EQ(source.size(), target.size());
   visit(source, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -71,6 +74,7 @@ void accumulate(Cpu, const Tensor& source, const Tensor& target) {
 }
 
 void scale(Cpu, const Tensor& x, double factor, const Tensor& out) {
+  const Span span("scale");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* in = x.data<T>();
@@ -81,6 +85,7 @@ void scale(Cpu, const Tensor& x, double factor, const Tensor& out) {
 }
 
 void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out) {
+  const Span span("bias");
   const int64_t columns = bias.size(), rows = x.size() / columns;
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -94,6 +99,7 @@ void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out) {
 }
 
 void bias_backward(Cpu, const Tensor& dy, const Tensor& bias_gradient) {
+  const Span span("bias backward");
   const int64_t columns = bias_gradient.size(), rows = dy.size() / columns;
   visit(dy, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -108,6 +114,7 @@ void bias_backward(Cpu, const Tensor& dy, const Tensor& bias_gradient) {
 }
 
 void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out) {
+  const Span span("activation");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
@@ -127,6 +134,7 @@ void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out) {
 }
 
 void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  const Span span("activation backward");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
@@ -148,6 +156,7 @@ void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy
 }
 
 void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out) {
+  const Span span("swiglu");
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T *g = gate.data<T>(), *u = up.data<T>();
@@ -161,6 +170,7 @@ void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out) {
 
 void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate,
                      const Tensor& dup) {
+  const Span span("swiglu backward");
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
@@ -175,6 +185,7 @@ void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy
 }
 
 void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out) {
+  const Span span("dropout");
   const int64_t batch = x.dim(0), per_sample = x.size() / batch;
   const int64_t first = mask.first_position * (per_sample / x.dim(1));
   const int64_t* ids = mask.sample_ids.data<int64_t>();

@@ -1,11 +1,13 @@
 #include "skein/kernels/embedding.h"
 
 #include "parallel.h"
+#include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
 
 void embedding(Cpu, const Tensor& table, const Tensor& ids, int64_t first_id, const Tensor& out) {
+  const Span span("embedding");
   const int64_t columns = table.dim(1), held = table.dim(0);
   const int32_t* id = ids.data<int32_t>();
   visit_float(table.dtype(), [&](auto tag) {
@@ -23,6 +25,7 @@ void embedding(Cpu, const Tensor& table, const Tensor& ids, int64_t first_id, co
 }
 
 void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_id, const Tensor& table_gradient) {
+  const Span span("embedding backward");
   const int64_t columns = table_gradient.dim(1), held = table_gradient.dim(0), count = ids.size();
   const int32_t* id = ids.data<int32_t>();
   visit_float(dy.dtype(), [&](auto tag) {

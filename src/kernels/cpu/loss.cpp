@@ -3,11 +3,13 @@
 #include <limits>
 
 #include "parallel.h"
+#include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
 
 void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum) {
+  const Span span("cross entropy");
   const int64_t columns = logits.dim(1);
   visit_float(logits.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -29,6 +31,7 @@ void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum
 
 void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& targets,
                  int64_t first_id, const Tensor& sum_exp, const Tensor& target_logit) {
+  const Span span("cross entropy");
   const int64_t columns = logits.dim(1);
   const int32_t* target = targets.data<int32_t>();
   visit_float(logits.dtype(), [&](auto tag) {
@@ -51,6 +54,7 @@ void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum
 
 void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
                             const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits) {
+  const Span span("cross entropy backward");
   const int64_t columns = logits.dim(1);
   const int32_t* target = targets.data<int32_t>();
   visit_float(logits.dtype(), [&](auto tag) {

@@ -2,6 +2,7 @@
 
 #include "gemm.h"
 #include "parallel.h"
+#include "skein/core/profile.h"
 
 namespace skein::kernels {
 namespace {
@@ -67,11 +68,17 @@ void multiply_into(const Tensor& c, int64_t depth, const Strided<T>& a, const St
   }
 }
 
+const char* name_of(Transpose a, Transpose b) {
+  if (a == Transpose::yes) return "matmul dw";
+  return b == Transpose::yes ? "matmul" : "matmul dx";
+}
+
 }  // namespace
 
 void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c,
             Write write) {
   const int64_t depth = a.dim(transpose_a == Transpose::no ? 1 : 0);
+  const Span span(name_of(transpose_a, transpose_b), 2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
   SKEIN_CHECK_EQ(a.dim(transpose_a == Transpose::no ? 0 : 1), c.dim(0));
   SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 1 : 0), c.dim(1));
   SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 0 : 1), depth);

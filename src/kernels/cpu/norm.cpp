@@ -1,6 +1,7 @@
 #include "skein/kernels/norm.h"
 
 #include "parallel.h"
+#include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -49,6 +50,7 @@ void norm_row_backward(Norm kind, const T* x, const T* gain, Accumulator<T> mean
 
 void norm(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon, const Tensor& out,
           const Tensor& mean, const Tensor& rstd) {
+  const Span span("norm");
   const int64_t columns = gain.size(), rows = x.size() / columns;
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -65,6 +67,7 @@ void norm(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bia
 
 void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& mean, const Tensor& rstd,
                    const Tensor& dy, const Tensor& dx, const Tensor& gain_gradient, const Tensor& bias_gradient) {
+  const Span span("norm backward");
   const int64_t columns = gain.size(), rows = x.size() / columns;
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

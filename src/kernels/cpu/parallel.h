@@ -23,6 +23,11 @@ void parallel_ranges(int64_t count, int64_t grain, const Body& body) {
     body(piece * grain, std::min(count, (piece + 1) * grain));
 }
 
+// The piece that gives every thread one.
+inline int64_t thread_share(int64_t count) {
+  return std::max<int64_t>(1, (count + omp_get_max_threads() - 1) / omp_get_max_threads());
+}
+
 // Rows a piece should hold so that it is worth a thread's while.
 inline int64_t row_grain(int64_t row_elements) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, row_elements)); }
 constexpr int64_t kElementGrain = 16384;

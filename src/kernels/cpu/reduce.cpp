@@ -1,11 +1,13 @@
 #include "skein/kernels/reduce.h"
 
 #include "parallel.h"
+#include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
 
 void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums) {
+  const Span span("gradient norm", 0, static_cast<double>(x.bytes()));
   const int64_t count = x.size();
   double* to = sums.data<double>();
   visit_float(x.dtype(), [&](auto tag) {

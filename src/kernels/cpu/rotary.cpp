@@ -1,5 +1,6 @@
 #include "parallel.h"
 #include "simd.h"
+#include "skein/core/profile.h"
 #include "skein/kernels/attention.h"
 #include "vector.h"
 
@@ -34,6 +35,7 @@ void turn_row(const T* a, int64_t half, const Accumulator<T>* turn, T* b) {
 }  // namespace
 
 void rotary(Cpu, const Tensor& x, const Tensor& positions, double theta, bool inverse, const Tensor& out) {
+  const Span span("rotary");
   const int64_t heads = x.dim(2), width = x.dim(3);
   const int32_t* position = positions.data<int32_t>();
   visit_float(x.dtype(), [&](auto tag) {

@@ -1,0 +1,23 @@
+// What the machine can do at most: the yardsticks of `skein bench`.
+#pragma once
+
+#include <string>
+
+#include "skein/tensor/tensor.h"
+
+namespace skein::kernels {
+
+// The units that multiply tensors of dtype here: "AVX-512", "AVX512-BF16", "AVX2", "x86-64-v2", …
+std::string product_unit(Cpu, DType dtype);
+
+// FLOP/s of multiply-adds on registers alone, on all threads of the caller; takes about 20 ms. f32, f64 or bf16.
+double register_peak(Cpu, DType dtype);
+
+// One pass at memory speed each; tensors of equal size, f32.
+// The sum of all of x.
+double stream_read(Cpu, const Tensor& x);
+void stream_copy(Cpu, const Tensor& from, const Tensor& to);
+// AdamW's pattern of access, four reads and three writes: each of a, b and c grows by `with`.
+void stream_update(Cpu, const Tensor& with, const Tensor& a, const Tensor& b, const Tensor& c);
+
+}  // namespace skein::kernels

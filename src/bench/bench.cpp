@@ -1,0 +1,121 @@
+#include "skein/bench/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "parts.h"
+#include "skein/core/log.h"
+#include "skein/core/philox.h"
+#include "skein/core/version.h"
+#include "skein/kernels/peak.h"
+#include "skein/kernels/threads.h"
+
+namespace skein {
+
+void bind(Options& options, BenchConfig& c) {
+  options.add("bench.what", c.what, "parts to measure: gemm, attention, fused, collectives, step, decode");
+  options.add("bench.samples", c.samples, "measurements of each figure; the median counts");
+  options.add("bench.prompt", c.prompt, "length of the prompt before decoding", "tokens");
+  options.add("bench.new_tokens", c.new_tokens, "tokens decoded after it", "tokens");
+  options.add("bench.batches", c.batches, "prompts decoded together, once each");
+  options.add("bench.output", c.output, "JSON file for the figures");
+  options.add("bench.trace", c.trace, "file for a Chrome trace of one training step");
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Timed timed(int64_t samples, const std::function<double()>& peak, const std::function<void()>& work) {
+  const double once = seconds_of(work);
+  const auto calls = static_cast<int64_t>(std::clamp(std::ceil(5e-3 / std::max(once, 1e-9)), 1.0, 10000.0));
+  std::vector<double> seconds, peaks;
+  for (int64_t i = 0; i < samples; ++i) {
+    if (peak) peaks.push_back(peak());
+    seconds.push_back(seconds_of([&] {
+      for (int64_t call = 0; call < calls; ++call) work();
+    }) / static_cast<double>(calls));
+  }
+  return {median(seconds), peak ? median(peaks) : 0};
+}
+
+Tensor random_values(const Shape& shape, DType dtype, uint64_t key) {
+  const Tensor made = Tensor::empty(shape, DType::f32);
+  for (int64_t i = 0; i < made.size(); ++i) made.data<float>()[i] = uniform_open(philox(key, 0, static_cast<uint64_t>(i))[0]) - 0.5f;
+  return dtype == DType::f32 ? made : made.to(dtype);
+}
+
+void Figures::title(const std::string& text) const {
+  if (tells_) log::info("{}", text);
+}
+
+void Figures::add(Figure figure) {
+  if (tells_) {
+    std::string text = fmt::format("  {:<34} {:>10.3f} ms", figure.name, figure.seconds * 1e3);
+    if (figure.flops > 0) text += fmt::format("  {:>8.1f} GFLOP/s", figure.rate() * 1e-9);
+    else if (figure.bytes > 0) text += fmt::format("  {:>8.2f} GB/s   ", figure.rate() * 1e-9);
+    if (figure.peak > 0) text += fmt::format("  {:>5.1f}% of {:.1f}", figure.share() * 100, figure.peak * 1e-9);
+    if (figure.tokens > 0) text += fmt::format("  {:>9.1f} tokens/s", figure.tokens / figure.seconds);
+    if (figure.part > 0) text += fmt::format("  {:>5.1f}% of the whole", figure.part * 100);
+    log::info("{}", text);
+  }
+  all_.push_back(std::move(figure));
+}
+
+std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& world) {
+  if (run.model.vocab_size == 0) run.model.vocab_size = 50304;
+  require(config.samples > 0 && config.new_tokens > 1 && config.prompt > 0, "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",
+          config.samples, config.prompt, config.new_tokens);
+  Figures figures(world.rank() == 0);
+  figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}, f32 by {}", world.size(), kernels::threads(),
+                            name_of(run.train.precision), kernels::product_unit(Cpu{}, run.train.precision),
+                            kernels::product_unit(Cpu{}, DType::f32)));
+  for (const std::string& what : config.what) {
+    if (what == "gemm") bench_products(run, config, figures);
+    else if (what == "attention") bench_attention(run, config, figures);
+    else if (what == "fused") bench_fused(run, config, figures);
+    else if (what == "collectives") bench_collectives(config, world, figures);
+    else if (what == "step") bench_step(run, config, world, figures);
+    else if (what == "decode") bench_decode(run, config, world, figures);
+    else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step and decode", what);
+  }
+  return figures.all();
+}
+
+std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig& run) {
+  using Json = nlohmann::ordered_json;
+  Json all = Json::array();
+  for (const Figure& f : figures) {
+    Json made{{"group", f.group}, {"name", f.name}, {"seconds", f.seconds}};
+    if (f.flops > 0) made["flops"] = f.flops;
+    if (f.bytes > 0) made["bytes"] = f.bytes;
+    if (f.peak > 0) made["peak"] = f.peak, made["share_of_peak"] = f.share();
+    if (f.tokens > 0) made["tokens_per_second"] = f.tokens / f.seconds;
+    if (f.part > 0) made["share_of_whole"] = f.part;
+    all.push_back(std::move(made));
+  }
+  return Json{{"skein", std::string(kVersion)},
+              {"revision", std::string(kRevision)},
+              {"precision", std::string(name_of(run.train.precision))},
+              {"unit", kernels::product_unit(Cpu{}, run.train.precision)},
+              {"threads", kernels::threads()},
+              {"model", {{"d_model", run.model.d_model}, {"n_layers", run.model.n_layers}, {"n_heads", run.model.n_heads},
+                         {"context", run.model.context}, {"vocab_size", run.model.vocab_size}}},
+              {"micro_batch", run.train.micro_batch},
+              {"global_batch", run.train.global_batch},
+              {"figures", std::move(all)}}
+             .dump(1) + "\n";
+}
+
+}  // namespace skein

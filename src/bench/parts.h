@@ -1,0 +1,43 @@
+// The parts of a bench. Internal to the floor.
+#pragma once
+
+#include <functional>
+
+#include "skein/bench/bench.h"
+#include "skein/comm/mesh.h"
+
+namespace skein {
+
+// Where figures go as they are made: kept, and told by rank 0.
+class Figures {
+ public:
+  explicit Figures(bool tells) : tells_(tells) {}
+  void add(Figure figure);
+  void title(const std::string& text) const;
+  const std::vector<Figure>& all() const { return all_; }
+
+ private:
+  bool tells_;
+  std::vector<Figure> all_;
+};
+
+double median(std::vector<double> values);
+double seconds_of(const std::function<void()>& work);
+
+// One call unmeasured, then the median of `samples` measurements of enough calls to last a few milliseconds, per call; and the
+// median of `peak` measured just before each.
+struct Timed {
+  double seconds, peak;
+};
+Timed timed(int64_t samples, const std::function<double()>& peak, const std::function<void()>& work);
+
+Tensor random_values(const Shape& shape, DType dtype, uint64_t key);
+
+void bench_products(const PretrainConfig& run, const BenchConfig& config, Figures& figures);
+void bench_attention(const PretrainConfig& run, const BenchConfig& config, Figures& figures);
+void bench_fused(const PretrainConfig& run, const BenchConfig& config, Figures& figures);
+void bench_collectives(const BenchConfig& config, Group& world, Figures& figures);
+void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
+void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
+
+}  // namespace skein

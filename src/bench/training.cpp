@@ -1,0 +1,80 @@
+#include "parts.h"
+#include "skein/checkpoint/files.h"
+#include "skein/core/log.h"
+#include "skein/core/philox.h"
+#include "skein/core/profile.h"
+#include "skein/data/windows.h"
+#include "skein/formats/chrome_trace.h"
+#include "skein/kernels/peak.h"
+#include "skein/tensor/buffer.h"
+#include "skein/train/flops.h"
+#include "skein/train/replica.h"
+
+namespace skein {
+namespace {
+
+Batch random_batch(int64_t count, const GptConfig& model, uint64_t key) {
+  const Batch batch = empty_batch(count, model.context, {});
+  for (int64_t i = 0; i < count * model.context; ++i) {
+    const auto draw = [&](uint64_t stream) {
+      return static_cast<int32_t>(philox(key, stream, static_cast<uint64_t>(i))[0] % static_cast<uint32_t>(model.vocab_size));
+    };
+    batch.tokens.data<int32_t>()[i] = draw(0);
+    batch.targets.data<int32_t>()[i] = draw(1);
+    batch.weights.data<float>()[i] = 1;
+    batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % model.context);
+  }
+  for (int64_t row = 0; row < count; ++row) batch.sample_ids.data<int64_t>()[row] = row;
+  return batch;
+}
+
+void add_breakdown(const std::vector<ProfileEvent>& events, double peak, Figures& figures) {
+  double whole = 0, product_seconds = 0, product_flops = 0;
+  for (const ProfileShare& share : shares_of(events)) whole += share.seconds;
+  figures.title("that step by kernel, on rank 0; each without what it calls");
+  for (const ProfileShare& share : shares_of(events)) {
+    const bool product = share.name.starts_with("matmul");
+    figures.add({"breakdown", fmt::format("{} ({})", share.name, share.count), share.seconds, share.flops,
+                 share.flops > 0 ? 0 : share.bytes, share.flops > 0 ? peak : 0, 0, share.seconds / whole});
+    if (product) product_seconds += share.seconds, product_flops += share.flops;
+  }
+  figures.add({"step", "all matrix products of it", product_seconds, product_flops, 0, peak, 0, product_seconds / whole});
+  figures.add({"step", "everything else", whole - product_seconds, 0, 0, 0, 0, 1 - product_seconds / whole});
+}
+
+}  // namespace
+
+void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
+  const MeshShape shape = mesh_shape(run.parallel, world.size());
+  Mesh mesh(world, shape);
+  const BatchPlan plan = plan_batch(run.parallel, shape, run.train.global_batch, run.train.micro_batch);
+  const int64_t tokens = plan.global_batch * run.model.context;
+  figures.title(fmt::format("training step: {} sequences of {} tokens in micro-batches of {}, {}, pipeline {} x data {} x tensor {}",
+                            plan.global_batch, run.model.context, plan.micro_batch, name_of(run.train.precision), shape.pp, shape.dp, shape.tp));
+  Replica replica(run, plan, mesh);
+  const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + static_cast<uint64_t>(mesh.dp().rank()));
+  replica.step(batch, 0, 1e-4);
+  std::vector<double> seconds, peaks;
+  for (int64_t i = 0; i < config.samples; ++i) {
+    peaks.push_back(kernels::register_peak(Cpu{}, run.train.precision));
+    world.barrier();
+    seconds.push_back(seconds_of([&] { replica.step(batch, i + 1, 1e-4); }));
+  }
+  const double flops = model_flops_per_token(run.model, run.model.context) * static_cast<double>(tokens), peak = median(peaks);
+  figures.add({"step", "whole", median(seconds), flops, 0, peak * world.size(), static_cast<double>(tokens)});
+  world.barrier();
+  Profile::start();
+  replica.step(batch, config.samples + 1, 1e-4);
+  const auto events = Profile::stop();
+  add_breakdown(events, peak, figures);
+  const MemoryUse use = memory_use();
+  figures.title(fmt::format("  most memory at once: {:.2f} GB in tensors, {:.2f} GB of the process", static_cast<double>(use.peak) * 1e-9,
+                            static_cast<double>(peak_resident_bytes()) * 1e-9));
+  figures.add({"memory", "largest resident set", 1, 0, static_cast<double>(peak_resident_bytes())});
+  if (!config.trace.empty() && !events.empty()) {
+    const auto parts = world.all_gather(chrome_trace_events(events, world.rank(), events.front().begin));
+    if (world.rank() == 0) replace_file(config.trace, chrome_trace(parts));
+  }
+}
+
+}  // namespace skein

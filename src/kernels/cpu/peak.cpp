@@ -1,0 +1,102 @@
+#include "skein/kernels/peak.h"
+
+#include <atomic>
+#include <chrono>
+
+#include "parallel.h"
+#include "tile.h"
+#include "vector.h"
+
+namespace skein::kernels {
+namespace {
+
+constexpr int64_t kRounds = 100000;
+
+// kRows * kVectors independent chains; the operands come from memory so that nothing can be known of them.
+template <class Unit>
+SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(const Unit* operands, typename Tile<Unit>::Sum* out) {
+  using T = Tile<Unit>;
+  using L = Lanes<Unit>;
+  using Sums = Vector<typename T::Sum>;
+  Sums sums[T::kRows][T::kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < T::kRows; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < T::kVectors; ++v) sums[i][v] = load_vector<Sums>(out + (i * T::kVectors + v) * T::kLanes);
+  const auto left = load_vector<typename L::Value>(operands);
+  const auto right = load_vector<typename L::Value>(operands + T::kLanes);
+  for (int64_t k = 0; k < kRounds; ++k) {
+#pragma GCC unroll 16
+    for (int i = 0; i < T::kRows; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < T::kVectors; ++v) L::add_product(sums[i][v], left, right);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < T::kRows; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < T::kVectors; ++v) std::memcpy(out + (i * T::kVectors + v) * T::kLanes, &sums[i][v], sizeof(Sums));
+}
+
+template <class Unit>
+double flops_of_registers() {
+  using T = Tile<Unit>;
+  const int threads = omp_get_max_threads();
+  const auto begin = std::chrono::steady_clock::now();
+  parallel_ranges(threads, 1, [](int64_t, int64_t) {
+    alignas(64) Unit operands[2 * T::kLanes] = {};
+    alignas(64) typename T::Sum out[T::kRows * T::kColumns];
+    for (int i = 0; i < T::kRows * T::kColumns; ++i) out[i] = static_cast<typename T::Sum>(i);
+    multiply_registers<Unit>(operands, out);
+    asm volatile("" : : "r"(out) : "memory");
+  });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return 2.0 * Lanes<Unit>::kDepth * T::kRows * T::kColumns * static_cast<double>(kRounds) * threads / seconds;
+}
+
+}  // namespace
+
+std::string product_unit(Cpu, DType dtype) {
+  if (dtype == DType::bf16 && has_pairs()) return "AVX512-BF16";
+  const std::string widest = kVectorBytes == 64 ? "AVX-512" : kVectorBytes == 32 ? "AVX2" : "128-bit vectors";
+  return dtype == DType::bf16 ? widest + " through f32" : widest;
+}
+
+double register_peak(Cpu, DType dtype) {
+  double rate = 0;
+  visit_float(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    visit_unit<T>([&](auto unit) { rate = flops_of_registers<typename decltype(unit)::type>(); });
+  });
+  return rate;
+}
+
+double stream_read(Cpu, const Tensor& x) {
+  const float* in = x.data<float>();
+  std::atomic<double> total = 0;
+  parallel_ranges(x.size(), thread_share(x.size()), [&](int64_t begin, int64_t end) {
+    total += lane_sum<float>(end - begin, [=](int64_t i) { return in[begin + i]; });
+  });
+  return total;
+}
+
+void stream_copy(Cpu, const Tensor& from, const Tensor& to) {
+  const float* in = from.data<float>();
+  float* out = to.data<float>();
+  parallel_ranges(from.size(), thread_share(from.size()), [=](int64_t begin, int64_t end) {
+    std::memcpy(out + begin, in + begin, static_cast<size_t>(end - begin) * sizeof(float));
+  });
+}
+
+void stream_update(Cpu, const Tensor& with, const Tensor& a, const Tensor& b, const Tensor& c) {
+  const float* g = with.data<float>();
+  float *x = a.data<float>(), *y = b.data<float>(), *z = c.data<float>();
+  parallel_ranges(with.size(), thread_share(with.size()), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      x[i] += g[i];
+      y[i] += g[i];
+      z[i] += g[i];
+    }
+  });
+}
+
+}  // namespace skein::kernels
