@@ -7,19 +7,40 @@
 namespace skein::kernels {
 namespace {
 
+template <class A>
+struct Factors {
+  explicit Factors(const AdamWArguments& a)
+      : beta1(A(a.beta1)), beta2(A(a.beta2)), epsilon(A(a.epsilon)), scale(A(a.gradient_scale)),
+        step_size(A(a.lr / (1 - std::pow(a.beta1, static_cast<double>(a.step))))),
+        correction(A(1 / std::sqrt(1 - std::pow(a.beta2, static_cast<double>(a.step))))), shrink(A(1 - a.lr * a.weight_decay)) {}
+  A beta1, beta2, epsilon, scale, step_size, correction, shrink;
+};
+
+// Tensors never overlap; __restrict lets the compiler know.
+template <class A>
+void update(const Factors<A>& f, int64_t count, const A* __restrict gradient, A* __restrict master, A* __restrict m,
+            A* __restrict v) {
+  const Factors<A> a = f;
+  for (int64_t i = 0; i < count; ++i) {
+    const A g = gradient[i] * a.scale;
+    const A first = a.beta1 * m[i] + (A(1) - a.beta1) * g;
+    const A second = a.beta2 * v[i] + (A(1) - a.beta2) * g * g;
+    m[i] = first;
+    v[i] = second;
+    master[i] = master[i] * a.shrink - a.step_size * first / (std::sqrt(second) * a.correction + a.epsilon);
+  }
+}
+
+// In pieces whose new masters are still in the nearest cache when they are rounded.
 template <class A, class T>
-void update(const AdamWArguments& a, int64_t count, const A* gradient, A* master, A* m, A* v, T* working) {
-  const A beta1 = A(a.beta1), beta2 = A(a.beta2), epsilon = A(a.epsilon), scale = A(a.gradient_scale);
-  const A step_size = A(a.lr / (1 - std::pow(a.beta1, static_cast<double>(a.step))));
-  const A correction = A(1 / std::sqrt(1 - std::pow(a.beta2, static_cast<double>(a.step))));
-  const A shrink = A(1 - a.lr * a.weight_decay);
-  parallel_ranges(count, kElementGrain, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const A g = gradient[i] * scale;
-      m[i] = beta1 * m[i] + (A(1) - beta1) * g;
-      v[i] = beta2 * v[i] + (A(1) - beta2) * g * g;
-      master[i] = master[i] * shrink - step_size * m[i] / (std::sqrt(v[i]) * correction + epsilon);
-      if (working) working[i] = static_cast<T>(master[i]);
+void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* master, A* m, A* v, T* working) {
+  constexpr int64_t kPiece = 2048;
+  const Factors<A> factors(a);
+  parallel_ranges(count, std::max(thread_share(count), kPiece), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += kPiece) {
+      const int64_t n = std::min(kPiece, end - i);
+      update(factors, n, gradient + i, master + i, m + i, v + i);
+      for (int64_t j = i; working && j < i + n; ++j) working[j] = static_cast<T>(master[j]);
     }
   });
 }
@@ -32,10 +53,10 @@ void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const T
   visit_float(master.dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
     if (!working.defined())
-      return update<A, A>(arguments, master.size(), gradient.data<A>(), master.data<A>(), m.data<A>(), v.data<A>(), nullptr);
+      return update_all<A, A>(arguments, master.size(), gradient.data<A>(), master.data<A>(), m.data<A>(), v.data<A>(), nullptr);
     visit_float(working.dtype(), [&](auto working_tag) {
       using T = typename decltype(working_tag)::type;
-      update<A, T>(arguments, master.size(), gradient.data<A>(), master.data<A>(), m.data<A>(), v.data<A>(), working.data<T>());
+      update_all<A, T>(arguments, master.size(), gradient.data<A>(), master.data<A>(), m.data<A>(), v.data<A>(), working.data<T>());
     });
   });
 }

@@ -39,7 +39,7 @@ struct Backward {
     const int64_t first = std::clamp<int64_t>(head.first(query + r) - from, 0, count);
     const int64_t last = dead ? first : std::clamp<int64_t>(head.last(query + r) - from, first, count);
     std::fill(row, row + first, A(0));
-    for (int64_t j = first; j < last; ++j) row[j] = exponential(fused(row[j], head.scale, -level));
+    exponential_row(row + first, last - first, head.scale, level);
     std::fill(row + last, row + count, A(0));
     if (head.segments)
       for (int64_t j = first; j < last; ++j)

@@ -25,8 +25,7 @@ void softmax_step(A* row, int64_t first, int64_t last, int64_t count, A scale, A
     return;
   }
   const A shrink = exponential(largest - top);
-  for (int64_t j = first; j < last; ++j) row[j] = exponential(fused(row[j], scale, -top));
-  sum = sum * shrink + lane_sum<A>(count, [=](int64_t j) { return row[j]; });
+  sum = sum * shrink + exponential_row(row + first, last - first, scale, top);
   largest = top;
   if (shrink != A(1))
     for (int64_t d = 0; d < width; ++d) out[d] *= shrink;

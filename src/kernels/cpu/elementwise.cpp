@@ -22,17 +22,21 @@ void for_elements(int64_t count, const F& f) {
   });
 }
 
+// (1 + tanh(u)) / 2 is the logistic function of 2 u, here with u = sqrt(2/pi) (x + 0.044715 x^3).
 template <class A>
-A gelu_tanh_value(A x) {
-  constexpr A kRoot = A(0.7978845608028654), kCubic = A(0.044715);
-  return A(0.5) * x * (A(1) + hyperbolic_tangent(kRoot * (x + kCubic * x * x * x)));
+A gelu_tanh_gate(A x) {
+  constexpr A kLinear = A(-2 * 0.7978845608028654), kCubic = A(-2 * 0.7978845608028654 * 0.044715);
+  return A(1) / (A(1) + exponential(x * fused(x * x, kCubic, kLinear)));
 }
 
 template <class A>
+A gelu_tanh_value(A x) { return x * gelu_tanh_gate(x); }
+
+template <class A>
 A gelu_tanh_slope(A x) {
-  constexpr A kRoot = A(0.7978845608028654), kCubic = A(0.044715);
-  const A t = hyperbolic_tangent(kRoot * (x + kCubic * x * x * x));
-  return A(0.5) * (A(1) + t) + A(0.5) * x * (A(1) - t * t) * kRoot * (A(1) + A(3) * kCubic * x * x);
+  constexpr A kLinear = A(2 * 0.7978845608028654), kCubic = A(6 * 0.7978845608028654 * 0.044715);
+  const A gate = gelu_tanh_gate(x);
+  return fused(x * gate * (A(1) - gate), fused(x * x, kCubic, kLinear), gate);
 }
 
 template <class A>

@@ -18,12 +18,8 @@ void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum
     A* to = maximum.data<A>();
     parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        A largest = -std::numeric_limits<A>::infinity();
-        for (int64_t c = 0; c < valid; ++c) {
-          const A value = load(in + r * columns + c);
-          largest = value > largest ? value : largest;
-        }
-        to[r] = largest;
+        const T* row = in + r * columns;
+        to[r] = valid > 0 ? lane_max<A>(valid, [=](int64_t c) { return load(row + c); }) : -std::numeric_limits<A>::infinity();
       }
     });
   });
@@ -44,7 +40,7 @@ void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum
       for (int64_t r = begin; r < end; ++r) {
         const T* row = in + r * columns;
         const A top = largest[r];
-        sums[r] = lane_sum<A>(valid, [=](int64_t c) { return exponential(load(row + c) - top); });
+        sums[r] = exponential_sum(row, valid, top);
         const int64_t own = target[r] - first_id;
         picked[r] = own >= 0 && own < valid ? load(row + own) - top : A(0);
       }

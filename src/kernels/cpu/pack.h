@@ -18,6 +18,12 @@ struct Strided {
 template <class Unit>
 constexpr int64_t units(int64_t depth) { return (depth + Lanes<Unit>::kDepth - 1) / Lanes<Unit>::kDepth; }
 
+#if SKEIN_AVX512
+// Takes 0 16 1 17 … of two times 16 elements.
+alignas(64) inline constexpr uint16_t kInterleaved[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                          8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+#endif
+
 // One step of depth for `used` of kWidth neighbouring columns; the rest becomes zero. second: the next row of
 // depth for Pairs, or null at an odd end.
 template <class Unit, int kWidth, class T>
@@ -25,16 +31,14 @@ inline void pack_step(const T* first, const T* second, int64_t used, Unit* out) 
   if constexpr (std::is_same_v<Unit, Pair>) {
     int64_t j = 0;
 #if SKEIN_AVX512
-    alignas(64) static constexpr uint16_t kOrder[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
-                                                        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    const __m512i order = _mm512_load_si512(kOrder);
+    const __m512i order = _mm512_load_si512(kInterleaved);
     for (; j < kWidth; j += 16) {
       const auto mask = static_cast<__mmask16>(used - j >= 16 ? 0xffff : used <= j ? 0 : (1 << (used - j)) - 1);
       const auto stored = static_cast<__mmask16>(kWidth - j >= 16 ? 0xffff : (1 << (kWidth - j)) - 1);
       const __m256i low = _mm256_maskz_loadu_epi16(mask, first + j);
       const __m256i high = second ? _mm256_maskz_loadu_epi16(mask, second + j) : _mm256_setzero_si256();
       _mm512_mask_storeu_epi32(out + j, stored,
-                               _mm512_permutex2var_epi16(_mm512_castsi256_si512(low), order, _mm512_castsi256_si512(high)));
+                               _mm512_permutexvar_epi16(order, _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1)));
     }
 #endif
     for (; j < kWidth; ++j)
@@ -130,29 +134,37 @@ void pack_transposed(const T* data, int64_t column_step, int64_t depth, int64_t 
 }
 
 // A row of sums as left operand of Pairs: rounded, an odd end filled up with zero.
-inline void pack_rounded(const float* row, int64_t depth, Pair* out) {
-  auto* rounded = reinterpret_cast<BFloat16*>(out);
-  for (int64_t k = 0; k < depth; ++k) rounded[k] = BFloat16(row[k]);
-  if (depth % 2) rounded[depth] = BFloat16{};
+#if SKEIN_AVX512
+SKEIN_PAIRS inline void pack_rounded(const float* row, int64_t depth, Pair* out) {
+  for (int64_t k = 0; k < depth; k += 16) {
+    const auto used = static_cast<__mmask16>(depth - k >= 16 ? 0xffff : (1 << (depth - k)) - 1);
+    const auto stored = static_cast<__mmask16>(used | used << 1);
+    const auto rounded = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(used, row + k));
+    _mm256_mask_storeu_epi16(out + k / 2, depth % 2 ? stored : used, rounded);
+  }
 }
+#endif
 
 // Neighbouring columns [depth, used] of sums as left operand by_depth.
 template <class Unit>
-void pack_rounded_columns(const typename Tile<Unit>::Sum* data, int64_t depth_step, int64_t depth, int64_t used, Unit* out) {
-  constexpr int kWidth = Tile<Unit>::kRows;
-  if constexpr (std::is_same_v<Unit, Pair>) {
-    for (int64_t k = 0; k < depth; k += 2, out += kWidth) {
-      const float* first = data + k * depth_step;
-      BFloat16 low[kWidth] = {}, high[kWidth] = {};
-      for (int64_t j = 0; j < used; ++j) low[j] = BFloat16(first[j]);
-      if (k + 1 < depth)
-        for (int64_t j = 0; j < used; ++j) high[j] = BFloat16(first[depth_step + j]);
-      for (int j = 0; j < kWidth; ++j) out[j] = {low[j], high[j]};
-    }
-  } else {
-    pack_neighbours<Unit, kWidth, Unit>(data, depth_step, depth, used, out);
+void pack_rounded_columns(const Unit* data, int64_t depth_step, int64_t depth, int64_t used, Unit* out) {
+  pack_neighbours<Unit, Tile<Unit>::kRows, Unit>(data, depth_step, depth, used, out);
+}
+#if SKEIN_AVX512
+template <class Unit>
+SKEIN_PAIRS void pack_rounded_columns(const float* data, int64_t depth_step, int64_t depth, int64_t used, Pair* out) {
+  constexpr int kWidth = Tile<Pair>::kRows;
+  const auto read = static_cast<__mmask16>((1 << used) - 1);
+  const __m512i order = _mm512_load_si512(kInterleaved);
+  for (int64_t k = 0; k < depth; k += 2, out += kWidth) {
+    const float* first = data + k * depth_step;
+    const __m512 low = _mm512_maskz_loadu_ps(read, first);
+    const __m512 high = k + 1 < depth ? _mm512_maskz_loadu_ps(read, first + depth_step) : _mm512_setzero_ps();
+    const auto both = (__m512i)_mm512_cvtne2ps_pbh(high, low);
+    _mm512_mask_storeu_epi32(out, (1 << kWidth) - 1, _mm512_permutexvar_epi16(order, both));
   }
 }
+#endif
 
 // b [depth, columns] in panels of kColumns, `panel` units apart.
 template <class Unit, class T>
