@@ -184,7 +184,7 @@ Tensor Generator::forward(Decoding& decoding, const Batch& batch) {
       flow = Var(received);
     }
     flow = local_.pieces()[static_cast<size_t>(chunk)]->forward(flow, pass);
-    if (piece == pieces - 1) logits = whole_rows(flow.value());
+    if (piece == pieces - 1) logits = whole_rows(local_.pieces()[static_cast<size_t>(chunk)]->logits(flow).value());
     else if (stages > 1) mesh_.pp().send(flow.value(), (piece + 1) % stages, piece + 1).wait();
   }
   decoding.cache.length += batch.length();

@@ -32,6 +32,19 @@ Tensor last_position(const Tensor& x) {
   return last;
 }
 
+// weights * scale [M] in dtype
+Tensor scaled(const Tensor& weights, double scale, DType dtype) {
+  Tensor made = Tensor::empty({weights.size()}, dtype);
+  const float* weight = weights.data<float>();
+  visit_float(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    T* to = made.data<T>();
+    for (int64_t i = 0; i < made.size(); ++i) to[i] = static_cast<T>(static_cast<A>(weight[i]) * static_cast<A>(scale));
+  });
+  return made;
+}
+
 }  // namespace
 
 Gpt::Gpt(const GptConfig& config, const GptPiece& piece, bool sequence_parallel, Parameters& parameters)
@@ -71,17 +84,19 @@ Var Gpt::embed(const Pass& pass) const {
   return residual_dropout(x, pass, config_.dropout, -1, 0);
 }
 
-Var Gpt::predict(const Var& all, const Pass& pass) const {
+Var Gpt::features(const Var& all, const Pass& pass) const {
   const Var hidden = pass.cache ? Var(last_position(all.value())) : all;
   const Var x = enter_shards(final_norm_ ? (*final_norm_)(hidden) : hidden, pass);
-  return ops::linear(ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]}), head_->weight(), {});
+  return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
 }
+
+Var Gpt::logits(const Var& features) const { return ops::linear(features, head_->weight(), {}); }
 
 Var Gpt::forward(const Var& flow, const Pass& pass) const {
   Pass inner = pass;
   inner.sequence_parallel = pass.sequence_parallel && sequence_parallel_;
   const Var x = (*stack_)(tokens_ ? embed(inner) : flow, inner);
-  return head_ ? predict(x, inner) : x;
+  return head_ ? features(x, inner) : x;
 }
 
 Shape Gpt::flow_shape(int64_t batch, int64_t length) const {
@@ -94,8 +109,10 @@ ops::VocabShard Gpt::vocab_shard() const {
 }
 
 Losses NextToken::losses(const Var& output, const Pass& pass) const {
-  const Tensor targets = pass.batch->targets.reshape({-1});
-  return {ops::cross_entropy(output, targets, model_.vocab_shard(), *pass.tp), pass.batch->weights};
+  const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
+  const Tensor row_weights = scaled(weights, pass.loss_scale, gradient_dtype(output.value().dtype()));
+  return {ops::linear_cross_entropy(output, model_.head().weight(), targets, row_weights, model_.vocab_shard(), *pass.tp), weights,
+          row_weights};
 }
 
 }  // namespace skein

@@ -3,12 +3,23 @@
 #include <cmath>
 
 #include "skein/kernels/loss.h"
+#include "skein/kernels/matmul.h"
 
 namespace skein::ops {
 namespace {
 
-Tensor losses_of(const Tensor& sum_exp, const Tensor& target_logit) {
-  Tensor losses = Tensor::empty(sum_exp.shape(), sum_exp.dtype());
+using kernels::Transpose;
+
+// Of the logits that exist at once, and at least kFewestRows rows of them: less would read the weight too often.
+constexpr int64_t kChunkBytes = 128 << 20;
+constexpr int64_t kFewestRows = 96;
+
+int64_t chunk_rows(int64_t rows, int64_t columns, int64_t element_bytes) {
+  const int64_t fitting = kChunkBytes / (columns * element_bytes) / kFewestRows * kFewestRows;
+  return std::min(rows, std::max(fitting, kFewestRows));
+}
+
+void fill_losses(const Tensor& sum_exp, const Tensor& target_logit, const Tensor& losses) {
   visit_float(losses.dtype(), [&](auto tag) {
     using A = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<A, BFloat16>) {
@@ -17,30 +28,78 @@ Tensor losses_of(const Tensor& sum_exp, const Tensor& target_logit) {
       for (int64_t i = 0; i < losses.size(); ++i) loss[i] = std::log(sum[i]) - target[i];
     }
   });
-  return losses;
 }
+
+struct Chunk {
+  Tensor x, targets, row_weights, losses;  // of its rows
+  Tensor dx;                               // undefined where x wants no gradient
+};
+
+class Head {
+ public:
+  Head(const Weight& weight, const VocabShard& shard, Group& group, int64_t rows)
+      : weight_(weight), shard_(shard), group_(group), sums_(gradient_dtype(weight.value.dtype())) {
+    const int64_t ids = weight.value.dim(0);
+    rows_ = chunk_rows(rows, ids, size_of(sums_));
+    logits_ = Tensor::empty({rows_, ids}, sums_, weight.value.device());
+  }
+  int64_t rows() const { return rows_; }
+
+  void run(const Chunk& chunk, bool gradients) const {
+    const int64_t rows = chunk.x.dim(0);
+    const Tensor logits = logits_.rows(0, rows);
+    const Tensor maximum = Tensor::empty({rows}, sums_), sum_exp = Tensor::empty({rows}, sums_), target = Tensor::empty({rows}, sums_);
+    on_device(logits.device(), [&](auto device) {
+      kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits);
+      kernels::row_maximum(device, logits, shard_.valid, maximum);
+      group_.all_reduce_max(maximum);
+      kernels::row_sum_exp(device, logits, shard_.valid, maximum, chunk.targets, shard_.first_id, sum_exp, target);
+      group_.all_reduce_sum(sum_exp);
+      group_.all_reduce_sum(target);
+      if (gradients) add_gradients(device, chunk, logits, maximum, sum_exp);
+    });
+    fill_losses(sum_exp, target, chunk.losses);
+  }
+
+ private:
+  template <class OnDevice>
+  void add_gradients(OnDevice device, const Chunk& chunk, const Tensor& logits, const Tensor& maximum, const Tensor& sum_exp) const {
+    const DType dtype = chunk.x.dtype();
+    const Tensor dlogits = dtype == sums_ ? logits : Tensor::empty(logits.shape(), dtype, logits.device());
+    kernels::cross_entropy_backward(device, logits, shard_.valid, maximum, sum_exp, chunk.targets, shard_.first_id,
+                                    chunk.row_weights, dlogits);
+    if (chunk.dx.defined()) kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx);
+    if (weight_.learns())
+      kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient, kernels::Write::accumulate);
+  }
+
+  const Weight& weight_;
+  VocabShard shard_;
+  Group& group_;
+  DType sums_;
+  int64_t rows_ = 0;
+  Tensor logits_;
+};
 
 }  // namespace
 
-Var cross_entropy(const Var& logits, const Tensor& targets, const VocabShard& shard, Group& group) {
-  const Tensor& values = logits.value();
-  const int64_t rows = values.dim(0);
-  const DType sums = gradient_dtype(values.dtype());
-  Tensor maximum = Tensor::empty({rows}, sums), sum_exp = Tensor::empty({rows}, sums), target = Tensor::empty({rows}, sums);
-  on_device(values.device(), [&](auto device) {
-    kernels::row_maximum(device, values, shard.valid, maximum);
-    group.all_reduce_max(maximum);
-    kernels::row_sum_exp(device, values, shard.valid, maximum, targets, shard.first_id, sum_exp, target);
-    group.all_reduce_sum(sum_exp);
-    group.all_reduce_sum(target);
-  });
-  return record(losses_of(sum_exp, target), {logits}, false, [=](const Tensor& row_weights) {
-    Tensor dlogits = Tensor::empty(logits.shape(), logits.value().dtype(), logits.value().device());
-    on_device(dlogits.device(), [&](auto device) {
-      kernels::cross_entropy_backward(device, logits.value(), shard.valid, maximum, sum_exp, targets, shard.first_id,
-                                      row_weights, dlogits);
-    });
-    logits.add_gradient(dlogits);
+Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targets, const Tensor& row_weights,
+                         const VocabShard& shard, Group& group) {
+  const int64_t rows = x.shape()[0];
+  SKEIN_CHECK_EQ(x.shape()[1], weight.value.dim(1));
+  const Tensor losses = Tensor::empty({rows}, gradient_dtype(x.value().dtype()));
+  const bool gradients = recording() && (x.needs_gradient() || weight.learns());
+  const Tensor dx = gradients && x.needs_gradient() ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device()) : Tensor();
+  const Head head(weight, shard, group, rows);
+  for (int64_t row = 0; row < rows; row += head.rows()) {
+    const int64_t end = std::min(rows, row + head.rows()), count = end - row;
+    head.run({x.value().rows(row, end), targets.flat(row, count), gradients ? row_weights.flat(row, count) : Tensor(),
+              losses.flat(row, count), dx.defined() ? dx.rows(row, end) : Tensor()}, gradients);
+  }
+  return record(losses, {x}, weight.learns(), [x, dx, row_weights](const Tensor& given) {
+    SKEIN_CHECK_EQ(given.bytes(), row_weights.bytes());
+    SKEIN_CHECK(std::memcmp(given.bytes_data(), row_weights.bytes_data(), static_cast<size_t>(given.bytes())) == 0);
+    if (dx.defined()) x.add_gradient(dx);
   });
 }
 

@@ -20,19 +20,6 @@ std::vector<double> sample_sums(const Tensor& rows, const Tensor& weights) {
   return sums;
 }
 
-// weights * scale, in the dtype of the loss rows
-Tensor row_weights(const Tensor& weights, double scale, DType dtype) {
-  Tensor made = Tensor::empty({weights.size()}, dtype);
-  const float* weight = weights.data<float>();
-  visit_float(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    using A = Accumulator<T>;
-    T* to = made.data<T>();
-    for (int64_t i = 0; i < made.size(); ++i) to[i] = static_cast<T>(static_cast<A>(weight[i]) * static_cast<A>(scale));
-  });
-  return made;
-}
-
 }  // namespace
 
 Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind)
@@ -64,6 +51,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   const int piece = piece_number(action.chunk);
   Pass inner = pass;
   inner.batch = &batch;
+  inner.loss_scale = step.loss_scale;
   std::unique_ptr<NoGrad> no_grad;
   if (!step.train) no_grad = std::make_unique<NoGrad>();
   InFlight flight;
@@ -76,7 +64,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
     const Losses losses = model_.objective->losses(output, inner);
     losses_[static_cast<size_t>(action.micro_batch)] = sample_sums(losses.rows.value(), losses.weights);
     flight.output = losses.rows;
-    flight.weights = row_weights(losses.weights, step.loss_scale, losses.rows.value().dtype());
+    flight.weights = losses.row_weights;
   } else {
     flight.output = output;
     flight.sent = send(output.value(), action.micro_batch, piece + 1, kActivation);

@@ -199,19 +199,16 @@ void check_rank(const Reference& reference, Group& tp, bool sequence_parallel) {
   pass.sequence_parallel = sequence_parallel;
   pass.batch = &reference.batch;
   pass.train = true;
-  const Var logits = model.forward({}, pass);
-  check_logits(reference, logits.value(), model.vocab_shard(), tp);
-  const Losses losses = NextToken(model).losses(logits, pass);
   const auto weights = reference.batch.weights.span<float>();
   const double counted = std::accumulate(weights.begin(), weights.end(), 0.0);
-  const Tensor scaled = Tensor::empty({static_cast<int64_t>(weights.size())}, DType::f32);
+  pass.loss_scale = 1 / counted;
+  const Var features = model.forward({}, pass);
+  check_logits(reference, model.logits(features).value(), model.vocab_shard(), tp);
+  const Losses losses = NextToken(model).losses(features, pass);
   double loss = 0;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    scaled.span<float>()[i] = static_cast<float>(weights[i] / counted);
-    loss += weights[i] * losses.rows.value().span<float>()[i] / counted;
-  }
+  for (size_t i = 0; i < weights.size(); ++i) loss += weights[i] * losses.rows.value().span<float>()[i] / counted;
   EXPECT_NEAR(loss / reference.loss, 1, 1e-5);
-  backward(losses.rows, scaled);
+  backward(losses.rows, losses.row_weights);
   check_gradients(reference, parameters, tp);
 }
 

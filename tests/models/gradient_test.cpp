@@ -50,9 +50,8 @@ void check_gradients(GptConfig config) {
     for (int64_t i = 0; i < 10; ++i) sum += losses.rows.value().data<double>()[i] * batch.weights.data<float>()[i];
     return sum;
   };
-  std::vector<double> weights;
-  for (float w : batch.weights.span<float>()) weights.push_back(w);
-  backward(objective.losses(model.forward({}, pass), pass).rows, Tensor::from(weights, {10}));
+  const Losses losses = objective.losses(model.forward({}, pass), pass);
+  backward(losses.rows, losses.row_weights);
   for (const Parameter& p : parameters.all()) {
     if (p.tied()) continue;
     for (const Parameter& second : parameters.all())

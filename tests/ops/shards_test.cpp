@@ -69,37 +69,55 @@ TEST(Collective, ForwardAndBackwardMeanWhatTheySay) {
 }
 
 struct CrossEntropy {
-  Tensor losses, gradient;  // [M], [M,V/t]
+  Tensor losses, dx, dweight;
 };
 
-CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, const ops::VocabShard& shard, Group& group) {
-  const Var x = Var::leaf(logits);
-  const Var losses = ops::cross_entropy(x, targets, shard, group);
-  backward(losses, random_tensor(losses.shape(), 4));
-  return {losses.value(), x.gradient()};
+CrossEntropy cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets, const ops::VocabShard& shard, Group& group) {
+  const Var in = Var::leaf(x);
+  const Weight head{weight, Tensor::zeros(weight.shape(), gradient_dtype(weight.dtype()))};
+  const Tensor row_weights = random_tensor({x.dim(0)}, 4, head.gradient.dtype());
+  const Var losses = ops::linear_cross_entropy(in, head, targets, row_weights, shard, group);
+  backward(losses, row_weights);
+  const Tensor dx = in.gradient().clone();
+  group.all_reduce_sum(dx);
+  return {losses.value(), dx, head.gradient};
 }
 
-TEST(VocabParallel, LossAndGradientDoNotDependOnShardsOrPadding) {
-  const int64_t rows = 6, ids = 11;
-  const Tensor logits = random_tensor({rows, ids}, 3, DType::f64, 4);
+TEST(VocabParallel, LossAndGradientsDoNotDependOnShardsOrPadding) {
+  const int64_t rows = 6, ids = 11, width = 3;
+  const Tensor x = random_tensor({rows, width}, 2), weight = random_tensor({ids, width}, 3, DType::f64, 4);
   const Tensor targets = Tensor::from(std::vector<int32_t>{0, 10, 5, 3, 6, 9}, {rows});
   const auto alone = single_rank();
-  const CrossEntropy expected = cross_entropy(logits.clone(), targets, {0, ids}, *alone);
+  const CrossEntropy expected = cross_entropy(x, weight, targets, {0, ids}, *alone);
   for (int ranks : {1, 2, 4})
     run_ranks(ranks, [&](Group& group) {
-      const int64_t part = (ids + ranks - 1) / ranks + 1;  // one column of padding at least
+      const int64_t part = (ids + ranks - 1) / ranks + 1;  // one row of padding at least
       const int64_t held = part - 1, first = held * group.rank(), valid = std::clamp<int64_t>(ids - first, 0, held);
-      const Tensor own = random_tensor({rows, part}, 77, DType::f64, 1000);  // padding must not matter
-      for (int64_t row = 0; row < rows; ++row)
-        for (int64_t j = 0; j < valid; ++j) own.data<double>()[row * part + j] = logits.data<double>()[row * ids + first + j];
-      const CrossEntropy found = cross_entropy(own, targets, {first, valid}, group);
-      for (int64_t row = 0; row < rows; ++row) {
-        EXPECT_NEAR(found.losses.data<double>()[row], expected.losses.data<double>()[row], 1e-12);
-        for (int64_t j = 0; j < part; ++j)
-          EXPECT_NEAR(found.gradient.data<double>()[row * part + j],
-                      j < valid ? expected.gradient.data<double>()[row * ids + first + j] : 0.0, 1e-12);
-      }
+      const Tensor own = random_tensor({part, width}, 77, DType::f64, 1000);  // padding must not matter
+      own.rows(0, valid).copy_from(weight.rows(first, first + valid));
+      const CrossEntropy found = cross_entropy(x.clone(), own, targets, {first, valid}, group);
+      for (int64_t i = 0; i < rows; ++i) EXPECT_NEAR(found.losses.data<double>()[i], expected.losses.data<double>()[i], 1e-12);
+      for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(found.dx.data<double>()[i], expected.dx.data<double>()[i], 1e-12);
+      for (int64_t i = 0; i < own.size(); ++i)
+        EXPECT_NEAR(found.dweight.data<double>()[i], i < valid * width ? expected.dweight.data<double>()[first * width + i] : 0.0, 1e-12);
     });
+}
+
+// 128 MiB hold 671 rows of 50,000 logits, which 576 of make a chunk.
+TEST(VocabParallel, RowsDoNotKnowTheirChunk) {
+  const int64_t rows = 1500, ids = 50000, width = 2;
+  const auto alone = single_rank();
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    const Tensor x = random_tensor({rows, width}, 2, dtype), weight = random_tensor({ids, width}, 3, dtype);
+    std::vector<int32_t> names(rows);
+    for (size_t i = 0; i < names.size(); ++i) names[i] = static_cast<int32_t>(i * 31 % ids);
+    const Tensor targets = Tensor::from(names, {rows});
+    const CrossEntropy all = cross_entropy(x, weight, targets, {0, ids}, *alone);
+    for (int64_t row : {0L, 575L, 576L, 1499L}) {
+      const CrossEntropy one = cross_entropy(x.rows(row, row + 1), weight, targets.flat(row, 1), {0, ids}, *alone);
+      EXPECT_EQ(test::bytes_of(one.losses), test::bytes_of(all.losses.flat(row, 1))) << row;
+    }
+  }
 }
 
 }  // namespace

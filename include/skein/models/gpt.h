@@ -65,12 +65,15 @@ class Gpt : public Model {
   Gpt(const GptConfig& config, const GptPiece& piece, bool sequence_parallel, Parameters& parameters);
   Var forward(const Var& flow, const Pass& pass) const override;
   Shape flow_shape(int64_t batch, int64_t length) const override;
+  // On the piece with the head: logits [M, V/t] of features [M,C], the result of its forward.
+  Var logits(const Var& features) const;
+  const Parameter& head() const { return *head_; }
   // Columns of the logits that this rank holds.
   ops::VocabShard vocab_shard() const;
 
  private:
   Var embed(const Pass& pass) const;
-  Var predict(const Var& hidden, const Pass& pass) const;
+  Var features(const Var& hidden, const Pass& pass) const;
 
   GptConfig config_;
   bool sequence_parallel_;

@@ -12,7 +12,8 @@ class Model {
  public:
   virtual ~Model() = default;
   // flow: hidden states [B,T,C] ([B,T/t,C] under sequence parallelism) from the piece before; undefined for the
-  // first piece, which reads pass.batch->tokens. Returns hidden states, or the last piece's logits [B*T, V/t].
+  // first piece, which reads pass.batch->tokens. Returns hidden states, or what the last
+  // piece's head works on, [B*T,C].
   virtual Var forward(const Var& flow, const Pass& pass) const = 0;
   // Shape of the flow that enters or leaves a piece for batches of [batch, length] tokens.
   virtual Shape flow_shape(int64_t batch, int64_t length) const = 0;
@@ -20,8 +21,9 @@ class Model {
 
 // Losses of a micro-batch, before weighting.
 struct Losses {
-  Var rows;        // [B*T] in the accumulator type; its gradient is each row's weight in the total
-  Tensor weights;  // [B,T] f32: 0 where a row does not count
+  Var rows;            // [B*T] in the accumulator type
+  Tensor weights;      // [B,T] f32: 0 where a row does not count
+  Tensor row_weights;  // [B*T] of rows' type: weights * pass.loss_scale, the gradient of rows in the total
 };
 
 class Objective {

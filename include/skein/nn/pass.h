@@ -17,6 +17,7 @@ struct Pass {
   bool train = false;              // dropout applies
   uint64_t seed = 0;               // of the run
   int64_t step = 0;                // with seed and site, the key of dropout masks
+  double loss_scale = 1;           // of every row's weight in the total loss
   Recompute recompute = Recompute::none;
   const Batch* batch = nullptr;    // positions, segments, sample ids
   KvCache* cache = nullptr;        // decoding: keys and values of earlier tokens; logits of the last position only

@@ -6,15 +6,20 @@
 
 namespace skein::ops {
 
-// The columns of the vocabulary that logits hold on this rank.
+// The rows of the vocabulary that a weight holds on this rank.
 struct VocabShard {
-  int64_t first_id = 0;  // of column 0
-  int64_t valid = 0;     // columns that are real ids; the rest are padding and never count
+  int64_t first_id = 0;  // of row 0
+  int64_t valid = 0;     // rows that are real ids; the rest are padding and never count
 };
 
-// logits [M,V/t], targets [M] i32 -> the loss of each row [M] in the accumulator type, equal on all ranks of the group.
-// The gradient handed to backward is each row's weight in the total: (softmax - onehot) * weight.
-// Maximum, sum of exponentials and target logit are combined over the group (Megatron-LM's vocabulary-parallel loss).
-Var cross_entropy(const Var& logits, const Tensor& targets, const VocabShard& shard, Group& group);
+// x [M,C], weight [V/t,C], targets [M] i32 -> the loss of each row [M] of the logits x · weightᵀ, in the accumulator type and
+// equal on all ranks of the group. Maximum, sum of exponentials and target logit are combined over the group (Megatron-LM's
+// vocabulary-parallel loss).
+//
+// The logits of all rows never exist: rows go through in chunks, and each chunk's gradients are made while its logits are at
+// hand, as row_weights [M] * (softmax - onehot), the total being the sum of row_weights * losses. So the weight's gradient grows
+// here, not in backward, which must be handed the same row_weights and only passes x's gradient on.
+Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targets, const Tensor& row_weights,
+                         const VocabShard& shard, Group& group);
 
 }  // namespace skein::ops
