@@ -1,57 +1,30 @@
 #include "skein/comm/group.h"
 
-#include "skein/core/profile.h"
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <type_traits>
+
+#include "skein/comm/window.h"
+#include "skein/core/profile.h"
+#include "tree_sum.h"
 
 namespace skein {
 namespace {
 
+// From here on ranks of one host exchange tensors through memory they share.
+constexpr int64_t kSharedBytes = 16 << 10;
 // Below this an all-reduce gathers everything everywhere: one exchange instead of two.
 constexpr int64_t kSmallBytes = 64 << 10;
 // Larger tensors are reduced in pieces, so that the sums run in cache and the scratch stays small.
 constexpr int64_t kPieceBytes = 1 << 20;
-// Elements summed at a time, so that the partial sums of all ranks stay in the nearest cache.
-constexpr int64_t kStrip = 2048;
-
 std::byte* bytes_of(auto& value) { return reinterpret_cast<std::byte*>(&value); }
 
-// blocks: one every `stride` elements, overwritten by partial sums. out may be the first block.
+// out [n] from blocks [ranks*n]; out may be one of them.
 template <class T>
-void tree_sum(T* blocks, int64_t stride, int ranks, int64_t count, T* out) {
-  if (ranks == 1) {
-    if (out != blocks) std::copy_n(blocks, count, out);
-    return;
-  }
-  const int half = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));
-  T* right = blocks + half * stride;
-  tree_sum(blocks, stride, half, count, blocks);
-  tree_sum(right, stride, ranks - half, count, right);
-// out is either blocks itself or apart from both: no element depends on another.
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) out[i] = blocks[i] + right[i];
-}
-
-// out [n] from blocks [ranks*n], which are overwritten.
-template <class T>
-void sum_blocks(T* blocks, int ranks, int64_t n, T* out) {
-  for (int64_t begin = 0; begin < n; begin += kStrip)
-    tree_sum(blocks + begin, n, ranks, std::min(kStrip, n - begin), out + begin);
-}
-
-void sum_blocks(BFloat16* blocks, int ranks, int64_t n, BFloat16* out) {
-  std::vector<float> strip(static_cast<size_t>(ranks * std::min(kStrip, n)));
-  for (int64_t begin = 0; begin < n; begin += kStrip) {
-    const int64_t count = std::min(kStrip, n - begin);
-    for (int64_t r = 0; r < ranks; ++r)
-      for (int64_t i = 0; i < count; ++i)
-        strip[static_cast<size_t>(r * count + i)] = static_cast<float>(blocks[r * n + begin + i]);
-    tree_sum(strip.data(), count, ranks, count, strip.data());
-    for (int64_t i = 0; i < count; ++i) out[begin + i] = BFloat16(strip[static_cast<size_t>(i)]);
-  }
+void sum_blocks(const T* blocks, int ranks, int64_t n, T* out) {
+  std::vector<const T*> each;
+  for (int r = 0; r < ranks; ++r) each.push_back(blocks + r * n);
+  sum_ranks(each, n, out);
 }
 
 void sum_blocks(const Tensor& blocks, int ranks, const Tensor& out) {
@@ -131,6 +104,8 @@ T sum_values(Group& group, T value) {
 
 }  // namespace
 
+Window* Group::window_for(int64_t bytes) { return bytes >= kSharedBytes ? window() : nullptr; }
+
 Work Group::send(const Tensor& tensor, int peer, int tag) {
   return send_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
 }
@@ -145,6 +120,7 @@ void Group::all_gather(const Tensor& in, const Tensor& out) {
   SKEIN_CHECK_EQ(out.size(), size() * in.size());
   if (in.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
   if (size() == 1) return out.copy_from(in);
+  if (Window* shared = window_for(out.bytes())) return shared->all_gather(in, out);
   all_gather_bytes(in.bytes_data(), out.bytes_data(), in.bytes());
 }
 
@@ -154,12 +130,14 @@ void Group::reduce_scatter(const Tensor& in, const Tensor& out) {
   SKEIN_CHECK_EQ(in.size(), size() * out.size());
   if (out.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
   if (size() == 1) return out.copy_from(in);
+  if (Window* shared = window_for(in.bytes())) return shared->reduce_scatter(in, out);
   scatter_sum(*this, in, out);
 }
 
 void Group::all_reduce_sum(const Tensor& tensor) {
   const Span span("all reduce", 0, static_cast<double>(tensor.bytes()));
   if (size() == 1) return;
+  if (Window* shared = window_for(tensor.bytes())) return shared->all_reduce_sum(tensor);
   const int64_t most = std::max<int64_t>(1, kPieceBytes / size_of(tensor.dtype()) / size()) * size();
   for (int64_t begin = 0; begin < tensor.size(); begin += most)
     all_reduce_piece(*this, tensor.flat(begin, std::min(most, tensor.size() - begin)));

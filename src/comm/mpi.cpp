@@ -5,8 +5,12 @@
 #endif
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <mpi.h>
+
+#include "skein/comm/window.h"
+#include "skein/core/log.h"
 
 namespace skein {
 namespace {
@@ -25,7 +29,7 @@ bool unwinding() { return std::uncaught_exceptions() > 0; }
 // MPI from its start to its end; held by every group and every transfer.
 class MpiJob {
  public:
-  explicit MpiJob(int64_t largest_piece) : largest_piece_(largest_piece) {
+  MpiJob(int64_t largest_piece, bool share_memory) : largest_piece_(largest_piece), shares_memory_(share_memory) {
     int provided = MPI_THREAD_SINGLE;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
     if (provided < MPI_THREAD_SERIALIZED)
@@ -39,6 +43,7 @@ class MpiJob {
   MpiJob& operator=(const MpiJob&) = delete;
 
   int64_t largest_piece() const { return largest_piece_; }
+  bool shares_memory() const { return shares_memory_; }
 
   // Calls move(offset, count) for the parts of a message; once for an empty one.
   template <class Move>
@@ -52,6 +57,7 @@ class MpiJob {
 
  private:
   int64_t largest_piece_;
+  bool shares_memory_;
 };
 
 // `count` bytes that stand for a whole block of `block_bytes`: a call that moves one of them for each rank
@@ -108,6 +114,53 @@ class Transfer {
   std::vector<int> counts_;
 };
 
+// The ranks' segments of a window in shared memory.
+class SharedMemory {
+ public:
+  // Collective over comm. Null on every rank where they are not on one host or one of them gets no memory.
+  static std::unique_ptr<SharedMemory> make(MPI_Comm comm, int rank, int size) {
+    auto made = std::make_unique<SharedMemory>();
+    int here = 0, all = 0;
+    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &made->host_), "MPI_Comm_split_type");
+    check(MPI_Comm_size(made->host_, &here), "MPI_Comm_size");
+    int good = here == size && made->allocate(size);
+    check(MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+    if (here == size && !all && rank == 0)
+      log::warn("the {} ranks of a group on this host get no shared memory (is /dev/shm full?); they exchange messages instead", size);
+    if (!all) return nullptr;
+    check(MPI_Barrier(comm), "MPI_Barrier");
+    made->window_ = std::make_unique<Window>(rank, made->segments_);
+    return made;
+  }
+  ~SharedMemory() {
+    if (unwinding()) return;
+    if (memory_ != MPI_WIN_NULL) MPI_Win_free(&memory_);
+    if (host_ != MPI_COMM_NULL) MPI_Comm_free(&host_);
+  }
+  Window* window() { return window_.get(); }
+
+ private:
+  bool allocate(int size) {
+    void* own = nullptr;
+    MPI_Comm_set_errhandler(host_, MPI_ERRORS_RETURN);
+    if (MPI_Win_allocate_shared(Window::kSegment, 1, MPI_INFO_NULL, host_, &own, &memory_) != MPI_SUCCESS) return false;
+    std::memset(own, 0, 64);
+    for (int r = 0; r < size; ++r) {
+      MPI_Aint bytes = 0;
+      int unit = 0;
+      void* segment = nullptr;
+      if (MPI_Win_shared_query(memory_, r, &bytes, &unit, &segment) != MPI_SUCCESS) return false;
+      segments_.push_back(static_cast<std::byte*>(segment));
+    }
+    return true;
+  }
+
+  MPI_Comm host_ = MPI_COMM_NULL;
+  MPI_Win memory_ = MPI_WIN_NULL;
+  std::vector<std::byte*> segments_;
+  std::unique_ptr<Window> window_;
+};
+
 class MpiGroup : public Group {
  public:
   MpiGroup(std::shared_ptr<MpiJob> job, MPI_Comm comm) : job_(std::move(job)), comm_(comm) {
@@ -116,6 +169,7 @@ class MpiGroup : public Group {
     check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
   }
   ~MpiGroup() override {
+    shared_.reset();
     if (comm_ != MPI_COMM_WORLD && !unwinding()) MPI_Comm_free(&comm_);
   }
   MpiGroup(const MpiGroup&) = delete;
@@ -171,6 +225,12 @@ class MpiGroup : public Group {
     return std::make_unique<MpiGroup>(job_, part);
   }
 
+  Window* window() override {
+    if (!asked_for_window_ && job_->shares_memory()) shared_ = SharedMemory::make(comm_, rank_, size_);
+    asked_for_window_ = true;
+    return shared_ ? shared_->window() : nullptr;
+  }
+
   void abort(int exit_code) override {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::_Exit(exit_code);
@@ -194,16 +254,18 @@ class MpiGroup : public Group {
   MPI_Comm comm_;
   int rank_ = 0;
   int size_ = 1;
+  bool asked_for_window_ = false;
+  std::unique_ptr<SharedMemory> shared_;
 };
 
 }  // namespace
 
-std::unique_ptr<Group> start_mpi(int64_t largest_piece) {
+std::unique_ptr<Group> start_mpi(int64_t largest_piece, bool share_memory) {
   SKEIN_CHECK(largest_piece >= 1 && largest_piece <= int64_t{1} << 30);
   int started = 0;
   check(MPI_Initialized(&started), "MPI_Initialized");
   SKEIN_CHECK(!started);
-  return std::make_unique<MpiGroup>(std::make_shared<MpiJob>(largest_piece), MPI_COMM_WORLD);
+  return std::make_unique<MpiGroup>(std::make_shared<MpiJob>(largest_piece, share_memory), MPI_COMM_WORLD);
 }
 
 std::string mpi_version() {

@@ -17,6 +17,16 @@ Shape with_last(const Shape& shape, int64_t last) {
   return made;
 }
 
+// gradient += dyᵀ · x over all rows, so that the bits do not depend on which samples [T,C] of x [B,T,C] come together.
+template <class OnDevice>
+void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x, const Tensor& gradient) {
+  const int64_t rows = x.size() / x.dim(-1), sample = x.shape().rank() == 3 ? x.dim(1) : rows;
+  const int64_t step = sample % kernels::depth_granule(device, x.dtype()) ? sample : rows;
+  for (int64_t row = 0; row < rows; row += step)
+    kernels::matmul(device, as_rows(dy).rows(row, row + step), Transpose::yes, as_rows(x).rows(row, row + step), Transpose::no, gradient,
+                    Write::accumulate);
+}
+
 }  // namespace
 
 Var linear(const Var& x, const Weight& weight, const Weight& bias) {
@@ -35,8 +45,7 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias) {
         kernels::matmul(device, rows, Transpose::no, weight.value, Transpose::no, as_rows(dx));
         x.add_gradient(dx);
       }
-      if (weight.learns())
-        kernels::matmul(device, rows, Transpose::yes, as_rows(x.value()), Transpose::no, weight.gradient, Write::accumulate);
+      if (weight.learns()) add_weight_gradient(device, dy, x.value(), weight.gradient);
       if (bias.learns()) kernels::bias_backward(device, dy, bias.gradient);
     });
   });

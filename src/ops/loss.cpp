@@ -83,7 +83,7 @@ class Head {
 
 }  // namespace
 
-Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targets, const Tensor& row_weights,
+Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targets, const Tensor& row_weights, int64_t sample_rows,
                          const VocabShard& shard, Group& group) {
   const int64_t rows = x.shape()[0];
   SKEIN_CHECK_EQ(x.shape()[1], weight.value.dim(1));
@@ -91,8 +91,11 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targe
   const bool gradients = recording() && (x.needs_gradient() || weight.learns());
   const Tensor dx = gradients && x.needs_gradient() ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device()) : Tensor();
   const Head head(weight, shard, group, rows);
-  for (int64_t row = 0; row < rows; row += head.rows()) {
-    const int64_t end = std::min(rows, row + head.rows()), count = end - row;
+  const bool apart = sample_rows % kernels::depth_granule(Cpu{}, x.value().dtype()) != 0;
+  for (int64_t row = 0, end = 0; row < rows; row = end) {
+    end = std::min(rows, row + head.rows());
+    if (apart) end = std::min(end, row / sample_rows * sample_rows + sample_rows);
+    const int64_t count = end - row;
     head.run({x.value().rows(row, end), targets.flat(row, count), gradients ? row_weights.flat(row, count) : Tensor(),
               losses.flat(row, count), dx.defined() ? dx.rows(row, end) : Tensor()}, gradients);
   }

@@ -33,7 +33,7 @@ std::vector<double> Pipeline::run(const PipelineStep& step, const Pass& pass) {
                                      micro_batches, static_cast<int>(model_.pieces.size()));
   for (const Action& action : actions) {
     if (action.kind == Action::forward) forward(action, step, pass);
-    else if (step.train) backward(action, step);
+    else if (step.train) backward(action, step, pass);
   }
   for (auto& [key, flight] : in_flight_) flight.sent.wait();
   for (auto& [work, tensor] : sending_) work.wait();
@@ -51,7 +51,6 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   const int piece = piece_number(action.chunk);
   Pass inner = pass;
   inner.batch = &batch;
-  inner.loss_scale = step.loss_scale;
   std::unique_ptr<NoGrad> no_grad;
   if (!step.train) no_grad = std::make_unique<NoGrad>();
   InFlight flight;
@@ -60,15 +59,9 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
     flight.input = Var::leaf(receive(action.micro_batch, piece, kActivation, shape));
   }
   const Var output = model.forward(flight.input, inner);
-  if (last(action.chunk)) {
-    const Losses losses = model_.objective->losses(output, inner);
-    losses_[static_cast<size_t>(action.micro_batch)] = sample_sums(losses.rows.value(), losses.weights);
-    flight.output = losses.rows;
-    flight.weights = losses.row_weights;
-  } else {
-    flight.output = output;
-    flight.sent = send(output.value(), action.micro_batch, piece + 1, kActivation);
-  }
+  flight.output = output;
+  if (!last(action.chunk)) flight.sent = send(output.value(), action.micro_batch, piece + 1, kActivation);
+  else if (!step.train) losses_of(action.micro_batch, output, step, pass);
   if (step.train) {
     in_flight_[{action.micro_batch, action.chunk}] = std::move(flight);
   } else if (!last(action.chunk)) {
@@ -76,14 +69,26 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   }
 }
 
-void Pipeline::backward(const Action& action, const PipelineStep& step) {
+// When training they are made when their gradient is wanted: they may add to the head's gradients at once, which belong to this
+// micro-batch only then.
+Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass) {
+  Pass inner = pass;
+  inner.batch = &step.micro_batches[static_cast<size_t>(micro_batch)];
+  inner.loss_scale = step.loss_scale;
+  Losses losses = model_.objective->losses(output, inner);
+  losses_[static_cast<size_t>(micro_batch)] = sample_sums(losses.rows.value(), losses.weights);
+  return losses;
+}
+
+void Pipeline::backward(const Action& action, const PipelineStep& step, const Pass& pass) {
   const Span span("backward");
   auto node = in_flight_.extract({action.micro_batch, action.chunk});
   SKEIN_CHECK(!node.empty());
   InFlight flight = std::move(node.mapped());
   const int piece = piece_number(action.chunk);
   if (last(action.chunk)) {
-    skein::backward(flight.output, flight.weights);
+    const Losses losses = losses_of(action.micro_batch, flight.output, step, pass);
+    skein::backward(losses.rows, losses.row_weights);
   } else {
     flight.sent.wait();
     const Tensor gradient = receive(action.micro_batch, piece, kGradient, flight.output.shape());

@@ -4,5 +4,5 @@
 #include "comm/mpi_main.h"
 
 int main() {
-  return skein::test::run_bodies([] { return skein::start_mpi(10007); });
+  return skein::test::run_bodies([] { return skein::start_mpi(10007, false); });
 }

@@ -101,7 +101,7 @@ TEST(Gradient, CrossEntropyOfALinearHeadWithPaddingRows) {
   const auto alone = single_rank();
   const Tensor targets = ids({0, 4, 2}, {3}), row_weights = test::random_tensor({3}, 99);  // what the check hands to backward
   check_gradients([&](const Checked& at) {
-    return ops::linear_cross_entropy(at.inputs[0], at.weights[0], targets, row_weights, {0, 5}, *alone);
+    return ops::linear_cross_entropy(at.inputs[0], at.weights[0], targets, row_weights, 3, {0, 5}, *alone);
   }, {{3, 4}}, {{7, 4}});
 }
 

@@ -30,6 +30,8 @@ class Work {
   std::function<void()> wait_;
 };
 
+class Window;
+
 class Group {
  public:
   virtual ~Group() = default;
@@ -49,6 +51,8 @@ class Group {
   virtual void barrier() = 0;
   // Members with equal color form a group, ordered by key, then by rank here. Collective.
   virtual std::unique_ptr<Group> split(int color, int key) = 0;
+  // Memory all members see, where they are on one host and the transport has such memory; else null. The first call is collective.
+  virtual Window* window() { return nullptr; }
   // Ends every member of the job, now; called once a member cannot go on.
   virtual void abort(int exit_code) = 0;
 
@@ -76,6 +80,9 @@ class Group {
   std::vector<double> all_gather(double value);
   std::string broadcast(const std::string& text, int root);
   std::vector<std::string> all_gather(const std::string& text);
+
+ private:
+  Window* window_for(int64_t bytes);
 };
 
 }  // namespace skein

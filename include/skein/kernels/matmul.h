@@ -1,12 +1,17 @@
 // Matrix products. Every element of the result is one chain of fused multiply-adds over the inner
-// dimension in rising order, started from zero or from the element it is added to. The bits of a row
+// dimension in rising order (bf16: of products of depth_granule neighbours at a time, as the CPU's unit adds them), started from
+// zero or from the element it is added to. The bits of a row
 // therefore do not depend on how many rows the call has, on tiles or on threads, and adding two halves of
-// the inner dimension in two calls gives the bits of one call.
+// the inner dimension in two calls gives the bits of one call, where they are cut at a multiple of depth_granule.
 #pragma once
 
 #include "skein/tensor/tensor.h"
 
 namespace skein::kernels {
+
+// Steps of the inner dimension that this machine's units take at once for dtype: a chain cut at a multiple of it goes on with the
+// same bits in another call. 1 for f32 and f64.
+int64_t depth_granule(Cpu, DType dtype);
 
 enum class Transpose { no, yes };
 enum class Write { overwrite, accumulate };

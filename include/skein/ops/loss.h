@@ -19,7 +19,9 @@ struct VocabShard {
 // The logits of all rows never exist: rows go through in chunks, and each chunk's gradients are made while its logits are at
 // hand, as row_weights [M] * (softmax - onehot), the total being the sum of row_weights * losses. So the weight's gradient grows
 // here, not in backward, which must be handed the same row_weights and only passes x's gradient on.
-Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targets, const Tensor& row_weights,
+//
+// sample_rows: rows of one sample; the bits do not depend on which samples come together.
+Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targets, const Tensor& row_weights, int64_t sample_rows,
                          const VocabShard& shard, Group& group);
 
 }  // namespace skein::ops

@@ -38,7 +38,6 @@ class Pipeline {
  private:
   struct InFlight {
     Var input, output;
-    Tensor weights;  // of the loss rows, last piece only
     Work sent;
   };
 
@@ -46,7 +45,8 @@ class Pipeline {
   bool first(int chunk) const { return piece_number(chunk) == 0; }
   bool last(int chunk) const { return piece_number(chunk) == pieces_ - 1; }
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
-  void backward(const Action& action, const PipelineStep& step);
+  void backward(const Action& action, const PipelineStep& step, const Pass& pass);
+  Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
   Tensor receive(int micro_batch, int piece, int kind, const Shape& shape);
   Work send(const Tensor& tensor, int micro_batch, int piece, int kind);
 

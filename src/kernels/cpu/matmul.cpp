@@ -75,6 +75,14 @@ const char* name_of(Transpose a, Transpose b) {
 
 }  // namespace
 
+int64_t depth_granule(Cpu, DType dtype) {
+  int64_t granule = 1;
+  visit_float(dtype, [&](auto tag) {
+    visit_unit<typename decltype(tag)::type>([&](auto unit) { granule = Lanes<typename decltype(unit)::type>::kDepth; });
+  });
+  return granule;
+}
+
 void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c,
             Write write) {
   const int64_t depth = a.dim(transpose_a == Transpose::no ? 1 : 0);
