@@ -178,7 +178,7 @@ TEST_F(Layouts, UntiedVocabularyThatDoesNotDivideAgrees) {
   c.model.vocab_size = 67;
   c.model.tie_embeddings = false;
   c.train.steps = 5;
-  const Finished expected = train(c, 1, *folder_, "fifteen");
+  const Finished expected = train(c, 1, *folder_, "length_15");
   c.parallel.tensor = 4;
   const Finished found = train(c, 4, *folder_, "odd_tensor");
   expect_close(found, expected, "odd vocabulary");
@@ -202,10 +202,10 @@ TEST_F(Layouts, Bf16GivesEqualBitsForSamplesOfOddLength) {
   PretrainConfig c = config();
   c.train.precision = DType::bf16;
   c.model.context = 15;
-  const Finished expected = train(c, 1, *folder_, "fifteen");
+  const Finished expected = train(c, 1, *folder_, "length_15");
   for (int64_t micro_batch : {2, 4}) {
     c.train.micro_batch = micro_batch;
-    const Finished found = train(c, 1, *folder_, fmt::format("fifteen{}", micro_batch));
+    const Finished found = train(c, 1, *folder_, fmt::format("length_15{}", micro_batch));
     EXPECT_EQ(found.losses, expected.losses) << micro_batch;
     EXPECT_EQ(first_difference(found.state, expected.state), "") << micro_batch;
   }
