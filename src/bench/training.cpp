@@ -7,7 +7,7 @@
 #include "skein/formats/chrome_trace.h"
 #include "skein/kernels/peak.h"
 #include "skein/tensor/buffer.h"
-#include "skein/train/flops.h"
+#include "skein/models/flops.h"
 #include "skein/train/replica.h"
 
 namespace skein {

@@ -22,7 +22,7 @@ void bind(Options& options, ParallelConfig& p) {
                      "what backward computes again");
   options.add("parallel.reduction_groups", p.reduction_groups,
               "groups of the canonical gradient sum, a power of two; results depend on it, not on the layout; 0 chooses");
-  options.add("parallel.layers", p.layers, "blocks of each pipeline piece; empty is even");
+  options.add("parallel.layers", p.layers, "blocks of each pipeline piece; empty: pieces of equal work");
 }
 
 MeshShape mesh_shape(const ParallelConfig& p, int ranks) {

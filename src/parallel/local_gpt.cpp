@@ -2,13 +2,16 @@
 
 #include <numeric>
 
+#include "skein/models/flops.h"
+
 namespace skein {
 
 LocalGpt::LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype)
     : mesh_(mesh), parallel_(parallel), parameters_(dtype, mesh.tp().rank(), mesh.tp().size()) {
   check(config, mesh.tp().size(), parallel.sequence);
   const int stages = mesh.pp().size(), count = stages * parallel.chunks;
-  const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers);
+  const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
+                                  head_flops_per_token(config) / block_flops_per_token(config, config.context));
   for (int chunk = 0; chunk < parallel.chunks; ++chunk) {
     const int piece = chunk * stages + mesh.stage();
     const int first = std::accumulate(split.begin(), split.begin() + piece, 0);

@@ -1,6 +1,7 @@
 #include "skein/parallel/schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "skein/core/error.h"
@@ -35,6 +36,22 @@ std::vector<Action> all_forward_then_backward(int micro_batches, int chunks) {
   return actions;
 }
 
+// The blocks of the last part for which the largest part is smallest; of equals the one nearest to an even share.
+int blocks_beside_head(int layers, int parts, double head) {
+  if (parts == 1) return layers;
+  int best = 1;
+  double best_load = std::numeric_limits<double>::infinity();
+  for (int last = 1; last <= layers - (parts - 1); ++last) {
+    const int others = (layers - last + parts - 2) / (parts - 1);
+    const double load = std::max<double>(others, last + head);
+    if (load < best_load || (load == best_load && last <= layers / parts)) {
+      best = last;
+      best_load = load;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int micro_batches, int chunks) {
@@ -56,7 +73,7 @@ void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int c
           "change train.global_batch or train.micro_batch", micro_batches, stages);
 }
 
-std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given) {
+std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given, double head) {
   require(layers >= parts, "model.n_layers={} is fewer than the {} pipeline pieces (stages times chunks); use fewer "
           "stages or more layers", layers, parts);
   if (!given.empty()) {
@@ -66,8 +83,9 @@ std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>&
             "parallel.layers sums to {}, but model.n_layers is {}", sum, layers);
     return {given.begin(), given.end()};
   }
-  std::vector<int> split(static_cast<size_t>(parts), layers / parts);
-  for (int i = 0; i < layers % parts; ++i) ++split[static_cast<size_t>(i)];
+  const int last = blocks_beside_head(layers, parts, head), rest = layers - last;
+  std::vector<int> split(static_cast<size_t>(parts), last);
+  for (int i = 0; i + 1 < parts; ++i) split[static_cast<size_t>(i)] = rest / (parts - 1) + (i < rest % (parts - 1) ? 1 : 0);
   return split;
 }
 

@@ -9,7 +9,7 @@
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
 #include "skein/tensor/buffer.h"
-#include "skein/train/flops.h"
+#include "skein/models/flops.h"
 #include "skein/train/progress.h"
 #include "skein/train/replica.h"
 #include "skein/train/run_folder.h"

@@ -125,6 +125,11 @@ TEST(Schedule, WhatDoesNotFitIsSaidWithTheNumbers) {
 
 TEST(Schedule, LayersMustAddUp) {
   EXPECT_EQ(split_layers(7, 3, {}), (std::vector<int>{3, 2, 2}));
+  EXPECT_EQ(split_layers(12, 4, {}), (std::vector<int>{3, 3, 3, 3}));
+  EXPECT_EQ(split_layers(12, 2, {}, 4.9), (std::vector<int>{8, 4}));
+  EXPECT_EQ(split_layers(12, 4, {}, 4.9), (std::vector<int>{4, 4, 3, 1}));
+  EXPECT_EQ(split_layers(2, 2, {}, 50), (std::vector<int>{1, 1}));
+  EXPECT_EQ(split_layers(5, 1, {}, 3), (std::vector<int>{5}));
   EXPECT_EQ(split_layers(7, 2, {3, 4}), (std::vector<int>{3, 4}));
 }
 

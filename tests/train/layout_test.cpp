@@ -178,7 +178,7 @@ TEST_F(Layouts, UntiedVocabularyThatDoesNotDivideAgrees) {
   c.model.vocab_size = 67;
   c.model.tie_embeddings = false;
   c.train.steps = 5;
-  const Finished expected = train(c, 1, *folder_, "length_15");
+  const Finished expected = train(c, 1, *folder_, "odd");
   c.parallel.tensor = 4;
   const Finished found = train(c, 4, *folder_, "odd_tensor");
   expect_close(found, expected, "odd vocabulary");

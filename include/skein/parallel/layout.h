@@ -21,7 +21,7 @@ struct ParallelConfig {
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   Recompute recompute = Recompute::none;
   int64_t reduction_groups = 0;  // 0: the largest power of two up to 4 that divides the global batch, or `data`
-  std::vector<int64_t> layers;   // blocks of each piece; empty: even
+  std::vector<int64_t> layers;   // blocks of each piece; empty: of equal work, the head included
 };
 
 // Binds every field under section "parallel".

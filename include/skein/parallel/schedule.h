@@ -28,8 +28,9 @@ std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int 
 // a multiple of stages.
 void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int chunks);
 
-// Layers of each of `parts` pieces: `given`, which must sum to `layers`, or as even as possible with the
-// remainder on the first ones. A usage error when there are fewer layers than parts.
-std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given);
+// Layers of each of `parts` pieces: `given`, which must sum to `layers`, or such that the part
+// with the most work has the least, `head` being the work of the last part beside its layers, in layers; what does not divide
+// goes to the first ones. A usage error when there are fewer layers than parts.
+std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given, double head = 0);
 
 }  // namespace skein

@@ -1,4 +1,4 @@
-#include "skein/train/flops.h"
+#include "skein/models/flops.h"
 
 #include <gtest/gtest.h>
 
