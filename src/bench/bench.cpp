@@ -73,6 +73,14 @@ void Figures::add(Figure figure) {
   all_.push_back(std::move(figure));
 }
 
+void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, double peak) {
+  double whole = 0;
+  for (const ProfileShare& share : shares_of(events)) whole += share.seconds;
+  for (const ProfileShare& share : shares_of(events))
+    figures.add({"breakdown", fmt::format("{} ({})", share.name, share.count), share.seconds, share.flops,
+                 share.flops > 0 ? 0 : share.bytes, share.flops > 0 ? peak : 0, 0, share.seconds / whole});
+}
+
 std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& world) {
   if (run.model.vocab_size == 0) run.model.vocab_size = 50304;
   require(config.samples > 0 && config.new_tokens > 1 && config.prompt > 0, "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",

@@ -44,15 +44,19 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
       for (int64_t t = 0; t < config.prompt; ++t)
         prompts[i].push_back(static_cast<int32_t>(philox(3, i, static_cast<uint64_t>(t))[0] % static_cast<uint32_t>(run.model.vocab_size)));
     std::vector<double> medians, peaks;
+    std::vector<ProfileEvent> events;
     for (int64_t i = 0; i < config.samples; ++i) {
       peaks.push_back(read_bandwidth());
       Profile::start();
       generator.run(prompts);
-      medians.push_back(median(decode_seconds(Profile::stop())));
+      events = Profile::stop();
+      medians.push_back(median(decode_seconds(events)));
     }
     Figure made{"decode", fmt::format("batch {}", batch), median(medians), 0, 0, 0, static_cast<double>(prompts.size())};
     if (batch == 1) made.bytes = weights, made.peak = median(peaks);
     figures.add(made);
+    figures.title("the last of these runs by kernel, with its prompt; each without what it calls");
+    add_breakdown(events, figures);
   }
 }
 

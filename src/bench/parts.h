@@ -5,6 +5,7 @@
 
 #include "skein/bench/bench.h"
 #include "skein/comm/mesh.h"
+#include "skein/core/profile.h"
 
 namespace skein {
 
@@ -32,6 +33,9 @@ struct Timed {
 Timed timed(int64_t samples, const std::function<double()>& peak, const std::function<void()>& work);
 
 Tensor random_values(const Shape& shape, DType dtype, uint64_t key);
+
+// The events of thread 0 by name, their sum being the whole.
+void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, double peak = 0);
 
 void bench_products(const PretrainConfig& run, const BenchConfig& config, Figures& figures);
 void bench_attention(const PretrainConfig& run, const BenchConfig& config, Figures& figures);

@@ -28,15 +28,14 @@ Batch random_batch(int64_t count, const GptConfig& model, uint64_t key) {
   return batch;
 }
 
-void add_breakdown(const std::vector<ProfileEvent>& events, double peak, Figures& figures) {
+// Matrix products against everything else.
+void add_summary(const std::vector<ProfileEvent>& events, double peak, Figures& figures) {
   double whole = 0, product_seconds = 0, product_flops = 0;
-  for (const ProfileShare& share : shares_of(events)) whole += share.seconds;
-  figures.title("that step by kernel, on rank 0; each without what it calls");
   for (const ProfileShare& share : shares_of(events)) {
-    const bool product = share.name.starts_with("matmul");
-    figures.add({"breakdown", fmt::format("{} ({})", share.name, share.count), share.seconds, share.flops,
-                 share.flops > 0 ? 0 : share.bytes, share.flops > 0 ? peak : 0, 0, share.seconds / whole});
-    if (product) product_seconds += share.seconds, product_flops += share.flops;
+    whole += share.seconds;
+    if (!share.name.starts_with("matmul")) continue;
+    product_seconds += share.seconds;
+    product_flops += share.flops;
   }
   figures.add({"step", "all matrix products of it", product_seconds, product_flops, 0, peak, 0, product_seconds / whole});
   figures.add({"step", "everything else", whole - product_seconds, 0, 0, 0, 0, 1 - product_seconds / whole});
@@ -66,11 +65,12 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
   Profile::start();
   replica.step(batch, config.samples + 1, 1e-4);
   const auto events = Profile::stop();
-  add_breakdown(events, peak, figures);
+  figures.title("that step by kernel, on rank 0; each without what it calls");
+  add_breakdown(events, figures, peak);
+  add_summary(events, peak, figures);
   const MemoryUse use = memory_use();
   figures.title(fmt::format("  most memory at once: {:.2f} GB in tensors, {:.2f} GB of the process", static_cast<double>(use.peak) * 1e-9,
                             static_cast<double>(peak_resident_bytes()) * 1e-9));
-  figures.add({"memory", "largest resident set", 1, 0, static_cast<double>(peak_resident_bytes())});
   if (!config.trace.empty() && !events.empty()) {
     const auto parts = world.all_gather(chrome_trace_events(events, world.rank(), events.front().begin));
     if (world.rank() == 0) replace_file(config.trace, chrome_trace(parts));

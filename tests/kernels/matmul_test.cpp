@@ -30,14 +30,20 @@ TEST(Matmul, AgreesWithTheDefinition) {
       }
 }
 
+// Few rows, as in decoding, take another way.
 TEST(Matmul, ARowDoesNotKnowItsBatch) {
-  const Tensor a = random(97, 800, 1), b = random(130, 800, 2), all = Tensor::empty({97, 130}, DType::f32);
-  matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, all);
-  for (int64_t first : {0, 5, 60, 96}) {
-    const Tensor one = Tensor::empty({1, 130}, DType::f32);
-    matmul(Cpu{}, a.rows(first, first + 1), Transpose::no, b, Transpose::yes, one);
-    EXPECT_EQ(std::memcmp(one.bytes_data(), all.rows(first, first + 1).bytes_data(), 130 * 4), 0) << first;
-  }
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (int64_t depth : {1, 15, 16, 31, 33, 800}) {
+      const Tensor a = random(97, depth, 1).to(dtype), b = random(130, depth, 2).to(dtype), all = Tensor::empty({97, 130}, dtype);
+      matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, all);
+      for (int64_t rows : {1, 2, 3, 4, 5, 13})
+        for (int64_t first : {0, 5, 60, 84}) {
+          const Tensor one = Tensor::empty({rows, 130}, dtype);
+          matmul(Cpu{}, a.rows(first, first + rows), Transpose::no, b, Transpose::yes, one);
+          EXPECT_EQ(std::memcmp(one.bytes_data(), all.rows(first, first + rows).bytes_data(), static_cast<size_t>(one.bytes())), 0)
+              << name_of(dtype) << " " << depth << " " << rows << " " << first;
+        }
+    }
 }
 
 TEST(Matmul, AccumulatingPartsGivesTheBitsOfTheWhole) {

@@ -1,5 +1,6 @@
 #include "skein/kernels/matmul.h"
 
+#include "few_rows.h"
 #include "gemm.h"
 #include "parallel.h"
 #include "skein/core/profile.h"
@@ -37,11 +38,26 @@ Grid choose_grid(int64_t row_tiles, int64_t column_tiles, int64_t threads) {
   return best;
 }
 
+// Decoding: threads take whole blocks of columns.
+template <class Unit, class C, class T>
+bool multiply_decoding(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, C* c, bool load) {
+  if (!takes_few_rows<Unit, T>(rows, a, b, load)) return false;
+#if SKEIN_AVX512
+  if constexpr (sizeof(Unit) == 4) {
+    parallel_ranges(columns, std::max<int64_t>(128, pieces_of(thread_share(columns), 16) * 16), [&](int64_t begin, int64_t end) {
+      multiply_few_rows<Unit, C, T>(rows, end - begin, depth, a, {b.at(0, begin), b.row, b.column}, c + begin, columns);
+    });
+  }
+#endif
+  return true;
+}
+
 // Threads take whole tiles; any split gives the same bits.
 template <class Unit, class C, class T>
 void multiply_parallel(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, C* c,
                        bool load) {
   using Size = Tile<Unit>;
+  if (multiply_decoding<Unit, C, T>(rows, columns, depth, a, b, c, load)) return;
   const double work = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);
   const int64_t threads = work < 5e5 ? 1 : omp_get_max_threads();
   const Grid grid = choose_grid(pieces_of(rows, Size::kRows), pieces_of(columns, Size::kColumns), threads);

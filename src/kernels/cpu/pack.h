@@ -77,32 +77,48 @@ inline void pack_row(const T* row, int64_t depth, Unit* out) {
 }
 
 #if SKEIN_AVX512
-// 16 rows of up to 16 four-byte units become 16 units of each row's column: out[k * out_step + j] = row j's unit k.
-inline void transpose_16(const char* data, int64_t row_bytes, int rows, int64_t bytes, char* out, int64_t out_bytes) {
-  __m512i r[16], t[16];
-  const __mmask32 mask = bytes >= 64 ? ~__mmask32{0} : (__mmask32{1} << (bytes / 2)) - 1;
-  for (int i = 0; i < 16; ++i)
-    r[i] = i < rows ? _mm512_maskz_loadu_epi16(mask, data + i * row_bytes) : _mm512_setzero_si512();
+// Sixteen rows of sixteen four-byte units become their columns.
+inline __attribute__((always_inline)) void transpose_16(__m512i (&r)[16]) {
+  __m512i t[16];
+#pragma GCC unroll 16
   for (int i = 0; i < 16; i += 2) {
     t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
     t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
   }
+#pragma GCC unroll 16
   for (int i = 0; i < 16; i += 4)
+#pragma GCC unroll 2
     for (int j = 0; j < 2; ++j) {
       r[i + 2 * j] = _mm512_unpacklo_epi64(t[i + j], t[i + j + 2]);
       r[i + 2 * j + 1] = _mm512_unpackhi_epi64(t[i + j], t[i + j + 2]);
     }
+#pragma GCC unroll 16
   for (int i = 0; i < 16; i += 8)
+#pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
       t[i + j] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0x88);
       t[i + j + 4] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0xdd);
     }
+#pragma GCC unroll 8
   for (int j = 0; j < 8; ++j) {
     r[j] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0x88);
     r[j + 8] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0xdd);
   }
-  const int64_t used = (bytes + 3) / 4;
-  for (int64_t k = 0; k < used; ++k) _mm512_store_si512(out + k * out_bytes, r[k]);
+}
+
+// Up to 16 rows of up to 64 bytes: out[k * out_bytes + 4 j] = unit k of row j.
+inline void transpose_block(const char* data, int64_t row_bytes, int rows, int64_t bytes, char* out, int64_t out_bytes) {
+  __m512i r[16];
+  if (rows == 16 && bytes == 64) {
+    for (int i = 0; i < 16; ++i) r[i] = _mm512_loadu_si512(data + i * row_bytes);
+    transpose_16(r);
+    for (int k = 0; k < 16; ++k) _mm512_store_si512(out + k * out_bytes, r[k]);
+    return;
+  }
+  const __mmask32 mask = bytes >= 64 ? ~__mmask32{0} : (__mmask32{1} << (bytes / 2)) - 1;
+  for (int i = 0; i < 16; ++i) r[i] = i < rows ? _mm512_maskz_loadu_epi16(mask, data + i * row_bytes) : _mm512_setzero_si512();
+  transpose_16(r);
+  for (int64_t k = 0; k < (bytes + 3) / 4; ++k) _mm512_store_si512(out + k * out_bytes, r[k]);
 }
 #endif
 
@@ -115,7 +131,7 @@ void pack_transposed(const T* data, int64_t column_step, int64_t depth, int64_t 
     constexpr int64_t kStep = 16 * kDepth;
     for (int64_t j = 0; j < kWidth; j += 16)
       for (int64_t k = 0; k < depth; k += kStep)
-        transpose_16(reinterpret_cast<const char*>(data + j * column_step + k), column_step * static_cast<int64_t>(sizeof(T)),
+        transpose_block(reinterpret_cast<const char*>(data + j * column_step + k), column_step * static_cast<int64_t>(sizeof(T)),
                      static_cast<int>(std::clamp<int64_t>(used - j, 0, 16)),
                      std::min(kStep, depth - k) * static_cast<int64_t>(sizeof(T)),
                      reinterpret_cast<char*>(out + k / kDepth * kWidth + j), kWidth * 4);

@@ -1,0 +1,92 @@
+// Products of a few rows with a matrix whose depth is contiguous, as in decoding: each weight is read once, turned in
+// registers, and multiplied at once. The same chains as the tiles', so the same bits.
+#pragma once
+
+#include "pack.h"
+#include "vector.h"
+
+namespace skein::kernels {
+
+constexpr int kFewRows = 4;
+
+#if SKEIN_AVX512
+
+// The next 16 columns are fetched meanwhile: memory is read in one stream.
+// Sixteen units of depth from each of 16 columns, of which `columns` exist; bytes < 64 at the end of the depth.
+template <class T>
+inline void load_columns(const T* data, int64_t step, int columns, int64_t bytes, __m512i (&r)[16]) {
+  const auto* from = reinterpret_cast<const char*>(data);
+  const int64_t row_bytes = step * static_cast<int64_t>(sizeof(T));
+  if (columns == 16 && bytes >= 64) {
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) {
+      __builtin_prefetch(from + (16 + i) * row_bytes, 0, 2);
+      r[i] = _mm512_loadu_si512(from + i * row_bytes);
+    }
+    return;
+  }
+  const __mmask32 mask = bytes >= 64 ? ~__mmask32{0} : (__mmask32{1} << (bytes / 2)) - 1;
+  for (int i = 0; i < 16; ++i) r[i] = i < columns ? _mm512_maskz_loadu_epi16(mask, from + i * row_bytes) : _mm512_setzero_si512();
+}
+
+// c [kRows, columns <= 16] = a [kRows, depth] · b [depth, columns].
+template <class Unit, int kRows, class C, class T>
+SKEIN_PAIRS void multiply_columns(int columns, int64_t depth, const Strided<T>& a, const T* b, int64_t b_step, C* c, int64_t c_row) {
+  using L = Lanes<Unit>;
+  constexpr int64_t kStep = 16 * L::kDepth;
+  Vector<float> sums[kRows] = {};
+  for (int64_t k = 0; k < depth; k += kStep) {
+    const int64_t bytes = (depth - k) * static_cast<int64_t>(sizeof(T));
+    __m512i r[16];
+    load_columns(b + k, b_step, columns, bytes, r);
+    transpose_16(r);
+    alignas(64) Unit tail[kRows][16] = {};
+    const Unit* left[kRows];
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+      left[i] = reinterpret_cast<const Unit*>(a.at(i, k));
+      if (bytes >= 64) continue;
+      std::memcpy(tail[i], left[i], static_cast<size_t>(bytes));
+      left[i] = tail[i];
+    }
+#pragma GCC unroll 16
+    for (int u = 0; u < 16; ++u)
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) L::add_product(sums[i], L::all(left[i] + u), (typename L::Value)r[u]);
+  }
+  for (int i = 0; i < kRows; ++i) {
+    alignas(64) float row[16];
+    std::memcpy(row, &sums[i], sizeof(row));
+    for (int j = 0; j < columns; ++j) store(c + i * c_row + j, row[j]);
+  }
+}
+
+// c [rows <= kFewRows, columns]; b.row is 1.
+template <class Unit, class C, class T>
+void multiply_few_rows(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, C* c, int64_t c_row) {
+  for (int64_t j = 0; j < columns; j += 16) {
+    const int used = static_cast<int>(std::min<int64_t>(16, columns - j));
+    const T* right = b.at(0, j);
+    switch (rows) {
+      case 1: multiply_columns<Unit, 1>(used, depth, a, right, b.column, c + j, c_row); break;
+      case 2: multiply_columns<Unit, 2>(used, depth, a, right, b.column, c + j, c_row); break;
+      case 3: multiply_columns<Unit, 3>(used, depth, a, right, b.column, c + j, c_row); break;
+      default: multiply_columns<Unit, 4>(used, depth, a, right, b.column, c + j, c_row); break;
+    }
+  }
+}
+
+// Whether multiply_few_rows takes the product.
+template <class Unit, class T>
+bool takes_few_rows(int64_t rows, const Strided<T>& a, const Strided<T>& b, bool load) {
+  return sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4 && rows <= kFewRows && a.column == 1 && b.row == 1 && b.column != 1 && !load;
+}
+
+#else
+
+template <class Unit, class T>
+bool takes_few_rows(int64_t, const Strided<T>&, const Strided<T>&, bool) { return false; }
+
+#endif
+
+}  // namespace skein::kernels
