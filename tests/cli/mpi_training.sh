@@ -46,6 +46,20 @@ cp output resolved.ini
 expect 0 "steps = 60  # resolved.ini" "$skein" pretrain --config resolved.ini --print-config
 expect 0 "step 60 of 60 is done already" "$skein" pretrain --config whole/config.ini
 
+# A profile of three steps, by rank, that a trace viewer can read.
+expect 0 "profile of 3 steps" mpirun -np 2 $train --run.dir=profiled --train.steps=6 --run.profile=3 --train.precision=bf16
+python3 - <<'EOF' || die "profile.json is no trace"
+import json
+events = json.load(open("profiled/profile.json"))["traceEvents"]
+assert {e["pid"] for e in events} == {0, 1}
+steps = [e for e in events if e["name"] == "step" and e["pid"] == 0]
+assert len(steps) == 3
+assert any(e["name"] == "matmul" and e["args"]["flops"] > 0 for e in events)
+for e in events:
+    if e["pid"] == 0 and e["name"] == "matmul":
+        assert any(s["ts"] - 1 <= e["ts"] and e["ts"] + e["dur"] <= s["ts"] + s["dur"] + 1 for s in steps)
+EOF
+
 # Evaluation: the same number at any layout, from a store or from its text.
 expect 0 "bits per byte" "$skein" eval --checkpoint.path=whole --data.validation=valid.h5 --eval.output=a.json
 expect 0 "bits per byte" mpirun -np 4 "$skein" eval --checkpoint.path=whole --data.validation=valid.h5 --parallel.pipeline=2 --eval.output=b.json
@@ -63,6 +77,7 @@ expect 0 "" mpirun -np 2 $generate --generate.input=prompts.txt --generate.outpu
 while read -r line; do grep -qF -- "$line" whole.txt || die "\"$line\" depends on the layout"; done <two.txt
 printf '{"prompt": "a \\u00e9"}\n{"prompt": ""}\n' >prompts.jsonl
 expect 0 '"completion":' $generate --generate.format=jsonl --generate.input=prompts.jsonl
+expect 0 "" $generate --generate.precision=bf16 "Paragraph"
 printf 'caf\351 \377\n' >latin.txt
 expect 0 "" mpirun -np 2 $generate --generate.input=latin.txt
 expect 2 "prompts.txt:1:" $generate --generate.format=jsonl --generate.input=prompts.txt

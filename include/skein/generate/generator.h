@@ -13,6 +13,7 @@ struct GenerateConfig {
   int64_t max_tokens = 128;
   int64_t batch = 16;        // prompts decoded together
   bool stop_at_end = true;   // at the end-of-text token
+  DType precision = DType::f32;  // of weights, activations and cache
   SamplingConfig sampling;
 };
 

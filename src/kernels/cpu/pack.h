@@ -106,11 +106,15 @@ inline __attribute__((always_inline)) void transpose_16(__m512i (&r)[16]) {
   }
 }
 
+// Fetches the next 16 rows meanwhile, so that memory is read in one stream.
 // Up to 16 rows of up to 64 bytes: out[k * out_bytes + 4 j] = unit k of row j.
 inline void transpose_block(const char* data, int64_t row_bytes, int rows, int64_t bytes, char* out, int64_t out_bytes) {
   __m512i r[16];
   if (rows == 16 && bytes == 64) {
-    for (int i = 0; i < 16; ++i) r[i] = _mm512_loadu_si512(data + i * row_bytes);
+    for (int i = 0; i < 16; ++i) {
+      __builtin_prefetch(data + (16 + i) * row_bytes, 0, 2);
+      r[i] = _mm512_loadu_si512(data + i * row_bytes);
+    }
     transpose_16(r);
     for (int k = 0; k < 16; ++k) _mm512_store_si512(out + k * out_bytes, r[k]);
     return;

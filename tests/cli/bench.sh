@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Every part of skein bench on a small model, and the figures it leaves.
+source "$(dirname "$0")/expect.sh"
+bench="$bin/skein bench --model.context=32 --model.d_model=32 --model.n_layers=2 --model.n_heads=4 --model.vocab_size=300
+  --train.global_batch=4 --bench.samples=2 --bench.prompt=4 --bench.new_tokens=4 --bench.batches=1,3"
+
+for precision in f32 bf16; do
+  expect 0 "% of the whole" $bench --train.precision=$precision --bench.output=$precision.json --bench.trace=trace.json
+done
+python3 - <<'EOF' || die "the figures do not hold together"
+import json
+for name in ("f32", "bf16"):
+    made = json.load(open(name + ".json"))
+    figures = made["figures"]
+    assert made["precision"] == name and made["unit"]
+    assert {"gemm", "attention", "fused", "step", "breakdown", "decode"} <= {f["group"] for f in figures}
+    assert all(f["seconds"] > 0 for f in figures)
+    assert all(0 < f["share_of_peak"] < 1.5 for f in figures if f["group"] in ("gemm", "attention"))
+    step = [i for i, f in enumerate(figures) if f["name"] == "whole"][0]
+    parts = []
+    for f in figures[step + 1:]:
+        if f["group"] != "breakdown":
+            break
+        parts.append(f["share_of_whole"])
+    assert abs(sum(parts) - 1) < 1e-6, sum(parts)
+    assert {f["name"] for f in figures if f["group"] == "decode"} == {"batch 1", "batch 3"}
+assert json.load(open("trace.json"))["traceEvents"]
+EOF
+expect 2 "bench.what has 'gem'" $bench --bench.what=gem
+expect 2 "bench.samples=0" $bench --bench.samples=0
+echo passed
