@@ -1,5 +1,6 @@
 // Softmax online over blocks of keys: Dao and others, "FlashAttention" (2022), with the rows of a tile as its block.
 #include "attention_head.h"
+#include "few_rows.h"
 #include "parallel.h"
 #include "skein/core/profile.h"
 
@@ -50,9 +51,32 @@ struct Forward {
   Unit* weights;  // the same, as left operand
   A* sums;        // [kRows, width]
 
-  void block(int64_t query, int64_t rows, int64_t from, int64_t count, Running<A>& running) const {
+  // Decoding: keys and values are read where they lie.
+  static bool few(int64_t queries) { return SKEIN_AVX512 && sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4 && queries <= kFewRows; }
+
+  void scores_of(int64_t query, int64_t rows, int64_t from, int64_t count) const {
+#if SKEIN_AVX512
+    if constexpr (sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4)
+      if (few(head.queries))
+        return multiply_few_rows<Unit, A, T>(rows, count, head.width, from_row(head.q, query), transposed(from_row(head.k, from)), scores, kBlock);
+#endif
     multiply_deep<Unit>(0, rows, count, head.width, queries, keys.data + from / Tile<Unit>::kColumns * keys.panel, keys.panel,
                         scores, kBlock);
+  }
+
+  void add_values(int64_t rows, int64_t from, int64_t count) const {
+#if SKEIN_AVX512
+    if constexpr (sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4)
+      if (few(head.queries))
+        return add_few_rows<Unit, T>(rows, head.width, count, weights, Tile<Unit>::kDepthBlock, head.v.at(from, 0), head.v.row, sums, head.width);
+#endif
+    multiply_packed<Unit, Packing::by_row>(rows, head.width, units<Unit>(count), weights,
+                                           values.data + from / Lanes<Unit>::kDepth * Tile<Unit>::kColumns, values.panel, sums,
+                                           head.width, true);
+  }
+
+  void block(int64_t query, int64_t rows, int64_t from, int64_t count, Running<A>& running) const {
+    scores_of(query, rows, from, count);
     for (int64_t r = 0; r < rows; ++r) {
       A* row = scores + r * kBlock;
       const int64_t first = std::clamp<int64_t>(head.first(query + r) - from, 0, count);
@@ -62,9 +86,7 @@ struct Forward {
       if (head.dropout_threshold) drop_row(head, query + r, all_keys, from, count, row, row);
       if constexpr (std::is_same_v<Unit, Pair>) pack_rounded(row, count, weights + r * Tile<Unit>::kDepthBlock);
     }
-    multiply_packed<Unit, Packing::by_row>(rows, head.width, units<Unit>(count), weights,
-                                           values.data + from / Lanes<Unit>::kDepth * Tile<Unit>::kColumns, values.panel, sums,
-                                           head.width, true);
+    add_values(rows, from, count);
   }
 
   void panel(int64_t query, int64_t rows, T* out, A* logsumexp) const {
@@ -72,7 +94,7 @@ struct Forward {
     std::fill_n(running.largest, kRows, -std::numeric_limits<A>::infinity());
     std::fill_n(running.sum, kRows, A(0));
     std::fill(sums, sums + rows * head.width, A(0));
-    pack_deep<Unit, T>(from_row(head.q, query), rows, head.width, queries);
+    if (!few(head.queries)) pack_deep<Unit, T>(from_row(head.q, query), rows, head.width, queries);
     const int64_t end = head.last(query + rows - 1);
     for (int64_t from = head.first(query) / kBlock * kBlock; from < end; from += kBlock)
       block(query, rows, from, std::min(kBlock, end - from), running);
@@ -93,8 +115,10 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Atte
   const Head<T> one = make_head<T>(q, k, v, arguments, sample, first_head);
   const auto keys = Panels<Unit>::make(Scratch::keys, one.width, one.keys);
   const auto values = Panels<Unit>::make(Scratch::values, one.keys, one.width);
-  keys.fill(transposed(one.k), one.width, one.keys);
-  values.fill(one.v, one.keys, one.width);
+  if (!F::few(one.queries)) {
+    keys.fill(transposed(one.k), one.width, one.keys);
+    values.fill(one.v, one.keys, one.width);
+  }
   A* scores = scratch<A>(Scratch::scores, F::kRows * F::kBlock);
   Unit* weights;
   if constexpr (std::is_same_v<Unit, Pair>) weights = scratch<Unit>(Scratch::slopes, F::kRows * Tile<Unit>::kDepthBlock);

@@ -61,18 +61,61 @@ SKEIN_PAIRS void multiply_columns(int columns, int64_t depth, const Strided<T>& 
   }
 }
 
+// Calls f with `rows` as a constant.
+template <class F>
+inline void with_rows(int64_t rows, const F& f) {
+  switch (rows) {
+    case 1: return f(std::integral_constant<int, 1>{});
+    case 2: return f(std::integral_constant<int, 2>{});
+    case 3: return f(std::integral_constant<int, 3>{});
+    default: return f(std::integral_constant<int, 4>{});
+  }
+}
+
 // c [rows <= kFewRows, columns]; b.row is 1.
 template <class Unit, class C, class T>
 void multiply_few_rows(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, C* c, int64_t c_row) {
   for (int64_t j = 0; j < columns; j += 16) {
     const int used = static_cast<int>(std::min<int64_t>(16, columns - j));
-    const T* right = b.at(0, j);
-    switch (rows) {
-      case 1: multiply_columns<Unit, 1>(used, depth, a, right, b.column, c + j, c_row); break;
-      case 2: multiply_columns<Unit, 2>(used, depth, a, right, b.column, c + j, c_row); break;
-      case 3: multiply_columns<Unit, 3>(used, depth, a, right, b.column, c + j, c_row); break;
-      default: multiply_columns<Unit, 4>(used, depth, a, right, b.column, c + j, c_row); break;
-    }
+    with_rows(rows, [&](auto count) { multiply_columns<Unit, count()>(used, depth, a, b.at(0, j), b.column, c + j, c_row); });
+  }
+}
+
+// One step of depth of 16 neighbouring columns.
+template <class Unit, class T>
+inline __attribute__((always_inline)) typename Lanes<Unit>::Value load_step(const T* first, const T* second, __mmask16 mask) {
+  if constexpr (std::is_same_v<Unit, Pair>) {
+    const __m256i low = _mm256_maskz_loadu_epi16(mask, first);
+    const __m256i high = second ? _mm256_maskz_loadu_epi16(mask, second) : _mm256_setzero_si256();
+    return (typename Lanes<Unit>::Value)interleave(low, high);
+  } else {
+    return (typename Lanes<Unit>::Value)_mm512_maskz_loadu_ps(mask, first);
+  }
+}
+
+// c [kRows, columns <= 16] += a [kRows, depth] · b [depth, columns], where neighbouring columns are neighbours in memory.
+template <class Unit, int kRows, class T>
+SKEIN_PAIRS void add_columns(int columns, int64_t depth, const Unit* a, int64_t a_row, const T* b, int64_t b_step, float* c, int64_t c_row) {
+  using L = Lanes<Unit>;
+  const auto mask = static_cast<__mmask16>((1 << columns) - 1);
+  Vector<float> sums[kRows];
+  for (int i = 0; i < kRows; ++i) sums[i] = (Vector<float>)_mm512_maskz_loadu_ps(mask, c + i * c_row);
+  for (int64_t k = 0; k < depth; k += L::kDepth) {
+    const T* first = b + k * b_step;
+    const auto right = load_step<Unit, T>(first, k + 1 < depth ? first + b_step : nullptr, mask);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) L::add_product(sums[i], L::all(a + i * a_row + k / L::kDepth), right);
+  }
+  for (int i = 0; i < kRows; ++i) _mm512_mask_storeu_ps(c + i * c_row, mask, (__m512)sums[i]);
+}
+
+// c [rows <= kFewRows, columns] += a · b; a_row in units.
+template <class Unit, class T>
+void add_few_rows(int64_t rows, int64_t columns, int64_t depth, const Unit* a, int64_t a_row, const T* b, int64_t b_step, float* c,
+                  int64_t c_row) {
+  for (int64_t j = 0; j < columns; j += 16) {
+    const int used = static_cast<int>(std::min<int64_t>(16, columns - j));
+    with_rows(rows, [&](auto count) { add_columns<Unit, count()>(used, depth, a, a_row, b + j, b_step, c + j, c_row); });
   }
 }
 

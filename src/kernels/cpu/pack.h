@@ -22,6 +22,9 @@ constexpr int64_t units(int64_t depth) { return (depth + Lanes<Unit>::kDepth - 1
 // Takes 0 16 1 17 … of two times 16 elements.
 alignas(64) inline constexpr uint16_t kInterleaved[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
                                                           8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+inline __m512i interleave(__m256i low, __m256i high) {
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved), _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+}
 #endif
 
 // One step of depth for `used` of kWidth neighbouring columns; the rest becomes zero. second: the next row of
@@ -31,14 +34,12 @@ inline void pack_step(const T* first, const T* second, int64_t used, Unit* out) 
   if constexpr (std::is_same_v<Unit, Pair>) {
     int64_t j = 0;
 #if SKEIN_AVX512
-    const __m512i order = _mm512_load_si512(kInterleaved);
     for (; j < kWidth; j += 16) {
       const auto mask = static_cast<__mmask16>(used - j >= 16 ? 0xffff : used <= j ? 0 : (1 << (used - j)) - 1);
       const auto stored = static_cast<__mmask16>(kWidth - j >= 16 ? 0xffff : (1 << (kWidth - j)) - 1);
       const __m256i low = _mm256_maskz_loadu_epi16(mask, first + j);
       const __m256i high = second ? _mm256_maskz_loadu_epi16(mask, second + j) : _mm256_setzero_si256();
-      _mm512_mask_storeu_epi32(out + j, stored,
-                               _mm512_permutexvar_epi16(order, _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1)));
+      _mm512_mask_storeu_epi32(out + j, stored, interleave(low, high));
     }
 #endif
     for (; j < kWidth; ++j)
