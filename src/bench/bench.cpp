@@ -10,7 +10,7 @@
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/core/version.h"
-#include "skein/kernels/peak.h"
+#include "skein/kernels/units.h"
 #include "skein/kernels/threads.h"
 
 namespace skein {

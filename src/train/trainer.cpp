@@ -8,7 +8,7 @@
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
-#include "skein/kernels/peak.h"
+#include "skein/kernels/units.h"
 #include "skein/tensor/buffer.h"
 #include "skein/models/flops.h"
 #include "skein/train/progress.h"

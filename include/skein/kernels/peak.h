@@ -1,14 +1,9 @@
 // What the machine can do at most: the yardsticks of `skein bench`.
 #pragma once
 
-#include <string>
-
 #include "skein/tensor/tensor.h"
 
 namespace skein::kernels {
-
-// The units that multiply tensors of dtype here: "AVX-512", "AVX512-BF16", "AVX2", "x86-64-v2", …
-std::string product_unit(Cpu, DType dtype);
 
 // FLOP/s of multiply-adds on registers alone, on all threads of the caller; takes about 20 ms. f32, f64 or bf16.
 double register_peak(Cpu, DType dtype);

@@ -20,6 +20,7 @@ struct Backward {
   using Size = Tile<Unit>;
   static constexpr int64_t kBlock = kKeyBlock<T>, kRows = Size::kRows;
   static constexpr int kDepth = Lanes<Unit>::kDepth;
+  static constexpr int64_t kGranule = kDepth * Lanes<Unit>::kStep;
   const Head<T>& head;
   int64_t all_keys;
   const A* logsumexp;
@@ -70,10 +71,11 @@ struct Backward {
     for (int64_t key = 0; key < count; key += kRows) {
       const int64_t used = std::min(kRows, count - key);
       int64_t skip = head.causal ? std::clamp<int64_t>(from + key - head.place(query), 0, rows) : 0;
-      skip = skip / kDepth * kDepth;
       if (skip == rows) continue;
+      skip = skip / kGranule * kGranule;
       pack_rounded_columns<Unit>(x + skip * kBlock + key, kBlock, rows - skip, used, left);
-      multiply_packed<Unit, Packing::by_depth>(used, head.width, units<Unit>(rows - skip), left,
+      constexpr Packing kTurned = std::is_same_v<Unit, TilePair> ? Packing::by_row : Packing::by_depth;
+      multiply_packed<Unit, kTurned>(used, head.width, units<Unit>(rows - skip), left,
                                                packed.data + skip / kDepth * Size::kColumns, packed.panel,
                                                target + (from + key) * head.width, head.width, true);
     }

@@ -8,9 +8,9 @@ namespace skein::kernels {
 namespace {
 
 // The state of the softmax of the queries of one panel.
-template <class A>
+template <class Unit>
 struct Running {
-  A largest[Tile<A>::kRows], sum[Tile<A>::kRows];
+  typename Tile<Unit>::Sum largest[Tile<Unit>::kRows], sum[Tile<Unit>::kRows];
 };
 
 // row [first, last) of scores becomes weights under the new maximum; the rest of [0, count) zero. out [width] is
@@ -52,11 +52,12 @@ struct Forward {
   A* sums;        // [kRows, width]
 
   // Decoding: keys and values are read where they lie.
-  static bool few(int64_t queries) { return SKEIN_AVX512 && sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4 && queries <= kFewRows; }
+  static constexpr bool kFew = SKEIN_AVX512 && sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4 && !std::is_same_v<Unit, TilePair>;
+  static bool few(int64_t queries) { return kFew && queries <= kFewRows; }
 
   void scores_of(int64_t query, int64_t rows, int64_t from, int64_t count) const {
 #if SKEIN_AVX512
-    if constexpr (sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4)
+    if constexpr (kFew)
       if (few(head.queries))
         return multiply_few_rows<Unit, A, T>(rows, count, head.width, from_row(head.q, query), transposed(from_row(head.k, from)), scores, kBlock);
 #endif
@@ -66,7 +67,7 @@ struct Forward {
 
   void add_values(int64_t rows, int64_t from, int64_t count) const {
 #if SKEIN_AVX512
-    if constexpr (sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4)
+    if constexpr (kFew)
       if (few(head.queries))
         return add_few_rows<Unit, T>(rows, head.width, count, weights, Tile<Unit>::kDepthBlock, head.v.at(from, 0), head.v.row, sums, head.width);
 #endif
@@ -75,7 +76,7 @@ struct Forward {
                                            head.width, true);
   }
 
-  void block(int64_t query, int64_t rows, int64_t from, int64_t count, Running<A>& running) const {
+  void block(int64_t query, int64_t rows, int64_t from, int64_t count, Running<Unit>& running) const {
     scores_of(query, rows, from, count);
     for (int64_t r = 0; r < rows; ++r) {
       A* row = scores + r * kBlock;
@@ -84,13 +85,13 @@ struct Forward {
       if (head.segments) mask_segments(head, query + r, from, first, last, row);
       softmax_step<A>(row, first, last, count, head.scale, running.largest[r], running.sum[r], sums + r * head.width, head.width);
       if (head.dropout_threshold) drop_row(head, query + r, all_keys, from, count, row, row);
-      if constexpr (std::is_same_v<Unit, Pair>) pack_rounded(row, count, weights + r * Tile<Unit>::kDepthBlock);
+      if constexpr (kPairs<Unit>) pack_rounded(row, count, weights + r * Tile<Unit>::kDepthBlock);
     }
     add_values(rows, from, count);
   }
 
   void panel(int64_t query, int64_t rows, T* out, A* logsumexp) const {
-    Running<A> running;
+    Running<Unit> running;
     std::fill_n(running.largest, kRows, -std::numeric_limits<A>::infinity());
     std::fill_n(running.sum, kRows, A(0));
     std::fill(sums, sums + rows * head.width, A(0));
@@ -121,7 +122,7 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Atte
   }
   A* scores = scratch<A>(Scratch::scores, F::kRows * F::kBlock);
   Unit* weights;
-  if constexpr (std::is_same_v<Unit, Pair>) weights = scratch<Unit>(Scratch::slopes, F::kRows * Tile<Unit>::kDepthBlock);
+  if constexpr (kPairs<Unit>) weights = scratch<Unit>(Scratch::slopes, F::kRows * Tile<Unit>::kDepthBlock);
   else weights = scores;
   for (int64_t h = first_head; h < first_head + heads; ++h) {
     const Head<T> head = make_head<T>(q, k, v, arguments, sample, h);

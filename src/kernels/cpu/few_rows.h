@@ -122,7 +122,7 @@ void add_few_rows(int64_t rows, int64_t columns, int64_t depth, const Unit* a, i
 // Whether multiply_few_rows takes the product.
 template <class Unit, class T>
 bool takes_few_rows(int64_t rows, const Strided<T>& a, const Strided<T>& b, bool load) {
-  return sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4 && rows <= kFewRows && a.column == 1 && b.row == 1 && b.column != 1 && !load;
+  return !std::is_same_v<Unit, TilePair> && sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4 && rows <= kFewRows && a.column == 1 && b.row == 1 && b.column != 1 && !load;
 }
 
 #else

@@ -43,7 +43,7 @@ template <class Unit, class C, class T>
 bool multiply_decoding(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, C* c, bool load) {
   if (!takes_few_rows<Unit, T>(rows, a, b, load)) return false;
 #if SKEIN_AVX512
-  if constexpr (sizeof(Unit) == 4) {
+  if constexpr (sizeof(Unit) == 4 && !std::is_same_v<Unit, TilePair>) {
     parallel_ranges(columns, std::max<int64_t>(128, pieces_of(thread_share(columns), 16) * 16), [&](int64_t begin, int64_t end) {
       multiply_few_rows<Unit, C, T>(rows, end - begin, depth, a, {b.at(0, begin), b.row, b.column}, c + begin, columns);
     });
@@ -94,7 +94,7 @@ const char* name_of(Transpose a, Transpose b) {
 int64_t depth_granule(Cpu, DType dtype) {
   int64_t granule = 1;
   visit_float(dtype, [&](auto tag) {
-    visit_unit<typename decltype(tag)::type>([&](auto unit) { granule = Lanes<typename decltype(unit)::type>::kDepth; });
+    visit_unit<typename decltype(tag)::type>([&](auto unit) { granule = Lanes<typename decltype(unit)::type>::kDepth * Lanes<typename decltype(unit)::type>::kStep; });
   });
   return granule;
 }

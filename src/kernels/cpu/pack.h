@@ -16,7 +16,11 @@ struct Strided {
 };
 
 template <class Unit>
-constexpr int64_t units(int64_t depth) { return (depth + Lanes<Unit>::kDepth - 1) / Lanes<Unit>::kDepth; }
+constexpr int64_t units(int64_t depth) {
+  using L = Lanes<Unit>;
+  constexpr int64_t kGranule = L::kDepth * L::kStep;
+  return (depth + kGranule - 1) / kGranule * L::kStep;
+}
 
 #if SKEIN_AVX512
 // Takes 0 16 1 17 … of two times 16 elements.
@@ -31,7 +35,7 @@ inline __m512i interleave(__m256i low, __m256i high) {
 // depth for Pairs, or null at an odd end.
 template <class Unit, int kWidth, class T>
 inline void pack_step(const T* first, const T* second, int64_t used, Unit* out) {
-  if constexpr (std::is_same_v<Unit, Pair>) {
+  if constexpr (kPairs<Unit>) {
     int64_t j = 0;
 #if SKEIN_AVX512
     for (; j < kWidth; j += 16) {
@@ -62,6 +66,7 @@ void pack_neighbours(const T* data, int64_t depth_step, int64_t depth, int64_t u
     const T* first = data + k * depth_step;
     pack_step<Unit, kWidth, T>(first, k + 1 < depth ? first + depth_step : nullptr, used, out);
   }
+  std::fill_n(out, (units<Unit>(depth) - (depth + kDepth - 1) / kDepth) * kWidth, Unit{});
 }
 
 // One row's depth, as it lies in memory; an odd end is filled up with zero.
@@ -69,9 +74,10 @@ template <class Unit, class T>
 inline void pack_row(const T* row, int64_t depth, Unit* out) {
   if constexpr (std::is_same_v<Unit, T>) {
     std::memcpy(out, row, static_cast<size_t>(depth) * sizeof(T));
-  } else if constexpr (std::is_same_v<Unit, Pair>) {
+  } else if constexpr (kPairs<Unit>) {
+    if (depth % 2) out[depth / 2] = Unit{};
     std::memcpy(out, row, static_cast<size_t>(depth) * sizeof(T));
-    if (depth % 2) out[depth / 2].high = BFloat16{};
+    std::fill(out + (depth + 1) / 2, out + units<Unit>(depth), Unit{});
   } else {
     for (int64_t k = 0; k < depth; ++k) out[k] = static_cast<Unit>(row[k]);
   }
@@ -140,6 +146,7 @@ void pack_transposed(const T* data, int64_t column_step, int64_t depth, int64_t 
                      static_cast<int>(std::clamp<int64_t>(used - j, 0, 16)),
                      std::min(kStep, depth - k) * static_cast<int64_t>(sizeof(T)),
                      reinterpret_cast<char*>(out + k / kDepth * kWidth + j), kWidth * 4);
+    std::fill(out + (depth + kDepth - 1) / kDepth * kWidth, out + units<Unit>(depth) * kWidth, Unit{});
     return;
   }
 #endif
@@ -147,45 +154,67 @@ void pack_transposed(const T* data, int64_t column_step, int64_t depth, int64_t 
     for (int64_t k = 0; k < depth; k += kDepth) {
       const T* source = data + j * column_step + k;
       Unit& unit = out[k / kDepth * kWidth + j];
-      if constexpr (std::is_same_v<Unit, Pair>)
+      if constexpr (kPairs<Unit>)
         unit = {j < used ? source[0] : BFloat16{}, j < used && k + 1 < depth ? source[1] : BFloat16{}};
       else
         unit = j < used ? static_cast<Unit>(*source) : Unit(0);
     }
 }
 
-// A row of sums as left operand of Pairs: rounded, an odd end filled up with zero.
 #if SKEIN_AVX512
-SKEIN_PAIRS inline void pack_rounded(const float* row, int64_t depth, Pair* out) {
-  for (int64_t k = 0; k < depth; k += 16) {
-    const auto used = static_cast<__mmask16>(depth - k >= 16 ? 0xffff : (1 << (depth - k)) - 1);
-    const auto stored = static_cast<__mmask16>(used | used << 1);
+// Rows out [columns][kDepthBlock] of depth from columns, as AMX wants its left operand: pairs_at(k, j, used) gives elements k and
+// k + 1 of depth of columns j .. j + used in Pairs.
+template <class PairsAt>
+SKEIN_PAIRS inline void turn_columns(int64_t depth, int64_t columns, TilePair* out, const PairsAt& pairs_at) {
+  for (int64_t j = 0; j < columns; j += 16)
+    for (int64_t k = 0; k < depth; k += 32) {
+      const int64_t used = std::min<int64_t>(16, columns - j);
+      __m512i r[16];
+      for (int u = 0; u < 16; ++u) r[u] = pairs_at(k + 2 * u, j, used);
+      transpose_16(r);
+      for (int64_t i = 0; i < used; ++i) _mm512_storeu_si512(out + (j + i) * Tile<TilePair>::kDepthBlock + k / 2, r[i]);
+    }
+}
+
+// A row of sums as left operand: rounded, the rest of the units filled up with zero.
+template <class Unit>
+SKEIN_PAIRS void pack_rounded(const float* row, int64_t depth, Unit* out) {
+  for (int64_t k = 0; k < 2 * units<Unit>(depth); k += 16) {
+    const int64_t left = std::max<int64_t>(0, depth - k), stored = 2 * units<Unit>(depth) - k;
+    const auto used = static_cast<__mmask16>(left >= 16 ? 0xffff : (1 << left) - 1);
     const auto rounded = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(used, row + k));
-    _mm256_mask_storeu_epi16(out + k / 2, depth % 2 ? stored : used, rounded);
+    _mm256_mask_storeu_epi16(out + k / 2, static_cast<__mmask16>(stored >= 16 ? 0xffff : (1 << stored) - 1), rounded);
   }
+}
+
+// Elements of `used` columns at k and k + 1, rounded to Pairs; `step` from one k to the next.
+SKEIN_PAIRS inline __m512i rounded_pairs(const float* first, int64_t step, int64_t k, int64_t depth, int64_t used) {
+  const auto read = static_cast<__mmask16>((1 << used) - 1);
+  const __m512 low = k < depth ? _mm512_maskz_loadu_ps(read, first) : _mm512_setzero_ps();
+  const __m512 high = k + 1 < depth ? _mm512_maskz_loadu_ps(read, first + step) : _mm512_setzero_ps();
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved), (__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 #endif
 
-// Neighbouring columns [depth, used] of sums as left operand by_depth.
+// Neighbouring columns [depth, used <= kRows] of sums as left operand.
 template <class Unit>
-void pack_rounded_columns(const Unit* data, int64_t depth_step, int64_t depth, int64_t used, Unit* out) {
-  pack_neighbours<Unit, Tile<Unit>::kRows, Unit>(data, depth_step, depth, used, out);
-}
+SKEIN_PAIRS Packing pack_rounded_columns(const typename Tile<Unit>::Sum* data, int64_t depth_step, int64_t depth, int64_t used, Unit* out) {
+  constexpr int kWidth = Tile<Unit>::kRows;
 #if SKEIN_AVX512
-template <class Unit>
-SKEIN_PAIRS void pack_rounded_columns(const float* data, int64_t depth_step, int64_t depth, int64_t used, Pair* out) {
-  constexpr int kWidth = Tile<Pair>::kRows;
-  const auto read = static_cast<__mmask16>((1 << used) - 1);
-  const __m512i order = _mm512_load_si512(kInterleaved);
-  for (int64_t k = 0; k < depth; k += 2, out += kWidth) {
-    const float* first = data + k * depth_step;
-    const __m512 low = _mm512_maskz_loadu_ps(read, first);
-    const __m512 high = k + 1 < depth ? _mm512_maskz_loadu_ps(read, first + depth_step) : _mm512_setzero_ps();
-    const auto both = (__m512i)_mm512_cvtne2ps_pbh(high, low);
-    _mm512_mask_storeu_epi32(out, (1 << kWidth) - 1, _mm512_permutexvar_epi16(order, both));
+  if constexpr (std::is_same_v<Unit, TilePair>) {
+    turn_columns(depth, used, out, [=](int64_t k, int64_t j, int64_t columns) {
+      return rounded_pairs(data + k * depth_step + j, depth_step, k, depth, columns);
+    });
+    return Packing::by_row;
+  } else if constexpr (std::is_same_v<Unit, Pair>) {
+    for (int64_t k = 0; k < depth; k += 2, out += kWidth)
+      _mm512_mask_storeu_epi32(out, (1 << kWidth) - 1, rounded_pairs(data + k * depth_step, depth_step, k, depth, used));
+    return Packing::by_depth;
   }
-}
 #endif
+  if constexpr (!kPairs<Unit>) pack_neighbours<Unit, kWidth, Unit>(data, depth_step, depth, used, out);
+  return Packing::by_depth;
+}
 
 // b [depth, columns] in panels of kColumns, `panel` units apart.
 template <class Unit, class T>
@@ -206,6 +235,17 @@ Packing pack_left(const Strided<T>& a, int64_t rows, int64_t depth, Unit* out) {
     for (int64_t i = 0; i < rows; ++i) pack_row<Unit, T>(a.at(i, 0), depth, out + i * Size::kDepthBlock);
     return Packing::by_row;
   }
+#if SKEIN_AVX512
+  if constexpr (std::is_same_v<Unit, TilePair>) {
+    turn_columns(depth, rows, out, [&](int64_t k, int64_t i, int64_t used) {
+      const auto mask = static_cast<__mmask16>((1 << used) - 1);
+      const __m256i low = k < depth ? _mm256_maskz_loadu_epi16(mask, a.at(i, k)) : _mm256_setzero_si256();
+      const __m256i high = k + 1 < depth ? _mm256_maskz_loadu_epi16(mask, a.at(i, k + 1)) : _mm256_setzero_si256();
+      return interleave(low, high);
+    });
+    return Packing::by_row;
+  }
+#endif
   for (int64_t i = 0; i < rows; i += Size::kRows)
     pack_neighbours<Unit, Size::kRows, T>(a.at(i, 0), a.column, depth, std::min<int64_t>(Size::kRows, rows - i),
                                           out + i * Size::kDepthBlock);

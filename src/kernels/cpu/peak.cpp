@@ -10,11 +10,9 @@
 namespace skein::kernels {
 namespace {
 
-constexpr int64_t kRounds = 100000;
-
 // kRows * kVectors independent chains; the operands come from memory so that nothing can be known of them.
 template <class Unit>
-SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(const Unit* operands, typename Tile<Unit>::Sum* out) {
+SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(int64_t rounds, const Unit* operands, typename Tile<Unit>::Sum* out) {
   using T = Tile<Unit>;
   using L = Lanes<Unit>;
   using Sums = Vector<typename T::Sum>;
@@ -25,7 +23,7 @@ SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(const Unit* operan
     for (int v = 0; v < T::kVectors; ++v) sums[i][v] = load_vector<Sums>(out + (i * T::kVectors + v) * T::kLanes);
   const auto left = load_vector<typename L::Value>(operands);
   const auto right = load_vector<typename L::Value>(operands + T::kLanes);
-  for (int64_t k = 0; k < kRounds; ++k) {
+  for (int64_t k = 0; k < rounds; ++k) {
 #pragma GCC unroll 16
     for (int i = 0; i < T::kRows; ++i)
 #pragma GCC unroll 4
@@ -40,26 +38,26 @@ SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(const Unit* operan
 template <class Unit>
 double flops_of_registers() {
   using T = Tile<Unit>;
+  const int64_t rounds = bf16_unit(Cpu{}) == Bf16Unit::amx_emulated && std::is_same_v<Unit, TilePair> ? 10 : 100000;
+  const AmxRegisters on_tiles = amx_registers();
   const int threads = omp_get_max_threads();
   const auto begin = std::chrono::steady_clock::now();
-  parallel_ranges(threads, 1, [](int64_t, int64_t) {
-    alignas(64) Unit operands[2 * T::kLanes] = {};
-    alignas(64) typename T::Sum out[T::kRows * T::kColumns];
-    for (int i = 0; i < T::kRows * T::kColumns; ++i) out[i] = static_cast<typename T::Sum>(i);
-    multiply_registers<Unit>(operands, out);
-    asm volatile("" : : "r"(out) : "memory");
+  parallel_ranges(threads, 1, [=](int64_t, int64_t) {
+    if constexpr (std::is_same_v<Unit, TilePair>) {
+      on_tiles(rounds);
+    } else {
+      alignas(64) Unit operands[2 * T::kLanes] = {};
+      alignas(64) typename T::Sum out[T::kRows * T::kColumns];
+      for (int i = 0; i < T::kRows * T::kColumns; ++i) out[i] = static_cast<typename T::Sum>(i);
+      multiply_registers<Unit>(rounds, operands, out);
+      asm volatile("" : : "r"(out) : "memory");
+    }
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return 2.0 * Lanes<Unit>::kDepth * T::kRows * T::kColumns * static_cast<double>(kRounds) * threads / seconds;
+  return 2.0 * Lanes<Unit>::kDepth * Lanes<Unit>::kStep * T::kRows * T::kColumns * static_cast<double>(rounds) * threads / seconds;
 }
 
 }  // namespace
-
-std::string product_unit(Cpu, DType dtype) {
-  if (dtype == DType::bf16 && has_pairs()) return "AVX512-BF16";
-  const std::string widest = kVectorBytes == 64 ? "AVX-512" : kVectorBytes == 32 ? "AVX2" : "128-bit vectors";
-  return dtype == DType::bf16 ? widest + " through f32" : widest;
-}
 
 double register_peak(Cpu, DType dtype) {
   double rate = 0;

@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "skein/kernels/units.h"
 #include "skein/tensor/dtype.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -27,15 +28,13 @@ struct Pair {
   BFloat16 low, high;
 };
 
-// Whether products of Pairs run on this CPU: it and this build have AVX512-BF16.
-inline bool has_pairs() {
-#if SKEIN_AVX512
-  static const bool has = __builtin_cpu_supports("avx512bf16");
-  return has;
-#else
-  return false;
-#endif
-}
+// The same for AMX, whose tiles take sixteen Pairs of depth at once.
+struct TilePair {
+  BFloat16 low, high;
+};
+
+template <class Unit>
+constexpr bool kPairs = std::is_same_v<Unit, Pair> || std::is_same_v<Unit, TilePair>;
 
 // a * b + c, fused where this build's CPUs can.
 inline float fused(float a, float b, float c) {
@@ -74,7 +73,8 @@ template <class Unit>
 struct Lanes {
   using Sum = Unit;
   using Value = Vector<Unit>;
-  static constexpr int kDepth = 1;
+  static constexpr int kDepth = 1;  // elements of depth in a unit
+  static constexpr int kStep = 1;   // units of depth taken at once
   static inline __attribute__((always_inline)) Value all(const Unit* p) { return *p - Value{}; }
   static inline __attribute__((always_inline)) void add_product(Vector<Sum>& sum, Value a, Value b) {
 #if SKEIN_AVX512
@@ -94,7 +94,7 @@ template <>
 struct Lanes<Pair> {
   using Sum = float;
   using Value = Vector<int32_t>;
-  static constexpr int kDepth = 2;
+  static constexpr int kDepth = 2, kStep = 1;
   static inline __attribute__((always_inline)) Value all(const Pair* p) {
     int32_t bits;
     std::memcpy(&bits, p, 4);
@@ -108,16 +108,27 @@ struct Lanes<Pair> {
 template <>
 struct Lanes<Pair> {
   using Sum = float;
-  static constexpr int kDepth = 2;
+  static constexpr int kDepth = 2, kStep = 1;
 };
 #endif
+
+template <>
+struct Lanes<TilePair> {
+  using Sum = float;
+  static constexpr int kDepth = 2, kStep = 16;
+};
 
 // Calls f with the tag of the unit in which products of T run here.
 template <class T, class F>
 void visit_unit(const F& f) {
 #if SKEIN_AVX512
   if constexpr (std::is_same_v<T, BFloat16>) {
-    if (has_pairs()) return f(TypeTag<Pair>{});
+    switch (bf16_unit(Cpu{})) {
+      case Bf16Unit::amx:
+      case Bf16Unit::amx_emulated: return f(TypeTag<TilePair>{});
+      case Bf16Unit::avx512_bf16: return f(TypeTag<Pair>{});
+      case Bf16Unit::f32: break;
+    }
   }
 #endif
   f(TypeTag<Accumulator<T>>{});

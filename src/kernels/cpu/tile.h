@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "simd.h"
+#include "amx.h"
 
 namespace skein::kernels {
 
@@ -14,7 +14,7 @@ struct Tile {
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Sum));
   static constexpr int kVectors = 2;
   static constexpr int kColumns = kVectors * kLanes;
-  static constexpr int kRows = kVectorBytes == 64 ? 12 : kVectorBytes == 32 ? 6 : 4;
+  static constexpr int kRows = std::is_same_v<Unit, TilePair> ? 32 : kVectorBytes == 64 ? 12 : kVectorBytes == 32 ? 6 : 4;
   // Units of depth in one packed block: twelve rows of it fit the first-level cache.
   static constexpr int kDepthBlock = 1536 / static_cast<int>(sizeof(Unit));
 };
@@ -77,17 +77,21 @@ void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a
   using T = Tile<Unit>;
   for (int64_t i = 0; i < rows; i += T::kRows) {
     const int used = static_cast<int>(rows - i < T::kRows ? rows - i : T::kRows);
-    const TileFunction<Unit> tile = tile_of<Unit, kPacking>(used);
+    TileFunction<Unit> tile;
+    if constexpr (std::is_same_v<Unit, TilePair>) tile = amx_tile();
+    else tile = tile_of<Unit, kPacking>(used);
+    // AMX writes whole tiles only.
+    const bool whole = !std::is_same_v<Unit, TilePair> || used == T::kRows;
     const Unit* left = a + i * T::kDepthBlock;
     for (int64_t j = 0; j < columns; j += T::kColumns) {
       typename T::Sum* target = c + i * c_row + j;
       const Unit* right = b + j / T::kColumns * panel;
-      if (j + T::kColumns <= columns) {
+      if (whole && j + T::kColumns <= columns) {
         tile(depth, left, right, target, c_row, load);
         continue;
       }
       alignas(64) typename T::Sum edge[T::kRows * T::kColumns];
-      const auto bytes = static_cast<size_t>(columns - j) * sizeof(edge[0]);
+      const auto bytes = static_cast<size_t>(columns - j < T::kColumns ? columns - j : T::kColumns) * sizeof(edge[0]);
       if (load)
         for (int r = 0; r < used; ++r) std::memcpy(edge + r * T::kColumns, target + r * c_row, bytes);
       tile(depth, left, right, edge, T::kColumns, load);

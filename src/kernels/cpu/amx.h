@@ -1,0 +1,21 @@
+// A tile of 32 rows and 32 columns on AMX: four accumulators of 16 x 16, sixteen Pairs of depth at a time.
+#pragma once
+
+#include "simd.h"
+
+namespace skein::kernels {
+
+// Rows of packed operands: a [32] rows of kAmxRow units, b [depth][32].
+constexpr int kAmxRow = 384;
+
+using AmxTile = void (*)(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load);
+
+// c [32, 32] = a · b over `depth` units, a multiple of 16, or += when load; by the unit in use. Each 32 elements of depth are
+// summed by themselves and then added to c, as TDPBF16PS does; subnormal numbers count as zero on the real unit.
+AmxTile amx_tile();
+
+// `rounds` times four TDPBF16PS on registers alone, by the unit in use.
+using AmxRegisters = void (*)(int64_t rounds);
+AmxRegisters amx_registers();
+
+}  // namespace skein::kernels

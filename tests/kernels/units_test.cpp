@@ -1,0 +1,108 @@
+// bf16 on every unit that can run here, AMX's tiles in software at least.
+#include "skein/kernels/units.h"
+
+#include "skein/kernels/attention.h"
+#include "skein/kernels/matmul.h"
+#include "support/kernel_check.h"
+
+namespace skein {
+namespace {
+
+using kernels::Bf16Unit;
+using kernels::Transpose;
+using test::random_tensor;
+
+class Units : public testing::TestWithParam<Bf16Unit> {
+ protected:
+  void SetUp() override {
+    before_ = kernels::bf16_unit(Cpu{});
+    if (!kernels::use_bf16_unit(Cpu{}, GetParam())) GTEST_SKIP() << "not on this CPU or in this build";
+  }
+  void TearDown() override { kernels::use_bf16_unit(Cpu{}, before_); }
+
+ private:
+  Bf16Unit before_ = Bf16Unit::f32;
+};
+
+// Sizes of op(a) [m,k] and op(b) [k,n].
+void check_product(int64_t m, int64_t n, int64_t k, Transpose ta, Transpose tb) {
+  const Shape left = ta == Transpose::no ? Shape{m, k} : Shape{k, m}, right = tb == Transpose::no ? Shape{k, n} : Shape{n, k};
+  const Tensor a = random_tensor(left, 1, DType::bf16), b = random_tensor(right, 2, DType::bf16);
+  const Tensor single = random_tensor({m, n}, 3, DType::f32), start = single.to(DType::f64), half = Tensor::empty({m, n}, DType::bf16);
+  kernels::matmul(Cpu{}, a, ta, b, tb, single, kernels::Write::accumulate);
+  kernels::matmul(Cpu{}, a, ta, b, tb, half);
+  const Tensor wanted = Tensor::zeros({m, n}, DType::f64);
+  kernels::matmul(Cpu{}, a.to(DType::f64), ta, b.to(DType::f64), tb, wanted);
+  const auto exact = test::values_of(wanted), found = test::values_of(single), rounded = test::values_of(half), begun = test::values_of(start);
+  for (size_t i = 0; i < exact.size(); ++i) {
+    ASSERT_NEAR(found[i], exact[i] + begun[i], 2e-5 * std::sqrt(static_cast<double>(k)) + 1e-5 * std::abs(exact[i])) << m << " " << n << " " << k;
+    ASSERT_NEAR(rounded[i], exact[i], 4e-3 * std::abs(exact[i]) + 2e-5 * std::sqrt(static_cast<double>(k)));
+  }
+}
+
+TEST_P(Units, ProductsOfEveryForm) {
+  for (int64_t m : {1, 12, 31, 70})
+    for (int64_t n : {1, 33, 97})
+      for (int64_t k : {1, 31, 64, 801}) {
+        check_product(m, n, k, Transpose::no, Transpose::yes);
+        check_product(m, n, k, Transpose::no, Transpose::no);
+        check_product(m, n, k, Transpose::yes, Transpose::no);
+      }
+}
+
+TEST_P(Units, ProductsCutAtTheGranuleKeepTheirBits) {
+  const int64_t granule = kernels::depth_granule(Cpu{}, DType::bf16), depth = 6 * granule;
+  const Tensor dy = random_tensor({depth, 40}, 1, DType::bf16), x = random_tensor({depth, 50}, 2, DType::bf16);
+  const Tensor whole = Tensor::zeros({40, 50}, DType::f32), parts = Tensor::zeros({40, 50}, DType::f32);
+  kernels::matmul(Cpu{}, dy, Transpose::yes, x, Transpose::no, whole, kernels::Write::accumulate);
+  for (int64_t row = 0; row < depth; row += 2 * granule)
+    kernels::matmul(Cpu{}, dy.rows(row, row + 2 * granule), Transpose::yes, x.rows(row, row + 2 * granule), Transpose::no, parts,
+                    kernels::Write::accumulate);
+  EXPECT_EQ(test::bytes_of(whole), test::bytes_of(parts));
+}
+
+TEST_P(Units, ARowOfAProductDoesNotKnowItsBatch) {
+  const Tensor a = random_tensor({70, 100}, 1, DType::bf16), b = random_tensor({50, 100}, 2, DType::bf16), all = Tensor::empty({70, 50}, DType::f32);
+  kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, all);
+  for (int64_t rows : {1, 3, 20})
+    for (int64_t first : {0, 13, 50}) {
+      const Tensor some = Tensor::empty({rows, 50}, DType::f32);
+      kernels::matmul(Cpu{}, a.rows(first, first + rows), Transpose::no, b, Transpose::yes, some);
+      EXPECT_EQ(test::bytes_of(some), test::bytes_of(all.rows(first, first + rows))) << rows << " " << first;
+    }
+}
+
+TEST_P(Units, AttentionAndItsBackward) {
+  for (int64_t length : {1, 37, 100, 450}) {
+    kernels::AttentionArguments arguments;
+    arguments.scale = 0.2;
+    const auto forward = [&](const test::Tensors& in) {
+      const Tensor out = test::like(in[0]);
+      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out, Tensor::zeros({1, 2, length}, gradient_dtype(in[0].dtype())));
+      return out;
+    };
+    const auto backward = [&](const test::Tensors& in, const Tensor& dy) {
+      const Tensor out = test::like(in[0]), logsumexp = Tensor::zeros({1, 2, length}, gradient_dtype(in[0].dtype()));
+      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp);
+      const test::Tensors found{test::like(in[0]), test::like(in[1]), test::like(in[2])};
+      kernels::attention_backward(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp, dy, found[0], found[1], found[2]);
+      return found;
+    };
+    // Each weight and slope is rounded to 8 bits, and up to 450 of them are summed.
+    test::check_type(forward, backward, {{1, length, 2, 40}, {1, length, 1, 40}, {1, length, 1, 40}}, DType::bf16, 4e-2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Units, testing::Values(Bf16Unit::f32, Bf16Unit::avx512_bf16, Bf16Unit::amx_emulated, Bf16Unit::amx),
+                         [](const auto& info) -> std::string {
+                           switch (info.param) {
+                             case Bf16Unit::f32: return "f32";
+                             case Bf16Unit::avx512_bf16: return "avx512_bf16";
+                             case Bf16Unit::amx_emulated: return "amx_emulated";
+                             case Bf16Unit::amx: return "amx";
+                           }
+                           return "";
+                         });
+
+}  // namespace
+}  // namespace skein
