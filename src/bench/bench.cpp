@@ -62,7 +62,9 @@ void Figures::title(const std::string& text) const {
 
 void Figures::add(Figure figure) {
   if (tells_) {
-    std::string text = fmt::format("  {:<34} {:>10.3f} ms", figure.name, figure.seconds * 1e3);
+    std::string text = figure.seconds > 0 ? fmt::format("  {:<34} {:>10.3f} ms", figure.name, figure.seconds * 1e3)
+                                          : fmt::format("  {:<34} {:>10.3f} GB", figure.name, figure.bytes * 1e-9);
+    if (figure.seconds == 0) return log::info("{}", text), all_.push_back(std::move(figure));
     if (figure.flops > 0) text += fmt::format("  {:>8.1f} GFLOP/s", figure.rate() * 1e-9);
     else if (figure.bytes > 0) text += fmt::format("  {:>8.2f} GB/s   ", figure.rate() * 1e-9);
     if (figure.peak > 0) text += fmt::format("  {:>5.1f}% of {:.1f}", figure.share() * 100, figure.peak * 1e-9);
@@ -105,7 +107,8 @@ std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig&
   using Json = nlohmann::ordered_json;
   Json all = Json::array();
   for (const Figure& f : figures) {
-    Json made{{"group", f.group}, {"name", f.name}, {"seconds", f.seconds}};
+    Json made{{"group", f.group}, {"name", f.name}};
+    if (f.seconds > 0) made["seconds"] = f.seconds;
     if (f.flops > 0) made["flops"] = f.flops;
     if (f.bytes > 0) made["bytes"] = f.bytes;
     if (f.peak > 0) made["peak"] = f.peak, made["share_of_peak"] = f.share();

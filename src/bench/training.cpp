@@ -41,6 +41,17 @@ void add_summary(const std::vector<ProfileEvent>& events, double peak, Figures& 
   figures.add({"step", "everything else", whole - product_seconds, 0, 0, 0, 0, 1 - product_seconds / whole});
 }
 
+void add_memory(const ReplicaMemory& m, Figures& figures) {
+  figures.title("memory of rank 0");
+  const auto add = [&](const char* name, double bytes) { figures.add({"memory", name, 0, 0, bytes}); };
+  add("parameters", static_cast<double>(m.parameters));
+  add("gradients", static_cast<double>(m.gradients));
+  add("optimizer", static_cast<double>(m.optimizer));
+  add("work space, at most", static_cast<double>(m.work));
+  add("of it activations, by formula", m.activations);
+  add("resident set, at most", static_cast<double>(peak_resident_bytes()));
+}
+
 }  // namespace
 
 void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
@@ -68,9 +79,7 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
   figures.title("that step by kernel, on rank 0; each without what it calls");
   add_breakdown(events, figures, peak);
   add_summary(events, peak, figures);
-  const MemoryUse use = memory_use();
-  figures.title(fmt::format("  most memory at once: {:.2f} GB in tensors, {:.2f} GB of the process", static_cast<double>(use.peak) * 1e-9,
-                            static_cast<double>(peak_resident_bytes()) * 1e-9));
+  add_memory(replica.memory(), figures);
   if (!config.trace.empty() && !events.empty()) {
     const auto parts = world.all_gather(chrome_trace_events(events, world.rank(), events.front().begin));
     if (world.rank() == 0) replace_file(config.trace, chrome_trace(parts));

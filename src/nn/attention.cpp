@@ -12,8 +12,17 @@ LinearSpec projection(const AttentionSpec& spec, const char* name, int64_t outpu
   return {spec.name + name, spec.width, outputs, Split::columns, spec.bias, spec.in_deviation, spec.sequence_parallel};
 }
 
+// The values of these inputs are needed by nobody else, and what shares their bytes keeps them.
 Var in_heads(const Var& x, int64_t width) {
-  return ops::reshape(x, {x.shape()[0], x.shape()[1], x.shape()[2] / width, width});
+  const Var made = ops::reshape(x, {x.shape()[0], x.shape()[1], x.shape()[2] / width, width});
+  x.drop_value();
+  return made;
+}
+
+Var turned(const Var& x, const Tensor& positions, double theta) {
+  const Var made = ops::rotary(x, positions, theta);
+  x.drop_value();
+  return made;
 }
 
 }  // namespace
@@ -50,8 +59,8 @@ Var SelfAttention::operator()(const Var& x, const Pass& pass) const {
   Var k = in_heads(k_(entered, pass), spec_.head_width);
   const Var v = in_heads(v_(entered, pass), spec_.head_width);
   if (spec_.rotary) {
-    q = ops::rotary(q, pass.batch->positions, spec_.rope_theta);
-    k = ops::rotary(k, pass.batch->positions, spec_.rope_theta);
+    q = turned(q, pass.batch->positions, spec_.rope_theta);
+    k = turned(k, pass.batch->positions, spec_.rope_theta);
   }
   const Var y = attend(q, k, v, pass);
   return out_(ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]}), pass);

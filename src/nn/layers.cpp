@@ -20,7 +20,11 @@ Var Linear::operator()(const Var& x, const Pass& pass) const {
   const Var part = ops::linear(x, weight_->weight(), {});
   const Var sum = pass.sequence_parallel ? ops::reduce_scatter_sequence(part, *pass.tp)
                                          : ops::reduce_from_shards(part, *pass.tp);
-  return bias_ ? ops::add_bias(sum, bias) : sum;
+  part.drop_value();
+  if (!bias_) return sum;
+  const Var out = ops::add_bias(sum, bias);
+  sum.drop_value();
+  return out;
 }
 
 Var enter_shards(const Var& x, const Pass& pass) {

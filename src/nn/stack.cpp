@@ -35,17 +35,22 @@ Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
       mlp_(parameters, mlp_spec(spec.mlp, number)) {}
 
 Var Block::attention_half(const Var& x, const Pass& pass) const {
-  if (placement_ == NormPlacement::pre) return ops::add(x, dropped(attention_(norm_1_(x), pass), pass, 1));
-  return norm_1_(ops::add(x, dropped(attention_(x, pass), pass, 1)));
+  if (placement_ == NormPlacement::pre) return joined(x, attention_(norm_1_(x), pass), pass, 1);
+  return norm_1_(joined(x, attention_(x, pass), pass, 1));
 }
 
 Var Block::mlp_half(const Var& x, const Pass& pass) const {
-  if (placement_ == NormPlacement::pre) return ops::add(x, dropped(mlp_(norm_2_(x), pass), pass, 2));
-  return norm_2_(ops::add(x, dropped(mlp_(x, pass), pass, 2)));
+  if (placement_ == NormPlacement::pre) return joined(x, mlp_(norm_2_(x), pass), pass, 2);
+  return norm_2_(joined(x, mlp_(x, pass), pass, 2));
 }
 
-Var Block::dropped(const Var& x, const Pass& pass, int place) const {
-  return residual_dropout(x, pass, dropout_, number_, place);
+// The branch's value is needed by nobody once it is added.
+Var Block::joined(const Var& x, const Var& branch, const Pass& pass, int place) const {
+  const Var dropped = residual_dropout(branch, pass, dropout_, number_, place);
+  const Var sum = ops::add(x, dropped);
+  branch.drop_value();
+  dropped.drop_value();
+  return sum;
 }
 
 Var Block::operator()(const Var& x, const Pass& pass) const {

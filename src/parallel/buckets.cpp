@@ -152,11 +152,4 @@ void Buckets::gather_values() {
     if (!bucket.alias) mesh_.dp().all_gather(bucket.values.flat(own_begin(bucket), own_size(bucket)), bucket.values);
 }
 
-int64_t Buckets::bytes() const {
-  int64_t total = 0;
-  for (const Bucket& b : buckets_)
-    total += (b.alias ? 0 : b.values.bytes()) + b.gradients.bytes() * static_cast<int64_t>(1 + b.pending.size());
-  return total;
-}
-
 }  // namespace skein

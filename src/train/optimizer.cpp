@@ -30,6 +30,13 @@ Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero,
   }
 }
 
+int64_t Optimizer::bytes() const {
+  int64_t total = 0;
+  for (const State& state : states_)
+    if (state.master.defined()) total += state.master.bytes() + state.m.bytes() + state.v.bytes();
+  return total;
+}
+
 double Optimizer::step(double lr) {
   const double norm = std::sqrt(buckets_.gradient_square_sum());
   if (!std::isfinite(norm)) return norm;

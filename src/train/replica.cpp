@@ -5,6 +5,8 @@
 
 #include "skein/core/profile.h"
 #include "skein/data/windows.h"
+#include "skein/models/memory.h"
+#include "skein/tensor/buffer.h"
 
 namespace skein {
 namespace {
@@ -59,6 +61,21 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr) {
   result.grad_norm = optimizer_.step(lr);
   result.applied = std::isfinite(result.grad_norm);
   return result;
+}
+
+ReplicaMemory Replica::memory() const {
+  ReplicaMemory made;
+  for (const auto& bucket : buckets_.all()) {
+    if (!bucket.alias) made.parameters += bucket.values.bytes();
+    made.gradients += bucket.gradients.bytes() * static_cast<int64_t>(1 + bucket.pending.size());
+  }
+  made.optimizer = optimizer_.bytes();
+  made.work = memory_use().peak - made.parameters - made.gradients - made.optimizer;
+  const int64_t in_flight = std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
+  made.activations = activation_bytes(config_.model, {in_flight * plan_.micro_batch * config_.model.context,
+                                                      static_cast<int64_t>(model_.blocks().size()), config_.train.precision,
+                                                      mesh_.tp().size(), config_.parallel.sequence, config_.parallel.recompute});
+  return made;
 }
 
 // Sums of all samples of the step in sample order, on every rank.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/files.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
@@ -79,6 +80,7 @@ class Trainer {
   }
   bool done() const { return state_.step >= config_.train.steps; }
   void tell_start() const;
+  void tell_memory() const;
 
   PretrainConfig config_;
   const Loader& loader_;
@@ -191,6 +193,13 @@ void Trainer::tell_start() const {
   if (!folder_.writes()) log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }
 
+void Trainer::tell_memory() const {
+  const ReplicaMemory m = replica_->memory();
+  const auto text = [](double bytes) { return readable_size(static_cast<int64_t>(bytes)); };
+  log::info("memory of rank 0: parameters {}, gradients {}, optimizer {}, work space {} (activations by formula {})",
+            readable_size(m.parameters), readable_size(m.gradients), readable_size(m.optimizer), readable_size(m.work), text(m.activations));
+}
+
 // The first two steps fill caches and take memory, so the profile begins after them.
 void Trainer::profile(int64_t steps_done, bool over) {
   const int64_t steps = config_.run.profile;
@@ -222,6 +231,7 @@ TrainResult Trainer::run() {
     result.grad_norms.push_back(step.grad_norm);
     ++state_.step;
     state_.samples += config_.train.global_batch;
+    if (state_.step == begin + 1) tell_memory();
     after_step(step, lr, progress);
     result.stopped = stop.agreed(mesh_.world()) && !done();
   }

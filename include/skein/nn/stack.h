@@ -26,7 +26,7 @@ class Block {
  private:
   Var attention_half(const Var& x, const Pass& pass) const;
   Var mlp_half(const Var& x, const Pass& pass) const;
-  Var dropped(const Var& x, const Pass& pass, int place) const;
+  Var joined(const Var& x, const Var& branch, const Pass& pass, int place) const;
 
   int number_;
   NormPlacement placement_;

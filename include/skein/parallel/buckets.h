@@ -63,7 +63,6 @@ class Buckets {
 
   std::vector<Bucket>& all() { return buckets_; }
   const std::vector<Bucket>& all() const { return buckets_; }
-  int64_t bytes() const;
 
  private:
   void build(Parameters& parameters);

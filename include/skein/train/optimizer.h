@@ -25,6 +25,8 @@ class Optimizer {
   // After Buckets::reduce(!zero): clips by the global norm, updates, and gathers values where they are sharded. Returns the
   // norm before clipping. Nothing changes when the norm is not finite.
   double step(double lr);
+  // Of masters and moments on this rank.
+  int64_t bytes() const;
   int64_t steps() const { return steps_; }
 
   // Values (f32 whatever the parameters' type) and both moments as pieces of a checkpoint. own: each element of the

@@ -18,6 +18,13 @@ struct StepResult {
   bool applied = true;   // false: the norm was not finite and nothing was changed
 };
 
+// Bytes this rank holds in tensors.
+struct ReplicaMemory {
+  int64_t parameters = 0, gradients = 0, optimizer = 0;
+  int64_t work = 0;            // the most that was in use beside these: activations, logits, exchanges
+  double activations = 0;      // of them, as activation_bytes says
+};
+
 class Replica {
  public:
   Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh);
@@ -26,6 +33,9 @@ class Replica {
   StepResult step(const Batch& batch, int64_t number, double lr);
   // Number of the first sample that belongs to this rank, of a step that begins with sample `first`.
   int64_t own_first(int64_t first) const { return first + mesh_.dp().rank() * plan_.samples_per_rank; }
+
+  // Of the steps so far.
+  ReplicaMemory memory() const;
 
   LocalGpt& model() { return model_; }
   Optimizer& optimizer() { return optimizer_; }
