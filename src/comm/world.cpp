@@ -89,6 +89,40 @@ void warn_of_shared_cores(Group& world) {
           host.ranks, CPU_COUNT(&host.cores), name);
 }
 
+std::string host_of(const std::string& place) { return place.size() < sizeof(cpu_set_t) ? "" : place.substr(sizeof(cpu_set_t)); }
+
+std::vector<int> cores_in(const std::string& place) {
+  cpu_set_t mask;
+  std::memcpy(&mask, place.data(), sizeof(mask));
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &mask)) cores.push_back(core);
+  return cores;
+}
+
+// Ranks of one host that the launcher left free to run anywhere take equal shares of the cores, so that no two meet on one.
+void settle_on_own_cores(Group& world) {
+  const std::string own = own_place();
+  int ranks = 0, before = 0, rank = 0;
+  bool free = !own.empty();
+  for (const std::string& place : world.all_gather(own)) {
+    if (host_of(place) == host_of(own)) {
+      free = free && place == own;
+      ++ranks;
+      before += rank < world.rank();
+    }
+    ++rank;
+  }
+  if (!free || ranks == 1) return;
+  const std::vector<int> cores = cores_in(own);
+  const int share = static_cast<int>(cores.size()) / ranks;
+  if (share == 0 || number_in("OMP_NUM_THREADS") > share) return;
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (int i = 0; i < share; ++i) CPU_SET(cores[static_cast<size_t>(before * share + i)], &mask);
+  sched_setaffinity(0, sizeof(mask), &mask);
+}
+
 }  // namespace
 
 Launch detect_launch() {
@@ -110,6 +144,7 @@ std::unique_ptr<Group> start_world() {
           "MPI, or under Slurm 'srun --mpi=pmix'",
           launch.description, mpi_version());
   warn_of_shared_cores(*world);
+  settle_on_own_cores(*world);
   return world;
 }
 

@@ -37,6 +37,7 @@ void bind(Options& options, GptConfig& c) {
                       {"swiglu", MlpKind::swiglu}}, "feed-forward nonlinearity");
   options.add("model.bias", c.bias, "biases in linear layers and layer norms");
   options.add("model.tie_embeddings", c.tie_embeddings, "output weights are the token embedding");
+  options.add("model.window", c.window, "places a token attends to, its own included (sliding window); 0: all before it", "tokens");
   options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
   options.add("model.init_std", c.init_std, "deviation of start weights; residual outputs get it / sqrt(2 n_layers)");
 }
@@ -59,6 +60,7 @@ void check_sizes(const GptConfig& c) {
           "model.n_heads={} is not a multiple of model.n_kv_heads={}", c.n_heads, c.n_kv_heads);
   require(c.positions != Positions::rotary || c.head_width() % 2 == 0,
           "rotary positions need an even head width, not {}; change model.d_model, model.n_heads or model.d_head", c.head_width());
+  require(c.window >= 0, "model.window is {}; it must be at least 0", c.window);
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
 }

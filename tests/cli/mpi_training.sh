@@ -30,6 +30,10 @@ for _ in $(seq 600); do
   if grep -q "step 10/" output; then break; fi
   sleep 0.05
 done
+if [ "$(nproc)" -ge 2 ]; then
+  mapfile -t cores < <(for pid in $(pgrep -P $launcher); do grep Cpus_allowed_list "/proc/$pid/status"; done)
+  [ "${#cores[@]}" = 2 ] && [ "${cores[0]}" != "${cores[1]}" ] || die "two ranks may meet on a core: ${cores[*]}"
+fi
 kill -USR2 $launcher
 wait $launcher && code=0 || code=$?
 [ "$code" = 85 ] || { cat output >&2; die "exit code $code instead of 85 after USR2"; }

@@ -61,6 +61,17 @@ TEST(AttentionBackward, IsTheSlopeWithoutOptions) {
   for (int64_t length : {1, 65, 130}) check(plain, length, 1);
 }
 
+TEST(AttentionBackward, IsTheSlopeInWindowsAndWithoutCausality) {
+  AttentionArguments arguments;
+  arguments.scale = 0.6;
+  for (int64_t window : {0, 3, 100})
+    for (bool causal : {true, false}) {
+      arguments.window = window;
+      arguments.causal = causal;
+      for (int64_t length : {5, 200}) check(arguments, length, 2);
+    }
+}
+
 TEST(AttentionBackward, OfQueriesThatSeeNothingIsZero) {
   AttentionArguments arguments;
   arguments.first_key = Tensor::from(std::vector<int32_t>{3}, {1});

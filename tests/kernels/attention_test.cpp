@@ -21,19 +21,20 @@ struct Sizes {
 
 double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& a, int64_t b, int64_t t,
              int64_t h, int64_t d) {
-  const int64_t g = h / (s.heads / s.kv_heads), limit = a.first_query + t;
+  const int64_t g = h / (s.heads / s.kv_heads), place = a.first_query + t;
   std::vector<double> scores;
-  for (int64_t j = 0; j <= limit; ++j) {
+  for (int64_t j = 0; j < s.keys; ++j) {
     double dot = 0;
     for (int64_t e = 0; e < s.width; ++e)
       dot += q.data<double>()[((b * s.queries + t) * s.heads + h) * s.width + e] *
              k.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + e];
-    const bool hidden = (a.first_key.defined() && j < a.first_key.data<int32_t>()[b]) ||
-                        (a.segments.defined() && a.segments.data<int32_t>()[b * s.keys + j] != a.segments.data<int32_t>()[b * s.keys + limit]);
+    const bool hidden = (a.first_key.defined() && j < a.first_key.data<int32_t>()[b]) || (a.causal && j > place) ||
+                        (a.window && std::abs(j - place) >= a.window) ||
+                        (a.segments.defined() && a.segments.data<int32_t>()[b * s.keys + j] != a.segments.data<int32_t>()[b * s.keys + place]);
     scores.push_back(hidden ? -std::numeric_limits<double>::infinity() : a.scale * dot);
   }
   double sum = 0, y = 0;
-  for (int64_t j = 0; j <= limit; ++j) {
+  for (int64_t j = 0; j < s.keys; ++j) {
     const double weight = std::exp(scores[static_cast<size_t>(j)]);
     sum += weight;
     y += weight * v.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + d];
@@ -62,8 +63,20 @@ void compare(const Sizes& s, const AttentionArguments& arguments) {
   }
 }
 
+TEST(Attention, IsItsDefinitionInWindowsAndWithoutCausality) {
+  for (int64_t window : {0, 1, 7, 100, 200})
+    for (bool causal : {true, false})
+      for (int64_t length : {5, 130, 400}) {
+        AttentionArguments arguments;
+        arguments.scale = 0.3;
+        arguments.window = window;
+        arguments.causal = causal;
+        compare({1, length, length, 2, 1, 4}, arguments);
+      }
+}
+
 TEST(Attention, IsItsDefinitionAtAllBlockBorders) {
-  for (int64_t length : {1, 2, 63, 64, 65, 130}) {
+  for (int64_t length : {1, 2, 12, 13, 64, 130, 192, 193, 384, 385}) {
     AttentionArguments arguments;
     arguments.scale = 0.3;
     compare({2, length, length, 4, 2, 8}, arguments);

@@ -131,6 +131,37 @@ TEST_P(Types, CrossEntropyPieces) {
   });
 }
 
+// row_sum_exp of one column is the vectors' exponential of logit - maximum.
+TEST(Exponential, IsWithinTwoUlp) {
+  const int64_t rows = 200000;
+  const Tensor logits = Tensor::empty({rows, 1}, DType::f32), maximum = Tensor::zeros({rows}, DType::f32), sums = Tensor::empty({rows}, DType::f32),
+               targets = Tensor::zeros({rows}, DType::i32), target = Tensor::empty({rows}, DType::f32);
+  for (int64_t i = 0; i < rows; ++i) logits.data<float>()[i] = -87.0f + 175.0f * static_cast<float>(i) / rows;
+  kernels::row_sum_exp(Cpu{}, logits, 1, maximum, targets, 0, sums, target);
+  double worst = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    const double wanted = std::exp(static_cast<double>(logits.data<float>()[i]));
+    const auto near = static_cast<float>(wanted);
+    const double ulp = static_cast<double>(std::nextafter(near, INFINITY)) - near;
+    worst = std::max(worst, std::abs(sums.data<float>()[i] - wanted) / ulp);
+  }
+  EXPECT_LT(worst, 2);
+}
+
+TEST(Exponential, OfInfinitiesAndNaN) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor logits = Tensor::from(std::vector<float>{-infinity, infinity, std::nanf(""), -200, 0}, {5, 1});
+  const Tensor maximum = Tensor::zeros({5}, DType::f32), sums = Tensor::empty({5}, DType::f32), targets = Tensor::zeros({5}, DType::i32),
+               target = Tensor::empty({5}, DType::f32);
+  kernels::row_sum_exp(Cpu{}, logits, 1, maximum, targets, 0, sums, target);
+  const float* found = sums.data<float>();
+  EXPECT_EQ(found[0], 0);
+  EXPECT_EQ(found[1], infinity);
+  EXPECT_TRUE(std::isnan(found[2]));
+  EXPECT_EQ(found[3], 0);
+  EXPECT_EQ(found[4], 1);
+}
+
 TEST(AdamW, IsItsFormula) {
   for (DType working : {DType::f32, DType::bf16}) {
     const int64_t n = 1000;

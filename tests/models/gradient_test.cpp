@@ -88,6 +88,12 @@ TEST(Gradients, PostNormSinusoidalErf) {
   check_gradients(c);
 }
 
+TEST(Gradients, SlidingWindow) {
+  GptConfig c;
+  c.window = 3;
+  check_gradients(c);
+}
+
 TEST(Gradients, Relu) {
   GptConfig c;
   c.activation = MlpKind::relu;

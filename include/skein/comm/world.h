@@ -20,7 +20,8 @@ struct Launch {
 Launch detect_launch();
 
 // The group of all ranks of the job; log's rank is set. A usage error that says how the launcher must be
-// called, when its ranks would not find each other. Warns when ranks share cores.
+// called, when its ranks would not find each other. Warns when ranks share cores; ranks of a host that the launcher bound to
+// nothing take equal shares of its cores, unless OMP_NUM_THREADS asks for more threads than fit one.
 std::unique_ptr<Group> start_world();
 
 // Collective. Cores of this host for each rank on it, at least 1: threads that a rank may use without being in the way of others.

@@ -38,6 +38,7 @@ struct GptConfig {
   bool tie_embeddings = true;
   double dropout = 0;
   double init_std = 0.02;
+  int64_t window = 0;      // a token attends to the last `window` places, its own included; 0: to all before it
 
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }

@@ -15,6 +15,7 @@ struct AttentionSpec {
   double dropout = 0;
   double in_deviation = 0.02, out_deviation = 0.02;
   bool sequence_parallel = false;
+  int64_t window = 0;  // places that a token attends to, its own included; 0: all before it
 };
 
 class SelfAttention {

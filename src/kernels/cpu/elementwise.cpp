@@ -110,7 +110,7 @@ void bias_backward(Cpu, const Tensor& dy, const Tensor& bias_gradient) {
     using A = Accumulator<T>;
     const T* in = dy.data<T>();
     A* sum = bias_gradient.data<A>();
-    parallel_ranges(columns, 64, [=](int64_t begin, int64_t end) {
+    parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = begin; c < end; ++c) sum[c] += load(in + r * columns + c);
     });

@@ -33,7 +33,7 @@ void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_
     using A = Accumulator<T>;
     const T* slope = dy.data<T>();
     A* sum = table_gradient.data<A>();
-    parallel_ranges(columns, 64, [=](int64_t begin, int64_t end) {
+    parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t n = 0; n < count; ++n) {
         const int64_t row = id[n] - first_id;
         if (row < 0 || row >= held) continue;

@@ -11,8 +11,8 @@ constexpr int kFewRows = 4;
 
 #if SKEIN_AVX512
 
-// The next 16 columns are fetched meanwhile: memory is read in one stream.
-// Sixteen units of depth from each of 16 columns, of which `columns` exist; bytes < 64 at the end of the depth.
+// Sixteen units of depth from each of 16 columns, of which `columns` exist; bytes < 64 at the end of the depth. The next 16
+// columns are fetched meanwhile, so that memory is read in one stream.
 template <class T>
 inline void load_columns(const T* data, int64_t step, int columns, int64_t bytes, __m512i (&r)[16]) {
   const auto* from = reinterpret_cast<const char*>(data);

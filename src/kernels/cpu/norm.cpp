@@ -80,7 +80,7 @@ void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Te
       for (int64_t r = begin; r < end; ++r)
         norm_row_backward(kind, in + r * columns, g, means[r], rstds[r], slope + r * columns, columns, to + r * columns);
     });
-    parallel_ranges(columns, 64, [=](int64_t begin, int64_t end) {
+    parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = 0; r < rows; ++r) {
         const A center = kind == Norm::layer ? means[r] : A(0);
         for (int64_t c = begin; c < end; ++c) {

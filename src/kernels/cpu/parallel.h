@@ -28,6 +28,9 @@ inline int64_t thread_share(int64_t count) {
   return std::max<int64_t>(1, (count + omp_get_max_threads() - 1) / omp_get_max_threads());
 }
 
+// Columns of a piece of a sum over rows: long runs of memory, an equal share for each thread.
+inline int64_t column_grain(int64_t columns) { return (thread_share(columns) + 63) / 64 * 64; }
+
 // Rows a piece should hold so that it is worth a thread's while.
 inline int64_t row_grain(int64_t row_elements) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, row_elements)); }
 constexpr int64_t kElementGrain = 16384;

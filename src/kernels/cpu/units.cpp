@@ -37,7 +37,8 @@ bool has(Bf16Unit unit) {
     static const bool granted = may_use_tiles();
     return granted;
   }
-  return unit != Bf16Unit::avx512_bf16 || __builtin_cpu_supports("avx512bf16");
+  // The software's tiles are filled by the same instructions that AMX's are.
+  return unit == Bf16Unit::f32 || __builtin_cpu_supports("avx512bf16");
 #else
   return unit == Bf16Unit::f32;
 #endif

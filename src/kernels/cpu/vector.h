@@ -53,17 +53,18 @@ inline A lane_max(int64_t n, const F& f) {
 
 inline double exponential(double x) { return std::exp(x); }
 
-// Cody-Waite reduction and a polynomial of degree 6; within 2 ulp over the normal range, 0 below it.
+// Cody-Waite reduction and the polynomial of Moshier's Cephes; within 2 ulp over the normal range, 0 below it.
 inline float exponential(float x) {
   const float bounded = x > 89.0f ? 89.0f : x;
   const float shifted = fused(bounded, 1.44269504f, 12582912.0f);
   const float n = shifted - 12582912.0f;
   const float r = fused(n, -1.42860677e-6f, fused(n, -0.693145751953125f, bounded));
-  float p = 1.388887e-3f;
-  p = fused(p, r, 8.3333333e-3f);
-  p = fused(p, r, 4.1666666e-2f);
-  p = fused(p, r, 1.6666667e-1f);
-  p = fused(p, r, 0.5f);
+  float p = 1.9875691500e-4f;
+  p = fused(p, r, 1.3981999507e-3f);
+  p = fused(p, r, 8.3334519073e-3f);
+  p = fused(p, r, 4.1665795894e-2f);
+  p = fused(p, r, 1.6666665459e-1f);
+  p = fused(p, r, 5.0000001201e-1f);
   p = fused(p, r, 1.0f);
   p = fused(p, r, 1.0f);
   int32_t bits;
@@ -88,11 +89,12 @@ inline __m512 exponential(__m512 x) {
   const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693145751953125f), x);
   r = _mm512_fnmadd_ps(n, _mm512_set1_ps(1.42860677e-6f), r);
-  __m512 p = _mm512_set1_ps(1.388887e-3f);
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3333333e-3f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1666666e-2f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666667e-1f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5f));
+  __m512 p = _mm512_set1_ps(1.9875691500e-4f);
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3981999507e-3f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.0000001201e-1f));
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
   return _mm512_scalef_ps(p, n);
