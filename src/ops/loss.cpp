@@ -87,11 +87,12 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targe
                          const VocabShard& shard, Group& group) {
   const int64_t rows = x.shape()[0];
   SKEIN_CHECK_EQ(x.shape()[1], weight.value.dim(1));
-  const Tensor losses = Tensor::empty({rows}, gradient_dtype(x.value().dtype()));
+  const Tensor losses = Tensor::empty({rows}, gradient_dtype(x.value().dtype()), x.value().device());
   const bool gradients = recording() && (x.needs_gradient() || weight.learns());
   const Tensor dx = gradients && x.needs_gradient() ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device()) : Tensor();
   const Head head(weight, shard, group, rows);
-  const bool apart = sample_rows % kernels::depth_granule(Cpu{}, x.value().dtype()) != 0;
+  bool apart = false;
+  on_device(losses.device(), [&](auto device) { apart = sample_rows % kernels::depth_granule(device, x.value().dtype()) != 0; });
   for (int64_t row = 0, end = 0; row < rows; row = end) {
     end = std::min(rows, row + head.rows());
     if (apart) end = std::min(end, row / sample_rows * sample_rows + sample_rows);

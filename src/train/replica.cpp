@@ -71,7 +71,9 @@ ReplicaMemory Replica::memory() const {
   }
   made.optimizer = optimizer_.bytes();
   made.work = memory_use().peak - made.parameters - made.gradients - made.optimizer;
-  const int64_t in_flight = std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
+  const bool all_forward_first = config_.parallel.schedule == ScheduleKind::gpipe;
+  const int64_t in_flight = all_forward_first ? plan_.micro_batches()
+                                              : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
   made.activations = activation_bytes(config_.model, {in_flight * plan_.micro_batch * config_.model.context,
                                                       static_cast<int64_t>(model_.blocks().size()), config_.train.precision,
                                                       mesh_.tp().size(), config_.parallel.sequence, config_.parallel.recompute});
