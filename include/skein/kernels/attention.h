@@ -18,8 +18,9 @@ struct AttentionArguments {
   int64_t first_head = 0;        // global number of q's first head, for the dropout stream
 };
 
-// q, out [B,T,H,D]; k, v [B,S,G,D] with H a multiple of G and, if causal, S >= first_query + T; query t of head h is at position
-// first_query + t and attends to the keys of head h / (H/G) that no mask hides; without any it gives 0. logsumexp [B,H,T] (accumulator type) is kept for backward.
+// q, out [B,T,H,D]; k, v [B,S,G,D] with H a multiple of G and, if causal, S >= first_query + T. Query t of head h is at position
+// first_query + t and attends to the keys of head h / (H/G) that no mask hides; where all are hidden it gives 0. logsumexp
+// [B,H,T] (accumulator type) is kept for backward. Dao and others, "FlashAttention" (2022).
 void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
                const Tensor& out, const Tensor& logsumexp);
 

@@ -1,6 +1,7 @@
 // The widest vectors this build may use: loads, broadcasts and fused multiply-adds, once a kind of unit.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -37,16 +38,10 @@ template <class Unit>
 constexpr bool kPairs = std::is_same_v<Unit, Pair> || std::is_same_v<Unit, TilePair>;
 
 // a * b + c, fused where this build's CPUs can.
-inline float fused(float a, float b, float c) {
+template <class A>
+inline A fused(A a, std::type_identity_t<A> b, std::type_identity_t<A> c) {
 #ifdef __FMA__
-  return __builtin_fmaf(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-inline double fused(double a, double b, double c) {
-#ifdef __FMA__
-  return __builtin_fma(a, b, c);
+  return std::fma(a, b, c);
 #else
   return a * b + c;
 #endif
