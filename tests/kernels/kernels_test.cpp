@@ -162,6 +162,37 @@ TEST(Exponential, OfInfinitiesAndNaN) {
   EXPECT_EQ(found[4], 1);
 }
 
+// Against f64: what is lost where 1 + erf(x) cancels is at most an ulp or two of the sum.
+TEST(Activation, ByTheErrorFunctionIsNearItsFormula) {
+  const int64_t count = 40001;
+  const Tensor x = Tensor::empty({count}, DType::f32), out = Tensor::empty(x.shape(), x.dtype()), slopes = Tensor::empty(x.shape(), x.dtype()), ones = Tensor::empty(x.shape(), x.dtype());
+  for (int64_t i = 0; i < count; ++i) {
+    x.data<float>()[i] = -8.0f + 16.0f * static_cast<float>(i) / count;
+    ones.data<float>()[i] = 1;
+  }
+  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, x, out);
+  kernels::activation_backward(Cpu{}, kernels::Activation::gelu_erf, x, ones, slopes);
+  for (int64_t i = 0; i < count; ++i) {
+    const double at = x.data<float>()[i], cdf = 0.5 * std::erfc(-at * std::sqrt(0.5));
+    ASSERT_NEAR(out.data<float>()[i], at * cdf, 2e-7 * std::max(1.0, std::abs(at))) << at;
+    ASSERT_NEAR(slopes.data<float>()[i], cdf + at * std::exp(-at * at / 2) / std::sqrt(2 * M_PI), 5e-7) << at;
+  }
+}
+
+TEST(Bits, OfAnElementDoNotDependOnItsPlace) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    const Tensor x = random_tensor({100}, 1, dtype), whole = Tensor::empty(x.shape(), x.dtype());
+    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu}) {
+      kernels::activation(Cpu{}, kind, x, whole);
+      for (int64_t first = 0; first < 40; ++first) {
+        const Tensor part = Tensor::empty({7}, dtype);
+        kernels::activation(Cpu{}, kind, x.flat(first, 7), part);
+        ASSERT_EQ(test::bytes_of(part), test::bytes_of(whole.flat(first, 7))) << first;
+      }
+    }
+  }
+}
+
 TEST(AdamW, IsItsFormula) {
   for (DType working : {DType::f32, DType::bf16}) {
     const int64_t n = 1000;

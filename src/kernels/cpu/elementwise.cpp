@@ -1,11 +1,8 @@
 #include "skein/kernels/elementwise.h"
 
-#include <numbers>
-
-#include "parallel.h"
+#include "activations.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
-#include "vector.h"
 
 namespace skein::kernels {
 namespace {
@@ -15,42 +12,6 @@ void visit(const Tensor& x, const F& f) {
   visit_float(x.dtype(), [&](auto tag) { f(tag); });
 }
 
-template <class F>
-void for_elements(int64_t count, const F& f) {
-  parallel_ranges(count, kElementGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(i);
-  });
-}
-
-// (1 + tanh(u)) / 2 is the logistic function of 2 u, here with u = sqrt(2/pi) (x + 0.044715 x^3).
-template <class A>
-A gelu_tanh_gate(A x) {
-  constexpr A kLinear = A(-2 * 0.7978845608028654), kCubic = A(-2 * 0.7978845608028654 * 0.044715);
-  return A(1) / (A(1) + exponential(x * fused(x * x, kCubic, kLinear)));
-}
-
-template <class A>
-A gelu_tanh_value(A x) { return x * gelu_tanh_gate(x); }
-
-template <class A>
-A gelu_tanh_slope(A x) {
-  constexpr A kLinear = A(2 * 0.7978845608028654), kCubic = A(6 * 0.7978845608028654 * 0.044715);
-  const A gate = gelu_tanh_gate(x);
-  return fused(x * gate * (A(1) - gate), fused(x * x, kCubic, kLinear), gate);
-}
-
-template <class A>
-A normal_cdf(A x) { return A(0.5) * (A(1) + std::erf(x * A(std::numbers::sqrt2 / 2))); }
-
-template <class A>
-A gelu_erf_slope(A x) {
-  constexpr A kDensity = A(0.3989422804014327);
-  return normal_cdf(x) + x * kDensity * exponential(A(-0.5) * x * x);
-}
-
-template <class A>
-A logistic(A x) { return A(1) / (A(1) + exponential(-x)); }
-
 }  // namespace
 
 void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out) {
@@ -59,7 +20,7 @@ void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out) {
     using T = typename decltype(tag)::type;
     const T *x = a.data<T>(), *y = b.data<T>();
     T* z = out.data<T>();
-    for_elements(a.size(), [=](int64_t i) { store(z + i, load(x + i) + load(y + i)); });
+    for_elements<T>(a.size(), [=](auto at) { at.store(z, at.load(x) + at.load(y)); });
   });
 }
 
@@ -72,7 +33,10 @@ void accumulate(Cpu, const Tensor& source, const Tensor& target) {
       using U = typename decltype(target_tag)::type;
       const T* x = source.data<T>();
       U* y = target.data<U>();
-      for_elements(source.size(), [=](int64_t i) { store(y + i, load(y + i) + static_cast<Accumulator<U>>(load(x + i))); });
+      if constexpr (std::is_same_v<Accumulator<T>, Accumulator<U>>)
+        for_elements<T>(source.size(), [=](auto at) { at.store(y, at.load(y) + at.load(x)); });
+      else
+        for (int64_t i = 0; i < source.size(); ++i) store(y + i, load(y + i) + static_cast<Accumulator<U>>(load(x + i)));
     });
   });
 }
@@ -84,7 +48,7 @@ void scale(Cpu, const Tensor& x, double factor, const Tensor& out) {
     const T* in = x.data<T>();
     T* to = out.data<T>();
     const auto by = static_cast<Accumulator<T>>(factor);
-    for_elements(x.size(), [=](int64_t i) { store(to + i, load(in + i) * by); });
+    for_elements<T>(x.size(), [=](auto at) { at.store(to, at.load(in) * by); });
   });
 }
 
@@ -121,19 +85,9 @@ void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out) {
   const Span span("activation");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using A = Accumulator<T>;
     const T* in = x.data<T>();
     T* to = out.data<T>();
-    const int64_t n = x.size();
-    switch (kind) {
-      case Activation::gelu_tanh: for_elements(n, [=](int64_t i) { store(to + i, gelu_tanh_value(load(in + i))); }); break;
-      case Activation::gelu_erf:
-        for_elements(n, [=](int64_t i) { store(to + i, load(in + i) * normal_cdf(load(in + i))); });
-        break;
-      case Activation::relu:
-        for_elements(n, [=](int64_t i) { store(to + i, load(in + i) > A(0) ? load(in + i) : A(0)); });
-        break;
-    }
+    with_activation<Elements<T>>(kind, [&](auto f) { for_elements<T>(x.size(), [=](auto at) { at.store(to, f(at.load(in))); }); });
   });
 }
 
@@ -141,21 +95,11 @@ void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy
   const Span span("activation backward");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using A = Accumulator<T>;
     const T *in = x.data<T>(), *slope = dy.data<T>();
     T* to = dx.data<T>();
-    const int64_t n = x.size();
-    switch (kind) {
-      case Activation::gelu_tanh:
-        for_elements(n, [=](int64_t i) { store(to + i, load(slope + i) * gelu_tanh_slope(load(in + i))); });
-        break;
-      case Activation::gelu_erf:
-        for_elements(n, [=](int64_t i) { store(to + i, load(slope + i) * gelu_erf_slope(load(in + i))); });
-        break;
-      case Activation::relu:
-        for_elements(n, [=](int64_t i) { store(to + i, load(in + i) > A(0) ? load(slope + i) : A(0)); });
-        break;
-    }
+    with_slope<Elements<T>>(kind, [&](auto f) {
+      for_elements<T>(x.size(), [=](auto at) { at.store(to, at.load(slope) * f(at.load(in))); });
+    });
   });
 }
 
@@ -165,9 +109,9 @@ void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out) {
     using T = typename decltype(tag)::type;
     const T *g = gate.data<T>(), *u = up.data<T>();
     T* to = out.data<T>();
-    for_elements(gate.size(), [=](int64_t i) {
-      const auto x = load(g + i);
-      store(to + i, x * logistic(x) * load(u + i));
+    for_elements<T>(gate.size(), [=](auto at) {
+      const Elements<T> x = at.load(g);
+      at.store(to, x * logistic(x) * at.load(u));
     });
   });
 }
@@ -177,13 +121,12 @@ void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy
   const Span span("swiglu backward");
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using A = Accumulator<T>;
     const T *g = gate.data<T>(), *u = up.data<T>(), *d = dy.data<T>();
     T *to_gate = dgate.data<T>(), *to_up = dup.data<T>();
-    for_elements(gate.size(), [=](int64_t i) {
-      const A x = load(g + i), s = logistic(x), slope = load(d + i);
-      store(to_up + i, slope * x * s);
-      store(to_gate + i, slope * load(u + i) * s * (A(1) + x * (A(1) - s)));
+    for_elements<T>(gate.size(), [=](auto at) {
+      const Elements<T> x = at.load(g), s = logistic(x), slope = at.load(d);
+      at.store(to_up, slope * x * s);
+      at.store(to_gate, slope * at.load(u) * s * (1 + x * (1 - s)));
     });
   });
 }

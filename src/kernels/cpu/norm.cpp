@@ -1,11 +1,13 @@
 #include "skein/kernels/norm.h"
 
-#include "parallel.h"
+#include "elements.h"
 #include "skein/core/profile.h"
-#include "vector.h"
 
 namespace skein::kernels {
 namespace {
+
+// Rows whose columns are summed while they are in a near cache.
+constexpr int64_t kRowsAtOnce = 256;
 
 template <class T>
 void norm_row(Norm kind, const T* x, const T* gain, const T* bias, double epsilon, int64_t columns, T* out,
@@ -13,20 +15,19 @@ void norm_row(Norm kind, const T* x, const T* gain, const T* bias, double epsilo
   using A = Accumulator<T>;
   A center = 0;
   if (kind == Norm::layer) {
-    center = lane_sum<A>(columns, [=](int64_t i) { return load(x + i); }) / A(columns);
+    center = sum_lanes<T>(columns, [=](auto at) { return at.load(x); }) / A(columns);
     *mean = center;
   }
-  const A square = lane_sum<A>(columns, [=](int64_t i) {
-    const A d = load(x + i) - center;
+  const A square = sum_lanes<T>(columns, [=](auto at) {
+    const Elements<T> d = at.load(x) - center;
     return d * d;
   });
   const A inverse = A(1) / std::sqrt(square / A(columns) + A(epsilon));
   *rstd = inverse;
-  for (int64_t i = 0; i < columns; ++i) {
-    A y = (load(x + i) - center) * inverse * load(gain + i);
-    if (bias) y += load(bias + i);
-    store(out + i, y);
-  }
+  for_lanes<T>(0, columns, [=](auto at) {
+    const Elements<T> y = (at.load(x) - center) * inverse * at.load(gain);
+    at.store(out, bias ? y + at.load(bias) : y);
+  });
 }
 
 template <class T>
@@ -34,16 +35,12 @@ void norm_row_backward(Norm kind, const T* x, const T* gain, Accumulator<T> mean
                        int64_t columns, T* dx) {
   using A = Accumulator<T>;
   const A center = kind == Norm::layer ? mean : A(0);
-  const A along = lane_sum<A>(columns, [=](int64_t i) {
-    return load(dy + i) * load(gain + i) * (load(x + i) - center) * rstd;
-  }) / A(columns);
-  const A level = kind == Norm::layer
-      ? lane_sum<A>(columns, [=](int64_t i) { return load(dy + i) * load(gain + i); }) / A(columns)
-      : A(0);
-  for (int64_t i = 0; i < columns; ++i) {
-    const A hat = (load(x + i) - center) * rstd;
-    store(dx + i, (load(dy + i) * load(gain + i) - level - hat * along) * rstd);
-  }
+  const A along = sum_lanes<T>(columns, [=](auto at) { return at.load(dy) * at.load(gain) * (at.load(x) - center) * rstd; }) / A(columns);
+  const A level = kind == Norm::layer ? sum_lanes<T>(columns, [=](auto at) { return at.load(dy) * at.load(gain); }) / A(columns) : A(0);
+  for_lanes<T>(0, columns, [=](auto at) {
+    const Elements<T> hat = (at.load(x) - center) * rstd;
+    at.store(dx, (at.load(dy) * at.load(gain) - level - hat * along) * rstd);
+  });
 }
 
 }  // namespace
@@ -73,23 +70,28 @@ void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Te
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     const T *in = x.data<T>(), *g = gain.data<T>(), *slope = dy.data<T>();
-    T* to = dx.data<T>();
+    T* out = dx.data<T>();
     const A *means = mean.data<A>(), *rstds = rstd.data<A>();
     A *gain_sum = gain_gradient.data<A>(), *bias_sum = bias_gradient.defined() ? bias_gradient.data<A>() : nullptr;
-    parallel_ranges(rows, row_grain(columns), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r)
-        norm_row_backward(kind, in + r * columns, g, means[r], rstds[r], slope + r * columns, columns, to + r * columns);
-    });
-    parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
-      for (int64_t r = 0; r < rows; ++r) {
-        const A center = kind == Norm::layer ? means[r] : A(0);
-        for (int64_t c = begin; c < end; ++c) {
-          const A d = load(slope + r * columns + c);
-          gain_sum[c] += d * (load(in + r * columns + c) - center) * rstds[r];
-          if (bias_sum) bias_sum[c] += d;
-        }
-      }
-    });
+    for (int64_t from = 0; from < rows; from += kRowsAtOnce) {
+      const int64_t to = std::min(rows, from + kRowsAtOnce);
+      parallel_ranges(to - from, row_grain(columns), [=](int64_t begin, int64_t end) {
+        for (int64_t r = from + begin; r < from + end; ++r)
+          norm_row_backward(kind, in + r * columns, g, means[r], rstds[r], slope + r * columns, columns, out + r * columns);
+      });
+      parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
+        for_lanes<T>(begin, end, [=](auto at) {
+          Elements<T> gains = at.load(gain_sum), biases = bias_sum ? at.load(bias_sum) : Elements<T>{};
+          for (int64_t r = from; r < to; ++r) {
+            const Elements<T> d = at.load(slope + r * columns);
+            gains += d * (at.load(in + r * columns) - (kind == Norm::layer ? means[r] : A(0))) * rstds[r];
+            biases += d;
+          }
+          at.store(gain_sum, gains);
+          if (bias_sum) at.store(bias_sum, biases);
+        });
+      });
+    }
   });
 }
 

@@ -39,6 +39,7 @@ constexpr bool kPairs = std::is_same_v<Unit, Pair> || std::is_same_v<Unit, TileP
 
 // a * b + c, fused where this build's CPUs can.
 template <class A>
+requires std::is_arithmetic_v<A>
 inline A fused(A a, std::type_identity_t<A> b, std::type_identity_t<A> c) {
 #ifdef __FMA__
   return std::fma(a, b, c);
@@ -56,6 +57,30 @@ struct VectorOf {
 template <class A>
 using Vector = typename VectorOf<A>::type;
 
+template <class V>
+using Lane = std::remove_cvref_t<decltype(V{}[0])>;
+template <class V>
+inline V all(Lane<V> value) { return value - V{}; }
+
+inline Vector<float> fused(Vector<float> a, Vector<float> b, Vector<float> c) {
+#if SKEIN_AVX512
+  return (Vector<float>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (Vector<float>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+  return a * b + c;
+#endif
+}
+inline Vector<double> fused(Vector<double> a, Vector<double> b, Vector<double> c) {
+#if SKEIN_AVX512
+  return (Vector<double>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+  return (Vector<double>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+  return a * b + c;
+#endif
+}
+
 template <class V, class E>
 inline __attribute__((always_inline)) V load_vector(const E* p) {
   V v;
@@ -72,15 +97,7 @@ struct Lanes {
   static constexpr int kStep = 1;   // units of depth taken at once
   static inline __attribute__((always_inline)) Value all(const Unit* p) { return *p - Value{}; }
   static inline __attribute__((always_inline)) void add_product(Vector<Sum>& sum, Value a, Value b) {
-#if SKEIN_AVX512
-    if constexpr (std::is_same_v<Unit, float>) sum = (Value)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
-    else sum = (Value)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)sum);
-#elif defined(__FMA__)
-    if constexpr (std::is_same_v<Unit, float>) sum = (Value)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
-    else sum = (Value)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)sum);
-#else
-    sum += a * b;
-#endif
+    sum = fused(a, b, sum);
   }
 };
 

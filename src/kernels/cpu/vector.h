@@ -15,11 +15,12 @@ inline Accumulator<T> load(const T* p) { return static_cast<Accumulator<T>>(*p);
 template <class T>
 inline void store(T* p, Accumulator<T> value) { *p = static_cast<T>(value); }
 
-inline float power_of_two(int32_t exponent) {
-  const int32_t bits = (exponent + 127) << 23;
-  float value;
-  std::memcpy(&value, &bits, 4);
-  return value;
+// Sixteen lanes summed in a fixed order.
+template <class Sum>
+inline Sum fold(Sum (&lanes)[16]) {
+  for (int width = 8; width; width /= 2)
+    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+  return lanes[0];
 }
 
 // Sum over i < n of f(i) kept in 16 lanes that are folded in a fixed order, so that the compiler may use
@@ -32,9 +33,7 @@ inline Sum lane_sum(int64_t n, const F& f) {
   for (int64_t i = 0; i < whole; i += kLanes)
     for (int l = 0; l < kLanes; ++l) lanes[l] += f(i + l);
   for (int64_t i = whole; i < n; ++i) lanes[i - whole] += f(i);
-  for (int width = kLanes / 2; width; width /= 2)
-    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-  return lanes[0];
+  return fold(lanes);
 }
 
 // Largest of f(i), i < n, n >= 1.
@@ -53,26 +52,43 @@ inline A lane_max(int64_t n, const F& f) {
 
 inline double exponential(double x) { return std::exp(x); }
 
-// Cody-Waite reduction and the polynomial of Moshier's Cephes; within 2 ulp over the normal range, 0 below it.
-inline float exponential(float x) {
-  const float bounded = x > 89.0f ? 89.0f : x;
-  const float shifted = fused(bounded, 1.44269504f, 12582912.0f);
-  const float n = shifted - 12582912.0f;
-  const float r = fused(n, -1.42860677e-6f, fused(n, -0.693145751953125f, bounded));
-  float p = 1.9875691500e-4f;
-  p = fused(p, r, 1.3981999507e-3f);
-  p = fused(p, r, 8.3334519073e-3f);
-  p = fused(p, r, 4.1665795894e-2f);
-  p = fused(p, r, 1.6666665459e-1f);
-  p = fused(p, r, 5.0000001201e-1f);
-  p = fused(p, r, 1.0f);
-  p = fused(p, r, 1.0f);
-  int32_t bits;
-  std::memcpy(&bits, &shifted, 4);
-  // Two steps, for the power of two may be one that a float cannot hold.
-  const int32_t exponent = bits - 0x4B400000, half = exponent >> 1;
-  return x < -87.3f ? 0.0f : p * power_of_two(half) * power_of_two(exponent - half);
+template <class To, class From>
+inline To bits_of(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  To bits;
+  std::memcpy(&bits, &value, sizeof(To));
+  return bits;
 }
+
+// c[0] + x (c[1] + x (c[2] + …)) on numbers or vectors.
+template <class V, class A, int n>
+inline V polynomial(V x, const A (&c)[n]) {
+  V sum = c[n - 1] - V{};
+#pragma GCC unroll 16
+  for (int k = n - 2; k >= 0; --k) sum = fused(sum, x, c[k] - V{});
+  return sum;
+}
+
+// Coefficients of Moshier's Cephes for exp over half a power of two to each side.
+inline constexpr float kExponential[] = {1.0f, 1.0f, 5.0000001201e-1f, 1.6666665459e-1f,
+                                         4.1665795894e-2f, 8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f};
+
+// Cody-Waite reduction and a polynomial; within 2 ulp over the normal range, 0 below it. V: float or vectors of it, I: as many
+// int32_t.
+template <class V, class I>
+inline V exponential_of(V x) {
+  const V bounded = x > 89.0f ? V{} + 89.0f : x;
+  const V shifted = fused(bounded, V{} + 1.44269504f, V{} + 12582912.0f);
+  const V n = shifted - 12582912.0f;
+  const V r = fused(n, V{} - 1.42860677e-6f, fused(n, V{} - 0.693145751953125f, bounded));
+  const V p = polynomial(r, kExponential);
+  // Two steps, for the power of two may be one that a float cannot hold.
+  const I exponent = bits_of<I>(shifted) - 0x4B400000, half = exponent >> 1;
+  const V result = p * bits_of<V>((half + 127) << 23) * bits_of<V>((exponent - half + 127) << 23);
+  return x < -87.3f ? V{} : result;
+}
+
+inline float exponential(float x) { return exponential_of<float, int32_t>(x); }
 
 #if defined(__AVX512F__)
 // A whole number of vectors, and the rest masked: body(place, mask).
@@ -89,25 +105,43 @@ inline __m512 exponential(__m512 x) {
   const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693145751953125f), x);
   r = _mm512_fnmadd_ps(n, _mm512_set1_ps(1.42860677e-6f), r);
-  __m512 p = _mm512_set1_ps(1.9875691500e-4f);
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3981999507e-3f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.0000001201e-1f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
-  return _mm512_scalef_ps(p, n);
+  return _mm512_scalef_ps((__m512)polynomial((Vector<float>)r, kExponential), n);
 }
 
 inline float fold(__m512 lanes) {
   alignas(64) float all[16];
   _mm512_store_ps(all, lanes);
-  for (int width = 8; width; width /= 2)
-    for (int l = 0; l < width; ++l) all[l] += all[l + width];
-  return all[0];
+  return fold(all);
 }
 #endif
+
+#if !defined(__AVX512F__)
+inline Vector<float> exponential(Vector<float> x) { return exponential_of<Vector<float>, Vector<int32_t>>(x); }
+#endif
+
+template <class F>
+inline Vector<double> each_lane(Vector<double> x, const F& f) {
+  for (size_t l = 0; l < sizeof(x) / sizeof(double); ++l) x[l] = f(x[l]);
+  return x;
+}
+inline Vector<double> exponential(Vector<double> x) { return each_lane(x, [](double v) { return std::exp(v); }); }
+
+// erf(x) / x as a polynomial of x² up to 1 and log(1 - erf(x)) as one of x beyond, both fitted for the least largest error;
+// within 3 ulp.
+template <class V>
+inline V error_function(V x) {
+  if constexpr (std::is_same_v<Lane<V>, double>) {
+    return each_lane(x, [](double v) { return std::erf(v); });
+  } else {
+    static constexpr float kNear[] = {1.1283791065e+0f, -3.7612625957e-1f, 1.1283585429e-1f, -2.6853810996e-2f,
+                                      5.1883272827e-3f, -8.0101913773e-4f, 7.8538541857e-5f};
+    static constexpr float kFar[] = {1.7812231090e-4f, -1.1295273304e+0f, -6.3333284855e-1f, -1.0827845335e-1f, 2.5101736188e-2f,
+                                     -4.1537638754e-3f, 4.2650161777e-4f, -1.9262088245e-5f, -1.6979301165e-7f};
+    const V size = x < 0 ? -x : x, bounded = size > 4 ? V{} + 4 : size;
+    const V far = 1 - exponential(polynomial(bounded, kFar));
+    return size < 1 ? x * polynomial<V>(x * x, kNear) : x < 0 ? -far : size >= 1 ? far : x;
+  }
+}
 
 // row = exp(row * scale - shift), and its sum in lane_sum's order.
 template <class A>

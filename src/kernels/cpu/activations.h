@@ -1,0 +1,53 @@
+// Activations and their slopes on vectors V of sums. Internal to the CPU kernels.
+#pragma once
+
+#include "elements.h"
+#include "skein/kernels/elementwise.h"
+
+namespace skein::kernels {
+
+template <class V>
+V logistic(V x) { return 1 / (1 + exponential(-x)); }
+
+// (1 + tanh(u)) / 2 is the logistic function of 2 u, here with u = sqrt(2/pi) (x + 0.044715 x^3).
+template <class V>
+V gelu_tanh_gate(V x) {
+  using A = Lane<V>;
+  constexpr A kLinear = A(2 * 0.7978845608028654), kCubic = A(2 * 0.7978845608028654 * 0.044715);
+  return logistic<V>(x * fused(x * x, all<V>(kCubic), all<V>(kLinear)));
+}
+
+template <class V>
+V gelu_tanh_slope(V x) {
+  using A = Lane<V>;
+  constexpr A kLinear = A(2 * 0.7978845608028654), kCubic = A(6 * 0.7978845608028654 * 0.044715);
+  const V gate = gelu_tanh_gate(x);
+  return fused(x * gate * (1 - gate), fused(x * x, all<V>(kCubic), all<V>(kLinear)), gate);
+}
+
+template <class V>
+V normal_cdf(V x) { return Lane<V>(0.5) * (1 + error_function<V>(x * Lane<V>(0.7071067811865476))); }
+
+template <class V>
+V gelu_erf_slope(V x) { return normal_cdf(x) + x * Lane<V>(0.3989422804014327) * exponential(Lane<V>(-0.5) * x * x); }
+
+// Calls f with the function of a kind on vectors.
+template <class V, class F>
+void with_activation(Activation kind, const F& f) {
+  switch (kind) {
+    case Activation::gelu_tanh: return f([](V x) { return x * gelu_tanh_gate(x); });
+    case Activation::gelu_erf: return f([](V x) { return x * normal_cdf(x); });
+    case Activation::relu: return f([](V x) { return x > 0 ? x : V{}; });
+  }
+}
+
+template <class V, class F>
+void with_slope(Activation kind, const F& f) {
+  switch (kind) {
+    case Activation::gelu_tanh: return f([](V x) { return gelu_tanh_slope(x); });
+    case Activation::gelu_erf: return f([](V x) { return gelu_erf_slope(x); });
+    case Activation::relu: return f([](V x) { return x > 0 ? V{} + 1 : V{}; });
+  }
+}
+
+}  // namespace skein::kernels
