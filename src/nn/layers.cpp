@@ -14,9 +14,10 @@ Linear::Linear(Parameters& parameters, const LinearSpec& spec) : split_(spec.spl
   bias_ = &parameters.add({spec.name + ".bias", {spec.outputs}, bias_split, {Start::zeros}, sees_slice});
 }
 
-Var Linear::operator()(const Var& x, const Pass& pass) const {
+Var Linear::operator()(const Var& x, const Pass& pass, std::optional<ops::Activation> f) const {
   const Weight bias = bias_ ? bias_->weight() : Weight{};
-  if (split_ != Split::rows || pass.tp->size() == 1) return ops::linear(x, weight_->weight(), bias);
+  if (split_ != Split::rows || pass.tp->size() == 1) return ops::linear(x, weight_->weight(), bias, f);
+  SKEIN_CHECK(!f);
   const Var part = ops::linear(x, weight_->weight(), {});
   const Var sum = pass.sequence_parallel ? ops::reduce_scatter_sequence(part, *pass.tp)
                                          : ops::reduce_from_shards(part, *pass.tp);
@@ -52,16 +53,24 @@ Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
                                               spec.in_deviation, spec.sequence_parallel});
 }
 
-Var Mlp::operator()(const Var& x, const Pass& pass) const {
-  const Var entered = enter_shards(x, pass);
-  const Var up = up_(entered, pass);
-  switch (kind_) {
-    case MlpKind::gelu_tanh: return down_(ops::activation(up, ops::Activation::gelu_tanh), pass);
-    case MlpKind::gelu_erf: return down_(ops::activation(up, ops::Activation::gelu_erf), pass);
-    case MlpKind::relu: return down_(ops::activation(up, ops::Activation::relu), pass);
+namespace {
+
+std::optional<ops::Activation> activation_of(MlpKind kind) {
+  switch (kind) {
+    case MlpKind::gelu_tanh: return ops::Activation::gelu_tanh;
+    case MlpKind::gelu_erf: return ops::Activation::gelu_erf;
+    case MlpKind::relu: return ops::Activation::relu;
     case MlpKind::swiglu: break;
   }
-  return down_(ops::swiglu(gate_[0](entered, pass), up), pass);
+  return {};
+}
+
+}  // namespace
+
+Var Mlp::operator()(const Var& x, const Pass& pass) const {
+  const Var entered = enter_shards(x, pass);
+  const Var up = up_(entered, pass, activation_of(kind_));
+  return down_(kind_ == MlpKind::swiglu ? ops::swiglu(gate_[0](entered, pass), up) : up, pass);
 }
 
 }  // namespace skein

@@ -75,6 +75,24 @@ void Parameters::initialize(uint64_t seed) {
   for (const Parameter& p : all_) skein::initialize(p, seed);
 }
 
+void Parameters::keep_packed() {
+  for (Parameter& parameter : all_)
+    if (!parameter.packed) parameter.packed = std::make_shared<kernels::PackedCopies>();
+  values_changed();
+}
+
+void Parameters::values_changed() {
+  for (const Parameter& parameter : all_)
+    if (parameter.packed) parameter.packed->forget();
+}
+
+int64_t Parameters::packed_bytes() const {
+  int64_t total = 0;
+  for (const Parameter& parameter : all_)
+    if (parameter.packed) total += parameter.packed->bytes();
+  return total;
+}
+
 Parameter* Parameters::find(const std::string& name) {
   for (Parameter& p : all_)
     if (p.name == name) return &p;

@@ -29,26 +29,37 @@ void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x, con
 
 }  // namespace
 
-Var linear(const Var& x, const Weight& weight, const Weight& bias) {
-  const int64_t outputs = weight.value.dim(0);
+Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional<Activation> f) {
   SKEIN_CHECK_EQ(x.shape()[-1], weight.value.dim(1));
-  Tensor out = Tensor::empty(with_last(x.shape(), outputs), x.value().dtype(), x.value().device());
+  const Tensor sum = Tensor::empty(with_last(x.shape(), weight.value.dim(0)), x.value().dtype(), x.value().device());
+  const Tensor out = f ? Tensor::empty(sum.shape(), sum.dtype(), sum.device()) : sum;
+  kernels::Ending ending{bias.value};
+  if (f) ending = {bias.value, as_rows(out), *f};
   on_device(out.device(), [&](auto device) {
-    kernels::matmul(device, as_rows(x.value()), Transpose::no, weight.value, Transpose::yes, as_rows(out));
-    if (bias.defined()) kernels::add_bias(device, out, bias.value, out);
+    kernels::matmul(device, as_rows(x.value()), Transpose::no, weight.value, Transpose::yes, as_rows(sum), Write::overwrite, ending,
+                    weight.packed.get());
   });
-  return record(out, {x}, weight.learns(), [x, weight, bias](const Tensor& dy) {
-    const Tensor rows = as_rows(dy);
+  return record(out, {x}, weight.learns(), [x, weight, bias, f, sum = f ? sum : Tensor()](const Tensor& given) {
+    const Tensor dy = f ? Tensor::empty(given.shape(), given.dtype(), given.device()) : given;
     on_device(dy.device(), [&](auto device) {
+      if (f) kernels::activation_backward(device, *f, sum, given, dy);
       if (x.needs_gradient()) {
         Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
-        kernels::matmul(device, rows, Transpose::no, weight.value, Transpose::no, as_rows(dx));
+        kernels::matmul(device, as_rows(dy), Transpose::no, weight.value, Transpose::no, as_rows(dx), Write::overwrite, {}, weight.packed.get());
         x.add_gradient(dx);
       }
       if (weight.learns()) add_weight_gradient(device, dy, x.value(), weight.gradient);
       if (bias.learns()) kernels::bias_backward(device, dy, bias.gradient);
     });
   });
+}
+
+Tensor linear_sums(const Tensor& x, const Weight& weight) {
+  const Tensor sums = Tensor::empty(with_last(x.shape(), weight.value.dim(0)), gradient_dtype(x.dtype()), x.device());
+  on_device(sums.device(), [&](auto device) {
+    kernels::matmul(device, as_rows(x), Transpose::no, weight.value, Transpose::yes, as_rows(sums), Write::overwrite, {}, weight.packed.get());
+  });
+  return sums;
 }
 
 Var add_bias(const Var& x, const Weight& bias) {

@@ -50,7 +50,8 @@ class Head {
     const Tensor logits = logits_.rows(0, rows);
     const Tensor maximum = Tensor::empty({rows}, sums_), sum_exp = Tensor::empty({rows}, sums_), target = Tensor::empty({rows}, sums_);
     on_device(logits.device(), [&](auto device) {
-      kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits);
+      kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits, kernels::Write::overwrite, {},
+                      weight_.packed.get());
       kernels::row_maximum(device, logits, shard_.valid, maximum);
       group_.all_reduce_max(maximum);
       kernels::row_sum_exp(device, logits, shard_.valid, maximum, chunk.targets, shard_.first_id, sum_exp, target);
@@ -68,7 +69,8 @@ class Head {
     const Tensor dlogits = dtype == sums_ ? logits : Tensor::empty(logits.shape(), dtype, logits.device());
     kernels::cross_entropy_backward(device, logits, shard_.valid, maximum, sum_exp, chunk.targets, shard_.first_id,
                                     chunk.row_weights, dlogits);
-    if (chunk.dx.defined()) kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx);
+    if (chunk.dx.defined())
+      kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx, kernels::Write::overwrite, {}, weight_.packed.get());
     if (weight_.learns())
       kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient, kernels::Write::accumulate);
   }

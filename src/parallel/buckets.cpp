@@ -146,6 +146,12 @@ void Buckets::exchange_tied(Bucket& bucket, int peer_stage, bool first_use) {
   on_device(own.device(), [&](auto device) { kernels::add(device, left, right, own); });
 }
 
+void Buckets::values_changed() {
+  for (const Bucket& bucket : buckets_)
+    for (const Member& member : bucket.members)
+      if (member.parameter->packed) member.parameter->packed->forget();
+}
+
 void Buckets::gather_values() {
   if (mesh_.dp().size() == 1) return;
   for (Bucket& bucket : buckets_)

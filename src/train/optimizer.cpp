@@ -45,6 +45,7 @@ double Optimizer::step(double lr) {
   for (size_t b = 0; b < states_.size(); ++b)
     if (states_[b].master.defined()) update(b, lr, scale);
   if (zero_) buckets_.gather_values();
+  buckets_.values_changed();
   return norm;
 }
 
@@ -97,6 +98,7 @@ void Optimizer::loaded(int64_t steps) {
       bucket.values.flat(state.begin, state.size).copy_from(state.master.to(bucket.values.dtype()));
   }
   if (zero_) buckets_.gather_values();
+  buckets_.values_changed();
 }
 
 }  // namespace skein

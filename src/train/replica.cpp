@@ -24,7 +24,9 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  mesh.tp().rank()),
-      pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule) {}
+      pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule) {
+  model_.parameters().keep_packed();
+}
 
 PipelineStep Replica::cut(const Batch& batch) const {
   SKEIN_CHECK_EQ(batch.size(), plan_.samples_per_rank);

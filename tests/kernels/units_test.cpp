@@ -72,6 +72,63 @@ TEST_P(Units, ARowOfAProductDoesNotKnowItsBatch) {
     }
 }
 
+// Rows alone or together, with copies of b or without: the same bits.
+void check_ending(int64_t m, int64_t n, int64_t k, DType dtype) {
+  const Tensor a = random_tensor({m, k}, 1, dtype), b = random_tensor({n, k}, 2, dtype), bias = random_tensor({n}, 3, dtype);
+  const Tensor c = Tensor::empty({m, n}, dtype), activated = Tensor::empty({m, n}, dtype);
+  kernels::PackedCopies copies;
+  kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, c, kernels::Write::overwrite, {bias, activated, kernels::Activation::gelu_erf},
+                  &copies);
+  const Tensor sums = Tensor::empty({m, n}, DType::f64), wanted = Tensor::empty({m, n}, DType::f64);
+  kernels::matmul(Cpu{}, a.to(DType::f64), Transpose::no, b.to(DType::f64), Transpose::yes, sums);
+  kernels::add_bias(Cpu{}, sums, bias.to(DType::f64), sums);
+  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, c.to(DType::f64), wanted);
+  const auto exact = test::values_of(sums), found = test::values_of(c), bent = test::values_of(activated), smooth = test::values_of(wanted);
+  const double share = dtype == DType::bf16 ? 4e-3 : 1e-6;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    ASSERT_NEAR(found[i], exact[i], share * std::abs(exact[i]) + 2e-5 * std::sqrt(static_cast<double>(k))) << m << " " << n << " " << k;
+    ASSERT_NEAR(bent[i], smooth[i], share * std::abs(smooth[i]) + 1e-6);
+  }
+  const Tensor one = Tensor::empty({1, n}, dtype), one_activated = Tensor::empty({1, n}, dtype);
+  for (kernels::PackedCopies* kept : {static_cast<kernels::PackedCopies*>(nullptr), &copies}) {
+    kernels::matmul(Cpu{}, a.rows(m - 1, m), Transpose::no, b, Transpose::yes, one, kernels::Write::overwrite,
+                    {bias, one_activated, kernels::Activation::gelu_erf}, kept);
+    EXPECT_EQ(test::bytes_of(one), test::bytes_of(c.rows(m - 1, m)));
+    EXPECT_EQ(test::bytes_of(one_activated), test::bytes_of(activated.rows(m - 1, m)));
+  }
+}
+
+TEST_P(Units, AProductEndsWithBiasAndActivation) {
+  for (int64_t m : {1, 5, 70})
+    for (int64_t n : {1, 40, 800})
+      for (int64_t k : {31, 64, 7000}) {
+        check_ending(m, n, k, DType::bf16);
+        check_ending(m, n, k, DType::f32);
+      }
+}
+
+TEST_P(Units, CopiesOfAnOperandLiveUntilTheyAreForgotten) {
+  const int64_t m = 50, n = 70, k = 100;
+  const Tensor a = random_tensor({m, k}, 1, DType::bf16), b = random_tensor({n, k}, 2, DType::bf16), dy = random_tensor({m, n}, 3, DType::bf16);
+  const Tensor y = Tensor::empty({m, n}, DType::bf16), dx = Tensor::empty({m, k}, DType::bf16), plain_y = test::like(y), plain_dx = test::like(dx);
+  kernels::PackedCopies copies;
+  const auto multiply = [&](const Tensor& forward, const Tensor& back, kernels::PackedCopies* kept) {
+    kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, forward, kernels::Write::overwrite, {}, kept);
+    kernels::matmul(Cpu{}, dy, Transpose::no, b, Transpose::no, back, kernels::Write::overwrite, {}, kept);
+  };
+  for (int round = 0; round < 3; ++round) {
+    multiply(plain_y, plain_dx, nullptr);
+    multiply(y, dx, &copies);
+    EXPECT_EQ(test::bytes_of(y), test::bytes_of(plain_y));
+    EXPECT_EQ(test::bytes_of(dx), test::bytes_of(plain_dx));
+    EXPECT_GE(copies.bytes(), 2 * b.bytes());
+    b.copy_from(random_tensor({n, k}, 10 + round, DType::bf16));
+    multiply(y, dx, &copies);
+    EXPECT_EQ(test::bytes_of(y), test::bytes_of(plain_y)) << "a stale copy was not used, so nothing shows that it ever is";
+    copies.forget();
+  }
+}
+
 TEST_P(Units, AttentionAndItsBackward) {
   for (int64_t length : {1, 37, 100, 450}) {
     kernels::AttentionArguments arguments;

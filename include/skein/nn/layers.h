@@ -1,6 +1,7 @@
 // Linear, norm, embedding and feed-forward layers: plain values that hold references into Parameters.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "skein/nn/parameter.h"
@@ -23,8 +24,8 @@ class Linear {
   Linear(Parameters& parameters, const LinearSpec& spec);
   // x [B,T,K] -> [B,T,N]. Split by columns: x is whole and already entered (copied or gathered) by the caller, the
   // result is this rank's part. Split by rows: x is this rank's part, the result is summed over ranks (and divided over
-  // positions under sequence parallelism), with the bias added once after that.
-  Var operator()(const Var& x, const Pass& pass) const;
+  // positions under sequence parallelism), with the bias added once after that. f, of the result, is for column splits.
+  Var operator()(const Var& x, const Pass& pass, std::optional<ops::Activation> f = {}) const;
 
  private:
   Split split_;

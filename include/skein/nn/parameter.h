@@ -37,8 +37,9 @@ struct Parameter {
   std::string tied_to;        // the parameter this is a second use of, or ""
   Tensor value;               // [local]
   Tensor gradient;            // [local], accumulator type
+  std::shared_ptr<kernels::PackedCopies> packed;  // of value; see Parameters::keep_packed
 
-  Weight weight() const { return {value, gradient}; }
+  Weight weight() const { return {value, gradient, packed}; }
   bool tied() const { return !tied_to.empty(); }
   // Elements that are not padding; they are the first ones of the part in row-major order for every split that can
   // have padding (vocab).
@@ -71,6 +72,11 @@ class Parameters {
   // Gives every parameter memory of its own (buckets do it in a training run), then start values.
   void allocate(bool gradients);
   void initialize(uint64_t seed);
+
+  // From now on products may keep copies of the values in their own order, and whoever changes a value says so.
+  void keep_packed();
+  void values_changed();
+  int64_t packed_bytes() const;
 
   Parameter* find(const std::string& name);
   std::deque<Parameter>& all() { return all_; }

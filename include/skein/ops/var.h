@@ -13,15 +13,16 @@
 #include <memory>
 #include <vector>
 
-#include "skein/tensor/tensor.h"
+#include "skein/kernels/matmul.h"
 
 namespace skein {
 
 // A parameter as ops see it: its value and the memory its gradient is added into (accumulator type).
-// An undefined gradient freezes it.
+// An undefined gradient freezes it. packed, where there is one, belongs to whoever changes the value.
 struct Weight {
   Tensor value;
   Tensor gradient;
+  std::shared_ptr<kernels::PackedCopies> packed = nullptr;
   bool defined() const { return value.defined(); }
   bool learns() const { return gradient.defined(); }
 };

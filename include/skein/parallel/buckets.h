@@ -52,6 +52,8 @@ class Buckets {
   void reduce(bool everywhere);
   // Own slices of the values to every data-parallel rank.
   void gather_values();
+  // Somebody has written values: copies of them in another order are out of date.
+  void values_changed();
 
   // Range of a bucket that this rank owns: an equal share of it.
   int64_t own_begin(const Bucket& bucket) const { return bucket.size / mesh_.dp().size() * mesh_.dp().rank(); }

@@ -55,11 +55,11 @@ struct Forward {
   static constexpr bool kFew = SKEIN_AVX512 && sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4 && !std::is_same_v<Unit, TilePair>;
   static bool few(int64_t queries) { return kFew && queries <= kFewRows; }
 
-  void scores_of(int64_t query, int64_t rows, int64_t from, int64_t count) const {
+  void scores_of([[maybe_unused]] int64_t query, int64_t rows, int64_t from, int64_t count) const {
 #if SKEIN_AVX512
     if constexpr (kFew)
       if (few(head.queries))
-        return multiply_few_rows<Unit, A, T>(rows, count, head.width, from_row(head.q, query), transposed(from_row(head.k, from)), scores, kBlock);
+        return multiply_few_rows<Unit, T>(rows, count, head.width, from_row(head.q, query), transposed(from_row(head.k, from)), scores, kBlock);
 #endif
     multiply_deep<Unit>(0, rows, count, head.width, queries, keys.data + from / Tile<Unit>::kColumns * keys.panel, keys.panel,
                         scores, kBlock);

@@ -30,8 +30,8 @@ inline void load_columns(const T* data, int64_t step, int columns, int64_t bytes
 }
 
 // c [kRows, columns <= 16] = a [kRows, depth] · b [depth, columns].
-template <class Unit, int kRows, class C, class T>
-SKEIN_PAIRS void multiply_columns(int columns, int64_t depth, const Strided<T>& a, const T* b, int64_t b_step, C* c, int64_t c_row) {
+template <class Unit, int kRows, class T>
+SKEIN_PAIRS void multiply_columns(int columns, int64_t depth, const Strided<T>& a, const T* b, int64_t b_step, float* c, int64_t c_row) {
   using L = Lanes<Unit>;
   constexpr int64_t kStep = 16 * L::kDepth;
   Vector<float> sums[kRows] = {};
@@ -54,11 +54,8 @@ SKEIN_PAIRS void multiply_columns(int columns, int64_t depth, const Strided<T>& 
 #pragma GCC unroll 4
       for (int i = 0; i < kRows; ++i) L::add_product(sums[i], L::all(left[i] + u), (typename L::Value)r[u]);
   }
-  for (int i = 0; i < kRows; ++i) {
-    alignas(64) float row[16];
-    std::memcpy(row, &sums[i], sizeof(row));
-    for (int j = 0; j < columns; ++j) store(c + i * c_row + j, row[j]);
-  }
+  const auto mask = static_cast<__mmask16>((1 << columns) - 1);
+  for (int i = 0; i < kRows; ++i) _mm512_mask_storeu_ps(c + i * c_row, mask, (__m512)sums[i]);
 }
 
 // Calls f with `rows` as a constant.
@@ -72,12 +69,12 @@ inline void with_rows(int64_t rows, const F& f) {
   }
 }
 
-// c [rows <= kFewRows, columns]; b.row is 1.
-template <class Unit, class C, class T>
-void multiply_few_rows(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, C* c, int64_t c_row) {
+// c [rows <= kFewRows, columns] of sums; b.row is 1.
+template <class Unit, class T>
+void multiply_few_rows(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, float* c, int64_t c_row) {
   for (int64_t j = 0; j < columns; j += 16) {
     const int used = static_cast<int>(std::min<int64_t>(16, columns - j));
-    with_rows(rows, [&](auto count) { multiply_columns<Unit, count()>(used, depth, a, b.at(0, j), b.column, c + j, c_row); });
+    with_rows(rows, [&](auto count) { multiply_columns<Unit, count(), T>(used, depth, a, b.at(0, j), b.column, c + j, c_row); });
   }
 }
 

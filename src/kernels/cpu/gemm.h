@@ -1,43 +1,63 @@
 // One thread's matrix product: blocks that fit the caches around the tiles. Internal to the CPU kernels.
 #pragma once
 
+#include "activations.h"
 #include "pack.h"
-#include "vector.h"
 
 namespace skein::kernels {
 
-// Rounds a strip of sums into c.
-template <class Unit, class C, class A>
-SKEIN_PAIRS void store_strip(const A* strip, int64_t strip_row, int64_t rows, int64_t columns, C* c, int64_t c_row) {
+// Ending, as pointers to what belongs to the first element of a product; rows are c's.
+template <class C>
+struct EndOf {
+  const C* bias = nullptr;
+  C* activated = nullptr;
+  Activation activation = Activation::gelu_tanh;
+  explicit operator bool() const { return bias || activated; }
+  EndOf at(int64_t offset, int64_t column) const { return {bias ? bias + column : nullptr, activated ? activated + offset : nullptr, activation}; }
+};
+
+// A row of sums, with its bias, into c; rounded by the unit that multiplies Pairs where that made the sums.
+template <class Unit, class Sum, class C>
+SKEIN_PAIRS inline void store_row(const Sum* sums, int64_t columns, const C* bias, C* c) {
 #if SKEIN_AVX512
   if constexpr (kPairs<Unit> && std::is_same_v<C, BFloat16>) {
-    for (int64_t i = 0; i < rows; ++i)
-      for_vectors(columns, [&](int64_t j, __mmask16 mask) SKEIN_PAIRS {
-        const auto rounded = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, strip + i * strip_row + j));
-        _mm256_mask_storeu_epi16(c + i * c_row + j, mask, rounded);
-      });
+    for_vectors(columns, [=](int64_t j, __mmask16 mask) SKEIN_PAIRS {
+      __m512 x = _mm512_maskz_loadu_ps(mask, sums + j);
+      if (bias) x = _mm512_add_ps(x, (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, bias + j)), 16));
+      _mm256_mask_storeu_epi16(c + j, mask, (__m256i)_mm512_cvtneps_pbh(x));
+    });
     return;
   }
 #endif
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) store(c + i * c_row + j, strip[i * strip_row + j]);
+  for_lanes<C>(0, columns, [=](auto at) { at.store(c, bias ? at.load(sums) + at.load(bias) : at.load(sums)); });
+}
+
+// Rows of sums, strip_row apart, into c.
+template <class Unit, class Sum, class C>
+void store_strip(const Sum* strip, int64_t strip_row, int64_t rows, int64_t columns, C* c, int64_t c_row, const EndOf<C>& end) {
+  for (int64_t i = 0; i < rows; ++i) store_row<Unit>(strip + i * strip_row, columns, end.bias, c + i * c_row);
+  if (!end.activated) return;
+  with_activation<Elements<C>>(end.activation, [&](auto f) {
+    for (int64_t i = 0; i < rows; ++i)
+      for_lanes<C>(0, columns, [=, from = c + i * c_row, to = end.activated + i * c_row](auto at) { at.store(to, f(at.load(from))); });
+  });
 }
 
 // One thread's product: c [rows, columns] = a [rows, depth] · b [depth, columns], or += when load. One of a's and one of b's
 // strides is 1. Where C is not the type of the sums they are kept in a strip and rounded once.
 //
 // Around the tiles: rows of `a` are packed kRowsAtOnce at a time and meet column blocks of `b` that the second-level cache
-// holds, `far` of the depth at a time.
+// holds, `far` of the depth at a time. Columns that are packed already (`ready`, in panels of the whole depth) are read where they lie.
 template <class Unit, class C, class Left, class Right>
 class Multiplication {
  public:
   Multiplication(int64_t rows, int64_t columns, int64_t depth, const Strided<Left>& a, const Strided<Right>& b, C* c, int64_t c_row,
-                 bool load)
-      : rows_(rows), columns_(columns), depth_(depth), a_(a), b_(b), c_(c), c_row_(c_row), load_(load) {
+                 bool load, const Unit* ready, const EndOf<C>& end)
+      : rows_(rows), columns_(columns), depth_(depth), a_(a), b_(b), c_(c), c_row_(c_row), load_(load), ready_(ready), end_(end) {
     const int64_t near = std::min(depth, kFar), packed_rows = std::min(rows, rows_at_once());
-    panel_ = units<Unit>(near) * Size::kColumns;
+    panel_ = units<Unit>(ready ? depth : near) * Size::kColumns;
     const int64_t panels = (std::min(columns, kColumnBlock) + Size::kColumns - 1) / Size::kColumns;
-    packed_b_ = scratch<Unit>(Scratch::packed_right, panels * panel_);
+    if (!ready) packed_b_ = scratch<Unit>(Scratch::packed_right, panels * panel_);
     block_ = (packed_rows + Size::kRows) * Size::kDepthBlock;
     packed_a_ = scratch<Unit>(Scratch::packed_left, (near + kBlock - 1) / kBlock * block_);
     if (kStrip) strip_ = scratch<Sum>(Scratch::strip, (depth > kFar ? packed_rows : std::min(packed_rows, kRowBlock)) * kColumnBlock);
@@ -52,8 +72,8 @@ class Multiplication {
         const int64_t n = std::min(kColumnBlock, columns_ - j);
         for (int64_t far = 0; far < depth_; far += kFar) {
           if (!once) pack_rows(i, m, far);
-          pack_right<Unit, Right>({b_.at(far, j), b_.row, b_.column}, std::min(kFar, depth_ - far), n, panel_, packed_b_);
-          for (int64_t r = 0; r < m; r += kRowBlock) multiply_block(i, r, std::min(kRowBlock, m - r), j, n, far);
+          const Unit* right = pack_columns(j, n, far);
+          for (int64_t r = 0; r < m; r += kRowBlock) multiply_block(i, r, std::min(kRowBlock, m - r), j, n, far, right);
         }
       }
     }
@@ -81,21 +101,28 @@ class Multiplication {
       packing_ = pack_left<Unit, Left>({a_.at(i, far + k), a_.row, a_.column}, m, std::min(kBlock, d - k), packed_a_ + k / kBlock * block_);
   }
 
+  const Unit* pack_columns(int64_t j, int64_t n, int64_t far) {
+    if (ready_) return ready_ + j / Size::kColumns * panel_ + far / kDepth * Size::kColumns;
+    pack_right<Unit, Right>({b_.at(far, j), b_.row, b_.column}, std::min(kFar, depth_ - far), n, panel_, packed_b_);
+    return packed_b_;
+  }
+
   // Rows i + r .. of c, columns j .. j + n, and `far` of the depth.
-  void multiply_block(int64_t i, int64_t r, int64_t m, int64_t j, int64_t n, int64_t far) {
+  void multiply_block(int64_t i, int64_t r, int64_t m, int64_t j, int64_t n, int64_t far, const Unit* packed) {
     Sum* target;
     if constexpr (kStrip) target = strip_ + (depth_ > kFar ? r * kColumnBlock : 0);
     else target = c_ + (i + r) * c_row_ + j;
     const int64_t target_row = kStrip ? kColumnBlock : c_row_, d = std::min(kFar, depth_ - far);
     for (int64_t k = 0; k < d; k += kBlock) {
       const bool add = (load_ && !kStrip) || far + k > 0;
-      const Unit *left = packed_a_ + k / kBlock * block_ + r * Size::kDepthBlock, *right = packed_b_ + k / kDepth * Size::kColumns;
+      const Unit *left = packed_a_ + k / kBlock * block_ + r * Size::kDepthBlock, *right = packed + k / kDepth * Size::kColumns;
       const int64_t near = units<Unit>(std::min(kBlock, d - k));
       if (packing_ == Packing::by_row) multiply_packed<Unit, Packing::by_row>(m, n, near, left, right, panel_, target, target_row, add);
       else multiply_packed<Unit, Packing::by_depth>(m, n, near, left, right, panel_, target, target_row, add);
     }
-    if constexpr (kStrip)
-      if (far + d == depth_) store_strip<Unit>(target, target_row, m, n, c_ + (i + r) * c_row_ + j, c_row_);
+    if (far + d < depth_ || !(kStrip || end_)) return;
+    const int64_t offset = (i + r) * c_row_ + j;
+    store_strip<Unit>(target, target_row, m, n, c_ + offset, c_row_, end_.at(offset, j));
   }
 
   int64_t rows_, columns_, depth_;
@@ -104,6 +131,8 @@ class Multiplication {
   C* c_;
   int64_t c_row_;
   bool load_;
+  const Unit* ready_;
+  EndOf<C> end_;
   Packing packing_ = Packing::by_row;
   int64_t panel_ = 0, block_ = 0;
   Unit *packed_a_ = nullptr, *packed_b_ = nullptr;
@@ -112,8 +141,8 @@ class Multiplication {
 
 template <class Unit, class C, class Left, class Right>
 void multiply(int64_t rows, int64_t columns, int64_t depth, const Strided<Left>& a, const Strided<Right>& b, C* c,
-              int64_t c_row, bool load) {
-  Multiplication<Unit, C, Left, Right>(rows, columns, depth, a, b, c, c_row, load).run();
+              int64_t c_row, bool load, const Unit* ready = nullptr, const EndOf<C>& end = {}) {
+  Multiplication<Unit, C, Left, Right>(rows, columns, depth, a, b, c, c_row, load, ready, end).run();
 }
 
 }  // namespace skein::kernels

@@ -38,50 +38,102 @@ Grid choose_grid(int64_t row_tiles, int64_t column_tiles, int64_t threads) {
   return best;
 }
 
+// One product as the units see it.
+template <class C, class T>
+struct Product {
+  int64_t rows, columns, depth;
+  Strided<T> a, b;
+  C* c;
+  bool load;
+  EndOf<C> end;
+};
+
 // Decoding: threads take whole blocks of columns.
 template <class Unit, class C, class T>
-bool multiply_decoding(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, C* c, bool load) {
-  if (!takes_few_rows<Unit, T>(rows, a, b, load)) return false;
+bool multiply_decoding(const Product<C, T>& p) {
+  if (!takes_few_rows<Unit, T>(p.rows, p.a, p.b, p.load)) return false;
 #if SKEIN_AVX512
   if constexpr (sizeof(Unit) == 4 && !std::is_same_v<Unit, TilePair>) {
-    parallel_ranges(columns, std::max<int64_t>(128, pieces_of(thread_share(columns), 16) * 16), [&](int64_t begin, int64_t end) {
-      multiply_few_rows<Unit, C, T>(rows, end - begin, depth, a, {b.at(0, begin), b.row, b.column}, c + begin, columns);
+    constexpr int64_t kColumnsAtOnce = 512;
+    parallel_ranges(p.columns, std::max<int64_t>(128, pieces_of(thread_share(p.columns), 16) * 16), [&](int64_t begin, int64_t end) {
+      float* sums = scratch<float>(Scratch::strip, kFewRows * kColumnsAtOnce);
+      for (int64_t j = begin; j < end; j += kColumnsAtOnce) {
+        const int64_t n = std::min(kColumnsAtOnce, end - j);
+        multiply_few_rows<Unit, T>(p.rows, n, p.depth, p.a, {p.b.at(0, j), p.b.row, p.b.column}, sums, kColumnsAtOnce);
+        store_strip<Unit>(sums, kColumnsAtOnce, p.rows, n, p.c + j, p.columns, p.end.at(j, j));
+      }
     });
   }
 #endif
   return true;
 }
 
+// Packing costs a product of many rows little, and copies cost memory.
+template <class T>
+bool few_enough_to_keep(int64_t rows) { return rows * static_cast<int64_t>(sizeof(T)) <= 2048; }
+
+// The columns of b in panels of the whole depth, or null where they are not worth keeping.
+template <class Unit, class C, class T>
+const Unit* packed_before(const Product<C, T>& p, PackedCopies* copies) {
+  if (!copies || !few_enough_to_keep<T>(p.rows)) return nullptr;
+  constexpr int64_t kWidth = Tile<Unit>::kColumns;
+  PackedCopies::Copy& copy = p.b.row == 1 ? copies->transposed : copies->plain;
+  const int64_t panel = units<Unit>(p.depth) * kWidth, panels = pieces_of(p.columns, kWidth);
+  const auto bytes = panels * panel * static_cast<int64_t>(sizeof(Unit));
+  const int unit = std::is_same_v<Unit, TilePair> ? 2 : std::is_same_v<Unit, Pair> ? 1 : 0;
+  if (copy.units.size() != bytes) copy.units = Tensor::empty({bytes}, DType::u8);
+  Unit* out = reinterpret_cast<Unit*>(copy.units.bytes_data());
+  if (copy.fresh && copy.of == p.b.data && copy.unit == unit) return out;
+  const Span span("pack weights");
+  parallel_ranges(panels, 4, [&](int64_t begin, int64_t end) {
+    pack_right<Unit, T>({p.b.at(0, begin * kWidth), p.b.row, p.b.column}, p.depth, std::min(p.columns, end * kWidth) - begin * kWidth, panel,
+                        out + begin * panel);
+  });
+  copy.of = p.b.data;
+  copy.unit = unit;
+  copy.fresh = true;
+  return out;
+}
+
 // Threads take whole tiles; any split gives the same bits.
 template <class Unit, class C, class T>
-void multiply_parallel(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a, const Strided<T>& b, C* c,
-                       bool load) {
+void multiply_parallel(const Product<C, T>& p, PackedCopies* copies) {
   using Size = Tile<Unit>;
-  if (multiply_decoding<Unit, C, T>(rows, columns, depth, a, b, c, load)) return;
-  const double work = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);
+  if (multiply_decoding<Unit>(p)) return;
+  const double work = 2.0 * static_cast<double>(p.rows) * static_cast<double>(p.columns) * static_cast<double>(p.depth);
   const int64_t threads = work < 5e5 ? 1 : omp_get_max_threads();
-  const Grid grid = choose_grid(pieces_of(rows, Size::kRows), pieces_of(columns, Size::kColumns), threads);
-  const int64_t high = pieces_of(pieces_of(rows, Size::kRows), grid.rows) * Size::kRows;
-  const int64_t wide = pieces_of(pieces_of(columns, Size::kColumns), grid.columns) * Size::kColumns;
+  const Grid grid = choose_grid(pieces_of(p.rows, Size::kRows), pieces_of(p.columns, Size::kColumns), threads);
+  const int64_t high = pieces_of(pieces_of(p.rows, Size::kRows), grid.rows) * Size::kRows;
+  const int64_t wide = pieces_of(pieces_of(p.columns, Size::kColumns), grid.columns) * Size::kColumns;
+  const Unit* ready = packed_before<Unit>(p, copies);
+  const int64_t ready_step = units<Unit>(p.depth);
   parallel_ranges(grid.rows * grid.columns, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t i = piece / grid.columns * high, j = piece % grid.columns * wide;
-      if (i >= rows || j >= columns) continue;
-      multiply<Unit, C, T, T>(std::min(high, rows - i), std::min(wide, columns - j), depth, {a.at(i, 0), a.row, a.column},
-                              {b.at(0, j), b.row, b.column}, c + i * columns + j, columns, load);
+      if (i >= p.rows || j >= p.columns) continue;
+      multiply<Unit, C, T, T>(std::min(high, p.rows - i), std::min(wide, p.columns - j), p.depth, {p.a.at(i, 0), p.a.row, p.a.column},
+                              {p.b.at(0, j), p.b.row, p.b.column}, p.c + i * p.columns + j, p.columns, p.load,
+                              ready ? ready + j * ready_step : nullptr, p.end.at(i * p.columns + j, j));
     }
   });
 }
 
+template <class Unit, class C, class T>
+void multiply_to(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b, bool load, const Ending& ending,
+                 PackedCopies* copies) {
+  EndOf<C> end{nullptr, nullptr, ending.activation};
+  if (ending.bias.defined()) end.bias = ending.bias.data<C>();
+  if (ending.activated.defined()) end.activated = ending.activated.data<C>();
+  multiply_parallel<Unit>(Product<C, T>{c.dim(0), c.dim(1), depth, a, b, c.data<C>(), load, end}, copies);
+}
+
 template <class Unit, class T>
-void multiply_into(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b, bool load) {
+void multiply_into(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b, bool load, const Ending& ending,
+                   PackedCopies* copies) {
   using Sum = typename Tile<Unit>::Sum;
-  if (c.dtype() == DTypeOf<Sum>::value) {
-    multiply_parallel<Unit, Sum, T>(c.dim(0), c.dim(1), depth, a, b, c.data<Sum>(), load);
-  } else {
-    SKEIN_CHECK(!load);
-    multiply_parallel<Unit, T, T>(c.dim(0), c.dim(1), depth, a, b, c.data<T>(), load);
-  }
+  SKEIN_CHECK(!load || c.dtype() == DTypeOf<Sum>::value);
+  if (c.dtype() == DTypeOf<Sum>::value) multiply_to<Unit, Sum>(c, depth, a, b, load, ending, copies);
+  else multiply_to<Unit, T>(c, depth, a, b, load, ending, copies);
 }
 
 const char* name_of(Transpose a, Transpose b) {
@@ -100,7 +152,7 @@ int64_t depth_granule(Cpu, DType dtype) {
 }
 
 void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c,
-            Write write) {
+            Write write, const Ending& ending, PackedCopies* copies_of_b) {
   const int64_t depth = a.dim(transpose_a == Transpose::no ? 1 : 0);
   const Span span(name_of(transpose_a, transpose_b), 2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
   SKEIN_CHECK_EQ(a.dim(transpose_a == Transpose::no ? 0 : 1), c.dim(0));
@@ -111,7 +163,7 @@ void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transp
     using T = typename decltype(tag)::type;
     const auto left = view<T>(a, transpose_a);
     const auto right = view<T>(b, transpose_b);
-    visit_unit<T>([&](auto unit) { multiply_into<typename decltype(unit)::type, T>(c, depth, left, right, load); });
+    visit_unit<T>([&](auto unit) { multiply_into<typename decltype(unit)::type, T>(c, depth, left, right, load, ending, copies_of_b); });
   });
 }
 
