@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "skein/core/error.h"
 #include "skein/core/profile.h"
@@ -39,6 +40,7 @@ Generator::Generator(const GptConfig& model, LocalGpt& local, Mesh& mesh, const 
     : model_(model), local_(local), mesh_(mesh), config_(config), end_of_text_(end_of_text),
       vocabulary_(vocabulary ? std::min(vocabulary, model.vocab_size) : model.vocab_size) {
   check(config);
+  local.parameters().keep_packed();
 }
 
 void Generator::check_prompts(const std::vector<Tokens>& prompts) const {
@@ -185,7 +187,7 @@ Tensor Generator::forward(Decoding& decoding, const Batch& batch) {
       flow = Var(received);
     }
     flow = local_.pieces()[static_cast<size_t>(chunk)]->forward(flow, pass);
-    if (piece == pieces - 1) logits = whole_rows(local_.pieces()[static_cast<size_t>(chunk)]->logits(flow).value());
+    if (piece == pieces - 1) logits = whole_rows(local_.pieces()[static_cast<size_t>(chunk)]->logits(flow.value()));
     else if (stages > 1) mesh_.pp().send(flow.value(), (piece + 1) % stages, piece + 1).wait();
   }
   decoding.cache.length += batch.length();
@@ -194,7 +196,7 @@ Tensor Generator::forward(Decoding& decoding, const Batch& batch) {
 
 // The columns of all shards side by side, without padding.
 Tensor Generator::whole_rows(const Tensor& logits) const {
-  const Tensor own = logits.to(DType::f32);
+  const Tensor own = logits.dtype() == DType::f32 ? logits : logits.to(DType::f32);
   const int64_t shards = mesh_.tp().size(), rows = own.dim(0), part = own.dim(1), ids = model_.vocab_size;
   if (shards == 1) return own;
   const Tensor all = Tensor::empty({shards, rows, part}, DType::f32), whole = Tensor::empty({rows, ids}, DType::f32);
@@ -208,13 +210,21 @@ Tensor Generator::whole_rows(const Tensor& logits) const {
 Tensor Generator::choose(const Decoding& decoding, const Tensor& logits) const {
   const int64_t rows = decoding.size(), ids = model_.vocab_size;
   const Tensor chosen = Tensor::zeros({rows}, DType::i32);
-  for (int64_t row = 0; row < rows && logits.defined(); ++row) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic)
+  for (int64_t row = 0; row < (logits.defined() ? rows : 0); ++row) {
     if (decoding.finished[static_cast<size_t>(row)]) continue;
     const auto number = decoding.first + static_cast<size_t>(row);
     const auto position = static_cast<int64_t>(decoding.made[static_cast<size_t>(row)].size());
     const auto own = logits.span<float>().subspan(static_cast<size_t>(row * ids), static_cast<size_t>(vocabulary_));
-    chosen.data<int32_t>()[row] = sample(own, config_.sampling, number, position);
+    try {
+      chosen.data<int32_t>()[row] = sample(own, config_.sampling, number, position);
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
   }
+  if (failure) std::rethrow_exception(failure);
   mesh_.pp().broadcast(chosen, mesh_.pp().size() - 1);
   return chosen;
 }

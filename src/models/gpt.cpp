@@ -90,7 +90,7 @@ Var Gpt::features(const Var& all, const Pass& pass) const {
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
 }
 
-Var Gpt::logits(const Var& features) const { return ops::linear(features, head_->weight(), {}); }
+Tensor Gpt::logits(const Tensor& features) const { return ops::linear_sums(features, head_->weight()); }
 
 Var Gpt::forward(const Var& flow, const Pass& pass) const {
   Pass inner = pass;

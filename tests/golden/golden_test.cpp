@@ -203,7 +203,7 @@ void check_rank(const Reference& reference, Group& tp, bool sequence_parallel) {
   const double counted = std::accumulate(weights.begin(), weights.end(), 0.0);
   pass.loss_scale = 1 / counted;
   const Var features = model.forward({}, pass);
-  check_logits(reference, model.logits(features).value(), model.vocab_shard(), tp);
+  check_logits(reference, model.logits(features.value()), model.vocab_shard(), tp);
   const Losses losses = NextToken(model).losses(features, pass);
   double loss = 0;
   for (size_t i = 0; i < weights.size(); ++i) loss += weights[i] * losses.rows.value().span<float>()[i] / counted;

@@ -67,7 +67,7 @@ class Gpt : public Model {
   Var forward(const Var& flow, const Pass& pass) const override;
   Shape flow_shape(int64_t batch, int64_t length) const override;
   // On the piece with the head: logits [M, V/t] of features [M,C], the result of its forward.
-  Var logits(const Var& features) const;
+  Tensor logits(const Tensor& features) const;
   const Parameter& head() const { return *head_; }
   // Columns of the logits that this rank holds.
   ops::VocabShard vocab_shard() const;
