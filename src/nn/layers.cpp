@@ -42,6 +42,10 @@ Var NormLayer::operator()(const Var& x) const {
   return ops::norm(x, kind_, gain_->weight(), bias_ ? bias_->weight() : Weight{}, epsilon_);
 }
 
+ops::Joined NormLayer::joined(const Var& x, const Var& branch) const {
+  return ops::add_norm(x, branch, kind_, gain_->weight(), bias_ ? bias_->weight() : Weight{}, epsilon_);
+}
+
 Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
     : kind_(spec.kind),
       up_(parameters, {spec.name + ".up", spec.width, spec.hidden, Split::columns, spec.bias, spec.in_deviation,

@@ -34,17 +34,22 @@ Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
       norm_2_(parameters, norm_spec(spec.norm, number, ".norm_2")),
       mlp_(parameters, mlp_spec(spec.mlp, number)) {}
 
+Var Block::pre_norm(const Var& x, const Pass& pass) const {
+  const auto [middle, entered] = joined(x, attention_(norm_1_(x), pass), norm_2_, pass, 1);
+  return joined(middle, mlp_(entered, pass), pass, 2);
+}
+
 Var Block::attention_half(const Var& x, const Pass& pass) const {
   if (placement_ == NormPlacement::pre) return joined(x, attention_(norm_1_(x), pass), pass, 1);
-  return norm_1_(joined(x, attention_(x, pass), pass, 1));
+  return joined(x, attention_(x, pass), norm_1_, pass, 1).normed;
 }
 
 Var Block::mlp_half(const Var& x, const Pass& pass) const {
   if (placement_ == NormPlacement::pre) return joined(x, mlp_(norm_2_(x), pass), pass, 2);
-  return norm_2_(joined(x, mlp_(x, pass), pass, 2));
+  return joined(x, mlp_(x, pass), norm_2_, pass, 2).normed;
 }
 
-// The branch's value is needed by nobody once it is added.
+// A branch's value is needed by nobody once it is added.
 Var Block::joined(const Var& x, const Var& branch, const Pass& pass, int place) const {
   const Var dropped = residual_dropout(branch, pass, dropout_, number_, place);
   const Var sum = ops::add(x, dropped);
@@ -53,10 +58,20 @@ Var Block::joined(const Var& x, const Var& branch, const Pass& pass, int place) 
   return sum;
 }
 
+ops::Joined Block::joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass, int place) const {
+  const Var dropped = residual_dropout(branch, pass, dropout_, number_, place);
+  const ops::Joined made = norm.joined(x, dropped);
+  branch.drop_value();
+  dropped.drop_value();
+  return made;
+}
+
 Var Block::operator()(const Var& x, const Pass& pass) const {
-  if (pass.recompute != Recompute::selective) return mlp_half(attention_half(x, pass), pass);
-  const Var middle = ops::recompute(x, [this, pass](const Var& in) { return attention_half(in, pass); });
-  return ops::recompute(middle, [this, pass](const Var& in) { return mlp_half(in, pass); });
+  if (pass.recompute == Recompute::selective) {
+    const Var middle = ops::recompute(x, [this, pass](const Var& in) { return attention_half(in, pass); });
+    return ops::recompute(middle, [this, pass](const Var& in) { return mlp_half(in, pass); });
+  }
+  return placement_ == NormPlacement::pre ? pre_norm(x, pass) : mlp_half(attention_half(x, pass), pass);
 }
 
 Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int place) {

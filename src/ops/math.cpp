@@ -5,16 +5,20 @@ namespace {
 
 Tensor like(const Tensor& x) { return Tensor::empty(x.shape(), x.dtype(), x.device()); }
 
+Var record_sum(const Var& a, const Var& b, const Tensor& out) {
+  return record(out, {a, b}, false, [a, b](const Tensor& dy) {
+    a.add_gradient(dy);
+    b.add_gradient(dy);
+  });
+}
+
 }  // namespace
 
 Var add(const Var& a, const Var& b) {
   SKEIN_CHECK_EQ(a.shape().str(), b.shape().str());
   Tensor out = like(a.value());
   on_device(out.device(), [&](auto device) { kernels::add(device, a.value(), b.value(), out); });
-  return record(out, {a, b}, false, [a, b](const Tensor& dy) {
-    a.add_gradient(dy);
-    b.add_gradient(dy);
-  });
+  return record_sum(a, b, out);
 }
 
 Var activation(const Var& x, Activation kind) {
@@ -50,21 +54,41 @@ Var dropout(const Var& x, const DropoutMask& mask) {
   });
 }
 
-Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double epsilon) {
+namespace {
+
+// Records the norm of x whose forward `run` is.
+template <class Run>
+Var record_norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, const Run& run) {
   Tensor out = like(x.value());
   const DType sums = gradient_dtype(out.dtype());
   const int64_t rows = out.size() / gain.value.size();
   Tensor mean = Tensor::empty({rows}, sums, out.device()), rstd = Tensor::empty({rows}, sums, out.device());
-  on_device(out.device(), [&](auto device) {
-    kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out, mean, rstd);
-  });
+  on_device(out.device(), [&](auto device) { run(device, out, mean, rstd); });
   return record(out, {x}, gain.learns(), [x, kind, gain, bias, mean, rstd](const Tensor& dy) {
     Tensor dx = like(dy);
+    const Tensor more = x.take_gradient();
     on_device(dx.device(), [&](auto device) {
-      kernels::norm_backward(device, kind, x.value(), gain.value, mean, rstd, dy, dx, gain.gradient, bias.gradient);
+      kernels::norm_backward(device, kind, x.value(), gain.value, mean, rstd, dy, dx, gain.gradient, bias.gradient, more);
     });
     x.add_gradient(dx);
   });
+}
+
+}  // namespace
+
+Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double epsilon) {
+  return record_norm(x, kind, gain, bias, [&](auto device, const Tensor& out, const Tensor& mean, const Tensor& rstd) {
+    kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out, mean, rstd);
+  });
+}
+
+Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, const Weight& bias, double epsilon) {
+  SKEIN_CHECK_EQ(x.shape().str(), branch.shape().str());
+  const Var sum = record_sum(x, branch, like(x.value()));
+  const Var normed = record_norm(sum, kind, gain, bias, [&](auto device, const Tensor& out, const Tensor& mean, const Tensor& rstd) {
+    kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out, mean, rstd, {branch.value(), sum.value()});
+  });
+  return {sum, normed};
 }
 
 }  // namespace skein::ops

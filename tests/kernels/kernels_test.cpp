@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "skein/core/philox.h"
 #include "skein/kernels/adamw.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/kernels/embedding.h"
@@ -227,6 +228,8 @@ TEST(Dropout, DropsItsShareAndScalesTheRest) {
     EXPECT_TRUE(value == 0 || std::abs(value - 4.0f / 3) < 1e-6f);
     kept += value > 0;
   }
+  for (uint64_t i = 0; i < 5000; ++i)
+    EXPECT_EQ(out.data<float>()[5000 + i] == 0, philox(9, 7, i / 4)[i % 4] < (1u << 30)) << i;
   EXPECT_NEAR(kept / 10000, 0.75, 0.02);
   // One sample alone, from its 30th position on, has the same mask.
   const Tensor part = Tensor::zeros({1, 70, 50}, DType::f32);

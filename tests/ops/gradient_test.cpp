@@ -47,7 +47,17 @@ TEST(Gradient, Norms) {
     if (kind == ops::Norm::layer)
       check_gradients([=](const Checked& at) { return ops::norm(at.inputs[0], kind, at.weights[0], at.weights[1], 1e-5); }, {{2, 3, 6}},
                       {{6}, {6}});
+    // Both results go on, as in a residual stream.
+    check_gradients([=](const Checked& at) {
+      const auto [sum, normed] = ops::add_norm(at.inputs[0], at.inputs[1], kind, at.weights[0], {}, 1e-5);
+      return ops::add(sum, ops::activation(normed, ops::Activation::gelu_tanh));
+    }, {{2, 3, 6}, {2, 3, 6}}, {{6}});
   }
+}
+
+TEST(Gradient, LinearWithActivation) {
+  for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf})
+    check_gradients([=](const Checked& at) { return ops::linear(at.inputs[0], at.weights[0], at.weights[1], kind); }, {{2, 3, 4}}, {{5, 4}, {5}});
 }
 
 TEST(Gradient, Linear) {

@@ -49,6 +49,8 @@ class NormLayer {
  public:
   NormLayer(Parameters& parameters, const NormSpec& spec);
   Var operator()(const Var& x) const;  // [B,T,C] -> [B,T,C]
+  // x + branch, and its norm.
+  ops::Joined joined(const Var& x, const Var& branch) const;
 
  private:
   ops::Norm kind_;

@@ -24,9 +24,11 @@ class Block {
   Var operator()(const Var& x, const Pass& pass) const;  // [B,T,C] -> [B,T,C]
 
  private:
+  Var pre_norm(const Var& x, const Pass& pass) const;
   Var attention_half(const Var& x, const Pass& pass) const;
   Var mlp_half(const Var& x, const Pass& pass) const;
   Var joined(const Var& x, const Var& branch, const Pass& pass, int place) const;
+  ops::Joined joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass, int place) const;
 
   int number_;
   NormPlacement placement_;

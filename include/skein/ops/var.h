@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "skein/kernels/matmul.h"
@@ -43,6 +44,8 @@ class Var {
   // Undefined until backward has reached it.
   const Tensor& gradient() const { return state_->gradient; }
   void add_gradient(const Tensor& gradient) const;
+  // What has been added so far, for a step that adds its part in its own pass and gives the sum back; may be undefined.
+  Tensor take_gradient() const { return std::exchange(state_->gradient, Tensor()); }
   // Frees the value's bytes: allowed once nothing downstream needs them (a pipeline output that was sent).
   void drop_value() const { state_->value.drop_data(); }
   const Shape& shape() const { return value().shape(); }

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "gemm.h"
-#include "skein/core/philox.h"
+#include "dropout.h"
 #include "skein/kernels/attention.h"
 
 namespace skein::kernels {
@@ -77,12 +77,12 @@ Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v, const Atten
 template <class T>
 void drop_row(const Head<T>& head, int64_t query, int64_t all_keys, int64_t from, int64_t count, const Accumulator<T>* row,
               Accumulator<T>* out) {
-  PhiloxBlock bits{};
-  for (int64_t j = 0; j < count; ++j) {
-    const uint64_t place = head.dropout_base + static_cast<uint64_t>(query * all_keys + from + j);
-    if (j == 0 || place % 4 == 0) bits = philox(head.dropout_key, head.stream, place / 4);
-    out[j] = bits[place % 4] < head.dropout_threshold ? Accumulator<T>(0) : row[j] * head.keep;
-  }
+  using A = Accumulator<T>;
+  const uint64_t first = head.dropout_base + static_cast<uint64_t>(query * all_keys + from);
+  for_dropout_factors<A>({head.dropout_key, head.stream, head.dropout_threshold}, first, count, head.keep,
+                         [=](int64_t begin, int64_t end, const A* factors) {
+                           for (int64_t j = begin; j < end; ++j) out[j] = row[j] * factors[j - begin];
+                         });
 }
 
 // Keys of a head handled together: the scores of a panel of queries with them fit the first-level cache.

@@ -1,7 +1,7 @@
 #include "skein/kernels/elementwise.h"
 
 #include "activations.h"
-#include "skein/core/philox.h"
+#include "dropout.h"
 #include "skein/core/profile.h"
 
 namespace skein::kernels {
@@ -146,13 +146,11 @@ void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out) {
     const uint64_t key = mask.key;
     for (int64_t b = 0; b < batch; ++b)
       parallel_ranges(per_sample, kElementGrain, [=](int64_t begin, int64_t end) {
-        PhiloxBlock bits{};
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t place = first + i;
-          if (i == begin || place % 4 == 0) bits = philox(key, ids[b], place / 4);
-          const int64_t at = b * per_sample + i;
-          store(to + at, bits[place % 4] < threshold ? A(0) : load(in + at) * keep);
-        }
+        const DropoutStream stream{key, static_cast<uint64_t>(ids[b]), threshold};
+        for_dropout_factors<A>(stream, static_cast<uint64_t>(first + begin), end - begin, keep,
+                               [=, place = b * per_sample + begin](int64_t from, int64_t until, const A* factors) {
+                                 for_lanes<T>(from, until, [=](auto at) { at.store(to + place, at.load(in + place) * at.load(factors - from)); });
+                               });
       });
   });
 }

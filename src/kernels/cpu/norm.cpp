@@ -32,21 +32,22 @@ void norm_row(Norm kind, const T* x, const T* gain, const T* bias, double epsilo
 
 template <class T>
 void norm_row_backward(Norm kind, const T* x, const T* gain, Accumulator<T> mean, Accumulator<T> rstd, const T* dy,
-                       int64_t columns, T* dx) {
+                       const T* more, int64_t columns, T* dx) {
   using A = Accumulator<T>;
   const A center = kind == Norm::layer ? mean : A(0);
   const A along = sum_lanes<T>(columns, [=](auto at) { return at.load(dy) * at.load(gain) * (at.load(x) - center) * rstd; }) / A(columns);
   const A level = kind == Norm::layer ? sum_lanes<T>(columns, [=](auto at) { return at.load(dy) * at.load(gain); }) / A(columns) : A(0);
   for_lanes<T>(0, columns, [=](auto at) {
     const Elements<T> hat = (at.load(x) - center) * rstd;
-    at.store(dx, (at.load(dy) * at.load(gain) - level - hat * along) * rstd);
+    const Elements<T> own = (at.load(dy) * at.load(gain) - level - hat * along) * rstd;
+    at.store(dx, more ? at.load(more) + own : own);
   });
 }
 
 }  // namespace
 
 void norm(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon, const Tensor& out,
-          const Tensor& mean, const Tensor& rstd) {
+          const Tensor& mean, const Tensor& rstd, const Residual& residual) {
   const Span span("norm");
   const int64_t columns = gain.size(), rows = x.size() / columns;
   visit_float(x.dtype(), [&](auto tag) {
@@ -55,15 +56,20 @@ void norm(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bia
     const T *in = x.data<T>(), *g = gain.data<T>(), *b = bias.defined() ? bias.data<T>() : nullptr;
     T* to = out.data<T>();
     A *means = mean.data<A>(), *rstds = rstd.data<A>();
+    const T* branch = residual.branch.defined() ? residual.branch.data<T>() : nullptr;
+    T* sum = branch ? residual.sum.data<T>() : nullptr;
     parallel_ranges(rows, row_grain(columns), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r)
-        norm_row(kind, in + r * columns, g, b, epsilon, columns, to + r * columns, means + r, rstds + r);
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t row = r * columns;
+        if (branch) for_lanes<T>(row, row + columns, [=](auto at) { at.store(sum, at.load(in) + at.load(branch)); });
+        norm_row(kind, (branch ? sum : in) + row, g, b, epsilon, columns, to + row, means + r, rstds + r);
+      }
     });
   });
 }
 
 void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& mean, const Tensor& rstd,
-                   const Tensor& dy, const Tensor& dx, const Tensor& gain_gradient, const Tensor& bias_gradient) {
+                   const Tensor& dy, const Tensor& dx, const Tensor& gain_gradient, const Tensor& bias_gradient, const Tensor& more) {
   const Span span("norm backward");
   const int64_t columns = gain.size(), rows = x.size() / columns;
   visit_float(x.dtype(), [&](auto tag) {
@@ -71,13 +77,15 @@ void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Te
     using A = Accumulator<T>;
     const T *in = x.data<T>(), *g = gain.data<T>(), *slope = dy.data<T>();
     T* out = dx.data<T>();
+    const T* besides = more.defined() ? more.data<T>() : nullptr;
     const A *means = mean.data<A>(), *rstds = rstd.data<A>();
     A *gain_sum = gain_gradient.data<A>(), *bias_sum = bias_gradient.defined() ? bias_gradient.data<A>() : nullptr;
     for (int64_t from = 0; from < rows; from += kRowsAtOnce) {
       const int64_t to = std::min(rows, from + kRowsAtOnce);
       parallel_ranges(to - from, row_grain(columns), [=](int64_t begin, int64_t end) {
         for (int64_t r = from + begin; r < from + end; ++r)
-          norm_row_backward(kind, in + r * columns, g, means[r], rstds[r], slope + r * columns, columns, out + r * columns);
+          norm_row_backward(kind, in + r * columns, g, means[r], rstds[r], slope + r * columns,
+                            besides ? besides + r * columns : nullptr, columns, out + r * columns);
       });
       parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
         for_lanes<T>(begin, end, [=](auto at) {
