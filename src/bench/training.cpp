@@ -47,6 +47,7 @@ void add_memory(const ReplicaMemory& m, Figures& figures) {
   add("parameters", static_cast<double>(m.parameters));
   add("gradients", static_cast<double>(m.gradients));
   add("optimizer", static_cast<double>(m.optimizer));
+  add("packed weights", static_cast<double>(m.packed));
   add("work space, at most", static_cast<double>(m.work));
   add("of it activations, by formula", m.activations);
   add("resident set, at most", static_cast<double>(peak_resident_bytes()));

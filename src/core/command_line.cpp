@@ -26,8 +26,19 @@ bool is_truth(const std::string& key, const std::vector<OptionEntry>& entries) {
   return std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.truth && e.key == key; });
 }
 
+// `--profile` and `--profile=5` in place of run.profile, where there is one.
+std::vector<po::option> read_profile(Tokens& args, const std::vector<OptionEntry>& entries) {
+  const std::string token = args.front(), wanted = "run.profile";
+  if (token != "--profile" && !token.starts_with("--profile=")) return {};
+  if (std::none_of(entries.begin(), entries.end(), [&](const auto& e) { return e.key == wanted; })) return {};
+  args.erase(args.begin());
+  const size_t equals = token.find('=');
+  return {one_option(wanted, equals == std::string::npos ? "3" : token.substr(equals + 1), token)};
+}
+
 // Boost refuses `--key=` and gives a bare flag the word that follows, whatever it is: these are read here.
 std::vector<po::option> read_special(Tokens& args, const std::vector<OptionEntry>& entries) {
+  if (const auto profile = read_profile(args, entries); !profile.empty()) return profile;
   const std::string token = args.front();
   if (token != "-h" && (!token.starts_with("--") || token.size() == 2)) return {};
   const size_t equals = token.find('=');

@@ -44,6 +44,7 @@ class Pool {
     auto& kept = kept_[size];
     if (kept.empty()) {
       use_.system += size;
+      ++use_.asked;
       return from_system(size);
     }
     std::byte* data = kept.back();

@@ -31,7 +31,7 @@ void bind(Options& options, RunConfig& c) {
   options.add("run.log_every", c.log_every, "steps between progress lines", "steps");
   options.add("run.peak_flops", c.peak_flops, "peak of the whole job, to show the share reached; 0: not shown", "FLOP/s");
   options.add("run.tensorboard", c.tensorboard, "write TensorBoard event files");
-  options.add("run.profile", c.profile, "steps after the second whose work goes to profile.json, a Chrome trace; 0: none", "steps");
+  options.add("run.profile", c.profile, "steps after the second whose work goes to profile.json, a Chrome trace; 0: none; --profile alone: 3", "steps");
 }
 
 }  // namespace

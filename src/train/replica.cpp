@@ -72,7 +72,8 @@ ReplicaMemory Replica::memory() const {
     made.gradients += bucket.gradients.bytes() * static_cast<int64_t>(1 + bucket.pending.size());
   }
   made.optimizer = optimizer_.bytes();
-  made.work = memory_use().peak - made.parameters - made.gradients - made.optimizer;
+  made.packed = model_.parameters().packed_bytes();
+  made.work = memory_use().peak - made.parameters - made.gradients - made.optimizer - made.packed;
   const bool all_forward_first = config_.parallel.schedule == ScheduleKind::gpipe;
   const int64_t in_flight = all_forward_first ? plan_.micro_batches()
                                               : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());

@@ -196,8 +196,9 @@ void Trainer::tell_start() const {
 void Trainer::tell_memory() const {
   const ReplicaMemory m = replica_->memory();
   const auto text = [](double bytes) { return readable_size(static_cast<int64_t>(bytes)); };
-  log::info("memory of rank 0: parameters {}, gradients {}, optimizer {}, work space {} (activations by formula {})",
-            readable_size(m.parameters), readable_size(m.gradients), readable_size(m.optimizer), readable_size(m.work), text(m.activations));
+  log::info("memory of rank 0: parameters {}, gradients {}, optimizer {}, packed weights {}, work space {} (activations by formula {})",
+            readable_size(m.parameters), readable_size(m.gradients), readable_size(m.optimizer), readable_size(m.packed),
+            readable_size(m.work), text(m.activations));
 }
 
 // The first two steps fill caches and take memory, so the profile begins after them.

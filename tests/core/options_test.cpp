@@ -133,6 +133,20 @@ TEST(Options, AFlagMayTakeTheNextWordOrAnEmptyValue) {
   EXPECT_TRUE(bound.config.stores.empty());
 }
 
+TEST(Options, ProfileAloneStandsForRunProfile) {
+  for (const auto& [flag, steps] : std::map<std::string, int64_t>{{"--profile", 3}, {"--profile=7", 7}}) {
+    int64_t profile = 0, other = 0;
+    Options options("test", "");
+    options.add("run.profile", profile, "");
+    options.add("run.steps", other, "");
+    options.parse({flag, "--run.steps=2"});
+    EXPECT_EQ(profile, steps);
+    EXPECT_EQ(other, 2);
+  }
+  Bound bound;
+  EXPECT_THROW(bound.options.parse({"--profile"}), Error);
+}
+
 TEST(Options, ABareTruthLeavesOtherWordsAlone) {
   Bound bound;
   bound.config.shuffle = false;

@@ -17,6 +17,7 @@ class LocalGpt {
   LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype);
 
   Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
   // By chunk: the whole model's piece number is chunk * stages + stage.
   const std::vector<std::unique_ptr<Gpt>>& pieces() const { return pieces_; }
   // Numbers of the blocks held here.

@@ -32,6 +32,7 @@ struct MemoryUse {
   int64_t live = 0;    // bytes handed out now
   int64_t peak = 0;    // most bytes handed out at once since the last reset
   int64_t system = 0;  // bytes held from the system, live or kept for reuse
+  int64_t asked = 0;   // times the system was asked for bytes
 };
 
 // Of the whole process (ranks that are threads share it).

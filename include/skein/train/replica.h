@@ -21,6 +21,7 @@ struct StepResult {
 // Bytes this rank holds in tensors.
 struct ReplicaMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
+  int64_t packed = 0;          // weights in the order of the products
   int64_t work = 0;            // the most that was in use beside these: activations, logits, exchanges
   double activations = 0;      // of them, as activation_bytes says
 };

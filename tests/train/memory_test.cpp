@@ -1,0 +1,55 @@
+// What a training step takes from the system.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "skein/tensor/buffer.h"
+#include "skein/train/replica.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+namespace {
+
+Batch some_batch(int64_t samples, const GptConfig& model) {
+  Batch batch;
+  batch.tokens = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.targets = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.positions = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * model.context), 1.0f), {samples, model.context});
+  batch.sample_ids = Tensor::zeros({samples}, DType::i64);
+  for (int64_t i = 0; i < batch.tokens.size(); ++i) batch.tokens.data<int32_t>()[i] = static_cast<int32_t>(i * 7 % model.vocab_size);
+  return batch;
+}
+
+size_t heap_bytes() {
+  const struct mallinfo2 heap = mallinfo2();
+  return heap.arena + heap.hblkhd;
+}
+
+// The allocator's own bookkeeping needs some tens of steps to settle.
+TEST(Memory, ASteadyStepTakesNothingFromTheSystem) {
+  for (DType precision : {DType::f32, DType::bf16})
+    for (Recompute recompute : {Recompute::none, Recompute::full}) {
+      const Workspace folder;
+      PretrainConfig c = small_config(folder.at("unused.h5"));
+      c.model.vocab_size = 64;
+      c.train.precision = precision;
+      c.train.micro_batch = 2;
+      c.parallel.recompute = recompute;
+      run_ranks(1, [&](Group& world) {
+        const MeshShape shape = mesh_shape(c.parallel, world.size());
+        Mesh mesh(world, shape);
+        Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch), mesh);
+        const Batch batch = some_batch(c.train.global_batch, c.model);
+        int64_t step = 0;
+        for (; step < 100; ++step) replica.step(batch, step, 1e-4);
+        const int64_t asked = memory_use().asked;
+        const size_t heap = heap_bytes();
+        for (; step < 200; ++step) replica.step(batch, step, 1e-4);
+        EXPECT_EQ(memory_use().asked, asked);
+        EXPECT_EQ(heap_bytes(), heap);
+      });
+    }
+}
+
+}  // namespace
+}  // namespace skein
