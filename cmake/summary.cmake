@@ -1,11 +1,7 @@
 # What was found, in one look.
-set(cuda_line "not looked for (SKEIN_CUDA is OFF)")
-if(NOT SKEIN_CUDA STREQUAL "OFF")
-  find_package(CUDAToolkit QUIET)
-  set(cuda_line "not found (not needed: this version computes on CPUs)")
-  if(CUDAToolkit_FOUND)
-    set(cuda_line "found ${CUDAToolkit_VERSION}, not used (GPU kernels are not part of this version)")
-  endif()
+set(cuda_line "no GPU kernels (SKEIN_CUDA is ${SKEIN_CUDA})")
+if(skein_cuda)
+  set(cuda_line "${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 endif()
 
 set(kernel_line "one, for ${CMAKE_SYSTEM_PROCESSOR}")

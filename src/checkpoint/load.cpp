@@ -127,6 +127,8 @@ void load_checkpoint(const CheckpointInfo& info, const std::vector<Piece>& targe
   if (!strict) extra.clear();
   agree(world, [&] { check_targets(info.path, manifest, targets, extra); });
   agree(world, [&] { fill(info.path, manifest, targets, world); });
+  for (const Piece& piece : targets)
+    if (piece.tensor.defined()) piece.tensor.copy_from(piece.copy);
 }
 
 }  // namespace skein

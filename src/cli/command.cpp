@@ -36,6 +36,7 @@ Source open_source(const std::string& path, Group& world) {
 void load_weights(const Source& source, LocalGpt& local, Mesh& mesh) {
   local.parameters().allocate(false);
   load_checkpoint(source.info, parameter_pieces(local.parameters()), false, mesh.world());
+  local.parameters().values_changed();
 }
 
 }  // namespace skein

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "skein/comm/device_transport.h"
 #include "skein/comm/window.h"
 #include "skein/core/profile.h"
 #include "tree_sum.h"
@@ -18,6 +19,18 @@ constexpr int64_t kSmallBytes = 64 << 10;
 // Larger tensors are reduced in pieces, so that the sums run in cache and the scratch stays small.
 constexpr int64_t kPieceBytes = 1 << 20;
 std::byte* bytes_of(auto& value) { return reinterpret_cast<std::byte*>(&value); }
+
+// Tensors on a device pass through the host.
+bool away(const Tensor& tensor) { return tensor.device().kind != DeviceKind::cpu; }
+Tensor at_home(const Tensor& tensor) { return Tensor::empty(tensor.shape(), tensor.dtype()); }
+
+// Runs `work` on a host copy of what it changes.
+template <class Work>
+void through_host(const Tensor& tensor, const Work& work) {
+  const Tensor copy = tensor.to(Device{});
+  work(copy);
+  tensor.copy_from(copy);
+}
 
 // out [n] from blocks [ranks*n]; out may be one of them.
 template <class T>
@@ -104,14 +117,28 @@ T sum_values(Group& group, T value) {
 
 }  // namespace
 
+Group::Group() = default;
+Group::~Group() = default;
+
+void Group::set_device_transport(std::unique_ptr<DeviceTransport> transport) { devices_ = std::move(transport); }
+
 Window* Group::window_for(int64_t bytes) { return bytes >= kSharedBytes ? window() : nullptr; }
 
 Work Group::send(const Tensor& tensor, int peer, int tag) {
-  return send_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
+  if (!away(tensor)) return send_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
+  if (devices_) return devices_->send(tensor, peer), Work();
+  const Tensor copy = tensor.to(Device{});
+  return Work([copy, sent = send_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable { sent.wait(); });
 }
 
 Work Group::recv(const Tensor& tensor, int peer, int tag) {
-  return recv_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
+  if (!away(tensor)) return recv_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
+  if (devices_) return devices_->recv(tensor, peer), Work();
+  const Tensor copy = at_home(tensor);
+  return Work([tensor, copy, received = recv_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable {
+    received.wait();
+    tensor.copy_from(copy);
+  });
 }
 
 void Group::all_gather(const Tensor& in, const Tensor& out) {
@@ -120,6 +147,8 @@ void Group::all_gather(const Tensor& in, const Tensor& out) {
   SKEIN_CHECK_EQ(out.size(), size() * in.size());
   if (in.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
   if (size() == 1) return out.copy_from(in);
+  if (away(in) && devices_) return devices_->all_gather(in, out);
+  if (away(in)) return through_host(out, [&](const Tensor& copy) { all_gather(in.to(Device{}), copy); });
   if (Window* shared = window_for(out.bytes())) return shared->all_gather(in, out);
   all_gather_bytes(in.bytes_data(), out.bytes_data(), in.bytes());
 }
@@ -130,6 +159,8 @@ void Group::reduce_scatter(const Tensor& in, const Tensor& out) {
   SKEIN_CHECK_EQ(in.size(), size() * out.size());
   if (out.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
   if (size() == 1) return out.copy_from(in);
+  if (away(in) && devices_) return devices_->reduce_scatter(in, out);
+  if (away(in)) return through_host(out, [&](const Tensor& copy) { reduce_scatter(in.to(Device{}), copy); });
   if (Window* shared = window_for(in.bytes())) return shared->reduce_scatter(in, out);
   scatter_sum(*this, in, out);
 }
@@ -137,6 +168,8 @@ void Group::reduce_scatter(const Tensor& in, const Tensor& out) {
 void Group::all_reduce_sum(const Tensor& tensor) {
   const Span span("all reduce", 0, static_cast<double>(tensor.bytes()));
   if (size() == 1) return;
+  if (away(tensor) && devices_) return devices_->all_reduce(tensor, false);
+  if (away(tensor)) return through_host(tensor, [&](const Tensor& copy) { all_reduce_sum(copy); });
   if (Window* shared = window_for(tensor.bytes())) return shared->all_reduce_sum(tensor);
   const int64_t most = std::max<int64_t>(1, kPieceBytes / size_of(tensor.dtype()) / size()) * size();
   for (int64_t begin = 0; begin < tensor.size(); begin += most)
@@ -145,6 +178,8 @@ void Group::all_reduce_sum(const Tensor& tensor) {
 
 void Group::all_reduce_max(const Tensor& tensor) {
   if (size() == 1 || tensor.size() == 0) return;
+  if (away(tensor) && devices_) return devices_->all_reduce(tensor, true);
+  if (away(tensor)) return through_host(tensor, [&](const Tensor& copy) { all_reduce_max(copy); });
   const Tensor blocks = gather_blocks(*this, tensor);
   const auto take = [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -164,7 +199,10 @@ void Group::all_reduce_max(const Tensor& tensor) {
 
 void Group::broadcast(const Tensor& tensor, int root) {
   const Span span("broadcast", 0, static_cast<double>(tensor.bytes()));
-  if (size() > 1 && tensor.size() > 0) broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
+  if (size() == 1 || tensor.size() == 0) return;
+  if (away(tensor) && devices_) return devices_->broadcast(tensor, root);
+  if (away(tensor)) return through_host(tensor, [&](const Tensor& copy) { broadcast(copy, root); });
+  broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
 }
 
 double Group::sum(double value) { return sum_values(*this, value); }

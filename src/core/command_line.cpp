@@ -26,19 +26,30 @@ bool is_truth(const std::string& key, const std::vector<OptionEntry>& entries) {
   return std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.truth && e.key == key; });
 }
 
-// `--profile` and `--profile=5` in place of run.profile, where there is one.
-std::vector<po::option> read_profile(Tokens& args, const std::vector<OptionEntry>& entries) {
-  const std::string token = args.front(), wanted = "run.profile";
-  if (token != "--profile" && !token.starts_with("--profile=")) return {};
-  if (std::none_of(entries.begin(), entries.end(), [&](const auto& e) { return e.key == wanted; })) return {};
-  args.erase(args.begin());
-  const size_t equals = token.find('=');
-  return {one_option(wanted, equals == std::string::npos ? "3" : token.substr(equals + 1), token)};
+// Flags with a short name, where the option is there; `alone`: the value of the bare flag, "" where it needs one.
+struct ShortFlag {
+  const char *flag, *key, *alone;
+};
+constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"}, {"--device", "parallel.device", ""}};
+
+std::vector<po::option> read_short(Tokens& args, const std::vector<OptionEntry>& entries) {
+  const std::string token = args.front(), name = token.substr(0, token.find('='));
+  for (const ShortFlag& one : kShortFlags) {
+    if (name != one.flag || std::none_of(entries.begin(), entries.end(), [&](const auto& e) { return e.key == one.key; })) continue;
+    args.erase(args.begin());
+    if (name != token) return {one_option(one.key, token.substr(name.size() + 1), token)};
+    if (*one.alone) return {one_option(one.key, one.alone, token)};
+    require(!args.empty(), "{} needs a value; write {}=VALUE", token, token);
+    const std::string value = args.front();
+    args.erase(args.begin());
+    return {one_option(one.key, value, token)};
+  }
+  return {};
 }
 
 // Boost refuses `--key=` and gives a bare flag the word that follows, whatever it is: these are read here.
 std::vector<po::option> read_special(Tokens& args, const std::vector<OptionEntry>& entries) {
-  if (const auto profile = read_profile(args, entries); !profile.empty()) return profile;
+  if (const auto found = read_short(args, entries); !found.empty()) return found;
   const std::string token = args.front();
   if (token != "-h" && (!token.starts_with("--") || token.size() == 2)) return {};
   const size_t equals = token.find('=');

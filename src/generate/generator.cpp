@@ -115,13 +115,13 @@ Generator::Decoding Generator::begin(const std::vector<Tokens>& prompts, size_t 
     made.begins.data<int32_t>()[i] = static_cast<int32_t>(made.columns - static_cast<int64_t>(prompts[first + i].size()));
   made.made.resize(count);
   made.finished.resize(count, false);
-  made.cache.first_key = made.begins;
+  made.cache.first_key = made.begins.to(local_.parameters().device());
+  const auto empty = [&](const Shape& shape) { return Tensor::empty(shape, local_.parameters().dtype(), local_.parameters().device()); };
   made.cache.layers.resize(static_cast<size_t>(model_.n_layers));
   const int64_t steps = std::min(config_.max_tokens, model_.context - shortest);
   const Shape shape{rows, made.columns + steps, model_.kv_heads() / mesh_.tp().size(), model_.head_width()};
   for (int block : local_.blocks())
-    made.cache.layers[static_cast<size_t>(block)] = {Tensor::empty(shape, local_.parameters().dtype()),
-                                                     Tensor::empty(shape, local_.parameters().dtype())};
+    made.cache.layers[static_cast<size_t>(block)] = {empty(shape), empty(shape)};
   return made;
 }
 
@@ -174,7 +174,8 @@ Tensor Generator::forward(Decoding& decoding, const Batch& batch) {
   const NoGrad no_grad;
   Pass pass = local_.pass();
   pass.sequence_parallel = false;
-  pass.batch = &batch;
+  const Batch here = placed(batch, local_.parameters().device());
+  pass.batch = &here;
   pass.cache = &decoding.cache;
   const int stages = mesh_.pp().size(), pieces = stages * static_cast<int>(local_.pieces().size());
   Var flow;
@@ -182,7 +183,7 @@ Tensor Generator::forward(Decoding& decoding, const Batch& batch) {
   for (int chunk = 0; chunk * stages < pieces; ++chunk) {
     const int piece = chunk * stages + mesh_.stage();
     if (piece > 0 && stages > 1) {
-      const Tensor received = Tensor::empty({batch.size(), batch.length(), model_.d_model}, local_.parameters().dtype());
+      const Tensor received = Tensor::empty({batch.size(), batch.length(), model_.d_model}, local_.parameters().dtype(), local_.parameters().device());
       mesh_.pp().recv(received, (piece - 1) % stages, piece).wait();
       flow = Var(received);
     }
@@ -196,7 +197,7 @@ Tensor Generator::forward(Decoding& decoding, const Batch& batch) {
 
 // The columns of all shards side by side, without padding.
 Tensor Generator::whole_rows(const Tensor& logits) const {
-  const Tensor own = logits.dtype() == DType::f32 ? logits : logits.to(DType::f32);
+  const Tensor own = logits.to(Device{}).to(DType::f32);
   const int64_t shards = mesh_.tp().size(), rows = own.dim(0), part = own.dim(1), ids = model_.vocab_size;
   if (shards == 1) return own;
   const Tensor all = Tensor::empty({shards, rows, part}, DType::f32), whole = Tensor::empty({rows, ids}, DType::f32);

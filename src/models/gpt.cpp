@@ -110,7 +110,7 @@ ops::VocabShard Gpt::vocab_shard() const {
 
 Losses NextToken::losses(const Var& output, const Pass& pass) const {
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
-  const Tensor row_weights = scaled(weights, pass.loss_scale, gradient_dtype(output.value().dtype()));
+  const Tensor row_weights = scaled(weights, pass.loss_scale, gradient_dtype(output.value().dtype())).to(output.value().device());
   return {ops::linear_cross_entropy(output, model_.head().weight(), targets, row_weights, weights.dim(1), model_.vocab_shard(), *pass.tp), weights,
           row_weights};
 }

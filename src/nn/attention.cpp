@@ -59,6 +59,7 @@ Var SelfAttention::operator()(const Var& x, const Pass& pass) const {
   Var q = in_heads(q_(entered, pass), spec_.head_width);
   Var k = in_heads(k_(entered, pass), spec_.head_width);
   const Var v = in_heads(v_(entered, pass), spec_.head_width);
+  leave_shards(entered, x, pass);
   if (spec_.rotary) {
     q = turned(q, pass.batch->positions, spec_.rope_theta);
     k = turned(k, pass.batch->positions, spec_.rope_theta);

@@ -4,10 +4,9 @@ namespace skein {
 namespace {
 
 void copy_rows(const Tensor& from, const Tensor& into, int64_t first) {
-  const int64_t row = from.bytes() / (from.dim(0) * from.dim(1));
+  const int64_t row = from.size() / (from.dim(0) * from.dim(1));
   for (int64_t b = 0; b < from.dim(0); ++b)
-    std::memcpy(into.bytes_data() + (b * into.dim(1) + first) * row, from.bytes_data() + b * from.dim(1) * row,
-                from.dim(1) * row);
+    into.flat((b * into.dim(1) + first) * row, from.dim(1) * row).copy_from(from.rows(b, b + 1));
 }
 
 }  // namespace

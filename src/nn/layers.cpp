@@ -32,6 +32,10 @@ Var enter_shards(const Var& x, const Pass& pass) {
   return pass.sequence_parallel ? ops::gather_sequence(x, *pass.tp) : ops::copy_to_shards(x, *pass.tp);
 }
 
+void leave_shards(const Var& entered, const Var& x, const Pass& pass) {
+  if (pass.sequence_parallel) ops::gather_again(entered, x, *pass.tp);
+}
+
 NormLayer::NormLayer(Parameters& parameters, const NormSpec& spec) : kind_(spec.kind), epsilon_(spec.epsilon) {
   gain_ = &parameters.add({spec.name + ".gain", {spec.width}, Split::none, {Start::ones}, spec.sequence_parallel});
   if (spec.kind == ops::Norm::layer && spec.bias)
@@ -74,7 +78,9 @@ std::optional<ops::Activation> activation_of(MlpKind kind) {
 Var Mlp::operator()(const Var& x, const Pass& pass) const {
   const Var entered = enter_shards(x, pass);
   const Var up = up_(entered, pass, activation_of(kind_));
-  return down_(kind_ == MlpKind::swiglu ? ops::swiglu(gate_[0](entered, pass), up) : up, pass);
+  const Var hidden = kind_ == MlpKind::swiglu ? ops::swiglu(gate_[0](entered, pass), up) : up;
+  leave_shards(entered, x, pass);
+  return down_(hidden, pass);
 }
 
 }  // namespace skein

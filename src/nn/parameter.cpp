@@ -66,8 +66,8 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
 void Parameters::allocate(bool gradients) {
   for (Parameter& p : all_) {
     Parameter* primary = p.tied() ? find(p.tied_to) : nullptr;
-    p.value = primary ? primary->value : Tensor::zeros(p.local, dtype_);
-    if (gradients) p.gradient = Tensor::zeros(p.local, gradient_dtype(dtype_));
+    p.value = primary ? primary->value : Tensor::zeros(p.local, dtype_, device_);
+    if (gradients) p.gradient = Tensor::zeros(p.local, gradient_dtype(dtype_), device_);
   }
 }
 
@@ -107,15 +107,18 @@ void initialize(const Parameter& parameter, uint64_t seed) {
   const int64_t first_row = parameter.split == Split::columns || parameter.split == Split::vocab ? parameter.first : 0;
   const int64_t first_column = parameter.split == Split::rows ? parameter.first : 0;
   const int64_t valid = parameter.valid_size();
-  visit_float(parameter.value.dtype(), [&](auto tag) {
+  const bool here = parameter.value.device() == Device{};
+  const Tensor host = here ? parameter.value : Tensor::empty(parameter.local, parameter.value.dtype());
+  visit_float(host.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T* value = parameter.value.template data<T>();
-    for (int64_t i = 0; i < parameter.value.size(); ++i) {
+    T* value = host.template data<T>();
+    for (int64_t i = 0; i < host.size(); ++i) {
       const int64_t global = (first_row + i / columns) * whole_columns + first_column + i % columns;
       const double start = i < valid ? start_value(parameter.start, key, global) : 0.0;
       value[i] = static_cast<T>(static_cast<Accumulator<T>>(start));
     }
   });
+  if (!here) parameter.value.copy_from(host);
 }
 
 }  // namespace skein

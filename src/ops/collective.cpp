@@ -61,6 +61,10 @@ Var gather_sequence(const Var& x, Group& group) {
                 [x, &group](const Tensor& dy) { x.add_gradient(reduce_scattered(dy, group)); });
 }
 
+void gather_again(const Var& made, const Var& x, Group& group) {
+  if (group.size() > 1 && recording()) made.remake_value([x, &group] { return gathered(x.value(), group); });
+}
+
 Var reduce_scatter_sequence(const Var& x, Group& group) {
   if (group.size() == 1) return x;
   return record(reduce_scattered(x.value(), group), {x}, false,

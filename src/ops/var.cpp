@@ -48,9 +48,19 @@ Var Var::leaf(Tensor value) {
   return made;
 }
 
+const Tensor& Var::value() const {
+  if (state_->remake && !state_->value.defined()) state_->value = state_->remake();
+  return state_->value;
+}
+
+void Var::remake_value(std::function<Tensor()> remake) const {
+  state_->value.drop_data();
+  state_->remake = std::move(remake);
+}
+
 void Var::add_gradient(const Tensor& gradient) const {
   if (!needs_gradient()) return;
-  SKEIN_CHECK_EQ(gradient.size(), value().shape().size());
+  SKEIN_CHECK_EQ(gradient.size(), shape().size());
   if (!state_->gradient.defined()) {
     state_->gradient = gradient;
     return;

@@ -50,10 +50,11 @@ void Buckets::find_ties(Parameters& parameters) {
 
 void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   const DType sums = gradient_dtype(parameters.dtype());
-  if (!bucket.alias) bucket.values = Tensor::zeros({bucket.size}, parameters.dtype());
-  bucket.gradients = Tensor::zeros({bucket.size}, sums);
+  const Device device = parameters.device();
+  if (!bucket.alias) bucket.values = Tensor::zeros({bucket.size}, parameters.dtype(), device);
+  bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
   const int levels = std::countr_zero(static_cast<unsigned>(groups_per_rank_));
-  for (int level = 0; level < levels; ++level) bucket.pending.push_back(Tensor::empty({bucket.size}, sums));
+  for (int level = 0; level < levels; ++level) bucket.pending.push_back(Tensor::empty({bucket.size}, sums, device));
   for (const Member& member : bucket.members) {
     Parameter& p = *member.parameter;
     p.gradient = bucket.gradients.flat(member.begin, p.local.size()).reshape(p.local);
@@ -93,7 +94,7 @@ void Buckets::end_group(int chunk) {
 
 void Buckets::reduce_over_data(Bucket& bucket) {
   if (mesh_.dp().size() == 1) return;
-  Tensor own = Tensor::empty({own_size(bucket)}, bucket.gradients.dtype());
+  Tensor own = Tensor::empty({own_size(bucket)}, bucket.gradients.dtype(), bucket.gradients.device());
   mesh_.dp().reduce_scatter(bucket.gradients, own);
   bucket.gradients.flat(own_begin(bucket), own_size(bucket)).copy_from(own);
 }
@@ -137,7 +138,7 @@ void Buckets::sum_tied() {
 void Buckets::exchange_tied(Bucket& bucket, int peer_stage, bool first_use) {
   constexpr int kTag = 1 << 20;
   const Tensor own = bucket.gradients.flat(own_begin(bucket), own_size(bucket));
-  Tensor theirs = Tensor::empty(own.shape(), own.dtype());
+  Tensor theirs = Tensor::empty(own.shape(), own.dtype(), own.device());
   Work sent = mesh_.pp().send(own, peer_stage, kTag);
   mesh_.pp().recv(theirs, peer_stage, kTag).wait();
   sent.wait();

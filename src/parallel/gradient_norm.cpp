@@ -11,14 +11,14 @@ namespace {
 // The squares of each chunk of a bucket, from the ranks that own them.
 Tensor chunk_sums(const Buckets& buckets, const Buckets::Bucket& bucket, Group& dp) {
   const int64_t own = buckets.own_size(bucket) / Buckets::kChunk;
-  Tensor all = Tensor::empty({own * dp.size()}, DType::f64);
+  Tensor all = Tensor::empty({own * dp.size()}, DType::f64, bucket.gradients.device());
   const Tensor here = all.flat(own * dp.rank(), own);
   on_device(bucket.gradients.device(), [&](auto device) {
     kernels::chunk_square_sums(device, bucket.gradients.flat(buckets.own_begin(bucket), buckets.own_size(bucket)),
                                Buckets::kChunk, here);
   });
   dp.all_gather(here, all);
-  return all;
+  return all.to(Device{});
 }
 
 std::string packed(const std::vector<std::pair<std::string, double>>& sums) {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "skein/core/error.h"
+#include "skein/tensor/cuda.h"
 
 namespace skein {
 
 void bind(Options& options, ParallelConfig& p) {
+  options.add_choice("parallel.device", p.device, {{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}}, "what computes; --device for short");
   options.add("parallel.pipeline", p.pipeline, "pipeline stages", "ranks");
   options.add("parallel.tensor", p.tensor, "tensor-parallel shards", "ranks");
   options.add("parallel.data", p.data, "data-parallel replicas; 0 takes the ranks that are left", "ranks");
@@ -23,6 +26,19 @@ void bind(Options& options, ParallelConfig& p) {
   options.add("parallel.reduction_groups", p.reduction_groups,
               "groups of the canonical gradient sum, a power of two; results depend on it, not on the layout; 0 chooses");
   options.add("parallel.layers", p.layers, "blocks of each pipeline piece; empty: pieces of equal work");
+}
+
+Device device_of(DeviceKind kind) {
+  if (kind == DeviceKind::cpu) return {};
+  const int count = cuda::device_count();
+  require(count > 0, "parallel.device=cuda, but there is no GPU that CUDA can use here (see nvidia-smi); use parallel.device=cpu");
+  int rank = 0;
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK"})
+    if (const char* text = std::getenv(variable)) {
+      rank = std::atoi(text);
+      break;
+    }
+  return {kind, rank % count};
 }
 
 MeshShape mesh_shape(const ParallelConfig& p, int ranks) {

@@ -2,13 +2,16 @@
 
 #include <numeric>
 
+#include "skein/comm/device_transport.h"
 #include "skein/models/flops.h"
 
 namespace skein {
 
 LocalGpt::LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype)
-    : mesh_(mesh), parallel_(parallel), parameters_(dtype, mesh.tp().rank(), mesh.tp().size()) {
+    : mesh_(mesh), parallel_(parallel), parameters_(dtype, mesh.tp().rank(), mesh.tp().size(), device_of(parallel.device)) {
   check(config, mesh.tp().size(), parallel.sequence);
+  // Not the stages: two that send to each other at once would wait for ever in one stream.
+  for (Group* group : {&mesh.tp(), &mesh.dp()}) connect_devices(*group, parameters_.device());
   const int stages = mesh.pp().size(), count = stages * parallel.chunks;
   const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
                                   head_flops_per_token(config) / block_flops_per_token(config, config.context));
@@ -27,6 +30,7 @@ PipelineModel LocalGpt::pipeline_model() const {
   for (const auto& piece : pieces_) model.pieces.push_back(piece.get());
   model.objective = objective_.get();
   model.dtype = parameters_.dtype();
+  model.device = parameters_.device();
   return model;
 }
 

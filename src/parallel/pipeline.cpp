@@ -7,7 +7,8 @@ namespace {
 
 enum : int { kActivation = 0, kGradient = 1 };
 
-std::vector<double> sample_sums(const Tensor& rows, const Tensor& weights) {
+std::vector<double> sample_sums(const Tensor& rows_anywhere, const Tensor& weights) {
+  const Tensor rows = rows_anywhere.to(Device{});
   const int64_t batch = weights.dim(0), length = weights.dim(1);
   std::vector<double> sums(static_cast<size_t>(batch), 0.0);
   const float* weight = weights.data<float>();
@@ -29,6 +30,8 @@ Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind)
 std::vector<double> Pipeline::run(const PipelineStep& step, const Pass& pass) {
   const int micro_batches = static_cast<int>(step.micro_batches.size());
   losses_.assign(step.micro_batches.size(), {});
+  placed_.clear();
+  for (const Batch& batch : step.micro_batches) placed_.push_back(placed(batch, model_.device));
   const auto actions = make_schedule(step.train ? kind_ : ScheduleKind::gpipe, mesh_.stage(), mesh_.pp().size(),
                                      micro_batches, static_cast<int>(model_.pieces.size()));
   for (const Action& action : actions) {
@@ -46,7 +49,7 @@ std::vector<double> Pipeline::run(const PipelineStep& step, const Pass& pass) {
 
 void Pipeline::forward(const Action& action, const PipelineStep& step, const Pass& pass) {
   const Span span("forward");
-  const Batch& batch = step.micro_batches[static_cast<size_t>(action.micro_batch)];
+  const Batch& batch = placed_[static_cast<size_t>(action.micro_batch)];
   const Model& model = *model_.pieces[static_cast<size_t>(action.chunk)];
   const int piece = piece_number(action.chunk);
   Pass inner = pass;
@@ -73,7 +76,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
 // micro-batch only then.
 Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass) {
   Pass inner = pass;
-  inner.batch = &step.micro_batches[static_cast<size_t>(micro_batch)];
+  inner.batch = &placed_[static_cast<size_t>(micro_batch)];
   inner.loss_scale = step.loss_scale;
   Losses losses = model_.objective->losses(output, inner);
   losses_[static_cast<size_t>(micro_batch)] = sample_sums(losses.rows.value(), losses.weights);
@@ -120,7 +123,7 @@ Tensor Pipeline::receive(int micro_batch, int piece, int kind, const Shape& shap
     SKEIN_CHECK(!node.empty());
     return node.mapped();
   }
-  Tensor tensor = Tensor::empty(shape, model_.dtype);
+  Tensor tensor = Tensor::empty(shape, model_.dtype, model_.device);
   const Span span("wait for a stage", 0, static_cast<double>(tensor.bytes()));
   mesh_.pp().recv(tensor, peer, (micro_batch * pieces_ + piece) * 2 + kind).wait();
   return tensor;

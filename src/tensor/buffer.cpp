@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "skein/tensor/cuda.h"
+
 namespace skein {
 namespace {
 
@@ -94,11 +96,13 @@ Pool& pool() {
 }  // namespace
 
 Buffer::Buffer(int64_t bytes, Device device) : bytes_(bytes), device_(device) {
-  if (bytes > 0) data_ = pool().take(bytes);
+  if (bytes > 0) data_ = device.kind == DeviceKind::cuda ? cuda::allocate(bytes, device.index) : pool().take(bytes);
 }
 
 Buffer::~Buffer() {
-  if (data_) pool().give(data_, bytes_);
+  if (!data_) return;
+  if (device_.kind == DeviceKind::cuda) cuda::release(data_, bytes_, device_.index);
+  else pool().give(data_, bytes_);
 }
 
 MemoryUse memory_use() { return pool().use(); }

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include "skein/tensor/cuda.h"
+
 namespace skein {
 
 size_t Shape::index(int dim) const {
@@ -69,6 +71,7 @@ Tensor Tensor::clone() const {
 
 Tensor Tensor::to(DType dtype) const {
   if (dtype == dtype_) return *this;
+  if (device().kind != DeviceKind::cpu) return to(Device{}).to(dtype).to(device());
   Tensor made = empty(shape_, dtype, device());
   visit_float(dtype_, [&](auto from) {
     visit_float(dtype, [&](auto into) {
@@ -83,14 +86,25 @@ Tensor Tensor::to(DType dtype) const {
   return made;
 }
 
+Tensor Tensor::to(Device device) const {
+  if (device == this->device()) return *this;
+  Tensor copy = empty(shape_, dtype_, device);
+  copy.copy_from(*this);
+  return copy;
+}
+
 void Tensor::fill_zero() const {
-  if (bytes()) std::memset(bytes_data(), 0, bytes());
+  if (!bytes()) return;
+  if (device().kind == DeviceKind::cuda) cuda::zero(bytes_data(), bytes(), device().index);
+  else std::memset(bytes_data(), 0, bytes());
 }
 
 void Tensor::copy_from(const Tensor& source) const {
   SKEIN_CHECK_EQ(size_, source.size_);
   check_dtype(source.dtype_);
-  if (bytes()) std::memcpy(bytes_data(), source.bytes_data(), bytes());
+  if (!bytes()) return;
+  if (device().kind == DeviceKind::cpu && source.device().kind == DeviceKind::cpu) std::memcpy(bytes_data(), source.bytes_data(), bytes());
+  else cuda::copy(bytes_data(), device(), source.bytes_data(), source.device(), bytes());
 }
 
 void Tensor::check_dtype(DType wanted) const {

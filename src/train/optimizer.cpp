@@ -25,8 +25,8 @@ Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero,
     state.size = zero ? buckets.own_size(bucket) : bucket.size;
     const DType sums = bucket.gradients.dtype();
     state.master = bucket.values.flat(state.begin, state.size).to(sums);
-    state.m = Tensor::zeros({state.size}, sums);
-    state.v = Tensor::zeros({state.size}, sums);
+    state.m = Tensor::zeros({state.size}, sums, bucket.values.device());
+    state.v = Tensor::zeros({state.size}, sums, bucket.values.device());
   }
 }
 

@@ -21,6 +21,9 @@ INDOORS = [
     (re.compile(r"^mpi\.h$"), {"comm"}),
     (re.compile(r"^hdf5"), {"data", "checkpoint"}),
     (re.compile(r"^boost/program_options"), {"core"}),
+    (re.compile(r"^cuda"), {"tensor", "kernels"}),
+    (re.compile(r"^cublas"), {"kernels"}),
+    (re.compile(r"^nccl"), {"comm"}),
 ]
 GENERATED = {"skein/core/version.h"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -9,11 +9,10 @@
 namespace skein {
 namespace {
 
-// Bytes that a forward pass of 4 blocks leaves behind, beyond those of none.
-double kept(GptConfig config, DType dtype, int64_t rows) {
-  const auto alone = single_rank();
-  Parameters parameters(dtype, 0, 1);
-  const Gpt model(config, {0, static_cast<int>(config.n_layers), true, false, 0}, false, parameters);
+// Bytes that a forward pass of the blocks leaves behind on all ranks of the group together.
+double kept(GptConfig config, DType dtype, int64_t rows, Group& tp, bool sequence) {
+  Parameters parameters(dtype, tp.rank(), tp.size());
+  const Gpt model(config, {0, static_cast<int>(config.n_layers), true, false, 0}, sequence, parameters);
   parameters.allocate(true);
   parameters.initialize(1);
   Batch batch;
@@ -21,12 +20,18 @@ double kept(GptConfig config, DType dtype, int64_t rows) {
   batch.positions = Tensor::zeros({rows, config.context}, DType::i32);
   batch.sample_ids = Tensor::zeros({rows}, DType::i64);
   Pass pass;
-  pass.tp = alone.get();
+  pass.tp = &tp;
+  pass.sequence_parallel = sequence;
   pass.batch = &batch;
   pass.train = true;
+  tp.barrier();
   const int64_t before = memory_use().live;
+  tp.barrier();
   const Var flow = model.forward({}, pass);
-  return static_cast<double>(memory_use().live - before);
+  tp.barrier();
+  const auto made = static_cast<double>(memory_use().live - before);
+  tp.barrier();
+  return made;
 }
 
 TEST(ActivationBytes, AreWhatTheBlocksKeep) {
@@ -47,9 +52,15 @@ TEST(ActivationBytes, AreWhatTheBlocksKeep) {
       }
       GptConfig fewer = config;
       fewer.n_layers = 1;
-      const double found = kept(config, dtype, 2) - kept(fewer, dtype, 2);
-      const double wanted = activation_bytes(config, {128, 4, dtype});
-      EXPECT_NEAR(found / wanted, 1, 0.05) << llama << " " << name_of(dtype);
+      for (int tensor : {1, 2})
+        for (bool sequence : {false, true}) {
+          if (sequence && tensor == 1) continue;
+          run_ranks(tensor, [&](Group& tp) {
+            const double found = kept(config, dtype, 2, tp, sequence) - kept(fewer, dtype, 2, tp, sequence);
+            const double wanted = activation_bytes(config, {128, 4, dtype, tensor, sequence}) * tensor;
+            EXPECT_NEAR(found / wanted, 1, 0.05) << llama << " " << name_of(dtype) << " " << tensor << " " << sequence;
+          });
+        }
     }
 }
 
@@ -59,7 +70,7 @@ TEST(ActivationBytes, FollowTheFormulaAt16Bits) {
   config.n_heads = 12;
   const double plain = activation_bytes(config, {1, 1, DType::bf16});
   EXPECT_EQ(plain, 32.0 * 768);
-  EXPECT_EQ(activation_bytes(config, {1, 1, DType::bf16, 4, true}), (4 + 4.0 / 4 + 24.0 / 4) * 768);
+  EXPECT_EQ(activation_bytes(config, {1, 1, DType::bf16, 4, true}), (8.0 / 4 + 24.0 / 4) * 768);
   EXPECT_EQ(activation_bytes(config, {1, 1, DType::bf16, 4, false}), (8 + 24.0 / 4) * 768);
   EXPECT_EQ(activation_bytes(config, {1, 12, DType::bf16, 1, false, Recompute::full}), (12 * 2 + 32) * 768.0);
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/tensor/dtype.h"
+#include "skein/tensor/tensor.h"
 
 namespace skein {
 
@@ -21,7 +21,9 @@ struct Piece {
   std::vector<int64_t> box_start;   // of the box in it
   std::vector<int64_t> box_extent;
   int64_t begin = 0, end = 0;       // flat range inside the box, row-major
-  std::byte* data = nullptr;        // (end - begin) elements
+  std::byte* data = nullptr;        // (end - begin) elements, on the host
+  // Of a tensor on a device: its copy on the host, which is `data`; loading fills the tensor too.
+  Tensor copy = {}, tensor = {};
 
   int64_t bytes() const { return (end - begin) * size_of(dtype); }
 };

@@ -31,10 +31,12 @@ class Work {
 };
 
 class Window;
+class DeviceTransport;
 
 class Group {
  public:
-  virtual ~Group() = default;
+  Group();
+  virtual ~Group();
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
@@ -70,6 +72,9 @@ class Group {
   void all_reduce_max(const Tensor& tensor);
   void broadcast(const Tensor& tensor, int root);
 
+  // For tensors on devices; see comm/device_transport.h.
+  void set_device_transport(std::unique_ptr<DeviceTransport> transport);
+
   // --- conveniences on host values ---
 
   double sum(double value);
@@ -83,6 +88,8 @@ class Group {
 
  private:
   Window* window_for(int64_t bytes);
+
+  std::unique_ptr<DeviceTransport> devices_;
 };
 
 }  // namespace skein

@@ -1,4 +1,4 @@
-// What a micro-batch is made of: plain tensors, all on the host.
+// What a micro-batch is made of: plain tensors, made on the host.
 #pragma once
 
 #include "skein/tensor/tensor.h"
@@ -17,5 +17,13 @@ struct Batch {
   int64_t size() const { return tokens.dim(0); }
   int64_t length() const { return tokens.dim(1); }
 };
+
+// The batch on a device; weights stay on the host, where losses are weighed.
+inline Batch placed(const Batch& batch, Device device) {
+  Batch made = batch;
+  for (Tensor* tensor : {&made.tokens, &made.targets, &made.positions, &made.segments, &made.sample_ids})
+    if (tensor->defined()) *tensor = tensor->to(device);
+  return made;
+}
 
 }  // namespace skein

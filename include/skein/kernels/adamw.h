@@ -17,5 +17,7 @@ struct AdamWArguments {
 // receives the rounded new master.
 void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
            const Tensor& v, const Tensor& working);
+void adamw(Cuda, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
+           const Tensor& v, const Tensor& working);
 
 }  // namespace skein::kernels

@@ -10,21 +10,31 @@ enum class Activation { gelu_tanh, gelu_erf, relu };
 
 // out = a + b
 void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out);
+void add(Cuda, const Tensor& a, const Tensor& b, const Tensor& out);
 // target += source; target may be the accumulator type of source's.
 void accumulate(Cpu, const Tensor& source, const Tensor& target);
+void accumulate(Cuda, const Tensor& source, const Tensor& target);
 // out = x * factor
 void scale(Cpu, const Tensor& x, double factor, const Tensor& out);
+void scale(Cuda, const Tensor& x, double factor, const Tensor& out);
 // out [M,N] = x [M,N] + bias [N]
 void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out);
+void add_bias(Cuda, const Tensor& x, const Tensor& bias, const Tensor& out);
 // bias_gradient [N] (accumulator type) += the rows of dy [M,N], in order
 void bias_backward(Cpu, const Tensor& dy, const Tensor& bias_gradient);
+void bias_backward(Cuda, const Tensor& dy, const Tensor& bias_gradient);
 
 void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out);
+void activation(Cuda, Activation kind, const Tensor& x, const Tensor& out);
 void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx);
+void activation_backward(Cuda, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx);
 
 // out = silu(gate) * up: Shazeer, "GLU variants improve transformer" (2020).
 void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out);
+void swiglu(Cuda, const Tensor& gate, const Tensor& up, const Tensor& out);
 void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate,
+                     const Tensor& dup);
+void swiglu_backward(Cuda, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate,
                      const Tensor& dup);
 
 // Which elements of a sample a tensor holds, and the random stream that masks them.
@@ -37,5 +47,6 @@ struct DropoutMask {
 // x, out [B,T,C]: element (t, c) of sample s is dropped where philox(key, s, (first_position + t) * C + c) says so,
 // else divided by 1 - probability. Its own gradient: apply it to dy.
 void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out);
+void dropout(Cuda, const Tensor& x, const DropoutMask& mask, const Tensor& out);
 
 }  // namespace skein::kernels

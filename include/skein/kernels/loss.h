@@ -8,15 +8,24 @@ namespace skein::kernels {
 
 // maximum [M] (accumulator type) = largest valid logit of each row of logits [M,V]
 void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum);
+void row_maximum(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum);
 
 // sum_exp [M] = sum over valid columns of exp(logit - maximum); target_logit [M] = logit of targets [M] i32 minus
 // maximum where the target is held here, else 0.
 void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& targets,
                  int64_t first_id, const Tensor& sum_exp, const Tensor& target_logit);
+void row_sum_exp(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& targets,
+                 int64_t first_id, const Tensor& sum_exp, const Tensor& target_logit);
+
+// losses [M] = log(sum_exp) - target_logit, all in the accumulator type
+void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& losses);
+void row_losses(Cuda, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& losses);
 
 // dlogits [M,V] = (softmax - onehot) * row_scale [M] (accumulator type); padding columns get 0.
 // dlogits is of the logits' dtype, or bf16 where they are f32; it may be the logits themselves.
 void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
+                            const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits);
+void cross_entropy_backward(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
                             const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits);
 
 }  // namespace skein::kernels

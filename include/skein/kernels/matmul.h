@@ -12,6 +12,7 @@ namespace skein::kernels {
 // Steps of the inner dimension that this machine's units take at once for dtype: a chain cut at a multiple of it goes on with the
 // same bits in another call. 1 for f32 and f64.
 int64_t depth_granule(Cpu, DType dtype);
+int64_t depth_granule(Cuda, DType dtype);
 
 enum class Transpose { no, yes };
 enum class Write { overwrite, accumulate };
@@ -44,6 +45,8 @@ class PackedCopies {
 // their accumulator type (f32 for bf16). Accumulating needs the accumulator type. An ending needs c in the dtype of a. copies_of_b may be
 // null; the bits are the same.
 void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c,
+            Write write = Write::overwrite, const Ending& ending = {}, PackedCopies* copies_of_b = nullptr);
+void matmul(Cuda, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c,
             Write write = Write::overwrite, const Ending& ending = {}, PackedCopies* copies_of_b = nullptr);
 
 }  // namespace skein::kernels

@@ -16,7 +16,7 @@ struct ActivationShape {
 
 // Bytes kept by the blocks, in elements a token and layer, C being d_model, F the feed-forward width, H D and G D the widths of
 // queries and of keys, t the tensor-parallel ranks:
-//   none       2 C (/ t with sequence parallelism) + 2 C + (2 H D + 2 G D + k F) / t     k = 2, or 3 for swiglu
+//   none       4 C (/ t with sequence parallelism) + (2 H D + 2 G D + k F) / t     k = 2, or 3 for swiglu
 //   selective  2 C (/ t with sequence parallelism)
 //   full       C (/ t with sequence parallelism)
 // and one block more of the first kind while a recomputed one is at work. At 16 bits, F = 4 C, H D = G D = C this is

@@ -35,6 +35,8 @@ class Linear {
 
 // Entry of column-split products: x is copied, or gathered over positions.
 Var enter_shards(const Var& x, const Pass& pass);
+// After the last of these products: the gathered copy of x is gathered again in backward (Korthikanti et al., 2022).
+void leave_shards(const Var& entered, const Var& x, const Pass& pass);
 
 struct NormSpec {
   std::string name;

@@ -27,7 +27,7 @@ struct Parameter {
   Shape local;                // of the part here, padding included
   int64_t first = 0;          // where the part begins in the split dim
   int64_t valid = 0;          // rows or columns of it in the split dim that are not padding
-  Start start;
+  Start start = {};
   bool decays = false;        // weight decay applies (matrices and embeddings, not 1-D tensors)
   // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the gradient needs a
   // sum over them.
@@ -53,14 +53,14 @@ struct ParameterSpec {
   std::string name;
   Shape shape;
   Split split = Split::none;
-  Start start;
+  Start start = {};
   bool sum_over_shards = false;
   std::string tied_to = {};
 };
 
 class Parameters {
  public:
-  Parameters(DType dtype, int shard, int shards) : dtype_(dtype), shard_(shard), shards_(shards) {}
+  Parameters(DType dtype, int shard, int shards, Device device = {}) : dtype_(dtype), shard_(shard), shards_(shards), device_(device) {}
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 
@@ -82,12 +82,14 @@ class Parameters {
   std::deque<Parameter>& all() { return all_; }
   const std::deque<Parameter>& all() const { return all_; }
   DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
   int shard() const { return shard_; }
   int shards() const { return shards_; }
 
  private:
   DType dtype_;
   int shard_, shards_;
+  Device device_;
   std::string bucket_;
   int chunk_ = 0;
   std::deque<Parameter> all_;

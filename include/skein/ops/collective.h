@@ -14,6 +14,8 @@ Var copy_to_shards(const Var& x, Group& group);
 Var reduce_from_shards(const Var& x, Group& group);
 // x [B,T/t,C] -> [B,T,C]; backward the sum over ranks of each rank's slice. Feeds split products.
 Var gather_sequence(const Var& x, Group& group);
+// For made = gather_sequence(x), once forward is done with it: its backward gathers again instead of keeping the whole.
+void gather_again(const Var& made, const Var& x, Group& group);
 // x [B,T,C] -> sum over ranks, own slice [B,T/t,C]; backward gathers.
 Var reduce_scatter_sequence(const Var& x, Group& group);
 // x [B,T,C], equal on all ranks -> own slice [B,T/t,C]; backward gathers.

@@ -39,7 +39,7 @@ class Var {
   static Var leaf(Tensor value);
 
   bool defined() const { return state_ != nullptr; }
-  const Tensor& value() const { return state_->value; }
+  const Tensor& value() const;
   bool needs_gradient() const { return state_ && state_->needs_gradient; }
   // Undefined until backward has reached it.
   const Tensor& gradient() const { return state_->gradient; }
@@ -48,13 +48,16 @@ class Var {
   Tensor take_gradient() const { return std::exchange(state_->gradient, Tensor()); }
   // Frees the value's bytes: allowed once nothing downstream needs them (a pipeline output that was sent).
   void drop_value() const { state_->value.drop_data(); }
-  const Shape& shape() const { return value().shape(); }
+  // Frees them too, and makes them again when somebody next asks for the value.
+  void remake_value(std::function<Tensor()> remake) const;
+  const Shape& shape() const { return state_->value.shape(); }
 
  private:
   struct State {
     Tensor value, gradient;
     bool needs_gradient = false;
     std::shared_ptr<Node> node;
+    std::function<Tensor()> remake;
   };
   std::shared_ptr<State> state_;
 

@@ -12,6 +12,7 @@
 namespace skein {
 
 struct ParallelConfig {
+  DeviceKind device = DeviceKind::cpu;
   int pipeline = 1;
   int tensor = 1;
   int data = 0;          // 0: the ranks that are left
@@ -26,6 +27,10 @@ struct ParallelConfig {
 
 // Binds every field under section "parallel".
 void bind(Options& options, ParallelConfig& config);
+
+// The device of that kind for this process: with several GPUs, the one with the number of its rank on the host. A usage error
+// where there is none.
+Device device_of(DeviceKind kind);
 
 // The mesh for a world of `ranks`.
 MeshShape mesh_shape(const ParallelConfig& config, int ranks);

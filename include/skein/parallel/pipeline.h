@@ -17,6 +17,7 @@ struct PipelineModel {
   std::vector<const Model*> pieces;
   const Objective* objective = nullptr;  // on the last stage
   DType dtype = DType::f32;
+  Device device;
 };
 
 struct PipelineStep {
@@ -57,6 +58,7 @@ class Pipeline {
   std::map<std::pair<int, int>, InFlight> in_flight_;     // by (micro_batch, chunk)
   std::map<std::tuple<int, int, int>, Tensor> handed_;    // one stage: between pieces of one rank
   std::vector<std::pair<Work, Tensor>> sending_;
+  std::vector<Batch> placed_;                             // the step's micro-batches where the model is
   std::vector<std::vector<double>> losses_;               // by micro-batch
 };
 

@@ -9,8 +9,12 @@ namespace skein {
 
 // Tags by which kernels are overloaded. A device that needs a stream carries it in its tag.
 struct Cpu {};
+// Work queued on the device's stream.
+struct Cuda {
+  int index = 0;
+};
 
-enum class DeviceKind { cpu };
+enum class DeviceKind { cpu, cuda };
 
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
@@ -22,6 +26,9 @@ struct Device {
 // device never instantiates f for it.
 template <class F>
 decltype(auto) on_device(const Device& device, F&& f) {
+#ifdef SKEIN_CUDA
+  if (device.kind == DeviceKind::cuda) return std::forward<F>(f)(Cuda{device.index});
+#endif
   SKEIN_CHECK(device.kind == DeviceKind::cpu);
   return std::forward<F>(f)(Cpu{});
 }

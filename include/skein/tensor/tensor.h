@@ -79,9 +79,12 @@ class Tensor {
   // `count` elements from flat position `begin`, as a 1-D view.
   Tensor flat(int64_t begin, int64_t count) const;
   Tensor clone() const;
+  // Where it changes something, a copy; of a device's tensor it passes through the host.
   Tensor to(DType dtype) const;
+  // A copy on another device, or the tensor itself. A copy to the host is whole when this returns.
+  Tensor to(Device device) const;
   void fill_zero() const;
-  void copy_from(const Tensor& source) const;  // same size and dtype
+  void copy_from(const Tensor& source) const;  // same size and dtype, any device
   // Lets go of the bytes but keeps shape and dtype: what a pipeline needs of an output it has sent.
   void drop_data() { buffer_.reset(); }
 

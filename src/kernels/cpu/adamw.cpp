@@ -1,5 +1,6 @@
 #include "skein/kernels/adamw.h"
 
+#include "../adamw_factors.h"
 #include "parallel.h"
 #include "skein/core/profile.h"
 #include "vector.h"
@@ -7,20 +8,11 @@
 namespace skein::kernels {
 namespace {
 
-template <class A>
-struct Factors {
-  explicit Factors(const AdamWArguments& a)
-      : beta1(A(a.beta1)), beta2(A(a.beta2)), epsilon(A(a.epsilon)), scale(A(a.gradient_scale)),
-        step_size(A(a.lr / (1 - std::pow(a.beta1, static_cast<double>(a.step))))),
-        correction(A(1 / std::sqrt(1 - std::pow(a.beta2, static_cast<double>(a.step))))), shrink(A(1 - a.lr * a.weight_decay)) {}
-  A beta1, beta2, epsilon, scale, step_size, correction, shrink;
-};
-
 // Tensors never overlap; __restrict lets the compiler know.
 template <class A>
-void update(const Factors<A>& f, int64_t count, const A* __restrict gradient, A* __restrict master, A* __restrict m,
+void update(const AdamWFactors<A>& f, int64_t count, const A* __restrict gradient, A* __restrict master, A* __restrict m,
             A* __restrict v) {
-  const Factors<A> a = f;
+  const AdamWFactors<A> a = f;
   for (int64_t i = 0; i < count; ++i) {
     const A g = gradient[i] * a.scale;
     const A first = a.beta1 * m[i] + (A(1) - a.beta1) * g;
@@ -35,7 +27,7 @@ void update(const Factors<A>& f, int64_t count, const A* __restrict gradient, A*
 template <class A, class T>
 void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* master, A* m, A* v, T* working) {
   constexpr int64_t kPiece = 2048;
-  const Factors<A> factors(a);
+  const AdamWFactors<A> factors(a);
   parallel_ranges(count, std::max(thread_share(count), kPiece), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += kPiece) {
       const int64_t n = std::min(kPiece, end - i);

@@ -61,6 +61,15 @@ void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum
   });
 }
 
+void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& losses) {
+  visit_float(losses.dtype(), [&](auto tag) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    const A *sum = sum_exp.data<A>(), *target = target_logit.data<A>();
+    A* loss = losses.data<A>();
+    for (int64_t i = 0; i < losses.size(); ++i) loss[i] = std::log(sum[i]) - target[i];
+  });
+}
+
 void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
                             const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits) {
   const Span span("cross entropy backward");

@@ -1,0 +1,20 @@
+# Decides skein_cuda: whether the GPU kernels are built.
+set(skein_cuda ${SKEIN_CUDA})
+if(SKEIN_CUDA STREQUAL "AUTO")
+  include(CheckLanguage)
+  check_language(CUDA)
+  set(skein_cuda OFF)
+  if(CMAKE_CUDA_COMPILER)
+    set(skein_cuda ON)
+  endif()
+endif()
+if(skein_cuda STREQUAL "EMULATED")
+  # Nothing to find: the kernels' sources run on the CPU, for tests.
+elseif(skein_cuda)
+  # Machine code for A100 and H100, and for what comes after them code that the driver compiles.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+endif()

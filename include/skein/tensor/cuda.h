@@ -1,0 +1,28 @@
+// CUDA devices, for those who see no CUDA header. A process queues all work of a device on one stream.
+#pragma once
+
+#include <cstdint>
+
+#include "skein/tensor/device.h"
+
+namespace skein::cuda {
+
+// 0 without a driver, and in a build without CUDA.
+int device_count();
+// The device's cudaStream_t.
+void* stream(int index);
+// Waits until everything queued has run.
+void synchronize(int index);
+
+// Error(failure) with CUDA's words for a status that is not 0.
+void check(int status, const char* what);
+
+// Device memory; what is given back may be taken again at once, for its users are in the stream before the next one's.
+std::byte* allocate(int64_t bytes, int index);
+void release(std::byte* data, int64_t bytes, int index);
+
+// Queues a copy between host and device or within a device. Copies to the host have ended when this returns.
+void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, int64_t bytes);
+void zero(std::byte* data, int64_t bytes, int index);
+
+}  // namespace skein::cuda

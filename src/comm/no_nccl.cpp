@@ -1,0 +1,8 @@
+// A build without CUDA: there are no devices to connect.
+#include "skein/comm/device_transport.h"
+
+namespace skein {
+
+void connect_devices(Group&, Device) {}
+
+}  // namespace skein

@@ -1,0 +1,130 @@
+// What the CUDA kernels share: launches, conversions, sums over warps and blocks. Internal to them.
+#pragma once
+
+#ifdef SKEIN_CUDA_EMULATED
+#include "support/cuda_emulation.h"
+#else
+#include <cuda_runtime.h>
+#endif
+
+#include <cstdint>
+
+#include "skein/tensor/cuda.h"
+#include "skein/tensor/tensor.h"
+
+namespace skein::kernels {
+
+constexpr int kWarp = 32;
+
+inline int64_t pieces_of(int64_t count, int64_t part) { return (count + part - 1) / part; }
+
+#ifndef SKEIN_CUDA_EMULATED
+inline cudaStream_t stream_of(Cuda on) { return static_cast<cudaStream_t>(cuda::stream(on.index)); }
+
+// Queues a kernel; what goes wrong in the launch itself is told with the kernel's name.
+template <class... Parameters, class... Arguments>
+void launch(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  if (shared > 48 * 1024)
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)), name);
+  kernel<<<grid, threads, shared, stream_of(on)>>>(static_cast<Parameters>(arguments)...);
+  cuda::check(cudaGetLastError(), name);
+}
+
+template <class T>
+__device__ T* dynamic_shared() {
+  extern __shared__ uint4 skein_shared[];
+  return reinterpret_cast<T*>(skein_shared);
+}
+#endif
+
+// Conversions to and from the accumulator type, with BFloat16's rounding.
+__device__ inline float load(const float* p) { return *p; }
+__device__ inline double load(const double* p) { return *p; }
+__device__ inline float load(const BFloat16* p) { return __uint_as_float(static_cast<uint32_t>(p->bits) << 16); }
+__device__ inline void store(float* p, float value) { *p = value; }
+__device__ inline void store(double* p, double value) { *p = value; }
+__device__ inline void store(BFloat16* p, float value) {
+  const uint32_t word = __float_as_uint(value);
+  const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
+  p->bits = static_cast<uint16_t>(is_nan ? 0x7fc0u : (word + 0x7fffu + (word >> 16 & 1)) >> 16);
+}
+
+// Sixteen bytes that move at once.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int kSize = 16 / static_cast<int>(sizeof(T));
+  T at[kSize];
+};
+
+inline bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
+
+// Over the 32 lanes of a warp, the same bits in each.
+template <class A>
+__device__ A warp_sum(A value) {
+  for (int offset = kWarp / 2; offset; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  return value;
+}
+template <class A>
+__device__ A warp_max(A value) {
+  for (int offset = kWarp / 2; offset; offset /= 2) {
+    const A other = __shfl_xor_sync(0xffffffffu, value, offset);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// Over a block of whole warps, in a fixed order, the same bits in each thread. `parts` is shared memory of 32.
+template <class A>
+__device__ A block_sum(A value, A* parts) {
+  value = warp_sum(value);
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+  __syncthreads();
+  if (lane == 0) parts[warp] = value;
+  __syncthreads();
+  return warp_sum(lane < warps ? parts[lane] : A(0));
+}
+template <class A>
+__device__ A block_max(A value, A* parts) {
+  value = warp_max(value);
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+  __syncthreads();
+  if (lane == 0) parts[warp] = value;
+  __syncthreads();
+  return warp_max(parts[lane < warps ? lane : 0]);
+}
+
+// out[i] = f(in[i]...), kPer elements a thread.
+template <class F, class Out, class... In>
+__global__ void map_packs(int64_t packs, F f, Pack<Out>* out, const Pack<In>*... in) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= packs) return;
+  Pack<Out> made;
+#pragma unroll
+  for (int k = 0; k < Pack<Out>::kSize; ++k) store(&made.at[k], f(load(&in[i].at[k])...));
+  out[i] = made;
+}
+template <class F, class Out, class... In>
+__global__ void map_elements(int64_t begin, int64_t count, F f, Out* out, const In*... in) {
+  const int64_t i = begin + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) store(out + i, f(load(in + i)...));
+}
+
+// out[i] = f(in[i]...) for i < count, in accumulator types; 16 bytes at a time where all have one type and alignment.
+template <class F, class Out, class... In>
+void map(const char* name, Cuda on, int64_t count, F f, Out* out, const In*... in) {
+  constexpr int kThreads = 256;
+  int64_t done = 0;
+  if constexpr ((std::is_same_v<Out, In> && ...)) {
+    if (aligned(out) && (aligned(in) && ...)) {
+      const int64_t packs = count / Pack<Out>::kSize;
+      launch(name, on, map_packs<F, Out, In...>, dim3(static_cast<unsigned>(pieces_of(packs, kThreads))), kThreads, 0, packs, f,
+             reinterpret_cast<Pack<Out>*>(out), reinterpret_cast<const Pack<In>*>(in)...);
+      done = packs * Pack<Out>::kSize;
+    }
+  }
+  launch(name, on, map_elements<F, Out, In...>, dim3(static_cast<unsigned>(pieces_of(count - done, kThreads))), kThreads, 0, done, count, f, out,
+         in...);
+}
+
+}  // namespace skein::kernels

@@ -1,0 +1,56 @@
+#include "skein/kernels/reduce.h"
+
+#include "common.cuh"
+
+namespace skein::kernels {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <class T>
+__global__ void square_sums(int64_t count, int64_t chunk, const T* x, double* sums) {
+  __shared__ double parts[kWarp];
+  const int64_t begin = blockIdx.x * chunk, end = begin + chunk < count ? begin + chunk : count;
+  double sum = 0;
+  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+    const double value = load(x + i);
+    sum += value * value;
+  }
+  sum = block_sum(sum, parts);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+template <class Word>
+__global__ void swap_blocks(int64_t a, int64_t b, int64_t words, const Word* x, Word* out) {
+  const int64_t from = blockIdx.x, to = from % b * a + from / b;
+  for (int64_t w = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x; w < words; w += static_cast<int64_t>(gridDim.y) * blockDim.x)
+    out[to * words + w] = x[from * words + w];
+}
+
+}  // namespace
+
+void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, const Tensor& sums) {
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch("chunk_square_sums", on, square_sums<T>, dim3(static_cast<unsigned>(sums.size())), kThreads, 0, x.size(), chunk, x.data<T>(),
+           sums.data<double>());
+  });
+}
+
+void swap_leading(Cuda on, const Tensor& x, const Tensor& out) {
+  const int64_t a = x.dim(0), b = x.dim(1);
+  if (x.size() == 0) return;
+  const int64_t block = x.bytes() / (a * b);
+  const auto move = [&](auto word) {
+    using Word = decltype(word);
+    const auto words = block / static_cast<int64_t>(sizeof(Word));
+    const dim3 grid(static_cast<unsigned>(a * b), static_cast<unsigned>(std::clamp<int64_t>(words / (4 * kThreads), 1, 64)));
+    launch("swap_leading", on, swap_blocks<Word>, grid, kThreads, 0, a, b, words, reinterpret_cast<const Word*>(x.bytes_data()),
+           reinterpret_cast<Word*>(out.bytes_data()));
+  };
+  if (block % 16 == 0 && aligned(x.bytes_data()) && aligned(out.bytes_data())) move(Pack<float>{});
+  else if (block % 4 == 0) move(uint32_t{});
+  else move(uint16_t{});
+}
+
+}  // namespace skein::kernels

@@ -1,0 +1,36 @@
+#include "common.cuh"
+#include "skein/kernels/attention.h"
+
+namespace skein::kernels {
+namespace {
+
+constexpr int kThreads = 128;
+
+// A block a position: its angles are the same for all heads.
+template <class T>
+__global__ void turn(int64_t heads, int64_t width, double theta, bool inverse, const int32_t* positions, const T* x, T* out) {
+  using A = Accumulator<T>;
+  const int64_t row = blockIdx.x, half = width / 2;
+  for (int64_t j = threadIdx.x; j < half; j += blockDim.x) {
+    const double angle = positions[row] * pow(theta, -2.0 * static_cast<double>(j) / static_cast<double>(width));
+    const A cosine = A(cos(angle)), sine = A(inverse ? -sin(angle) : sin(angle));
+    for (int64_t h = 0; h < heads; ++h) {
+      const int64_t at = (row * heads + h) * width + j;
+      const A first = load(x + at), second = load(x + at + half);
+      store(out + at, first * cosine - second * sine);
+      store(out + at + half, second * cosine + first * sine);
+    }
+  }
+}
+
+}  // namespace
+
+void rotary(Cuda on, const Tensor& x, const Tensor& positions, double theta, bool inverse, const Tensor& out) {
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch("rotary", on, turn<T>, dim3(static_cast<unsigned>(positions.size())), kThreads, 0, x.dim(2), x.dim(3), theta, inverse,
+           positions.data<int32_t>(), x.data<T>(), out.data<T>());
+  });
+}
+
+}  // namespace skein::kernels

@@ -1,0 +1,149 @@
+#include "skein/tensor/cuda.h"
+
+#include <cuda_runtime.h>
+
+#include <bit>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace skein::cuda {
+namespace {
+
+constexpr int64_t kSmallest = 512;
+
+// Size classes an eighth of a power of two apart.
+int64_t size_class(int64_t bytes) {
+  if (bytes <= kSmallest) return kSmallest;
+  const int64_t step = std::max<int64_t>(kSmallest, int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes)) - 4));
+  return (bytes + step - 1) / step * step;
+}
+
+// Pinned memory that copies to the device pass through; a part is free again when its copy has run.
+struct Staging {
+  static constexpr int64_t kBytes = 64 << 20;
+  std::byte* data = nullptr;
+  int64_t used = 0;
+};
+
+struct OneDevice {
+  cudaStream_t stream = nullptr;
+  std::unordered_map<int64_t, std::vector<std::byte*>> kept;
+  Staging staging;
+};
+
+struct Devices {
+  std::mutex mutex;
+  std::unordered_map<int, OneDevice> all;
+};
+
+// Never destroyed: the driver may be gone before static objects are.
+Devices& devices() {
+  static Devices& instance = *new Devices;
+  return instance;
+}
+
+OneDevice& device(int index) {
+  OneDevice& one = devices().all[index];
+  check(cudaSetDevice(index), "choosing the device");
+  if (!one.stream) check(cudaStreamCreateWithFlags(&one.stream, cudaStreamNonBlocking), "making a stream");
+  return one;
+}
+
+void free_kept(OneDevice& one) {
+  check(cudaStreamSynchronize(one.stream), "waiting for the stream");
+  for (auto& [size, blocks] : one.kept) {
+    for (std::byte* data : blocks) check(cudaFree(data), "freeing device memory");
+    blocks.clear();
+  }
+}
+
+std::byte* staged(OneDevice& one, const std::byte* from, int64_t bytes) {
+  Staging& staging = one.staging;
+  if (!staging.data) check(cudaMallocHost(reinterpret_cast<void**>(&staging.data), Staging::kBytes), "taking pinned memory");
+  if (staging.used + bytes > Staging::kBytes) {
+    check(cudaStreamSynchronize(one.stream), "waiting for copies to the device");
+    staging.used = 0;
+  }
+  std::byte* to = staging.data + staging.used;
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+  staging.used += (bytes + 255) / 256 * 256;
+  return to;
+}
+
+void copy_to_device(OneDevice& one, std::byte* to, const std::byte* from, int64_t bytes) {
+  for (int64_t done = 0; done < bytes;) {
+    const int64_t part = std::min(bytes - done, Staging::kBytes / 2);
+    check(cudaMemcpyAsync(to + done, staged(one, from + done, part), static_cast<size_t>(part), cudaMemcpyHostToDevice, one.stream),
+          "copying to the device");
+    done += part;
+  }
+}
+
+}  // namespace
+
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+void check(int status, const char* what) {
+  if (status == cudaSuccess) return;
+  const auto error = static_cast<cudaError_t>(status);
+  fail("CUDA: {} failed: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+void* stream(int index) {
+  const std::lock_guard lock(devices().mutex);
+  return device(index).stream;
+}
+
+void synchronize(int index) { check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream(index))), "waiting for the device"); }
+
+std::byte* allocate(int64_t bytes, int index) {
+  const std::lock_guard lock(devices().mutex);
+  OneDevice& one = device(index);
+  const int64_t size = size_class(bytes);
+  auto& kept = one.kept[size];
+  if (!kept.empty()) {
+    std::byte* data = kept.back();
+    kept.pop_back();
+    return data;
+  }
+  void* data = nullptr;
+  if (cudaMalloc(&data, static_cast<size_t>(size)) == cudaSuccess) return static_cast<std::byte*>(data);
+  cudaGetLastError();
+  free_kept(one);
+  if (cudaMalloc(&data, static_cast<size_t>(size)) == cudaSuccess) return static_cast<std::byte*>(data);
+  cudaGetLastError();
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  fail("out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free; use a smaller train.micro_batch, parallel.recompute=full or "
+       "more ranks", index, size >> 20, free >> 20, total >> 20);
+}
+
+void release(std::byte* data, int64_t bytes, int index) {
+  const std::lock_guard lock(devices().mutex);
+  devices().all[index].kept[size_class(bytes)].push_back(data);
+}
+
+void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, int64_t bytes) {
+  if (bytes == 0) return;
+  const bool into = to_device.kind == DeviceKind::cuda, out_of = from_device.kind == DeviceKind::cuda;
+  const std::lock_guard lock(devices().mutex);
+  OneDevice& one = device(into ? to_device.index : from_device.index);
+  if (into && !out_of) return copy_to_device(one, to, from, bytes);
+  const auto size = static_cast<size_t>(bytes);
+  check(cudaMemcpyAsync(to, from, size, into ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, one.stream), "copying from the device");
+  if (!into) check(cudaStreamSynchronize(one.stream), "copying from the device");
+}
+
+void zero(std::byte* data, int64_t bytes, int index) {
+  if (bytes) check(cudaMemsetAsync(data, 0, static_cast<size_t>(bytes), static_cast<cudaStream_t>(stream(index))), "filling with zeros");
+}
+
+}  // namespace skein::cuda

@@ -1,0 +1,20 @@
+// A build without CUDA: there are no such devices.
+#include "skein/tensor/cuda.h"
+
+namespace skein::cuda {
+namespace {
+
+[[noreturn]] void refuse() { fail_usage("this build of Skein has no GPU kernels; configure it with -DSKEIN_CUDA=ON (preset cuda)"); }
+
+}  // namespace
+
+int device_count() { return 0; }
+void* stream(int) { refuse(); }
+void synchronize(int) { refuse(); }
+void check(int, const char*) { refuse(); }
+std::byte* allocate(int64_t, int) { refuse(); }
+void release(std::byte*, int64_t, int) {}
+void copy(std::byte*, Device, const std::byte*, Device, int64_t) { refuse(); }
+void zero(std::byte*, int64_t, int) { refuse(); }
+
+}  // namespace skein::cuda

@@ -1,0 +1,190 @@
+// Every CUDA kernel against the CPU's on the same numbers.
+#include <functional>
+
+#include "skein/kernels/adamw.h"
+#include "skein/kernels/attention.h"
+#include "skein/kernels/embedding.h"
+#include "skein/kernels/loss.h"
+#include "skein/kernels/norm.h"
+#include "skein/kernels/reduce.h"
+#include "support/kernel_check.h"
+
+namespace skein {
+namespace {
+
+using test::random_tensor;
+using Tensors = std::vector<Tensor>;
+
+Tensor like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype()); }
+
+// work(device, results) fills `results`, of which each side gets a copy.
+void expect_equal(const Tensors& results, double tolerance, const std::function<void(Cpu, const Tensors&)>& on_cpu,
+                  const std::function<void(Cuda, const Tensors&)>& on_cuda) {
+  Tensors wanted, found;
+  for (const Tensor& result : results) {
+    wanted.push_back(result.clone());
+    found.push_back(result.clone());
+  }
+  on_cpu(Cpu{}, wanted);
+  on_cuda(Cuda{}, found);
+  for (size_t r = 0; r < results.size(); ++r) {
+    const auto left = test::values_of(wanted[r]), right = test::values_of(found[r]);
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (std::isinf(left[i])) ASSERT_EQ(left[i], right[i]) << "result " << r << " element " << i;
+      else ASSERT_NEAR(left[i], right[i], tolerance * (1 + std::abs(left[i]))) << "result " << r << " element " << i;
+    }
+  }
+}
+
+#define EXPECT_EQUAL_ON_DEVICES(results, tolerance, ...)                                        \
+  expect_equal(results, tolerance, [&](auto device, const Tensors& out) { __VA_ARGS__; }, \
+               [&](auto device, const Tensors& out) { __VA_ARGS__; })
+
+class OnCuda : public testing::TestWithParam<DType> {
+ protected:
+  DType dtype() const { return GetParam(); }
+  // A result may round the other way.
+  double tolerance() const { return dtype() == DType::bf16 ? 1e-2 : 1e-5; }
+};
+
+TEST_P(OnCuda, Elementwise) {
+  for (int64_t count : {1, 7, 1000, 4096}) {
+    const Tensor x = random_tensor({count}, 1, dtype()), y = random_tensor({count}, 2, dtype()), z = random_tensor({count}, 3, dtype());
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add(device, x, y, out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::scale(device, x, 0.3, out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({count}, 4, DType::f32)}, 1e-5, kernels::accumulate(device, x, out[0]));
+    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu}) {
+      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::activation(device, kind, x, out[0]));
+      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::activation_backward(device, kind, x, y, out[0]));
+    }
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::swiglu(device, x, y, out[0]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), like(x)}), tolerance(), kernels::swiglu_backward(device, x, y, z, out[0], out[1]));
+  }
+}
+
+TEST_P(OnCuda, ElementsThatBeginAnywhere) {
+  const Tensor x = random_tensor({100}, 1, dtype()).flat(3, 90), y = random_tensor({100}, 2, dtype()).flat(5, 90);
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add(device, x, y, out[0]));
+}
+
+TEST_P(OnCuda, Bias) {
+  for (int64_t columns : {1, 33, 256}) {
+    const Tensor x = random_tensor({37, columns}, 1, dtype()), bias = random_tensor({columns}, 2, dtype());
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add_bias(device, x, bias, out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({columns}, 3, DType::f32)}, 1e-5, kernels::bias_backward(device, x, out[0]));
+  }
+}
+
+TEST_P(OnCuda, DropoutDrawsTheSameMask) {
+  const Tensor x = random_tensor({2, 10, 33}, 1, dtype());
+  const kernels::DropoutMask mask{0.3, 77, Tensor::from(std::vector<int64_t>{5, 1ll << 40}, {2}), 7};
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::dropout(device, x, mask, out[0]));
+}
+
+TEST_P(OnCuda, Norms) {
+  for (auto kind : {kernels::Norm::layer, kernels::Norm::rms})
+    for (int64_t columns : {8, 100, 768}) {
+      const int64_t rows = 19;
+      const Tensor x = random_tensor({rows, columns}, 1, dtype()), branch = random_tensor({rows, columns}, 2, dtype()), gain = random_tensor({columns}, 3, dtype()),
+                   bias = random_tensor({columns}, 4, dtype()), dy = random_tensor({rows, columns}, 5, dtype());
+      const Tensor stats = Tensor::zeros({rows}, DType::f32), sums = random_tensor({columns}, 6, DType::f32);
+      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), stats, stats}), tolerance(), kernels::norm(device, kind, x, gain, bias, 1e-5, out[0], out[1], out[2]));
+      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), stats, stats, like(x)}), tolerance(),
+                              kernels::norm(device, kind, x, gain, {}, 1e-5, out[0], out[1], out[2], {branch, out[3]}));
+      const Tensor mean = stats.clone(), rstd = stats.clone();
+      kernels::norm(Cpu{}, kind, x, gain, bias, 1e-5, like(x), mean, rstd);
+      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), sums, sums}), tolerance(),
+                              kernels::norm_backward(device, kind, x, gain, mean, rstd, dy, out[0], out[1], out[2], branch));
+      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), sums}), tolerance(), kernels::norm_backward(device, kind, x, gain, mean, rstd, dy, out[0], out[1], {}));
+    }
+}
+
+TEST_P(OnCuda, Embeddings) {
+  const Tensor table = random_tensor({20, 36}, 1, dtype()), dy = random_tensor({300, 36}, 2, dtype());
+  std::vector<int32_t> numbers(300);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int32_t>(i * i * 7 % 31);
+  const Tensor ids = Tensor::from(numbers, {300});
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, 0, kernels::embedding(device, table, ids, 5, out[0]));
+  EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({20, 36}, 3, DType::f32)}, 0, kernels::embedding_backward(device, dy, ids, 5, out[0]));
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, tolerance(), kernels::sinusoid(device, ids, out[0]));
+}
+
+TEST_P(OnCuda, CrossEntropy) {
+  const int64_t rows = 9, columns = 700, valid = 690;
+  const Tensor logits = random_tensor({rows, columns}, 1, dtype()), scales = random_tensor({rows}, 2, DType::f32), row = Tensor::zeros({rows}, DType::f32);
+  const Tensor targets = Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 789, 790, 795, 2000}, {rows});
+  EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 0, kernels::row_maximum(device, logits, valid, out[0]));
+  const Tensor maximum = row.clone(), sums = row.clone(), picked = row.clone();
+  kernels::row_maximum(Cpu{}, logits, valid, maximum);
+  EXPECT_EQUAL_ON_DEVICES((Tensors{row, row}), 1e-5, kernels::row_sum_exp(device, logits, valid, maximum, targets, 100, out[0], out[1]));
+  kernels::row_sum_exp(Cpu{}, logits, valid, maximum, targets, 100, sums, picked);
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(logits)}, tolerance(),
+                          kernels::cross_entropy_backward(device, logits, valid, maximum, sums, targets, 100, scales, out[0]));
+}
+
+TEST_P(OnCuda, Attention) {
+  struct Case { int64_t batch, length, heads, groups, width; bool causal; int64_t window; bool segments; double dropout; };
+  for (const Case& c : {Case{1, 1, 1, 1, 8, true, 0, false, 0}, {2, 70, 2, 1, 16, true, 0, false, 0}, {1, 65, 2, 2, 64, false, 0, false, 0},
+                        {1, 100, 2, 1, 20, true, 17, false, 0}, {1, 50, 1, 1, 16, false, 9, false, 0}, {2, 40, 2, 2, 16, true, 0, true, 0.2}}) {
+    kernels::AttentionArguments arguments;
+    arguments.scale = 1 / std::sqrt(static_cast<double>(c.width));
+    arguments.causal = c.causal;
+    arguments.window = c.window;
+    arguments.dropout = c.dropout;
+    arguments.dropout_key = 9;
+    arguments.sample_ids = Tensor::from(std::vector<int64_t>{3, 8}, {2});
+    arguments.first_head = 3;
+    std::vector<int32_t> documents(static_cast<size_t>(c.batch * c.length));
+    for (size_t i = 0; i < documents.size(); ++i) documents[i] = static_cast<int32_t>(i / 13);
+    if (c.segments) arguments.segments = Tensor::from(documents, {c.batch, c.length});
+    const Tensor q = random_tensor({c.batch, c.length, c.heads, c.width}, 1, dtype()), k = random_tensor({c.batch, c.length, c.groups, c.width}, 2, dtype()),
+                 v = random_tensor(k.shape(), 3, dtype()), dout = random_tensor(q.shape(), 4, dtype());
+    const Tensor sums = Tensor::zeros({c.batch, c.heads, c.length}, DType::f32);
+    EXPECT_EQUAL_ON_DEVICES((Tensors{like(q), sums}), 2 * tolerance(), kernels::attention(device, q, k, v, arguments, out[0], out[1]));
+    const Tensor out_cpu = like(q), logsumexp = sums.clone();
+    kernels::attention(Cpu{}, q, k, v, arguments, out_cpu, logsumexp);
+    EXPECT_EQUAL_ON_DEVICES((Tensors{like(q), like(k), like(v)}), 4 * tolerance(),
+                            kernels::attention_backward(device, q, k, v, arguments, out_cpu, logsumexp, dout, out[0], out[1], out[2]));
+  }
+}
+
+TEST_P(OnCuda, AttentionToACache) {
+  kernels::AttentionArguments arguments;
+  arguments.scale = 0.25;
+  arguments.first_query = 40;
+  arguments.first_key = Tensor::from(std::vector<int32_t>{0, 33}, {2});
+  const Tensor q = random_tensor({2, 3, 4, 16}, 1, dtype()), k = random_tensor({2, 50, 2, 16}, 2, dtype()), v = random_tensor({2, 50, 2, 16}, 3, dtype());
+  EXPECT_EQUAL_ON_DEVICES((Tensors{like(q), Tensor::zeros({2, 4, 3}, DType::f32)}), 2 * tolerance(),
+                          kernels::attention(device, q, k, v, arguments, out[0], out[1]));
+}
+
+TEST_P(OnCuda, Rotary) {
+  const Tensor x = random_tensor({2, 5, 3, 16}, 1, dtype());
+  const Tensor positions = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 9, 100, 1000, 5000, 7}, {2, 5});
+  for (bool inverse : {false, true})
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::rotary(device, x, positions, 1e4, inverse, out[0]));
+}
+
+TEST_P(OnCuda, AdamW) {
+  for (int64_t count : {1, 30, 1000}) {
+    const Tensor gradient = random_tensor({count}, 1, DType::f32), master = random_tensor({count}, 2, DType::f32), m = random_tensor({count}, 3, DType::f32);
+    const Tensor v = Tensor::from(std::vector<float>(static_cast<size_t>(count), 0.25f), {count});
+    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v, Tensor::zeros({count}, dtype())}), 1e-2,
+                            kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3}, gradient, out[0], out[1], out[2], out[3]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v}), 1e-6, kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3}, gradient, out[0], out[1], out[2], {}));
+  }
+}
+
+TEST_P(OnCuda, ReductionsAndMoves) {
+  const Tensor x = random_tensor({5000}, 1, dtype());
+  EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({5}, DType::f64)}, 1e-12, kernels::chunk_square_sums(device, x, 1024, out[0]));
+  for (int64_t last : {1, 3, 8, 64}) {
+    const Tensor y = random_tensor({3, 5, last}, 2, dtype());
+    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0, kernels::swap_leading(device, y, out[0]));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, OnCuda, testing::Values(DType::f32, DType::bf16), [](const auto& info) { return std::string(name_of(info.param)); });
+
+}  // namespace
+}  // namespace skein

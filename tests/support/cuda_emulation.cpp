@@ -1,0 +1,231 @@
+#include "cuda_emulation.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "skein/kernels/matmul.h"
+#include "skein/tensor/cuda.h"
+
+namespace skein::emulation {
+
+Place thread_index{}, block_index{};
+dim3 block_size, grid_size;
+
+namespace {
+
+constexpr size_t kStack = 128 << 10;
+constexpr int kLanes = 32;
+
+enum class State { ready, at_block, at_warp, done };
+
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStack);
+  State state = State::done;
+  int shuffles = 0;
+};
+
+struct Block {
+  std::vector<Fiber> fibers;
+  ucontext_t scheduler;
+  size_t current = 0;
+  const std::function<void()>* body = nullptr;
+  std::vector<uint64_t> slots[2];
+  std::vector<char> shared;
+};
+
+Block block;
+std::recursive_mutex running;
+
+}  // namespace
+
+// Device memory, out of the host's reach but while a kernel or a copy runs.
+struct Arena {
+  static constexpr size_t kBytes = size_t{16} << 30;
+  std::byte* data = nullptr;
+  size_t used = 0;
+  std::map<int64_t, std::vector<std::byte*>> kept;
+};
+Arena arena;
+
+class Access {
+ public:
+  Access() : lock_(running) {
+    if (depth_++ == 0) protect(PROT_READ | PROT_WRITE);
+  }
+  ~Access() {
+    if (--depth_ == 0) protect(PROT_NONE);
+  }
+
+ private:
+  static void protect(int rights) {
+    if (arena.used && mprotect(arena.data, arena.used, rights) != 0) std::abort();
+  }
+  static inline int depth_ = 0;
+  const std::lock_guard<std::recursive_mutex> lock_;
+};
+
+namespace {
+
+void enter() {
+  (*block.body)();
+  block.fibers[block.current].state = State::done;
+  swapcontext(&block.fibers[block.current].context, &block.scheduler);
+}
+
+void pause(State state) {
+  Fiber& fiber = block.fibers[block.current];
+  fiber.state = state;
+  swapcontext(&fiber.context, &block.scheduler);
+}
+
+void start(size_t thread) {
+  Fiber& fiber = block.fibers[thread];
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = kStack;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, enter, 0);
+  fiber.state = State::ready;
+  fiber.shuffles = 0;
+}
+
+bool run_ready(size_t threads) {
+  bool ran = false;
+  for (size_t t = 0; t < threads; ++t) {
+    if (block.fibers[t].state != State::ready) continue;
+    block.current = t;
+    thread_index = {static_cast<unsigned>(t), 0, 0};
+    swapcontext(&block.scheduler, &block.fibers[t].context);
+    ran = true;
+  }
+  return ran;
+}
+
+// Lets fibers [begin, end) go on if all that live wait at the same thing.
+bool release(size_t begin, size_t end, State waiting) {
+  bool any = false;
+  for (size_t t = begin; t < end; ++t) {
+    if (block.fibers[t].state == State::done) continue;
+    if (block.fibers[t].state != waiting) return false;
+    any = true;
+  }
+  for (size_t t = begin; any && t < end; ++t)
+    if (block.fibers[t].state == waiting) block.fibers[t].state = State::ready;
+  return any;
+}
+
+void run_block(const char* name, size_t threads) {
+  for (size_t t = 0; t < threads; ++t) start(t);
+  while (true) {
+    while (run_ready(threads)) {
+    }
+    bool released = false;
+    for (size_t t = 0; t < threads; t += kLanes) released |= release(t, std::min(threads, t + kLanes), State::at_warp);
+    if (released || release(0, threads, State::at_block)) continue;
+    for (size_t t = 0; t < threads; ++t) {
+      if (block.fibers[t].state == State::done) continue;
+      std::fprintf(stderr, "kernel %s: thread %zu waits for others that never come\n", name, t);
+      std::abort();
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+void run(const char* name, dim3 grid, int threads, size_t shared, const std::function<void()>& body) {
+  const Access access;
+  const auto count = static_cast<size_t>(threads);
+  while (block.fibers.size() < count) block.fibers.emplace_back();
+  for (auto& slots : block.slots) slots.assign(count, 0);
+  block.shared.assign(shared, static_cast<char>(0xff));
+  block.body = &body;
+  grid_size = grid;
+  block_size = dim3(static_cast<unsigned>(threads));
+  for (unsigned z = 0; z < grid.z; ++z)
+    for (unsigned y = 0; y < grid.y; ++y)
+      for (unsigned x = 0; x < grid.x; ++x) {
+        block_index = {x, y, z};
+        run_block(name, count);
+      }
+}
+
+void wait_for_block() { pause(State::at_block); }
+
+uint64_t exchange(uint64_t own, int lane) {
+  Fiber& fiber = block.fibers[block.current];
+  auto& slots = block.slots[fiber.shuffles++ % 2];
+  slots[block.current] = own;
+  pause(State::at_warp);
+  return slots[block.current / kLanes * kLanes + static_cast<size_t>(lane)];
+}
+
+char* shared_memory() { return block.shared.data(); }
+
+}  // namespace skein::emulation
+
+#ifdef SKEIN_CUDA
+namespace skein::cuda {
+
+using emulation::Access;
+using emulation::arena;
+
+int device_count() { return 1; }
+void* stream(int) { return nullptr; }
+void synchronize(int) {}
+void check(int, const char*) {}
+
+std::byte* allocate(int64_t bytes, int) {
+  const Access access;
+  const int64_t size = (bytes + 4095) / 4096 * 4096;
+  auto& kept = arena.kept[size];
+  if (!kept.empty()) {
+    std::byte* data = kept.back();
+    kept.pop_back();
+    return data;
+  }
+  if (!arena.data)
+    arena.data = static_cast<std::byte*>(mmap(nullptr, emulation::Arena::kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  std::byte* data = arena.data + arena.used;
+  arena.used += static_cast<size_t>(size);
+  if (arena.used > emulation::Arena::kBytes || mprotect(data, static_cast<size_t>(size), PROT_READ | PROT_WRITE) != 0) std::abort();
+  std::memset(data, 0xff, static_cast<size_t>(size));
+  return data;
+}
+
+void release(std::byte* data, int64_t bytes, int) {
+  const Access access;
+  arena.kept[(bytes + 4095) / 4096 * 4096].push_back(data);
+}
+
+void copy(std::byte* to, Device, const std::byte* from, Device, int64_t bytes) {
+  const Access access;
+  std::memmove(to, from, static_cast<size_t>(bytes));
+}
+
+void zero(std::byte* data, int64_t bytes, int) {
+  const Access access;
+  std::memset(data, 0, static_cast<size_t>(bytes));
+}
+
+}  // namespace skein::cuda
+
+namespace skein::kernels {
+
+int64_t depth_granule(Cuda, DType) { return 1; }
+
+// In place of cuBLAS.
+void matmul(Cuda, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c, Write write, const Ending& ending,
+            PackedCopies*) {
+  const emulation::Access access;
+  matmul(Cpu{}, a, transpose_a, b, transpose_b, c, write, ending);
+}
+
+}  // namespace skein::kernels
+#endif

@@ -1,0 +1,80 @@
+// Enough of CUDA to run the kernels' sources on a CPU, for tests where there is no GPU: the threads of a block are fibers that
+// switch at barriers and shuffles; blocks run one after the other. Slow, and blind to races and to what memory costs.
+#pragma once
+
+#include <math.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+#include "skein/tensor/device.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+#define __launch_bounds__(...)
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  dim3() = default;
+  explicit dim3(unsigned x, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+
+namespace skein::emulation {
+
+struct Place {
+  unsigned x, y, z;
+};
+extern Place thread_index, block_index;
+extern dim3 block_size, grid_size;
+
+void run(const char* name, dim3 grid, int threads, size_t shared, const std::function<void()>& body);
+void wait_for_block();
+// Leaves 8 bytes of this lane where its warp finds them and waits until all lanes have; returns those of `lane`.
+uint64_t exchange(uint64_t own, int lane);
+char* shared_memory();
+
+}  // namespace skein::emulation
+
+#define threadIdx ::skein::emulation::thread_index
+#define blockIdx ::skein::emulation::block_index
+#define blockDim ::skein::emulation::block_size
+#define gridDim ::skein::emulation::grid_size
+
+inline void __syncthreads() { skein::emulation::wait_for_block(); }
+
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int offset) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = skein::emulation::exchange(bits, static_cast<int>(skein::emulation::thread_index.x % 32) ^ offset);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+inline float __uint_as_float(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+inline uint32_t __float_as_uint(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  return bits;
+}
+
+namespace skein::kernels {
+
+template <class... Parameters, class... Arguments>
+void launch(const char* name, Cuda, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
+  emulation::run(name, grid, threads, shared, [=] { kernel(static_cast<Parameters>(arguments)...); });
+}
+
+template <class T>
+T* dynamic_shared() { return reinterpret_cast<T*>(emulation::shared_memory()); }
+
+}  // namespace skein::kernels

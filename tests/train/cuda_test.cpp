@@ -1,0 +1,83 @@
+// Training on a GPU against training on the CPU; skipped where there is no GPU, real or emulated.
+#include <gtest/gtest.h>
+
+#include "skein/tensor/cuda.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+namespace {
+
+class OnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
+    write_small_store(folder_.at("train.h5"));
+  }
+  PretrainConfig config(DeviceKind device) const {
+    PretrainConfig c = small_config(folder_.at("train.h5"));
+    c.train.steps = 6;
+    c.parallel.device = device;
+    return c;
+  }
+  static void expect_near(const std::vector<double>& found, const std::vector<double>& wanted, double tolerance) {
+    ASSERT_EQ(found.size(), wanted.size());
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], tolerance) << "step " << i;
+  }
+
+  Workspace folder_;
+};
+
+TEST_F(OnGpu, LossesFollowTheCpu) {
+  for (DType precision : {DType::f32, DType::bf16})
+    for (bool llama : {false, true}) {
+      PretrainConfig cpu = config(DeviceKind::cpu);
+      cpu.train.precision = precision;
+      if (llama) {
+        cpu.model.activation = MlpKind::swiglu;
+        cpu.model.norm = ops::Norm::rms;
+        cpu.model.positions = Positions::rotary;
+        cpu.model.n_kv_heads = 2;
+      }
+      PretrainConfig gpu = cpu;
+      gpu.parallel.device = DeviceKind::cuda;
+      const std::string name = fmt::format("{}_{}", name_of(precision), llama);
+      const Finished wanted = train(cpu, 1, folder_, "cpu" + name), found = train(gpu, 1, folder_, "gpu" + name);
+      expect_near(found.losses, wanted.losses, precision == DType::f32 ? 2e-5 : 3e-2);
+      expect_near(found.grad_norms, wanted.grad_norms, precision == DType::f32 ? 2e-4 : 5e-2);
+    }
+}
+
+TEST_F(OnGpu, ParallelLayoutsFollowTheCpu) {
+  const Finished wanted = train(config(DeviceKind::cpu), 1, folder_, "cpu");
+  struct Layout { int pipeline, tensor, data; bool zero, sequence; Recompute recompute; };
+  int number = 0;
+  for (const Layout& l : {Layout{1, 1, 2, true, false, Recompute::none}, {2, 1, 1, false, false, Recompute::full}, {1, 2, 1, false, true, Recompute::selective}}) {
+    PretrainConfig c = config(DeviceKind::cuda);
+    c.parallel.pipeline = l.pipeline;
+    c.parallel.tensor = l.tensor;
+    c.parallel.zero = l.zero;
+    c.parallel.sequence = l.sequence;
+    c.parallel.recompute = l.recompute;
+    const Finished found = train(c, l.pipeline * l.tensor * l.data, folder_, fmt::format("gpu{}", number++));
+    expect_near(found.losses, wanted.losses, 2e-5);
+  }
+}
+
+TEST_F(OnGpu, TheSameBitsAgain) {
+  const Finished first = train(config(DeviceKind::cuda), 1, folder_, "first"), second = train(config(DeviceKind::cuda), 1, folder_, "second");
+  EXPECT_EQ(first.losses, second.losses);
+  EXPECT_EQ(first_difference(first.state, second.state), "");
+}
+
+TEST_F(OnGpu, CheckpointsMoveBetweenDevices) {
+  PretrainConfig c = config(DeviceKind::cuda);
+  c.train.steps = 3;
+  train(c, 1, folder_, "moved");
+  c.train.steps = 6;
+  c.parallel.device = DeviceKind::cpu;
+  const Finished found = train(c, 1, folder_, "moved"), wanted = train(config(DeviceKind::cpu), 1, folder_, "stayed");
+  expect_near(found.losses, {wanted.losses.begin() + 3, wanted.losses.end()}, 2e-5);
+}
+
+}  // namespace
+}  // namespace skein
