@@ -1,7 +1,6 @@
 #include "cuda_emulation.h"
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <map>
 #include <memory>
@@ -11,6 +10,30 @@
 #include "skein/kernels/matmul.h"
 #include "skein/tensor/cuda.h"
 
+// Saves this stack's place in *from and goes on at `to`. ucontext would ask the kernel for its signals at each switch.
+extern "C" void skein_switch_stack(void** from, void* to);
+asm(R"(
+.text
+.type skein_switch_stack, @function
+skein_switch_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size skein_switch_stack, .-skein_switch_stack
+)");
+
 namespace skein::emulation {
 
 Place thread_index{}, block_index{};
@@ -18,21 +41,21 @@ dim3 block_size, grid_size;
 
 namespace {
 
-constexpr size_t kStack = 128 << 10;
+constexpr size_t kStack = 64 << 10;
 constexpr int kLanes = 32;
 
 enum class State { ready, at_block, at_warp, done };
 
 struct Fiber {
-  ucontext_t context;
-  std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStack);
+  std::unique_ptr<char[]> stack{new char[kStack]};
+  void* top = nullptr;
   State state = State::done;
   int shuffles = 0;
 };
 
 struct Block {
   std::vector<Fiber> fibers;
-  ucontext_t scheduler;
+  void* scheduler = nullptr;
   size_t current = 0;
   const std::function<void()>* body = nullptr;
   std::vector<uint64_t> slots[2];
@@ -74,23 +97,25 @@ namespace {
 
 void enter() {
   (*block.body)();
-  block.fibers[block.current].state = State::done;
-  swapcontext(&block.fibers[block.current].context, &block.scheduler);
+  Fiber& fiber = block.fibers[block.current];
+  fiber.state = State::done;
+  skein_switch_stack(&fiber.top, block.scheduler);
 }
 
 void pause(State state) {
   Fiber& fiber = block.fibers[block.current];
   fiber.state = state;
-  swapcontext(&fiber.context, &block.scheduler);
+  skein_switch_stack(&fiber.top, block.scheduler);
 }
 
+// A stack from which the first switch "returns" into enter, aligned as after a call.
 void start(size_t thread) {
   Fiber& fiber = block.fibers[thread];
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = fiber.stack.get();
-  fiber.context.uc_stack.ss_size = kStack;
-  fiber.context.uc_link = nullptr;
-  makecontext(&fiber.context, enter, 0);
+  auto* end = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(fiber.stack.get() + kStack) & ~uintptr_t{15});
+  void** top = end - 8;
+  std::fill(top, end, nullptr);
+  top[6] = reinterpret_cast<void*>(&enter);
+  fiber.top = top;
   fiber.state = State::ready;
   fiber.shuffles = 0;
 }
@@ -101,7 +126,7 @@ bool run_ready(size_t threads) {
     if (block.fibers[t].state != State::ready) continue;
     block.current = t;
     thread_index = {static_cast<unsigned>(t), 0, 0};
-    swapcontext(&block.scheduler, &block.fibers[t].context);
+    skein_switch_stack(&block.scheduler, block.fibers[t].top);
     ran = true;
   }
   return ran;
