@@ -1,5 +1,7 @@
 #include "skein/kernels/reduce.h"
 
+#include <algorithm>
+
 #include "common.cuh"
 
 namespace skein::kernels {
