@@ -87,6 +87,7 @@ std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& 
   if (run.model.vocab_size == 0) run.model.vocab_size = 50304;
   require(config.samples > 0 && config.new_tokens > 1 && config.prompt > 0, "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",
           config.samples, config.prompt, config.new_tokens);
+  require(run.parallel.device == DeviceKind::cpu, "skein bench measures CPUs only in this version; leave parallel.device=cpu");
   Figures figures(world.rank() == 0);
   figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}, f32 by {}", world.size(), kernels::threads(),
                             name_of(run.train.precision), kernels::product_unit(Cpu{}, run.train.precision),

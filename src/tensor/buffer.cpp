@@ -93,19 +93,48 @@ Pool& pool() {
   return instance;
 }
 
+// What was asked for; the allocator behind it keeps more.
+class GpuUse {
+ public:
+  void add(int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    use_.live += bytes;
+    use_.peak = std::max(use_.peak, use_.live);
+  }
+  MemoryUse use() {
+    const std::lock_guard lock(mutex_);
+    return use_;
+  }
+
+ private:
+  std::mutex mutex_;
+  MemoryUse use_;
+};
+GpuUse& on_gpu = *new GpuUse;
+
 }  // namespace
 
 Buffer::Buffer(int64_t bytes, Device device) : bytes_(bytes), device_(device) {
-  if (bytes > 0) data_ = device.kind == DeviceKind::cuda ? cuda::allocate(bytes, device.index) : pool().take(bytes);
+  if (bytes <= 0) return;
+  if (device.kind == DeviceKind::cpu) {
+    data_ = pool().take(bytes);
+  } else {
+    data_ = cuda::allocate(bytes, device.index);
+    on_gpu.add(bytes);
+  }
 }
 
 Buffer::~Buffer() {
   if (!data_) return;
-  if (device_.kind == DeviceKind::cuda) cuda::release(data_, bytes_, device_.index);
-  else pool().give(data_, bytes_);
+  if (device_.kind == DeviceKind::cpu) {
+    pool().give(data_, bytes_);
+  } else {
+    cuda::release(data_, bytes_, device_.index);
+    on_gpu.add(-bytes_);
+  }
 }
 
-MemoryUse memory_use() { return pool().use(); }
+MemoryUse memory_use(DeviceKind kind) { return kind == DeviceKind::cpu ? pool().use() : on_gpu.use(); }
 
 int64_t peak_resident_bytes() {
   rusage use{};

@@ -9,6 +9,7 @@ namespace {
 }  // namespace
 
 int device_count() { return 0; }
+std::string name(int) { refuse(); }
 void* stream(int) { refuse(); }
 void synchronize(int) { refuse(); }
 void check(int, const char*) { refuse(); }

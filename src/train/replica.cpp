@@ -73,7 +73,7 @@ ReplicaMemory Replica::memory() const {
   }
   made.optimizer = optimizer_.bytes();
   made.packed = model_.parameters().packed_bytes();
-  made.work = memory_use().peak - made.parameters - made.gradients - made.optimizer - made.packed;
+  made.work = memory_use(model_.parameters().device().kind).peak - made.parameters - made.gradients - made.optimizer - made.packed;
   const bool all_forward_first = config_.parallel.schedule == ScheduleKind::gpipe;
   const int64_t in_flight = all_forward_first ? plan_.micro_batches()
                                               : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());

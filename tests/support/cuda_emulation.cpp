@@ -202,6 +202,7 @@ using emulation::Access;
 using emulation::arena;
 
 int device_count() { return 1; }
+std::string name(int) { return "emulated GPU"; }
 void* stream(int) { return nullptr; }
 void synchronize(int) {}
 void check(int, const char*) {}

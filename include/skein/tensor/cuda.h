@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "skein/tensor/device.h"
 
@@ -9,6 +10,8 @@ namespace skein::cuda {
 
 // 0 without a driver, and in a build without CUDA.
 int device_count();
+// "NVIDIA H200, 139.8 GiB"
+std::string name(int index);
 // The device's cudaStream_t.
 void* stream(int index);
 // Waits until everything queued has run.

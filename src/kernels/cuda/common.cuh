@@ -2,7 +2,7 @@
 #pragma once
 
 #ifdef SKEIN_CUDA_EMULATED
-#include "support/cuda_emulation.h"
+#include <support/cuda_emulation.h>
 #else
 #include <cuda_runtime.h>
 #endif

@@ -91,6 +91,12 @@ int device_count() {
   return count;
 }
 
+std::string name(int index) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), "asking what the GPU is");
+  return fmt::format("{}, {:.1f} GiB", properties.name, static_cast<double>(properties.totalGlobalMem) / (1 << 30));
+}
+
 void check(int status, const char* what) {
   if (status == cudaSuccess) return;
   const auto error = static_cast<cudaError_t>(status);
