@@ -38,8 +38,7 @@ class Head {
     const Device on = logits.device();
     const Tensor maximum = Tensor::empty({rows}, sums_, on), sum_exp = Tensor::empty({rows}, sums_, on), target = Tensor::empty({rows}, sums_, on);
     on_device(logits.device(), [&](auto device) {
-      kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits, kernels::Write::overwrite, {},
-                      weight_.packed.get());
+      kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits, kernels::Write::overwrite, {}, copies_for(rows));
       kernels::row_maximum(device, logits, shard_.valid, maximum);
       group_.all_reduce_max(maximum);
       kernels::row_sum_exp(device, logits, shard_.valid, maximum, chunk.targets, shard_.first_id, sum_exp, target);
@@ -51,6 +50,9 @@ class Head {
   }
 
  private:
+  // A short last chunk alone is not worth copies of the largest weight.
+  kernels::PackedCopies* copies_for(int64_t rows) const { return rows == rows_ ? weight_.packed.get() : nullptr; }
+
   template <class OnDevice>
   void add_gradients(OnDevice device, const Chunk& chunk, const Tensor& logits, const Tensor& maximum, const Tensor& sum_exp) const {
     const DType dtype = chunk.x.dtype();
@@ -58,7 +60,8 @@ class Head {
     kernels::cross_entropy_backward(device, logits, shard_.valid, maximum, sum_exp, chunk.targets, shard_.first_id,
                                     chunk.row_weights, dlogits);
     if (chunk.dx.defined())
-      kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx, kernels::Write::overwrite, {}, weight_.packed.get());
+      kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx, kernels::Write::overwrite, {},
+                      copies_for(chunk.x.dim(0)));
     if (weight_.learns())
       kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient, kernels::Write::accumulate);
   }
