@@ -39,11 +39,15 @@ class Head {
     const Tensor maximum = Tensor::empty({rows}, sums_, on), sum_exp = Tensor::empty({rows}, sums_, on), target = Tensor::empty({rows}, sums_, on);
     on_device(logits.device(), [&](auto device) {
       kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits, kernels::Write::overwrite, {}, copies_for(rows));
-      kernels::row_maximum(device, logits, shard_.valid, maximum);
-      group_.all_reduce_max(maximum);
-      kernels::row_sum_exp(device, logits, shard_.valid, maximum, chunk.targets, shard_.first_id, sum_exp, target);
-      group_.all_reduce_sum(sum_exp);
-      group_.all_reduce_sum(target);
+      if (group_.size() == 1) {
+        kernels::row_statistics(device, logits, shard_.valid, chunk.targets, maximum, sum_exp, target);
+      } else {
+        kernels::row_maximum(device, logits, shard_.valid, maximum);
+        group_.all_reduce_max(maximum);
+        kernels::row_sum_exp(device, logits, shard_.valid, maximum, chunk.targets, shard_.first_id, sum_exp, target);
+        group_.all_reduce_sum(sum_exp);
+        group_.all_reduce_sum(target);
+      }
       if (gradients) add_gradients(device, chunk, logits, maximum, sum_exp);
       kernels::row_losses(device, sum_exp, target, chunk.losses);
     });

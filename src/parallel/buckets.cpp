@@ -18,6 +18,7 @@ Buckets::Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank)
   build(parameters);
   find_ties(parameters);
   for (Bucket& bucket : buckets_) allocate(bucket, parameters);
+  plan_norm(parameters.device());
 }
 
 void Buckets::build(Parameters& parameters) {

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "skein/kernels/reduce.h"
 #include "skein/parallel/buckets.h"
@@ -8,65 +6,74 @@
 namespace skein {
 namespace {
 
-// The squares of each chunk of a bucket, from the ranks that own them.
-Tensor chunk_sums(const Buckets& buckets, const Buckets::Bucket& bucket, Group& dp) {
-  const int64_t own = buckets.own_size(bucket) / Buckets::kChunk;
-  Tensor all = Tensor::empty({own * dp.size()}, DType::f64, bucket.gradients.device());
-  const Tensor here = all.flat(own * dp.rank(), own);
-  on_device(bucket.gradients.device(), [&](auto device) {
-    kernels::chunk_square_sums(device, bucket.gradients.flat(buckets.own_begin(bucket), buckets.own_size(bucket)),
-                               Buckets::kChunk, here);
-  });
-  dp.all_gather(here, all);
-  return all.to(Device{});
-}
+struct Place {
+  std::string name;
+  int64_t at;  // among the sums of all stages
+  auto operator<=>(const Place&) const = default;
+};
 
-std::string packed(const std::vector<std::pair<std::string, double>>& sums) {
-  std::string text;
-  for (const auto& [name, sum] : sums) text += fmt::format("{} {:a}\n", name, sum);
-  return text;
-}
-
-void unpack(const std::string& text, std::vector<std::pair<std::string, double>>& into) {
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t space = text.find(' ', at), end = text.find('\n', space);
-    into.emplace_back(text.substr(at, space - at), std::strtod(text.c_str() + space + 1, nullptr));
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at));
     at = end + 1;
   }
+  return lines;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, double>> Buckets::local_square_sums() const {
-  std::vector<std::pair<std::string, double>> sums;
-  std::vector<double> values;
+// Where each parameter's chunks lie among this rank's, and where its sum is among those of all stages.
+void Buckets::plan_norm(Device device) {
+  std::vector<int64_t> ranges, order;
+  std::string names;
+  int64_t chunks = 0;
   for (const Bucket& bucket : buckets_) {
-    const Tensor chunks = chunk_sums(*this, bucket, mesh_.dp());
     for (const Member& member : bucket.members) {
       if (member.parameter->tied()) continue;
       const bool counts = member.parameter->split != Split::none || mesh_.tp().rank() == 0;
-      double sum = 0;
-      for (int64_t c = member.begin / kChunk; counts && c * kChunk < member.begin + member.valid; ++c)
-        sum += chunks.data<double>()[c];
-      sums.emplace_back(member.parameter->name, sum);
-      values.push_back(sum);
+      const int64_t begin = chunks + member.begin / kChunk;
+      ranges.push_back(begin);
+      ranges.push_back(counts ? begin + (member.valid + kChunk - 1) / kChunk : begin);
+      names += member.parameter->name + "\n";
     }
+    chunks += bucket.size / kChunk;
   }
-  if (mesh_.tp().size() == 1 || values.empty()) return sums;
-  const Tensor over_shards = Tensor::from(values, {static_cast<int64_t>(values.size())});
-  mesh_.tp().all_reduce_sum(over_shards);
-  for (size_t i = 0; i < sums.size(); ++i) sums[i].second = over_shards.data<double>()[i];
-  return sums;
+  const auto own = static_cast<int64_t>(ranges.size() / 2), most = mesh_.pp().max(own);
+  std::vector<Place> places;
+  int64_t stage = 0;
+  for (const std::string& text : mesh_.pp().all_gather(names)) {
+    int64_t at = stage++ * most;
+    for (const std::string& name : lines_of(text)) places.push_back({name, at++});
+  }
+  std::sort(places.begin(), places.end());
+  for (const Place& place : places) order.push_back(place.at);
+  norm_.chunks = Tensor::empty({chunks}, DType::f64, device);
+  norm_.ranges = Tensor::from(ranges, {own, 2}).to(device);
+  norm_.sums = Tensor::zeros({most}, DType::f64, device);
+  norm_.all_sums = Tensor::empty({most * mesh_.pp().size()}, DType::f64, device);
+  norm_.order = Tensor::from(order, {static_cast<int64_t>(order.size())}).to(device);
+  norm_.total = Tensor::zeros({1}, DType::f64, device);
 }
 
-double Buckets::gradient_square_sum() const {
-  std::vector<std::pair<std::string, double>> all;
-  for (const std::string& text : mesh_.pp().all_gather(packed(local_square_sums()))) unpack(text, all);
-  std::sort(all.begin(), all.end());
-  double total = 0;
-  for (const auto& [name, sum] : all) total += sum;
-  return total;
+Tensor Buckets::gradient_square_sum() const {
+  const NormPlan& n = norm_;
+  int64_t begin = 0;
+  for (const Bucket& bucket : buckets_) {
+    const int64_t own = own_size(bucket) / kChunk;
+    const Tensor all = n.chunks.flat(begin, bucket.size / kChunk), here = all.flat(own * mesh_.dp().rank(), own);
+    on_device(all.device(), [&](auto device) {
+      kernels::chunk_square_sums(device, bucket.gradients.flat(own_begin(bucket), own_size(bucket)), kChunk, here);
+    });
+    mesh_.dp().all_gather(here, all);
+    begin += all.size();
+  }
+  on_device(n.total.device(), [&](auto device) { kernels::range_sums(device, n.chunks, n.ranges, n.sums.flat(0, n.ranges.dim(0))); });
+  mesh_.tp().all_reduce_sum(n.sums);
+  mesh_.pp().all_gather(n.sums, n.all_sums);
+  on_device(n.total.device(), [&](auto device) { kernels::ordered_sum(device, n.all_sums, n.order, n.total); });
+  return n.total;
 }
 
 }  // namespace skein

@@ -27,7 +27,7 @@ Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind)
     : mesh_(mesh), model_(std::move(model)), kind_(kind),
       pieces_(static_cast<int>(model_.pieces.size()) * mesh.pp().size()) {}
 
-std::vector<double> Pipeline::run(const PipelineStep& step, const Pass& pass) {
+void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   const int micro_batches = static_cast<int>(step.micro_batches.size());
   losses_.assign(step.micro_batches.size(), {});
   placed_.clear();
@@ -42,8 +42,15 @@ std::vector<double> Pipeline::run(const PipelineStep& step, const Pass& pass) {
   for (auto& [work, tensor] : sending_) work.wait();
   in_flight_.clear();
   sending_.clear();
+}
+
+std::vector<double> Pipeline::losses() const {
   std::vector<double> all;
-  for (const auto& losses : losses_) all.insert(all.end(), losses.begin(), losses.end());
+  for (const RowLosses& losses : losses_) {
+    if (!losses.rows.defined()) continue;
+    const std::vector<double> sums = sample_sums(losses.rows, losses.weights);
+    all.insert(all.end(), sums.begin(), sums.end());
+  }
   return all;
 }
 
@@ -79,7 +86,7 @@ Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineSte
   inner.batch = &placed_[static_cast<size_t>(micro_batch)];
   inner.loss_scale = step.loss_scale;
   Losses losses = model_.objective->losses(output, inner);
-  losses_[static_cast<size_t>(micro_batch)] = sample_sums(losses.rows.value(), losses.weights);
+  losses_[static_cast<size_t>(micro_batch)] = {losses.rows.value(), losses.weights};
   return losses;
 }
 

@@ -69,7 +69,8 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
     work.train = false;
     work.micro_batches.push_back(windows.batch(first * step, std::min(batch_, count - first), step));
     count_tokens(work.micro_batches.back(), bytes, own);
-    const auto losses = pipeline_.run(work, pass_);
+    pipeline_.run(work, pass_);
+    const auto losses = pipeline_.losses();
     std::copy(losses.begin(), losses.end(), sums.data<double>() + first);
   }
   // Every place is 0 on all ranks but one, so the sum moves the values without rounding.

@@ -38,18 +38,17 @@ int64_t Optimizer::bytes() const {
 }
 
 double Optimizer::step(double lr) {
-  const double norm = std::sqrt(buckets_.gradient_square_sum());
-  if (!std::isfinite(norm)) return norm;
-  ++steps_;
-  const double scale = config_.clip > 0 && norm > config_.clip ? config_.clip / (norm + 1e-6) : 1.0;
+  const Tensor square_sum = buckets_.gradient_square_sum();
   for (size_t b = 0; b < states_.size(); ++b)
-    if (states_[b].master.defined()) update(b, lr, scale);
+    if (states_[b].master.defined()) update(b, lr, square_sum);
   if (zero_) buckets_.gather_values();
   buckets_.values_changed();
+  const double norm = std::sqrt(*square_sum.to(Device{}).data<double>());
+  if (std::isfinite(norm)) ++steps_;
   return norm;
 }
 
-void Optimizer::update(size_t b, double lr, double gradient_scale) {
+void Optimizer::update(size_t b, double lr, const Tensor& square_sum) {
   const auto& bucket = buckets_.all()[b];
   State& state = states_[b];
   const bool has_master = bucket.values.dtype() != state.master.dtype();
@@ -58,7 +57,7 @@ void Optimizer::update(size_t b, double lr, double gradient_scale) {
     const int64_t count = std::min(state.begin + state.size, member.begin + member.valid) - begin;
     if (count <= 0) continue;
     const kernels::AdamWArguments arguments{lr, config_.beta1, config_.beta2, config_.epsilon,
-                                            member.parameter->decays ? config_.weight_decay : 0.0, gradient_scale, steps_};
+                                            member.parameter->decays ? config_.weight_decay : 0.0, 1.0, steps_ + 1, square_sum, config_.clip};
     const Tensor working = has_master ? bucket.values.flat(begin, count) : Tensor();
     on_device(bucket.values.device(), [&](auto device) {
       kernels::adamw(device, arguments, bucket.gradients.flat(begin, count), state.master.flat(begin - state.begin, count),

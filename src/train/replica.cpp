@@ -53,14 +53,17 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr) {
     const Span zero("zero gradients");
     buckets_.zero_gradients();
   }
-  StepResult result;
-  result.loss = mean_loss(pipeline_.run(work, pass), work.loss_scale);
+  pipeline_.run(work, pass);
   {
     const Span sum("sum gradients");
     buckets_.reduce(!config_.parallel.zero);
   }
-  const Span update("optimizer");
-  result.grad_norm = optimizer_.step(lr);
+  StepResult result;
+  {
+    const Span update("optimizer");
+    result.grad_norm = optimizer_.step(lr);
+  }
+  result.loss = mean_loss(pipeline_.losses(), work.loss_scale);
   result.applied = std::isfinite(result.grad_norm);
   return result;
 }

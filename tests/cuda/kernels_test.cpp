@@ -110,16 +110,23 @@ TEST_P(OnCuda, Embeddings) {
 }
 
 TEST_P(OnCuda, CrossEntropy) {
-  const int64_t rows = 9, columns = 700, valid = 690;
-  const Tensor logits = random_tensor({rows, columns}, 1, dtype()), scales = random_tensor({rows}, 2, DType::f32), row = Tensor::zeros({rows}, DType::f32);
-  const Tensor targets = Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 789, 790, 795, 2000}, {rows});
-  EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 0, kernels::row_maximum(device, logits, valid, out[0]));
-  const Tensor maximum = row.clone(), sums = row.clone(), picked = row.clone();
-  kernels::row_maximum(Cpu{}, logits, valid, maximum);
-  EXPECT_EQUAL_ON_DEVICES((Tensors{row, row}), 1e-5, kernels::row_sum_exp(device, logits, valid, maximum, targets, 100, out[0], out[1]));
-  kernels::row_sum_exp(Cpu{}, logits, valid, maximum, targets, 100, sums, picked);
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(logits)}, tolerance(),
-                          kernels::cross_entropy_backward(device, logits, valid, maximum, sums, targets, 100, scales, out[0]));
+  for (const auto& [columns, valid] : {std::pair{700, 690}, {704, 704}, {701, 699}}) {
+    const int64_t rows = 9;
+    const Tensor logits = random_tensor({rows, columns}, 1, dtype()), scales = random_tensor({rows}, 2, DType::f32), row = Tensor::zeros({rows}, DType::f32);
+    const Tensor targets = Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 789, 790, 795, 2000}, {rows});
+    EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 0, kernels::row_maximum(device, logits, valid, out[0]));
+    const Tensor own_targets = Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 0, 698, 1, 2}, {rows});
+    EXPECT_EQUAL_ON_DEVICES((Tensors{row, row, row}), 1e-5, kernels::row_statistics(device, logits, valid, own_targets, out[0], out[1], out[2]));
+    const Tensor maximum = row.clone(), sums = row.clone(), picked = row.clone();
+    kernels::row_maximum(Cpu{}, logits, valid, maximum);
+    EXPECT_EQUAL_ON_DEVICES((Tensors{row, row}), 1e-5, kernels::row_sum_exp(device, logits, valid, maximum, targets, 100, out[0], out[1]));
+    kernels::row_sum_exp(Cpu{}, logits, valid, maximum, targets, 100, sums, picked);
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(logits)}, tolerance(),
+                            kernels::cross_entropy_backward(device, logits, valid, maximum, sums, targets, 100, scales, out[0]));
+    if (dtype() == DType::f32)
+      EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros(logits.shape(), DType::bf16)}, 1e-2,
+                              kernels::cross_entropy_backward(device, logits, valid, maximum, sums, targets, 100, scales, out[0]));
+  }
 }
 
 TEST_P(OnCuda, Attention) {
@@ -175,9 +182,28 @@ TEST_P(OnCuda, AdamW) {
   }
 }
 
+TEST_P(OnCuda, AdamWClipsByANormOnTheDevice) {
+  const Tensor gradient = random_tensor({1000}, 1, DType::f32), master = random_tensor({1000}, 2, DType::f32), m = random_tensor({1000}, 3, DType::f32);
+  const Tensor v = Tensor::from(std::vector<float>(1000, 0.25f), {1000});
+  for (double square_sum : {4.0, 400.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    const kernels::AdamWArguments arguments{1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3, Tensor::from(std::vector<double>{square_sum}, {1}), 2.0};
+    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v}), 1e-6, kernels::adamw(device, arguments, gradient, out[0], out[1], out[2], {}));
+    if (std::isfinite(square_sum)) continue;
+    const Tensor untouched = master.clone();
+    kernels::adamw(Cuda{}, arguments, gradient, untouched, m.clone(), v.clone(), {});
+    EXPECT_EQ(test::values_of(untouched), test::values_of(master));
+  }
+}
+
 TEST_P(OnCuda, ReductionsAndMoves) {
   const Tensor x = random_tensor({5000}, 1, dtype());
   EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({5}, DType::f64)}, 1e-12, kernels::chunk_square_sums(device, x, 1024, out[0]));
+  std::vector<double> numbers;
+  for (int i = 0; i < 2000; ++i) numbers.push_back(1.0 / (i + 1));
+  const Tensor values = Tensor::from(numbers, {2000}), ranges = Tensor::from(std::vector<int64_t>{0, 1000, 5, 5, 1000, 2000}, {3, 2});
+  EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3}, DType::f64)}), 1e-12, kernels::range_sums(device, values, ranges, out[0]));
+  const Tensor order = Tensor::from(std::vector<int64_t>{1999, 3, 7}, {3});
+  EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1}, DType::f64)}), 1e-12, kernels::ordered_sum(device, values, order, out[0]));
   for (int64_t last : {1, 3, 8, 64}) {
     const Tensor y = random_tensor({3, 5, last}, 2, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0, kernels::swap_leading(device, y, out[0]));

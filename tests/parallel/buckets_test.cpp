@@ -84,7 +84,7 @@ double square_sum(int pp, int dp, int tp) {
       for (const auto& member : bucket.members)
         for (int64_t i = 0; i < member.valid; ++i)
           member.parameter->gradient.data<float>()[i] = member.parameter->tied() ? 100.0f : 1.0f;
-    const double own = buckets.gradient_square_sum();
+    const double own = *buckets.gradient_square_sum().data<double>();
     const std::lock_guard hold(one);
     if (world.rank() == 0) sum = own;
     EXPECT_TRUE(sum == 0 || own == sum);

@@ -9,12 +9,14 @@ struct AdamWArguments {
   double lr = 0;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weight_decay = 0;      // decoupled: master -= lr * weight_decay * master
-  double gradient_scale = 1;    // clipping factor, multiplied into each gradient
+  double gradient_scale = 1;    // multiplied into each gradient before anything else
   int64_t step = 1;             // from 1; for the bias corrections
+  Tensor square_sum = {};       // [1] f64: squares of all gradients before scaling; undefined: the norm plays no part
+  double clip = 0;              // scaled gradients are shrunk to this norm where theirs is larger; 0: never
 };
 
 // master, m, v and gradient have one accumulator dtype and size; working (any float dtype, may be undefined)
-// receives the rounded new master.
+// receives the rounded new master. Where square_sum is not finite nothing changes; no device waits for the host to see that.
 void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
            const Tensor& v, const Tensor& working);
 void adamw(Cuda, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,

@@ -17,6 +17,12 @@ void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum
 void row_sum_exp(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& targets,
                  int64_t first_id, const Tensor& sum_exp, const Tensor& target_logit);
 
+// Both of them in one pass over the logits, for a vocabulary that is not split.
+void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targets, const Tensor& maximum, const Tensor& sum_exp,
+                    const Tensor& target_logit);
+void row_statistics(Cuda, const Tensor& logits, int64_t valid, const Tensor& targets, const Tensor& maximum, const Tensor& sum_exp,
+                    const Tensor& target_logit);
+
 // losses [M] = log(sum_exp) - target_logit, all in the accumulator type
 void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& losses);
 void row_losses(Cuda, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& losses);

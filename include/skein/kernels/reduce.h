@@ -9,6 +9,13 @@ namespace skein::kernels {
 void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums);
 void chunk_square_sums(Cuda, const Tensor& x, int64_t chunk, const Tensor& sums);
 
+// sums [N] f64: of values [ranges[n][0], ranges[n][1]), in a fixed order; ranges [N,2] i64.
+void range_sums(Cpu, const Tensor& values, const Tensor& ranges, const Tensor& sums);
+void range_sums(Cuda, const Tensor& values, const Tensor& ranges, const Tensor& sums);
+// sum [1] f64: of values[order[i]] for all i, in an order fixed by them; order [N] i64.
+void ordered_sum(Cpu, const Tensor& values, const Tensor& order, const Tensor& sum);
+void ordered_sum(Cuda, const Tensor& values, const Tensor& order, const Tensor& sum);
+
 // out [B,A,...] from x [A,B,...]: swaps the two leading dims.
 void swap_leading(Cpu, const Tensor& x, const Tensor& out);
 void swap_leading(Cuda, const Tensor& x, const Tensor& out);

@@ -59,14 +59,21 @@ class Buckets {
   int64_t own_begin(const Bucket& bucket) const { return bucket.size / mesh_.dp().size() * mesh_.dp().rank(); }
   int64_t own_size(const Bucket& bucket) const { return bucket.size / mesh_.dp().size(); }
 
-  // Sum of squares of every final gradient of the whole model, each logical element once: f64, in name order.
-  // Collective; the same bits on every rank and, without tensor parallelism, under every layout.
-  double gradient_square_sum() const;
+  // [1] f64 where the gradients are: the sum of squares of every final gradient of the whole model, each logical element
+  // once, in name order. Collective; the same bits on every rank and, without tensor parallelism, under every layout. Valid until
+  // the next call.
+  Tensor gradient_square_sum() const;
 
   std::vector<Bucket>& all() { return buckets_; }
   const std::vector<Bucket>& all() const { return buckets_; }
 
  private:
+  struct NormPlan {
+    Tensor chunks;                 // f64, squares of each chunk of all buckets
+    Tensor ranges, sums;           // by parameter here: its chunks, and their sum
+    Tensor all_sums, order;        // of all stages, and their order by name
+    Tensor total;
+  };
   void build(Parameters& parameters);
   void allocate(Bucket& bucket, Parameters& parameters);
   void find_ties(Parameters& parameters);
@@ -74,12 +81,13 @@ class Buckets {
   void sum_over_shards();
   void sum_tied();
   void exchange_tied(Bucket& bucket, int peer_stage, bool first_use);
-  std::vector<std::pair<std::string, double>> local_square_sums() const;
+  void plan_norm(Device device);
 
   Mesh& mesh_;
   int groups_per_rank_;
   std::vector<int> groups_done_;  // by chunk
   std::vector<Bucket> buckets_;
+  NormPlan norm_;
 };
 
 }  // namespace skein

@@ -32,14 +32,20 @@ class Pipeline {
  public:
   Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind);
 
-  // pass: everything but the batch. Returns the weighted loss sum of each sample of all micro-batches in
-  // order, in f64: on the last stage only, empty elsewhere.
-  std::vector<double> run(const PipelineStep& step, const Pass& pass);
+  // pass: everything but the batch. On a device this only queues the work.
+  void run(const PipelineStep& step, const Pass& pass);
+  // Of the last run: the weighted loss sum of each sample of all micro-batches in order, in f64; on the last stage only, empty
+  // elsewhere. Waits for the device.
+  std::vector<double> losses() const;
 
  private:
   struct InFlight {
     Var input, output;
     Work sent;
+  };
+
+  struct RowLosses {
+    Tensor rows, weights;
   };
 
   int piece_number(int chunk) const { return chunk * mesh_.pp().size() + mesh_.stage(); }
@@ -59,7 +65,7 @@ class Pipeline {
   std::map<std::tuple<int, int, int>, Tensor> handed_;    // one stage: between pieces of one rank
   std::vector<std::pair<Work, Tensor>> sending_;
   std::vector<Batch> placed_;                             // the step's micro-batches where the model is
-  std::vector<std::vector<double>> losses_;               // by micro-batch
+  std::vector<RowLosses> losses_;                         // by micro-batch
 };
 
 }  // namespace skein

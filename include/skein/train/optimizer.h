@@ -23,7 +23,7 @@ class Optimizer {
   // Copies the values, which must have begun. shard: this rank's tensor-parallel number.
   Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard);
   // After Buckets::reduce(!zero): clips by the global norm, updates, and gathers values where they are sharded. Returns the
-  // norm before clipping. Nothing changes when the norm is not finite.
+  // norm before clipping, the one thing a device is waited for. Nothing changes when the norm is not finite.
   double step(double lr);
   // Of masters and moments on this rank.
   int64_t bytes() const;
@@ -40,7 +40,7 @@ class Optimizer {
     Tensor master, m, v;  // of the range held here; master is a view of the values when they are accumulators already
     int64_t begin = 0, size = 0;
   };
-  void update(size_t bucket, double lr, double gradient_scale);
+  void update(size_t bucket, double lr, const Tensor& square_sum);
 
   OptimizerConfig config_;
   Buckets& buckets_;

@@ -27,7 +27,12 @@ void update(const AdamWFactors<A>& f, int64_t count, const A* __restrict gradien
 template <class A, class T>
 void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* master, A* m, A* v, T* working) {
   constexpr int64_t kPiece = 2048;
-  const AdamWFactors<A> factors(a);
+  AdamWFactors<A> factors(a);
+  if (a.square_sum.defined()) {
+    const double norm = a.gradient_scale * std::sqrt(*a.square_sum.data<double>());
+    if (!std::isfinite(norm)) return;
+    if (a.clip > 0 && norm > a.clip) factors.scale = A(a.gradient_scale * (a.clip / (norm + kClipEpsilon)));
+  }
   parallel_ranges(count, std::max(thread_share(count), kPiece), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += kPiece) {
       const int64_t n = std::min(kPiece, end - i);

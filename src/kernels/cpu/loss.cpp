@@ -19,45 +19,67 @@ void visit_logits(DType logits, DType gradient, const F& f) {
   });
 }
 
-}  // namespace
-
-void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum) {
+// make(tag, row_of) gives what to do with row number r.
+template <class Make>
+void with_rows(const Tensor& logits, const Make& make) {
   const Span span("cross entropy");
   const int64_t columns = logits.dim(1);
   visit_float(logits.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using A = Accumulator<T>;
     const T* in = logits.data<T>();
-    A* to = maximum.data<A>();
+    const auto work = make(tag, [=](int64_t r) { return in + r * columns; });
     parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* row = in + r * columns;
-        to[r] = valid > 0 ? lane_max<A>(valid, [=](int64_t c) { return load(row + c); }) : -std::numeric_limits<A>::infinity();
-      }
+      for (int64_t r = begin; r < end; ++r) work(r);
     });
+  });
+}
+
+template <class A, class T>
+A largest_of(const T* row, int64_t valid) {
+  return valid > 0 ? lane_max<A>(valid, [=](int64_t c) { return load(row + c); }) : -std::numeric_limits<A>::infinity();
+}
+
+// 0 where another shard holds the target.
+template <class T, class A>
+A target_of(const T* row, int64_t valid, int64_t target, A largest) {
+  return target >= 0 && target < valid ? load(row + target) - largest : A(0);
+}
+
+}  // namespace
+
+void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum) {
+  with_rows(logits, [&](auto tag, auto row_of) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    A* to = maximum.data<A>();
+    return [=](int64_t r) { to[r] = largest_of<A>(row_of(r), valid); };
   });
 }
 
 void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& targets,
                  int64_t first_id, const Tensor& sum_exp, const Tensor& target_logit) {
-  const Span span("cross entropy");
-  const int64_t columns = logits.dim(1);
   const int32_t* target = targets.data<int32_t>();
-  visit_float(logits.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    using A = Accumulator<T>;
-    const T* in = logits.data<T>();
+  with_rows(logits, [&](auto tag, auto row_of) {
+    using A = Accumulator<typename decltype(tag)::type>;
     const A* largest = maximum.data<A>();
     A *sums = sum_exp.data<A>(), *picked = target_logit.data<A>();
-    parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* row = in + r * columns;
-        const A top = largest[r];
-        sums[r] = exponential_sum(row, valid, top);
-        const int64_t own = target[r] - first_id;
-        picked[r] = own >= 0 && own < valid ? load(row + own) - top : A(0);
-      }
-    });
+    return [=](int64_t r) {
+      sums[r] = exponential_sum(row_of(r), valid, largest[r]);
+      picked[r] = target_of(row_of(r), valid, target[r] - first_id, largest[r]);
+    };
+  });
+}
+
+void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targets, const Tensor& maximum, const Tensor& sum_exp,
+                    const Tensor& target_logit) {
+  const int32_t* target = targets.data<int32_t>();
+  with_rows(logits, [&](auto tag, auto row_of) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    A *largest = maximum.data<A>(), *sums = sum_exp.data<A>(), *picked = target_logit.data<A>();
+    return [=](int64_t r) {
+      largest[r] = largest_of<A>(row_of(r), valid);
+      sums[r] = exponential_sum(row_of(r), valid, largest[r]);
+      picked[r] = target_of(row_of(r), valid, target[r], largest[r]);
+    };
   });
 }
 

@@ -1,5 +1,7 @@
 #include "skein/kernels/reduce.h"
 
+#include <numeric>
+
 #include "parallel.h"
 #include "skein/core/profile.h"
 #include "vector.h"
@@ -23,6 +25,18 @@ void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums) 
       }
     });
   });
+}
+
+void range_sums(Cpu, const Tensor& values, const Tensor& ranges, const Tensor& sums) {
+  const double* in = values.data<double>();
+  const int64_t* range = ranges.data<int64_t>();
+  for (int64_t n = 0; n < sums.size(); ++n) sums.data<double>()[n] = std::accumulate(in + range[2 * n], in + std::max(range[2 * n], range[2 * n + 1]), 0.0);
+}
+
+void ordered_sum(Cpu, const Tensor& values, const Tensor& order, const Tensor& sum) {
+  double total = 0;
+  for (int64_t at : order.span<int64_t>()) total += values.data<double>()[at];
+  *sum.data<double>() = total;
 }
 
 void swap_leading(Cpu, const Tensor& x, const Tensor& out) {

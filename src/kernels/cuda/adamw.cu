@@ -8,11 +8,26 @@ namespace {
 
 constexpr int kThreads = 256;
 
+// What gradients are multiplied by, once a block; 0 where the norm is not finite and nothing may change.
+template <class A>
+__device__ A gradient_factor(const AdamWFactors<A>& f, double scale, const double* square_sum) {
+  __shared__ A factor;
+  if (threadIdx.x == 0) {
+    factor = f.scale;
+    const double norm = square_sum ? scale * sqrt(*square_sum) : 0;
+    if (!(norm < INFINITY)) factor = 0;
+    else if (f.clip > 0 && norm > f.clip) factor = static_cast<A>(scale * (f.clip / (norm + kClipEpsilon)));
+  }
+  __syncthreads();
+  return factor;
+}
+
 template <class A, class T>
-__global__ void update(int64_t count, AdamWFactors<A> f, const A* gradient, A* master, A* m, A* v, T* working) {
+__global__ void update(int64_t count, AdamWFactors<A> f, double scale, const double* square_sum, const A* gradient, A* master, A* m, A* v, T* working) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  const A g = gradient[i] * f.scale;
+  const A factor = gradient_factor(f, scale, square_sum);
+  if (i >= count || factor == A(0)) return;
+  const A g = gradient[i] * factor;
   const A first = f.beta1 * m[i] + (A(1) - f.beta1) * g;
   const A second = f.beta2 * v[i] + (A(1) - f.beta2) * g * g;
   const A value = master[i] * f.shrink - f.step_size * first / (sqrt(second) * f.correction + f.epsilon);
@@ -24,15 +39,16 @@ __global__ void update(int64_t count, AdamWFactors<A> f, const A* gradient, A* m
 
 // Four elements a thread, sixteen bytes at a time.
 template <class T>
-__global__ void update_packs(int64_t packs, AdamWFactors<float> f, const Pack<float>* gradient, Pack<float>* master, Pack<float>* m, Pack<float>* v,
-                             T* working) {
+__global__ void update_packs(int64_t packs, AdamWFactors<float> f, double scale, const double* square_sum, const Pack<float>* gradient,
+                             Pack<float>* master, Pack<float>* m, Pack<float>* v, T* working) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= packs) return;
+  const float factor = gradient_factor(f, scale, square_sum);
+  if (i >= packs || factor == 0) return;
   const Pack<float> g = gradient[i];
   Pack<float> first = m[i], second = v[i], value = master[i];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    const float scaled = g.at[k] * f.scale;
+    const float scaled = g.at[k] * factor;
     first.at[k] = f.beta1 * first.at[k] + (1.0f - f.beta1) * scaled;
     second.at[k] = f.beta2 * second.at[k] + (1.0f - f.beta2) * scaled * scaled;
     value.at[k] = value.at[k] * f.shrink - f.step_size * first.at[k] / (sqrtf(second.at[k]) * f.correction + f.epsilon);
@@ -48,13 +64,16 @@ void update_all(Cuda on, const AdamWArguments& arguments, const Tensor& gradient
                 T* working) {
   const AdamWFactors<A> factors(arguments);
   const int64_t count = master.size();
+  const double* square_sum = arguments.square_sum.defined() ? arguments.square_sum.data<double>() : nullptr;
   if constexpr (std::is_same_v<A, float>) {
     if (count % 4 == 0 && aligned(gradient.bytes_data()) && aligned(master.bytes_data()) && aligned(m.bytes_data()) && aligned(v.bytes_data()))
       return launch("adamw", on, update_packs<T>, dim3(static_cast<unsigned>(pieces_of(count / 4, kThreads))), kThreads, 0, count / 4, factors,
+                    arguments.gradient_scale, square_sum,
                     reinterpret_cast<const Pack<float>*>(gradient.bytes_data()), reinterpret_cast<Pack<float>*>(master.bytes_data()),
                     reinterpret_cast<Pack<float>*>(m.bytes_data()), reinterpret_cast<Pack<float>*>(v.bytes_data()), working);
   }
-  launch("adamw", on, update<A, T>, dim3(static_cast<unsigned>(pieces_of(count, kThreads))), kThreads, 0, count, factors, gradient.data<A>(),
+  launch("adamw", on, update<A, T>, dim3(static_cast<unsigned>(pieces_of(count, kThreads))), kThreads, 0, count, factors, arguments.gradient_scale,
+         square_sum, gradient.data<A>(),
          master.data<A>(), m.data<A>(), v.data<A>(), working);
 }
 

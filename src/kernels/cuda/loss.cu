@@ -7,22 +7,36 @@ namespace {
 
 constexpr int kThreads = 512;
 
+// The elements of one row that this thread works on, 16 bytes at a time where the row allows it: f(column, value).
+template <class T, class F>
+__device__ void for_row(const T* row, int64_t count, bool wide, const F& f) {
+  constexpr int kPack = Pack<T>::kSize;
+  const int64_t packs = wide ? count / kPack : 0;
+  for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
+    const Pack<T> pack = reinterpret_cast<const Pack<T>*>(row)[p];
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) f(p * kPack + k, load(&pack.at[k]));
+  }
+  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x) f(c, load(row + c));
+}
+
 template <class T>
-__global__ void maxima(int64_t columns, int64_t valid, const T* logits, Accumulator<T>* out) {
+__device__ Accumulator<T> picked_of(const T* row, int64_t valid, int64_t target, Accumulator<T> largest) {
+  return target >= 0 && target < valid ? load(row + target) - largest : Accumulator<T>(0);
+}
+
+template <class T>
+__global__ void maxima(int64_t columns, int64_t valid, bool wide, const T* logits, Accumulator<T>* out) {
   using A = Accumulator<T>;
   __shared__ A parts[kWarp];
-  const T* row = logits + blockIdx.x * columns;
   A top = -INFINITY;
-  for (int64_t c = threadIdx.x; c < valid; c += blockDim.x) {
-    const A x = load(row + c);
-    top = x > top ? x : top;
-  }
+  for_row(logits + blockIdx.x * columns, valid, wide, [&](int64_t, A x) { top = x > top ? x : top; });
   top = block_max(top, parts);
   if (threadIdx.x == 0) out[blockIdx.x] = top;
 }
 
 template <class T>
-__global__ void exponential_sums(int64_t columns, int64_t valid, const T* logits, const Accumulator<T>* maximum, const int32_t* targets,
+__global__ void exponential_sums(int64_t columns, int64_t valid, bool wide, const T* logits, const Accumulator<T>* maximum, const int32_t* targets,
                                  int64_t first_id, Accumulator<T>* sums, Accumulator<T>* picked) {
   using A = Accumulator<T>;
   __shared__ A parts[kWarp];
@@ -30,32 +44,68 @@ __global__ void exponential_sums(int64_t columns, int64_t valid, const T* logits
   const T* row = logits + r * columns;
   const A top = maximum[r];
   A sum = 0;
-  for (int64_t c = threadIdx.x; c < valid; c += blockDim.x) sum += exp(load(row + c) - top);
+  for_row(row, valid, wide, [&](int64_t, A x) { sum += exp(x - top); });
   sum = block_sum(sum, parts);
   if (threadIdx.x > 0) return;
   sums[r] = sum;
-  const int64_t own = targets[r] - first_id;
-  picked[r] = own >= 0 && own < valid ? load(row + own) - top : A(0);
+  picked[r] = picked_of(row, valid, targets[r] - first_id, top);
+}
+
+// Each thread keeps its own maximum and shrinks its sum where that grows.
+template <class T>
+__global__ void statistics(int64_t columns, int64_t valid, bool wide, const T* logits, const int32_t* targets, Accumulator<T>* maximum,
+                           Accumulator<T>* sums, Accumulator<T>* picked) {
+  using A = Accumulator<T>;
+  __shared__ A parts[kWarp];
+  const int64_t r = blockIdx.x;
+  const T* row = logits + r * columns;
+  A own = -INFINITY, sum = 0;
+  for_row(row, valid, wide, [&](int64_t, A x) {
+    if (x > own) {
+      sum *= exp(own - x);
+      own = x;
+    }
+    sum += exp(x - own);
+  });
+  const A top = block_max(own, parts);
+  sum = block_sum(own == -INFINITY ? A(0) : sum * exp(own - top), parts);
+  if (threadIdx.x > 0) return;
+  maximum[r] = top;
+  sums[r] = sum;
+  picked[r] = picked_of(row, valid, targets[r], top);
 }
 
 template <class T, class U>
-__global__ void logit_gradients(int64_t columns, int64_t valid, const T* logits, const Accumulator<T>* maximum, const Accumulator<T>* sums,
-                                const int32_t* targets, int64_t first_id, const Accumulator<T>* scales, U* out) {
+__global__ void logit_gradients(int64_t columns, int64_t valid, bool wide, const T* logits, const Accumulator<T>* maximum,
+                                const Accumulator<T>* sums, const int32_t* targets, int64_t first_id, const Accumulator<T>* scales, U* out) {
   using A = Accumulator<T>;
+  constexpr int kPack = Pack<T>::kSize;
   const int64_t r = blockIdx.x, own = targets[r] - first_id;
   const T* row = logits + r * columns;
+  U* to = out + r * columns;
   const A top = maximum[r], scale = scales[r], factor = scale / sums[r];
-  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
-    A slope = c < valid ? exp(load(row + c) - top) * factor : A(0);
-    if (c == own && c < valid) slope -= scale;
-    store(out + r * columns + c, slope);
+  const auto slope = [=](int64_t c, A x) {
+    const A made = c < valid ? exp(x - top) * factor : A(0);
+    return c == own && c < valid ? made - scale : made;
+  };
+  const int64_t packs = wide ? columns / kPack : 0;
+  for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
+    const Pack<T> pack = reinterpret_cast<const Pack<T>*>(row)[p];
+    struct alignas(kPack * sizeof(U)) Made { U at[kPack]; } made;
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) store(&made.at[k], slope(p * kPack + k, load(&pack.at[k])));
+    reinterpret_cast<Made*>(to)[p] = made;
   }
+  for (int64_t c = packs * kPack + threadIdx.x; c < columns; c += blockDim.x) store(to + c, slope(c, load(row + c)));
 }
 
 struct LogDifference {
   template <class A>
   __device__ A operator()(A sum, A target) const { return log(sum) - target; }
 };
+
+// Every row begins at a multiple of 16 bytes.
+bool wide(const Tensor& x) { return aligned(x.bytes_data()) && x.dim(1) * size_of(x.dtype()) % 16 == 0; }
 
 dim3 rows_of(const Tensor& logits) { return dim3(static_cast<unsigned>(logits.dim(0))); }
 
@@ -64,7 +114,7 @@ dim3 rows_of(const Tensor& logits) { return dim3(static_cast<unsigned>(logits.di
 void row_maximum(Cuda on, const Tensor& logits, int64_t valid, const Tensor& maximum) {
   visit_float(logits.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("row_maximum", on, maxima<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, logits.data<T>(), maximum.data<Accumulator<T>>());
+    launch("row_maximum", on, maxima<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide(logits), logits.data<T>(), maximum.data<Accumulator<T>>());
   });
 }
 
@@ -73,8 +123,18 @@ void row_sum_exp(Cuda on, const Tensor& logits, int64_t valid, const Tensor& max
   visit_float(logits.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    launch("row_sum_exp", on, exponential_sums<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, logits.data<T>(), maximum.data<A>(),
+    launch("row_sum_exp", on, exponential_sums<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide(logits), logits.data<T>(), maximum.data<A>(),
            targets.data<int32_t>(), first_id, sum_exp.data<A>(), target_logit.data<A>());
+  });
+}
+
+void row_statistics(Cuda on, const Tensor& logits, int64_t valid, const Tensor& targets, const Tensor& maximum, const Tensor& sum_exp,
+                    const Tensor& target_logit) {
+  visit_float(logits.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    launch("row_statistics", on, statistics<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide(logits), logits.data<T>(),
+           targets.data<int32_t>(), maximum.data<A>(), sum_exp.data<A>(), target_logit.data<A>());
   });
 }
 
@@ -91,7 +151,8 @@ void cross_entropy_backward(Cuda on, const Tensor& logits, int64_t valid, const 
     using T = typename decltype(tag)::type;
     using U = typename decltype(out_tag)::type;
     using A = Accumulator<T>;
-    launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(logits), kThreads, 0, logits.dim(1), valid, logits.data<T>(),
+    launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide(logits) && wide(dlogits),
+           logits.data<T>(),
            maximum.data<A>(), sum_exp.data<A>(), targets.data<int32_t>(), first_id, row_scale.data<A>(), dlogits.data<U>());
   };
   visit_float(logits.dtype(), [&](auto tag) {

@@ -22,6 +22,24 @@ __global__ void square_sums(int64_t count, int64_t chunk, const T* x, double* su
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
+// A block a range.
+__global__ void sum_ranges(const double* values, const int64_t* ranges, double* sums) {
+  __shared__ double parts[kWarp];
+  const int64_t begin = ranges[2 * blockIdx.x], end = ranges[2 * blockIdx.x + 1];
+  double sum = 0;
+  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) sum += values[i];
+  sum = block_sum(sum, parts);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+__global__ void sum_in_order(int64_t count, const double* values, const int64_t* order, double* out) {
+  __shared__ double parts[kWarp];
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) sum += values[order[i]];
+  sum = block_sum(sum, parts);
+  if (threadIdx.x == 0) *out = sum;
+}
+
 template <class Word>
 __global__ void swap_blocks(int64_t a, int64_t b, int64_t words, const Word* x, Word* out) {
   const int64_t from = blockIdx.x, to = from % b * a + from / b;
@@ -37,6 +55,15 @@ void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, const Tensor& su
     launch("chunk_square_sums", on, square_sums<T>, dim3(static_cast<unsigned>(sums.size())), kThreads, 0, x.size(), chunk, x.data<T>(),
            sums.data<double>());
   });
+}
+
+void range_sums(Cuda on, const Tensor& values, const Tensor& ranges, const Tensor& sums) {
+  launch("range_sums", on, sum_ranges, dim3(static_cast<unsigned>(sums.size())), kThreads, 0, values.data<double>(), ranges.data<int64_t>(),
+         sums.data<double>());
+}
+
+void ordered_sum(Cuda on, const Tensor& values, const Tensor& order, const Tensor& sum) {
+  launch("ordered_sum", on, sum_in_order, dim3(1), kThreads, 0, order.size(), values.data<double>(), order.data<int64_t>(), sum.data<double>());
 }
 
 void swap_leading(Cuda on, const Tensor& x, const Tensor& out) {

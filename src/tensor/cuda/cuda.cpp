@@ -50,8 +50,14 @@ OneDevice& device(int index) {
   return one;
 }
 
+// Afterwards nothing reads the staging any more.
+void drain(OneDevice& one, const char* why) {
+  check(cudaStreamSynchronize(one.stream), why);
+  one.staging.used = 0;
+}
+
 void free_kept(OneDevice& one) {
-  check(cudaStreamSynchronize(one.stream), "waiting for the stream");
+  drain(one, "waiting for the stream");
   for (auto& [size, blocks] : one.kept) {
     for (std::byte* data : blocks) check(cudaFree(data), "freeing device memory");
     blocks.clear();
@@ -61,10 +67,7 @@ void free_kept(OneDevice& one) {
 std::byte* staged(OneDevice& one, const std::byte* from, int64_t bytes) {
   Staging& staging = one.staging;
   if (!staging.data) check(cudaMallocHost(reinterpret_cast<void**>(&staging.data), Staging::kBytes), "taking pinned memory");
-  if (staging.used + bytes > Staging::kBytes) {
-    check(cudaStreamSynchronize(one.stream), "waiting for copies to the device");
-    staging.used = 0;
-  }
+  if (staging.used + bytes > Staging::kBytes) drain(one, "waiting for copies to the device");
   std::byte* to = staging.data + staging.used;
   std::memcpy(to, from, static_cast<size_t>(bytes));
   staging.used += (bytes + 255) / 256 * 256;
@@ -108,7 +111,10 @@ void* stream(int index) {
   return device(index).stream;
 }
 
-void synchronize(int index) { check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream(index))), "waiting for the device"); }
+void synchronize(int index) {
+  const std::lock_guard lock(devices().mutex);
+  drain(device(index), "waiting for the device");
+}
 
 std::byte* allocate(int64_t bytes, int index) {
   const std::lock_guard lock(devices().mutex);
@@ -145,7 +151,7 @@ void copy(std::byte* to, Device to_device, const std::byte* from, Device from_de
   if (into && !out_of) return copy_to_device(one, to, from, bytes);
   const auto size = static_cast<size_t>(bytes);
   check(cudaMemcpyAsync(to, from, size, into ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, one.stream), "copying from the device");
-  if (!into) check(cudaStreamSynchronize(one.stream), "copying from the device");
+  if (!into) drain(one, "copying from the device");
 }
 
 void zero(std::byte* data, int64_t bytes, int index) {
