@@ -42,14 +42,14 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
   return record(out, {x}, weight.learns(), [x, weight, bias, f, sum = f ? sum : Tensor()](const Tensor& given) {
     const Tensor dy = f ? Tensor::empty(given.shape(), given.dtype(), given.device()) : given;
     on_device(dy.device(), [&](auto device) {
-      if (f) kernels::activation_backward(device, *f, sum, given, dy);
+      if (f) kernels::activation_backward(device, *f, sum, given, dy, bias.learns() ? bias.gradient : Tensor());
       if (x.needs_gradient()) {
         Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
         kernels::matmul(device, as_rows(dy), Transpose::no, weight.value, Transpose::no, as_rows(dx), Write::overwrite, {}, weight.packed.get());
         x.add_gradient(dx);
       }
       if (weight.learns()) add_weight_gradient(device, dy, x.value(), weight.gradient);
-      if (bias.learns()) kernels::bias_backward(device, dy, bias.gradient);
+      if (!f && bias.learns()) kernels::bias_backward(device, dy, bias.gradient);
     });
   });
 }

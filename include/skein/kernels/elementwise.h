@@ -26,8 +26,9 @@ void bias_backward(Cuda, const Tensor& dy, const Tensor& bias_gradient);
 
 void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out);
 void activation(Cuda, Activation kind, const Tensor& x, const Tensor& out);
-void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx);
-void activation_backward(Cuda, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx);
+// Where bias_gradient [N] (accumulator type) is defined, the rows of dx [M,N] are added to it on the way.
+void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& bias_gradient = {});
+void activation_backward(Cuda, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& bias_gradient = {});
 
 // out = silu(gate) * up: Shazeer, "GLU variants improve transformer" (2020).
 void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out);

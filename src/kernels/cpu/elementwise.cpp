@@ -91,7 +91,7 @@ void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out) {
   });
 }
 
-void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
+void activation_backward(Cpu on, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& bias_gradient) {
   const Span span("activation backward");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -101,6 +101,7 @@ void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy
       for_elements<T>(x.size(), [=](auto at) { at.store(to, at.load(slope) * f(at.load(in))); });
     });
   });
+  if (bias_gradient.defined()) bias_backward(on, dx, bias_gradient);
 }
 
 void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out) {

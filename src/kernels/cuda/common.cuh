@@ -57,7 +57,59 @@ struct alignas(16) Pack {
   T at[kSize];
 };
 
+// Every row of x begins at a multiple of 16 bytes; true for what is not there.
+inline bool wide_rows(const Tensor& x) {
+  return !x.defined() || (reinterpret_cast<uintptr_t>(x.bytes_data()) % 16 == 0 && x.dim(-1) * size_of(x.dtype()) % 16 == 0);
+}
+
+// kCount neighbours, aligned to their size together.
+template <class T, int kCount>
+struct alignas(kCount * sizeof(T)) Some {
+  T at[kCount];
+};
+template <int kCount, class T>
+__device__ Some<T, kCount> load_some(const T* p) { return *reinterpret_cast<const Some<T, kCount>*>(p); }
+
 inline bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
+
+// The elements of one row that this thread works on, 16 bytes at a time where the row allows it: f(column, value).
+template <class T, class F>
+__device__ void for_row(const T* row, int64_t count, bool wide, const F& f) {
+  constexpr int kPack = Pack<T>::kSize;
+  const int64_t packs = wide ? count / kPack : 0;
+  for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
+    const Pack<T> pack = reinterpret_cast<const Pack<T>*>(row)[p];
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) f(p * kPack + k, load(&pack.at[k]));
+  }
+  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x) f(c, load(row + c));
+}
+
+// f(in[c]...) for the elements of rows of one type.
+template <class F, class T, class... In>
+__device__ void for_rows(int64_t count, bool wide, const F& f, const T* first, const In*... in) {
+  constexpr int kPack = Pack<T>::kSize;
+  const int64_t packs = wide ? count / kPack : 0;
+  for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) f(load(&reinterpret_cast<const Pack<T>*>(first)[p].at[k]), load(&reinterpret_cast<const Pack<T>*>(in)[p].at[k])...);
+  }
+  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x) f(load(first + c), load(in + c)...);
+}
+
+// out[c] = f(c, in[c]...) for the elements of one row.
+template <class T, class F, class... In>
+__device__ void map_row(T* out, int64_t count, bool wide, const F& f, const In*... in) {
+  constexpr int kPack = Pack<T>::kSize;
+  const int64_t packs = wide ? count / kPack : 0;
+  for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
+    Pack<T> made;
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) store(&made.at[k], f(p * kPack + k, load(&reinterpret_cast<const Pack<T>*>(in)[p].at[k])...));
+    reinterpret_cast<Pack<T>*>(out)[p] = made;
+  }
+  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x) store(out + c, f(c, load(in + c)...));
+}
 
 // Over the 32 lanes of a warp, the same bits in each.
 template <class A>

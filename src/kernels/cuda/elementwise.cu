@@ -1,5 +1,6 @@
 #include "skein/kernels/elementwise.h"
 
+#include "columns.cuh"
 #include "math.cuh"
 #include "philox.cuh"
 
@@ -26,17 +27,6 @@ struct Swiglu {
   template <class A>
   __device__ A operator()(A gate, A up) const { return gate * logistic(gate) * up; }
 };
-struct SwigluUp {
-  template <class A>
-  __device__ A operator()(A gate, A, A dy) const { return dy * gate * logistic(gate); }
-};
-struct SwigluGate {
-  template <class A>
-  __device__ A operator()(A gate, A up, A dy) const {
-    const A s = logistic(gate);
-    return dy * up * s * (A(1) + gate * (A(1) - s));
-  }
-};
 
 constexpr int kThreads = 256;
 
@@ -46,21 +36,56 @@ __global__ void add_bias_rows(int64_t count, int64_t columns, const T* x, const 
   if (i < count) store(out + i, load(x + i) + load(bias + i % columns));
 }
 
-// A block sums 32 columns: its warps take rows in turn, and the warps' sums are added in order.
+template <class T, int kWidth>
+struct ActivationRow {
+  ActivateBackward<Accumulator<T>> slope;
+  const T *x, *dy;
+  T* dx;
+  int64_t columns;
+  __device__ void operator()(int64_t row, int64_t column, Accumulator<T> (&sums)[1][kWidth]) const {
+    const int64_t at = row * columns + column;
+    const auto values = load_some<kWidth>(x + at), given = load_some<kWidth>(dy + at);
+    Some<T, kWidth> made;
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      store(&made.at[k], slope(load(&values.at[k]), load(&given.at[k])));
+      sums[0][k] += load(&made.at[k]);
+    }
+    *reinterpret_cast<Some<T, kWidth>*>(dx + at) = made;
+  }
+};
+
+template <class T, int kWidth>
+struct RowSum {
+  const T* x;
+  int64_t columns;
+  __device__ void operator()(int64_t row, int64_t column, Accumulator<T> (&sums)[1][kWidth]) const {
+    const auto values = load_some<kWidth>(x + row * columns + column);
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) sums[0][k] += load(&values.at[k]);
+  }
+};
+
 template <class T>
-__global__ void sum_rows(int64_t rows, int64_t columns, const T* x, Accumulator<T>* sums) {
+__global__ void swiglu_slopes(int64_t count, bool wide, const T* gate, const T* up, const T* dy, T* dgate, T* dup) {
   using A = Accumulator<T>;
-  __shared__ A parts[kThreads / kWarp][kWarp];
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int64_t column = static_cast<int64_t>(blockIdx.x) * kWarp + lane;
-  A sum = 0;
-  if (column < columns)
-    for (int64_t r = warp; r < rows; r += kThreads / kWarp) sum += load(x + r * columns + column);
-  parts[warp][lane] = sum;
-  __syncthreads();
-  if (warp > 0 || column >= columns) return;
-  for (int w = 1; w < kThreads / kWarp; ++w) sum += parts[w][lane];
-  sums[column] += sum;
+  constexpr int kPack = Pack<T>::kSize;
+  const int64_t begin = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kPack;
+  const auto one = [](A g, A u, A d, T* to_gate, T* to_up) {
+    const A s = logistic(g);
+    store(to_gate, d * u * s * (A(1) + g * (A(1) - s)));
+    store(to_up, d * g * s);
+  };
+  if (wide && begin + kPack <= count) {
+    const auto g = load_some<kPack>(gate + begin), u = load_some<kPack>(up + begin), d = load_some<kPack>(dy + begin);
+    Some<T, kPack> to_gate, to_up;
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) one(load(&g.at[k]), load(&u.at[k]), load(&d.at[k]), &to_gate.at[k], &to_up.at[k]);
+    *reinterpret_cast<Some<T, kPack>*>(dgate + begin) = to_gate;
+    *reinterpret_cast<Some<T, kPack>*>(dup + begin) = to_up;
+    return;
+  }
+  for (int64_t i = begin; i < begin + kPack && i < count; ++i) one(load(gate + i), load(up + i), load(dy + i), dgate + i, dup + i);
 }
 
 template <class T>
@@ -121,8 +146,10 @@ void bias_backward(Cuda on, const Tensor& dy, const Tensor& bias_gradient) {
   const int64_t columns = bias_gradient.size(), rows = dy.size() / columns;
   visit(dy, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("bias_backward", on, sum_rows<T>, dim3(static_cast<unsigned>(pieces_of(columns, kWarp))), kThreads, 0, rows, columns, dy.data<T>(),
-           bias_gradient.data<Accumulator<T>>());
+    by_width<T>(aligned(dy.bytes_data()) && columns * static_cast<int64_t>(sizeof(T)) % 16 == 0, [&](auto width) {
+      column_sums<1, width>("bias_backward", on, dy.device(), rows, columns, RowSum<T, width>{dy.data<T>(), columns},
+                            {bias_gradient.data<Accumulator<T>>()});
+    });
   });
 }
 
@@ -133,11 +160,17 @@ void activation(Cuda on, Activation kind, const Tensor& x, const Tensor& out) {
   });
 }
 
-void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx) {
+void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& bias_gradient) {
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    map("activation_backward", on, x.size(), ActivateBackward<Accumulator<T>>{kind}, dx.data<T>(), x.data<T>(),
-        dy.data<T>());
+    using A = Accumulator<T>;
+    if (!bias_gradient.defined())
+      return map("activation_backward", on, x.size(), ActivateBackward<A>{kind}, dx.data<T>(), x.data<T>(), dy.data<T>());
+    const int64_t columns = bias_gradient.size(), rows = x.size() / columns;
+    by_width<T>(wide_rows(x) && wide_rows(dy) && wide_rows(dx), [&](auto width) {
+      const ActivationRow<T, width> f{{kind}, x.data<T>(), dy.data<T>(), dx.data<T>(), columns};
+      column_sums<1, width>("activation_backward", on, x.device(), rows, columns, f, {bias_gradient.data<A>()});
+    });
   });
 }
 
@@ -151,9 +184,10 @@ void swiglu(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& out) {
 void swiglu_backward(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate, const Tensor& dup) {
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T *g = gate.data<T>(), *u = up.data<T>(), *d = dy.data<T>();
-    map("swiglu_backward", on, gate.size(), SwigluUp{}, dup.data<T>(), g, u, d);
-    map("swiglu_backward", on, gate.size(), SwigluGate{}, dgate.data<T>(), g, u, d);
+    const bool wide = aligned(gate.bytes_data()) && aligned(up.bytes_data()) && aligned(dy.bytes_data()) && aligned(dgate.bytes_data()) &&
+                      aligned(dup.bytes_data());
+    launch("swiglu_backward", on, swiglu_slopes<T>, blocks_of(pieces_of(gate.size(), Pack<T>::kSize)), kThreads, 0, gate.size(), wide,
+           gate.data<T>(), up.data<T>(), dy.data<T>(), dgate.data<T>(), dup.data<T>());
   });
 }
 

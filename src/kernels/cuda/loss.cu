@@ -7,19 +7,6 @@ namespace {
 
 constexpr int kThreads = 512;
 
-// The elements of one row that this thread works on, 16 bytes at a time where the row allows it: f(column, value).
-template <class T, class F>
-__device__ void for_row(const T* row, int64_t count, bool wide, const F& f) {
-  constexpr int kPack = Pack<T>::kSize;
-  const int64_t packs = wide ? count / kPack : 0;
-  for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
-    const Pack<T> pack = reinterpret_cast<const Pack<T>*>(row)[p];
-#pragma unroll
-    for (int k = 0; k < kPack; ++k) f(p * kPack + k, load(&pack.at[k]));
-  }
-  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x) f(c, load(row + c));
-}
-
 template <class T>
 __device__ Accumulator<T> picked_of(const T* row, int64_t valid, int64_t target, Accumulator<T> largest) {
   return target >= 0 && target < valid ? load(row + target) - largest : Accumulator<T>(0);
@@ -104,9 +91,6 @@ struct LogDifference {
   __device__ A operator()(A sum, A target) const { return log(sum) - target; }
 };
 
-// Every row begins at a multiple of 16 bytes.
-bool wide(const Tensor& x) { return aligned(x.bytes_data()) && x.dim(1) * size_of(x.dtype()) % 16 == 0; }
-
 dim3 rows_of(const Tensor& logits) { return dim3(static_cast<unsigned>(logits.dim(0))); }
 
 }  // namespace
@@ -114,7 +98,7 @@ dim3 rows_of(const Tensor& logits) { return dim3(static_cast<unsigned>(logits.di
 void row_maximum(Cuda on, const Tensor& logits, int64_t valid, const Tensor& maximum) {
   visit_float(logits.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("row_maximum", on, maxima<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide(logits), logits.data<T>(), maximum.data<Accumulator<T>>());
+    launch("row_maximum", on, maxima<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide_rows(logits), logits.data<T>(), maximum.data<Accumulator<T>>());
   });
 }
 
@@ -123,7 +107,7 @@ void row_sum_exp(Cuda on, const Tensor& logits, int64_t valid, const Tensor& max
   visit_float(logits.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    launch("row_sum_exp", on, exponential_sums<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide(logits), logits.data<T>(), maximum.data<A>(),
+    launch("row_sum_exp", on, exponential_sums<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide_rows(logits), logits.data<T>(), maximum.data<A>(),
            targets.data<int32_t>(), first_id, sum_exp.data<A>(), target_logit.data<A>());
   });
 }
@@ -133,7 +117,7 @@ void row_statistics(Cuda on, const Tensor& logits, int64_t valid, const Tensor& 
   visit_float(logits.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    launch("row_statistics", on, statistics<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide(logits), logits.data<T>(),
+    launch("row_statistics", on, statistics<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide_rows(logits), logits.data<T>(),
            targets.data<int32_t>(), maximum.data<A>(), sum_exp.data<A>(), target_logit.data<A>());
   });
 }
@@ -151,7 +135,7 @@ void cross_entropy_backward(Cuda on, const Tensor& logits, int64_t valid, const 
     using T = typename decltype(tag)::type;
     using U = typename decltype(out_tag)::type;
     using A = Accumulator<T>;
-    launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide(logits) && wide(dlogits),
+    launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide_rows(logits) && wide_rows(dlogits),
            logits.data<T>(),
            maximum.data<A>(), sum_exp.data<A>(), targets.data<int32_t>(), first_id, row_scale.data<A>(), dlogits.data<U>());
   };

@@ -1,49 +1,44 @@
 #include "skein/kernels/norm.h"
 
-#include "common.cuh"
+#include "columns.cuh"
 
 namespace skein::kernels {
 namespace {
 
 constexpr int kThreads = 256;
 
-// A block a row.
+// A block a row; what is read again comes from the nearest cache.
 template <class T>
-__global__ void norm_rows(Norm kind, int64_t columns, Accumulator<T> epsilon, const T* x, const T* branch, T* sum, const T* gain, const T* bias,
-                          T* out, Accumulator<T>* means, Accumulator<T>* rstds) {
+__global__ void norm_rows(Norm kind, int64_t columns, bool wide, Accumulator<T> epsilon, const T* x, const T* branch, T* sum, const T* gain,
+                          const T* bias, T* out, Accumulator<T>* means, Accumulator<T>* rstds) {
   using A = Accumulator<T>;
   __shared__ A parts[kWarp];
   const int64_t row = blockIdx.x;
   const T* in = x + row * columns;
   if (branch) {
-    for (int64_t c = threadIdx.x; c < columns; c += blockDim.x)
-      store(sum + row * columns + c, load(in + c) + load(branch + row * columns + c));
+    map_row(sum + row * columns, columns, wide, [](int64_t, A a, A b) { return a + b; }, in, branch + row * columns);
     // Each thread reads only what it wrote.
     in = sum + row * columns;
   }
   A mean = 0;
   if (kind == Norm::layer) {
     A total = 0;
-    for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) total += load(in + c);
+    for_row(in, columns, wide, [&](int64_t, A value) { total += value; });
     mean = block_sum(total, parts) / A(columns);
   }
   A square = 0;
-  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
-    const A d = load(in + c) - mean;
-    square += d * d;
-  }
+  for_row(in, columns, wide, [&](int64_t, A value) { square += (value - mean) * (value - mean); });
   const A rstd = A(1) / sqrt(block_sum(square, parts) / A(columns) + epsilon);
-  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
-    const A y = (load(in + c) - mean) * rstd * load(gain + c);
-    store(out + row * columns + c, bias ? y + load(bias + c) : y);
-  }
+  T* to = out + row * columns;
+  if (bias) map_row(to, columns, wide, [=](int64_t, A value, A g, A b) { return (value - mean) * rstd * g + b; }, in, gain, bias);
+  else map_row(to, columns, wide, [=](int64_t, A value, A g) { return (value - mean) * rstd * g; }, in, gain);
   if (threadIdx.x > 0) return;
   if (kind == Norm::layer) means[row] = mean;
   rstds[row] = rstd;
 }
 
 template <class T>
-__global__ void norm_backward_rows(Norm kind, int64_t columns, const T* x, const T* gain, const Accumulator<T>* means,
+__global__ void norm_backward_rows(Norm kind, int64_t columns, bool wide, const T* x, const T* gain, const Accumulator<T>* means,
                                    const Accumulator<T>* rstds, const T* dy, const T* more, T* dx) {
   using A = Accumulator<T>;
   __shared__ A parts[kWarp];
@@ -51,46 +46,38 @@ __global__ void norm_backward_rows(Norm kind, int64_t columns, const T* x, const
   const T *in = x + row * columns, *slope = dy + row * columns;
   const A mean = kind == Norm::layer ? means[row] : A(0), rstd = rstds[row];
   A along = 0, level = 0;
-  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
-    const A d = load(slope + c) * load(gain + c);
-    along += d * (load(in + c) - mean) * rstd;
-    level += d;
-  }
+  for_rows(columns, wide, [&](A value, A d, A g) {
+    along += d * g * (value - mean) * rstd;
+    level += d * g;
+  }, in, slope, gain);
   along = block_sum(along, parts) / A(columns);
   level = kind == Norm::layer ? block_sum(level, parts) / A(columns) : A(0);
-  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
-    const A hat = (load(in + c) - mean) * rstd, own = (load(slope + c) * load(gain + c) - level - hat * along) * rstd;
-    store(dx + row * columns + c, more ? load(more + row * columns + c) + own : own);
-  }
+  const auto own = [=](A value, A d, A g) { return (d * g - level - (value - mean) * rstd * along) * rstd; };
+  T* to = dx + row * columns;
+  if (more)
+    map_row(to, columns, wide, [=](int64_t, A value, A d, A g, A other) { return other + own(value, d, g); }, in, slope, gain, more + row * columns);
+  else
+    map_row(to, columns, wide, [=](int64_t, A value, A d, A g) { return own(value, d, g); }, in, slope, gain);
 }
 
-// Each block sums 32 columns over all rows, its warps taking rows in turn.
-template <class T>
-__global__ void gain_gradients(Norm kind, int64_t rows, int64_t columns, const T* x, const Accumulator<T>* means, const Accumulator<T>* rstds,
-                               const T* dy, Accumulator<T>* gains, Accumulator<T>* biases) {
-  using A = Accumulator<T>;
-  constexpr int kWarps = kThreads / kWarp;
-  __shared__ A gain_parts[kWarps][kWarp], bias_parts[kWarps][kWarp];
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int64_t column = static_cast<int64_t>(blockIdx.x) * kWarp + lane;
-  A gain = 0, bias = 0;
-  if (column < columns)
-    for (int64_t r = warp; r < rows; r += kWarps) {
-      const A d = load(dy + r * columns + column), center = kind == Norm::layer ? means[r] : A(0);
-      gain += d * (load(x + r * columns + column) - center) * rstds[r];
-      bias += d;
+// What kWidth columns of a row give to the gradients of gain and bias.
+template <class T, int kWidth>
+struct GainGradient {
+  const T *x, *dy;
+  const Accumulator<T>*means, *rstds;
+  int64_t columns;
+  __device__ void operator()(int64_t row, int64_t column, Accumulator<T> (&sums)[2][kWidth]) const {
+    using A = Accumulator<T>;
+    const auto slopes = load_some<kWidth>(dy + row * columns + column), values = load_some<kWidth>(x + row * columns + column);
+    const A mean = means ? means[row] : A(0), rstd = rstds[row];
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const A d = load(&slopes.at[k]);
+      sums[0][k] += d * (load(&values.at[k]) - mean) * rstd;
+      sums[1][k] += d;
     }
-  gain_parts[warp][lane] = gain;
-  bias_parts[warp][lane] = bias;
-  __syncthreads();
-  if (warp > 0 || column >= columns) return;
-  for (int w = 1; w < kWarps; ++w) {
-    gain += gain_parts[w][lane];
-    bias += bias_parts[w][lane];
   }
-  gains[column] += gain;
-  if (biases) biases[column] += bias;
-}
+};
 
 template <class T>
 T* data_or_null(const Tensor& x) { return x.defined() ? x.data<T>() : nullptr; }
@@ -103,7 +90,8 @@ void norm(Cuda on, Norm kind, const Tensor& x, const Tensor& gain, const Tensor&
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    launch("norm", on, norm_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads, 0, kind, columns, A(epsilon), x.data<T>(),
+    launch("norm", on, norm_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads, 0, kind, columns,
+           wide_rows(x) && wide_rows(residual.branch) && wide_rows(residual.sum) && wide_rows(gain) && wide_rows(bias) && wide_rows(out), A(epsilon), x.data<T>(),
            data_or_null<T>(residual.branch), data_or_null<T>(residual.sum), gain.data<T>(), data_or_null<T>(bias), out.data<T>(), mean.data<A>(),
            rstd.data<A>());
   });
@@ -112,13 +100,16 @@ void norm(Cuda on, Norm kind, const Tensor& x, const Tensor& gain, const Tensor&
 void norm_backward(Cuda on, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& mean, const Tensor& rstd, const Tensor& dy,
                    const Tensor& dx, const Tensor& gain_gradient, const Tensor& bias_gradient, const Tensor& more) {
   const int64_t columns = gain.size(), rows = x.size() / columns;
+  const bool wide = wide_rows(x) && wide_rows(gain) && wide_rows(dy) && wide_rows(dx) && wide_rows(more);
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    launch("norm_backward", on, norm_backward_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads, 0, kind, columns, x.data<T>(), gain.data<T>(),
-           mean.data<A>(), rstd.data<A>(), dy.data<T>(), data_or_null<T>(more), dx.data<T>());
-    launch("norm_backward of gains", on, gain_gradients<T>, dim3(static_cast<unsigned>(pieces_of(columns, kWarp))), kThreads, 0, kind, rows,
-           columns, x.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(), gain_gradient.data<A>(), data_or_null<A>(bias_gradient));
+    launch("norm_backward", on, norm_backward_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads, 0, kind, columns, wide, x.data<T>(),
+           gain.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(), data_or_null<T>(more), dx.data<T>());
+    by_width<T>(wide, [&](auto width) {
+      const GainGradient<T, width> f{x.data<T>(), dy.data<T>(), kind == Norm::layer ? mean.data<A>() : nullptr, rstd.data<A>(), columns};
+      column_sums<2, width>("norm_backward of gains", on, x.device(), rows, columns, f, {gain_gradient.data<A>(), data_or_null<A>(bias_gradient)});
+    });
   });
 }
 
