@@ -168,7 +168,9 @@ TEST_P(OnCuda, CrossEntropy) {
 TEST_P(OnCuda, Attention) {
   struct Case { int64_t batch, length, heads, groups, width; bool causal; int64_t window; bool segments; double dropout; };
   for (const Case& c : {Case{1, 1, 1, 1, 8, true, 0, false, 0}, {2, 70, 2, 1, 16, true, 0, false, 0}, {1, 65, 2, 2, 64, false, 0, false, 0},
-                        {1, 100, 2, 1, 20, true, 17, false, 0}, {1, 50, 1, 1, 16, false, 9, false, 0}, {2, 40, 2, 2, 16, true, 0, true, 0.2}}) {
+                        {1, 100, 2, 1, 20, true, 17, false, 0}, {1, 50, 1, 1, 16, false, 9, false, 0}, {2, 40, 2, 2, 16, true, 0, true, 0.2},
+                        {1, 200, 4, 2, 128, true, 70, false, 0}, {1, 150, 2, 1, 96, true, 0, false, 0.1}, {1, 140, 1, 1, 72, false, 30, false, 0},
+                        {1, 192, 1, 1, 40, false, 0, false, 0}, {1, 130, 2, 2, 136, true, 0, false, 0}}) {
     kernels::AttentionArguments arguments;
     arguments.scale = 1 / std::sqrt(static_cast<double>(c.width));
     arguments.causal = c.causal;

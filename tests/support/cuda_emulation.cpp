@@ -58,7 +58,7 @@ struct Block {
   void* scheduler = nullptr;
   size_t current = 0;
   const std::function<void()>* body = nullptr;
-  std::vector<uint64_t> slots[2];
+  std::vector<char> slots[2];  // kLaneBytes a thread
   std::vector<char> shared;
 };
 
@@ -168,7 +168,7 @@ void run(const char* name, dim3 grid, int threads, size_t shared, const std::fun
   const Access access;
   const auto count = static_cast<size_t>(threads);
   while (block.fibers.size() < count) block.fibers.emplace_back();
-  for (auto& slots : block.slots) slots.assign(count, 0);
+  for (auto& slots : block.slots) slots.assign(count * kLaneBytes, 0);
   block.shared.assign(shared, static_cast<char>(0xff));
   block.body = &body;
   grid_size = grid;
@@ -183,12 +183,19 @@ void run(const char* name, dim3 grid, int threads, size_t shared, const std::fun
 
 void wait_for_block() { pause(State::at_block); }
 
-uint64_t exchange(uint64_t own, int lane) {
+const char* exchange_all(const void* own, size_t bytes) {
   Fiber& fiber = block.fibers[block.current];
   auto& slots = block.slots[fiber.shuffles++ % 2];
-  slots[block.current] = own;
+  if (bytes > kLaneBytes) std::abort();
+  std::memcpy(slots.data() + block.current * kLaneBytes, own, bytes);
   pause(State::at_warp);
-  return slots[block.current / kLanes * kLanes + static_cast<size_t>(lane)];
+  return slots.data() + block.current / kLanes * kLanes * kLaneBytes;
+}
+
+uint64_t exchange(uint64_t own, int lane) {
+  uint64_t theirs;
+  std::memcpy(&theirs, exchange_all(&own, sizeof(own)) + static_cast<size_t>(lane) * kLaneBytes, sizeof(theirs));
+  return theirs;
 }
 
 char* shared_memory() { return block.shared.data(); }

@@ -36,6 +36,9 @@ void run(const char* name, dim3 grid, int threads, size_t shared, const std::fun
 void wait_for_block();
 // Leaves 8 bytes of this lane where its warp finds them and waits until all lanes have; returns those of `lane`.
 uint64_t exchange(uint64_t own, int lane);
+// Leaves what this lane has; those of all 32 lanes, kLaneBytes apart, until the second call after this one.
+constexpr size_t kLaneBytes = 32;
+const char* exchange_all(const void* own, size_t bytes);
 char* shared_memory();
 
 }  // namespace skein::emulation

@@ -1,4 +1,4 @@
-#include "attention_head.cuh"
+#include "attention_mma.cuh"
 
 namespace skein::kernels {
 namespace {
@@ -146,8 +146,159 @@ __global__ void key_gradients(Attend<T> a, Slopes<T> s, int pitch) {
   }
 }
 
+// along [B,H,T]: the part of a query's slopes that is common to its keys. A warp a query.
 template <class T>
-void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples) {
+__global__ void common_slopes(Attend<T> a, const T* out, const T* dout, float* along) {
+  const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
+  const int64_t query = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
+  if (query >= a.queries) return;
+  const T *given = dout + head.q_at(query), *made = out + head.q_at(query);
+  float sum = 0;
+  for (int64_t d = threadIdx.x % kWarp; d < a.width; d += kWarp) sum += load(given + d) * load(made + d);
+  sum = warp_sum(sum);
+  if (threadIdx.x % kWarp == 0) along[(head.sample * a.heads + head.head) * a.queries + query] = sum;
+}
+
+// Of one pair of a query and a key that see each other, from their score and the slope of their weight: the weight as it met the
+// value, and the slope of the score.
+template <class T>
+__device__ void pair_slopes(const HeadOf<T>& head, const float* logsumexp, const float* along, int64_t query, int64_t key, bool seen, float& score,
+                            float& slope) {
+  if (!seen && !head.sees(query, key)) {
+    score = slope = 0;
+    return;
+  }
+  const float weight = exp2f((score * head.a.scale - logsumexp[query]) * kLog2E), kept = head.kept(query, key);
+  score = weight * kept;
+  slope = weight * (slope * kept - along[query]) * head.a.scale;
+}
+
+// A block: 64 queries against tiles of keys.
+template <class T, int kWidth, int kKeys>
+__global__ void __launch_bounds__(kMmaThreads) query_gradients_mma(Attend<T> a, Slopes<T> s, const float* along) {
+  constexpr int kPitch = kTilePitch<kWidth>;
+  const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
+  const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows, lines = (head.sample * a.heads + head.head) * a.queries;
+  const int64_t rows = a.queries - query < kMmaRows ? a.queries - query : kMmaRows;
+  T* q = dynamic_shared<T>();
+  T *dout = q + kMmaRows * kPitch, *k = dout + kMmaRows * kPitch, *v = k + 2 * kKeys * kPitch;
+  const int first_row = threadIdx.x / kWarp * 16;
+  const auto q_at = [&](int64_t row) { return head.q_at(row); };
+  const auto fetch_keys = [&](int64_t from, int buffer) {
+    const auto at = [&](int64_t row) { return head.kv_at(row); };
+    fetch_tile<kKeys, kWidth>(a.k, from, a.keys, a.width, k + buffer * kKeys * kPitch, at);
+    fetch_tile<kKeys, kWidth>(a.v, from, a.keys, a.width, v + buffer * kKeys * kPitch, at);
+    end_of_copies();
+  };
+  float sums[kWidth / 8][4] = {};
+  const int64_t begin = head.first(query) / kKeys * kKeys, end = head.last(query + rows - 1);
+  fetch_tile<kMmaRows, kWidth>(a.q, query, a.queries, a.width, q, q_at);
+  fetch_tile<kMmaRows, kWidth>(s.dout, query, a.queries, a.width, dout, q_at);
+  fetch_keys(begin, 0);
+  int buffer = 0;
+  for (int64_t from = begin; from < end; from += kKeys, buffer ^= 1) {
+    if (from + kKeys < end) {
+      fetch_keys(from + kKeys, buffer ^ 1);
+      wait_for_copies<1>();
+    } else {
+      wait_for_copies<0>();
+    }
+    __syncthreads();
+    float scores[kKeys / 8][4] = {}, slopes[kKeys / 8][4] = {};
+    multiply_rows<kKeys, kWidth>(scores, q + first_row * kPitch, k + buffer * kKeys * kPitch);
+    multiply_rows<kKeys, kWidth>(slopes, dout + first_row * kPitch, v + buffer * kKeys * kPitch);
+    const bool whole = all_see(head, query + first_row, 16, from, kKeys);
+#pragma unroll
+    for (int t = 0; t < kKeys / 8; ++t)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        pair_slopes(head, s.logsumexp + lines, along + lines, query + first_row + row_of(e), from + column_of(t, e), whole, scores[t][e], slopes[t][e]);
+    multiply_weights<kKeys, kWidth>(sums, slopes, k + buffer * kKeys * kPitch);
+    __syncthreads();
+  }
+  wait_for_copies<0>();
+  store_rows<kWidth>(sums, 1.0f, 1.0f, query + first_row, a.queries, a.width, s.dq, q_at);
+}
+
+// A block: 64 keys of one key head against tiles of queries of the heads that share it, in order; so there are no atomics. Rows of
+// fragments are keys here, columns queries.
+template <class T, int kWidth, int kQueries>
+__global__ void __launch_bounds__(kMmaThreads) key_gradients_mma(Attend<T> a, Slopes<T> s, const float* along) {
+  constexpr int kPitch = kTilePitch<kWidth>;
+  const int64_t shared = a.heads / a.groups, from = static_cast<int64_t>(blockIdx.x) * kMmaRows;
+  const HeadOf<T> keys{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y) * shared};
+  const auto kv_at = [&](int64_t row) { return keys.kv_at(row); };
+  T* k = dynamic_shared<T>();
+  T *v = k + kMmaRows * kPitch, *q = v + kMmaRows * kPitch, *dout = q + 2 * kQueries * kPitch;
+  const int first_row = threadIdx.x / kWarp * 16;
+  fetch_tile<kMmaRows, kWidth>(a.k, from, a.keys, a.width, k, kv_at);
+  fetch_tile<kMmaRows, kWidth>(a.v, from, a.keys, a.width, v, kv_at);
+  // Without a cache queries and keys have the same places.
+  const int64_t begin = a.causal ? from / kQueries * kQueries : a.window && from >= a.window ? (from - a.window + 1) / kQueries * kQueries : 0;
+  const int64_t reach = a.window ? from + kMmaRows + a.window - 1 : a.queries, end = reach < a.queries ? reach : a.queries;
+  const int64_t tiles = end > begin ? (end - begin + kQueries - 1) / kQueries : 0;
+  const auto fetch_queries = [&](int64_t number) {
+    const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
+    const auto at = [&](int64_t row) { return head.q_at(row); };
+    const int64_t query = begin + number % tiles * kQueries, buffer = number % 2 * kQueries * kPitch;
+    fetch_tile<kQueries, kWidth>(a.q, query, a.queries, a.width, q + buffer, at);
+    fetch_tile<kQueries, kWidth>(s.dout, query, a.queries, a.width, dout + buffer, at);
+    end_of_copies();
+  };
+  float key_sums[kWidth / 8][4] = {}, value_sums[kWidth / 8][4] = {};
+  if (tiles > 0) fetch_queries(0);
+  for (int64_t number = 0; number < tiles * shared; ++number) {
+    if (number + 1 < tiles * shared) {
+      fetch_queries(number + 1);
+      wait_for_copies<1>();
+    } else {
+      wait_for_copies<0>();
+    }
+    __syncthreads();
+    const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
+    const int64_t query = begin + number % tiles * kQueries, lines = (head.sample * a.heads + head.head) * a.queries;
+    const T *queries = q + number % 2 * kQueries * kPitch, *given = dout + number % 2 * kQueries * kPitch;
+    float scores[kQueries / 8][4] = {}, slopes[kQueries / 8][4] = {};
+    multiply_rows<kQueries, kWidth>(scores, k + first_row * kPitch, queries);
+    multiply_rows<kQueries, kWidth>(slopes, v + first_row * kPitch, given);
+    const bool whole = all_see(head, query, kQueries, from + first_row, 16);
+#pragma unroll
+    for (int t = 0; t < kQueries / 8; ++t)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        pair_slopes(head, s.logsumexp + lines, along + lines, query + column_of(t, e), from + first_row + row_of(e), whole, scores[t][e], slopes[t][e]);
+    multiply_weights<kQueries, kWidth>(value_sums, scores, given);
+    multiply_weights<kQueries, kWidth>(key_sums, slopes, queries);
+    __syncthreads();
+  }
+  wait_for_copies<0>();
+  store_rows<kWidth>(key_sums, 1.0f, 1.0f, from + first_row, a.keys, a.width, s.dk, kv_at);
+  store_rows<kWidth>(value_sums, 1.0f, 1.0f, from + first_row, a.keys, a.width, s.dv, kv_at);
+}
+
+// Tiles that leave a lane enough registers.
+template <class T, int kWidth>
+void backward_mma(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples, const float* along) {
+  constexpr int kOther = kWidth > 64 ? 32 : 64;
+  constexpr size_t kShared = static_cast<size_t>(2 * kMmaRows + 4 * kOther) * kTilePitch<kWidth> * sizeof(T);
+  const auto grid = [&](int64_t rows, int64_t heads) {
+    return dim3(static_cast<unsigned>(pieces_of(rows, kMmaRows)), static_cast<unsigned>(heads), static_cast<unsigned>(samples));
+  };
+  launch("attention_backward of queries", on, query_gradients_mma<T, kWidth, kOther>, grid(a.queries, a.heads), kMmaThreads, kShared, a, slopes, along);
+  launch("attention_backward of keys", on, key_gradients_mma<T, kWidth, kOther>, grid(a.keys, a.groups), kMmaThreads, kShared, a, slopes, along);
+}
+
+template <class T>
+void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples, Device device) {
+  if constexpr (sizeof(T) == 2) {
+    if (fits_mma(a)) {
+      const Tensor along = Tensor::empty({samples, a.heads, a.queries}, DType::f32, device);
+      constexpr int kThreads = 256;
+      const dim3 grid(static_cast<unsigned>(pieces_of(a.queries, kThreads / kWarp)), static_cast<unsigned>(a.heads), static_cast<unsigned>(samples));
+      launch("attention_backward's common slopes", on, common_slopes<T>, grid, kThreads, 0, a, slopes.out, slopes.dout, along.data<float>());
+      return by_head_width(a.width, [&](auto width) { backward_mma<T, width>(on, a, slopes, samples, along.data<float>()); });
+    }
+  }
   const int pitch = pitch_of(a.width);
   const auto grid = [&](int64_t tiles, int64_t heads) {
     return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(heads), static_cast<unsigned>(samples));
@@ -166,7 +317,7 @@ void attention_backward(Cuda on, const Tensor& q, const Tensor& k, const Tensor&
   const auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     backward<T>(on, make_attend<T>(q, k, v, arguments),
-                {out.data<T>(), dout.data<T>(), logsumexp.data<float>(), dq.data<T>(), dk.data<T>(), dv.data<T>()}, q.dim(0));
+                {out.data<T>(), dout.data<T>(), logsumexp.data<float>(), dq.data<T>(), dk.data<T>(), dv.data<T>()}, q.dim(0), q.device());
   };
   if (q.dtype() == DType::bf16) return run(TypeTag<BFloat16>{});
   SKEIN_CHECK(q.dtype() == DType::f32);

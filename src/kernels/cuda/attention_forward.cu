@@ -1,4 +1,4 @@
-#include "attention_head.cuh"
+#include "attention_mma.cuh"
 
 namespace skein::kernels {
 namespace {
@@ -53,13 +53,116 @@ __global__ void forward_tile(Attend<T> a, int pitch, T* out, float* logsumexp) {
         total[threadIdx.x] > 0 ? largest[threadIdx.x] + logf(total[threadIdx.x]) : -INFINITY;
 }
 
+constexpr int kMmaKeys = 64;
+
+// The online softmax of a warp's sixteen rows; a lane holds parts of two of them.
+struct Softmax {
+  float top[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
+
+  // scores, in powers of two, become weights; `sums` so far shrink with them.
+  template <int kTiles, int kWide>
+  __device__ void take(float (&scores)[kTiles][4], float (&sums)[kWide][4]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float largest = -INFINITY, sum = 0;
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t) largest = fmaxf(largest, fmaxf(scores[t][half * 2], scores[t][half * 2 + 1]));
+      largest = fmaxf(top[half], row_max(largest));
+      const float base = largest == -INFINITY ? 0 : largest, shrink = exp2f(top[half] - base);
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+        for (int e = half * 2; e < half * 2 + 2; ++e) sum += scores[t][e] = exp2f(scores[t][e] - base);
+#pragma unroll
+      for (int t = 0; t < kWide; ++t) {
+        sums[t][half * 2] *= shrink;
+        sums[t][half * 2 + 1] *= shrink;
+      }
+      total[half] = total[half] * shrink + row_sum(sum);
+      top[half] = largest;
+    }
+  }
+};
+
+// A block: 64 queries of a head against tiles of 64 keys, of which the next is on its way while one is at work.
+template <class T, int kWidth>
+__global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, float* logsumexp) {
+  constexpr int kPitch = kTilePitch<kWidth>;
+  const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
+  // The last queries see the most keys when causal; they begin first.
+  const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows;
+  const int64_t rows = a.queries - query < kMmaRows ? a.queries - query : kMmaRows;
+  T* q = dynamic_shared<T>();
+  T *k = q + kMmaRows * kPitch, *v = k + 2 * kMmaKeys * kPitch;
+  const int warp = threadIdx.x / kWarp, first_row = warp * 16;
+  const auto q_at = [&](int64_t row) { return head.q_at(row); };
+  const auto fetch_keys = [&](int64_t from, int buffer) {
+    const auto at = [&](int64_t row) { return head.kv_at(row); };
+    fetch_tile<kMmaKeys, kWidth>(a.k, from, a.keys, a.width, k + buffer * kMmaKeys * kPitch, at);
+    fetch_tile<kMmaKeys, kWidth>(a.v, from, a.keys, a.width, v + buffer * kMmaKeys * kPitch, at);
+    end_of_copies();
+  };
+  float sums[kWidth / 8][4] = {};
+  Softmax softmax;
+  const int64_t begin = head.first(query) / kMmaKeys * kMmaKeys, end = head.last(query + rows - 1);
+  fetch_tile<kMmaRows, kWidth>(a.q, query, a.queries, a.width, q, q_at);
+  fetch_keys(begin, 0);
+  const float scale = a.scale * kLog2E;
+  int buffer = 0;
+  for (int64_t from = begin; from < end; from += kMmaKeys, buffer ^= 1) {
+    if (from + kMmaKeys < end) {
+      fetch_keys(from + kMmaKeys, buffer ^ 1);
+      wait_for_copies<1>();
+    } else {
+      wait_for_copies<0>();
+    }
+    __syncthreads();
+    float scores[kMmaKeys / 8][4] = {};
+    multiply_rows<kMmaKeys, kWidth>(scores, q + first_row * kPitch, k + buffer * kMmaKeys * kPitch);
+    const bool whole = all_see(head, query + first_row, 16, from, kMmaKeys);
+#pragma unroll
+    for (int t = 0; t < kMmaKeys / 8; ++t)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        scores[t][e] = whole || head.sees(query + first_row + row_of(e), from + column_of(t, e)) ? scores[t][e] * scale : -INFINITY;
+    softmax.take(scores, sums);
+    if (a.threshold)
+#pragma unroll
+      for (int t = 0; t < kMmaKeys / 8; ++t)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) scores[t][e] *= head.kept(query + first_row + row_of(e), from + column_of(t, e));
+    multiply_weights<kMmaKeys, kWidth>(sums, scores, v + buffer * kMmaKeys * kPitch);
+    __syncthreads();
+  }
+  wait_for_copies<0>();
+  float inverse[2];
+  for (int half = 0; half < 2; ++half) {
+    const float total = softmax.total[half];
+    inverse[half] = total > 0 ? 1 / total : 0;
+    const int64_t row = query + first_row + row_of(half * 2);
+    if (threadIdx.x % 4 == 0 && row < a.queries)
+      logsumexp[(head.sample * a.heads + head.head) * a.queries + row] = total > 0 ? (softmax.top[half] + log2f(total)) * kLn2 : -INFINITY;
+  }
+  store_rows<kWidth>(sums, inverse[0], inverse[1], query + first_row, a.queries, a.width, out, q_at);
+}
+
 template <class T>
-void forward(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments, const Tensor& out,
-             const Tensor& logsumexp) {
-  const int pitch = pitch_of(q.dim(3));
+dim3 grid_of(const Attend<T>& a, int64_t samples, int tile) {
+  return dim3(static_cast<unsigned>(pieces_of(a.queries, tile)), static_cast<unsigned>(a.heads), static_cast<unsigned>(samples));
+}
+
+template <class T>
+void forward(Cuda on, const Attend<T>& a, int64_t samples, const Tensor& out, const Tensor& logsumexp) {
+  if constexpr (sizeof(T) == 2) {
+    if (fits_mma(a))
+      return by_head_width(a.width, [&](auto width) {
+        const size_t shared = static_cast<size_t>(kMmaRows + 4 * kMmaKeys) * kTilePitch<width> * sizeof(T);
+        launch("attention", on, forward_mma<T, width>, grid_of(a, samples, kMmaRows), kMmaThreads, shared, a, out.data<T>(), logsumexp.data<float>());
+      });
+  }
+  const int pitch = pitch_of(a.width);
   const size_t shared = static_cast<size_t>((2 * kQueryTile + 2 * kKeyTile) * pitch + kQueryTile * kKeyTile) * sizeof(float);
-  const dim3 grid(static_cast<unsigned>(pieces_of(q.dim(1), kQueryTile)), static_cast<unsigned>(q.dim(2)), static_cast<unsigned>(q.dim(0)));
-  launch("attention", on, forward_tile<T>, grid, kAttentionThreads, shared, make_attend<T>(q, k, v, arguments), pitch, out.data<T>(),
+  launch("attention", on, forward_tile<T>, grid_of(a, samples, kQueryTile), kAttentionThreads, shared, a, pitch, out.data<T>(),
          logsumexp.data<float>());
 }
 
@@ -68,9 +171,9 @@ void forward(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v, const A
 void attention(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments, const Tensor& out,
                const Tensor& logsumexp) {
   SKEIN_CHECK(!arguments.causal || k.dim(1) >= arguments.first_query + q.dim(1));
-  if (q.dtype() == DType::bf16) return forward<BFloat16>(on, q, k, v, arguments, out, logsumexp);
+  if (q.dtype() == DType::bf16) return forward(on, make_attend<BFloat16>(q, k, v, arguments), q.dim(0), out, logsumexp);
   SKEIN_CHECK(q.dtype() == DType::f32);
-  forward<float>(on, q, k, v, arguments, out, logsumexp);
+  forward(on, make_attend<float>(q, k, v, arguments), q.dim(0), out, logsumexp);
 }
 
 }  // namespace skein::kernels
