@@ -8,7 +8,7 @@
 namespace skein {
 namespace {
 
-// Rounding a double to float and then to bfloat16 would round twice. Rounded to odd in between, the last step
+// Rounding a double to float and then to two bytes would round twice. Rounded to odd in between, the last step
 // still sees on which side of a tie the value lies.
 float to_odd(double value) {
   const float near = static_cast<float>(value);
@@ -20,10 +20,10 @@ float to_odd(double value) {
 
 template <class To, class From>
 To converted(From value) {
-  if constexpr (std::is_same_v<From, BFloat16>)
+  if constexpr (sizeof(From) == 2)
     return static_cast<To>(static_cast<float>(value));
-  else if constexpr (std::is_same_v<To, BFloat16> && std::is_same_v<From, double>)
-    return BFloat16(to_odd(value));
+  else if constexpr (sizeof(To) == 2 && std::is_same_v<From, double>)
+    return To(to_odd(value));
   else
     return static_cast<To>(value);
 }

@@ -81,6 +81,7 @@ hid_t stored_type(DType dtype) {
     case DType::f64:
       return H5T_IEEE_F64LE;
     case DType::bf16:
+    case DType::f16:
       return H5T_STD_U16LE;
     case DType::i32:
       return H5T_STD_I32LE;

@@ -31,7 +31,7 @@ class Hdf5Handle {
 // Error(failure) "cannot `deed`: reason" when the library returned a negative status.
 void hdf5_check(herr_t status, const std::string& deed);
 
-// The type elements are stored as; bf16 as its 16 bits.
+// The type elements are stored as; bf16 and f16 as their 16 bits.
 hid_t stored_type(DType dtype);
 
 // An empty file in memory. `image` is filled as the file is written, and holds all of it once the file is

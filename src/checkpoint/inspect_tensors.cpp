@@ -35,6 +35,8 @@ double as_number(DType dtype, const std::byte* data, int64_t i) {
       return element<double>(data, i);
     case DType::bf16:
       return static_cast<float>(element<BFloat16>(data, i));
+    case DType::f16:
+      return static_cast<float>(element<Float16>(data, i));
     case DType::i32:
       return element<int32_t>(data, i);
     case DType::i64:
@@ -60,6 +62,7 @@ int64_t place_of(DType dtype, const std::byte* data, int64_t i) {
     case DType::f64:
       return place(element<uint64_t>(data, i));
     case DType::bf16:
+    case DType::f16:
       return place(element<uint16_t>(data, i));
     case DType::i32:
       return element<int32_t>(data, i);

@@ -221,7 +221,7 @@ int64_t overlap(const Region& a, const Region& b) {
 
 bool convertible(DType from, DType to) {
   const auto floating = [](DType dtype) {
-    return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::bf16;
+    return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::bf16 || dtype == DType::f16;
   };
   return from == to || (floating(from) && floating(to));
 }

@@ -9,9 +9,10 @@
 
 namespace skein {
 
-// What sums of T are kept in: bf16 in f32.
+// What sums of T are kept in: bf16 and f16 in f32.
 template <class T> struct SumOf { using type = T; };
 template <> struct SumOf<BFloat16> { using type = float; };
+template <> struct SumOf<Float16> { using type = float; };
 
 // Elements summed at a time, so that the partial sums stay in the nearest cache.
 constexpr int64_t kStrip = 2048;

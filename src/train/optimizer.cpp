@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "skein/checkpoint/parameters.h"
+#include "skein/core/philox.h"
 #include "skein/kernels/adamw.h"
 
 namespace skein {
@@ -14,10 +15,12 @@ void bind(Options& options, OptimizerConfig& c) {
   options.add("optimizer.epsilon", c.epsilon, "added to the root of the second moment");
   options.add("optimizer.weight_decay", c.weight_decay, "decoupled decay of matrices and embeddings");
   options.add("optimizer.clip", c.clip, "largest global gradient norm; 0 does not clip");
+  options.add("optimizer.stochastic_rounding", c.stochastic_rounding,
+              "round bf16 weights up or down at random, by how near each is, so that small updates are not lost");
 }
 
-Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard)
-    : config_(config), buckets_(buckets), zero_(zero), shard_(shard) {
+Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard, uint64_t seed)
+    : config_(config), buckets_(buckets), zero_(zero), shard_(shard), seed_(seed) {
   for (const auto& bucket : buckets.all()) {
     State& state = states_.emplace_back();
     if (bucket.alias) continue;
@@ -27,6 +30,9 @@ Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero,
     state.master = bucket.values.flat(state.begin, state.size).to(sums);
     state.m = Tensor::zeros({state.size}, sums, bucket.values.device());
     state.v = Tensor::zeros({state.size}, sums, bucket.values.device());
+    require(!config.stochastic_rounding || bucket.values.dtype() == DType::bf16,
+            "optimizer.stochastic_rounding rounds bf16 weights, but these are {}; set train.precision=bf16 or leave it out",
+            name_of(bucket.values.dtype()));
   }
 }
 
@@ -37,31 +43,49 @@ int64_t Optimizer::bytes() const {
   return total;
 }
 
-double Optimizer::step(double lr) {
+double Optimizer::step(double lr, double gradient_scale) {
   const Tensor square_sum = buckets_.gradient_square_sum();
   for (size_t b = 0; b < states_.size(); ++b)
-    if (states_[b].master.defined()) update(b, lr, square_sum);
+    if (states_[b].master.defined()) update(b, lr, gradient_scale, square_sum);
   if (zero_) buckets_.gather_values();
   buckets_.values_changed();
-  const double norm = std::sqrt(*square_sum.to(Device{}).data<double>());
+  const double norm = gradient_scale * std::sqrt(*square_sum.to(Device{}).data<double>());
   if (std::isfinite(norm)) ++steps_;
   return norm;
 }
 
-void Optimizer::update(size_t b, double lr, const Tensor& square_sum) {
+void Optimizer::update(size_t b, double lr, double gradient_scale, const Tensor& square_sum) {
   const auto& bucket = buckets_.all()[b];
   State& state = states_[b];
-  const bool has_master = bucket.values.dtype() != state.master.dtype();
+  const bool has_master = bucket.values.dtype() != state.master.dtype() && !config_.stochastic_rounding;
   for (const auto& member : bucket.members) {
     const int64_t begin = std::max(state.begin, member.begin);
     const int64_t count = std::min(state.begin + state.size, member.begin + member.valid) - begin;
     if (count <= 0) continue;
     const kernels::AdamWArguments arguments{lr, config_.beta1, config_.beta2, config_.epsilon,
-                                            member.parameter->decays ? config_.weight_decay : 0.0, 1.0, steps_ + 1, square_sum, config_.clip};
+                                            member.parameter->decays ? config_.weight_decay : 0.0, gradient_scale, steps_ + 1, square_sum, config_.clip};
     const Tensor working = has_master ? bucket.values.flat(begin, count) : Tensor();
     on_device(bucket.values.device(), [&](auto device) {
       kernels::adamw(device, arguments, bucket.gradients.flat(begin, count), state.master.flat(begin - state.begin, count),
                      state.m.flat(begin - state.begin, count), state.v.flat(begin - state.begin, count), working);
+    });
+  }
+  if (config_.stochastic_rounding) round(b, steps_ + 1, square_sum);
+}
+
+// By parameter and place in it, so that the layout plays no part but for tensor-parallel shards.
+void Optimizer::round(size_t b, int64_t step, const Tensor& square_sum) const {
+  const auto& bucket = buckets_.all()[b];
+  const State& state = states_[b];
+  for (const auto& member : bucket.members) {
+    const int64_t begin = std::max(state.begin, member.begin), count = std::min(state.begin + state.size, member.begin + member.valid) - begin;
+    if (count <= 0) continue;
+    const Parameter& parameter = *member.parameter;
+    const int shard = parameter.split == Split::none ? 0 : shard_;
+    const uint64_t key = derive_key(seed_, fmt::format("rounding {} {}", parameter.tied() ? parameter.tied_to : parameter.name, shard));
+    on_device(bucket.values.device(), [&](auto device) {
+      kernels::stochastic_round(device, {key, static_cast<uint64_t>(step), begin - member.begin, square_sum}, state.master.flat(begin - state.begin, count),
+                                bucket.values.flat(begin, count));
     });
   }
 }
@@ -93,7 +117,8 @@ void Optimizer::loaded(int64_t steps) {
   for (size_t b = 0; b < states_.size(); ++b) {
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];
-    if (state.master.defined() && bucket.values.dtype() != state.master.dtype())
+    if (state.master.defined() && config_.stochastic_rounding) round(b, steps_, {});
+    else if (state.master.defined() && bucket.values.dtype() != state.master.dtype())
       bucket.values.flat(state.begin, state.size).copy_from(state.master.to(bucket.values.dtype()));
   }
   if (zero_) buckets_.gather_values();

@@ -23,7 +23,7 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
     : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.train.precision),
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
-                 mesh.tp().rank()),
+                 mesh.tp().rank(), config.train.seed),
       pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule) {
   model_.parameters().keep_packed();
 }
@@ -39,9 +39,11 @@ PipelineStep Replica::cut(const Batch& batch) const {
   return work;
 }
 
-StepResult Replica::step(const Batch& batch, int64_t number, double lr) {
+StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale) {
   const Span span("step");
   PipelineStep work = cut(batch);
+  const double per_token = work.loss_scale;
+  work.loss_scale *= loss_scale;
   work.after_backward = [this, per_group = plan_.micro_batches_per_group()](int micro_batch, int chunk) {
     if ((micro_batch + 1) % per_group == 0) buckets_.end_group(chunk);
   };
@@ -61,9 +63,9 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr) {
   StepResult result;
   {
     const Span update("optimizer");
-    result.grad_norm = optimizer_.step(lr);
+    result.grad_norm = optimizer_.step(lr, 1 / loss_scale);
   }
-  result.loss = mean_loss(pipeline_.losses(), work.loss_scale);
+  result.loss = mean_loss(pipeline_.losses(), per_token);
   result.applied = std::isfinite(result.grad_norm);
   return result;
 }

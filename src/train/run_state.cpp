@@ -16,6 +16,8 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
       {"optimizer_steps", s.optimizer_steps},
       {"skipped_in_a_row", s.skipped_in_a_row},
       {"reduction_groups", s.reduction_groups},
+      {"loss_scale", s.loss_scale},
+      {"good_steps", s.good_steps},
       {"layout", {{"pipeline", layout.pp}, {"data", layout.dp}, {"tensor", layout.tp}}},
       {"config", s.config},
       {"tokenizer", s.tokenizer}};
@@ -26,7 +28,8 @@ RunState run_state(const std::string& text, const std::string& origin) {
   try {
     const auto json = nlohmann::json::parse(text);
     return {json.at("step"), json.at("samples"), json.at("optimizer_steps"), json.at("skipped_in_a_row"),
-            json.at("reduction_groups"), json.at("tokenizer"), json.at("config")};
+            json.at("reduction_groups"), json.value("loss_scale", 1.0), json.value("good_steps", int64_t{0}), json.at("tokenizer"),
+            json.at("config")};
   } catch (const nlohmann::json::exception& error) {
     fail_usage("{} is no checkpoint of a training run: {}", origin, error.what());
   }

@@ -51,7 +51,8 @@ class Trainer {
  public:
   Trainer(const PretrainConfig& config, const Loader& loader, Group& world, const std::string& resolved)
       : config_(config), loader_(loader), validation_(validation_loader(config, loader)), shape_(mesh_shape(config.parallel, world.size())),
-        mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(find_start(world)) {
+        mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(find_start(world)),
+        loss_scale_(config.train.loss_scale, config.train.precision) {
     if (resume_from_) take_over_groups();
     plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
     config_.parallel.reduction_groups = plan_.groups;
@@ -94,6 +95,7 @@ class Trainer {
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<CheckpointStore> store_;
   RunState state_;
+  LossScale loss_scale_;
   int64_t saved_step_ = -1;
   int failed_saves_ = 0;
   int64_t profile_origin_ = 0;
@@ -134,6 +136,7 @@ void Trainer::load() {
     state_.samples = stored.samples;
     state_.optimizer_steps = stored.optimizer_steps;
     state_.skipped_in_a_row = stored.skipped_in_a_row;
+    loss_scale_.restore(stored.loss_scale, stored.good_steps);
   }
   if (own) saved_step_ = stored.step;
   log::info("{} {} (step {})", weights_only ? "begins with the weights of" : "goes on from", path, stored.step);
@@ -144,6 +147,8 @@ void Trainer::load() {
 void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
   state_.optimizer_steps = replica_->optimizer().steps();
+  state_.loss_scale = loss_scale_.value();
+  state_.good_steps = loss_scale_.good_steps();
   release_unused_memory();
   try {
     store_->save(state_.step, replica_->optimizer().pieces(true), to_json(state_, shape_));
@@ -166,6 +171,12 @@ Evaluation Trainer::evaluate() {
 }
 
 void Trainer::count_skipped(const StepResult& result) {
+  const double scale = loss_scale_.value();
+  if (loss_scale_.after_step(!result.applied)) {
+    if (!result.applied) log::info("step {}: gradients overflow at a loss scale of {}; the step is skipped, the scale now {}", state_.step, scale, loss_scale_.value());
+    state_.skipped_in_a_row = 0;
+    return;
+  }
   state_.skipped_in_a_row = result.applied ? 0 : state_.skipped_in_a_row + 1;
   if (result.applied) return;
   if (state_.skipped_in_a_row >= config_.train.max_skipped)
@@ -230,7 +241,7 @@ TrainResult Trainer::run() {
     profile(state_.step - begin, false);
     const int64_t first = replica_->own_first(state_.samples), next = first + config_.train.global_batch;
     const double lr = rate();
-    const StepResult step = replica_->step(prefetcher.take(first, next), state_.step, lr);
+    const StepResult step = replica_->step(prefetcher.take(first, next), state_.step, lr, loss_scale_.value());
     result.losses.push_back(step.loss);
     result.grad_norms.push_back(step.grad_norm);
     ++state_.step;

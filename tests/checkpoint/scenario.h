@@ -77,6 +77,9 @@ inline std::vector<std::byte> element(const Spec& spec, int64_t index, uint64_t 
     case DType::bf16:
       put(BFloat16(static_cast<float>(number)));
       break;
+    case DType::f16:
+      put(Float16(static_cast<float>(number)));
+      break;
     case DType::i32:
       put(bits[0]);
       break;

@@ -11,7 +11,7 @@
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
 #include "skein/kernels/reduce.h"
-#include "support/gradient_check.h"
+#include "support/kernel_check.h"
 
 namespace skein {
 namespace {
@@ -217,6 +217,25 @@ TEST(AdamW, IsItsFormula) {
       ASSERT_EQ(copy.to(DType::f32).data<float>()[i], master.to(working).to(DType::f32).data<float>()[i]);
     }
   }
+}
+
+TEST(AdamW, StochasticRoundingKeepsTheMeanAndItsStream) {
+  const int64_t n = 20000;
+  const float value = 1.0f + 0x1p-9f;  // a quarter of the way from 1 to the next bf16
+  const Tensor values = Tensor::from(std::vector<float>(n, value), {n}), rounded = Tensor::empty({n}, DType::bf16), part = Tensor::empty({n - 11}, DType::bf16);
+  kernels::stochastic_round(Cpu{}, {5, 7, 0, {}}, values, rounded);
+  kernels::stochastic_round(Cpu{}, {5, 7, 11, {}}, values.flat(11, n - 11), part);
+  EXPECT_EQ(test::bytes_of(part), test::bytes_of(rounded.flat(11, n - 11)));
+  double mean = 0;
+  for (double x : test::values_of(rounded)) {
+    EXPECT_TRUE(x == 1 || x == 1 + 0x1p-7);
+    mean += x / static_cast<double>(n);
+  }
+  EXPECT_NEAR(mean, value, 1e-4);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor ends = Tensor::from(std::vector<float>{infinity, -infinity, 0, 1}, {4}), kept = Tensor::empty({4}, DType::bf16);
+  kernels::stochastic_round(Cpu{}, {5, 7, 0, {}}, ends, kept);
+  EXPECT_EQ(test::values_of(kept), (std::vector<double>{infinity, -infinity, 0, 1}));
 }
 
 TEST(Dropout, DropsItsShareAndScalesTheRest) {

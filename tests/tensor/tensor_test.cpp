@@ -23,13 +23,37 @@ TEST(BFloat16, RoundsToNearestEven) {
   EXPECT_TRUE(std::isnan(rounded(std::numeric_limits<float>::quiet_NaN())));
 }
 
+float half(float value) { return static_cast<float>(static_cast<Float16>(value)); }
+
+TEST(Float16, RoundsToNearestEven) {
+  EXPECT_EQ(half(1.0f + 0x1p-11f), 1.0f);               // half way: to even
+  EXPECT_EQ(half(1.0f + 3 * 0x1p-11f), 1.0f + 0x1p-9f);
+  EXPECT_EQ(half(65519.0f), 65504.0f);
+  EXPECT_EQ(half(65520.0f), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(half(-0x1p-24f), -0x1p-24f);                // the smallest
+  EXPECT_EQ(half(0x1.8p-24f), 0x1p-23f);
+  EXPECT_EQ(half(0x1p-25f), 0.0f);
+  EXPECT_EQ(half(0x1.ff8p-15f), 0x1.ff8p-15f);          // the largest below the normal ones
+  EXPECT_TRUE(std::isnan(half(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST(Float16, KeepsEachOfItsOwnValues) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    Float16 value;
+    value.bits = static_cast<uint16_t>(bits);
+    const auto wide = static_cast<float>(value);
+    if (std::isnan(wide)) EXPECT_TRUE(std::isnan(half(wide)));
+    else EXPECT_EQ(static_cast<Float16>(wide).bits, bits) << wide;
+  }
+}
+
 TEST(DTypes, KnowTheirSizesAndNames) {
-  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8}) EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64, DType::u8}) EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
   EXPECT_EQ(size_of(DType::bf16), 2);
   EXPECT_EQ(size_of(DType::i64), 8);
   EXPECT_EQ(gradient_dtype(DType::bf16), DType::f32);
   EXPECT_EQ(gradient_dtype(DType::f64), DType::f64);
-  EXPECT_THROW(dtype_from_name("f16"), Error);
+  EXPECT_THROW(dtype_from_name("f8"), Error);
 }
 
 TEST(Tensor, ViewsShareBytesAndCopiesDoNot) {

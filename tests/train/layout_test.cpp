@@ -197,6 +197,23 @@ TEST_F(Layouts, Bf16GivesEqualBits) {
   EXPECT_EQ(first_difference(found.state, expected.state), "");
 }
 
+TEST_F(Layouts, F16AndStochasticRoundingGiveEqualBits) {
+  for (bool half : {true, false}) {
+    PretrainConfig c = config();
+    c.train.precision = half ? DType::f16 : DType::bf16;
+    c.optimizer.stochastic_rounding = !half;
+    const std::string name = half ? "f16" : "stochastic";
+    const Finished expected = train(c, 1, *folder_, name);
+    EXPECT_LT(expected.losses.back(), expected.losses.front() - 0.05);
+    c.parallel.pipeline = 2;
+    c.parallel.zero = true;
+    c.train.micro_batch = 2;
+    const Finished found = train(c, 4, *folder_, name + "_layout");
+    EXPECT_EQ(found.losses, expected.losses) << name;
+    EXPECT_EQ(first_difference(found.state, expected.state), "") << name;
+  }
+}
+
 // Units that multiply several steps of depth at once must not join the ends of two samples.
 TEST_F(Layouts, Bf16GivesEqualBitsForSamplesOfOddLength) {
   PretrainConfig c = config();

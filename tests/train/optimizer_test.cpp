@@ -1,4 +1,5 @@
 #include "skein/train/optimizer.h"
+#include "skein/train/loss_scale.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,21 @@ struct Setting {
   Optimizer optimizer;
   bool everywhere;
 };
+
+TEST(LossScale, HalvesOnOverflowAndDoublesAfterItsWindow) {
+  LossScale scale({0, 3}, DType::f16);
+  EXPECT_EQ(scale.value(), 65536);
+  EXPECT_TRUE(scale.after_step(true));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(scale.after_step(false));
+  EXPECT_EQ(scale.value(), 65536);
+  for (int i = 0; i < 16; ++i) EXPECT_TRUE(scale.after_step(true));
+  EXPECT_EQ(scale.value(), 1);
+  EXPECT_FALSE(scale.after_step(true)) << "it cannot shrink any more: the run may give up";
+  LossScale fixed({128, 3}, DType::f16), none({0, 3}, DType::bf16);
+  EXPECT_FALSE(fixed.after_step(true));
+  EXPECT_EQ(fixed.value(), 128);
+  EXPECT_EQ(none.value(), 1);
+}
 
 TEST(Optimizer, ChangesNothingAnywhereWhenOneGradientIsNotFinite) {
   for (bool zero : {false, true})

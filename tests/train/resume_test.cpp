@@ -69,6 +69,30 @@ TEST_F(Resume, AtAnyOtherLayoutGivesEqualBits) {
     }
 }
 
+// With a scale that doubles until gradients overflow, and with weights rounded at random.
+TEST_F(Resume, InF16AndWithStochasticRoundingGivesEqualBits) {
+  for (bool half : {true, false}) {
+    PretrainConfig c = config();
+    c.train.precision = half ? DType::f16 : DType::bf16;
+    c.train.loss_scale.window = 1;
+    c.optimizer.stochastic_rounding = !half;
+    const std::string name = half ? "f16" : "stochastic";
+    const Finished expected = train(c, 1, folder_, name + "_expected");
+    if (half) {
+      const auto overflows = std::count_if(expected.grad_norms.begin(), expected.grad_norms.end(), [](double norm) { return !std::isfinite(norm); });
+      EXPECT_GT(overflows, 0);
+      EXPECT_LT(overflows, 12);
+    }
+    c.parallel.zero = true;
+    train(c, 2, folder_, name);
+    forget_after_step_8(name);
+    c.parallel.pipeline = 2;
+    const Finished found = train(c, 2, folder_, name);
+    EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 8, expected.losses.end())) << name;
+    EXPECT_EQ(first_difference(found.state, expected.state), "") << name;
+  }
+}
+
 TEST_F(Resume, BetweenTensorLayoutsKeepsEveryElement) {
   PretrainConfig c = config();
   c.train.steps = 8;

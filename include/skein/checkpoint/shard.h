@@ -1,7 +1,7 @@
 // One rank's pieces as an HDF5 file in memory.
 //
 // Dataset path = the piece's name, its '/' making groups. A piece that is a whole box has the box's shape,
-// any other is 1-D. Attributes: dtype, global_shape, box_start, box_extent, begin, end. bf16 is stored as its
+// any other is 1-D. Attributes: dtype, global_shape, box_start, box_extent, begin, end. bf16 and f16 are stored as their
 // 16 bits. The root says format, version, step, generation, rank, ranks.
 #pragma once
 

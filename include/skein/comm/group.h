@@ -64,9 +64,9 @@ class Group {
   Work recv(const Tensor& tensor, int peer, int tag);
   // out [size()*n] from in [n]. The first dim of out is rank-major: [size(), ...in.shape].
   void all_gather(const Tensor& in, const Tensor& out);
-  // out [n] = tree-ordered sum over ranks of block rank() of in [size()*n]. f32 or f64; bf16 sums in f32.
+  // out [n] = tree-ordered sum over ranks of block rank() of in [size()*n]. f32 or f64; bf16 and f16 sum in f32.
   void reduce_scatter(const Tensor& in, const Tensor& out);
-  // Tree-ordered sum over ranks, in place, the same bits on every rank. f32, f64, bf16, i64.
+  // Tree-ordered sum over ranks, in place, the same bits on every rank. f32, f64, bf16, f16, i64.
   void all_reduce_sum(const Tensor& tensor);
   // Elementwise maximum, in place; NaN where any rank has NaN. f32, f64, i64.
   void all_reduce_max(const Tensor& tensor);

@@ -22,4 +22,16 @@ void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const T
 void adamw(Cuda, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
            const Tensor& v, const Tensor& working);
 
+// Which random numbers round a tensor.
+struct RoundingStream {
+  uint64_t key = 0, stream = 0;
+  int64_t first = 0;        // number of the tensor's first element in the stream
+  Tensor square_sum = {};   // as adamw has it: where it is not finite nothing changes
+};
+
+// rounded (bf16) = values (f32): up or down to a neighbour with the probability that keeps the mean (Gupta and others, "Deep learning
+// with limited numerical precision", 2015). Element i takes 16 bits of the stream at first + i. Infinities and NaN stay what they are.
+void stochastic_round(Cpu, const RoundingStream& stream, const Tensor& values, const Tensor& rounded);
+void stochastic_round(Cuda, const RoundingStream& stream, const Tensor& values, const Tensor& rounded);
+
 }  // namespace skein::kernels

@@ -28,7 +28,7 @@ void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Te
 void row_losses(Cuda, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& losses);
 
 // dlogits [M,V] = (softmax - onehot) * row_scale [M] (accumulator type); padding columns get 0.
-// dlogits is of the logits' dtype, or bf16 where they are f32; it may be the logits themselves.
+// dlogits is of the logits' dtype, or bf16 or f16 where they are f32; it may be the logits themselves.
 void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
                             const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits);
 void cross_entropy_backward(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,

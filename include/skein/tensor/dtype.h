@@ -10,7 +10,7 @@
 
 namespace skein {
 
-enum class DType : uint8_t { f32, f64, bf16, i32, i64, u8 };
+enum class DType : uint8_t { f32, f64, bf16, i32, i64, u8, f16 };
 
 // bfloat16 storage; arithmetic happens in float.
 struct BFloat16 {
@@ -32,11 +32,51 @@ struct BFloat16 {
   }
 };
 
+// IEEE half precision storage; arithmetic happens in float.
+struct Float16 {
+  uint16_t bits;
+  Float16() = default;
+  // Rounds to nearest, ties to even; what is too large becomes infinite, NaN stays NaN.
+  explicit Float16(float value) {
+    uint32_t word;
+    std::memcpy(&word, &value, 4);
+    const uint32_t sign = word >> 16 & 0x8000u, size = word & 0x7fffffffu;
+    bits = static_cast<uint16_t>(sign | magnitude(size));
+  }
+  explicit operator float() const {
+    const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, size = bits & 0x7fffu;
+    uint32_t word = 0;
+    if (size >= 0x7c00u) word = 0x7f800000u | (size & 0x3ffu) << 13;
+    else if (size >= 0x400u) word = (size << 13) + 0x38000000u;
+    else word = word_of(static_cast<float>(size) * 0x1p-24f);
+    word |= sign;
+    float value;
+    std::memcpy(&value, &word, 4);
+    return value;
+  }
+
+ private:
+  static uint32_t word_of(float value) {
+    uint32_t word;
+    std::memcpy(&word, &value, 4);
+    return word;
+  }
+  static uint32_t magnitude(uint32_t size) {
+    if (size > 0x7f800000u) return 0x7e00u;
+    if (size >= 0x477ff000u) return 0x7c00u;
+    if (size >= 0x38800000u) return (size - 0x38000000u + 0xfffu + (size >> 13 & 1)) >> 13;
+    // Below the smallest normal number: the addition rounds to multiples of 2^-24.
+    float value;
+    std::memcpy(&value, &size, 4);
+    return word_of(value + 0.5f) - 0x3f000000u;
+  }
+};
+
 constexpr int64_t size_of(DType dtype) {
   switch (dtype) {
     case DType::f32: case DType::i32: return 4;
     case DType::f64: case DType::i64: return 8;
-    case DType::bf16: return 2;
+    case DType::bf16: case DType::f16: return 2;
     case DType::u8: return 1;
   }
   return 0;
@@ -47,6 +87,7 @@ constexpr std::string_view name_of(DType dtype) {
     case DType::f32: return "f32";
     case DType::f64: return "f64";
     case DType::bf16: return "bf16";
+    case DType::f16: return "f16";
     case DType::i32: return "i32";
     case DType::i64: return "i64";
     case DType::u8: return "u8";
@@ -61,6 +102,7 @@ template <class T> struct DTypeOf;
 template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
 template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::bf16; };
+template <> struct DTypeOf<Float16> { static constexpr DType value = DType::f16; };
 template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
 template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
 template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
@@ -82,6 +124,7 @@ decltype(auto) visit_float(DType dtype, F&& f) {
     case DType::f32: return f(TypeTag<float>{});
     case DType::f64: return f(TypeTag<double>{});
     case DType::bf16: return f(TypeTag<BFloat16>{});
+    case DType::f16: return f(TypeTag<Float16>{});
     default: break;
   }
   throw Error(ExitCode::internal, fmt::format("a floating tensor was needed, not {}", name_of(dtype)));

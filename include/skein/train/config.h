@@ -8,6 +8,7 @@
 #include "skein/models/gpt.h"
 #include "skein/parallel/layout.h"
 #include "skein/train/evaluate.h"
+#include "skein/train/loss_scale.h"
 #include "skein/train/lr.h"
 #include "skein/train/optimizer.h"
 
@@ -18,7 +19,8 @@ struct TrainConfig {
   int64_t global_batch = 8;  // sequences
   int64_t micro_batch = 1;
   uint64_t seed = 1;
-  DType precision = DType::f32;  // of parameters and activations; with bf16 the optimizer keeps f32 copies
+  DType precision = DType::f32;  // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
+  LossScaleConfig loss_scale;    // for f16
   int64_t max_skipped = 3;       // steps in a row without a finite gradient before the run gives up
 };
 

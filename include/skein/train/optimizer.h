@@ -13,6 +13,7 @@ struct OptimizerConfig {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weight_decay = 0.1;  // of matrices and embeddings; 1-D tensors have none
   double clip = 1.0;          // of the global gradient norm; 0: no clipping
+  bool stochastic_rounding = false;  // bf16 weights are rounded up or down at random, by how near each is
 };
 
 // Binds every field under section "optimizer".
@@ -20,11 +21,11 @@ void bind(Options& options, OptimizerConfig& config);
 
 class Optimizer {
  public:
-  // Copies the values, which must have begun. shard: this rank's tensor-parallel number.
-  Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard);
-  // After Buckets::reduce(!zero): clips by the global norm, updates, and gathers values where they are sharded. Returns the
-  // norm before clipping, the one thing a device is waited for. Nothing changes when the norm is not finite.
-  double step(double lr);
+  // Copies the values, which must have begun. shard: this rank's tensor-parallel number; seed: of stochastic rounding.
+  Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard, uint64_t seed = 0);
+  // After Buckets::reduce(!zero): multiplies the gradients by gradient_scale, clips by the global norm, updates, and gathers values where they are sharded. Returns the
+  // norm before clipping (scaled), the one thing a device is waited for. Nothing changes when the norm is not finite.
+  double step(double lr, double gradient_scale = 1);
   // Of masters and moments on this rank.
   int64_t bytes() const;
   int64_t steps() const { return steps_; }
@@ -40,12 +41,14 @@ class Optimizer {
     Tensor master, m, v;  // of the range held here; master is a view of the values when they are accumulators already
     int64_t begin = 0, size = 0;
   };
-  void update(size_t bucket, double lr, const Tensor& square_sum);
+  void update(size_t bucket, double lr, double gradient_scale, const Tensor& square_sum);
+  void round(size_t bucket, int64_t step, const Tensor& square_sum) const;
 
   OptimizerConfig config_;
   Buckets& buckets_;
   bool zero_;
   int shard_;
+  uint64_t seed_;
   int64_t steps_ = 0;
   std::vector<State> states_;  // by bucket
 };

@@ -30,8 +30,9 @@ class Replica {
  public:
   Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh);
 
-  // Collective. batch: this rank's samples of the step, [samples_per_rank, context]. number keys the dropout masks.
-  StepResult step(const Batch& batch, int64_t number, double lr);
+  // Collective. batch: this rank's samples of the step, [samples_per_rank, context]. number keys the dropout masks;
+  // losses are multiplied by loss_scale on their way back, gradients divided by it.
+  StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1);
   // Number of the first sample that belongs to this rank, of a step that begins with sample `first`.
   int64_t own_first(int64_t first) const { return first + mesh_.dp().rank() * plan_.samples_per_rank; }
 

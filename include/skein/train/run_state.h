@@ -16,6 +16,8 @@ struct RunState {
   int64_t optimizer_steps = 0;   // updates made
   int64_t skipped_in_a_row = 0;  // latest steps without a finite gradient
   int64_t reduction_groups = 0;  // of the canonical sum: the bits of a run depend on it
+  double loss_scale = 1;         // of the next step, and the good steps before it
+  int64_t good_steps = 0;
   std::string tokenizer;         // JSON of the training data's tokenizer
   std::map<std::string, std::string> config;  // by key, as Options::values gives them
 };

@@ -2,6 +2,7 @@
 
 #include "../adamw_factors.h"
 #include "parallel.h"
+#include "skein/core/philox.h"
 #include "skein/core/profile.h"
 #include "vector.h"
 
@@ -42,7 +43,27 @@ void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* ma
   });
 }
 
+uint16_t rounded_by(float value, uint32_t bits) {
+  const auto word = bits_of<uint32_t>(value);
+  return (word & 0x7f800000u) == 0x7f800000u ? BFloat16(value).bits : static_cast<uint16_t>((word + bits) >> 16);
+}
+
 }  // namespace
+
+void stochastic_round(Cpu, const RoundingStream& s, const Tensor& values, const Tensor& rounded) {
+  const Span span("stochastic rounding", 0, static_cast<double>(values.bytes() + rounded.bytes()));
+  if (s.square_sum.defined() && !std::isfinite(*s.square_sum.data<double>())) return;
+  const float* from = values.data<float>();
+  BFloat16* to = rounded.data<BFloat16>();
+  parallel_ranges(values.size(), kElementGrain, [=, &s](int64_t begin, int64_t end) {
+    PhiloxBlock bits{};
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t at = s.first + i;
+      if (i == begin || at % 8 == 0) bits = philox(s.key, s.stream, static_cast<uint64_t>(at / 8));
+      to[i].bits = rounded_by(from[i], bits[static_cast<size_t>(at % 8 / 2)] >> at % 2 * 16 & 0xffffu);
+    }
+  });
+}
 
 void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
            const Tensor& v, const Tensor& working) {

@@ -15,9 +15,34 @@ constexpr int64_t kElements = kVectorBytes / static_cast<int>(sizeof(Accumulator
 typedef uint16_t Halves __attribute__((vector_size(kVectorBytes / 2)));
 typedef uint32_t Words __attribute__((vector_size(kVectorBytes)));
 
+// Half precision has instructions from AVX2 on.
+inline Vector<float> from_halves(const Float16* p) {
+#if SKEIN_AVX512
+  return (Vector<float>)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+#elif defined(__F16C__) && defined(__AVX2__)
+  return (Vector<float>)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#else
+  Vector<float> made;
+  for (int64_t l = 0; l < kElements<Float16>; ++l) made[l] = static_cast<float>(p[l]);
+  return made;
+#endif
+}
+
+inline void to_halves(Float16* p, Vector<float> v) {
+#if SKEIN_AVX512
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(__F16C__) && defined(__AVX2__)
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#else
+  for (int64_t l = 0; l < kElements<Float16>; ++l) p[l] = Float16(v[l]);
+#endif
+}
+
 template <class T>
 inline Elements<T> load_elements(const T* p) {
-  if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return from_halves(p);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
     const auto bits = load_vector<Halves>(p);
 #if SKEIN_AVX512
     return (Elements<T>)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)bits), 16);
@@ -32,7 +57,9 @@ inline Elements<T> load_elements(const T* p) {
 // Rounds as BFloat16 does; a NaN loses its sign and payload.
 template <class T>
 inline void store_elements(T* p, Elements<T> v) {
-  if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    to_halves(p, v);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
     const Words word = (Words)v, rounded = (word + 0x7fffu + (word >> 16 & 1u)) >> 16;
 #if SKEIN_AVX512
     const __m512i kept = _mm512_mask_mov_epi32((__m512i)rounded, _mm512_cmp_ps_mask((__m512)v, (__m512)v, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fc0));

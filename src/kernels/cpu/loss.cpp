@@ -9,13 +9,14 @@
 namespace skein::kernels {
 namespace {
 
-// The gradient has the logits' type, or is bf16 of f32 logits.
+// The gradient has the logits' type, or two bytes of f32 logits.
 template <class F>
 void visit_logits(DType logits, DType gradient, const F& f) {
   visit_float(logits, [&](auto tag) {
     if (gradient == logits) return f(tag, tag);
-    SKEIN_CHECK(logits == DType::f32 && gradient == DType::bf16);
-    f(TypeTag<float>{}, TypeTag<BFloat16>{});
+    SKEIN_CHECK(logits == DType::f32 && size_of(gradient) == 2);
+    if (gradient == DType::bf16) f(TypeTag<float>{}, TypeTag<BFloat16>{});
+    else f(TypeTag<float>{}, TypeTag<Float16>{});
   });
 }
 

@@ -69,6 +69,7 @@ bool use_bf16_unit(Cpu, Bf16Unit unit) {
 
 std::string product_unit(Cpu, DType dtype) {
   const std::string widest = kVectorBytes == 64 ? "AVX-512" : kVectorBytes == 32 ? "AVX2" : "128-bit vectors";
+  if (dtype == DType::f16) return widest + " through f32";
   if (dtype != DType::bf16) return widest;
   switch (bf16_unit(Cpu{})) {
     case Bf16Unit::amx: return "AMX";

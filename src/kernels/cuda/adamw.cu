@@ -1,7 +1,7 @@
 #include "skein/kernels/adamw.h"
 
 #include "../adamw_factors.h"
-#include "common.cuh"
+#include "philox.cuh"
 
 namespace skein::kernels {
 namespace {
@@ -77,7 +77,29 @@ void update_all(Cuda on, const AdamWArguments& arguments, const Tensor& gradient
          master.data<A>(), m.data<A>(), v.data<A>(), working);
 }
 
+// Eight elements a thread: those of one block of random bits.
+__global__ void round_at_random(int64_t count, int64_t first, uint64_t key, uint64_t stream, const double* square_sum, const float* values,
+                                BFloat16* rounded) {
+  if (square_sum && !(*square_sum < INFINITY)) return;
+  const int64_t block = first / 8 + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const DeviceBlock bits = philox_on_device(key, stream, static_cast<uint64_t>(block));
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    const int64_t i = block * 8 + k - first;
+    if (i < 0 || i >= count) continue;
+    const uint32_t word = __float_as_uint(values[i]);
+    if ((word & 0x7f800000u) == 0x7f800000u) store(rounded + i, values[i]);
+    else rounded[i].bits = static_cast<uint16_t>((word + (bits.word[k / 2] >> k % 2 * 16 & 0xffffu)) >> 16);
+  }
+}
+
 }  // namespace
+
+void stochastic_round(Cuda on, const RoundingStream& s, const Tensor& values, const Tensor& rounded) {
+  const int64_t blocks = pieces_of(s.first % 8 + values.size(), 8);
+  launch("stochastic_round", on, round_at_random, dim3(static_cast<unsigned>(pieces_of(blocks, kThreads))), kThreads, 0, values.size(), s.first,
+         s.key, s.stream, s.square_sum.defined() ? s.square_sum.data<double>() : nullptr, values.data<float>(), rounded.data<BFloat16>());
+}
 
 void adamw(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m, const Tensor& v,
            const Tensor& working) {

@@ -314,14 +314,11 @@ void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samp
 void attention_backward(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments, const Tensor& out,
                         const Tensor& logsumexp, const Tensor& dout, const Tensor& dq, const Tensor& dk, const Tensor& dv) {
   SKEIN_CHECK(arguments.first_query == 0 && q.dim(1) == k.dim(1));
-  const auto run = [&](auto tag) {
+  visit_attended(q.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     backward<T>(on, make_attend<T>(q, k, v, arguments),
                 {out.data<T>(), dout.data<T>(), logsumexp.data<float>(), dq.data<T>(), dk.data<T>(), dv.data<T>()}, q.dim(0), q.device());
-  };
-  if (q.dtype() == DType::bf16) return run(TypeTag<BFloat16>{});
-  SKEIN_CHECK(q.dtype() == DType::f32);
-  run(TypeTag<float>{});
+  });
 }
 
 }  // namespace skein::kernels

@@ -171,9 +171,9 @@ void forward(Cuda on, const Attend<T>& a, int64_t samples, const Tensor& out, co
 void attention(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments, const Tensor& out,
                const Tensor& logsumexp) {
   SKEIN_CHECK(!arguments.causal || k.dim(1) >= arguments.first_query + q.dim(1));
-  if (q.dtype() == DType::bf16) return forward(on, make_attend<BFloat16>(q, k, v, arguments), q.dim(0), out, logsumexp);
-  SKEIN_CHECK(q.dtype() == DType::f32);
-  forward(on, make_attend<float>(q, k, v, arguments), q.dim(0), out, logsumexp);
+  visit_attended(q.dtype(), [&](auto tag) {
+    forward(on, make_attend<typename decltype(tag)::type>(q, k, v, arguments), q.dim(0), out, logsumexp);
+  });
 }
 
 }  // namespace skein::kernels

@@ -26,6 +26,15 @@ struct Attend {
   float keep;
 };
 
+// The types attention is made for on GPUs; f64 is not one of them.
+template <class F>
+void visit_attended(DType dtype, const F& f) {
+  visit_float(dtype, [&](auto tag) {
+    if constexpr (std::is_same_v<typename decltype(tag)::type, double>) fail("no attention in f64 on a GPU; use f32, bf16 or f16");
+    else f(tag);
+  });
+}
+
 template <class T>
 Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& a) {
   const bool drops = a.dropout > 0;

@@ -42,12 +42,33 @@ __device__ T* dynamic_shared() {
 __device__ inline float load(const float* p) { return *p; }
 __device__ inline double load(const double* p) { return *p; }
 __device__ inline float load(const BFloat16* p) { return __uint_as_float(static_cast<uint32_t>(p->bits) << 16); }
+__device__ inline float load(const Float16* p) {
+#ifdef SKEIN_CUDA_EMULATED
+  return static_cast<float>(*p);
+#else
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(p->bits));
+  return value;
+#endif
+}
 __device__ inline void store(float* p, float value) { *p = value; }
 __device__ inline void store(double* p, double value) { *p = value; }
 __device__ inline void store(BFloat16* p, float value) {
+#ifdef __CUDA_ARCH__
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(p->bits) : "f"(value));
+#else
   const uint32_t word = __float_as_uint(value);
   const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
   p->bits = static_cast<uint16_t>(is_nan ? 0x7fc0u : (word + 0x7fffu + (word >> 16 & 1)) >> 16);
+#endif
+}
+
+__device__ inline void store(Float16* p, float value) {
+#ifdef SKEIN_CUDA_EMULATED
+  *p = Float16(value);
+#else
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(p->bits) : "f"(value));
+#endif
 }
 
 // Sixteen bytes that move at once.

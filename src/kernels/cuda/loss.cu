@@ -141,8 +141,9 @@ void cross_entropy_backward(Cuda on, const Tensor& logits, int64_t valid, const 
   };
   visit_float(logits.dtype(), [&](auto tag) {
     if (dlogits.dtype() == logits.dtype()) return run(tag, tag);
-    SKEIN_CHECK(logits.dtype() == DType::f32 && dlogits.dtype() == DType::bf16);
-    run(TypeTag<float>{}, TypeTag<BFloat16>{});
+    SKEIN_CHECK(logits.dtype() == DType::f32 && size_of(dlogits.dtype()) == 2);
+    if (dlogits.dtype() == DType::bf16) run(TypeTag<float>{}, TypeTag<BFloat16>{});
+    else run(TypeTag<float>{}, TypeTag<Float16>{});
   });
 }
 

@@ -1,0 +1,34 @@
+#include "skein/train/loss_scale.h"
+
+#include <algorithm>
+
+namespace skein {
+
+LossScale::LossScale(const LossScaleConfig& config, DType precision)
+    : dynamic_(precision == DType::f16 && config.fixed == 0), window_(config.window),
+      value_(dynamic_ ? kFirst : config.fixed > 0 ? config.fixed : 1) {
+  require(config.fixed >= 0 && config.window > 0, "train.loss_scale={} must be at least 0, train.loss_scale_window={} at least 1", config.fixed,
+          config.window);
+}
+
+bool LossScale::after_step(bool overflowed) {
+  if (!dynamic_) return false;
+  if (overflowed) {
+    good_steps_ = 0;
+    const bool may_shrink = value_ > kSmallest;
+    value_ = std::max(kSmallest, value_ / 2);
+    return may_shrink;
+  }
+  if (++good_steps_ < window_) return true;
+  good_steps_ = 0;
+  value_ = std::min(kLargest, value_ * 2);
+  return true;
+}
+
+void LossScale::restore(double value, int64_t good_steps) {
+  if (!dynamic_) return;
+  value_ = std::clamp(value, kSmallest, kLargest);
+  good_steps_ = good_steps;
+}
+
+}  // namespace skein
