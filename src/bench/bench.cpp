@@ -10,8 +10,8 @@
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/core/version.h"
-#include "skein/kernels/units.h"
 #include "skein/kernels/threads.h"
+#include "skein/tensor/cuda.h"
 
 namespace skein {
 
@@ -31,29 +31,31 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-double seconds_of(const std::function<void()>& work) {
+double seconds_of(Device device, const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
+  if (device.kind == DeviceKind::cuda) cuda::synchronize(device.index);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Timed timed(int64_t samples, const std::function<double()>& peak, const std::function<void()>& work) {
-  const double once = seconds_of(work);
+Timed timed(Device device, int64_t samples, const std::function<double()>& peak, const std::function<void()>& work) {
+  work();
+  const double once = seconds_of(device, work);
   const auto calls = static_cast<int64_t>(std::clamp(std::ceil(5e-3 / std::max(once, 1e-9)), 1.0, 10000.0));
   std::vector<double> seconds, peaks;
   for (int64_t i = 0; i < samples; ++i) {
     if (peak) peaks.push_back(peak());
-    seconds.push_back(seconds_of([&] {
+    seconds.push_back(seconds_of(device, [&] {
       for (int64_t call = 0; call < calls; ++call) work();
     }) / static_cast<double>(calls));
   }
   return {median(seconds), peak ? median(peaks) : 0};
 }
 
-Tensor random_values(const Shape& shape, DType dtype, uint64_t key) {
+Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device device) {
   const Tensor made = Tensor::empty(shape, DType::f32);
   for (int64_t i = 0; i < made.size(); ++i) made.data<float>()[i] = uniform_open(philox(key, 0, static_cast<uint64_t>(i))[0]) - 0.5f;
-  return dtype == DType::f32 ? made : made.to(dtype);
+  return made.to(dtype).to(device);
 }
 
 void Figures::title(const std::string& text) const {
@@ -87,16 +89,15 @@ std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& 
   if (run.model.vocab_size == 0) run.model.vocab_size = 50304;
   require(config.samples > 0 && config.new_tokens > 1 && config.prompt > 0, "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",
           config.samples, config.prompt, config.new_tokens);
-  require(run.parallel.device == DeviceKind::cpu, "skein bench measures CPUs only in this version; leave parallel.device=cpu");
   Figures figures(world.rank() == 0);
-  figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}, f32 by {}", world.size(), kernels::threads(),
-                            name_of(run.train.precision), kernels::product_unit(Cpu{}, run.train.precision),
-                            kernels::product_unit(Cpu{}, DType::f32)));
+  const Device device = device_of(run.parallel.device);
+  figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}", world.size(), kernels::threads(), name_of(run.train.precision),
+                            unit_of(device, run.train.precision)));
   for (const std::string& what : config.what) {
-    if (what == "gemm") bench_products(run, config, figures);
-    else if (what == "attention") bench_attention(run, config, figures);
-    else if (what == "fused") bench_fused(run, config, figures);
-    else if (what == "collectives") bench_collectives(config, world, figures);
+    if (what == "gemm") bench_products(run, config, device, figures);
+    else if (what == "attention") bench_attention(run, config, device, figures);
+    else if (what == "fused") bench_fused(run, config, device, figures);
+    else if (what == "collectives") bench_collectives(config, device, world, figures);
     else if (what == "step") bench_step(run, config, world, figures);
     else if (what == "decode") bench_decode(run, config, world, figures);
     else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step and decode", what);
@@ -120,7 +121,7 @@ std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig&
   return Json{{"skein", std::string(kVersion)},
               {"revision", std::string(kRevision)},
               {"precision", std::string(name_of(run.train.precision))},
-              {"unit", kernels::product_unit(Cpu{}, run.train.precision)},
+              {"unit", unit_of(device_of(run.parallel.device), run.train.precision)},
               {"threads", kernels::threads()},
               {"model", {{"d_model", run.model.d_model}, {"n_layers", run.model.n_layers}, {"n_heads", run.model.n_heads},
                          {"context", run.model.context}, {"vocab_size", run.model.vocab_size}}},

@@ -1,7 +1,6 @@
 #include "parts.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
-#include "skein/kernels/peak.h"
 
 namespace skein {
 namespace {
@@ -14,11 +13,6 @@ std::vector<double> decode_seconds(const std::vector<ProfileEvent>& events) {
   return all;
 }
 
-double read_bandwidth() {
-  static const Tensor from = Tensor::zeros({64 << 20}, DType::f32), sums = Tensor::empty({1}, DType::f64);
-  return static_cast<double>(from.bytes()) / seconds_of([] { kernels::stream_read(Cpu{}, from); });
-}
-
 }  // namespace
 
 void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
@@ -26,6 +20,7 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
   LocalGpt local(run.model, run.parallel, mesh, run.train.precision);
   local.parameters().allocate(false);
   local.parameters().initialize(1);
+  Yardsticks yardsticks(local.parameters().device());
   double weights = 0;
   for (const Parameter& p : local.parameters().all())
     if (p.name != "embedding.positions.weight" && (!p.name.starts_with("embedding.tokens") || run.model.tie_embeddings))
@@ -46,7 +41,7 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
     std::vector<double> medians, peaks;
     std::vector<ProfileEvent> events;
     for (int64_t i = 0; i < config.samples; ++i) {
-      peaks.push_back(read_bandwidth());
+      peaks.push_back(yardsticks.read());
       Profile::start();
       generator.run(prompts);
       events = Profile::stop();

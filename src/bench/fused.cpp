@@ -1,71 +1,102 @@
 #include "parts.h"
+#include "skein/comm/device_transport.h"
 #include "skein/kernels/adamw.h"
 #include "skein/kernels/elementwise.h"
+#include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
-#include "skein/kernels/peak.h"
 #include "skein/kernels/reduce.h"
 
 namespace skein {
 namespace {
 
-constexpr int64_t kStreamElements = 64 << 20;
+constexpr int64_t kOptimizerElements = 64 << 20;
 
-// Tensors too large for any cache, for the yardsticks.
-struct Streams {
-  Tensor a = Tensor::zeros({kStreamElements}, DType::f32), b = Tensor::zeros({kStreamElements}, DType::f32);
+double bytes_of(const Tensor& x) { return static_cast<double>(x.bytes()); }
+
+// Measures kernels against a yardstick in bytes/s.
+class Passes {
+ public:
+  Passes(const BenchConfig& config, Device device, Figures& figures) : config_(config), device_(device), figures_(figures), yardsticks_(device) {}
+  template <class Work>
+  void add(const char* name, double bytes, const Work& work, bool as_update = false) {
+    const auto peak = [&] { return as_update ? yardsticks_.update() : yardsticks_.copy(); };
+    const Timed t = timed(device_, config_.samples, peak, [&] { on_device(device_, work); });
+    figures_.add({"fused", name, t.seconds, 0, bytes, t.peak});
+  }
+
+ private:
+  const BenchConfig& config_;
+  Device device_;
+  Figures& figures_;
+  Yardsticks yardsticks_;
 };
+
+void bench_blocks(const GptConfig& c, int64_t rows, DType dtype, Device device, Passes& passes) {
+  const auto values = [&](const Shape& shape, uint64_t key) { return random_values(shape, dtype, key, device); };
+  const Tensor x = values({rows, c.d_model}, 1), y = values({rows, c.d_model}, 2), z = Tensor::empty(x.shape(), dtype, device);
+  const Tensor wide = values({rows, c.hidden()}, 3), wide_out = Tensor::empty(wide.shape(), dtype, device);
+  const Tensor gain = values({c.d_model}, 4), bias = values({c.d_model}, 5);
+  const DType sums = gradient_dtype(dtype);
+  const Tensor mean = Tensor::empty({rows}, sums, device), rstd = Tensor::empty({rows}, sums, device),
+               dgain = Tensor::zeros({c.d_model}, sums, device), dbias = Tensor::zeros({c.d_model}, sums, device);
+  passes.add("residual add", 3 * bytes_of(x), [&](auto on) { kernels::add(on, x, y, z); });
+  passes.add("layer norm", 2 * bytes_of(x), [&](auto on) { kernels::norm(on, kernels::Norm::layer, x, gain, bias, 1e-5, z, mean, rstd); });
+  passes.add("layer norm backward", 3 * bytes_of(x), [&](auto on) {
+    kernels::norm_backward(on, kernels::Norm::layer, x, gain, mean, rstd, y, z, dgain, dbias);
+  });
+  passes.add("gelu", 2 * bytes_of(wide), [&](auto on) { kernels::activation(on, kernels::Activation::gelu_tanh, wide, wide_out); });
+  passes.add("gelu backward", 3 * bytes_of(wide), [&](auto on) {
+    kernels::activation_backward(on, kernels::Activation::gelu_tanh, wide, wide, wide_out);
+  });
+}
+
+// Rows of logits as the loss holds them at once.
+void bench_cross_entropy(int64_t vocabulary, DType dtype, Device device, Passes& passes) {
+  const int64_t rows = std::max<int64_t>(1, (32 << 20) / vocabulary);
+  const DType sums = gradient_dtype(dtype);
+  const Tensor logits = random_values({rows, vocabulary}, sums, 6, device), gradient = Tensor::empty(logits.shape(), dtype, device);
+  const Tensor targets = Tensor::zeros({rows}, DType::i32, device), maximum = Tensor::empty({rows}, sums, device),
+               sum_exp = Tensor::empty({rows}, sums, device), target = Tensor::empty({rows}, sums, device),
+               scales = random_values({rows}, sums, 7, device);
+  passes.add("cross entropy", bytes_of(logits), [&](auto on) { kernels::row_statistics(on, logits, vocabulary, targets, maximum, sum_exp, target); });
+  passes.add("cross entropy backward", bytes_of(logits) + bytes_of(gradient), [&](auto on) {
+    kernels::cross_entropy_backward(on, logits, vocabulary, maximum, sum_exp, targets, 0, scales, gradient);
+  });
+}
+
+void bench_optimizer(DType dtype, Device device, Passes& passes) {
+  const auto zeros = [&] { return Tensor::zeros({kOptimizerElements}, DType::f32, device); };
+  const Tensor gradient = zeros(), master = zeros(), m = zeros(), v = zeros();
+  const Tensor working = dtype == DType::f32 ? Tensor() : Tensor::empty({kOptimizerElements}, dtype, device);
+  passes.add("adamw, against its own pattern", 7 * bytes_of(gradient) + (working.defined() ? bytes_of(working) : 0),
+             [&](auto on) { kernels::adamw(on, {1e-4}, gradient, master, m, v, working); }, true);
+  const Tensor squares = Tensor::empty({kOptimizerElements / 1024}, DType::f64, device);
+  passes.add("gradient norm", bytes_of(gradient), [&](auto on) { kernels::chunk_square_sums(on, gradient, 1024, squares); });
+}
 
 }  // namespace
 
-void bench_fused(const PretrainConfig& run, const BenchConfig& config, Figures& figures) {
-  const DType dtype = run.train.precision;
-  const GptConfig& c = run.model;
-  const int64_t rows = run.train.micro_batch * c.context;
-  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows, name_of(dtype), kStreamElements >> 18));
-  const Streams streams;
-  const double copied = 2.0 * static_cast<double>(streams.a.bytes());
-  const auto copy = [&] { return copied / seconds_of([&] { kernels::stream_copy(Cpu{}, streams.a, streams.b); }); };
-  const auto add = [&](const char* name, double bytes, const std::function<void()>& work) {
-    const Timed t = timed(config.samples, copy, work);
-    figures.add({"fused", name, t.seconds, 0, bytes, t.peak});
-  };
-  const Tensor x = random_values({rows, c.d_model}, dtype, 1), y = random_values({rows, c.d_model}, dtype, 2), z = Tensor::empty({rows, c.d_model}, dtype);
-  const Tensor wide = random_values({rows, c.hidden()}, dtype, 3), wide_out = Tensor::empty({rows, c.hidden()}, dtype);
-  const Tensor gain = random_values({c.d_model}, dtype, 4), bias = random_values({c.d_model}, dtype, 5);
-  const DType sums = gradient_dtype(dtype);
-  const Tensor mean = Tensor::empty({rows}, sums), rstd = Tensor::empty({rows}, sums), dgain = Tensor::zeros({c.d_model}, sums),
-               dbias = Tensor::zeros({c.d_model}, sums);
-  const auto size = static_cast<double>(x.bytes()), wide_size = static_cast<double>(wide.bytes());
-  add("residual add", 3 * size, [&] { kernels::add(Cpu{}, x, y, z); });
-  add("layer norm", 2 * size, [&] { kernels::norm(Cpu{}, kernels::Norm::layer, x, gain, bias, 1e-5, z, mean, rstd); });
-  add("layer norm backward", 3 * size, [&] {
-    kernels::norm_backward(Cpu{}, kernels::Norm::layer, x, gain, mean, rstd, y, z, dgain, dbias);
-  });
-  add("gelu", 2 * wide_size, [&] { kernels::activation(Cpu{}, kernels::Activation::gelu_tanh, wide, wide_out); });
-  add("gelu backward", 3 * wide_size, [&] { kernels::activation_backward(Cpu{}, kernels::Activation::gelu_tanh, wide, wide, wide_out); });
-
-  const auto updated = 7.0 * static_cast<double>(streams.a.bytes());
-  const Tensor m = Tensor::zeros({kStreamElements}, DType::f32), v = Tensor::zeros({kStreamElements}, DType::f32);
-  const auto pattern = [&] { return updated / seconds_of([&] { kernels::stream_update(Cpu{}, streams.a, streams.b, m, v); }); };
-  const Tensor working = dtype == DType::f32 ? Tensor() : Tensor::empty({kStreamElements}, dtype);
-  const double written = working.defined() ? static_cast<double>(working.bytes()) : 0;
-  const Timed adamw = timed(config.samples, pattern, [&] { kernels::adamw(Cpu{}, {1e-4}, streams.a, streams.b, m, v, working); });
-  figures.add({"fused", "adamw, against its own pattern", adamw.seconds, 0, updated + written, adamw.peak});
-  const Tensor squares = Tensor::empty({kStreamElements / 1024}, DType::f64);
-  add("gradient norm", static_cast<double>(streams.a.bytes()), [&] { kernels::chunk_square_sums(Cpu{}, streams.a, 1024, squares); });
+void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
+  const int64_t rows = run.train.micro_batch * run.model.context;
+  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of 256 MiB", rows, name_of(run.train.precision)));
+  Passes passes(config, device, figures);
+  bench_blocks(run.model, rows, run.train.precision, device, passes);
+  bench_cross_entropy(run.model.vocab_size, run.train.precision, device, passes);
+  bench_optimizer(run.train.precision, device, passes);
 }
 
-void bench_collectives(const BenchConfig& config, Group& world, Figures& figures) {
+void bench_collectives(const BenchConfig& config, Device device, Group& world, Figures& figures) {
   if (world.size() == 1) return figures.title("collectives need more than one rank: none measured");
+  connect_devices(world, device);
   figures.title(fmt::format("collectives over {} ranks; bytes are those of one rank's tensor", world.size()));
   for (int64_t kib : {64, 1024, 16384, 65536, 262144}) {
-    const Tensor x = Tensor::zeros({kib * 256}, DType::f32), own = Tensor::zeros({x.size() / world.size()}, DType::f32);
+    const Tensor x = Tensor::zeros({kib * 256}, DType::f32, device), own = Tensor::zeros({x.size() / world.size()}, DType::f32, device);
     const auto add = [&](const char* name, const std::function<void()>& work) {
       std::vector<double> seconds;
       work();
       for (int64_t i = 0; i < config.samples; ++i) {
         world.barrier();
-        seconds.push_back(seconds_of(work));
+        seconds.push_back(seconds_of(device, work));
       }
       figures.add({"collectives", fmt::format("{} of {} KiB", name, kib), median(seconds), 0, static_cast<double>(x.bytes()), 0});
     };

@@ -23,24 +23,45 @@ class Figures {
 };
 
 double median(std::vector<double> values);
-double seconds_of(const std::function<void()>& work);
+// Until the device has done it.
+double seconds_of(Device device, const std::function<void()>& work);
 
 // One call unmeasured, then the median of `samples` measurements of enough calls to last a few milliseconds, per call; and the
 // median of `peak` measured just before each.
 struct Timed {
   double seconds, peak;
 };
-Timed timed(int64_t samples, const std::function<double()>& peak, const std::function<void()>& work);
+Timed timed(Device device, int64_t samples, const std::function<double()>& peak, const std::function<void()>& work);
 
-Tensor random_values(const Shape& shape, DType dtype, uint64_t key);
+Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device device);
+
+// What the device can do at most, measured when asked.
+class Yardsticks {
+ public:
+  explicit Yardsticks(Device device) : device_(device) {}
+  // FLOP/s: of multiply-adds on a CPU's registers; of the best a GPU does in one large matrix product.
+  double products(DType dtype);
+  // Bytes/s, reads and writes counted, of tensors too large for any cache.
+  double copy();
+  // The same of AdamW's four reads and three writes; on a GPU a copy stands for it.
+  double update();
+  // Of reads alone; on a GPU a copy stands for them.
+  double read();
+
+ private:
+  Tensor& stream(int number);
+
+  Device device_;
+  Tensor streams_[4], left_, right_, result_;
+};
 
 // The events of thread 0 by name, their sum being the whole.
 void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, double peak = 0);
 
-void bench_products(const PretrainConfig& run, const BenchConfig& config, Figures& figures);
-void bench_attention(const PretrainConfig& run, const BenchConfig& config, Figures& figures);
-void bench_fused(const PretrainConfig& run, const BenchConfig& config, Figures& figures);
-void bench_collectives(const BenchConfig& config, Group& world, Figures& figures);
+void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
+void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
+void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
+void bench_collectives(const BenchConfig& config, Device device, Group& world, Figures& figures);
 void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 

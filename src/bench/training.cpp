@@ -5,7 +5,6 @@
 #include "skein/core/profile.h"
 #include "skein/data/windows.h"
 #include "skein/formats/chrome_trace.h"
-#include "skein/kernels/peak.h"
 #include "skein/tensor/buffer.h"
 #include "skein/models/flops.h"
 #include "skein/train/replica.h"
@@ -41,7 +40,7 @@ void add_summary(const std::vector<ProfileEvent>& events, double peak, Figures& 
   figures.add({"step", "everything else", whole - product_seconds, 0, 0, 0, 0, 1 - product_seconds / whole});
 }
 
-void add_memory(const ReplicaMemory& m, Figures& figures) {
+void add_memory(const ReplicaMemory& m, Device device, Figures& figures) {
   figures.title("memory of rank 0");
   const auto add = [&](const char* name, double bytes) { figures.add({"memory", name, 0, 0, bytes}); };
   add("parameters", static_cast<double>(m.parameters));
@@ -50,6 +49,7 @@ void add_memory(const ReplicaMemory& m, Figures& figures) {
   add("packed weights", static_cast<double>(m.packed));
   add("work space, at most", static_cast<double>(m.work));
   add("of it activations, by formula", m.activations);
+  if (device.kind == DeviceKind::cuda) add("on the GPU, at most", static_cast<double>(memory_use(device.kind).peak));
   add("resident set, at most", static_cast<double>(peak_resident_bytes()));
 }
 
@@ -64,15 +64,19 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
                             plan.global_batch, run.model.context, plan.micro_batch, name_of(run.train.precision), shape.pp, shape.dp, shape.tp));
   Replica replica(run, plan, mesh);
   const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + static_cast<uint64_t>(mesh.dp().rank()));
+  const Device device = replica.model().parameters().device();
+  Yardsticks yardsticks(device);
   replica.step(batch, 0, 1e-4);
   std::vector<double> seconds, peaks;
   for (int64_t i = 0; i < config.samples; ++i) {
-    peaks.push_back(kernels::register_peak(Cpu{}, run.train.precision));
+    peaks.push_back(yardsticks.products(run.train.precision));
     world.barrier();
-    seconds.push_back(seconds_of([&] { replica.step(batch, i + 1, 1e-4); }));
+    seconds.push_back(seconds_of(device, [&] { replica.step(batch, i + 1, 1e-4); }));
   }
-  const double flops = model_flops_per_token(run.model, run.model.context) * static_cast<double>(tokens), peak = median(peaks);
-  figures.add({"step", "whole", median(seconds), flops, 0, peak * world.size(), static_cast<double>(tokens)});
+  const double peak = median(peaks);
+  const auto flops = [&](AttentionCount count) { return model_flops_per_token(run.model, run.model.context, count) * static_cast<double>(tokens); };
+  figures.add({"step", "whole", median(seconds), flops(AttentionCount::half), 0, peak * world.size(), static_cast<double>(tokens)});
+  figures.add({"step", "counting all of causal attention", median(seconds), flops(AttentionCount::full), 0, peak * world.size()});
   world.barrier();
   Profile::start();
   replica.step(batch, config.samples + 1, 1e-4);
@@ -80,7 +84,7 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
   figures.title("that step by kernel, on rank 0; each without what it calls");
   add_breakdown(events, figures, peak);
   add_summary(events, peak, figures);
-  add_memory(replica.memory(), figures);
+  add_memory(replica.memory(), device, figures);
   if (!config.trace.empty() && !events.empty()) {
     const auto parts = world.all_gather(chrome_trace_events(events, world.rank(), events.front().begin));
     if (world.rank() == 0) replace_file(config.trace, chrome_trace(parts));

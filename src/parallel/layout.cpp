@@ -1,5 +1,7 @@
 #include "skein/parallel/layout.h"
 
+#include "skein/kernels/units.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -70,6 +72,10 @@ BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t bat
   const BatchPlan plan{batch, micro, groups, batch / mesh.dp, static_cast<int>(groups / mesh.dp)};
   check_schedule_fits(p.schedule, mesh.pp, static_cast<int>(plan.micro_batches()), p.chunks);
   return plan;
+}
+
+std::string unit_of(Device device, DType dtype) {
+  return device.kind == DeviceKind::cuda ? cuda::name(device.index) : kernels::product_unit(Cpu{}, dtype);
 }
 
 }  // namespace skein

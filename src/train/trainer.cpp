@@ -9,8 +9,6 @@
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
-#include "skein/tensor/cuda.h"
-#include "skein/kernels/units.h"
 #include "skein/tensor/buffer.h"
 #include "skein/models/flops.h"
 #include "skein/train/progress.h"
@@ -198,11 +196,9 @@ void Trainer::after_step(const StepResult& result, double lr, Progress& progress
 }
 
 void Trainer::tell_start() const {
-  const Device device = replica_->model().parameters().device();
-  const std::string unit = device.kind == DeviceKind::cuda ? cuda::name(device.index) : kernels::product_unit(Cpu{}, config_.train.precision);
   log::info("{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {} sequences of {} tokens a step",
             readable_count(static_cast<double>(config_.model.parameters())), name_of(config_.train.precision),
-            unit, shape_.pp, shape_.dp, shape_.tp,
+            unit_of(replica_->model().parameters().device(), config_.train.precision), shape_.pp, shape_.dp, shape_.tp,
             config_.train.global_batch, config_.model.context);
   if (!folder_.writes()) log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }

@@ -73,7 +73,7 @@ inline uint32_t __float_as_uint(float value) {
 namespace skein::kernels {
 
 template <class... Parameters, class... Arguments>
-void launch(const char* name, Cuda, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
+void queue(const char* name, Cuda, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
   emulation::run(name, grid, threads, shared, [=] { kernel(static_cast<Parameters>(arguments)...); });
 }
 

@@ -31,6 +31,8 @@ void bind(Options& options, ParallelConfig& config);
 // The device of that kind for this process: with several GPUs, the one with the number of its rank on the host. A usage error
 // where there is none.
 Device device_of(DeviceKind kind);
+// What multiplies matrices of dtype there: "AMX", "AVX2 through f32", "NVIDIA H200, 139.8 GiB".
+std::string unit_of(Device device, DType dtype);
 
 // The mesh for a world of `ranks`.
 MeshShape mesh_shape(const ParallelConfig& config, int ranks);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "skein/core/profile.h"
 #include "skein/tensor/cuda.h"
 #include "skein/tensor/tensor.h"
 
@@ -21,10 +22,9 @@ inline int64_t pieces_of(int64_t count, int64_t part) { return (count + part - 1
 #ifndef SKEIN_CUDA_EMULATED
 inline cudaStream_t stream_of(Cuda on) { return static_cast<cudaStream_t>(cuda::stream(on.index)); }
 
-// Queues a kernel; what goes wrong in the launch itself is told with the kernel's name.
+// What goes wrong in the launch itself is told with the kernel's name.
 template <class... Parameters, class... Arguments>
-void launch(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+void queue(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
   if (shared > 48 * 1024)
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)), name);
   kernel<<<grid, threads, shared, stream_of(on)>>>(static_cast<Parameters>(arguments)...);
@@ -37,6 +37,27 @@ __device__ T* dynamic_shared() {
   return reinterpret_cast<T*>(skein_shared);
 }
 #endif
+
+// While a profile runs, each kernel runs to its end within its span, so that spans hold what the device did.
+class KernelSpan {
+ public:
+  KernelSpan(Cuda on, const char* name, double flops = 0) : span_(name, flops), on_(on) {}
+  ~KernelSpan() {
+    if (Profile::running()) cuda::synchronize(on_.index);
+  }
+
+ private:
+  Span span_;
+  Cuda on_;
+};
+
+// Queues a kernel on the device's stream.
+template <class... Parameters, class... Arguments>
+void launch(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  const KernelSpan span(on, name);
+  queue(name, on, kernel, grid, threads, shared, arguments...);
+}
 
 // Conversions to and from the accumulator type, with BFloat16's rounding.
 __device__ inline float load(const float* p) { return *p; }

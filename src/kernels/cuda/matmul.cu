@@ -161,6 +161,7 @@ void matmul(Cuda on, const Tensor& a, Transpose transpose_a, const Tensor& b, Tr
   SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 1 : 0), c.dim(1));
   SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 0 : 1), depth);
   const bool biased = ending.bias.defined();
+  const KernelSpan span(on, "matmul", 2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
   Key key{on.index, c.dim(0), c.dim(1), depth, transpose_a == Transpose::yes, transpose_b == Transpose::yes, write == Write::accumulate,
           a.dtype(), c.dtype(), biased ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, 0};
   const void* bias = biased ? ending.bias.bytes_data() : nullptr;

@@ -1,0 +1,60 @@
+#include "parts.h"
+#include "skein/kernels/matmul.h"
+#include "skein/kernels/peak.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kStreamElements = 64 << 20, kSquare = 8192;
+
+}  // namespace
+
+Tensor& Yardsticks::stream(int number) {
+  Tensor& stream = streams_[number];
+  if (!stream.defined()) stream = Tensor::zeros({kStreamElements}, DType::f32, device_);
+  return stream;
+}
+
+double Yardsticks::products(DType dtype) {
+  if (device_.kind == DeviceKind::cpu) return kernels::register_peak(Cpu{}, dtype);
+  if (!left_.defined()) {
+    left_ = random_values({kSquare, kSquare}, dtype, 1, device_);
+    right_ = random_values({kSquare, kSquare}, dtype, 2, device_);
+    result_ = Tensor::empty({kSquare, kSquare}, dtype, device_);
+  }
+  const auto multiply = [&] {
+    on_device(device_, [&](auto device) { kernels::matmul(device, left_, kernels::Transpose::no, right_, kernels::Transpose::yes, result_); });
+  };
+  constexpr int kCalls = 5;
+  seconds_of(device_, multiply);
+  const double seconds = seconds_of(device_, [&] {
+    for (int i = 0; i < kCalls; ++i) multiply();
+  });
+  return kCalls * 2.0 * kSquare * kSquare * kSquare / seconds;
+}
+
+double Yardsticks::copy() {
+  const Tensor &from = stream(0), &to = stream(1);
+  const auto work = [&] {
+    if (device_.kind == DeviceKind::cpu) kernels::stream_copy(Cpu{}, from, to);
+    else to.copy_from(from);
+  };
+  const int calls = device_.kind == DeviceKind::cpu ? 1 : 20;
+  return calls * 2.0 * static_cast<double>(from.bytes()) / seconds_of(device_, [&] {
+    for (int i = 0; i < calls; ++i) work();
+  });
+}
+
+double Yardsticks::update() {
+  if (device_.kind != DeviceKind::cpu) return copy();
+  const double bytes = 7.0 * static_cast<double>(stream(0).bytes());
+  return bytes / seconds_of(device_, [&] { kernels::stream_update(Cpu{}, stream(0), stream(1), stream(2), stream(3)); });
+}
+
+double Yardsticks::read() {
+  if (device_.kind != DeviceKind::cpu) return copy();
+  const Tensor& from = stream(0);
+  return static_cast<double>(from.bytes()) / seconds_of(device_, [&] { kernels::stream_read(Cpu{}, from); });
+}
+
+}  // namespace skein
