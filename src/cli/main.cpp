@@ -32,7 +32,8 @@ std::string usage() {
   for (const Command& command : kCommands) text += fmt::format("  skein {:<9} {}\n", command.name, command.help);
   return text +
          "  skein --version\n\n"
-         "`skein COMMAND --help` lists the options of a command. Run it alone, or under `mpirun -np N` or `srun`.\n"
+         "`skein COMMAND --help` lists the options of a command. Run it alone, under `mpirun -np N` or `srun`, or on\n"
+         "several hosts without either: set SKEIN_RENDEZVOUS, SKEIN_RANK and SKEIN_RANKS (docs/pretraining.md).\n"
          "skein-data makes token stores, skein-inspect looks into checkpoints.\n";
 }
 

@@ -1,9 +1,9 @@
 #include "skein/comm/local.h"
 
+#include "members.h"
 #include "skein/core/log.h"
 
 #include <algorithm>
-#include <array>
 #include <condition_variable>
 #include <cstring>
 #include <map>
@@ -235,17 +235,13 @@ class LocalGroup : public Group {
   }
 
   std::vector<int> members_with(int color, int key) {
-    const std::array<int, 2> mine{color, key};
-    std::vector<std::array<int, 2>> all(shared_->slots.size());
-    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()),
-                     sizeof(mine));
-    std::vector<int> members;
-    for (int r = 0; r < size(); ++r)
-      if (all[static_cast<size_t>(r)][0] == color) members.push_back(r);
-    std::stable_sort(members.begin(), members.end(), [&](int left, int right) {
-      return all[static_cast<size_t>(left)][1] < all[static_cast<size_t>(right)][1];
-    });
-    return members;
+    struct Wish {
+      int color, key;
+    };
+    const Wish mine{color, key};
+    std::vector<Wish> all(shared_->slots.size());
+    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), sizeof(mine));
+    return members_of(all, color);
   }
 
   std::vector<int> world_ranks_of(const std::vector<int>& members) const {

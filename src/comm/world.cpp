@@ -3,6 +3,7 @@
 #include "skein/comm/local.h"
 #include "skein/comm/mpi.h"
 #include "skein/core/log.h"
+#include "tcp_environment.h"
 
 #include <algorithm>
 #include <climits>
@@ -41,6 +42,23 @@ Launch launched(const char* by, int ranks) {
   return {true, ranks, launched_rank(), fmt::format("{}, {} rank{}", by, ranks, ranks == 1 ? "" : "s")};
 }
 
+Launch launched_by_tcp() {
+  const TcpJob job = guess_of_environment();
+  return {true, job.ranks, job.rank, fmt::format("TCP at {}, {} rank{}", job.rendezvous, job.ranks, job.ranks == 1 ? "" : "s"), true};
+}
+
+std::unique_ptr<Group> start_tcp_world() {
+  const TcpJob job = job_of_environment();
+  log::set_rank(job.rank);
+  return start_tcp(job);
+}
+
+void require_rendezvous() {
+  for (const char* variable : {"SKEIN_RANK", "SKEIN_RANKS"})
+    require(!is_set(variable), "{}={} is set, but SKEIN_RENDEZVOUS is not; set it to host:port of rank 0, or to file:///path of a file that "
+            "all ranks see", variable, std::getenv(variable));
+}
+
 void require_pmix() {
   if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK")) return;
   const int tasks = slurm_tasks();
@@ -49,6 +67,18 @@ void require_pmix() {
           "is not), so MPI would run {} separate jobs of one rank. Start with 'srun --mpi=pmix' or with "
           "'mpirun' inside the allocation; for a single rank use 'srun --ntasks=1'",
           tasks, tasks);
+}
+
+std::unique_ptr<Group> start_mpi_world(const Launch& launch) {
+  require_rendezvous();
+  require_pmix();
+  std::unique_ptr<Group> world = launch.under_launcher ? start_mpi() : single_rank();
+  log::set_rank(world->rank());
+  require(launch.ranks <= 1 || world->size() > 1,
+          "the launcher ({}) and MPI do not belong together: {} sees a single rank. Use the mpirun of that "
+          "MPI, or under Slurm 'srun --mpi=pmix'",
+          launch.description, mpi_version());
+  return world;
 }
 
 struct Host {
@@ -126,7 +156,9 @@ void settle_on_own_cores(Group& world) {
 }  // namespace
 
 Launch detect_launch() {
+  if (rendezvous_is_set()) return launched_by_tcp();
   if (const int ranks = number_in("OMPI_COMM_WORLD_SIZE")) return launched("mpirun", ranks);
+  if (master_is_set() && !is_set("PMIX_RANK") && number_in("PMI_SIZE") <= 1) return launched_by_tcp();
   const int tasks = slurm_tasks();
   if (tasks > 1 || (tasks == 1 && is_set("PMIX_RANK"))) return launched("srun", tasks);
   if (is_set("PMIX_RANK")) return {true, 0, launched_rank(), "a PMIx launcher"};
@@ -136,13 +168,7 @@ Launch detect_launch() {
 
 std::unique_ptr<Group> start_world() {
   const Launch launch = detect_launch();
-  require_pmix();
-  std::unique_ptr<Group> world = launch.under_launcher ? start_mpi() : single_rank();
-  log::set_rank(world->rank());
-  require(launch.ranks <= 1 || world->size() > 1,
-          "the launcher ({}) and MPI do not belong together: {} sees a single rank. Use the mpirun of that "
-          "MPI, or under Slurm 'srun --mpi=pmix'",
-          launch.description, mpi_version());
+  std::unique_ptr<Group> world = launch.over_tcp ? start_tcp_world() : start_mpi_world(launch);
   warn_of_shared_cores(*world);
   settle_on_own_cores(*world);
   return world;

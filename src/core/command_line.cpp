@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
+#include <iterator>
 #include <map>
 
 #include "option_values.h"
@@ -13,6 +14,13 @@ namespace {
 
 namespace po = boost::program_options;
 using Tokens = std::vector<std::string>;
+
+// Read by comm/world, before there are options.
+constexpr const char* kLaunchVariables[] = {"SKEIN_RANK", "SKEIN_RANKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT"};
+
+bool is_launch_variable(const std::string& name) {
+  return std::find(std::begin(kLaunchVariables), std::end(kLaunchVariables), name) != std::end(kLaunchVariables);
+}
 
 po::option one_option(const std::string& key, const std::string& text, const std::string& token) {
   po::option made;
@@ -123,13 +131,13 @@ CommandLine read_command_line(const Tokens& args, const std::vector<OptionEntry>
 
 std::vector<std::pair<std::string, std::string>> read_environment(const std::vector<OptionEntry>& entries) {
   std::map<std::string, std::string> key_of;
-  Tokens known;
+  Tokens known(std::begin(kLaunchVariables), std::end(kLaunchVariables));
   for (const OptionEntry& entry : entries) {
     known.push_back(environment_name(entry.key));
     key_of[known.back()] = entry.key;
   }
   const auto key = [&](const std::string& variable) -> std::string {
-    if (!variable.starts_with("SKEIN_") || variable.starts_with("SKEIN_TEST_")) return "";
+    if (!variable.starts_with("SKEIN_") || variable.starts_with("SKEIN_TEST_") || is_launch_variable(variable)) return "";
     require(key_of.contains(variable), "the environment variable {} names no option here{}; unset or correct it",
             variable, suggestion(variable, known));
     return key_of[variable];

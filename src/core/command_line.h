@@ -19,7 +19,7 @@ struct CommandLine {
 CommandLine read_command_line(const std::vector<std::string>& args, const std::vector<OptionEntry>& entries,
                               const std::string& program);
 
-// Key and text of every SKEIN_SECTION_KEY. An unknown SKEIN_ variable is a usage error, except SKEIN_TEST_*.
+// Key and text of every SKEIN_SECTION_KEY. An unknown SKEIN_ variable is a usage error, except SKEIN_TEST_* and those of the launch.
 std::vector<std::pair<std::string, std::string>> read_environment(const std::vector<OptionEntry>& entries);
 
 // Known keys near a wrong one, with or without its section.

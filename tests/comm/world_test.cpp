@@ -17,7 +17,8 @@ class World : public testing::Test {
  protected:
   World() {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS",
-                             "SLURM_STEP_NUM_TASKS"}) {
+                             "SLURM_STEP_NUM_TASKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT", "SKEIN_RANK", "SKEIN_RANKS",
+                             "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"}) {
       const char* value = getenv(name);
       former_[name] = value ? std::optional<std::string>(value) : std::nullopt;
       unsetenv(name);
@@ -39,6 +40,24 @@ class World : public testing::Test {
  private:
   std::map<std::string, std::optional<std::string>> former_;
 };
+
+// The usage error that start_world ends with under these variables.
+std::string start_error(const std::vector<std::pair<const char*, const char*>>& variables) {
+  for (const auto& [name, value] : variables) setenv(name, value, 1);
+  std::string text = "no error";
+  try {
+    start_world();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    text = error.what();
+  }
+  for (const auto& [name, value] : variables) unsetenv(name);
+  return text;
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+}
 
 void expect_launch(const Launch& launch, bool under_launcher, int ranks, const std::string& description) {
   EXPECT_EQ(launch.under_launcher, under_launcher);
@@ -105,6 +124,51 @@ TEST_F(World, SrunWithoutPmixSaysHowToStart) {
     for (const char* word : {"4 separate jobs", "srun --mpi=pmix", "mpirun", "PMIX_RANK", "srun --ntasks=1"})
       EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " in: " << error.what();
   }
+}
+
+TEST_F(World, ARendezvousIsTcpWhateverTheLauncher) {
+  const Launch launch = launch_with({{"SKEIN_RENDEZVOUS", "node7:4711"}, {"SKEIN_RANK", "3"}, {"SKEIN_RANKS", "4"}, {"SLURM_PROCID", "1"},
+                                     {"SLURM_NTASKS", "8"}});
+  expect_launch(launch, true, 4, "TCP at node7:4711, 4 ranks");
+  EXPECT_TRUE(launch.over_tcp);
+  EXPECT_EQ(launch.rank, 3);
+}
+
+TEST_F(World, TheVariablesOfTheFieldAreTcpWithoutALauncher) {
+  const std::vector<std::pair<const char*, const char*>> field{
+      {"MASTER_ADDR", "::1"}, {"MASTER_PORT", "29500"}, {"RANK", "1"}, {"WORLD_SIZE", "2"}};
+  expect_launch(launch_with(field), true, 2, "TCP at [::1]:29500, 2 ranks");
+  EXPECT_FALSE(launch_with({{"OMPI_COMM_WORLD_SIZE", "2"}}).over_tcp);
+}
+
+TEST_F(World, TheVariablesOfTheFieldForOneRankAreNoLaunch) {
+  expect_launch(launch_with({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}), false, 1,
+                "no launcher, 1 rank");
+}
+
+TEST_F(World, ARendezvousOfOneRankMeetsNobody) {
+  setenv("SKEIN_RENDEZVOUS", "node7.invalid:4711", 1);
+  setenv("SKEIN_RANK", "0", 1);
+  setenv("SKEIN_RANKS", "1", 1);
+  EXPECT_EQ(start_world()->sum(2.5), 2.5);
+}
+
+TEST_F(World, WrongVariablesOfARendezvousAreNamed) {
+  const std::pair<const char*, const char*> place{"SKEIN_RENDEZVOUS", "node7:4711"}, ranks{"SKEIN_RANKS", "2"};
+  expect_words(start_error({place, ranks}), {"SKEIN_RENDEZVOUS=node7:4711", "SKEIN_RANK is not", "its own"});
+  expect_words(start_error({place, {"SKEIN_RANK", "0"}}), {"SKEIN_RANKS is not", "number"});
+  expect_words(start_error({place, ranks, {"SKEIN_RANK", "one"}}), {"SKEIN_RANK=one", "whole number from 0"});
+  expect_words(start_error({place, ranks, {"SKEIN_RANK", "-1"}}), {"SKEIN_RANK=-1", "whole number from 0"});
+  expect_words(start_error({place, {"SKEIN_RANKS", "0"}, {"SKEIN_RANK", "0"}}), {"SKEIN_RANKS=0", "whole number from 1"});
+  expect_words(start_error({place, ranks, {"SKEIN_RANK", "2"}}), {"SKEIN_RANK=2 is not below SKEIN_RANKS=2"});
+  expect_words(start_error({place, ranks, {"SKEIN_RANK", "1"}, {"SKEIN_RENDEZVOUS_TIMEOUT", "5m"}}),
+               {"SKEIN_RENDEZVOUS_TIMEOUT=5m", "seconds"});
+  expect_words(start_error({{"SKEIN_RENDEZVOUS", "node7"}, ranks, {"SKEIN_RANK", "1"}}), {"SKEIN_RENDEZVOUS=node7", "write host:port"});
+  expect_words(start_error({{"SKEIN_RANK", "1"}}), {"SKEIN_RANK=1 is set, but SKEIN_RENDEZVOUS is not"});
+  expect_words(start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"WORLD_SIZE", "2"}, {"RANK", "2"}}),
+               {"RANK=2 is not below WORLD_SIZE=2"});
+  expect_words(start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "http"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
+               {"MASTER_ADDR:MASTER_PORT=node7:http", "1 to 65535"});
 }
 
 TEST(Mpi, NamesItsVersionInOneLine) {

@@ -253,6 +253,16 @@ TEST(OptionsErrors, UnknownKeysNameTheNearestAndTheirPlace) {
   expect_words(parse_error({}), {"SKEIN_TRAIN_STPES", "environment", "did you mean 'SKEIN_TRAIN_STEPS'"});
 }
 
+TEST(OptionsErrors, VariablesOfTheLaunchAreKnown) {
+  {
+    const Variable place("SKEIN_RENDEZVOUS", "node7:4711"), rank("SKEIN_RANK", "1"), ranks("SKEIN_RANKS", "2"),
+        timeout("SKEIN_RENDEZVOUS_TIMEOUT", "9");
+    EXPECT_NO_THROW(Bound().options.parse({}));
+  }
+  const Variable wrong("SKEIN_RENDEVOUS", "node7:4711");
+  expect_words(parse_error({}), {"SKEIN_RENDEVOUS", "did you mean 'SKEIN_RENDEZVOUS'"});
+}
+
 TEST(OptionsErrors, WrongTypesNameKeyTextAndPlace) {
   for (const char* text : {"ten", "1.5", "", "10kk", "_1", "1_", "k", "9223372036854775807k", " 1"})
     expect_words(parse_error({"--train.steps=" + std::string(text)}),

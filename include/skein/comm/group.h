@@ -1,6 +1,6 @@
 // An ordered set of ranks. Every member must call the same collectives in the same order.
 //
-// Transports (local threads, MPI) supply moves of bytes, or memory that all members see (comm/window.h); every sum is done
+// Transports (local threads, MPI, TCP) supply moves of bytes, or memory that all members see (comm/window.h); every sum is done
 // here, in one fixed order, so a result has the same bits under every transport:
 //   tree order over n ranks: sum(0..n) = sum(0..h) + sum(h..n), h the largest power of two below n.
 // A group of one costs nothing: all its collectives return at once.

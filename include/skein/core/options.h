@@ -15,7 +15,8 @@
 // that begins a line. A value in double quotes is taken as it is, with \n \r \t \" \\ for what they stand for
 // elsewhere. A key that stands twice in one file is an error.
 //
-// An environment variable that begins with SKEIN_ (but not SKEIN_TEST_) and names no option is an error.
+// An environment variable that begins with SKEIN_ and names no option is an error, but for SKEIN_TEST_* and those that say
+// how ranks meet: SKEIN_RANK, SKEIN_RANKS, SKEIN_RENDEZVOUS, SKEIN_RENDEZVOUS_TIMEOUT.
 //
 // Every mistake is a usage Error: an unknown key names the nearest known one and where it stood (file:line,
 // environment variable or flag); a wrong type names the key, the text and what was wanted.

@@ -1,0 +1,252 @@
+#include "socket.h"
+
+#include "skein/core/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <ifaddrs.h>
+#include <memory>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace skein {
+namespace {
+
+constexpr uint64_t kMagic = 0x5043546e69656b53;  // "SkeinTCP" where the least byte comes first
+constexpr uint32_t kVersion = 1;
+constexpr uint32_t kLongestFrame = 16 << 20;
+// An address that does not answer must not use up the time of the others.
+constexpr double kConnectSeconds = 5;
+
+struct FrameHead {
+  uint64_t magic = kMagic;
+  uint32_t version = kVersion;
+  uint32_t bytes = 0;
+};
+
+using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+std::string text_of(int error) { return std::strerror(error); }
+
+void switch_on(const Socket& socket, int level, int option, int value = 1) {
+  setsockopt(socket.descriptor(), level, option, &value, sizeof(value));
+}
+
+// A host that is lost without a word is noticed after a minute.
+void settle(const Socket& socket) {
+  switch_on(socket, IPPROTO_TCP, TCP_NODELAY);
+  switch_on(socket, SOL_SOCKET, SO_KEEPALIVE);
+  switch_on(socket, IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  switch_on(socket, IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  switch_on(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+  switch_on(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 60000);
+}
+
+bool ready(const Socket& socket, short events, const Deadline& deadline) {
+  while (true) {
+    pollfd wanted{socket.descriptor(), events, 0};
+    const int found = poll(&wanted, 1, deadline.milliseconds());
+    if (found > 0) return true;
+    if (found == 0 || errno != EINTR) return false;
+  }
+}
+
+Socket new_socket(int family) { return Socket(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
+
+std::string numeric_host(const sockaddr* address, socklen_t length) {
+  char host[NI_MAXHOST] = "";
+  getnameinfo(address, length, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
+  const std::string text(host);
+  return text.starts_with("::ffff:") ? text.substr(7) : text;
+}
+
+Address address_of(const sockaddr_storage& storage, socklen_t length) {
+  const auto* address = reinterpret_cast<const sockaddr*>(&storage);
+  const uint16_t port = storage.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(storage).sin6_port
+                                                      : reinterpret_cast<const sockaddr_in&>(storage).sin_port;
+  return {numeric_host(address, length), ntohs(port)};
+}
+
+AddressList look_up(const Address& address, std::string& fault) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int code = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &wanted, &list);
+  if (code != 0) fault = fmt::format("{}: {}", address.host, gai_strerror(code));
+  return {code == 0 ? list : nullptr, freeaddrinfo};
+}
+
+// "" once it listens.
+std::string try_to_listen(const Socket& socket, const addrinfo& address) {
+  if (!socket) return text_of(errno);
+  switch_on(socket, SOL_SOCKET, SO_REUSEADDR);
+  if (address.ai_family == AF_INET6) switch_on(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  const bool good = bind(socket.descriptor(), address.ai_addr, address.ai_addrlen) == 0 &&
+                    listen(socket.descriptor(), SOMAXCONN) == 0;
+  return good ? "" : text_of(errno);
+}
+
+// "" once connected.
+std::string try_to_connect(const Socket& socket, const addrinfo& address, const Deadline& deadline) {
+  if (!socket) return text_of(errno);
+  if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS) return text_of(errno);
+    if (!ready(socket, POLLOUT, deadline)) return "no answer";
+    int error = 0;
+    socklen_t length = sizeof(error);
+    getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0) return text_of(error);
+  }
+  // Where nobody listens, TCP may connect a port of this host to itself.
+  const Address own = own_end(socket), other = other_end(socket);
+  return own.port == other.port && own.host == other.host ? text_of(ECONNREFUSED) : "";
+}
+
+template <class Move>
+void move_all(const Socket& socket, short events, size_t bytes, const Deadline& deadline, Move move) {
+  size_t moved = 0;
+  while (moved < bytes) {
+    const ssize_t now = move(moved, bytes - moved);
+    if (now == 0 || (now < 0 && errno != EAGAIN && errno != EINTR))
+      fail("the connection was closed{}", now == 0 ? "" : ": " + text_of(errno));
+    if (now > 0) moved += static_cast<size_t>(now);
+    if (now < 0 && errno == EAGAIN && !ready(socket, events, deadline)) fail("no answer came in time");
+  }
+}
+
+void receive_all(const Socket& socket, void* into, size_t bytes, const Deadline& deadline) {
+  move_all(socket, POLLIN, bytes, deadline, [&](size_t at, size_t left) {
+    return recv(socket.descriptor(), static_cast<char*>(into) + at, left, 0);
+  });
+}
+
+}  // namespace
+
+int Deadline::milliseconds() const {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
+}
+
+Deadline Deadline::within(double seconds) const {
+  Deadline earlier(seconds);
+  earlier.at_ = std::min(at_, earlier.at_);
+  return earlier;
+}
+
+void Socket::close() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+std::string Address::str() const {
+  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+}
+
+bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), HOST_NAME_MAX) == 0 && name[0] != '\0' ? name.data() : "unnamed-host";
+}
+
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> found;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {"127.0.0.1"};
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  for (const ifaddrs* each = list; each; each = each->ifa_next) {
+    const int family = each->ifa_addr ? each->ifa_addr->sa_family : AF_UNSPEC;
+    if (!(each->ifa_flags & IFF_UP) || (family != AF_INET && family != AF_INET6)) continue;
+    const std::string host = numeric_host(each->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    if (!host.starts_with("fe80:")) found.push_back(host);
+  }
+  std::stable_partition(found.begin(), found.end(), [](const std::string& host) { return !is_loopback(host); });
+  return found;
+}
+
+Address own_end(const Socket& socket) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(storage);
+  getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&storage), &length);
+  return address_of(storage, length);
+}
+
+Address other_end(const Socket& socket) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(storage);
+  getpeername(socket.descriptor(), reinterpret_cast<sockaddr*>(&storage), &length);
+  return address_of(storage, length);
+}
+
+Socket listen_at(const Address& address) {
+  std::string fault;
+  for (const std::string& host : address.host.empty() ? std::vector<std::string>{"::", "0.0.0.0"} : std::vector{address.host}) {
+    const AddressList list = look_up({host, address.port}, fault);
+    for (const addrinfo* each = list.get(); each; each = each->ai_next) {
+      Socket made = new_socket(each->ai_family);
+      fault = try_to_listen(made, *each);
+      if (fault.empty()) return made;
+    }
+  }
+  fail("port {} of this host ({}) cannot be listened at: {}", address.port, host_name(), fault);
+}
+
+Socket accept_from(const Socket& listener, const Deadline& deadline) {
+  while (ready(listener, POLLIN, deadline)) {
+    Socket came(accept4(listener.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (came) settle(came);
+    if (came) return came;
+    if (errno == EMFILE || errno == ENFILE) fail("too many open files for the connections of all ranks; raise 'ulimit -n'");
+  }
+  return {};
+}
+
+Socket connect_to(const Address& address, const Deadline& deadline, std::string& fault) {
+  const AddressList list = look_up(address, fault);
+  for (const addrinfo* each = list.get(); each; each = each->ai_next) {
+    Socket made = new_socket(each->ai_family);
+    fault = try_to_connect(made, *each, deadline.within(kConnectSeconds));
+    if (fault.empty()) return settle(made), std::move(made);
+    fault = fmt::format("{}: {}", address.str(), fault);
+  }
+  return {};
+}
+
+bool is_closed(const Socket& socket) {
+  char next = 0;
+  const ssize_t found = recv(socket.descriptor(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return found == 0 || (found < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void send_frame(const Socket& socket, const std::string& text, const Deadline& deadline) {
+  FrameHead head;
+  head.bytes = static_cast<uint32_t>(text.size());
+  std::string frame(reinterpret_cast<const char*>(&head), sizeof(head));
+  frame += text;
+  move_all(socket, POLLOUT, frame.size(), deadline, [&](size_t at, size_t left) {
+    return send(socket.descriptor(), frame.data() + at, left, MSG_NOSIGNAL);
+  });
+}
+
+std::string receive_frame(const Socket& socket, const Deadline& deadline) {
+  FrameHead head;
+  receive_all(socket, &head, sizeof(head), deadline);
+  if (head.magic != kMagic || head.bytes > kLongestFrame) fail("the other end is no rank of Skein");
+  if (head.version != kVersion)
+    fail("the other end speaks version {} of Skein's protocol, this process version {}; start all ranks from one build",
+         head.version, kVersion);
+  std::string text(head.bytes, '\0');
+  receive_all(socket, text.data(), text.size(), deadline);
+  return text;
+}
+
+}  // namespace skein

@@ -1,0 +1,75 @@
+// Sockets of the TCP transport: connections within a deadline, and the frames of text that ranks greet each other with.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skein {
+
+class Deadline {
+ public:
+  explicit Deadline(double seconds)
+      : at_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+  bool passed() const { return Clock::now() >= at_; }
+  // What is left, at least 0, rounded up.
+  int milliseconds() const;
+  // The earlier of this and `seconds` from now.
+  Deadline within(double seconds) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point at_;
+};
+
+// Owns a descriptor that never blocks.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~Socket() { close(); }
+
+  void close();
+  int descriptor() const { return descriptor_; }
+  explicit operator bool() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+struct Address {
+  std::string host;
+  int port = 0;
+  std::string str() const;  // "node7:4711", "[::1]:4711"
+};
+
+// True for the names and numbers of this host that no other host can reach.
+bool is_loopback(const std::string& host);
+std::string host_name();
+// Numbers of this host's interfaces, loopback last.
+std::vector<std::string> own_addresses();
+
+// Numeric.
+Address own_end(const Socket& socket);
+Address other_end(const Socket& socket);
+
+// An empty host stands for all addresses of this host, port 0 for any free one. Error(failure) when the port is taken.
+Socket listen_at(const Address& address);
+// Without a descriptor when nobody came in time.
+Socket accept_from(const Socket& listener, const Deadline& deadline);
+// Without a descriptor, and `fault` says why, when no address of the host answers in time.
+Socket connect_to(const Address& address, const Deadline& deadline, std::string& fault);
+// The other end has closed, or the connection is broken.
+bool is_closed(const Socket& socket);
+
+// Each throws Error(failure) that says what happened: closed, too late, another protocol or version of it.
+void send_frame(const Socket& socket, const std::string& text, const Deadline& deadline);
+std::string receive_frame(const Socket& socket, const Deadline& deadline);
+
+}  // namespace skein

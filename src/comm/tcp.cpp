@@ -1,0 +1,147 @@
+#include "skein/comm/tcp.h"
+
+#include "members.h"
+#include "tcp_mesh.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace skein {
+namespace {
+
+// Beyond what int tags reach: collectives are called in one order by all, so one tag is enough for them.
+constexpr int64_t kCollective = int64_t{1} << 40;
+
+// A message that may be left without a wait, as by an exception: then its buffer is not used any more.
+template <class Message>
+class Held {
+ public:
+  Held(std::shared_ptr<TcpMesh> mesh, std::shared_ptr<Message> message) : mesh_(std::move(mesh)), message_(std::move(message)) {}
+  ~Held() { mesh_->let_go(*message_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  void wait() const { mesh_->wait(*message_); }
+
+ private:
+  std::shared_ptr<TcpMesh> mesh_;
+  std::shared_ptr<Message> message_;
+};
+
+template <class Message>
+Work work_of(const std::shared_ptr<TcpMesh>& mesh, std::shared_ptr<Message> message) {
+  return Work([held = std::make_shared<Held<Message>>(mesh, std::move(message))] { held->wait(); });
+}
+
+void copy_block(const std::byte* from, std::byte* to, int64_t bytes) {
+  if (bytes > 0 && from != to) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+class TcpGroup : public Group {
+ public:
+  TcpGroup(std::shared_ptr<TcpMesh> mesh, uint64_t number, std::vector<int> world_ranks, int rank)
+      : mesh_(std::move(mesh)), number_(number), world_ranks_(std::move(world_ranks)), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(world_ranks_.size()); }
+
+  Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override { return send(data, bytes, peer, tag); }
+  Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override { return receive(data, bytes, peer, tag); }
+
+  void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+    exchange([in](int) { return in; }, out, bytes);
+  }
+
+  void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+    exchange([in, bytes](int peer) { return in + peer * bytes; }, out, bytes);
+  }
+
+  // Down a tree, counted from the root: the parent of a place is the place without its highest bit.
+  void broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
+    check_member(root);
+    const int place = (rank_ - root + size()) % size();
+    int step = 1;
+    for (; step <= place; step *= 2) {
+    }
+    if (place > 0) receive(data, bytes, (place - step / 2 + root) % size(), kCollective).wait();
+    std::vector<Work> sending;
+    for (; place + step < size(); step *= 2) sending.push_back(send(data, bytes, (place + step + root) % size(), kCollective));
+    for (Work& work : sending) work.wait();
+  }
+
+  // After each round a rank knows of twice as many that have come.
+  void barrier() override {
+    std::byte none{};
+    for (int step = 1; step < size(); step *= 2) {
+      Work sent = send(&none, 0, (rank_ + step) % size(), kCollective);
+      receive(&none, 0, (rank_ - step + size()) % size(), kCollective).wait();
+      sent.wait();
+    }
+  }
+
+  std::unique_ptr<Group> split(int color, int key) override {
+    struct Wish {
+      int color, key;
+      uint64_t number;
+    };
+    const Wish mine{color, key, mesh_->new_group()};
+    std::vector<Wish> all(world_ranks_.size());
+    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), sizeof(Wish));
+    const std::vector<int> members = members_of(all, color);
+    std::vector<int> world_ranks;
+    for (const int member : members) world_ranks.push_back(world_ranks_[static_cast<size_t>(member)]);
+    const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
+    return std::make_unique<TcpGroup>(mesh_, all[static_cast<size_t>(members[0])].number, std::move(world_ranks), static_cast<int>(place));
+  }
+
+  void abort(int exit_code) override { mesh_->abort(exit_code); }
+
+ private:
+  void check_member(int peer) const { SKEIN_CHECK(peer >= 0 && peer < size()); }
+
+  Channel channel(int peer, int64_t tag) const {
+    check_member(peer);
+    return {world_ranks_[static_cast<size_t>(peer)], number_, tag};
+  }
+  Work send(const std::byte* data, int64_t bytes, int peer, int64_t tag) {
+    return work_of(mesh_, mesh_->send(channel(peer, tag), data, bytes));
+  }
+  Work receive(std::byte* data, int64_t bytes, int peer, int64_t tag) {
+    return work_of(mesh_, mesh_->receive(channel(peer, tag), data, bytes));
+  }
+
+  // Each pair directly; in every step all send to different ranks.
+  template <class BlockFor>
+  void exchange(BlockFor block_for, std::byte* out, int64_t bytes) {
+    std::vector<Work> moves;
+    for (int step = 1; step < size(); ++step) {
+      const int from = (rank_ - step + size()) % size();
+      moves.push_back(receive(out + from * bytes, bytes, from, kCollective));
+    }
+    for (int step = 1; step < size(); ++step) {
+      const int to = (rank_ + step) % size();
+      moves.push_back(send(block_for(to), bytes, to, kCollective));
+    }
+    copy_block(block_for(rank_), out + rank_ * bytes, bytes);
+    for (Work& move : moves) move.wait();
+  }
+
+  std::shared_ptr<TcpMesh> mesh_;
+  uint64_t number_;
+  std::vector<int> world_ranks_;
+  int rank_;
+};
+
+}  // namespace
+
+std::unique_ptr<Group> start_tcp(const TcpJob& job) {
+  require(job.ranks >= 1 && job.rank >= 0 && job.rank < job.ranks,
+          "rank {} of {} is none; ranks count from 0 to one below their number", job.rank, job.ranks);
+  check_rendezvous(job);
+  std::vector<int> all(static_cast<size_t>(job.ranks));
+  std::iota(all.begin(), all.end(), 0);
+  auto mesh = std::make_shared<TcpMesh>(job.rank, meet(job));
+  return std::make_unique<TcpGroup>(std::move(mesh), 0, std::move(all), job.rank);
+}
+
+}  // namespace skein

@@ -1,0 +1,81 @@
+#include "tcp_environment.h"
+
+#include "socket.h"
+
+#include <charconv>
+#include <climits>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+namespace skein {
+namespace {
+
+std::string text_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text ? text : "";
+}
+
+// Nothing when it is no whole number.
+std::optional<int> number_in(const char* variable) {
+  const std::string text = text_in(variable);
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+struct Names {
+  const char* rank;
+  const char* ranks;
+};
+
+Names names() { return rendezvous_is_set() ? Names{"SKEIN_RANK", "SKEIN_RANKS"} : Names{"RANK", "WORLD_SIZE"}; }
+
+int required_number(const char* variable, int least, const TcpJob& job, const char* advice) {
+  require(std::getenv(variable) != nullptr, "{}={} is set, but {} is not; {}", job.origin, job.rendezvous, variable, advice);
+  const std::optional<int> number = number_in(variable);
+  require(number && *number >= least, "{}={} is no whole number from {}; {}", variable, text_in(variable), least, advice);
+  return *number;
+}
+
+TcpJob job_without_numbers() {
+  TcpJob job;
+  job.origin = rendezvous_is_set() ? "SKEIN_RENDEZVOUS" : "MASTER_ADDR:MASTER_PORT";
+  job.rendezvous = text_in("SKEIN_RENDEZVOUS");
+  if (rendezvous_is_set()) return job;
+  const std::string host = text_in("MASTER_ADDR"), port = text_in("MASTER_PORT");
+  job.rendezvous = host.find(':') == std::string::npos ? host + ":" + port : "[" + host + "]:" + port;
+  return job;
+}
+
+}  // namespace
+
+bool rendezvous_is_set() { return std::getenv("SKEIN_RENDEZVOUS") != nullptr; }
+
+bool master_is_set() {
+  for (const char* variable : {"MASTER_ADDR", "MASTER_PORT", "RANK"})
+    if (!std::getenv(variable)) return false;
+  return number_in("WORLD_SIZE").value_or(1) > 1;
+}
+
+TcpJob job_of_environment() {
+  const auto [rank, ranks] = names();
+  TcpJob job = job_without_numbers();
+  job.ranks = required_number(ranks, 1, job, "give all processes of the job their number");
+  job.rank = required_number(rank, 0, job, "give each process its own, from 0 to one below the number of ranks");
+  require(job.rank < job.ranks, "{}={} is not below {}={}; ranks count from 0", rank, job.rank, ranks, job.ranks);
+  if (std::getenv("SKEIN_RENDEZVOUS_TIMEOUT"))
+    job.timeout = required_number("SKEIN_RENDEZVOUS_TIMEOUT", 1, job, "give the seconds that ranks wait for each other at the start");
+  return job;
+}
+
+TcpJob guess_of_environment() {
+  const auto [rank, ranks] = names();
+  TcpJob job = job_without_numbers();
+  job.rank = number_in(rank).value_or(0);
+  job.ranks = number_in(ranks).value_or(0);
+  return job;
+}
+
+}  // namespace skein

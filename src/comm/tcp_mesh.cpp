@@ -1,0 +1,217 @@
+#include "tcp_mesh.h"
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace skein {
+namespace {
+
+constexpr std::chrono::seconds kLongestGoodbye{60}, kLongestAbort{2};
+
+void copy_bytes(const std::byte* from, int64_t bytes, std::byte* to) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+// What is left of a message, as sendmsg takes it.
+struct Rest {
+  Rest(const Outgoing& message, int64_t most) {
+    const auto head = static_cast<int64_t>(sizeof(TcpHead));
+    if (message.written < head) add(reinterpret_cast<const std::byte*>(&message.head) + message.written, head - message.written);
+    const int64_t sent = std::max<int64_t>(0, message.written - head);
+    const int64_t left = std::min(most, message.head.bytes - sent);
+    if (left > 0) add(message.data + sent, left);
+    header.msg_iov = parts;
+  }
+  void add(const std::byte* data, int64_t bytes) {
+    parts[header.msg_iovlen++] = {const_cast<std::byte*>(data), static_cast<size_t>(bytes)};
+  }
+
+  iovec parts[2];
+  msghdr header{};
+};
+
+}  // namespace
+
+TcpMesh::TcpMesh(int rank, std::vector<TcpPeer> peers)
+    : rank_(rank), peers_(peers.size()), alarm_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!alarm_) fail("rank {} has no descriptor left for its connections: {}; raise 'ulimit -n'", rank, std::strerror(errno));
+  for (size_t r = 0; r < peers.size(); ++r) {
+    peers_[r].socket = std::move(peers[r].socket);
+    peers_[r].name = std::move(peers[r].name);
+  }
+  if (size() > 1) thread_ = std::thread([this] { run(); });
+}
+
+TcpMesh::~TcpMesh() {
+  if (std::uncaught_exceptions() == 0)
+    say_goodbye();
+  else
+    tell_of_loss();
+  {
+    const Lock lock(mutex_);
+    stopping_ = true;
+  }
+  wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::string TcpMesh::name(int rank) const {
+  return fmt::format("rank {} ({})", rank, peers_[static_cast<size_t>(rank)].name);
+}
+
+std::shared_ptr<Outgoing> TcpMesh::send(const Channel& to, const std::byte* data, int64_t bytes) {
+  auto message = std::make_shared<Outgoing>();
+  message->peer = to.peer;
+  message->head = {.group = to.group, .tag = to.tag, .bytes = bytes};
+  message->data = data;
+  const Lock lock(mutex_);
+  if (to.peer == rank_) {
+    const std::shared_ptr<Incoming> received = begin(to, bytes);
+    copy_bytes(data, bytes, target_of(*received));
+    finish(received);
+    message->done = true;
+  } else if (peer(to.peer).socket && !peer(to.peer).left) {
+    message->queued = true;
+    peer(to.peer).queue.push_back(message);
+    if (peer(to.peer).queue.size() == 1) write_to(to.peer);
+    if (!message->done) wake();
+  }
+  return message;
+}
+
+std::shared_ptr<Incoming> TcpMesh::receive(const Channel& from, std::byte* into, int64_t bytes) {
+  Lock lock(mutex_);
+  std::shared_ptr<Incoming> message = take_first(arrived_, from);
+  const bool begun = message != nullptr;
+  if (!begun) message = asked_[from].emplace_back(std::make_shared<Incoming>(from));
+  message->wanted = bytes;
+  if (!begun || message->bytes == bytes) message->into = into;
+  const int64_t here = message->done ? bytes : message->read;
+  if (message->done) lock.unlock();
+  if (begun && message->into) copy_bytes(message->copy.get(), here, into);
+  return message;
+}
+
+void TcpMesh::wait(const Outgoing& message) {
+  Lock lock(mutex_);
+  const Peer& to = peer(message.peer);
+  changed_.wait(lock, [&] { return message.done || in_vain() || !to.socket || !message.queued; });
+  if (!message.done)
+    cannot(message.peer, fmt::format("rank {}'s send of {} bytes with tag {}", rank_, message.head.bytes, message.head.tag));
+}
+
+void TcpMesh::wait(const Incoming& message) {
+  Lock lock(mutex_);
+  const auto [source, group, tag] = message.channel;
+  const std::string what = fmt::format("rank {}'s receive of {} bytes from rank {} with tag {}", rank_, message.wanted, source, tag);
+  if (source == rank_ && !message.done) throw Error(ExitCode::internal, fmt::format("{} was never sent", what));
+  const Peer& from = peer(source);
+  changed_.wait(lock, [&] { return message.done || in_vain() || !from.socket || from.left; });
+  if (!message.done) cannot(source, what);
+  if (message.bytes != message.wanted)
+    throw Error(ExitCode::internal, fmt::format("{} met a message of {} bytes", what, message.bytes));
+}
+
+void TcpMesh::cannot(int rank, const std::string& what) const {
+  if (!broken_.empty()) fail("rank {} can no longer receive: {}", rank_, broken_);
+  if (lost_ >= 0) fail("{} is gone; look for the first error of the job", name(lost_));
+  fail("{} cannot complete: {} has ended without taking part", what, name(rank));
+}
+
+void TcpMesh::let_go(Outgoing& message) {
+  const Lock lock(mutex_);
+  if (message.done || !message.queued) return;
+  message.copy = room_for(message.head.bytes);
+  copy_bytes(message.data, message.head.bytes, message.copy.get());
+  message.data = message.copy.get();
+}
+
+void TcpMesh::let_go(Incoming& message) {
+  const Lock lock(mutex_);
+  if (message.done || !message.into) return;
+  if (message.bytes >= 0) message.copy = room_for(message.bytes);
+  message.into = nullptr;
+}
+
+void TcpMesh::abort(int code) {
+  Lock lock(mutex_);
+  for (int r = 0; r < size(); ++r) queue_control(r, TcpKind::abort, code);
+  changed_.wait_for(lock, kLongestAbort, [&] {
+    return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return !peer.socket; });
+  });
+  std::_Exit(code);
+}
+
+void TcpMesh::end_as_told(int rank, int code) {
+  log::write(log::Level::error,
+             fmt::format("rank {}: {} has ended the job with exit code {}; its message says why", rank_, name(rank), code));
+  std::_Exit(code);
+}
+
+void TcpMesh::say_goodbye() {
+  Lock lock(mutex_);
+  leaving_ = true;
+  for (int r = 0; r < size(); ++r)
+    if (!peer(r).left) queue_control(r, TcpKind::goodbye);
+  const auto settled = [](const Peer& peer) { return !peer.socket || (peer.queue.empty() && (peer.left || peer.answered)); };
+  const bool all = changed_.wait_for(lock, kLongestGoodbye, [&] {
+    return !broken_.empty() || std::all_of(peers_.begin(), peers_.end(), settled);
+  });
+  if (!all) log::write(log::Level::warn, fmt::format("rank {}: not all ranks have answered its goodbye", rank_));
+}
+
+// The others are to name the rank that was lost first, not those that end because of it.
+void TcpMesh::tell_of_loss() {
+  const Lock lock(mutex_);
+  for (int r = 0; r < size() && lost_ >= 0; ++r) queue_control(r, TcpKind::loss, lost_);
+}
+
+// Behind the message that is on its way, and what ends the job before those that are not.
+void TcpMesh::queue_control(int rank, TcpKind kind, int code) {
+  Peer& to = peer(rank);
+  if (!to.socket) return;
+  auto message = std::make_shared<Outgoing>();
+  message->head = {.kind = kind, .code = code};
+  const bool begun = !to.queue.empty() && to.queue.front()->written > 0;
+  const bool urgent = kind == TcpKind::abort || kind == TcpKind::loss;
+  to.queue.insert(urgent ? to.queue.begin() + begun : to.queue.end(), std::move(message));
+  write_to(rank);
+  wake();
+}
+
+void TcpMesh::wake() {
+  const uint64_t one = 1;
+  if (write(alarm_.descriptor(), &one, sizeof(one)) < 0) return;  // it rings already
+}
+
+void TcpMesh::write_to(int rank) {
+  Peer& to = peer(rank);
+  int64_t left = kTurn;
+  while (to.socket && !to.queue.empty() && left > 0) {
+    Outgoing& message = *to.queue.front();
+    const Rest rest(message, left);
+    const ssize_t sent = sendmsg(to.socket.descriptor(), &rest.header, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EAGAIN) return;
+    if (sent < 0 && errno == EINTR) continue;
+    // The reader closes, for a peer's last words may still be on their way.
+    if (sent < 0) return to.queue.clear();
+    message.written += sent;
+    left -= sent;
+    if (message.written < static_cast<int64_t>(sizeof(TcpHead)) + message.head.bytes) continue;
+    message.done = true;
+    to.queue.pop_front();
+    changed_.notify_all();
+  }
+}
+
+}  // namespace skein

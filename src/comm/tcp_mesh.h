@@ -1,0 +1,149 @@
+// The messages of a TCP job: one connection to each rank, and one thread that reads them all and writes what a sender could
+// not write at once. Nothing waits for a receiver; what nobody has asked for yet is kept.
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rendezvous.h"
+
+namespace skein {
+
+// A goodbye says that no more will come; the farewell it is answered by, that all has been read. A loss names the rank that is gone.
+enum class TcpKind : int32_t { message, goodbye, farewell, loss, abort };
+
+// What comes before each message.
+struct TcpHead {
+  TcpKind kind = TcpKind::message;
+  int32_t code = 0;  // of an abort; the rank of a loss
+  uint64_t group = 0;
+  int64_t tag = 0;
+  int64_t bytes = 0;
+};
+
+// Messages with equal ones stay in order.
+struct Channel {
+  int peer = 0;
+  uint64_t group = 0;
+  int64_t tag = 0;
+  auto operator<=>(const Channel&) const = default;
+};
+
+using Bytes = std::unique_ptr<std::byte[]>;
+
+inline Bytes room_for(int64_t bytes) { return std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes)); }
+
+struct Outgoing {
+  int peer = 0;
+  TcpHead head;
+  const std::byte* data = nullptr;
+  Bytes copy;  // of data, once that may be gone
+  int64_t written = 0;  // of head and data
+  bool queued = false;  // false for a peer that takes no more
+  bool done = false;
+};
+
+struct Incoming {
+  explicit Incoming(const Channel& from) : channel(from) {}
+
+  Channel channel;
+  std::byte* into = nullptr;  // null: into `copy`
+  Bytes copy;
+  int64_t wanted = -1;  // bytes that the receiver expects; -1 before it has asked
+  int64_t bytes = -1;   // of the message; -1 before it has begun to come
+  int64_t read = 0;
+  bool done = false;
+};
+
+inline std::byte* target_of(Incoming& message) { return message.into ? message.into : message.copy.get(); }
+
+class TcpMesh {
+ public:
+  TcpMesh(int rank, std::vector<TcpPeer> peers);
+  // Says goodbye first, unless an exception is on its way.
+  ~TcpMesh();
+  TcpMesh(const TcpMesh&) = delete;
+  TcpMesh& operator=(const TcpMesh&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(peers_.size()); }
+  // "rank 2 (node7:4711)"
+  std::string name(int rank) const;
+  // Never given twice in a job.
+  uint64_t new_group() { return (static_cast<uint64_t>(rank_) + 1) << 32 | ++groups_; }
+
+  std::shared_ptr<Outgoing> send(const Channel& to, const std::byte* data, int64_t bytes);
+  std::shared_ptr<Incoming> receive(const Channel& from, std::byte* into, int64_t bytes);
+  void wait(const Outgoing& message);
+  void wait(const Incoming& message);
+  // The caller's buffer is not touched again.
+  void let_go(Outgoing& message);
+  void let_go(Incoming& message);
+  [[noreturn]] void abort(int code);
+
+ private:
+  struct Peer {
+    Socket socket;
+    std::string name;
+    std::deque<std::shared_ptr<Outgoing>> queue;
+    TcpHead head;           // of the message that is coming
+    int64_t head_read = 0;
+    std::shared_ptr<Incoming> incoming;
+    bool left = false;      // has said goodbye
+    bool answered = false;  // our goodbye
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
+  void run();
+  bool step();
+  void wake();
+
+  void read_from(int rank);
+  // Bytes that came; 0 when there are no more for now.
+  int64_t read_some(int rank);
+  void take_head(int rank);
+  // The receive that a new message belongs to.
+  std::shared_ptr<Incoming> begin(const Channel& channel, int64_t bytes);
+  void finish(const std::shared_ptr<Incoming>& message);
+  void close(int rank);
+
+  void write_to(int rank);
+  void queue_control(int rank, TcpKind kind, int code = 0);
+  void say_goodbye();
+  void tell_of_loss();
+
+  bool in_vain() const { return lost_ >= 0 || !broken_.empty(); }
+  [[noreturn]] void cannot(int rank, const std::string& what) const;
+  [[noreturn]] void end_as_told(int rank, int code);
+
+  // The first of a channel; null when there is none.
+  using Mail = std::map<Channel, std::deque<std::shared_ptr<Incoming>>>;
+  static std::shared_ptr<Incoming> take_first(Mail& mail, const Channel& channel);
+
+  static constexpr int64_t kTurn = 1 << 20;  // bytes moved before others may have the lock
+
+  const int rank_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::vector<Peer> peers_;
+  Mail asked_, arrived_;  // a channel is in one of them at most
+  int lost_ = -1;         // the first rank that was gone without a goodbye
+  std::string broken_;    // why the thread has ended
+  bool leaving_ = false, stopping_ = false;
+  std::atomic<uint32_t> groups_ = 0;
+  Socket alarm_;
+  std::thread thread_;
+};
+
+}  // namespace skein

@@ -1,0 +1,133 @@
+// The half of TcpMesh that its own thread runs.
+#include "tcp_mesh.h"
+
+#include "skein/core/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace skein {
+
+void TcpMesh::run() {
+  try {
+    while (step()) {
+    }
+  } catch (const std::exception& error) {
+    const Lock lock(mutex_);
+    broken_ = error.what();
+    changed_.notify_all();
+  }
+}
+
+bool TcpMesh::step() {
+  std::vector<pollfd> watched{{alarm_.descriptor(), POLLIN, 0}};
+  {
+    const Lock lock(mutex_);
+    if (stopping_) return false;
+    for (const Peer& each : peers_)
+      watched.push_back({each.socket.descriptor(), static_cast<short>(each.queue.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+  }
+  if (poll(watched.data(), watched.size(), -1) < 0) return true;
+  uint64_t rings = 0;
+  if (watched[0].revents && read(alarm_.descriptor(), &rings, sizeof(rings)) < 0) return true;
+  for (int r = 0; r < size(); ++r) {
+    const short found = watched[static_cast<size_t>(r) + 1].revents;
+    const Lock lock(mutex_);
+    if (found & ~POLLOUT) read_from(r);
+    if (found & POLLOUT) write_to(r);
+  }
+  return true;
+}
+
+void TcpMesh::read_from(int rank) {
+  int64_t left = kTurn;
+  while (left > 0) {
+    const int64_t came = read_some(rank);
+    if (came == 0) return;
+    left -= came;
+  }
+}
+
+int64_t TcpMesh::read_some(int rank) {
+  Peer& from = peer(rank);
+  if (!from.socket) return 0;
+  Incoming* const message = from.incoming.get();
+  std::byte* const target = message ? target_of(*message) : reinterpret_cast<std::byte*>(&from.head);
+  int64_t& done = message ? message->read : from.head_read;
+  const int64_t whole = message ? message->bytes : static_cast<int64_t>(sizeof(from.head));
+  const ssize_t came = recv(from.socket.descriptor(), target + done, static_cast<size_t>(whole - done), 0);
+  if (came < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  if (came <= 0) return close(rank), 0;
+  done += came;
+  if (done < whole) return came;
+  if (message)
+    finish(std::exchange(from.incoming, nullptr));
+  else
+    take_head(rank);
+  return came;
+}
+
+void TcpMesh::take_head(int rank) {
+  Peer& from = peer(rank);
+  from.head_read = 0;
+  switch (from.head.kind) {
+    case TcpKind::message:
+      from.incoming = begin({rank, from.head.group, from.head.tag}, from.head.bytes);
+      if (from.head.bytes == 0) finish(std::exchange(from.incoming, nullptr));
+      return;
+    case TcpKind::goodbye:
+      from.left = true;
+      queue_control(rank, TcpKind::farewell);
+      break;
+    case TcpKind::farewell:
+      from.answered = true;
+      break;
+    case TcpKind::loss:
+      if (lost_ < 0) lost_ = std::clamp(from.head.code, 0, size() - 1);
+      break;
+    case TcpKind::abort:
+      end_as_told(rank, from.head.code);
+  }
+  changed_.notify_all();
+}
+
+std::shared_ptr<Incoming> TcpMesh::take_first(Mail& mail, const Channel& channel) {
+  const auto found = mail.find(channel);
+  if (found == mail.end()) return nullptr;
+  std::shared_ptr<Incoming> first = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty()) mail.erase(found);
+  return first;
+}
+
+std::shared_ptr<Incoming> TcpMesh::begin(const Channel& channel, int64_t bytes) {
+  std::shared_ptr<Incoming> message = take_first(asked_, channel);
+  if (!message) {
+    message = std::make_shared<Incoming>(channel);
+    arrived_[channel].push_back(message);
+  }
+  message->bytes = bytes;
+  if (message->wanted != bytes) message->into = nullptr;
+  if (!message->into) message->copy = room_for(bytes);
+  return message;
+}
+
+void TcpMesh::finish(const std::shared_ptr<Incoming>& message) {
+  message->done = true;
+  changed_.notify_all();
+}
+
+void TcpMesh::close(int rank) {
+  Peer& gone = peer(rank);
+  gone.socket.close();
+  gone.queue.clear();
+  if (!gone.left && !leaving_ && lost_ < 0) lost_ = rank;
+  changed_.notify_all();
+}
+
+}  // namespace skein

@@ -1,0 +1,123 @@
+// Ranks over TCP as threads of one process.
+#pragma once
+
+#include "skein/comm/tcp.h"
+
+#include <arpa/inet.h>
+#include <filesystem>
+#include <functional>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace skein::test {
+
+std::byte* bytes_of(auto& value) { return reinterpret_cast<std::byte*>(&value); }
+
+// A fresh directory, removed with all it holds.
+class Tcp : public testing::Test {
+ protected:
+  Tcp() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "skein-tcp-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~Tcp() override { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ + "/rendezvous"; }
+  std::string file() const { return "file://" + path(); }
+
+ private:
+  std::string folder_;
+};
+
+inline sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+// A listener of no job, and its port; closed at the end, when nobody listens there any more.
+struct Listener {
+  Listener() : descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = loopback(0);
+    socklen_t length = sizeof(address);
+    EXPECT_EQ(bind(descriptor, reinterpret_cast<sockaddr*>(&address), length), 0);
+    EXPECT_EQ(listen(descriptor, 8), 0);
+    getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length);
+    port = ntohs(address.sin_port);
+  }
+  ~Listener() { close(descriptor); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  int descriptor;
+  int port = 0;
+};
+
+inline int free_port() { return Listener().port; }
+
+// Connects as soon as somebody listens, and says `text`.
+inline int call(int port, const std::string& text) {
+  const sockaddr_in address = loopback(port);
+  for (int turn = 0; turn < 500; ++turn) {
+    const int caller = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(caller, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+      EXPECT_EQ(send(caller, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+      return caller;
+    }
+    close(caller);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ADD_FAILURE() << "nobody listens at port " << port;
+  return -1;
+}
+
+struct Ended {
+  ExitCode code = ExitCode::done;
+  std::string text;  // of the error
+};
+
+inline Ended run_job(const TcpJob& job, const std::function<void(Group&)>& body) {
+  try {
+    body(*start_tcp(job));
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::exception& error) {
+    return {ExitCode::internal, error.what()};
+  }
+  return {};
+}
+
+// Each job on its own thread.
+inline std::vector<Ended> run_jobs(const std::vector<TcpJob>& jobs, const std::function<void(Group&)>& body) {
+  std::vector<Ended> ended(jobs.size());
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < jobs.size(); ++i) threads.emplace_back([&, i] { ended[i] = run_job(jobs[i], body); });
+  threads.clear();
+  return ended;
+}
+
+inline std::vector<Ended> run_tcp(int ranks, const std::string& rendezvous, const std::function<void(Group&)>& body) {
+  std::vector<TcpJob> jobs;
+  for (int r = 0; r < ranks; ++r) jobs.push_back({.rank = r, .ranks = ranks, .rendezvous = rendezvous, .timeout = 60});
+  return run_jobs(jobs, body);
+}
+
+inline void expect_good(const std::vector<Ended>& ended) {
+  for (size_t r = 0; r < ended.size(); ++r) EXPECT_EQ(ended[r].text, "") << "rank " << r;
+}
+
+inline void expect_error(const Ended& ended, ExitCode code, const std::vector<std::string>& words) {
+  EXPECT_EQ(static_cast<int>(ended.code), static_cast<int>(code)) << ended.text;
+  for (const std::string& word : words) EXPECT_NE(ended.text.find(word), std::string::npos) << word << " in: " << ended.text;
+}
+
+inline void pause(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+}  // namespace skein::test
