@@ -35,7 +35,7 @@ Device device_of(DeviceKind kind) {
   const int count = cuda::device_count();
   require(count > 0, "parallel.device=cuda, but there is no GPU that CUDA can use here (see nvidia-smi); use parallel.device=cpu");
   int rank = 0;
-  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK"})
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK", "LOCAL_RANK", "SKEIN_RANK", "RANK"})
     if (const char* text = std::getenv(variable)) {
       rank = std::atoi(text);
       break;
