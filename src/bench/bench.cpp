@@ -21,6 +21,8 @@ void bind(Options& options, BenchConfig& c) {
   options.add("bench.prompt", c.prompt, "length of the prompt before decoding", "tokens");
   options.add("bench.new_tokens", c.new_tokens, "tokens decoded after it", "tokens");
   options.add("bench.batches", c.batches, "prompts decoded together, once each");
+  options.add("bench.peak_size", c.peak_size, "rows and columns of the product whose rate counts as a GPU's peak");
+  options.add("bench.stream_mib", c.stream_mib, "size of the tensors that memory speed is measured with", "MiB");
   options.add("bench.output", c.output, "JSON file for the figures");
   options.add("bench.trace", c.trace, "file for a Chrome trace of one training step");
 }
@@ -87,6 +89,7 @@ void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, do
 
 std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& world) {
   if (run.model.vocab_size == 0) run.model.vocab_size = 50304;
+  require(config.peak_size > 0 && config.stream_mib > 0, "bench.peak_size={} and bench.stream_mib={} must be at least 1", config.peak_size, config.stream_mib);
   require(config.samples > 0 && config.new_tokens > 1 && config.prompt > 0, "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",
           config.samples, config.prompt, config.new_tokens);
   Figures figures(world.rank() == 0);

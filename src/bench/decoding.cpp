@@ -20,7 +20,7 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
   LocalGpt local(run.model, run.parallel, mesh, run.train.precision);
   local.parameters().allocate(false);
   local.parameters().initialize(1);
-  Yardsticks yardsticks(local.parameters().device());
+  Yardsticks yardsticks(local.parameters().device(), config);
   double weights = 0;
   for (const Parameter& p : local.parameters().all())
     if (p.name != "embedding.positions.weight" && (!p.name.starts_with("embedding.tokens") || run.model.tie_embeddings))

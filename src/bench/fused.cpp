@@ -9,14 +9,12 @@
 namespace skein {
 namespace {
 
-constexpr int64_t kOptimizerElements = 64 << 20;
-
 double bytes_of(const Tensor& x) { return static_cast<double>(x.bytes()); }
 
 // Measures kernels against a yardstick in bytes/s.
 class Passes {
  public:
-  Passes(const BenchConfig& config, Device device, Figures& figures) : config_(config), device_(device), figures_(figures), yardsticks_(device) {}
+  Passes(const BenchConfig& config, Device device, Figures& figures) : config_(config), device_(device), figures_(figures), yardsticks_(device, config) {}
   template <class Work>
   void add(const char* name, double bytes, const Work& work, bool as_update = false) {
     const auto peak = [&] { return as_update ? yardsticks_.update() : yardsticks_.copy(); };
@@ -51,8 +49,8 @@ void bench_blocks(const GptConfig& c, int64_t rows, DType dtype, Device device, 
 }
 
 // Rows of logits as the loss holds them at once.
-void bench_cross_entropy(int64_t vocabulary, DType dtype, Device device, Passes& passes) {
-  const int64_t rows = std::max<int64_t>(1, (32 << 20) / vocabulary);
+void bench_cross_entropy(int64_t tokens, int64_t vocabulary, DType dtype, Device device, Passes& passes) {
+  const int64_t rows = std::clamp<int64_t>((32 << 20) / vocabulary, 1, tokens);
   const DType sums = gradient_dtype(dtype);
   const Tensor logits = random_values({rows, vocabulary}, sums, 6, device), gradient = Tensor::empty(logits.shape(), dtype, device);
   const Tensor targets = Tensor::zeros({rows}, DType::i32, device), maximum = Tensor::empty({rows}, sums, device),
@@ -64,13 +62,13 @@ void bench_cross_entropy(int64_t vocabulary, DType dtype, Device device, Passes&
   });
 }
 
-void bench_optimizer(DType dtype, Device device, Passes& passes) {
-  const auto zeros = [&] { return Tensor::zeros({kOptimizerElements}, DType::f32, device); };
+void bench_optimizer(int64_t elements, DType dtype, Device device, Passes& passes) {
+  const auto zeros = [&] { return Tensor::zeros({elements}, DType::f32, device); };
   const Tensor gradient = zeros(), master = zeros(), m = zeros(), v = zeros();
-  const Tensor working = dtype == DType::f32 ? Tensor() : Tensor::empty({kOptimizerElements}, dtype, device);
+  const Tensor working = dtype == DType::f32 ? Tensor() : Tensor::empty({elements}, dtype, device);
   passes.add("adamw, against its own pattern", 7 * bytes_of(gradient) + (working.defined() ? bytes_of(working) : 0),
              [&](auto on) { kernels::adamw(on, {1e-4}, gradient, master, m, v, working); }, true);
-  const Tensor squares = Tensor::empty({kOptimizerElements / 1024}, DType::f64, device);
+  const Tensor squares = Tensor::empty({elements / 1024}, DType::f64, device);
   passes.add("gradient norm", bytes_of(gradient), [&](auto on) { kernels::chunk_square_sums(on, gradient, 1024, squares); });
 }
 
@@ -78,11 +76,11 @@ void bench_optimizer(DType dtype, Device device, Passes& passes) {
 
 void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
   const int64_t rows = run.train.micro_batch * run.model.context;
-  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of 256 MiB", rows, name_of(run.train.precision)));
+  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows, name_of(run.train.precision), config.stream_mib));
   Passes passes(config, device, figures);
   bench_blocks(run.model, rows, run.train.precision, device, passes);
-  bench_cross_entropy(run.model.vocab_size, run.train.precision, device, passes);
-  bench_optimizer(run.train.precision, device, passes);
+  bench_cross_entropy(rows, run.model.vocab_size, run.train.precision, device, passes);
+  bench_optimizer(config.stream_mib << 18, run.train.precision, device, passes);
 }
 
 void bench_collectives(const BenchConfig& config, Device device, Group& world, Figures& figures) {

@@ -38,7 +38,7 @@ Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device devic
 // What the device can do at most, measured when asked.
 class Yardsticks {
  public:
-  explicit Yardsticks(Device device) : device_(device) {}
+  Yardsticks(Device device, const BenchConfig& config) : device_(device), side_(config.peak_size), elements_(config.stream_mib << 18) {}
   // FLOP/s: of multiply-adds on a CPU's registers; of the best a GPU does in one large matrix product.
   double products(DType dtype);
   // Bytes/s, reads and writes counted, of tensors too large for any cache.
@@ -52,6 +52,7 @@ class Yardsticks {
   Tensor& stream(int number);
 
   Device device_;
+  int64_t side_, elements_;
   Tensor streams_[4], left_, right_, result_;
 };
 

@@ -25,10 +25,10 @@ std::vector<Product> products_of(const GptConfig& c) {
 void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
   const int64_t rows = run.train.micro_batch * run.model.context;
   const DType dtype = run.train.precision;
-  Yardsticks yardsticks(device);
+  Yardsticks yardsticks(device, config);
   const auto peak = [&] { return yardsticks.products(dtype); };
   figures.title(fmt::format("matrix products of {} rows, {}, against {}", rows, name_of(dtype),
-                            device.kind == DeviceKind::cpu ? "multiply-adds on registers" : "one of 8192 x 8192 x 8192"));
+                            device.kind == DeviceKind::cpu ? "multiply-adds on registers" : fmt::format("the one of {0} x {0} x {0}", config.peak_size)));
   for (const Product& p : products_of(run.model)) {
     const Tensor x = random_values({rows, p.inputs}, dtype, 1, device), w = random_values({p.outputs, p.inputs}, dtype, 2, device),
                  y = random_values({rows, p.outputs}, dtype, 3, device), dx = Tensor::empty({rows, p.inputs}, dtype, device),
@@ -55,7 +55,7 @@ void bench_attention(const PretrainConfig& run, const BenchConfig& config, Devic
                logsumexp = Tensor::empty({batch, c.n_heads, length}, gradient_dtype(dtype), device);
   kernels::AttentionArguments arguments;
   arguments.scale = 0.125;
-  Yardsticks yardsticks(device);
+  Yardsticks yardsticks(device, config);
   const auto peak = [&] { return yardsticks.products(dtype); };
   const double scores = static_cast<double>(batch * c.n_heads * length) * static_cast<double>(length + 1) / 2;
   const double flops = 4.0 * scores * static_cast<double>(c.head_width());

@@ -65,7 +65,7 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
   Replica replica(run, plan, mesh);
   const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + static_cast<uint64_t>(mesh.dp().rank()));
   const Device device = replica.model().parameters().device();
-  Yardsticks yardsticks(device);
+  Yardsticks yardsticks(device, config);
   replica.step(batch, 0, 1e-4);
   std::vector<double> seconds, peaks;
   for (int64_t i = 0; i < config.samples; ++i) {

@@ -3,24 +3,19 @@
 #include "skein/kernels/peak.h"
 
 namespace skein {
-namespace {
-
-constexpr int64_t kStreamElements = 64 << 20, kSquare = 8192;
-
-}  // namespace
 
 Tensor& Yardsticks::stream(int number) {
   Tensor& stream = streams_[number];
-  if (!stream.defined()) stream = Tensor::zeros({kStreamElements}, DType::f32, device_);
+  if (!stream.defined()) stream = Tensor::zeros({elements_}, DType::f32, device_);
   return stream;
 }
 
 double Yardsticks::products(DType dtype) {
   if (device_.kind == DeviceKind::cpu) return kernels::register_peak(Cpu{}, dtype);
   if (!left_.defined()) {
-    left_ = random_values({kSquare, kSquare}, dtype, 1, device_);
-    right_ = random_values({kSquare, kSquare}, dtype, 2, device_);
-    result_ = Tensor::empty({kSquare, kSquare}, dtype, device_);
+    left_ = random_values({side_, side_}, dtype, 1, device_);
+    right_ = random_values({side_, side_}, dtype, 2, device_);
+    result_ = Tensor::empty({side_, side_}, dtype, device_);
   }
   const auto multiply = [&] {
     on_device(device_, [&](auto device) { kernels::matmul(device, left_, kernels::Transpose::no, right_, kernels::Transpose::yes, result_); });
@@ -30,7 +25,8 @@ double Yardsticks::products(DType dtype) {
   const double seconds = seconds_of(device_, [&] {
     for (int i = 0; i < kCalls; ++i) multiply();
   });
-  return kCalls * 2.0 * kSquare * kSquare * kSquare / seconds;
+  const auto side = static_cast<double>(side_);
+  return kCalls * 2.0 * side * side * side / seconds;
 }
 
 double Yardsticks::copy() {

@@ -32,20 +32,19 @@ Tensor last_position(const Tensor& x) {
   return last;
 }
 
-// weights * scale [M] in dtype
-Tensor scaled(const Tensor& weights, double scale, DType dtype) {
-  Tensor made = Tensor::empty({weights.size()}, dtype);
-  const float* weight = weights.data<float>();
-  visit_float(dtype, [&](auto tag) {
+}  // namespace
+
+Tensor row_weights_of(const Batch& batch, double scale, const Tensor& like) {
+  const Tensor made = Tensor::empty({batch.weights.size()}, gradient_dtype(like.dtype()));
+  const float* weight = batch.weights.data<float>();
+  visit_float(made.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     T* to = made.data<T>();
     for (int64_t i = 0; i < made.size(); ++i) to[i] = static_cast<T>(static_cast<A>(weight[i]) * static_cast<A>(scale));
   });
-  return made;
+  return made.to(like.device());
 }
-
-}  // namespace
 
 Gpt::Gpt(const GptConfig& config, const GptPiece& piece, bool sequence_parallel, Parameters& parameters)
     : config_(config), sequence_parallel_(sequence_parallel && parameters.shards() > 1), shards_(parameters.shards()) {
@@ -110,7 +109,7 @@ ops::VocabShard Gpt::vocab_shard() const {
 
 Losses NextToken::losses(const Var& output, const Pass& pass) const {
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
-  const Tensor row_weights = scaled(weights, pass.loss_scale, gradient_dtype(output.value().dtype())).to(output.value().device());
+  const Tensor row_weights = pass.row_weights.defined() ? pass.row_weights : row_weights_of(*pass.batch, pass.loss_scale, output.value());
   return {ops::linear_cross_entropy(output, model_.head().weight(), targets, row_weights, weights.dim(1), model_.vocab_shard(), *pass.tp), weights,
           row_weights};
 }

@@ -25,6 +25,7 @@ void bind(Options& options, ParallelConfig& p) {
   options.add_choice("parallel.recompute", p.recompute,
                      {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
                      "what backward computes again");
+  options.add("parallel.cuda_graph", p.cuda_graph, "on a GPU record a micro-batch's forward and backward once and queue them as one graph");
   options.add("parallel.reduction_groups", p.reduction_groups,
               "groups of the canonical gradient sum, a power of two; results depend on it, not on the layout; 0 chooses");
   options.add("parallel.layers", p.layers, "blocks of each pipeline piece; empty: pieces of equal work");

@@ -23,9 +23,16 @@ std::vector<double> sample_sums(const Tensor& rows_anywhere, const Tensor& weigh
 
 }  // namespace
 
-Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind)
+Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool record)
     : mesh_(mesh), model_(std::move(model)), kind_(kind),
-      pieces_(static_cast<int>(model_.pieces.size()) * mesh.pp().size()) {}
+      pieces_(static_cast<int>(model_.pieces.size()) * mesh.pp().size()) {
+  if (!record) return;
+  require(model_.device.kind == DeviceKind::cuda && pieces_ == 1 && mesh.tp().size() == 1,
+          "parallel.cuda_graph records a whole model on one GPU, but here are {} pieces of {} shards on a {}; leave it out, or use "
+          "parallel.device=cuda with parallel.pipeline=1, parallel.chunks=1 and parallel.tensor=1",
+          pieces_, mesh.tp().size(), model_.device.kind == DeviceKind::cuda ? "GPU" : "CPU");
+  recorded_ = std::make_unique<RecordedPass>();
+}
 
 void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   const int micro_batches = static_cast<int>(step.micro_batches.size());
@@ -34,6 +41,10 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   for (const Batch& batch : step.micro_batches) placed_.push_back(placed(batch, model_.device));
   const auto actions = make_schedule(step.train ? kind_ : ScheduleKind::gpipe, mesh_.stage(), mesh_.pp().size(),
                                      micro_batches, static_cast<int>(model_.pieces.size()));
+  // A profile wants to see each kernel end.
+  const bool recorded = step.train && recorded_ && !Profile::running();
+  for (int i = 0; recorded && i < micro_batches; ++i) run_recorded(i, step, pass);
+  if (recorded) return;
   for (const Action& action : actions) {
     if (action.kind == Action::forward) forward(action, step, pass);
     else if (step.train) backward(action, step, pass);
@@ -52,6 +63,22 @@ std::vector<double> Pipeline::losses() const {
     all.insert(all.end(), sums.begin(), sums.end());
   }
   return all;
+}
+
+void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass) {
+  const Span span("forward and backward");
+  const Batch& batch = placed_[static_cast<size_t>(micro_batch)];
+  const Tensor losses = recorded_->run(batch, row_weights_of(batch, step.loss_scale, Tensor::empty({0}, model_.dtype, model_.device)),
+                                       [&](const Batch& read, const Tensor& row_weights) {
+    Pass inner = pass;
+    inner.batch = &read;
+    inner.row_weights = row_weights;
+    const Losses made = model_.objective->losses(model_.pieces.front()->forward({}, inner), inner);
+    skein::backward(made.rows, made.row_weights);
+    return made.rows.value();
+  });
+  losses_[static_cast<size_t>(micro_batch)] = {losses, batch.weights};
+  if (step.after_backward) step.after_backward(micro_batch, 0);
 }
 
 void Pipeline::forward(const Action& action, const PipelineStep& step, const Pass& pass) {

@@ -18,4 +18,10 @@ void release(std::byte*, int64_t, int) {}
 void copy(std::byte*, Device, const std::byte*, Device, int64_t) { refuse(); }
 void zero(std::byte*, int64_t, int) { refuse(); }
 
+Recording::Recording(int index) : index_(index), pool_(0) { refuse(); }
+Recording::~Recording() = default;
+void Recording::run(const std::function<void()>&) const { refuse(); }
+void Recording::record(const std::function<void()>&) { refuse(); }
+void Recording::queue() const { refuse(); }
+
 }  // namespace skein::cuda

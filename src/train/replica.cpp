@@ -24,7 +24,9 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  mesh.tp().rank(), config.train.seed),
-      pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule) {
+      pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule, config.parallel.cuda_graph) {
+  require(!config.parallel.cuda_graph || config.model.dropout == 0,
+          "parallel.cuda_graph repeats one recording, but model.dropout={} draws other masks each time; leave one of them out", config.model.dropout);
   model_.parameters().keep_packed();
 }
 

@@ -13,10 +13,14 @@
 
 #include "skein/comm/local.h"
 #include "skein/data/hdf5.h"
+#include "skein/kernels/elementwise.h"
 #include "skein/models/gpt.h"
+#include "skein/tensor/cuda.h"
 
 namespace skein {
 namespace {
+
+constexpr double kTolerance = 1e-5;
 
 template <class T>
 hid_t memory_type() {
@@ -170,25 +174,24 @@ void check_logits(const Reference& reference, const Tensor& found, const ops::Vo
       const int64_t column = shard.first_id + j;
       wanted.push_back(reference.logits.data<float>()[row * reference.config.vocab_size + column]);
     }
-  EXPECT_LT(error_of(here, wanted), 1e-5);
+  EXPECT_LT(error_of(here, wanted), kTolerance);
 }
 
 void check_gradients(const Reference& reference, const Parameters& parameters, Group& tp) {
   for (const Parameter& p : parameters.all()) {
     if (p.tied()) continue;
-    const Tensor gradient = p.gradient.clone();
+    const Tensor gradient = p.gradient.to(Device{}).clone();
     for (const Parameter& second : parameters.all())
       if (second.tied_to == p.name)
-        for (int64_t i = 0; i < gradient.size(); ++i)
-          gradient.data<float>()[i] += second.gradient.data<float>()[i];
+        on_device(Device{}, [&](auto device) { kernels::accumulate(device, second.gradient.to(Device{}), gradient); });
     if (p.sum_over_shards) tp.all_reduce_sum(gradient);
     const std::vector<float> wanted = part_of(p, reference.gradients.at(p.name));
-    EXPECT_LT(error_of(gradient.span<float>(), wanted), 1e-5) << p.name;
+    EXPECT_LT(error_of(gradient.span<float>(), wanted), kTolerance) << p.name;
   }
 }
 
-void check_rank(const Reference& reference, Group& tp, bool sequence_parallel) {
-  Parameters parameters(DType::f32, tp.rank(), tp.size());
+void check_rank(const Reference& reference, Group& tp, bool sequence_parallel, Device device) {
+  Parameters parameters(DType::f32, tp.rank(), tp.size(), device);
   const Gpt model(reference.config, reference.whole(), sequence_parallel, parameters);
   parameters.allocate(true);
   for (const Parameter& p : parameters.all())
@@ -197,17 +200,19 @@ void check_rank(const Reference& reference, Group& tp, bool sequence_parallel) {
   Pass pass;
   pass.tp = &tp;
   pass.sequence_parallel = sequence_parallel;
-  pass.batch = &reference.batch;
+  const Batch batch = placed(reference.batch, device);
+  pass.batch = &batch;
   pass.train = true;
   const auto weights = reference.batch.weights.span<float>();
   const double counted = std::accumulate(weights.begin(), weights.end(), 0.0);
   pass.loss_scale = 1 / counted;
   const Var features = model.forward({}, pass);
-  check_logits(reference, model.logits(features.value()), model.vocab_shard(), tp);
+  check_logits(reference, model.logits(features.value()).to(Device{}), model.vocab_shard(), tp);
   const Losses losses = NextToken(model).losses(features, pass);
+  const Tensor rows = losses.rows.value().to(Device{});
   double loss = 0;
-  for (size_t i = 0; i < weights.size(); ++i) loss += weights[i] * losses.rows.value().span<float>()[i] / counted;
-  EXPECT_NEAR(loss / reference.loss, 1, 1e-5);
+  for (size_t i = 0; i < weights.size(); ++i) loss += weights[i] * rows.span<float>()[i] / counted;
+  EXPECT_NEAR(loss / reference.loss, 1, kTolerance);
   backward(losses.rows, losses.row_weights);
   check_gradients(reference, parameters, tp);
 }
@@ -231,18 +236,29 @@ TEST(GoldenFiles, DifferFromNumbersThatAreNotTheirs) {
   EXPECT_GT(error_of(std::vector<float>{1, -2}, wanted), 1);
 }
 
-class PyTorch : public testing::TestWithParam<std::string> {};
-
-TEST_P(PyTorch, AgreesOnOneRankAndOverShards) {
-  const Reference reference(Golden(std::string("golden/") + GetParam() + ".h5"));
+void check_layouts(const std::string& name, Device device) {
+  const Reference reference(Golden("golden/" + name + ".h5"));
   ASSERT_EQ(reference.config.kv_heads() % 2, 0) << "two shards would be left out";
   for (int shards : {1, 2, 4})
     for (bool sequence_parallel : {false, true}) {
       if (reference.config.kv_heads() % shards || (shards == 1 && sequence_parallel)) continue;
       SCOPED_TRACE(fmt::format("{} shards, sequence parallel {}", shards, sequence_parallel));
-      run_ranks(shards, [&](Group& tp) { check_rank(reference, tp, sequence_parallel); });
+      run_ranks(shards, [&](Group& tp) { check_rank(reference, tp, sequence_parallel, device); });
     }
 }
+
+class PyTorch : public testing::TestWithParam<std::string> {};
+
+TEST_P(PyTorch, AgreesOnOneRankAndOverShards) { check_layouts(GetParam(), {}); }
+
+class GoldenOnGpu : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenOnGpu, AgreesOnOneRankAndOverShards) {
+  if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
+  check_layouts(GetParam(), {DeviceKind::cuda, 0});
+}
+
+INSTANTIATE_TEST_SUITE_P(OnGpu, GoldenOnGpu, testing::ValuesIn(kCases), [](const auto& info) { return info.param; });
 
 INSTANTIATE_TEST_SUITE_P(Cases, PyTorch, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param; });

@@ -65,14 +65,25 @@ struct Block {
 Block block;
 std::recursive_mutex running;
 
+using Recorded = std::vector<std::function<void()>>;
+thread_local Recorded* recording = nullptr;
+thread_local int current_pool = 0;
+
 }  // namespace
+
+// Keeps `work` for later where a recording is made, else does it now.
+void now_or_recorded(std::function<void()> work) {
+  if (recording) recording->push_back(std::move(work));
+  else work();
+}
 
 // Device memory, out of the host's reach but while a kernel or a copy runs.
 struct Arena {
   static constexpr size_t kBytes = size_t{16} << 30;
   std::byte* data = nullptr;
   size_t used = 0;
-  std::map<int64_t, std::vector<std::byte*>> kept;
+  std::map<std::pair<int, int64_t>, std::vector<std::byte*>> kept;  // by pool and size
+  std::map<std::byte*, int> recorded;                               // the pool of blocks that are not everybody's
 };
 Arena arena;
 
@@ -164,7 +175,9 @@ void run_block(const char* name, size_t threads) {
 
 }  // namespace
 
-void run(const char* name, dim3 grid, int threads, size_t shared, const std::function<void()>& body) {
+namespace {
+
+void run_now(const char* name, dim3 grid, int threads, size_t shared, const std::function<void()>& body) {
   const Access access;
   const auto count = static_cast<size_t>(threads);
   while (block.fibers.size() < count) block.fibers.emplace_back();
@@ -179,6 +192,12 @@ void run(const char* name, dim3 grid, int threads, size_t shared, const std::fun
         block_index = {x, y, z};
         run_block(name, count);
       }
+}
+
+}  // namespace
+
+void run(const char* name, dim3 grid, int threads, size_t shared, const std::function<void()>& body) {
+  now_or_recorded([=] { run_now(name, grid, threads, shared, body); });
 }
 
 void wait_for_block() { pause(State::at_block); }
@@ -217,7 +236,7 @@ void check(int, const char*) {}
 std::byte* allocate(int64_t bytes, int) {
   const Access access;
   const int64_t size = (bytes + 4095) / 4096 * 4096;
-  auto& kept = arena.kept[size];
+  auto& kept = arena.kept[{emulation::current_pool, size}];
   if (!kept.empty()) {
     std::byte* data = kept.back();
     kept.pop_back();
@@ -229,22 +248,67 @@ std::byte* allocate(int64_t bytes, int) {
   arena.used += static_cast<size_t>(size);
   if (arena.used > emulation::Arena::kBytes || mprotect(data, static_cast<size_t>(size), PROT_READ | PROT_WRITE) != 0) std::abort();
   std::memset(data, 0xff, static_cast<size_t>(size));
+  if (emulation::current_pool) {
+    // A driver hands out no memory while a graph is recorded.
+    if (emulation::recording) std::abort();
+    arena.recorded[data] = emulation::current_pool;
+  }
   return data;
 }
 
 void release(std::byte* data, int64_t bytes, int) {
   const Access access;
-  arena.kept[(bytes + 4095) / 4096 * 4096].push_back(data);
+  const auto own = arena.recorded.find(data);
+  arena.kept[{own == arena.recorded.end() ? 0 : own->second, (bytes + 4095) / 4096 * 4096}].push_back(data);
 }
 
-void copy(std::byte* to, Device, const std::byte* from, Device, int64_t bytes) {
-  const Access access;
-  std::memmove(to, from, static_cast<size_t>(bytes));
+void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, int64_t bytes) {
+  if (emulation::recording && to_device != from_device) {
+    std::fprintf(stderr, "a graph that is recorded copies between host and device\n");
+    std::abort();
+  }
+  emulation::now_or_recorded([=] {
+    const Access access;
+    std::memmove(to, from, static_cast<size_t>(bytes));
+  });
 }
 
 void zero(std::byte* data, int64_t bytes, int) {
-  const Access access;
-  std::memset(data, 0, static_cast<size_t>(bytes));
+  emulation::now_or_recorded([=] {
+    const Access access;
+    std::memset(data, 0, static_cast<size_t>(bytes));
+  });
+}
+
+namespace {
+
+struct UsePool {
+  int before;
+  explicit UsePool(int pool) : before(std::exchange(emulation::current_pool, pool)) {}
+  ~UsePool() { emulation::current_pool = before; }
+};
+
+}  // namespace
+
+Recording::Recording(int index) : index_(index) {
+  static int last = 0;
+  pool_ = ++last;
+}
+Recording::~Recording() { delete static_cast<emulation::Recorded*>(graph_); }
+void Recording::run(const std::function<void()>& work) const {
+  const UsePool pool(pool_);
+  work();
+}
+void Recording::record(const std::function<void()>& work) {
+  const UsePool pool(pool_);
+  auto made = std::make_unique<emulation::Recorded>();
+  emulation::recording = made.get();
+  work();
+  emulation::recording = nullptr;
+  graph_ = made.release();
+}
+void Recording::queue() const {
+  for (const auto& work : *static_cast<emulation::Recorded*>(graph_)) work();
 }
 
 }  // namespace skein::cuda
@@ -256,8 +320,10 @@ int64_t depth_granule(Cuda, DType) { return 1; }
 // In place of cuBLAS.
 void matmul(Cuda, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c, Write write, const Ending& ending,
             PackedCopies*) {
-  const emulation::Access access;
-  matmul(Cpu{}, a, transpose_a, b, transpose_b, c, write, ending);
+  emulation::now_or_recorded([=] {
+    const emulation::Access access;
+    matmul(Cpu{}, a, transpose_a, b, transpose_b, c, write, ending);
+  });
 }
 
 }  // namespace skein::kernels

@@ -29,7 +29,7 @@ class OnGpu : public testing::Test {
 };
 
 TEST_F(OnGpu, LossesFollowTheCpu) {
-  for (DType precision : {DType::f32, DType::bf16})
+  for (DType precision : {DType::f32, DType::bf16, DType::f16})
     for (bool llama : {false, true}) {
       PretrainConfig cpu = config(DeviceKind::cpu);
       cpu.train.precision = precision;
@@ -68,6 +68,20 @@ TEST_F(OnGpu, TheSameBitsAgain) {
   const Finished first = train(config(DeviceKind::cuda), 1, folder_, "first"), second = train(config(DeviceKind::cuda), 1, folder_, "second");
   EXPECT_EQ(first.losses, second.losses);
   EXPECT_EQ(first_difference(first.state, second.state), "");
+}
+
+TEST_F(OnGpu, RecordedGraphsGiveTheSameBits) {
+  PretrainConfig c = config(DeviceKind::cuda);
+  c.model.dropout = 0;
+  c.train.micro_batch = 4;
+  c.data.mask_document_ends = true;
+  const Finished wanted = train(c, 1, folder_, "plain");
+  c.parallel.cuda_graph = true;
+  const Finished found = train(c, 1, folder_, "recorded");
+  EXPECT_EQ(found.losses, wanted.losses);
+  EXPECT_EQ(first_difference(found.state, wanted.state), "");
+  c.model.dropout = 0.1;
+  EXPECT_THROW(train(c, 1, folder_, "dropout"), Error);
 }
 
 TEST_F(OnGpu, CheckpointsMoveBetweenDevices) {

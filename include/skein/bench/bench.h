@@ -16,6 +16,8 @@ struct BenchConfig {
   int64_t prompt = 64;            // tokens of a prompt before decoding
   int64_t new_tokens = 32;        // decoded tokens
   std::vector<int64_t> batches{1, 32};  // prompts decoded together
+  int64_t peak_size = 8192;       // rows and columns of the product whose rate is a GPU's peak
+  int64_t stream_mib = 256;       // of the tensors that memory speed is measured with
   std::string output;             // JSON file
   std::string trace;              // Chrome trace of one training step
 };

@@ -26,6 +26,9 @@ struct Losses {
   Tensor row_weights;  // [B*T] of rows' type: weights * pass.loss_scale, the gradient of rows in the total
 };
 
+// weights [B,T] of a batch times scale, as [B*T] in the type of gradients of `like`, where `like` is.
+Tensor row_weights_of(const Batch& batch, double scale, const Tensor& like);
+
 class Objective {
  public:
   virtual ~Objective() = default;

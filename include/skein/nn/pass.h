@@ -17,6 +17,7 @@ struct Pass {
   bool train = false;              // dropout applies
   uint64_t seed = 0;               // of the run
   int64_t step = 0;                // with seed and site, the key of dropout masks
+  Tensor row_weights;              // [B*T] on the device: made by whoever runs the pass; undefined: from the batch and loss_scale
   double loss_scale = 1;           // of every row's weight in the total loss
   Recompute recompute = Recompute::none;
   const Batch* batch = nullptr;    // positions, segments, sample ids

@@ -8,6 +8,7 @@
 
 #include "skein/comm/mesh.h"
 #include "skein/models/model.h"
+#include "skein/parallel/recorded_pass.h"
 #include "skein/parallel/schedule.h"
 
 namespace skein {
@@ -30,7 +31,8 @@ struct PipelineStep {
 
 class Pipeline {
  public:
-  Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind);
+  // record: train by graphs (see recorded_pass.h); a usage error where they cannot be.
+  Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool record = false);
 
   // pass: everything but the batch. On a device this only queues the work.
   void run(const PipelineStep& step, const Pass& pass);
@@ -53,6 +55,7 @@ class Pipeline {
   bool last(int chunk) const { return piece_number(chunk) == pieces_ - 1; }
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
+  void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
   Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
   Tensor receive(int micro_batch, int piece, int kind, const Shape& shape);
   Work send(const Tensor& tensor, int micro_batch, int piece, int kind);
@@ -61,6 +64,7 @@ class Pipeline {
   PipelineModel model_;
   ScheduleKind kind_;
   int pieces_;
+  std::unique_ptr<RecordedPass> recorded_;
   std::map<std::pair<int, int>, InFlight> in_flight_;     // by (micro_batch, chunk)
   std::map<std::tuple<int, int, int>, Tensor> handed_;    // one stage: between pieces of one rank
   std::vector<std::pair<Work, Tensor>> sending_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "skein/tensor/device.h"
@@ -27,5 +28,27 @@ void release(std::byte* data, int64_t bytes, int index);
 // Queues a copy between host and device or within a device. Copies to the host have ended when this returns.
 void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, int64_t bytes);
 void zero(std::byte* data, int64_t bytes, int index);
+
+// Work on a device that was recorded once and is queued as a whole. Its memory belongs to it: what is allocated inside `run` and
+// `record` is used again by them alone.
+class Recording {
+ public:
+  explicit Recording(int index);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // Queues what `work` queues, from this recording's memory; the same work must run so once before it is recorded, so that it
+  // finds its memory and its algorithms.
+  void run(const std::function<void()>& work) const;
+  // Keeps what `work` would queue, without doing it. It may not touch the host's memory.
+  void record(const std::function<void()>& work);
+  bool recorded() const { return graph_ != nullptr; }
+  void queue() const;
+
+ private:
+  int index_, pool_;
+  void* graph_ = nullptr;
+};
 
 }  // namespace skein::cuda

@@ -2,7 +2,9 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <bit>
+#include <exception>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -26,11 +28,17 @@ struct Staging {
   int64_t used = 0;
 };
 
+using Blocks = std::unordered_map<int64_t, std::vector<std::byte*>>;
+
 struct OneDevice {
   cudaStream_t stream = nullptr;
-  std::unordered_map<int64_t, std::vector<std::byte*>> kept;
+  std::unordered_map<int, Blocks> kept;           // by pool; 0 is everybody's
+  std::unordered_map<std::byte*, int> recorded;   // the pool of blocks that are not everybody's
   Staging staging;
 };
+
+// What this thread allocates from.
+thread_local int current_pool = 0;
 
 struct Devices {
   std::mutex mutex;
@@ -58,10 +66,21 @@ void drain(OneDevice& one, const char* why) {
 
 void free_kept(OneDevice& one) {
   drain(one, "waiting for the stream");
-  for (auto& [size, blocks] : one.kept) {
+  for (auto& [size, blocks] : one.kept[0]) {
     for (std::byte* data : blocks) check(cudaFree(data), "freeing device memory");
     blocks.clear();
   }
+}
+
+// Null when memory is short.
+std::byte* from_driver(OneDevice& one, int64_t size) {
+  void* data = nullptr;
+  if (cudaMalloc(&data, static_cast<size_t>(size)) != cudaSuccess) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  if (current_pool) one.recorded[static_cast<std::byte*>(data)] = current_pool;
+  return static_cast<std::byte*>(data);
 }
 
 std::byte* staged(OneDevice& one, const std::byte* from, int64_t bytes) {
@@ -120,18 +139,15 @@ std::byte* allocate(int64_t bytes, int index) {
   const std::lock_guard lock(devices().mutex);
   OneDevice& one = device(index);
   const int64_t size = size_class(bytes);
-  auto& kept = one.kept[size];
+  auto& kept = one.kept[current_pool][size];
   if (!kept.empty()) {
     std::byte* data = kept.back();
     kept.pop_back();
     return data;
   }
-  void* data = nullptr;
-  if (cudaMalloc(&data, static_cast<size_t>(size)) == cudaSuccess) return static_cast<std::byte*>(data);
-  cudaGetLastError();
+  if (std::byte* data = from_driver(one, size)) return data;
   free_kept(one);
-  if (cudaMalloc(&data, static_cast<size_t>(size)) == cudaSuccess) return static_cast<std::byte*>(data);
-  cudaGetLastError();
+  if (std::byte* data = from_driver(one, size)) return data;
   size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
   fail("out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free; use a smaller train.micro_batch, parallel.recompute=full or "
@@ -140,7 +156,9 @@ std::byte* allocate(int64_t bytes, int index) {
 
 void release(std::byte* data, int64_t bytes, int index) {
   const std::lock_guard lock(devices().mutex);
-  devices().all[index].kept[size_class(bytes)].push_back(data);
+  OneDevice& one = devices().all[index];
+  const auto own = one.recorded.find(data);
+  one.kept[own == one.recorded.end() ? 0 : own->second][size_class(bytes)].push_back(data);
 }
 
 void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, int64_t bytes) {
@@ -157,5 +175,66 @@ void copy(std::byte* to, Device to_device, const std::byte* from, Device from_de
 void zero(std::byte* data, int64_t bytes, int index) {
   if (bytes) check(cudaMemsetAsync(data, 0, static_cast<size_t>(bytes), static_cast<cudaStream_t>(stream(index))), "filling with zeros");
 }
+
+namespace {
+
+class UsePool {
+ public:
+  explicit UsePool(int pool) : before_(std::exchange(current_pool, pool)) {}
+  ~UsePool() { current_pool = before_; }
+  UsePool(const UsePool&) = delete;
+  UsePool& operator=(const UsePool&) = delete;
+
+ private:
+  int before_;
+};
+
+int new_pool() {
+  static std::atomic<int> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+Recording::Recording(int index) : index_(index), pool_(new_pool()) {}
+
+// Its blocks are everybody's from now on.
+Recording::~Recording() {
+  const std::lock_guard lock(devices().mutex);
+  OneDevice& one = devices().all[index_];
+  cudaStreamSynchronize(one.stream);
+  if (graph_) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_));
+  for (auto& [size, blocks] : one.kept[pool_]) one.kept[0][size].insert(one.kept[0][size].end(), blocks.begin(), blocks.end());
+  one.kept.erase(pool_);
+  std::erase_if(one.recorded, [&](const auto& entry) { return entry.second == pool_; });
+}
+
+void Recording::run(const std::function<void()>& work) const {
+  const UsePool pool(pool_);
+  work();
+}
+
+void Recording::record(const std::function<void()>& work) {
+  const auto own = static_cast<cudaStream_t>(stream(index_));
+  const UsePool pool(pool_);
+  check(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal), "beginning to record a graph");
+  std::exception_ptr failure;
+  try {
+    work();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(own, &graph);
+  if (failure) std::rethrow_exception(failure);
+  check(ended, "recording a graph");
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t status = cudaGraphInstantiate(&made, graph, 0);
+  cudaGraphDestroy(graph);
+  check(status, "making a graph of what was recorded");
+  graph_ = made;
+}
+
+void Recording::queue() const { check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), static_cast<cudaStream_t>(stream(index_))), "queueing a graph"); }
 
 }  // namespace skein::cuda
