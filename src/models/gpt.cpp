@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "skein/core/where.h"
 #include "skein/kernels/embedding.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/collective.h"
@@ -72,6 +73,7 @@ Gpt::Gpt(const GptConfig& config, const GptPiece& piece, bool sequence_parallel,
 }
 
 Var Gpt::embed(const Pass& pass) const {
+  const Within here = Within::part("embedding");
   const Batch& batch = *pass.batch;
   Var x = ops::reduce_from_shards(ops::embedding(batch.tokens, tokens_->weight(), tokens_->first), *pass.tp);
   if (positions_) x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), 0));
@@ -85,6 +87,7 @@ Var Gpt::embed(const Pass& pass) const {
 }
 
 Var Gpt::features(const Var& all, const Pass& pass) const {
+  const Within here = Within::part("head");
   const Var hidden = pass.cache ? Var(last_position(all.value())) : all;
   const Var x = enter_shards(final_norm_ ? (*final_norm_)(hidden) : hidden, pass);
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
@@ -109,6 +112,7 @@ ops::VocabShard Gpt::vocab_shard() const {
 }
 
 Losses NextToken::losses(const Var& output, const Pass& pass) const {
+  const Within here = Within::part("head");
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
   const Tensor row_weights = scaled(weights, pass.loss_scale, gradient_dtype(output.value().dtype())).to(output.value().device());
   return {ops::linear_cross_entropy(output, model_.head().weight(), targets, row_weights, weights.dim(1), model_.vocab_shard(), *pass.tp), weights,

@@ -1,6 +1,7 @@
 #include "skein/parallel/pipeline.h"
 
 #include "skein/core/profile.h"
+#include "skein/core/where.h"
 
 namespace skein {
 namespace {
@@ -33,6 +34,7 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   const auto actions = make_schedule(step.train ? kind_ : ScheduleKind::gpipe, mesh_.stage(), mesh_.pp().size(),
                                      micro_batches, static_cast<int>(model_.pieces.size()));
   for (const Action& action : actions) {
+    const Within micro_batch = Within::micro_batch(action.micro_batch);
     if (action.kind == Action::forward) forward(action, step, pass);
     else if (step.train) backward(action, step, pass);
   }
