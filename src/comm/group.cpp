@@ -126,14 +126,14 @@ Window* Group::window_for(int64_t bytes) { return bytes >= kSharedBytes ? window
 
 Work Group::send(const Tensor& tensor, int peer, int tag) {
   if (!away(tensor)) return send_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
-  if (devices_) return devices_->send(tensor, peer), Work();
+  if (devices_ && devices_->connects(peer)) return devices_->send(tensor, peer, tag);
   const Tensor copy = tensor.to(Device{});
   return Work([copy, sent = send_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable { sent.wait(); });
 }
 
 Work Group::recv(const Tensor& tensor, int peer, int tag) {
   if (!away(tensor)) return recv_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
-  if (devices_) return devices_->recv(tensor, peer), Work();
+  if (devices_ && devices_->connects(peer)) return devices_->recv(tensor, peer, tag);
   const Tensor copy = at_home(tensor);
   return Work([tensor, copy, received = recv_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable {
     received.wait();

@@ -3,6 +3,7 @@
 
 namespace skein {
 
-void connect_devices(Group&, Device) {}
+void connect_devices(Group&, Device, const DeviceLinks&, const std::shared_ptr<Watchdog>&) {}
+std::shared_ptr<Watchdog> device_watchdog(Group&, Device, double) { return nullptr; }
 
 }  // namespace skein

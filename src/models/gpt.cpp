@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "skein/core/where.h"
 #include "skein/kernels/embedding.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/collective.h"
@@ -71,6 +72,7 @@ Gpt::Gpt(const GptConfig& config, const GptPiece& piece, bool sequence_parallel,
 }
 
 Var Gpt::embed(const Pass& pass) const {
+  const Within here = Within::part("embedding");
   const Batch& batch = *pass.batch;
   Var x = ops::reduce_from_shards(ops::embedding(batch.tokens, tokens_->weight(), tokens_->first), *pass.tp);
   if (positions_) x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), 0));
@@ -84,6 +86,7 @@ Var Gpt::embed(const Pass& pass) const {
 }
 
 Var Gpt::features(const Var& all, const Pass& pass) const {
+  const Within here = Within::part("head");
   const Var hidden = pass.cache ? Var(last_position(all.value())) : all;
   const Var x = enter_shards(final_norm_ ? (*final_norm_)(hidden) : hidden, pass);
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
@@ -108,6 +111,7 @@ ops::VocabShard Gpt::vocab_shard() const {
 }
 
 Losses NextToken::losses(const Var& output, const Pass& pass) const {
+  const Within here = Within::part("head");
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
   const Tensor row_weights = pass.row_weights.defined() ? pass.row_weights : row_weights_of(*pass.batch, pass.loss_scale, output.value());
   return {ops::linear_cross_entropy(output, model_.head().weight(), targets, row_weights, weights.dim(1), model_.vocab_shard(), *pass.tp), weights,

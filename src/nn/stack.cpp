@@ -1,5 +1,6 @@
 #include "skein/nn/stack.h"
 
+#include "skein/core/where.h"
 #include "skein/ops/recompute.h"
 
 namespace skein {
@@ -27,6 +28,7 @@ MlpSpec mlp_spec(MlpSpec spec, int number) {
 
 Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
     : number_(number),
+      name_(block_name(number)),
       placement_(spec.placement),
       dropout_(spec.dropout),
       norm_1_(parameters, norm_spec(spec.norm, number, ".norm_1")),
@@ -35,16 +37,19 @@ Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
       mlp_(parameters, mlp_spec(spec.mlp, number)) {}
 
 Var Block::pre_norm(const Var& x, const Pass& pass) const {
+  const Within here = Within::part(name_.c_str());
   const auto [middle, entered] = joined(x, attention_(norm_1_(x), pass), norm_2_, pass, 1);
   return joined(middle, mlp_(entered, pass), pass, 2);
 }
 
 Var Block::attention_half(const Var& x, const Pass& pass) const {
+  const Within here = Within::part(name_.c_str());
   if (placement_ == NormPlacement::pre) return joined(x, attention_(norm_1_(x), pass), pass, 1);
   return joined(x, attention_(x, pass), norm_1_, pass, 1).normed;
 }
 
 Var Block::mlp_half(const Var& x, const Pass& pass) const {
+  const Within here = Within::part(name_.c_str());
   if (placement_ == NormPlacement::pre) return joined(x, mlp_(norm_2_(x), pass), pass, 2);
   return joined(x, mlp_(x, pass), norm_2_, pass, 2).normed;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "skein/core/where.h"
 #include "skein/kernels/elementwise.h"
 
 namespace skein {
@@ -11,6 +12,7 @@ struct Node {
   uint64_t number;
   std::vector<Var> inputs;
   std::function<void(const Tensor&)> step;
+  const char* part = where().part;
   ~Node();
 };
 
@@ -97,6 +99,7 @@ void backward(const Var& output, const Tensor& gradient) {
   const NoGrad no_grad;
   for (auto& state : made) {
     const auto node = std::move(state->node);
+    const Within here = Within::part(node->part);
     if (state->gradient.defined()) node->step(std::exchange(state->gradient, Tensor()));
     state.reset();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "skein/core/where.h"
 #include "skein/kernels/elementwise.h"
 
 namespace skein {
@@ -95,6 +96,7 @@ void Buckets::end_group(int chunk) {
 
 void Buckets::reduce_over_data(Bucket& bucket) {
   if (mesh_.dp().size() == 1) return;
+  const Within here = Within::part(bucket.name.c_str());
   Tensor own = Tensor::empty({own_size(bucket)}, bucket.gradients.dtype(), bucket.gradients.device());
   mesh_.dp().reduce_scatter(bucket.gradients, own);
   bucket.gradients.flat(own_begin(bucket), own_size(bucket)).copy_from(own);
@@ -105,13 +107,19 @@ void Buckets::reduce(bool everywhere) {
   sum_over_shards();
   sum_tied();
   if (!everywhere || mesh_.dp().size() == 1) return;
-  for (Bucket& bucket : buckets_)
-    if (!bucket.alias) mesh_.dp().all_gather(bucket.gradients.flat(own_begin(bucket), own_size(bucket)), bucket.gradients);
+  for (Bucket& bucket : buckets_) gather(bucket, bucket.gradients);
+}
+
+void Buckets::gather(const Bucket& bucket, const Tensor& whole) {
+  if (bucket.alias) return;
+  const Within here = Within::part(bucket.name.c_str());
+  mesh_.dp().all_gather(whole.flat(own_begin(bucket), own_size(bucket)), whole);
 }
 
 void Buckets::sum_over_shards() {
   if (mesh_.tp().size() == 1) return;
   for (const Bucket& bucket : buckets_) {
+    const Within here = Within::part(bucket.name.c_str());
     const int64_t own = own_begin(bucket), end = own + own_size(bucket);
     for (const Member& member : bucket.members) {
       if (!member.parameter->sum_over_shards) continue;
@@ -138,6 +146,7 @@ void Buckets::sum_tied() {
 // Both stages add first use + second use, so both copies stay equal to the bit.
 void Buckets::exchange_tied(Bucket& bucket, int peer_stage, bool first_use) {
   constexpr int kTag = 1 << 20;
+  const Within here = Within::part(bucket.name.c_str());
   const Tensor own = bucket.gradients.flat(own_begin(bucket), own_size(bucket));
   Tensor theirs = Tensor::empty(own.shape(), own.dtype(), own.device());
   Work sent = mesh_.pp().send(own, peer_stage, kTag);
@@ -156,8 +165,7 @@ void Buckets::values_changed() {
 
 void Buckets::gather_values() {
   if (mesh_.dp().size() == 1) return;
-  for (Bucket& bucket : buckets_)
-    if (!bucket.alias) mesh_.dp().all_gather(bucket.values.flat(own_begin(bucket), own_size(bucket)), bucket.values);
+  for (Bucket& bucket : buckets_) gather(bucket, bucket.values);
 }
 
 }  // namespace skein

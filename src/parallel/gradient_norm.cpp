@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "skein/core/where.h"
 #include "skein/kernels/reduce.h"
 #include "skein/parallel/buckets.h"
 
@@ -59,6 +60,7 @@ void Buckets::plan_norm(Device device) {
 
 Tensor Buckets::gradient_square_sum() const {
   const NormPlan& n = norm_;
+  const Within here = Within::part("gradient norm");
   int64_t begin = 0;
   for (const Bucket& bucket : buckets_) {
     const int64_t own = own_size(bucket) / kChunk;

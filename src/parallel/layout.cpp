@@ -29,6 +29,7 @@ void bind(Options& options, ParallelConfig& p) {
   options.add("parallel.reduction_groups", p.reduction_groups,
               "groups of the canonical gradient sum, a power of two; results depend on it, not on the layout; 0 chooses");
   options.add("parallel.layers", p.layers, "blocks of each pipeline piece; empty: pieces of equal work");
+  options.add("parallel.timeout", p.timeout, "an exchange between GPUs that takes longer ends the job with code 75; 0: never", "seconds");
 }
 
 Device device_of(DeviceKind kind) {
@@ -48,6 +49,7 @@ MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
   require(p.pipeline > 0 && p.tensor > 0 && p.data >= 0,
           "parallel.pipeline={} and parallel.tensor={} must be at least 1, parallel.data={} at least 0", p.pipeline, p.tensor,
           p.data);
+  require(p.timeout >= 0, "parallel.timeout={} must be at least 0 seconds, where 0 waits for ever", p.timeout);
   return {p.pipeline, p.data ? p.data : std::max(1, ranks / (p.pipeline * p.tensor)), p.tensor};
 }
 

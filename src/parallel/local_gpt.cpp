@@ -6,12 +6,21 @@
 #include "skein/models/flops.h"
 
 namespace skein {
+namespace {
+
+void connect(Mesh& mesh, Device device, double timeout) {
+  const auto watchdog = device_watchdog(mesh.world(), device, timeout);
+  connect_devices(mesh.tp(), device, {"tensor"}, watchdog);
+  connect_devices(mesh.dp(), device, {"data"}, watchdog);
+  connect_devices(mesh.pp(), device, {"pipeline", true}, watchdog);
+}
+
+}  // namespace
 
 LocalGpt::LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype)
     : mesh_(mesh), parallel_(parallel), parameters_(dtype, mesh.tp().rank(), mesh.tp().size(), device_of(parallel.device)) {
   check(config, mesh.tp().size(), parallel.sequence);
-  // Not the stages: two that send to each other at once would wait for ever in one stream.
-  for (Group* group : {&mesh.tp(), &mesh.dp()}) connect_devices(*group, parameters_.device());
+  connect(mesh, parameters_.device(), parallel.timeout);
   const int stages = mesh.pp().size(), count = stages * parallel.chunks;
   const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
                                   head_flops_per_token(config) / block_flops_per_token(config, config.context));

@@ -1,11 +1,10 @@
 #include "skein/parallel/pipeline.h"
 
 #include "skein/core/profile.h"
+#include "skein/core/where.h"
 
 namespace skein {
 namespace {
-
-enum : int { kActivation = 0, kGradient = 1 };
 
 std::vector<double> sample_sums(const Tensor& rows_anywhere, const Tensor& weights) {
   const Tensor rows = rows_anywhere.to(Device{});
@@ -25,12 +24,12 @@ std::vector<double> sample_sums(const Tensor& rows_anywhere, const Tensor& weigh
 
 Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool record)
     : mesh_(mesh), model_(std::move(model)), kind_(kind),
-      pieces_(static_cast<int>(model_.pieces.size()) * mesh.pp().size()) {
+      pieces_{mesh.stage(), mesh.pp().size(), static_cast<int>(model_.pieces.size())} {
   if (!record) return;
-  require(model_.device.kind == DeviceKind::cuda && pieces_ == 1 && mesh.tp().size() == 1,
+  require(model_.device.kind == DeviceKind::cuda && pieces_.count() == 1 && mesh.tp().size() == 1,
           "parallel.cuda_graph records a whole model on one GPU, but here are {} pieces of {} shards on a {}; leave it out, or use "
           "parallel.device=cuda with parallel.pipeline=1, parallel.chunks=1 and parallel.tensor=1",
-          pieces_, mesh.tp().size(), model_.device.kind == DeviceKind::cuda ? "GPU" : "CPU");
+          pieces_.count(), mesh.tp().size(), model_.device.kind == DeviceKind::cuda ? "GPU" : "CPU");
   recorded_ = std::make_unique<RecordedPass>();
 }
 
@@ -46,6 +45,7 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   for (int i = 0; recorded && i < micro_batches; ++i) run_recorded(i, step, pass);
   if (recorded) return;
   for (const Action& action : actions) {
+    const Within micro_batch = Within::micro_batch(action.micro_batch);
     if (action.kind == Action::forward) forward(action, step, pass);
     else if (step.train) backward(action, step, pass);
   }
@@ -85,23 +85,20 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   const Span span("forward");
   const Batch& batch = placed_[static_cast<size_t>(action.micro_batch)];
   const Model& model = *model_.pieces[static_cast<size_t>(action.chunk)];
-  const int piece = piece_number(action.chunk);
   Pass inner = pass;
   inner.batch = &batch;
   std::unique_ptr<NoGrad> no_grad;
   if (!step.train) no_grad = std::make_unique<NoGrad>();
   InFlight flight;
-  if (!first(action.chunk)) {
-    const Shape shape = model.flow_shape(batch.size(), batch.length());
-    flight.input = Var::leaf(receive(action.micro_batch, piece, kActivation, shape));
-  }
+  if (const auto message = pieces_.received(action))
+    flight.input = Var::leaf(receive(*message, model.flow_shape(batch.size(), batch.length())));
   const Var output = model.forward(flight.input, inner);
   flight.output = output;
-  if (!last(action.chunk)) flight.sent = send(output.value(), action.micro_batch, piece + 1, kActivation);
+  if (const auto message = pieces_.sent(action)) flight.sent = send(output.value(), *message);
   else if (!step.train) losses_of(action.micro_batch, output, step, pass);
   if (step.train) {
     in_flight_[{action.micro_batch, action.chunk}] = std::move(flight);
-  } else if (!last(action.chunk)) {
+  } else if (!pieces_.last(action.chunk)) {
     sending_.emplace_back(std::move(flight.sent), output.value());
   }
 }
@@ -122,44 +119,38 @@ void Pipeline::backward(const Action& action, const PipelineStep& step, const Pa
   auto node = in_flight_.extract({action.micro_batch, action.chunk});
   SKEIN_CHECK(!node.empty());
   InFlight flight = std::move(node.mapped());
-  const int piece = piece_number(action.chunk);
-  if (last(action.chunk)) {
-    const Losses losses = losses_of(action.micro_batch, flight.output, step, pass);
-    skein::backward(losses.rows, losses.row_weights);
-  } else {
+  if (const auto message = pieces_.received(action)) {
     flight.sent.wait();
-    const Tensor gradient = receive(action.micro_batch, piece, kGradient, flight.output.shape());
+    const Tensor gradient = receive(*message, flight.output.shape());
     flight.output.drop_value();
     skein::backward(flight.output, gradient);
+  } else {
+    const Losses losses = losses_of(action.micro_batch, flight.output, step, pass);
+    skein::backward(losses.rows, losses.row_weights);
   }
-  if (!first(action.chunk)) {
+  if (const auto message = pieces_.sent(action)) {
     const Tensor gradient = flight.input.gradient();
-    sending_.emplace_back(send(gradient, action.micro_batch, piece - 1, kGradient), gradient);
+    sending_.emplace_back(send(gradient, *message), gradient);
   }
   if (step.after_backward) step.after_backward(action.micro_batch, action.chunk);
 }
 
-// Messages go to the rank that holds `piece`; between pieces of one rank they are handed over.
-Work Pipeline::send(const Tensor& tensor, int micro_batch, int piece, int kind) {
-  const int stages = mesh_.pp().size(), peer = piece % stages;
-  if (peer == mesh_.stage()) {
-    handed_[{micro_batch, piece, kind}] = tensor;
-    return {};
-  }
-  return mesh_.pp().send(tensor, peer, (micro_batch * pieces_ + piece) * 2 + kind);
+// Between pieces of one rank a message is handed over.
+Work Pipeline::send(const Tensor& tensor, const StageMessage& message) {
+  if (message.peer != mesh_.stage()) return mesh_.pp().send(tensor, message.peer, message.tag);
+  handed_[message.tag] = tensor;
+  return {};
 }
 
-Tensor Pipeline::receive(int micro_batch, int piece, int kind, const Shape& shape) {
-  const int stages = mesh_.pp().size();
-  const int from = kind == kActivation ? piece - 1 : piece + 1, peer = from % stages;
-  if (peer == mesh_.stage()) {
-    auto node = handed_.extract({micro_batch, piece, kind});
+Tensor Pipeline::receive(const StageMessage& message, const Shape& shape) {
+  if (message.peer == mesh_.stage()) {
+    auto node = handed_.extract(message.tag);
     SKEIN_CHECK(!node.empty());
     return node.mapped();
   }
   Tensor tensor = Tensor::empty(shape, model_.dtype, model_.device);
   const Span span("wait for a stage", 0, static_cast<double>(tensor.bytes()));
-  mesh_.pp().recv(tensor, peer, (micro_batch * pieces_ + piece) * 2 + kind).wait();
+  mesh_.pp().recv(tensor, message.peer, message.tag).wait();
   return tensor;
 }
 

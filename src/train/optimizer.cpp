@@ -38,8 +38,12 @@ Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero,
 
 int64_t Optimizer::bytes() const {
   int64_t total = 0;
-  for (const State& state : states_)
-    if (state.master.defined()) total += state.master.bytes() + state.m.bytes() + state.v.bytes();
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    if (!state.master.defined()) continue;
+    const bool apart = state.master.dtype() != buckets_.all()[b].values.dtype();
+    total += state.m.bytes() + state.v.bytes() + (apart ? state.master.bytes() : 0);
+  }
   return total;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "skein/core/profile.h"
+#include "skein/core/where.h"
 #include "skein/data/windows.h"
 #include "skein/models/memory.h"
 #include "skein/tensor/buffer.h"
@@ -43,6 +44,7 @@ PipelineStep Replica::cut(const Batch& batch) const {
 
 StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale) {
   const Span span("step");
+  const Within step = Within::step(number + 1);
   PipelineStep work = cut(batch);
   const double per_token = work.loss_scale;
   work.loss_scale *= loss_scale;

@@ -2,6 +2,7 @@
 #include "support/gradient_check.h"
 
 #include "skein/comm/local.h"
+#include "skein/core/where.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/embedding.h"
 #include "skein/ops/linear.h"
@@ -138,6 +139,22 @@ TEST(Tape, RunsInReverseOrderAndFreesLongGraphsInALoop) {
   EXPECT_EQ(x.gradient().data<double>()[0], 2.5);
   Var dropped = x;
   for (int i = 0; i < 200'000; ++i) dropped = record(dropped.value(), {dropped}, false, [](const Tensor&) {});
+}
+
+TEST(Tape, EachStepRunsInThePartThatRecordedIt) {
+  std::vector<std::string> places;
+  Var y = Var::leaf(Tensor::zeros({1}, DType::f64));
+  for (const char* name : {"block.0", "block.1"}) {
+    const Within part = Within::part(name);
+    y = record(y.value(), {y}, false, [&places, y](const Tensor& dy) {
+      places.push_back(where().str());
+      y.add_gradient(dy);
+    });
+  }
+  const Within step = Within::step(3);
+  backward(y, Tensor::from(std::vector<double>{1}, {1}));
+  EXPECT_EQ(places, (std::vector<std::string>{"step 3, block.1", "step 3, block.0"}));
+  EXPECT_EQ(where().str(), "step 3");
 }
 
 TEST(Tape, RecordsNothingUnderNoGrad) {

@@ -21,7 +21,8 @@ class Work {
  public:
   Work() = default;  // already complete
   explicit Work(std::function<void()> wait) : wait_(std::move(wait)) {}
-  // Returns when the transfer is complete; idempotent. Throws Error(failure) when the peer is gone.
+  // Returns when the transfer is complete; between devices it only makes later work of the device wait for it. Idempotent. Throws
+  // Error(failure) when the peer is gone.
   void wait() {
     if (auto todo = std::exchange(wait_, nullptr)) todo();
   }
@@ -60,6 +61,7 @@ class Group {
 
   // --- typed collectives, the same for every transport ---
 
+  // Between connected devices both ends must queue a pair's messages in one order (comm/device_transport.h).
   Work send(const Tensor& tensor, int peer, int tag);
   Work recv(const Tensor& tensor, int peer, int tag);
   // out [size()*n] from in [n]. The first dim of out is rank-major: [size(), ...in.shape].

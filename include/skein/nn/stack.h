@@ -1,6 +1,7 @@
 // Transformer blocks and the run over a range of them. Recompute policy lives here and nowhere else.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "skein/nn/attention.h"
@@ -31,6 +32,7 @@ class Block {
   ops::Joined joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass, int place) const;
 
   int number_;
+  std::string name_;
   NormPlacement placement_;
   double dropout_;
   NormLayer norm_1_;

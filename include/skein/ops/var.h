@@ -69,7 +69,8 @@ class Var {
 // gradients. Nothing is recorded under NoGrad, or when neither an input nor a weight (weights_learn) wants a gradient.
 Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn, std::function<void(const Tensor&)> step);
 
-// Runs the graph behind `output` from `gradient`, shaped as its value; frees each node after it has run.
+// Runs the graph behind `output` from `gradient`, shaped as its value; frees each node after it has run. Each runs within the part of
+// the model (core/where.h) that recorded it.
 void backward(const Var& output, const Tensor& gradient);
 
 // False under NoGrad on this thread.

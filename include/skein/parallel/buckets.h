@@ -78,6 +78,7 @@ class Buckets {
   void allocate(Bucket& bucket, Parameters& parameters);
   void find_ties(Parameters& parameters);
   void reduce_over_data(Bucket& bucket);
+  void gather(const Bucket& bucket, const Tensor& whole);
   void sum_over_shards();
   void sum_tied();
   void exchange_tied(Bucket& bucket, int peer_stage, bool first_use);

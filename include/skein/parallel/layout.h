@@ -24,6 +24,7 @@ struct ParallelConfig {
   bool cuda_graph = false;       // record a micro-batch's forward and backward once
   int64_t reduction_groups = 0;  // 0: the largest power of two up to 4 that divides the global batch, or `data`
   std::vector<int64_t> layers;   // blocks of each piece; empty: of equal work, the head included
+  double timeout = 600;          // seconds an exchange between GPUs may take; 0: for ever
 };
 
 // Binds every field under section "parallel".

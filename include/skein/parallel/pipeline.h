@@ -10,6 +10,7 @@
 #include "skein/models/model.h"
 #include "skein/parallel/recorded_pass.h"
 #include "skein/parallel/schedule.h"
+#include "skein/parallel/messages.h"
 
 namespace skein {
 
@@ -50,23 +51,20 @@ class Pipeline {
     Tensor rows, weights;
   };
 
-  int piece_number(int chunk) const { return chunk * mesh_.pp().size() + mesh_.stage(); }
-  bool first(int chunk) const { return piece_number(chunk) == 0; }
-  bool last(int chunk) const { return piece_number(chunk) == pieces_ - 1; }
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
   Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
-  Tensor receive(int micro_batch, int piece, int kind, const Shape& shape);
-  Work send(const Tensor& tensor, int micro_batch, int piece, int kind);
+  Tensor receive(const StageMessage& message, const Shape& shape);
+  Work send(const Tensor& tensor, const StageMessage& message);
 
   Mesh& mesh_;
   PipelineModel model_;
   ScheduleKind kind_;
-  int pieces_;
   std::unique_ptr<RecordedPass> recorded_;
+  StagePieces pieces_;
   std::map<std::pair<int, int>, InFlight> in_flight_;     // by (micro_batch, chunk)
-  std::map<std::tuple<int, int, int>, Tensor> handed_;    // one stage: between pieces of one rank
+  std::map<int, Tensor> handed_;                          // by tag; one stage: between pieces of one rank
   std::vector<std::pair<Work, Tensor>> sending_;
   std::vector<Batch> placed_;                             // the step's micro-batches where the model is
   std::vector<RowLosses> losses_;                         // by micro-batch

@@ -26,7 +26,7 @@ class Optimizer {
   // After Buckets::reduce(!zero): multiplies the gradients by gradient_scale, clips by the global norm, updates, and gathers values where they are sharded. Returns the
   // norm before clipping (scaled), the one thing a device is waited for. Nothing changes when the norm is not finite.
   double step(double lr, double gradient_scale = 1);
-  // Of masters and moments on this rank.
+  // Of moments and of masters that are not the values themselves, on this rank.
   int64_t bytes() const;
   int64_t steps() const { return steps_; }
 

@@ -1,0 +1,40 @@
+// Where the calling thread is in a run, for messages about what it waits for. Setting it costs a few stores.
+//
+//   const Within here = Within::step(12);
+//   const Within block = Within::part("block.3");     // until the end of the scope
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace skein {
+
+struct Where {
+  int64_t step = -1;         // number of the step, the first is 1; -1 outside of steps
+  int64_t micro_batch = -1;  // its number in the step, from 0; -1 outside of them
+  const char* part = "";     // of the model, "block.3"; must live as long as what is recorded there
+
+  // "step 12, micro-batch 3, block.3"; "outside of steps" for none of them.
+  std::string str() const;
+};
+
+// Of this thread.
+const Where& where();
+
+// Changes it until the end of the scope.
+class Within {
+ public:
+  static Within step(int64_t number) { return Within({number, -1, ""}); }
+  static Within micro_batch(int64_t number) { return Within({where().step, number, where().part}); }
+  static Within part(const char* name) { return Within({where().step, where().micro_batch, name}); }
+  ~Within();
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+ private:
+  explicit Within(const Where& now);
+
+  Where before_;
+};
+
+}  // namespace skein

@@ -1,0 +1,193 @@
+#include "skein/comm/watchdog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <optional>
+
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+std::string size_text(int64_t bytes) {
+  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10));
+  return fmt::format("{} bytes", bytes);
+}
+
+double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct Ticket {
+  Exchange exchange;
+  int64_t mark = 0;
+  double begun = 0;
+  Where where;
+  char part[32];  // a copy: the model may be gone when somebody asks
+
+  std::string str() const {
+    Where then = where;
+    then.part = part;
+    return fmt::format("{} ({})", exchange.str(), then.str());
+  }
+};
+
+// A ring of tickets that grows to what is needed once.
+class Lane {
+ public:
+  bool empty() const { return count_ == 0; }
+  const Ticket& front() const { return ring_[first_]; }
+  void drop() {
+    first_ = (first_ + 1) % ring_.size();
+    --count_;
+  }
+  Ticket& add() {
+    if (count_ == ring_.size()) {
+      std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(first_), ring_.end());
+      first_ = 0;
+      ring_.resize(std::max<size_t>(64, 2 * count_));
+    }
+    return ring_[(first_ + count_++) % ring_.size()];
+  }
+
+ private:
+  std::vector<Ticket> ring_;
+  size_t first_ = 0, count_ = 0;
+};
+
+}  // namespace
+
+std::string Exchange::str() const {
+  if (peer < 0) return fmt::format("{} of {} in the {} group", what, size_text(bytes), group);
+  return fmt::format("{} of {} {} rank {} of the {} group", what, size_text(bytes), outgoing ? "to" : "from", peer, group);
+}
+
+class Watchdog::Watching : public Watchdog::Watch {
+ public:
+  Watching(Watchdog& dog, Watched& watched, int lanes) : dog_(dog), watched_(watched), lanes_(static_cast<size_t>(lanes)) {
+    const std::lock_guard looking(dog_.looking_);
+    dog_.watches_.push_back(this);
+  }
+  ~Watching() override {
+    const std::lock_guard looking(dog_.looking_);
+    std::erase(dog_.watches_, this);
+  }
+
+  void begin(int lane, const Exchange& exchange, int64_t mark) override {
+    const double now = dog_.settings_.clock();
+    const std::lock_guard lock(mutex_);
+    Ticket& ticket = lanes_[static_cast<size_t>(lane)].add();
+    ticket.exchange = exchange;
+    ticket.mark = mark;
+    ticket.begun = now;
+    ticket.where = skein::where();
+    std::strncpy(ticket.part, ticket.where.part, sizeof(ticket.part) - 1);
+    ticket.part[sizeof(ticket.part) - 1] = '\0';
+  }
+
+  // The lock is not held while the device is asked, so begin() does not wait for that.
+  void drop_ended(double now) {
+    for (Lane& lane : lanes_)
+      while (const auto ticket = front(lane)) {
+        if (!watched_.passed(ticket->mark)) break;
+        progress_ = now;
+        const std::lock_guard lock(mutex_);
+        lane.drop();
+      }
+  }
+  std::optional<Ticket> oldest() {
+    std::optional<Ticket> found;
+    for (const Lane& lane : lanes_) {
+      const auto ticket = front(lane);
+      if (ticket && (!found || ticket->begun < found->begun)) found = ticket;
+    }
+    return found;
+  }
+  double progress() const { return progress_; }
+  Watched& watched() { return watched_; }
+
+ private:
+  std::optional<Ticket> front(const Lane& lane) {
+    const std::lock_guard lock(mutex_);
+    return lane.empty() ? std::nullopt : std::optional(lane.front());
+  }
+
+  Watchdog& dog_;
+  Watched& watched_;
+  std::mutex mutex_;
+  std::vector<Lane> lanes_;
+  double progress_ = 0;  // when an exchange last ended
+};
+
+Watchdog::Watchdog(Settings settings) : settings_(std::move(settings)) {
+  if (!settings_.clock) settings_.clock = steady_seconds;
+  if (!settings_.say) settings_.say = [](const std::string& message) { log::write(log::Level::error, message); };
+  if (settings_.interval > 0) thread_ = std::thread([this] { run(); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::unique_ptr<Watchdog::Watch> Watchdog::watch(Watched& watched, int lanes) {
+  return std::make_unique<Watching>(*this, watched, lanes);
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex_);
+  const std::chrono::duration<double> interval(settings_.interval);
+  while (!wake_.wait_for(lock, interval, [this] { return stopping_; })) {
+    lock.unlock();
+    look();
+    lock.lock();
+  }
+}
+
+void Watchdog::look() {
+  const std::lock_guard looking(looking_);
+  const double now = settings_.clock();
+  for (size_t i = 0; i < watches_.size() && !ended_; ++i) inspect(*watches_[i], now);
+}
+
+void Watchdog::inspect(Watching& watch, double now) {
+  watch.drop_ended(now);
+  const auto oldest = watch.oldest();
+  if (const std::string error = watch.watched().error(); !error.empty()) {
+    return end(ExitCode::failure,
+               fmt::format("{}: {}. {}Another rank may have ended: look for the first error of the job, then start it again; it resumes from its "
+                           "last checkpoint", settings_.place, error, oldest ? fmt::format("Under way was {}. ", oldest->str()) : ""));
+  }
+  if (!oldest || settings_.timeout == 0) return;
+  const double waited = now - std::max(oldest->begun, watch.progress());
+  if (waited <= settings_.timeout) return;
+  end(ExitCode::watchdog,
+      fmt::format("{} has waited {:.0f} s for {}. A rank of that group stands still or has ended: look for the first error of the job and at "
+                  "the hosts of its other ranks, then start it again; it resumes from its last checkpoint. Where exchanges may take longer, "
+                  "raise parallel.timeout={:g}", settings_.place, waited, oldest->str(), settings_.timeout));
+}
+
+void Watchdog::end(ExitCode code, const std::string& message) {
+  ended_ = true;
+  settings_.say(message);
+  abort_all();
+  if (settings_.end) settings_.end(code);
+}
+
+// On a thread of its own, for a library that has lost its peers may hang in this too.
+void Watchdog::abort_all() {
+  const auto done = std::make_shared<std::promise<void>>();
+  auto over = done->get_future();
+  std::thread([done, watches = watches_] {
+    for (Watching* watch : watches) watch->watched().abort();
+    done->set_value();
+  }).detach();
+  over.wait_for(std::chrono::duration<double>(settings_.abort_grace));
+}
+
+}  // namespace skein

@@ -1,0 +1,203 @@
+// The watchdog over exchanges that a test lets end, fail or hang, on a clock that the test moves.
+#include "skein/comm/watchdog.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <set>
+
+namespace skein {
+namespace {
+
+class FakeQueue : public Watched {
+ public:
+  bool passed(int64_t mark) override {
+    ++asked;
+    return ended.contains(mark);
+  }
+  std::string error() override { return failure; }
+  void abort() override {
+    ++aborts;
+    if (hang_in_abort.valid()) hang_in_abort.wait();
+    left_abort = true;
+  }
+
+  std::set<int64_t> ended;
+  std::string failure;
+  int asked = 0;
+  std::atomic<int> aborts = 0;
+  std::atomic<bool> left_abort = false;
+  std::shared_future<void> hang_in_abort;
+};
+
+class Watching : public testing::Test {
+ protected:
+  Watchdog::Settings settings() {
+    Watchdog::Settings s;
+    s.place = "rank 5 (host node3, GPU 1)";
+    s.timeout = 60;
+    s.interval = 0;
+    s.abort_grace = 0.05;
+    s.end = [this](ExitCode code) { codes_.push_back(code); };
+    s.say = [this](const std::string& message) { said_.push_back(message); };
+    s.clock = [this] { return now_; };
+    return s;
+  }
+  void expect_said(const std::vector<std::string>& words) {
+    ASSERT_EQ(said_.size(), 1u);
+    for (const std::string& word : words) EXPECT_NE(said_[0].find(word), std::string::npos) << word << " in: " << said_[0];
+  }
+
+  double now_ = 1000;
+  FakeQueue queue_;
+  std::vector<ExitCode> codes_;
+  std::vector<std::string> said_;
+};
+
+const Exchange kSum{"all-reduce", "tensor", 4 << 20};
+
+TEST_F(Watching, ALateExchangeEndsTheJobAndIsNamed) {
+  Watchdog dog(settings());
+  const auto watch = dog.watch(queue_, 1);
+  {
+    const Within step = Within::step(12), batch = Within::micro_batch(3);
+    std::string name = "block.4";
+    const Within block = Within::part(name.c_str());
+    watch->begin(0, kSum, 7);
+    name = "gone by now";
+  }
+  now_ += 60;
+  dog.look();
+  EXPECT_TRUE(said_.empty());
+  now_ += 1;
+  dog.look();
+  expect_said({"rank 5 (host node3, GPU 1) has waited 61 s", "all-reduce of 4.0 MiB in the tensor group", "(step 12, micro-batch 3, block.4)",
+               "raise parallel.timeout=60"});
+  EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
+  EXPECT_EQ(queue_.aborts, 1);
+  now_ += 100;
+  dog.look();
+  EXPECT_EQ(codes_.size(), 1u) << "a job ends once";
+}
+
+TEST_F(Watching, TheOldestIsNamedWithItsPeer) {
+  Watchdog dog(settings());
+  const auto watch = dog.watch(queue_, 3);
+  watch->begin(2, {"send", "pipeline", 512, 2, true}, 1);
+  now_ += 1;
+  watch->begin(0, {"receive", "pipeline", 2048, 0}, 2);
+  now_ += 70;
+  dog.look();
+  expect_said({"send of 512 bytes to rank 2 of the pipeline group (outside of steps)"});
+  EXPECT_EQ((Exchange{"receive", "pipeline", 2048, 0}.str()), "receive of 2.0 KiB from rank 0 of the pipeline group");
+}
+
+TEST_F(Watching, WhatEndsInTimeIsForgotten) {
+  Watchdog dog(settings());
+  const auto watch = dog.watch(queue_, 1);
+  for (int64_t mark = 0; mark < 1000; ++mark) {
+    watch->begin(0, kSum, mark);
+    if (mark >= 100) queue_.ended.insert(mark - 100);
+    if (mark % 10 == 0) dog.look();
+    now_ += 0.5;
+  }
+  for (int64_t mark = 900; mark < 1000; ++mark) queue_.ended.insert(mark);
+  dog.look();
+  now_ += 1000;
+  const int asked = queue_.asked;
+  dog.look();
+  EXPECT_EQ(queue_.asked, asked) << "nothing is under way";
+  EXPECT_TRUE(said_.empty());
+}
+
+TEST_F(Watching, ProgressOfTheOthersCounts) {
+  Watchdog dog(settings());
+  const auto watch = dog.watch(queue_, 1);
+  watch->begin(0, kSum, 1);
+  watch->begin(0, kSum, 2);
+  now_ += 50;
+  queue_.ended.insert(1);
+  dog.look();
+  now_ += 50;
+  dog.look();
+  EXPECT_TRUE(said_.empty()) << "the second began to run only when the first had ended";
+  now_ += 11;
+  dog.look();
+  expect_said({"has waited 61 s"});
+}
+
+TEST_F(Watching, AFailureNobodyAskedForIsReported) {
+  Watchdog::Settings s = settings();
+  s.timeout = 0;
+  Watchdog dog(s);
+  const auto watch = dog.watch(queue_, 1);
+  watch->begin(0, kSum, 1);
+  now_ += 1e6;
+  dog.look();
+  EXPECT_TRUE(said_.empty()) << "a time-out of 0 waits for ever";
+  queue_.failure = "NCCL: remote process exited";
+  dog.look();
+  expect_said({"rank 5 (host node3, GPU 1): NCCL: remote process exited", "Under way was all-reduce of 4.0 MiB", "first error of the job"});
+  EXPECT_EQ(codes_, std::vector{ExitCode::failure});
+  EXPECT_EQ(queue_.aborts, 1);
+}
+
+TEST_F(Watching, AllThatIsWatchedIsAborted) {
+  FakeQueue other;
+  Watchdog dog(settings());
+  const auto first = dog.watch(queue_, 1);
+  {
+    FakeQueue gone;
+    gone.failure = "not asked any more";
+    const auto watch = dog.watch(gone, 1);
+  }
+  const auto second = dog.watch(other, 1);
+  other.failure = "broken";
+  dog.look();
+  EXPECT_EQ(queue_.aborts, 1);
+  EXPECT_EQ(other.aborts, 1);
+}
+
+TEST_F(Watching, TheJobEndsThoughAbortingHangs) {
+  std::promise<void> let_go;
+  Watchdog dog(settings());
+  const auto watch = dog.watch(queue_, 1);
+  queue_.hang_in_abort = let_go.get_future().share();
+  queue_.failure = "broken";
+  dog.look();
+  EXPECT_EQ(codes_.size(), 1u);
+  EXPECT_FALSE(queue_.left_abort);
+  let_go.set_value();
+  while (!queue_.left_abort) std::this_thread::yield();
+}
+
+TEST_F(Watching, TheThreadLooksByItselfAndLeavesAtOnce) {
+  Watchdog::Settings s = settings();
+  std::promise<ExitCode> code;
+  s.clock = nullptr;
+  s.timeout = 0.05;
+  s.interval = 0.01;
+  s.end = [&](ExitCode with) { code.set_value(with); };
+  {
+    Watchdog dog(s);
+    const auto watch = dog.watch(queue_, 1);
+    watch->begin(0, kSum, 1);
+    auto ended = code.get_future();
+    ASSERT_EQ(ended.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+    EXPECT_EQ(ended.get(), ExitCode::watchdog);
+  }
+  s.timeout = 600;
+  s.interval = 600;
+  const auto before = std::chrono::steady_clock::now();
+  {
+    Watchdog dog(s);
+    const auto watch = dog.watch(queue_, 1);
+    watch->begin(0, kSum, 1);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
+}
+
+}  // namespace
+}  // namespace skein
