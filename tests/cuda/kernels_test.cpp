@@ -8,21 +8,16 @@
 #include "skein/kernels/norm.h"
 #include "skein/kernels/reduce.h"
 #include "support/kernel_check.h"
+#include "support/kernel_home.h"
 
 namespace skein {
 namespace {
 
+using test::kHome;
 using test::random_tensor;
 using Tensors = std::vector<Tensor>;
 
 Tensor like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype()); }
-
-// Where the kernels under test find their tensors: on a GPU, or where they are emulated on the host.
-#ifdef SKEIN_CUDA
-constexpr Device kHome{DeviceKind::cuda, 0};
-#else
-constexpr Device kHome{};
-#endif
 
 struct Here {
   const Tensor& operator()(const Tensor& x) const { return x; }

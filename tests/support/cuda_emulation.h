@@ -59,6 +59,23 @@ T __shfl_xor_sync(unsigned, T value, int offset) {
   return value;
 }
 
+template <class T>
+T __shfl_up_sync(unsigned, T value, int offset) {
+  const int lane = static_cast<int>(skein::emulation::thread_index.x % 32);
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = skein::emulation::exchange(bits, lane < offset ? lane : lane - offset);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+template <class T>
+T atomicAdd(T* at, T value) {
+  const T before = *at;
+  *at += value;
+  return before;
+}
+
 inline float __uint_as_float(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, 4);
