@@ -17,7 +17,8 @@ if [[ $kind == ON ]]; then
     exit 1
   fi
 else
-  cmake --build "$build" --target skein_train_tests
+  cmake --build "$build" --target skein_train_tests skein_generate_tests
   cd "$source/tests"
   "$build/bin/skein_train_tests" --gtest_filter='OnGpu.*'
+  "$build/bin/skein_generate_tests" --gtest_filter='OnGpu.*'
 fi
