@@ -69,6 +69,17 @@ T __shfl_up_sync(unsigned, T value, int offset) {
   return value;
 }
 
+inline void __syncwarp() { skein::emulation::exchange(0, 0); }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+
+template <class T>
+unsigned __match_any_sync(unsigned, T value) {
+  const char* all = skein::emulation::exchange_all(&value, sizeof(T));
+  unsigned equals = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) equals |= unsigned{std::memcmp(all + lane * skein::emulation::kLaneBytes, &value, sizeof(T)) == 0} << lane;
+  return equals;
+}
+
 template <class T>
 T atomicAdd(T* at, T value) {
   const T before = *at;
