@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 
 #include "skein/core/error.h"
 #include "skein/core/profile.h"
+#include "skein/kernels/reduce.h"
 
 namespace skein {
 
@@ -195,37 +195,22 @@ Tensor Generator::forward(Decoding& decoding, const Batch& batch) {
   return logits;
 }
 
-// The columns of all shards side by side, without padding.
+// The columns of all shards side by side, padding at the end.
 Tensor Generator::whole_rows(const Tensor& logits) const {
-  const Tensor own = logits.to(Device{}).to(DType::f32);
-  const int64_t shards = mesh_.tp().size(), rows = own.dim(0), part = own.dim(1), ids = model_.vocab_size;
+  const Tensor own = logits.to(DType::f32);
+  const int64_t shards = mesh_.tp().size(), rows = own.dim(0), part = own.dim(1);
   if (shards == 1) return own;
-  const Tensor all = Tensor::empty({shards, rows, part}, DType::f32), whole = Tensor::empty({rows, ids}, DType::f32);
+  const Tensor all = Tensor::empty({shards, rows, part}, DType::f32, own.device()), whole = Tensor::empty({rows, shards, part}, DType::f32, own.device());
   mesh_.tp().all_gather(own, all);
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t id = 0; id < ids; ++id)
-      whole.data<float>()[row * ids + id] = all.data<float>()[(id / part * rows + row) * part + id % part];
-  return whole;
+  on_device(own.device(), [&](auto device) { kernels::swap_leading(device, all, whole); });
+  return whole.reshape({rows, -1});
 }
 
 Tensor Generator::choose(const Decoding& decoding, const Tensor& logits) const {
-  const int64_t rows = decoding.size(), ids = model_.vocab_size;
-  const Tensor chosen = Tensor::zeros({rows}, DType::i32);
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic)
-  for (int64_t row = 0; row < (logits.defined() ? rows : 0); ++row) {
-    if (decoding.finished[static_cast<size_t>(row)]) continue;
-    const auto number = decoding.first + static_cast<size_t>(row);
-    const auto position = static_cast<int64_t>(decoding.made[static_cast<size_t>(row)].size());
-    const auto own = logits.span<float>().subspan(static_cast<size_t>(row * ids), static_cast<size_t>(vocabulary_));
-    try {
-      chosen.data<int32_t>()[row] = sample(own, config_.sampling, number, position);
-    } catch (...) {
-#pragma omp critical
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  std::vector<Draw> draws;
+  for (size_t row = 0; row < decoding.made.size(); ++row)
+    draws.push_back({decoding.first + row, decoding.finished[row] ? -1 : static_cast<int64_t>(decoding.made[row].size())});
+  const Tensor chosen = logits.defined() ? sample(logits, vocabulary_, config_.sampling, draws) : Tensor::zeros({decoding.size()}, DType::i32);
   mesh_.pp().broadcast(chosen, mesh_.pp().size() - 1);
   return chosen;
 }

@@ -1,9 +1,7 @@
 #include "skein/generate/sampling.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <vector>
+#include <limits>
 
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
@@ -25,83 +23,37 @@ void check(const SamplingConfig& c) {
 
 namespace {
 
-float greatest(std::span<const float> logits) {
-  unsigned unordered = 0;
-  for (float logit : logits) unordered |= logit != logit;
-  if (unordered) {
-    const auto bad = std::find_if(logits.begin(), logits.end(), [](float logit) { return std::isnan(logit); });
-    fail("the logit of token {} is not a number; the model's weights are damaged or diverged", bad - logits.begin());
+// [B] f64
+Tensor uniforms_of(uint64_t seed, const std::vector<Draw>& draws) {
+  const uint64_t key = derive_key(seed, "sample");
+  const Tensor uniforms = Tensor::empty({static_cast<int64_t>(draws.size())}, DType::f64);
+  std::transform(draws.begin(), draws.end(), uniforms.data<double>(), [&](const Draw& draw) {
+    if (draw.position < 0) return -1.0;
+    const PhiloxBlock bits = philox(key, draw.prompt, static_cast<uint64_t>(draw.position));
+    return uniform_double(bits[0], bits[1]);
+  });
+  return uniforms;
+}
+
+void require_ids(const Tensor& ids) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (int32_t id : ids.span<int32_t>()) {
+    if (id >= 0) continue;
+    if (id > kernels::kAllAreMinusInfinite) fail("the logit of token {} is not a number; the model's weights are damaged or diverged", -1 - id);
+    fail("the largest logit is {}; the model's weights are damaged or diverged", id == kernels::kLargestIsInfinite ? kInfinity : -kInfinity);
   }
-  constexpr size_t kLanes = 16;
-  float lanes[kLanes];
-  std::fill_n(lanes, kLanes, logits[0]);
-  for (size_t i = 0; i + kLanes <= logits.size(); i += kLanes)
-    for (size_t l = 0; l < kLanes; ++l) lanes[l] = logits[i + l] > lanes[l] ? logits[i + l] : lanes[l];
-  for (size_t i = logits.size() / kLanes * kLanes; i < logits.size(); ++i) lanes[0] = std::max(lanes[0], logits[i]);
-  const float top = *std::max_element(lanes, lanes + kLanes);
-  if (!std::isfinite(top)) fail("the largest logit is {}; the model's weights are damaged or diverged", top);
-  return top;
-}
-
-// Ids from likely to unlikely, only the first `most`.
-std::vector<int32_t> likeliest(std::span<const float> logits, size_t most) {
-  std::vector<int32_t> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  const auto before = [&](int32_t a, int32_t b) {
-    const float left = logits[static_cast<size_t>(a)], right = logits[static_cast<size_t>(b)];
-    return left != right ? left > right : a < b;
-  };
-  std::partial_sort(ids.begin(), ids.begin() + static_cast<int64_t>(most), ids.end(), before);
-  ids.resize(most);
-  return ids;
-}
-
-// The least likely of so many that their shares reach `wanted` are left out.
-std::vector<int32_t> likeliest_until(std::span<const float> logits, const std::vector<double>& shares, double wanted) {
-  for (size_t most = 64;; most *= 8) {
-    most = std::min(most, logits.size());
-    std::vector<int32_t> ids = likeliest(logits, most);
-    double kept = 0;
-    for (size_t count = 0; count < most; ++count) {
-      kept += shares[static_cast<size_t>(ids[count])];
-      if (kept < wanted && count + 1 < logits.size()) continue;
-      ids.resize(count + 1);
-      return ids;
-    }
-  }
-}
-
-// Index of the share that the part `uniform` of their sum falls into.
-size_t draw(const std::vector<double>& shares, double uniform) {
-  double left = uniform * std::accumulate(shares.begin(), shares.end(), 0.0);
-  size_t chosen = 0;
-  while (chosen + 1 < shares.size() && left >= shares[chosen]) left -= shares[chosen++];
-  return chosen;
 }
 
 }  // namespace
 
-int32_t sample(std::span<const float> logits, const SamplingConfig& c, uint64_t prompt, int64_t position) {
-  const float top = greatest(logits);
-  if (c.temperature == 0 || c.top_k == 1) return static_cast<int32_t>(std::find(logits.begin(), logits.end(), top) - logits.begin());
-  const PhiloxBlock bits = philox(derive_key(c.seed, "sample"), prompt, static_cast<uint64_t>(position));
-  const double uniform = uniform_double(bits[0], bits[1]);
-  const auto share_of = [&](float logit) { return std::exp((double{logit} - top) / c.temperature); };
-  std::vector<double> shares(logits.size());
-  const bool some = c.top_k && static_cast<size_t>(c.top_k) < logits.size();
-  if (!some) std::transform(logits.begin(), logits.end(), shares.begin(), share_of);
-  if (!some && c.top_p == 1) return static_cast<int32_t>(draw(shares, uniform));
-  std::vector<int32_t> ids;
-  if (some) {
-    ids = likeliest(logits, static_cast<size_t>(c.top_k));
-    for (int32_t id : ids) shares[static_cast<size_t>(id)] = share_of(logits[static_cast<size_t>(id)]);
-  }
-  const double wanted = c.top_p * std::accumulate(shares.begin(), shares.end(), 0.0);
-  const std::vector<int32_t> kept = likeliest_until(logits, shares, wanted);
-  std::vector<double> kept_shares;
-  for (int32_t id : kept)
-    if (shares[static_cast<size_t>(id)] > 0) kept_shares.push_back(shares[static_cast<size_t>(id)]);
-  return kept[draw(kept_shares, uniform)];
+Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config, const std::vector<Draw>& draws) {
+  SKEIN_CHECK_EQ(logits.dim(0), static_cast<int64_t>(draws.size()));
+  const Tensor uniforms = uniforms_of(config.seed, draws).to(logits.device());
+  const Tensor ids = Tensor::empty(uniforms.shape(), DType::i32, logits.device());
+  on_device(logits.device(), [&](auto device) { kernels::sample(device, logits, vocabulary, config, uniforms, ids); });
+  const Tensor here = ids.to(Device{});
+  require_ids(here);
+  return here;
 }
 
 }  // namespace skein

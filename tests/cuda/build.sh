@@ -17,13 +17,14 @@ if [[ $kind == ON ]]; then
     exit 1
   fi
 else
-  cmake --build "$build" --target skein_program skein_cuda_tests skein_train_tests skein_golden_tests
+  cmake --build "$build" --target skein_program skein_cuda_tests skein_train_tests skein_golden_tests skein_generate_tests
   # As on a machine with a GPU, at sizes an emulated one can do.
   mkdir -p "$build/fake"
   printf '#!/bin/sh\necho "Emulated GPU, none, 16 GiB"\n' > "$build/fake/nvidia-smi"
   chmod +x "$build/fake/nvidia-smi"
   PATH=$build/fake:$PATH "$source/tools/gpu-check" "$build/gpu-check" --build "$build" --models tiny:2 --attention 32:128 --tokens 128 \
-    --no-sanitizer --bench-option=--bench.samples=1 --bench-option=--bench.peak_size=64 --bench-option=--bench.stream_mib=1 --bench-option=--model.vocab_size=512 --bench-option=--model.d_model=64 \
+    --no-sanitizer --bench-option=--bench.samples=1 --bench-option=--bench.peak_size=64 --bench-option=--bench.stream_mib=1 \
+    --bench-option=--model.vocab_size=512 --bench-option=--model.d_model=64 \
     --bench-option=--model.n_heads=2 --bench-option=--bench.batches=2 --bench-option=--bench.new_tokens=4 --bench-option=--bench.prompt=4
   grep -q '^| tiny step, 2 sequences' "$build/gpu-check/gpu-check.md"
 fi

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "skein/comm/local.h"
+#include "skein/tensor/cuda.h"
 
 namespace skein {
 namespace {
@@ -34,6 +35,7 @@ struct Layout {
   int pipeline = 1, tensor = 1, chunks = 1, ranks = 1;
   int64_t batch = 3;
   double temperature = 0.9;
+  DeviceKind device = DeviceKind::cpu;
 };
 
 std::vector<Tokens> generated(const GptConfig& config, const Layout& setup) {
@@ -44,6 +46,7 @@ std::vector<Tokens> generated(const GptConfig& config, const Layout& setup) {
     parallel.tensor = setup.tensor;
     parallel.chunks = setup.chunks;
     parallel.sequence = setup.tensor > 1;
+    parallel.device = setup.device;
     Mesh mesh(world, mesh_shape(parallel, setup.ranks));
     LocalGpt local(config, parallel, mesh, DType::f32);
     local.parameters().allocate(false);
@@ -115,6 +118,16 @@ TEST_P(Generation, OverTensorShardsTakesTheSameTokens) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Generation, testing::Bool());
+
+TEST(OnGpu, TakesTheTokensOfTheCpu) {
+  if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
+  for (bool rotary : {false, true})
+    for (Layout setup : {Layout{1, 1, 1, 1, 3}, {1, 1, 1, 1, 3, 0}, {1, 2, 1, 2, 3}, {2, 1, 1, 2, 3}}) {
+      const auto expected = generated(model(rotary), setup);
+      setup.device = DeviceKind::cuda;
+      EXPECT_EQ(generated(model(rotary), setup), expected) << rotary << setup.tensor << setup.pipeline << setup.temperature;
+    }
+}
 
 TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {
   GptConfig config = model(false);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string>
 
 #include "skein/core/error.h"
 
@@ -13,6 +14,12 @@ namespace skein {
 namespace {
 
 const std::vector<float> kLogits{1.0f, 3.0f, 2.0f, 3.0f, -1.0f};
+
+Tensor as_row(const std::vector<float>& logits) { return Tensor::from(logits, {1, static_cast<int64_t>(logits.size())}); }
+
+int32_t sample(const std::vector<float>& logits, const SamplingConfig& c, uint64_t prompt, int64_t position) {
+  return sample(as_row(logits), static_cast<int64_t>(logits.size()), c, {{prompt, position}}).data<int32_t>()[0];
+}
 
 std::map<int32_t, double> shares(const SamplingConfig& c, int draws = 20000) {
   std::map<int32_t, double> found;
@@ -75,10 +82,41 @@ TEST(Sampling, IsAFunctionOfSeedPromptAndPosition) {
   EXPECT_NE(series(1, 1), series(1, 2));
 }
 
-TEST(Sampling, RefusesNaNAndOptionsOutOfRange) {
-  std::vector<float> broken = kLogits;
-  broken[2] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THROW(sample(broken, {}, 0, 0), Error);
+TEST(Sampling, RowsAreDrawnApart) {
+  SamplingConfig c;
+  c.temperature = 5;
+  std::vector<float> two = kLogits;
+  for (float logit : kLogits) two.push_back(-logit);
+  for (int64_t position = 0; position < 20; ++position) {
+    const Tensor ids = sample(Tensor::from(two, {2, 5}), 4, c, {{3, position}, {9, position + 1}});
+    EXPECT_EQ(ids.data<int32_t>()[0], sample({two.begin(), two.begin() + 4}, c, 3, position));
+    EXPECT_EQ(ids.data<int32_t>()[1], sample({two.begin() + 5, two.begin() + 9}, c, 9, position + 1));
+  }
+  EXPECT_THROW(sample(Tensor::from(two, {2, 5}), 5, c, {{0, 0}}), Error);
+}
+
+std::string refusal(float logit, int64_t position = 0) {
+  std::vector<float> logits = kLogits;
+  logits[2] = logit;
+  try {
+    sample(logits, {}, 0, position);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::failure);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Sampling, RefusesLogitsThatAreNoNumbers) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(refusal(kNaN).find("the logit of token 2 is not a number"), std::string::npos);
+  EXPECT_NE(refusal(kInfinity).find("the largest logit is inf"), std::string::npos);
+  EXPECT_EQ(refusal(-kInfinity), "");
+  EXPECT_EQ(refusal(kNaN, -1), "");
+  EXPECT_THROW(sample(std::vector<float>(5, -kInfinity), {}, 0, 0), Error);
+}
+
+TEST(Sampling, RefusesOptionsOutOfRange) {
   for (const SamplingConfig& c : {SamplingConfig{-1, 0, 1, 1}, SamplingConfig{1, -1, 1, 1}, SamplingConfig{1, 0, 0, 1}, SamplingConfig{1, 0, 1.5, 1}})
     EXPECT_THROW(check(c), Error);
 }

@@ -59,6 +59,34 @@ T __shfl_xor_sync(unsigned, T value, int offset) {
   return value;
 }
 
+template <class T>
+T __shfl_up_sync(unsigned, T value, int offset) {
+  const int lane = static_cast<int>(skein::emulation::thread_index.x % 32);
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = skein::emulation::exchange(bits, lane < offset ? lane : lane - offset);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+inline void __syncwarp() { skein::emulation::exchange(0, 0); }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+
+template <class T>
+unsigned __match_any_sync(unsigned, T value) {
+  const char* all = skein::emulation::exchange_all(&value, sizeof(T));
+  unsigned equals = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) equals |= unsigned{std::memcmp(all + lane * skein::emulation::kLaneBytes, &value, sizeof(T)) == 0} << lane;
+  return equals;
+}
+
+template <class T>
+T atomicAdd(T* at, T value) {
+  const T before = *at;
+  *at += value;
+  return before;
+}
+
 inline float __uint_as_float(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, 4);

@@ -1,17 +1,15 @@
-// From logits to the next token.
+// From logits to the next tokens.
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include "skein/core/options.h"
+#include "skein/kernels/sample.h"
 
 namespace skein {
 
-struct SamplingConfig {
-  double temperature = 1;  // 0: the likeliest token, always
-  int64_t top_k = 0;       // only the k likeliest; 0: all
-  double top_p = 1;        // of these only the smallest set whose probabilities reach p
+struct SamplingConfig : kernels::SampleArguments {
   uint64_t seed = 1;
 };
 
@@ -20,9 +18,15 @@ void bind(Options& options, SamplingConfig& config);
 // Usage errors with the value and its range.
 void check(const SamplingConfig& config);
 
-// An id drawn from softmax(logits / temperature), cut by top_k, then by top_p (Holtzman et al., "The curious case of neural text
-// degeneration", 2020). logits [V]. A pure function of its arguments: the draw is keyed by (seed, prompt, position). Equal
-// logits go by the lower id. Error(failure) when a logit is NaN.
-int32_t sample(std::span<const float> logits, const SamplingConfig& config, uint64_t prompt, int64_t position);
+// What a draw is keyed by, beside the seed.
+struct Draw {
+  uint64_t prompt = 0;
+  int64_t position = 0;  // below 0: none is wanted
+};
+
+// An id for each row of logits [B,V], f32 on any device, below `vocabulary`; 0 where none is wanted. The result [B] i32 is on the
+// host. A pure function of its arguments, see kernels/sample.h. Error(failure) when a row holds a NaN or its largest logit is not
+// finite.
+Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config, const std::vector<Draw>& draws);
 
 }  // namespace skein

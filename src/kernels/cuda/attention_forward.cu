@@ -21,8 +21,9 @@ __global__ void forward_tile(Attend<T> a, int pitch, T* out, float* logsumexp) {
   const int64_t end = head.last(query + rows - 1);
   for (int64_t from = head.first(query) / kKeyTile * kKeyTile; from < end; from += kKeyTile) {
     __syncthreads();
-    load_rows<kKeyTile>(a.k, from, a.keys, a.width, pitch, k, [&](int64_t row) { return head.kv_at(row); });
-    load_rows<kKeyTile>(a.v, from, a.keys, a.width, pitch, v, [&](int64_t row) { return head.kv_at(row); });
+    // What no query sees may be NaN: a cache has memory for keys that do not exist yet.
+    load_rows<kKeyTile>(a.k, from, end, a.width, pitch, k, [&](int64_t row) { return head.kv_at(row); });
+    load_rows<kKeyTile>(a.v, from, end, a.width, pitch, v, [&](int64_t row) { return head.kv_at(row); });
     __syncthreads();
     for (int r = warp; r < kQueryTile; r += warps) {
       const bool seen = head.sees(query + r, from + lane);
@@ -95,16 +96,16 @@ __global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, 
   T* q = dynamic_shared<T>();
   T *k = q + kMmaRows * kPitch, *v = k + 2 * kMmaKeys * kPitch;
   const int warp = threadIdx.x / kWarp, first_row = warp * 16;
+  const int64_t begin = head.first(query) / kMmaKeys * kMmaKeys, end = head.last(query + rows - 1);
   const auto q_at = [&](int64_t row) { return head.q_at(row); };
   const auto fetch_keys = [&](int64_t from, int buffer) {
     const auto at = [&](int64_t row) { return head.kv_at(row); };
-    fetch_tile<kMmaKeys, kWidth>(a.k, from, a.keys, a.width, k + buffer * kMmaKeys * kPitch, at);
-    fetch_tile<kMmaKeys, kWidth>(a.v, from, a.keys, a.width, v + buffer * kMmaKeys * kPitch, at);
+    fetch_tile<kMmaKeys, kWidth>(a.k, from, end, a.width, k + buffer * kMmaKeys * kPitch, at);
+    fetch_tile<kMmaKeys, kWidth>(a.v, from, end, a.width, v + buffer * kMmaKeys * kPitch, at);
     end_of_copies();
   };
   float sums[kWidth / 8][4] = {};
   Softmax softmax;
-  const int64_t begin = head.first(query) / kMmaKeys * kMmaKeys, end = head.last(query + rows - 1);
   fetch_tile<kMmaRows, kWidth>(a.q, query, a.queries, a.width, q, q_at);
   fetch_keys(begin, 0);
   const float scale = a.scale * kLog2E;

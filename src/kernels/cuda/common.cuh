@@ -17,7 +17,7 @@ namespace skein::kernels {
 
 constexpr int kWarp = 32;
 
-inline int64_t pieces_of(int64_t count, int64_t part) { return (count + part - 1) / part; }
+__host__ __device__ inline int64_t pieces_of(int64_t count, int64_t part) { return (count + part - 1) / part; }
 
 #ifndef SKEIN_CUDA_EMULATED
 inline cudaStream_t stream_of(Cuda on) { return static_cast<cudaStream_t>(cuda::stream(on.index)); }
@@ -168,6 +168,16 @@ __device__ A warp_max(A value) {
   return value;
 }
 
+// Over the lanes up to this one.
+template <class A>
+__device__ A warp_sum_until(A value) {
+  for (int offset = 1; offset < kWarp; offset *= 2) {
+    const A other = __shfl_up_sync(0xffffffffu, value, offset);
+    if (static_cast<int>(threadIdx.x % kWarp) >= offset) value += other;
+  }
+  return value;
+}
+
 // Over a block of whole warps, in a fixed order, the same bits in each thread. `parts` is shared memory of 32.
 template <class A>
 __device__ A block_sum(A value, A* parts) {
@@ -186,6 +196,19 @@ __device__ A block_max(A value, A* parts) {
   if (lane == 0) parts[warp] = value;
   __syncthreads();
   return warp_max(parts[lane < warps ? lane : 0]);
+}
+
+// Over the threads before this one, of integers. `parts` as above.
+template <class A>
+__device__ A block_sum_before(A value, A* parts) {
+  const A until = warp_sum_until(value);
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  __syncthreads();
+  if (lane == kWarp - 1) parts[warp] = until;
+  __syncthreads();
+  A before = until - value;
+  for (int w = 0; w < warp; ++w) before += parts[w];
+  return before;
 }
 
 // out[i] = f(in[i]...), kPer elements a thread.
