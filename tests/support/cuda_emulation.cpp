@@ -67,7 +67,6 @@ std::recursive_mutex running;
 
 using Recorded = std::vector<std::function<void()>>;
 thread_local Recorded* recording = nullptr;
-thread_local int current_pool = 0;
 
 }  // namespace
 
@@ -223,6 +222,11 @@ char* shared_memory() { return block.shared.data(); }
 
 #ifdef SKEIN_CUDA
 namespace skein::cuda {
+namespace {
+
+thread_local int current_pool = 0;
+
+}  // namespace
 
 using emulation::Access;
 using emulation::arena;
@@ -236,7 +240,7 @@ void check(int, const char*) {}
 std::byte* allocate(int64_t bytes, int) {
   const Access access;
   const int64_t size = (bytes + 4095) / 4096 * 4096;
-  auto& kept = arena.kept[{emulation::current_pool, size}];
+  auto& kept = arena.kept[{current_pool, size}];
   if (!kept.empty()) {
     std::byte* data = kept.back();
     kept.pop_back();
@@ -248,11 +252,8 @@ std::byte* allocate(int64_t bytes, int) {
   arena.used += static_cast<size_t>(size);
   if (arena.used > emulation::Arena::kBytes || mprotect(data, static_cast<size_t>(size), PROT_READ | PROT_WRITE) != 0) std::abort();
   std::memset(data, 0xff, static_cast<size_t>(size));
-  if (emulation::current_pool) {
-    // A driver hands out no memory while a graph is recorded.
-    if (emulation::recording) std::abort();
-    arena.recorded[data] = emulation::current_pool;
-  }
+  // Unlike a driver this one hands out memory while a graph is recorded: recorded products hold their operands here.
+  if (current_pool) arena.recorded[data] = current_pool;
   return data;
 }
 
@@ -284,8 +285,8 @@ namespace {
 
 struct UsePool {
   int before;
-  explicit UsePool(int pool) : before(std::exchange(emulation::current_pool, pool)) {}
-  ~UsePool() { emulation::current_pool = before; }
+  explicit UsePool(int pool) : before(std::exchange(current_pool, pool)) {}
+  ~UsePool() { current_pool = before; }
 };
 
 }  // namespace
