@@ -18,8 +18,10 @@ for name in ("f32", "bf16"):
     assert all(f["bytes"] > 0 for f in figures if f["group"] == "memory")
     assert all(0 < f["share_of_peak"] < 1.5 for f in figures if f["group"] in ("gemm", "attention"))
     step = [i for i, f in enumerate(figures) if f["name"] == "whole"][0]
+    whole = figures[step + 1]
+    assert whole["name"] == "counting all of causal attention" and whole["flops"] > figures[step]["flops"]
     parts = []
-    for f in figures[step + 1:]:
+    for f in figures[step + 2:]:
         if f["group"] != "breakdown":
             break
         parts.append(f["share_of_whole"])
