@@ -86,7 +86,7 @@ expect 0 "good" "$bin/skein-inspect" list full
 mpirun -np 2 $train --train.steps=1000000 --run.dir=dies >output 2>&1 &
 launcher=$!
 for _ in $(seq 600); do
-  if grep -q "step 10/" output; then break; fi
+  if grep -q "step *10/" output; then break; fi
   sleep 0.05
 done
 kill -KILL "$(pgrep -n -f 'run.dir=dies')"

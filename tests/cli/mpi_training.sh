@@ -27,7 +27,7 @@ echo "the first job was killed: $killed"
 mpirun -np 2 $train --train.steps=100000 --run.dir=asked >output 2>&1 &
 launcher=$!
 for _ in $(seq 600); do
-  if grep -q "step 10/" output; then break; fi
+  if grep -q "step *10/" output; then break; fi
   sleep 0.05
 done
 if [ "$(nproc)" -ge 2 ]; then
