@@ -197,13 +197,7 @@ __global__ void __launch_bounds__(kMmaThreads) query_gradients_mma(Attend<T> a, 
   fetch_keys(begin, 0);
   int buffer = 0;
   for (int64_t from = begin; from < end; from += kKeys, buffer ^= 1) {
-    if (from + kKeys < end) {
-      fetch_keys(from + kKeys, buffer ^ 1);
-      wait_for_copies<1>();
-    } else {
-      wait_for_copies<0>();
-    }
-    __syncthreads();
+    wait_for_tile(from + kKeys < end, [&] { fetch_keys(from + kKeys, buffer ^ 1); });
     float scores[kKeys / 8][4] = {}, slopes[kKeys / 8][4] = {};
     multiply_rows<kKeys, kWidth>(scores, q + first_row * kPitch, k + buffer * kKeys * kPitch);
     multiply_rows<kKeys, kWidth>(slopes, dout + first_row * kPitch, v + buffer * kKeys * kPitch);
@@ -248,13 +242,7 @@ __global__ void __launch_bounds__(kMmaThreads) key_gradients_mma(Attend<T> a, Sl
   float key_sums[kWidth / 8][4] = {}, value_sums[kWidth / 8][4] = {};
   if (tiles > 0) fetch_queries(0);
   for (int64_t number = 0; number < tiles * shared; ++number) {
-    if (number + 1 < tiles * shared) {
-      fetch_queries(number + 1);
-      wait_for_copies<1>();
-    } else {
-      wait_for_copies<0>();
-    }
-    __syncthreads();
+    wait_for_tile(number + 1 < tiles * shared, [&] { fetch_queries(number + 1); });
     const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
     const int64_t query = begin + number % tiles * kQueries, lines = (head.sample * a.heads + head.head) * a.queries;
     const T *queries = q + number % 2 * kQueries * kPitch, *given = dout + number % 2 * kQueries * kPitch;

@@ -111,13 +111,7 @@ __global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, 
   const float scale = a.scale * kLog2E;
   int buffer = 0;
   for (int64_t from = begin; from < end; from += kMmaKeys, buffer ^= 1) {
-    if (from + kMmaKeys < end) {
-      fetch_keys(from + kMmaKeys, buffer ^ 1);
-      wait_for_copies<1>();
-    } else {
-      wait_for_copies<0>();
-    }
-    __syncthreads();
+    wait_for_tile(from + kMmaKeys < end, [&] { fetch_keys(from + kMmaKeys, buffer ^ 1); });
     float scores[kMmaKeys / 8][4] = {};
     multiply_rows<kMmaKeys, kWidth>(scores, q + first_row * kPitch, k + buffer * kMmaKeys * kPitch);
     const bool whole = all_see(head, query + first_row, 16, from, kMmaKeys);

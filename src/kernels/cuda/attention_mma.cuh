@@ -21,6 +21,18 @@ __device__ void fetch_tile(const T* from, int64_t first, int64_t count, int64_t 
   }
 }
 
+// Begins to fetch the next tile, where there is one, and returns when the tile before it is there for all threads.
+template <class Fetch>
+__device__ void wait_for_tile(bool more, const Fetch& fetch_next) {
+  if (more) {
+    fetch_next();
+    wait_for_copies<1>();
+  } else {
+    wait_for_copies<0>();
+  }
+  __syncthreads();
+}
+
 // Element e of fragment `tile` that this lane holds: its row among the warp's sixteen, and its column.
 __device__ inline int row_of(int e) { return static_cast<int>(threadIdx.x) % kWarp / 4 + e / 2 * 8; }
 __device__ inline int column_of(int tile, int e) { return tile * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + e % 2; }
