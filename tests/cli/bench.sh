@@ -16,7 +16,7 @@ for name in ("f32", "bf16"):
     assert {"gemm", "attention", "fused", "step", "breakdown", "decode"} <= {f["group"] for f in figures}
     assert all(f.get("seconds", 0) > 0 or f["group"] == "memory" for f in figures)
     assert all(f["bytes"] > 0 for f in figures if f["group"] == "memory")
-    assert all(f["share_of_peak"] > 0 for f in figures if f["group"] in ("gemm", "attention"))
+    assert all(0 < f["share_of_peak"] < 1.5 for f in figures if f["group"] in ("gemm", "attention"))
     step = [i for i, f in enumerate(figures) if f["name"] == "whole"][0]
     whole = figures[step + 1]
     assert whole["name"] == "counting all of causal attention" and whole["flops"] > figures[step]["flops"]
