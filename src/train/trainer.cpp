@@ -187,6 +187,7 @@ void Trainer::after_step(const StepResult& result, double lr, Progress& progress
   progress.step_done(state_.step);
   auto values = progress.values(result, lr);
   values.emplace_back("tokens", static_cast<double>(state_.samples * config_.model.context));
+  if (config_.train.precision == DType::f16) values.emplace_back("loss_scale", loss_scale_.value());
   folder_.record(state_.step, values);
   if (state_.step % config_.run.log_every == 0 || done()) log::info("{}", progress.line(result, lr));
   count_skipped(result);

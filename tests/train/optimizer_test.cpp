@@ -61,6 +61,7 @@ TEST(LossScale, HalvesOnOverflowAndDoublesAfterItsWindow) {
   EXPECT_FALSE(fixed.after_step(true));
   EXPECT_EQ(fixed.value(), 128);
   EXPECT_EQ(none.value(), 1);
+  EXPECT_THROW(LossScale({128, 3}, DType::bf16), Error);
 }
 
 TEST(Optimizer, ChangesNothingAnywhereWhenOneGradientIsNotFinite) {
