@@ -17,7 +17,7 @@ std::vector<double> decode_seconds(const std::vector<ProfileEvent>& events) {
 
 void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
   Mesh mesh(world, mesh_shape(run.parallel, world.size()));
-  LocalGpt local(run.model, run.parallel, mesh, run.train.precision);
+  LocalModel local(run.model, run.parallel, mesh, run.train.precision);
   local.parameters().allocate(false);
   local.parameters().initialize(1);
   Yardsticks yardsticks(local.parameters().device(), config);

@@ -29,7 +29,7 @@ class Passes {
   Yardsticks yardsticks_;
 };
 
-void bench_blocks(const GptConfig& c, int64_t rows, DType dtype, Device device, Passes& passes) {
+void bench_blocks(const ModelConfig& c, int64_t rows, DType dtype, Device device, Passes& passes) {
   const auto values = [&](const Shape& shape, uint64_t key) { return random_values(shape, dtype, key, device); };
   const Tensor x = values({rows, c.d_model}, 1), y = values({rows, c.d_model}, 2), z = Tensor::empty(x.shape(), dtype, device);
   const Tensor wide = values({rows, c.hidden()}, 3), wide_out = Tensor::empty(wide.shape(), dtype, device);

@@ -12,7 +12,7 @@ struct Product {
   int64_t outputs, inputs;
 };
 
-std::vector<Product> products_of(const GptConfig& c) {
+std::vector<Product> products_of(const ModelConfig& c) {
   const int64_t kv = c.kv_heads() * c.head_width();
   std::vector<Product> all{{"q, out", c.d_model, c.d_model}, {"up", c.hidden(), c.d_model}, {"down", c.d_model, c.hidden()},
                            {"head", c.vocab_size, c.d_model}};
@@ -45,7 +45,7 @@ void bench_products(const PretrainConfig& run, const BenchConfig& config, Device
 }
 
 void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
-  const GptConfig& c = run.model;
+  const ModelConfig& c = run.model;
   const DType dtype = run.train.precision;
   const int64_t batch = run.train.micro_batch, length = c.context;
   const Shape queries{batch, length, c.n_heads, c.head_width()}, keys{batch, length, c.kv_heads(), c.head_width()};

@@ -12,7 +12,7 @@
 namespace skein {
 namespace {
 
-Batch random_batch(int64_t count, const GptConfig& model, uint64_t key) {
+Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
   const Batch batch = empty_batch(count, model.context, {});
   for (int64_t i = 0; i < count * model.context; ++i) {
     const auto draw = [&](uint64_t stream) {

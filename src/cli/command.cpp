@@ -33,7 +33,7 @@ Source open_source(const std::string& path, Group& world) {
   return {*info, stored_model(state, info->path), state.tokenizer};
 }
 
-void load_weights(const Source& source, LocalGpt& local, Mesh& mesh) {
+void load_weights(const Source& source, LocalModel& local, Mesh& mesh) {
   local.parameters().allocate(false);
   load_checkpoint(source.info, parameter_pieces(local.parameters()), false, mesh.world());
   local.parameters().values_changed();

@@ -9,8 +9,8 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/mesh.h"
 #include "skein/core/options.h"
-#include "skein/models/gpt.h"
-#include "skein/parallel/local_gpt.h"
+#include "skein/models/config.h"
+#include "skein/parallel/local_model.h"
 
 namespace skein {
 
@@ -28,13 +28,13 @@ std::unique_ptr<Group> begin_world();
 // What a trained model needs besides its weights.
 struct Source {
   CheckpointInfo info;
-  GptConfig model;
+  ModelConfig model;
   std::string tokenizer;  // JSON
 };
 
 // Collective. path: a checkpoint, or a run's folder, whose newest good one is taken.
 Source open_source(const std::string& path, Group& world);
 // Collective. Gives the parameters memory and fills them.
-void load_weights(const Source& source, LocalGpt& local, Mesh& mesh);
+void load_weights(const Source& source, LocalModel& local, Mesh& mesh);
 
 }  // namespace skein

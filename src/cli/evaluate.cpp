@@ -83,7 +83,7 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   world = begin_world();
   const Source source = open_source(config.checkpoint, *world);
   Mesh mesh(*world, mesh_shape(config.parallel, world->size()));
-  LocalGpt local(source.model, config.parallel, mesh, DType::f32);
+  LocalModel local(source.model, config.parallel, mesh, DType::f32);
   std::unique_ptr<TemporaryStore> encoded;
   if (!config.text.empty())
     agree(*world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source.tokenizer, world->rank()); });

@@ -105,7 +105,7 @@ void generate(const Command& command, const Texts& texts, const Source& source, 
   std::vector<Tokens> prompts;
   for (const std::string& text : texts) prompts.push_back(tokenizer->encode(text));
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
-  LocalGpt local(source.model, command.parallel, mesh, command.generate.precision);
+  LocalModel local(source.model, command.parallel, mesh, command.generate.precision);
   Generator generator(source.model, local, mesh, command.generate, tokenizer->end_of_text(), tokenizer->vocab_size());
   load_weights(source, local, mesh);
   const auto start = std::chrono::steady_clock::now();

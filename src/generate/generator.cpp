@@ -35,7 +35,7 @@ struct Generator::Decoding {
   bool done() const { return std::all_of(finished.begin(), finished.end(), [](bool one) { return one; }); }
 };
 
-Generator::Generator(const GptConfig& model, LocalGpt& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
+Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
                      int64_t vocabulary)
     : model_(model), local_(local), mesh_(mesh), config_(config), end_of_text_(end_of_text),
       vocabulary_(vocabulary ? std::min(vocabulary, model.vocab_size) : model.vocab_size) {

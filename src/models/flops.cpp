@@ -7,7 +7,7 @@ double number(int64_t value) { return static_cast<double>(value); }
 
 }  // namespace
 
-double block_flops_per_token(const GptConfig& m, int64_t length, AttentionCount count) {
+double block_flops_per_token(const ModelConfig& m, int64_t length, AttentionCount count) {
   const double width = number(m.d_model), heads = number(m.n_heads) * number(m.head_width());
   const double keys = number(m.kv_heads()) * number(m.head_width());
   const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;
@@ -15,9 +15,9 @@ double block_flops_per_token(const GptConfig& m, int64_t length, AttentionCount 
   return 6 * products + (count == AttentionCount::half ? 6 : 12) * heads * number(length);
 }
 
-double head_flops_per_token(const GptConfig& m) { return 6 * number(m.d_model) * number(m.vocab_size); }
+double head_flops_per_token(const ModelConfig& m) { return 6 * number(m.d_model) * number(m.vocab_size); }
 
-double model_flops_per_token(const GptConfig& m, int64_t length, AttentionCount count) {
+double model_flops_per_token(const ModelConfig& m, int64_t length, AttentionCount count) {
   return number(m.n_layers) * block_flops_per_token(m, length, count) + head_flops_per_token(m);
 }
 

@@ -12,7 +12,7 @@
 namespace skein {
 namespace {
 
-BlockSpec block_spec(const GptConfig& c, bool sequence_parallel) {
+BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
   const double out_deviation = c.init_std / std::sqrt(2.0 * static_cast<double>(c.n_layers));
   BlockSpec spec;
   spec.attention = {"", 0, c.d_model, c.n_heads, c.kv_heads(), c.head_width(), c.positions == Positions::rotary,
@@ -47,7 +47,7 @@ Tensor row_weights_of(const Batch& batch, double scale, const Tensor& like) {
   return made.to(like.device());
 }
 
-Gpt::Gpt(const GptConfig& config, const GptPiece& piece, bool sequence_parallel, Parameters& parameters)
+Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters)
     : config_(config), sequence_parallel_(sequence_parallel && parameters.shards() > 1), shards_(parameters.shards()) {
   const Start start{Start::normal, config.init_std};
   if (piece.embeds) {

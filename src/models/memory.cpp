@@ -2,7 +2,7 @@
 
 namespace skein {
 
-double activation_bytes(const GptConfig& m, const ActivationShape& shape) {
+double activation_bytes(const ModelConfig& m, const ActivationShape& shape) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   const double ranks = shape.tensor, stream = number(m.d_model) / (shape.sequence ? ranks : 1);
   const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;

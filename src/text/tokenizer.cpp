@@ -3,6 +3,7 @@
 #include "skein/core/error.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -83,6 +84,11 @@ std::string read_whole(const std::string& path) {
 }
 
 }  // namespace
+
+bool Tokenizer::begins_word(int32_t id) const {
+  const std::string_view bytes = bytes_of(id);
+  return bytes.empty() || std::isspace(static_cast<unsigned char>(bytes.front())) != 0;
+}
 
 std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
   std::string text;

@@ -13,7 +13,7 @@ namespace skein {
 namespace {
 
 // The optimizer copies the values, so they must have begun.
-Buckets& with_start_values(Buckets& buckets, LocalGpt& model, uint64_t seed) {
+Buckets& with_start_values(Buckets& buckets, LocalModel& model, uint64_t seed) {
   model.parameters().initialize(seed);
   return buckets;
 }

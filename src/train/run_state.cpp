@@ -43,8 +43,8 @@ std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   return {values.begin(), values.end()};
 }
 
-GptConfig stored_model(const RunState& state, const std::string& origin) {
-  GptConfig model;
+ModelConfig stored_model(const RunState& state, const std::string& origin) {
+  ModelConfig model;
   Options options("", "");
   bind(options, model);
   for (const auto& [key, value] : state.config)

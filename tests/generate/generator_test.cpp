@@ -11,8 +11,8 @@
 namespace skein {
 namespace {
 
-GptConfig model(bool rotary) {
-  GptConfig c;
+ModelConfig model(bool rotary) {
+  ModelConfig c;
   c.vocab_size = 67;
   c.context = 48;
   c.d_model = 32;
@@ -38,7 +38,7 @@ struct Layout {
   DeviceKind device = DeviceKind::cpu;
 };
 
-std::vector<Tokens> generated(const GptConfig& config, const Layout& setup) {
+std::vector<Tokens> generated(const ModelConfig& config, const Layout& setup) {
   std::vector<Tokens> result;
   run_ranks(setup.ranks, [&](Group& world) {
     ParallelConfig parallel;
@@ -48,7 +48,7 @@ std::vector<Tokens> generated(const GptConfig& config, const Layout& setup) {
     parallel.sequence = setup.tensor > 1;
     parallel.device = setup.device;
     Mesh mesh(world, mesh_shape(parallel, setup.ranks));
-    LocalGpt local(config, parallel, mesh, DType::f32);
+    LocalModel local(config, parallel, mesh, DType::f32);
     local.parameters().allocate(false);
     local.parameters().initialize(3);
     GenerateConfig options;
@@ -63,7 +63,7 @@ std::vector<Tokens> generated(const GptConfig& config, const Layout& setup) {
 }
 
 // The likeliest next token of the whole sequence, run without a cache.
-int32_t next_without_cache(const GptConfig& config, const Gpt& gpt, const Tokens& sequence, Group& alone) {
+int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Tokens& sequence, Group& alone) {
   const auto length = static_cast<int64_t>(sequence.size());
   Batch batch;
   batch.tokens = Tensor::from(sequence, {1, length});
@@ -81,7 +81,7 @@ int32_t next_without_cache(const GptConfig& config, const Gpt& gpt, const Tokens
 class Generation : public testing::TestWithParam<bool> {};
 
 TEST_P(Generation, WithACacheIsTheSameAsWithout) {
-  const GptConfig config = model(GetParam());
+  const ModelConfig config = model(GetParam());
   Layout greedy;
   greedy.temperature = 0;
   const auto found = generated(config, greedy);
@@ -103,7 +103,7 @@ TEST_P(Generation, WithACacheIsTheSameAsWithout) {
 }
 
 TEST_P(Generation, DoesNotDependOnBatchOrLayout) {
-  const GptConfig config = model(GetParam());
+  const ModelConfig config = model(GetParam());
   const auto expected = generated(config, {});
   for (const Layout& setup : {Layout{1, 1, 1, 1, 1}, Layout{1, 1, 1, 1, 7}, Layout{1, 1, 1, 2, 2}, Layout{1, 1, 1, 4, 1}, Layout{2, 1, 1, 2, 3},
                              Layout{4, 1, 1, 4, 2}, Layout{2, 1, 2, 2, 3}, Layout{2, 1, 1, 4, 1}})
@@ -111,7 +111,7 @@ TEST_P(Generation, DoesNotDependOnBatchOrLayout) {
 }
 
 TEST_P(Generation, OverTensorShardsTakesTheSameTokens) {
-  const GptConfig config = model(GetParam());
+  const ModelConfig config = model(GetParam());
   const auto expected = generated(config, {});
   EXPECT_EQ(generated(config, {1, 2, 1, 2, 3}), expected);
   EXPECT_EQ(generated(config, {2, 2, 1, 8, 3}), expected);
@@ -130,11 +130,11 @@ TEST(OnGpu, TakesTheTokensOfTheCpu) {
 }
 
 TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {
-  GptConfig config = model(false);
+  ModelConfig config = model(false);
   config.context = 12;
   const auto alone = single_rank();
   Mesh mesh(*alone, {1, 1, 1});
-  LocalGpt local(config, {}, mesh, DType::f32);
+  LocalModel local(config, {}, mesh, DType::f32);
   local.parameters().allocate(false);
   local.parameters().initialize(3);
   GenerateConfig options;
@@ -162,16 +162,16 @@ struct Small {
     local.parameters().allocate(false);
     local.parameters().initialize(3);
   }
-  static GptConfig made() {
-    GptConfig c = model(false);
+  static ModelConfig made() {
+    ModelConfig c = model(false);
     c.context = 12;
     return c;
   }
 
-  GptConfig config;
+  ModelConfig config;
   std::unique_ptr<Group> alone = single_rank();
   Mesh mesh{*alone, {1, 1, 1}};
-  LocalGpt local;
+  LocalModel local;
   Generator generator;
 };
 

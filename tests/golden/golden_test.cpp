@@ -84,8 +84,8 @@ class Golden {
   Hdf5Id file_;
 };
 
-GptConfig config_of(const Golden& golden) {
-  GptConfig c;
+ModelConfig config_of(const Golden& golden) {
+  ModelConfig c;
   Options options("golden", "");
   bind(options, c);
   for (const char* key :
@@ -126,9 +126,9 @@ struct Reference {
     const size_t others = 7;  // tokens, targets, weights, positions, segments, logits, loss
     EXPECT_EQ(golden.tensors(), others + 2 * values.size()) << "PyTorch's model has other parameters";
   }
-  GptPiece whole() const { return {0, static_cast<int>(config.n_layers), true, true, 0}; }
+  ModelPiece whole() const { return {0, static_cast<int>(config.n_layers), true, true, 0}; }
 
-  GptConfig config;
+  ModelConfig config;
   Batch batch;
   Tensor logits;
   double loss;

@@ -5,8 +5,8 @@
 namespace skein {
 namespace {
 
-GptConfig gpt(int64_t width, int64_t layers, int64_t heads, int64_t context) {
-  GptConfig c;
+ModelConfig gpt(int64_t width, int64_t layers, int64_t heads, int64_t context) {
+  ModelConfig c;
   c.vocab_size = 50257;
   c.context = context;
   c.d_model = width;
@@ -16,7 +16,7 @@ GptConfig gpt(int64_t width, int64_t layers, int64_t heads, int64_t context) {
 }
 
 TEST(Flops, OfGpt3AreSixTimesItsMatricesPlusAttention) {
-  const GptConfig c = gpt(12288, 96, 96, 2048);
+  const ModelConfig c = gpt(12288, 96, 96, 2048);
   const double matrices = 96 * 12.0 * 12288 * 12288 + 12288.0 * 50257;
   const double attention = 6.0 * 96 * 12288 * 2048;
   EXPECT_DOUBLE_EQ(model_flops_per_token(c, 2048), 6 * matrices + attention);
@@ -30,7 +30,7 @@ TEST(Flops, OfGpt2AreThoseOfItsMatricesAndHalfItsScores) {
 }
 
 TEST(Flops, CountGroupedQueriesAndGates) {
-  GptConfig c = gpt(64, 2, 4, 32);
+  ModelConfig c = gpt(64, 2, 4, 32);
   c.n_kv_heads = 2;
   c.d_ff = 100;
   c.activation = MlpKind::swiglu;

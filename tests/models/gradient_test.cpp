@@ -23,7 +23,7 @@ Batch small_batch(int64_t vocab) {
           Tensor::from(positions, shape), Tensor::from(segments, shape), Tensor::from(std::vector<int64_t>{4, 9}, {2})};
 }
 
-void check_gradients(GptConfig config) {
+void check_gradients(ModelConfig config) {
   config.vocab_size = 11;
   config.context = 8;
   config.d_model = 8;
@@ -64,13 +64,13 @@ void check_gradients(GptConfig config) {
 TEST(Gradients, Gpt2) { check_gradients({}); }
 
 TEST(Gradients, Dropout) {
-  GptConfig c;
+  ModelConfig c;
   c.dropout = 0.2;
   check_gradients(c);
 }
 
 TEST(Gradients, Llama) {
-  GptConfig c;
+  ModelConfig c;
   c.positions = Positions::rotary;
   c.norm = ops::Norm::rms;
   c.activation = MlpKind::swiglu;
@@ -81,7 +81,7 @@ TEST(Gradients, Llama) {
 }
 
 TEST(Gradients, PostNormSinusoidalErf) {
-  GptConfig c;
+  ModelConfig c;
   c.positions = Positions::sinusoidal;
   c.norm_placement = NormPlacement::post;
   c.activation = MlpKind::gelu_erf;
@@ -89,13 +89,13 @@ TEST(Gradients, PostNormSinusoidalErf) {
 }
 
 TEST(Gradients, SlidingWindow) {
-  GptConfig c;
+  ModelConfig c;
   c.window = 3;
   check_gradients(c);
 }
 
 TEST(Gradients, Relu) {
-  GptConfig c;
+  ModelConfig c;
   c.activation = MlpKind::relu;
   check_gradients(c);
 }

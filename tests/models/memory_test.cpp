@@ -10,7 +10,7 @@ namespace skein {
 namespace {
 
 // Bytes that a forward pass of the blocks leaves behind on all ranks of the group together.
-double kept(GptConfig config, DType dtype, int64_t rows, Group& tp, bool sequence) {
+double kept(ModelConfig config, DType dtype, int64_t rows, Group& tp, bool sequence) {
   Parameters parameters(dtype, tp.rank(), tp.size());
   const Gpt model(config, {0, static_cast<int>(config.n_layers), true, false, 0}, sequence, parameters);
   parameters.allocate(true);
@@ -37,7 +37,7 @@ double kept(GptConfig config, DType dtype, int64_t rows, Group& tp, bool sequenc
 TEST(ActivationBytes, AreWhatTheBlocksKeep) {
   for (bool llama : {false, true})
     for (DType dtype : {DType::f32, DType::bf16}) {
-      GptConfig config;
+      ModelConfig config;
       config.vocab_size = 64;
       config.context = 64;
       config.d_model = 256;
@@ -50,7 +50,7 @@ TEST(ActivationBytes, AreWhatTheBlocksKeep) {
         config.n_kv_heads = 2;
         config.d_ff = 640;
       }
-      GptConfig fewer = config;
+      ModelConfig fewer = config;
       fewer.n_layers = 1;
       for (int tensor : {1, 2})
         for (bool sequence : {false, true}) {
@@ -65,7 +65,7 @@ TEST(ActivationBytes, AreWhatTheBlocksKeep) {
 }
 
 TEST(ActivationBytes, FollowTheFormulaAt16Bits) {
-  GptConfig config;
+  ModelConfig config;
   config.d_model = 768;
   config.n_heads = 12;
   const double plain = activation_bytes(config, {1, 1, DType::bf16});

@@ -68,7 +68,7 @@ TEST(Buckets, SumGroupsInOneTreeAtAnyDataParallelSize) {
 // Square sum of gradients that are 1 everywhere (0 in padding, as the loss leaves it), for a whole GPT, for each parameter.
 double square_sum(int pp, int dp, int tp) {
   double sum = 0;
-  GptConfig config;
+  ModelConfig config;
   config.vocab_size = 67;
   config.context = 8;
   config.d_model = 16;

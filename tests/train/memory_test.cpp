@@ -9,7 +9,7 @@
 namespace skein {
 namespace {
 
-Batch some_batch(int64_t samples, const GptConfig& model) {
+Batch some_batch(int64_t samples, const ModelConfig& model) {
   Batch batch;
   batch.tokens = Tensor::zeros({samples, model.context}, DType::i32);
   batch.targets = Tensor::zeros({samples, model.context}, DType::i32);

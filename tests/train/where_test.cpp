@@ -48,7 +48,7 @@ class Noting : public Group {
   Places& places_;
 };
 
-Batch some_batch(int64_t samples, const GptConfig& model) {
+Batch some_batch(int64_t samples, const ModelConfig& model) {
   Batch batch;
   for (Tensor* tensor : {&batch.tokens, &batch.targets, &batch.positions}) *tensor = Tensor::zeros({samples, model.context}, DType::i32);
   batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * model.context), 1.0f), {samples, model.context});

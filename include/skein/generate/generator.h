@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "skein/generate/sampling.h"
-#include "skein/parallel/local_gpt.h"
+#include "skein/parallel/local_model.h"
 
 namespace skein {
 
@@ -28,7 +28,7 @@ class Generator {
  public:
   // local holds its weights and outlives the generator, as does the mesh. end_of_text: -1 when there is none.
   // vocabulary: only ids below it are made, for a model that has more ids than its tokenizer; 0: all.
-  Generator(const GptConfig& model, LocalGpt& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
+  Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
             int64_t vocabulary = 0);
 
   // Collective over the mesh's world; prompts are equal on all ranks. Returns the new tokens of each prompt on every rank,
@@ -51,8 +51,8 @@ class Generator {
   Tensor whole_rows(const Tensor& logits) const;
   Tensor choose(const Decoding& decoding, const Tensor& logits) const;
 
-  GptConfig model_;
-  LocalGpt& local_;
+  ModelConfig model_;
+  LocalModel& local_;
   Mesh& mesh_;
   GenerateConfig config_;
   int32_t end_of_text_;

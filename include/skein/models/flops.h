@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "skein/models/gpt.h"
+#include "skein/models/config.h"
 
 namespace skein {
 
@@ -16,8 +16,8 @@ enum class AttentionCount { half, full };
 //   + A L H D T                          scores and weighted sums; A = 6 (half) or 12 (full)
 //   + 6 C V                              head
 // (Narayanan et al., "Efficient large-scale language model training on GPU clusters", 2021, without its recompute term.)
-double block_flops_per_token(const GptConfig& model, int64_t length, AttentionCount count = AttentionCount::half);
-double head_flops_per_token(const GptConfig& model);
-double model_flops_per_token(const GptConfig& model, int64_t length, AttentionCount count = AttentionCount::half);
+double block_flops_per_token(const ModelConfig& model, int64_t length, AttentionCount count = AttentionCount::half);
+double head_flops_per_token(const ModelConfig& model);
+double model_flops_per_token(const ModelConfig& model, int64_t length, AttentionCount count = AttentionCount::half);
 
 }  // namespace skein

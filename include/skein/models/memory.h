@@ -1,7 +1,7 @@
 // What a forward pass keeps for its backward.
 #pragma once
 
-#include "skein/models/gpt.h"
+#include "skein/models/config.h"
 
 namespace skein {
 
@@ -22,6 +22,6 @@ struct ActivationShape {
 // and one block more of the first kind while a recomputed one is at work. At 16 bits, F = 4 C, H D = G D = C this is
 // 32 s b h: the 34 s b h of Korthikanti and others, "Reducing activation recomputation in large transformer models" (2022), with
 // attention's weights never stored and dropout's masks drawn again.
-double activation_bytes(const GptConfig& model, const ActivationShape& shape);
+double activation_bytes(const ModelConfig& model, const ActivationShape& shape);
 
 }  // namespace skein

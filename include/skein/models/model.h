@@ -7,6 +7,14 @@
 
 namespace skein {
 
+// Which piece of the model a rank builds.
+struct ModelPiece {
+  int first_block = 0, last_block = 0;  // [first, last)
+  bool embeds = true;                   // has the embedding: the first piece
+  bool predicts = true;                 // has the head: the last piece
+  int chunk = 0;
+};
+
 // One piece of a network on this rank: consecutive blocks, with the embedding in the first piece and the head in the last.
 class Model {
  public:

@@ -10,6 +10,14 @@
 
 namespace skein {
 
+// Ids that mean something to models; -1 where a tokenizer has no such token.
+struct TokenRoles {
+  int32_t pad = -1, unk = -1;
+  int32_t cls = -1, sep = -1;  // what a sample of BERT begins with, and what ends each of its parts; RoBERTa's <s> and </s>
+  int32_t mask = -1;
+  int32_t bos = -1, eos = -1;
+};
+
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -18,6 +26,10 @@ class Tokenizer {
   virtual int32_t end_of_text() const = 0;
   // Plain text only: no special token is ever produced from it. Thread-safe.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  virtual TokenRoles roles() const { return {.eos = end_of_text()}; }
+  // Whether a word begins with this id, for masks of whole words; special tokens are words of their own. Byte-level: the
+  // token begins with white space; WordPiece: it has no continuation prefix.
+  virtual bool begins_word(int32_t id) const;
   // The bytes of one id; "" for special tokens. A usage error for an id outside [0, vocab_size).
   virtual std::string_view bytes_of(int32_t id) const = 0;
   // All that is needed to make it again; stable, so equal tokenizers have equal JSON.

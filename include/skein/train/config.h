@@ -5,7 +5,7 @@
 
 #include "skein/core/options.h"
 #include "skein/data/loader.h"
-#include "skein/models/gpt.h"
+#include "skein/models/config.h"
 #include "skein/parallel/layout.h"
 #include "skein/train/evaluate.h"
 #include "skein/train/loss_scale.h"
@@ -45,7 +45,7 @@ struct ValidationConfig {
 };
 
 struct PretrainConfig {
-  GptConfig model;
+  ModelConfig model;
   ParallelConfig parallel;
   TrainConfig train;
   LrConfig lr;

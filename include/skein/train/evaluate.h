@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "skein/data/loader.h"
-#include "skein/parallel/local_gpt.h"
+#include "skein/parallel/local_model.h"
 
 namespace skein {
 

@@ -6,7 +6,7 @@
 #include "skein/checkpoint/piece.h"
 #include "skein/data/loader.h"
 #include "skein/parallel/buckets.h"
-#include "skein/parallel/local_gpt.h"
+#include "skein/parallel/local_model.h"
 #include "skein/train/config.h"
 #include "skein/train/optimizer.h"
 
@@ -39,7 +39,7 @@ class Replica {
   // Of the steps so far.
   ReplicaMemory memory() const;
 
-  LocalGpt& model() { return model_; }
+  LocalModel& model() { return model_; }
   Optimizer& optimizer() { return optimizer_; }
   Pipeline& pipeline() { return pipeline_; }
 
@@ -50,7 +50,7 @@ class Replica {
   PretrainConfig config_;
   BatchPlan plan_;
   Mesh& mesh_;
-  LocalGpt model_;
+  LocalModel model_;
   Buckets buckets_;
   Optimizer optimizer_;
   Pipeline pipeline_;

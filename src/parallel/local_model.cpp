@@ -1,4 +1,4 @@
-#include "skein/parallel/local_gpt.h"
+#include "skein/parallel/local_model.h"
 
 #include <numeric>
 
@@ -17,7 +17,7 @@ void connect(Mesh& mesh, Device device, double timeout) {
 
 }  // namespace
 
-LocalGpt::LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype)
+LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype)
     : mesh_(mesh), parallel_(parallel), parameters_(dtype, mesh.tp().rank(), mesh.tp().size(), device_of(parallel.device)) {
   check(config, mesh.tp().size(), parallel.sequence);
   connect(mesh, parameters_.device(), parallel.timeout);
@@ -27,14 +27,14 @@ LocalGpt::LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh
   for (int chunk = 0; chunk < parallel.chunks; ++chunk) {
     const int piece = chunk * stages + mesh.stage();
     const int first = std::accumulate(split.begin(), split.begin() + piece, 0);
-    const GptPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0, piece == count - 1, chunk};
+    const ModelPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0, piece == count - 1, chunk};
     for (int block = part.first_block; block < part.last_block; ++block) blocks_.push_back(block);
     pieces_.push_back(std::make_unique<Gpt>(config, part, parallel.sequence, parameters_));
   }
   if (mesh.last_stage()) objective_ = std::make_unique<NextToken>(*pieces_.back());
 }
 
-PipelineModel LocalGpt::pipeline_model() const {
+PipelineModel LocalModel::pipeline_model() const {
   PipelineModel model;
   for (const auto& piece : pieces_) model.pieces.push_back(piece.get());
   model.objective = objective_.get();
@@ -43,7 +43,7 @@ PipelineModel LocalGpt::pipeline_model() const {
   return model;
 }
 
-Pass LocalGpt::pass() const {
+Pass LocalModel::pass() const {
   Pass made;
   made.tp = &mesh_.tp();
   made.sequence_parallel = parallel_.sequence;

@@ -1,8 +1,8 @@
-#include "skein/models/gpt.h"
+#include "skein/models/config.h"
 
 namespace skein {
 
-int64_t GptConfig::parameters() const {
+int64_t ModelConfig::parameters() const {
   const int64_t attention_out = n_heads * head_width(), keys = kv_heads() * head_width();
   int64_t block = d_model * (2 * attention_out + 2 * keys);
   block += (activation == MlpKind::swiglu ? 3 : 2) * d_model * hidden();
@@ -15,7 +15,9 @@ int64_t GptConfig::parameters() const {
   return whole;
 }
 
-void bind(Options& options, GptConfig& c) {
+void bind(Options& options, ModelConfig& c) {
+  options.add_choice("model.architecture", c.architecture, {{"gpt", Architecture::gpt}, {"bert", Architecture::bert}},
+                     "gpt: each token sees those before it, the next one is learnt; bert: each sees all, masked ones are learnt");
   options.add("model.vocab_size", c.vocab_size, "vocabulary; 0 takes the tokenizer's", "ids");
   options.add("model.context", c.context, "longest sequence", "tokens");
   options.add("model.d_model", c.d_model, "width of the residual stream");
@@ -27,7 +29,15 @@ void bind(Options& options, GptConfig& c) {
   options.add_choice("model.positions", c.positions,
                      {{"learned", Positions::learned}, {"sinusoidal", Positions::sinusoidal}, {"rotary", Positions::rotary}},
                      "how positions enter");
+  options.add("model.position_offset", c.position_offset, "row of the learned positions that the first place reads; 2 in RoBERTa's layout");
   options.add("model.rope_theta", c.rope_theta, "base of the rotary wavelengths");
+  options.add_choice("model.rope_scaling", c.rope_scaling,
+                     {{"none", RopeScaling::none}, {"linear", RopeScaling::linear}, {"llama3", RopeScaling::llama3}},
+                     "how rotary frequencies are stretched for longer contexts");
+  options.add("model.rope_factor", c.rope_factor, "what stretched frequencies are divided by");
+  options.add("model.rope_low_frequency", c.rope_low_frequency, "llama3: waves longer than model.rope_context over this are stretched");
+  options.add("model.rope_high_frequency", c.rope_high_frequency, "llama3: waves shorter than model.rope_context over this are kept");
+  options.add("model.rope_context", c.rope_context, "llama3: context before stretching", "tokens");
   options.add_choice("model.norm", c.norm, {{"layer", ops::Norm::layer}, {"rms", ops::Norm::rms}}, "normalisation");
   options.add_choice("model.norm_placement", c.norm_placement,
                      {{"pre", NormPlacement::pre}, {"post", NormPlacement::post}}, "norm before or after each half block");
@@ -36,6 +46,13 @@ void bind(Options& options, GptConfig& c) {
                      {{"gelu_tanh", MlpKind::gelu_tanh}, {"gelu_erf", MlpKind::gelu_erf}, {"relu", MlpKind::relu},
                       {"swiglu", MlpKind::swiglu}}, "feed-forward nonlinearity");
   options.add("model.bias", c.bias, "biases in linear layers and layer norms");
+  options.add("model.attention_bias", c.attention_bias, "biases in attention's linear layers also where model.bias is off");
+  options.add("model.token_types", c.token_types, "kinds of tokens with an embedding each, such as BERT's segments A and B; 0: none");
+  options.add("model.embedding_norm", c.embedding_norm, "a norm right after the embeddings");
+  options.add("model.pooler", c.pooler, "bert: dense layer and tanh on the first token, for pairs and sequences");
+  options.add_choice("model.head", c.head, {{"vocabulary", Head::vocabulary}, {"sequence", Head::sequence}, {"token", Head::token}},
+                     "what the model ends in: logits over the vocabulary, or model.labels numbers a sequence or a token");
+  options.add("model.labels", c.labels, "outputs of model.head sequence and token");
   options.add("model.tie_embeddings", c.tie_embeddings, "output weights are the token embedding");
   options.add("model.window", c.window, "places a token attends to, its own included (sliding window); 0: all before it", "tokens");
   options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
@@ -48,7 +65,7 @@ void check_positive(const char* key, int64_t value) {
   require(value > 0, "model.{} is {}; it must be at least 1", key, value);
 }
 
-void check_sizes(const GptConfig& c) {
+void check_sizes(const ModelConfig& c) {
   check_positive("vocab_size", c.vocab_size);
   check_positive("context", c.context);
   check_positive("d_model", c.d_model);
@@ -67,7 +84,7 @@ void check_sizes(const GptConfig& c) {
 
 }  // namespace
 
-void check(const GptConfig& c, int tp, bool sequence_parallel) {
+void check(const ModelConfig& c, int tp, bool sequence_parallel) {
   check_sizes(c);
   require(c.n_heads % tp == 0, "model.n_heads={} does not divide by parallel.tensor={}", c.n_heads, tp);
   require(c.kv_heads() % tp == 0, "model.n_kv_heads={} does not divide by parallel.tensor={}; use at most {} tensor-parallel "

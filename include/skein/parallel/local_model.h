@@ -10,11 +10,11 @@
 
 namespace skein {
 
-class LocalGpt {
+class LocalModel {
  public:
   // Describes the tensors without giving them memory: Buckets or Parameters::allocate do. Usage errors for a model that
   // does not fit the layout.
-  LocalGpt(const GptConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype);
+  LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype);
 
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }

@@ -1,0 +1,62 @@
+// What a model is made of: one set of options for GPT-2, GPT-3, Llama, BERT and RoBERTa.
+#pragma once
+
+#include "skein/core/options.h"
+#include "skein/nn/stack.h"
+
+namespace skein {
+
+enum class Architecture { gpt, bert };
+enum class Positions { learned, sinusoidal, rotary };
+// How rotary frequencies are stretched beyond the context a model was first trained at: linear divides all by the factor; llama3
+// divides those with long waves only (see kernels/attention.h).
+enum class RopeScaling { none, linear, llama3 };
+// What the last piece ends in: logits over the vocabulary, or `labels` numbers for a sequence or for each of its tokens.
+enum class Head { vocabulary, sequence, token };
+
+struct ModelConfig {
+  Architecture architecture = Architecture::gpt;
+  int64_t vocab_size = 0;  // 0: the tokenizer's
+  int64_t context = 256;
+  int64_t d_model = 256;
+  int64_t n_layers = 4;
+  int64_t n_heads = 4;
+  int64_t n_kv_heads = 0;  // 0: n_heads
+  int64_t d_head = 0;      // 0: d_model / n_heads
+  int64_t d_ff = 0;        // 0: 4 d_model
+  Positions positions = Positions::learned;
+  int64_t position_offset = 0;  // the first place reads this row of the learned positions: 2 in RoBERTa's layout
+  double rope_theta = 10000;
+  RopeScaling rope_scaling = RopeScaling::none;
+  double rope_factor = 1;
+  double rope_low_frequency = 1, rope_high_frequency = 4;  // llama3: waves longer than rope_context / low are divided, shorter than / high kept
+  int64_t rope_context = 8192;
+  ops::Norm norm = ops::Norm::layer;
+  NormPlacement norm_placement = NormPlacement::pre;
+  double norm_epsilon = 1e-5;
+  MlpKind activation = MlpKind::gelu_tanh;
+  bool bias = true;
+  bool tie_embeddings = true;
+  bool attention_bias = false;  // biases of queries, keys, values and the attention's result also where `bias` is off
+  int64_t token_types = 0;      // kinds of tokens with an embedding each (BERT's segments A and B); 0: none
+  bool embedding_norm = false;  // a norm right after the embeddings
+  bool pooler = false;          // bert: dense and tanh on the first place, for pairs and sequences
+  Head head = Head::vocabulary;
+  int64_t labels = 0;           // of head sequence and token
+  double dropout = 0;
+  double init_std = 0.02;
+  int64_t window = 0;      // a token attends to the last `window` places, its own included; 0: to all before it
+
+  int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
+  int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
+  int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
+  // Learned numbers in the whole model, tied tensors once.
+  int64_t parameters() const;
+};
+
+// Binds every field under section "model".
+void bind(Options& options, ModelConfig& config);
+// Usage errors for sizes that cannot be, alone or with `tensor_parallel` shards: both values and what to change.
+void check(const ModelConfig& config, int tensor_parallel, bool sequence_parallel);
+
+}  // namespace skein
