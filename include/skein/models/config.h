@@ -2,12 +2,12 @@
 #pragma once
 
 #include "skein/core/options.h"
+#include "skein/nn/embedding.h"
 #include "skein/nn/stack.h"
 
 namespace skein {
 
 enum class Architecture { gpt, bert };
-enum class Positions { learned, sinusoidal, rotary };
 // How rotary frequencies are stretched beyond the context a model was first trained at: linear divides all by the factor; llama3
 // divides those with long waves only (see kernels/attention.h).
 enum class RopeScaling { none, linear, llama3 };
@@ -52,6 +52,9 @@ struct ModelConfig {
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
   // Learned numbers in the whole model, tied tensors once.
   int64_t parameters() const;
+
+ private:
+  int64_t head_parameters(int64_t norm_size) const;
 };
 
 // Binds every field under section "model".
