@@ -18,6 +18,9 @@ struct RunState {
   int64_t reduction_groups = 0;  // of the canonical sum: the bits of a run depend on it
   double loss_scale = 1;         // of the next step, and the good steps before it
   int64_t good_steps = 0;
+  double best_quality = 0;       // of the validations so far, at best_step (-1: none yet); and how many there were since
+  int64_t best_step = -1, fruitless = 0;
+  std::string notes;             // of the task, JSON; "" for none
   std::string tokenizer;         // JSON of the training data's tokenizer
   std::map<std::string, std::string> config;  // by key, as Options::values gives them
 };
