@@ -53,14 +53,24 @@ std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   return {values.begin(), values.end()};
 }
 
-ModelConfig stored_model(const RunState& state, const std::string& origin) {
-  ModelConfig model;
+namespace {
+
+// The options of one section as a checkpoint has them.
+template <class Config>
+Config stored_section(const RunState& state, const std::string& section, const std::string& origin) {
+  Config config;
   Options options("", "");
-  bind(options, model);
+  bind(options, config);
   for (const auto& [key, value] : state.config)
-    if (key.starts_with("model.")) options.set(key, value, origin);
-  return model;
+    if (key.starts_with(section)) options.set(key, value, origin);
+  return config;
 }
+
+}  // namespace
+
+ModelConfig stored_model(const RunState& state, const std::string& origin) { return stored_section<ModelConfig>(state, "model.", origin); }
+
+MaskConfig stored_masks(const RunState& state, const std::string& origin) { return stored_section<MaskConfig>(state, "mlm.", origin); }
 
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config, const std::string& tokenizer,
                                 const std::string& origin) {

@@ -33,6 +33,8 @@ RunState run_state(const std::string& json, const std::string& origin);
 std::map<std::string, std::string> config_values(const PretrainConfig& config);
 // The model that a checkpoint holds.
 ModelConfig stored_model(const RunState& state, const std::string& origin);
+// How it was asked for masked tokens, if it was.
+MaskConfig stored_masks(const RunState& state, const std::string& origin);
 // A usage error listing every option of the model (and the tokenizer) that differs, with both values: such a run is
 // another run. Returns what else differs, as "key: old -> new" lines for the log.
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config, const std::string& tokenizer,
