@@ -12,6 +12,7 @@ void bind(Options& options, TrainConfig& c) {
   options.add("train.loss_scale", c.loss_scale.fixed, "factor of the loss in f16; 0: found while training");
   options.add("train.loss_scale_window", c.loss_scale.window, "steps without overflow after which that factor doubles", "steps");
   options.add("train.max_skipped", c.max_skipped, "steps in a row without a finite gradient before giving up", "steps");
+  options.add("train.frozen_layers", c.frozen_layers, "blocks that do not learn, from the first, nor do the embeddings then; model.n_layers: all but the head; -1: all learns", "blocks");
 }
 
 void bind(Options& options, ValidationConfig& c) {

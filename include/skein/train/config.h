@@ -24,6 +24,7 @@ struct TrainConfig {
   Precision precision;           // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
   LossScaleConfig loss_scale;    // for f16
   int64_t max_skipped = 3;       // steps in a row without a finite gradient before the run gives up
+  int64_t frozen_layers = -1;    // the embeddings and so many blocks do not learn; -1: all learns
 };
 
 struct RunConfig {
