@@ -64,6 +64,12 @@ struct PretrainConfig {
   DType precision() const { return precision_on(parallel.device, train.precision); }
 };
 
+void bind(Options& options, TrainConfig& config);
+void bind(Options& options, RunConfig& config);
+void bind(Options& options, CheckpointConfig& config);
+void bind(Options& options, ValidationConfig& config);
+// When evaluations are made, without what they are made of.
+void bind_pace(Options& options, ValidationConfig& config);
 void bind(Options& options, DataConfig& config);
 void bind(Options& options, PretrainConfig& config);
 
