@@ -100,6 +100,7 @@ inline std::string first_difference(const State& left, const State& right) {
 
 struct Finished {
   std::vector<double> losses, grad_norms;
+  std::map<std::string, double> validation;
   State state;
 };
 
@@ -112,6 +113,7 @@ inline Finished train(PretrainConfig config, int ranks, const Workspace& folder,
     if (world.rank() > 0) return;
     finished.losses = own.losses;
     finished.grad_norms = own.grad_norms;
+    finished.validation = {own.validation.values.begin(), own.validation.values.end()};
   });
   finished.state = state_of(config.run.dir);
   return finished;
