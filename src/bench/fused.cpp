@@ -76,11 +76,11 @@ void bench_optimizer(int64_t elements, DType dtype, Device device, Passes& passe
 
 void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
   const int64_t rows = run.train.micro_batch * run.model.context;
-  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows, name_of(run.train.precision), config.stream_mib));
+  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows, name_of(run.precision()), config.stream_mib));
   Passes passes(config, device, figures);
-  bench_blocks(run.model, rows, run.train.precision, device, passes);
-  bench_cross_entropy(rows, run.model.vocab_size, run.train.precision, device, passes);
-  bench_optimizer(config.stream_mib << 18, run.train.precision, device, passes);
+  bench_blocks(run.model, rows, run.precision(), device, passes);
+  bench_cross_entropy(rows, run.model.vocab_size, run.precision(), device, passes);
+  bench_optimizer(config.stream_mib << 18, run.precision(), device, passes);
 }
 
 void bench_collectives(const BenchConfig& config, Device device, Group& world, Figures& figures) {

@@ -13,7 +13,7 @@ void bind(Options& options, GenerateConfig& c) {
   options.add("generate.max_tokens", c.max_tokens, "most new tokens of a prompt", "tokens");
   options.add("generate.batch", c.batch, "prompts decoded together", "prompts");
   options.add("generate.stop_at_end", c.stop_at_end, "stop at the end-of-text token");
-  options.add_choice("generate.precision", c.precision, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}}, "of weights, activations and cache");
+  bind_precision(options, "generate.precision", c.precision, "of weights, activations and cache");
   bind(options, c.sampling);
 }
 

@@ -21,7 +21,7 @@ Buckets& with_start_values(Buckets& buckets, LocalModel& model, uint64_t seed) {
 }  // namespace
 
 Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh)
-    : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.train.precision),
+    : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.precision()),
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  mesh.tp().rank(), config.train.seed),
@@ -87,7 +87,7 @@ ReplicaMemory Replica::memory() const {
   const int64_t in_flight = all_forward_first ? plan_.micro_batches()
                                               : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
   made.activations = activation_bytes(config_.model, {in_flight * plan_.micro_batch * config_.model.context,
-                                                      static_cast<int64_t>(model_.blocks().size()), config_.train.precision,
+                                                      static_cast<int64_t>(model_.blocks().size()), config_.precision(),
                                                       mesh_.tp().size(), config_.parallel.sequence, config_.parallel.recompute});
   return made;
 }
