@@ -100,7 +100,7 @@ std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& 
     if (what == "gemm") bench_products(run, config, device, figures);
     else if (what == "attention") bench_attention(run, config, device, figures);
     else if (what == "fused") bench_fused(run, config, device, figures);
-    else if (what == "collectives") bench_collectives(config, device, world, figures);
+    else if (what == "collectives") bench_collectives(run, config, device, world, figures);
     else if (what == "step") bench_step(run, config, world, figures);
     else if (what == "decode") bench_decode(run, config, world, figures);
     else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step and decode", what);

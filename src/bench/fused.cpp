@@ -83,9 +83,9 @@ void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device de
   bench_optimizer(config.stream_mib << 18, run.precision(), device, passes);
 }
 
-void bench_collectives(const BenchConfig& config, Device device, Group& world, Figures& figures) {
+void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device, Group& world, Figures& figures) {
   if (world.size() == 1) return figures.title("collectives need more than one rank: none measured");
-  connect_devices(world, device, {"world"}, nullptr);
+  connect_devices(world, device, {"world"}, device_watchdog(world, device, run.parallel.timeout));
   figures.title(fmt::format("collectives over {} ranks; bytes are those of one rank's tensor", world.size()));
   for (int64_t kib : {64, 1024, 16384, 65536, 262144}) {
     const Tensor x = Tensor::zeros({kib * 256}, DType::f32, device), own = Tensor::zeros({x.size() / world.size()}, DType::f32, device);
