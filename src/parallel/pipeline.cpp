@@ -6,8 +6,8 @@
 namespace skein {
 namespace {
 
-std::vector<double> sample_sums(const Tensor& rows_anywhere, const Tensor& weights) {
-  const Tensor rows = rows_anywhere.to(Device{});
+// rows: on the host.
+std::vector<double> sample_sums(const Tensor& rows, const Tensor& weights) {
   const int64_t batch = weights.dim(0), length = weights.dim(1);
   std::vector<double> sums(static_cast<size_t>(batch), 0.0);
   const float* weight = weights.data<float>();
@@ -55,12 +55,23 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   sending_.clear();
 }
 
+// One copy for all micro-batches, for each would wait for the device.
 std::vector<double> Pipeline::losses() const {
   std::vector<double> all;
+  int64_t size = 0, begin = 0;
+  for (const RowLosses& losses : losses_) size += losses.rows.size();
+  if (size == 0) return all;
+  const Tensor there = Tensor::empty({size}, losses_.front().rows.dtype(), model_.device);
   for (const RowLosses& losses : losses_) {
-    if (!losses.rows.defined()) continue;
-    const std::vector<double> sums = sample_sums(losses.rows, losses.weights);
+    there.flat(begin, losses.rows.size()).copy_from(losses.rows);
+    begin += losses.rows.size();
+  }
+  const Tensor here = there.to(Device{});
+  begin = 0;
+  for (const RowLosses& losses : losses_) {
+    const std::vector<double> sums = sample_sums(here.flat(begin, losses.rows.size()), losses.weights);
     all.insert(all.end(), sums.begin(), sums.end());
+    begin += losses.rows.size();
   }
   return all;
 }
