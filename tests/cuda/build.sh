@@ -17,7 +17,8 @@ if [[ $kind == ON ]]; then
     exit 1
   fi
 else
-  cmake --build "$build" --target skein_program skein_cuda_tests skein_train_tests skein_golden_tests skein_generate_tests
+  cmake --build "$build" --target skein_program skein_cuda_tests skein_train_tests skein_golden_tests skein_generate_tests skein_emulated_tests
+  (cd "$source/tests" && "$build/bin/skein_emulated_tests")
   # As on a machine with a GPU, at sizes an emulated one can do.
   mkdir -p "$build/fake"
   printf '#!/bin/sh\necho "Emulated GPU, none, 16 GiB"\n' > "$build/fake/nvidia-smi"

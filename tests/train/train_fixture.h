@@ -67,6 +67,18 @@ inline PretrainConfig small_config(const std::string& store) {
   return c;
 }
 
+// What a step takes, without a store.
+inline Batch some_batch(int64_t samples, const ModelConfig& model) {
+  Batch batch;
+  batch.tokens = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.targets = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.positions = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * model.context), 1.0f), {samples, model.context});
+  batch.sample_ids = Tensor::zeros({samples}, DType::i64);
+  for (int64_t i = 0; i < batch.tokens.size(); ++i) batch.tokens.data<int32_t>()[i] = static_cast<int32_t>(i * 7 % model.vocab_size);
+  return batch;
+}
+
 using State = std::map<std::string, std::vector<std::byte>>;
 
 // Every tensor of the newest checkpoint in a run's folder, whole.
