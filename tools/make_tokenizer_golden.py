@@ -2,15 +2,16 @@
 """Makes what the tokenizer tests compare with, by the reference library (pip install tokenizers).
 
 usage: make_tokenizer_golden.py TOKENIZERS OUTPUT
-TOKENIZERS holds gpt2/{vocab.json,merges.txt}, bert-base-uncased/vocab.txt and neox-20b/tokenizer.json. Writes
-OUTPUT/random.jsonl.xz: random strings of mixed scripts, with their ids by each tokenizer."""
+TOKENIZERS holds gpt2/{vocab.json,merges.txt}, bert-base-uncased/vocab.txt, neox-20b/tokenizer.json and train.txt, any text. Writes
+OUTPUT/random.jsonl.xz: random strings of mixed scripts, with their ids by each tokenizer; OUTPUT/small.jsonl.xz: small
+tokenizers with many settings and what they make of some strings; OUTPUT/trained.json.xz: a text, and what is learnt of it."""
 import json
 import lzma
 import random
 import sys
 from pathlib import Path
 
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers.implementations import BertWordPieceTokenizer, ByteLevelBPETokenizer
 
 STRINGS = 2000
@@ -39,7 +40,111 @@ def random_string(rng):
     return "".join(parts)
 
 
+SENTENCES = ["the cat sat on the mat", "The CATS sat, didn't they?", "naïve cafés in Ångström", "ﬁne ½ things ①②③", "don't  stop\n\nnow",
+             "12345 and 67", "hello <mask> world", "hello  <mask>  world", "a<sep>b <sep> c", "cathat hat hats hat", "x  NEW  y new",
+             "HELLO hello", "tab\tand\r\nreturn", "e\u0301a\u0300", "  ", "", "[CLS] [SEP] literal", "日本 text", "<s>bad</s>",
+             "one.two,three!four?", "I do not know, it's 've 're n't .", "İI", "word_with_underscore", "Łódź ǅ ſ"]
+
+
+def byte_level(words, **settings):
+    tokenizer = Tokenizer(models.BPE(**settings))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=340, min_frequency=1, show_progress=False, special_tokens=["<s>", "</s>", "<unk>"],
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator(words, trainer)
+    return tokenizer
+
+
+def word_piece(words, lowercase):
+    bert = BertWordPieceTokenizer(lowercase=lowercase)
+    bert.train_from_iterator(words, vocab_size=150, min_frequency=1, show_progress=False)
+    tokenizer = bert._tokenizer
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", tokenizer.token_to_id("[SEP]")),
+                                                         ("[CLS]", tokenizer.token_to_id("[CLS]")))
+    return tokenizer
+
+
+def small_tokenizers():
+    split = pre_tokenizers.Split
+    plain_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    for lowercase in (True, False):
+        yield word_piece(SENTENCES, lowercase)
+    for dividing in (pre_tokenizers.Whitespace(), pre_tokenizers.WhitespaceSplit(),
+                     pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation(),
+                                              pre_tokenizers.Digits(individual_digits=True)])):
+        tokenizer = word_piece(SENTENCES, True)
+        tokenizer.pre_tokenizer = dividing
+        yield tokenizer
+    for normalizer in (normalizers.NFC(), normalizers.NFD(), normalizers.NFKC(), normalizers.NFKD(),
+                       normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()])):
+        tokenizer = byte_level(SENTENCES)
+        tokenizer.normalizer = normalizer
+        tokenizer.add_tokens([AddedToken("new", normalized=True), AddedToken("  ", normalized=True)])
+        yield tokenizer
+    llama = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+    for dividing in (pre_tokenizers.ByteLevel(add_prefix_space=True), plain_bytes,
+                     pre_tokenizers.Sequence([split(Regex(llama), "isolated"), plain_bytes]),
+                     pre_tokenizers.Sequence([split(Regex(llama.replace("{1,3}", "{2}|\\p{N}")), "isolated"), plain_bytes]),
+                     pre_tokenizers.Sequence([split(Regex(r"[\p{L}\p{N}]+"), "removed", invert=True), plain_bytes]),
+                     pre_tokenizers.Sequence([split("a", "removed"), pre_tokenizers.ByteLevel(add_prefix_space=True)]),
+                     pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=False), plain_bytes])):
+        tokenizer = byte_level(SENTENCES)
+        tokenizer.pre_tokenizer = dividing
+        yield tokenizer
+    for settings in ({"ignore_merges": True}, {"unk_token": "<unk>"}):
+        yield byte_level(SENTENCES, **settings)
+    tokenizer = byte_level(SENTENCES)
+    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True), AddedToken("<sep>", rstrip=True), "[SEP]"])
+    tokenizer.add_tokens([AddedToken("hat", single_word=True), AddedToken("cat", rstrip=True, lstrip=True), "stop"])
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
+    yield tokenizer
+    tokenizer = byte_level(SENTENCES)
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(), processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A:0 </s>:1 </s>:0 $B:1 </s>:1", special_tokens=[("<s>", 0), ("</s>", 1)])])
+    yield tokenizer
+
+
+def made_of(tokenizer, text):
+    tokenizer.encode_special_tokens = True
+    plain = tokenizer.encode(text, add_special_tokens=False).ids
+    tokenizer.encode_special_tokens = False
+    special = tokenizer.encode(text, add_special_tokens=False).ids
+    pair = tokenizer.encode(text, "b")
+    return {"text": text, "plain": plain, "special": special, "single": tokenizer.encode(text).ids, "pair": pair.ids,
+            "types": pair.type_ids, "decoded": tokenizer.decode(special), "decoded_all":
+            tokenizer.decode(special, skip_special_tokens=False)}
+
+
+def small_golden():
+    for tokenizer in small_tokenizers():
+        yield json.dumps({"tokenizer": json.loads(tokenizer.to_str()), "strings": [made_of(tokenizer, s) for s in SENTENCES]},
+                         ensure_ascii=False, separators=(",", ":"))
+
+
+def trained_golden(text):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    # "the" is also a word of the text.
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "the"]
+    trainer = trainers.BpeTrainer(vocab_size=1500, min_frequency=2, special_tokens=special, show_progress=False,
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator([text], trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    pieces = BertWordPieceTokenizer(lowercase=True)
+    pieces.train_from_iterator([text], vocab_size=500, min_frequency=2, limit_alphabet=30, show_progress=False)
+    return json.dumps({"text": text, "special": special, "vocab": model["vocab"], "merges": model["merges"],
+                       "wordpiece": sorted(pieces.get_vocab())}, ensure_ascii=False, separators=(",", ":"))
+
+
+def pack(path, text):
+    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
 def main(tokenizers, output):
+    pack(output / "small.jsonl.xz", "\n".join(small_golden()) + "\n")
+    text = (tokenizers / "train.txt").read_text()
+    pack(output / "trained.json.xz", trained_golden(text))
     gpt2 = ByteLevelBPETokenizer(str(tokenizers / "gpt2/vocab.json"), str(tokenizers / "gpt2/merges.txt"))
     bert = BertWordPieceTokenizer(str(tokenizers / "bert-base-uncased/vocab.txt"))
     models = {"gpt2": gpt2._tokenizer, "bert": bert._tokenizer,
@@ -54,8 +159,7 @@ def main(tokenizers, output):
         for name, model in models.items():
             line[name] = model.encode(text, add_special_tokens=False).ids
         lines.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
-    packed = lzma.compress(("\n".join(lines) + "\n").encode(), preset=9)
-    (output / "random.jsonl.xz").write_bytes(packed)
+    pack(output / "random.jsonl.xz", "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
