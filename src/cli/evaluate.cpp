@@ -27,6 +27,7 @@ struct EvaluateConfig {
 void bind(Options& options, EvaluateConfig& c) {
   options.add("checkpoint.path", c.checkpoint, "run folder (its newest good checkpoint) or checkpoint");
   options.add("data.validation", c.stores, "token stores to evaluate on");
+  options.add("data.tokenizer", c.data.tokenizer, "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
   options.add("data.text", c.text, "text to evaluate on instead: .txt or .jsonl, plain, .gz, .xz or .zst");
   options.add("data.cross_document_attention", c.data.cross_document_attention, "attention may cross document ends");
   options.add("eval.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
@@ -62,8 +63,8 @@ class TemporaryStore {
 void write_result(const std::string& path, const Source& source, const Evaluation& result) {
   const nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step},
                                     {"loss", result.loss()}, {"perplexity", result.perplexity()},
-                                    {"bits_per_byte", result.bits_per_byte()}, {"tokens", result.tokens},
-                                    {"bytes", result.bytes}};
+                                    {"bits_per_byte", result.bytes ? nlohmann::ordered_json(result.bits_per_byte()) : nullptr},
+                                    {"tokens", result.tokens}, {"bytes", result.bytes}};
   std::ofstream file(path);
   file << json.dump(2) << '\n';
   file.close();
@@ -85,12 +86,15 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Mesh mesh(*world, mesh_shape(config.parallel, world->size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
   std::unique_ptr<TemporaryStore> encoded;
+  require(config.text.empty() || !source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text "
+          "can be encoded for it; evaluate on token stores (data.validation)", config.checkpoint);
   if (!config.text.empty())
     agree(*world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source.tokenizer, world->rank()); });
+  config.data.vocab_size = source.model.vocab_size;
   const Loader loader(encoded ? std::vector<std::string>{encoded->path()} : config.stores, 1, 0, config.data);
   require(loader.store(0).info().tokenizer == source.tokenizer,
-          "{} was made with another tokenizer than the model's; encode it again with the tokenizer of the training data",
-          loader.store(0).path());
+          "{} was made with another tokenizer than the model's, or does not name its own; encode it again with the tokenizer of "
+          "the training data, or name that with data.tokenizer", loader.store(0).path());
   load_weights(source, local, mesh);
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
   Evaluator evaluator(pipeline, local.pass(), mesh, config.batch, config.eval);

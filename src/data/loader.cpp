@@ -64,10 +64,13 @@ Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t
   require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
   std::vector<int64_t> sizes;
   std::vector<double> weights;
+  TokenNotes notes = notes_of_tokenizer(config.tokenizer);
+  if (notes.vocab_size == 0) notes.vocab_size = config.vocab_size;
   for (const std::string& text : entries) {
     const Entry entry = parse_entry(text);
     require(!entry.path.empty(), "data entry \"{}\" names no path; write \"path\" or \"weight:path\"", text);
-    stores_.push_back(std::make_shared<TokenStore>(entry.path));
+    stores_.push_back(std::make_shared<TokenStore>(entry.path, notes));
+    stores_.back()->require_vocabulary();
     check_same_tokenizer(*stores_.front(), *stores_.back());
     sizes.push_back(samples_in(*stores_.back(), length));
     weights.push_back(entry.weight);
@@ -97,6 +100,7 @@ int64_t Loader::vocab_size() const { return stores_.front()->info().vocab_size; 
 double Loader::bytes_per_token() const {
   double bytes = 0, tokens = 0;
   for (const auto& store : stores_) {
+    if (store->info().text_bytes == 0) return 0;
     bytes += static_cast<double>(store->info().text_bytes);
     tokens += static_cast<double>(store->info().tokens);
   }

@@ -25,9 +25,11 @@ constexpr int kFailedSavesInARow = 3;
 // The loader of validation data, when there is some.
 std::unique_ptr<Loader> validation_loader(const PretrainConfig& c, const Loader& training) {
   if (c.data.validation.empty()) return nullptr;
-  auto made = std::make_unique<Loader>(c.data.validation, 1, c.train.seed, c.data);
+  DataConfig data = c.data;
+  data.vocab_size = training.vocab_size();
+  auto made = std::make_unique<Loader>(data.validation, 1, c.train.seed, data);
   require(made->store(0).info().tokenizer == training.store(0).info().tokenizer,
-          "{} was made with another tokenizer than {}; encode both with the same one", made->store(0).path(), training.store(0).path());
+          "{} was made with another tokenizer than {}, or only one of them names it (data.tokenizer does for both)", made->store(0).path(), training.store(0).path());
   return made;
 }
 
@@ -163,8 +165,9 @@ Evaluation Trainer::evaluate() {
   Evaluator evaluator(replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch, config_.validation.eval);
   const Evaluation result = evaluator.run(*validation_, config_.data, config_.model.context);
   log::info("step {}  validation: {} ({} tokens)", state_.step, result.text(), readable_count(static_cast<double>(result.tokens)));
-  folder_.record(state_.step, {{"validation_loss", result.loss()}, {"validation_perplexity", result.perplexity()},
-                               {"validation_bits_per_byte", result.bits_per_byte()}});
+  std::vector<std::pair<std::string, double>> values{{"validation_loss", result.loss()}, {"validation_perplexity", result.perplexity()}};
+  if (result.bytes) values.emplace_back("validation_bits_per_byte", result.bits_per_byte());
+  folder_.record(state_.step, values);
   return result;
 }
 
@@ -261,7 +264,9 @@ TrainResult Trainer::run() {
 
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {
   require(!config.data.train.empty(), "data.train names no token store; make one with `skein-data encode`");
-  const Loader loader(config.data.train, config.model.context, config.train.seed, config.data);
+  DataConfig data = config.data;
+  data.vocab_size = config.model.vocab_size;
+  const Loader loader(data.train, config.model.context, config.train.seed, data);
   const PretrainConfig complete = completed(std::move(config), loader);
   return Trainer(complete, loader, world, resolved).run();
 }

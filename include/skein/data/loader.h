@@ -16,6 +16,8 @@ namespace skein {
 struct DataConfig {
   std::vector<std::string> train;       // "path" or "weight:path", each a token store
   std::vector<std::string> validation;  // the same; empty: none
+  std::string tokenizer;   // of token files of other programs that do not name theirs: a path that load_tokenizer takes
+  int64_t vocab_size = 0;  // theirs where no tokenizer is known; 0: it must be
   bool shuffle = true;
   bool cross_document_attention = true;  // false: attention and positions stop at document ends
   bool mask_document_ends = false;  // true: predicting the first token of the next document does not count
@@ -25,7 +27,7 @@ class Loader {
  public:
   // entries as in DataConfig::train. Samples of a store are windows of length + 1 tokens at multiples of
   // `length` (neighbours share one token). A usage error when a store holds fewer than length + 1 tokens
-  // (both numbers), or when the stores were made by different tokenizers.
+  // (both numbers), when the stores were made by different tokenizers or when a vocabulary is unknown.
   Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed, const DataConfig& config);
 
   // Samples [first, first + count) of the stream as one batch.
@@ -33,7 +35,7 @@ class Loader {
   // Whole samples in one pass over all stores.
   int64_t samples_per_epoch() const;
   int64_t vocab_size() const;
-  // Average UTF-8 bytes a token over all stores: turns loss into bits per byte.
+  // Average UTF-8 bytes a token over all stores: turns loss into bits per byte. 0 where a store does not know them.
   double bytes_per_token() const;
   const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
   int stores() const { return static_cast<int>(stores_.size()); }
