@@ -8,11 +8,16 @@ int64_t ModelConfig::parameters() const {
   block += (activation == MlpKind::swiglu ? 3 : 2) * d_model * hidden();
   const int64_t norm_size = norm == ops::Norm::layer && bias ? 2 * d_model : d_model;
   block += 2 * norm_size;
-  if (bias) block += attention_out + 2 * keys + d_model + (activation == MlpKind::swiglu ? 2 : 1) * hidden() + d_model;
+  if (bias || attention_bias) block += attention_out + 2 * keys + d_model;
+  if (bias) block += (activation == MlpKind::swiglu ? 2 : 1) * hidden() + d_model;
   int64_t whole = n_layers * block + vocab_size * d_model * (tie_embeddings ? 1 : 2);
   if (positions == Positions::learned) whole += context * d_model;
   if (norm_placement == NormPlacement::pre) whole += norm_size;
   return whole;
+}
+
+kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
+  return {c.rope_theta, c.rope_scaling, c.rope_factor, c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
 }
 
 void bind(Options& options, ModelConfig& c) {
@@ -65,6 +70,21 @@ void check_positive(const char* key, int64_t value) {
   require(value > 0, "model.{} is {}; it must be at least 1", key, value);
 }
 
+void check_rotary(const ModelConfig& c) {
+  if (c.positions != Positions::rotary) {
+    require(c.rope_scaling == RopeScaling::none, "model.rope_scaling stretches rotary positions; give model.positions=rotary with it");
+    return;
+  }
+  require(c.head_width() % 2 == 0, "rotary positions need an even head width, not {}; change model.d_model, model.n_heads or model.d_head",
+          c.head_width());
+  require(c.rope_theta > 0, "model.rope_theta is {}; it must be above 0", c.rope_theta);
+  require(c.rope_factor > 0, "model.rope_factor is {}; it must be above 0", c.rope_factor);
+  if (c.rope_scaling != RopeScaling::llama3) return;
+  require(c.rope_low_frequency > 0 && c.rope_high_frequency > c.rope_low_frequency,
+          "model.rope_low_frequency={} must be above 0 and below model.rope_high_frequency={}", c.rope_low_frequency, c.rope_high_frequency);
+  check_positive("rope_context", c.rope_context);
+}
+
 void check_sizes(const ModelConfig& c) {
   check_positive("vocab_size", c.vocab_size);
   check_positive("context", c.context);
@@ -75,8 +95,7 @@ void check_sizes(const ModelConfig& c) {
           "model.d_model={} does not divide by model.n_heads={}; change one of them or give model.d_head", c.d_model, c.n_heads);
   require(c.n_kv_heads >= 0 && c.n_heads % c.kv_heads() == 0,
           "model.n_heads={} is not a multiple of model.n_kv_heads={}", c.n_heads, c.n_kv_heads);
-  require(c.positions != Positions::rotary || c.head_width() % 2 == 0,
-          "rotary positions need an even head width, not {}; change model.d_model, model.n_heads or model.d_head", c.head_width());
+  check_rotary(c);
   require(c.window >= 0, "model.window is {}; it must be at least 0", c.window);
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
