@@ -147,6 +147,10 @@ void run_encode(const Words& arguments) {
   Options options("skein-data encode", "Encodes the INPUTs into a token store.");
   options.add("tokenizer.path", tokenizer_path, "tokenizer file, or `bytes` for one token a byte");
   add_corpus(options, config.corpus);
+  options.add_choice(
+      "data.sentences", config.corpus.sentences,
+      {{"none", SentenceRule::none}, {"lines", SentenceRule::lines}, {"auto", SentenceRule::automatic}},
+      "whether the store tells where sentences begin: each line, or as found in running text");
   options.add("data.validation_fraction", config.validation_fraction, "part held out for output.validation");
   options.add("data.seed", config.seed, "chooses the held-out documents");
   options.add("output.path", config.output, "the token store to write");
@@ -195,6 +199,7 @@ void run_inspect(const Words& arguments) {
   const StoreInfo& info = store.info();
   fmt::print("path          {}\n", store.path());
   fmt::print("documents     {}\n", info.documents);
+  if (info.sentences > 0) fmt::print("sentences     {}\n", info.sentences);
   fmt::print("tokens        {}\n", info.tokens);
   fmt::print("text bytes    {}\n", info.text_bytes);
   fmt::print("bytes/token   {:.4f}\n",

@@ -9,8 +9,10 @@
 
 namespace skein {
 
-bool parse(Options& options, const std::vector<std::string>& args, bool allow_words) {
-  switch (options.parse(args, allow_words)) {
+bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle) {
+  const Options::Outcome outcome = options.parse(args, allow_words);
+  if (settle && outcome != Options::Outcome::help) settle();
+  switch (outcome) {
     case Options::Outcome::run: return true;
     case Options::Outcome::help: std::fputs(options.help().c_str(), stdout); return false;
     case Options::Outcome::print_config: std::fputs(options.resolved().c_str(), stdout); return false;

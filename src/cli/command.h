@@ -2,6 +2,7 @@
 // once its options are read, and returns the exit code; whatever goes wrong is an Error.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,8 +20,9 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 
-// False when the command line asked for a text (help, resolved options) that has been printed now.
-bool parse(Options& options, const std::vector<std::string>& args, bool allow_words);
+// False when the command line asked for a text (help, resolved options) that has been printed now. settle gives options that
+// depend on others their values, before anything shows or uses them.
+bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle = {});
 
 // The world, with a fair share of each host's cores for every rank unless OMP_NUM_THREADS says otherwise.
 std::unique_ptr<Group> begin_world();

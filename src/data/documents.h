@@ -36,7 +36,7 @@ std::unique_ptr<Documents> text_documents(const std::string& path, const CorpusO
 std::unique_ptr<Documents> jsonl_documents(const std::string& path, const CorpusOptions& options,
                                            BadLines& bad);
 
-// Where to cut a document that is longer than piece_bytes: above 0 and within the first piece_bytes.
-size_t piece_cut(std::string_view text, int64_t piece_bytes);
+// Where to cut a document that is longer than options.piece_bytes: above 0 and within the first piece_bytes.
+size_t piece_cut(std::string_view text, const CorpusOptions& options);
 
 }  // namespace skein

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -21,6 +23,7 @@ namespace fs = std::filesystem;
 
 struct EncodedPiece {
   std::vector<int32_t> tokens;
+  std::vector<size_t> sentence_ends;  // in tokens; empty where sentences are not wanted
   int64_t text_bytes;
   int64_t document;
   bool continues;
@@ -28,12 +31,26 @@ struct EncodedPiece {
 
 using EncodedBatch = std::vector<EncodedPiece>;
 
-EncodedBatch encode_batch(const Tokenizer& tokenizer, const PieceBatch& batch) {
+EncodedPiece encode_piece(const Tokenizer& tokenizer, const CorpusPiece& piece, SentenceRule rule) {
+  EncodedPiece encoded{{}, {}, static_cast<int64_t>(piece.text.size()), piece.document, piece.continues};
+  if (rule == SentenceRule::none) {
+    encoded.tokens = tokenizer.encode(piece.text);
+    return encoded;
+  }
+  size_t begin = 0;
+  for (const size_t end : sentence_ends(piece.text, rule)) {
+    const auto ids = tokenizer.encode(std::string_view(piece.text).substr(begin, end - begin));
+    encoded.tokens.insert(encoded.tokens.end(), ids.begin(), ids.end());
+    encoded.sentence_ends.push_back(encoded.tokens.size());
+    begin = end;
+  }
+  return encoded;
+}
+
+EncodedBatch encode_batch(const Tokenizer& tokenizer, const PieceBatch& batch, SentenceRule rule) {
   EncodedBatch encoded;
   encoded.reserve(batch.size());
-  for (const CorpusPiece& piece : batch)
-    encoded.push_back({tokenizer.encode(piece.text), static_cast<int64_t>(piece.text.size()), piece.document,
-                       piece.continues});
+  for (const CorpusPiece& piece : batch) encoded.push_back(encode_piece(tokenizer, piece, rule));
   return encoded;
 }
 
@@ -73,12 +90,20 @@ int64_t division_of(const std::string& path, double fraction) {
 
 // One store under construction.
 struct Part {
-  Part(const std::string& path, const Tokenizer& tokenizer)
-      : writer(path, tokenizer.vocab_size(), tokenizer.end_of_text(), tokenizer.to_json()) {}
+  Part(const std::string& path, const Tokenizer& tokenizer, SentenceRule rule)
+      : writer(path, tokenizer.vocab_size(), tokenizer.end_of_text(), tokenizer.to_json(),
+               rule != SentenceRule::none) {}
 
   void add(const EncodedPiece& piece) {
-    if (piece.continues) return writer.append(piece.tokens, piece.text_bytes);
-    writer.add_document(piece.tokens, piece.text_bytes);
+    std::span<const int32_t> rest = piece.tokens;
+    for (const size_t end : piece.sentence_ends) {
+      const size_t taken = end - (piece.tokens.size() - rest.size());
+      writer.append(rest.first(taken), 0);
+      writer.end_sentence();
+      rest = rest.subspan(taken);
+    }
+    if (piece.continues) return writer.append(rest, piece.text_bytes);
+    writer.add_document(rest, piece.text_bytes);
     ++documents;
   }
 
@@ -95,15 +120,16 @@ class Encoding {
     divided_ = !config_.validation.empty() && single_document(files, config_.corpus);
     if (divided_) config_.corpus.divide_at = division_of(files[0], config_.validation_fraction);
     reader_.emplace(files, config_.corpus);
-    training_.emplace(config_.output, tokenizer);
-    if (!config_.validation.empty()) validation_.emplace(config_.validation, tokenizer);
+    const SentenceRule rule = config_.corpus.sentences;
+    training_.emplace(config_.output, tokenizer, rule);
+    if (!config_.validation.empty()) validation_.emplace(config_.validation, tokenizer, rule);
   }
 
   EncodeSummary run(const ProgressCall& call) {
     const ProgressReport report(*reader_, call);
     OrderedWorkers<PieceBatch, EncodedBatch> workers(
         worker_threads(config_.threads),
-        [this](int, const PieceBatch& batch) { return encode_batch(tokenizer_, batch); });
+        [this](int, const PieceBatch& batch) { return encode_batch(tokenizer_, batch, config_.corpus.sentences); });
     workers.drive([this](PieceBatch& batch) { return read_batch(*reader_, batch); },
                   [&](const EncodedBatch& batch) {
                     for (const EncodedPiece& piece : batch) add(piece);

@@ -36,7 +36,7 @@ class JsonlDocuments final : public Documents {
     if (at_ == text_.size() && !find_text()) return false;
     const std::string_view rest = std::string_view(text_).substr(at_);
     piece.continues = rest.size() > static_cast<size_t>(options_.piece_bytes);
-    const size_t bytes = piece.continues ? piece_cut(rest, options_.piece_bytes) : rest.size();
+    const size_t bytes = piece.continues ? piece_cut(rest, options_) : rest.size();
     piece.text = rest.substr(0, bytes);
     at_ += bytes;
     return true;

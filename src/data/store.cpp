@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
+#include <mutex>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -123,14 +124,26 @@ void check_superblock(const std::string& path, const MappedFile& file) {
           path, file.bytes(), end);
 }
 
-void check_documents(const std::string& path, std::span<const uint64_t> starts, int64_t tokens) {
-  require(starts.front() == 0, "{} is damaged: /documents begins with {}, not 0", path, starts.front());
+void check_starts(const std::string& path, const char* name, std::span<const uint64_t> starts,
+                  int64_t tokens) {
+  require(starts.front() == 0, "{} is damaged: /{} begins with {}, not 0", path, name, starts.front());
   const auto bad = std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>());
   if (bad != starts.end())
-    fail_usage("{} is damaged: /documents does not ascend at entry {}: {} is followed by {}", path,
+    fail_usage("{} is damaged: /{} does not ascend at entry {}: {} is followed by {}", path, name,
                bad - starts.begin(), bad[0], bad[1]);
   require(starts.back() == static_cast<uint64_t>(tokens),
-          "{} is damaged: /documents ends with {} but /tokens holds {} tokens", path, starts.back(), tokens);
+          "{} is damaged: /{} ends with {} but /tokens holds {} tokens", path, name, starts.back(), tokens);
+}
+
+// Both ascend.
+void check_nesting(const std::string& path, std::span<const uint64_t> sentences,
+                   std::span<const uint64_t> documents) {
+  auto at = sentences.begin();
+  for (const uint64_t start : documents) {
+    at = std::lower_bound(at, sentences.end(), start);
+    require(at != sentences.end() && *at == start,
+            "{} is damaged: the document that begins at token {} begins inside of a sentence", path, start);
+  }
 }
 
 // Returns the largest id. The bytes may lie at any address.
@@ -152,11 +165,14 @@ struct TokenStore::Impl {
   explicit Impl(const std::string& name) : path(name), file(name) {
     check_superblock(path, file);
     layout = read_store_layout(path, file.bytes());
-    find_documents();
-    check_documents(path, documents, layout.info.tokens);
+    documents = starts_at(layout.documents_at, layout.info.documents, copied_documents);
+    check_starts(path, "documents", documents, layout.info.tokens);
+    if (layout.info.sentences > 0)
+      sentences = starts_at(layout.sentences_at, layout.info.sentences, copied_sentences);
   }
 
-  void find_documents();
+  std::span<const uint64_t> starts_at(uint64_t offset, int64_t things, std::vector<uint64_t>& copied) const;
+  void check_sentences();
   void verify_sum() const;
   void verify_ends() const;
   uint32_t widen_any(const std::byte* source, std::span<int32_t> out) const;
@@ -164,20 +180,26 @@ struct TokenStore::Impl {
   std::string path;
   MappedFile file;
   StoreLayout layout;
-  std::span<const uint64_t> documents;
-  std::vector<uint64_t> copied_documents;  // only of files made elsewhere that do not align them
+  std::span<const uint64_t> documents, sentences;
+  // Only of files made elsewhere that do not align them.
+  std::vector<uint64_t> copied_documents, copied_sentences;
+  std::once_flag sentences_checked;
 };
 
-void TokenStore::Impl::find_documents() {
-  const size_t count = static_cast<size_t>(layout.info.documents) + 1;
-  const std::byte* bytes = file.at(layout.documents_at);
-  if (layout.documents_at % alignof(uint64_t) == 0) {
-    documents = {reinterpret_cast<const uint64_t*>(bytes), count};
-    return;
-  }
-  copied_documents.resize(count);
-  std::memcpy(copied_documents.data(), bytes, count * sizeof(uint64_t));
-  documents = copied_documents;
+std::span<const uint64_t> TokenStore::Impl::starts_at(uint64_t offset, int64_t things,
+                                                      std::vector<uint64_t>& copied) const {
+  const size_t count = static_cast<size_t>(things) + 1;
+  const std::byte* bytes = file.at(offset);
+  if (offset % alignof(uint64_t) == 0) return {reinterpret_cast<const uint64_t*>(bytes), count};
+  copied.resize(count);
+  std::memcpy(copied.data(), bytes, count * sizeof(uint64_t));
+  return copied;
+}
+
+void TokenStore::Impl::check_sentences() {
+  if (sentences.empty()) return;
+  check_starts(path, "sentences", sentences, layout.info.tokens);
+  check_nesting(path, sentences, documents);
 }
 
 void TokenStore::Impl::verify_sum() const {
@@ -211,6 +233,7 @@ TokenStore::TokenStore(const std::string& path, bool verify) : impl_(std::make_u
   if (!verify) return;
   impl_->verify_sum();
   impl_->verify_ends();
+  sentences();
 }
 
 TokenStore::~TokenStore() = default;
@@ -219,6 +242,11 @@ TokenStore::TokenStore(TokenStore&&) noexcept = default;
 const StoreInfo& TokenStore::info() const { return impl_->layout.info; }
 const std::string& TokenStore::path() const { return impl_->path; }
 std::span<const uint64_t> TokenStore::documents() const { return impl_->documents; }
+
+std::span<const uint64_t> TokenStore::sentences() const {
+  std::call_once(impl_->sentences_checked, [this] { impl_->check_sentences(); });
+  return impl_->sentences;
+}
 
 void TokenStore::read(int64_t begin, std::span<int32_t> out) const {
   const StoreLayout& layout = impl_->layout;

@@ -43,6 +43,7 @@ class LayoutReader {
   std::string fixed_text(const Hdf5Id& attribute, const Hdf5Id& type, const char* name) const;
   std::string variable_text(const Hdf5Id& attribute, const Hdf5Id& type, const char* name) const;
   Extent dataset(const char* name) const;
+  Extent starts(const char* name, const char* thing) const;
   hsize_t length_of(const Hdf5Id& set, const char* name) const;
   void check_inside_file(const Extent& extent, const char* name) const;
   StoreInfo read_info() const;
@@ -178,23 +179,31 @@ StoreInfo LayoutReader::read_info() const {
   return info;
 }
 
+Extent LayoutReader::starts(const char* name, const char* thing) const {
+  const Extent extent = dataset(name);
+  require(extent.width == 8, "{}: /{} holds {}-byte integers; it must hold u64 (docs/token-store.md)", path_,
+          name, extent.width);
+  require(extent.count >= 2, "{}: /{} has {} entries; one {} already needs 2", path_, name, extent.count,
+          thing);
+  return extent;
+}
+
 StoreLayout LayoutReader::read() const {
   StoreLayout layout;
   layout.info = read_info();
   layout.sum = integer<uint64_t>("xxh3", H5T_NATIVE_UINT64);
   const Extent tokens = dataset("tokens");
   require(tokens.width <= 4, "{}: /tokens holds u64; tokens are u8, u16 or u32 (docs/token-store.md)", path_);
-  const Extent documents = dataset("documents");
-  require(documents.width == 8,
-          "{}: /documents holds {}-byte integers; it must hold u64 (docs/token-store.md)", path_,
-          documents.width);
-  require(documents.count >= 2, "{}: /documents has {} entries; one document already needs 2", path_,
-          documents.count);
+  const Extent documents = starts("documents", "document");
   layout.info.tokens = static_cast<int64_t>(tokens.count);
   layout.info.documents = static_cast<int64_t>(documents.count) - 1;
   layout.width = tokens.width;
   layout.tokens_at = tokens.at;
   layout.documents_at = documents.at;
+  if (H5Lexists(file_.get(), "sentences", H5P_DEFAULT) <= 0) return layout;
+  const Extent sentences = starts("sentences", "sentence");
+  layout.info.sentences = static_cast<int64_t>(sentences.count) - 1;
+  layout.sentences_at = sentences.at;
   return layout;
 }
 
@@ -274,6 +283,8 @@ void LayoutWriter::write(StoreLayout& layout) {
   const hid_t type = layout.width == 1 ? H5T_STD_U8LE : layout.width == 2 ? H5T_STD_U16LE : H5T_STD_U32LE;
   layout.tokens_at = put_dataset("tokens", type, info.tokens);
   layout.documents_at = put_dataset("documents", H5T_STD_U64LE, info.documents + 1);
+  if (info.sentences > 0)
+    layout.sentences_at = put_dataset("sentences", H5T_STD_U64LE, info.sentences + 1);
   if (!file_.close()) fail("cannot write {}: {} (HDF5)", path_, hdf5_reason());
 }
 

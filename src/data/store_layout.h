@@ -13,6 +13,7 @@ struct StoreLayout {
   int width = 0;              // bytes a token
   uint64_t tokens_at = 0;     // offset of /tokens in the file, in bytes
   uint64_t documents_at = 0;  // offset of /documents, in bytes
+  uint64_t sentences_at = 0;  // offset of /sentences; where info.sentences is 0 there are none
   uint64_t sum = 0;           // XXH3-64 of the token bytes
 };
 
@@ -24,7 +25,7 @@ int token_width(int64_t vocab_size);
 StoreLayout read_store_layout(const std::string& path, uint64_t file_bytes);
 
 // Makes `path` with all attributes and with room for the datasets of layout.info and layout.width;
-// fills in tokens_at and documents_at. Error(failure) naming the path and HDF5's reason.
+// fills in the offsets. Error(failure) naming the path and HDF5's reason.
 void write_store_layout(const std::string& path, StoreLayout& layout);
 
 }  // namespace skein

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <sys/statvfs.h>
 #include <system_error>
 #include <unistd.h>
@@ -82,7 +83,8 @@ void check_settings(const std::string& path, int64_t vocab_size, int64_t end_of_
 }  // namespace
 
 struct TokenStoreWriter::Impl {
-  Impl(std::string target, int64_t vocab_size, int64_t end_of_text, std::string tokenizer_json)
+  Impl(std::string target, int64_t vocab_size, int64_t end_of_text, std::string tokenizer_json,
+       bool with_sentences)
       : path(std::move(target)),
         stem(unique_stem(path)),
         tokens(stem + ".tokens"),
@@ -91,10 +93,12 @@ struct TokenStoreWriter::Impl {
     layout.info.end_of_text = end_of_text;
     layout.info.tokenizer = std::move(tokenizer_json);
     layout.width = token_width(vocab_size);
+    if (with_sentences) sentences.emplace(stem + ".sentences");
   }
 
   void append(std::span<const int32_t> ids);
-  void note_start();
+  void begin();
+  void note_start(Spool& starts) const;
   void check_ids(std::span<const int32_t> ids) const;
   void assemble();
 
@@ -102,9 +106,11 @@ struct TokenStoreWriter::Impl {
   std::string stem;
   Spool tokens;
   Spool documents;
+  std::optional<Spool> sentences;
   StoreLayout layout;
   SumState sum = new_sum();
   bool document_open = false;
+  bool sentence_open = false;
   bool finished = false;
 };
 
@@ -126,9 +132,19 @@ void TokenStoreWriter::Impl::append(std::span<const int32_t> ids) {
   layout.info.tokens += static_cast<int64_t>(ids.size());
 }
 
-void TokenStoreWriter::Impl::note_start() {
+void TokenStoreWriter::Impl::note_start(Spool& starts) const {
   const uint64_t start = static_cast<uint64_t>(layout.info.tokens);
-  documents.append(std::as_bytes(std::span(&start, 1)));
+  starts.append(std::as_bytes(std::span(&start, 1)));
+}
+
+// The document and the sentence that the next token belongs to.
+void TokenStoreWriter::Impl::begin() {
+  if (!document_open) note_start(documents);
+  document_open = true;
+  if (!sentences || sentence_open) return;
+  note_start(*sentences);
+  sentence_open = true;
+  ++layout.info.sentences;
 }
 
 void TokenStoreWriter::Impl::assemble() {
@@ -137,6 +153,7 @@ void TokenStoreWriter::Impl::assemble() {
   Descriptor file(partial.path(), O_WRONLY);
   tokens.copy_to(file, layout.tokens_at);
   documents.copy_to(file, layout.documents_at);
+  if (sentences) sentences->copy_to(file, layout.sentences_at);
   file.sync();
   if (std::rename(partial.path().c_str(), path.c_str()) != 0)
     fail("cannot rename {} to {}: {}", partial.path(), path, std::generic_category().message(errno));
@@ -144,9 +161,10 @@ void TokenStoreWriter::Impl::assemble() {
 }
 
 TokenStoreWriter::TokenStoreWriter(std::string path, int64_t vocab_size, int64_t end_of_text,
-                                   std::string tokenizer_json) {
+                                   std::string tokenizer_json, bool with_sentences) {
   check_settings(path, vocab_size, end_of_text);
-  impl_ = std::make_unique<Impl>(std::move(path), vocab_size, end_of_text, std::move(tokenizer_json));
+  impl_ = std::make_unique<Impl>(std::move(path), vocab_size, end_of_text, std::move(tokenizer_json),
+                                 with_sentences);
 }
 
 TokenStoreWriter::~TokenStoreWriter() = default;
@@ -156,9 +174,13 @@ void TokenStoreWriter::append(std::span<const int32_t> tokens, int64_t text_byte
   impl_->check_ids(tokens);
   impl_->layout.info.text_bytes += text_bytes;
   if (tokens.empty()) return;
-  if (!impl_->document_open) impl_->note_start();
-  impl_->document_open = true;
+  impl_->begin();
   impl_->append(tokens);
+}
+
+void TokenStoreWriter::end_sentence() {
+  SKEIN_CHECK(impl_->sentences.has_value());
+  impl_->sentence_open = false;
 }
 
 void TokenStoreWriter::add_document(std::span<const int32_t> tokens, int64_t text_bytes) {
@@ -166,9 +188,9 @@ void TokenStoreWriter::add_document(std::span<const int32_t> tokens, int64_t tex
   StoreInfo& info = impl_->layout.info;
   const int32_t end = static_cast<int32_t>(info.end_of_text);
   if (end < 0 && !impl_->document_open) return;
-  if (!impl_->document_open) impl_->note_start();
+  if (!impl_->document_open) impl_->begin();
   if (end >= 0) impl_->append(std::span(&end, 1));
-  impl_->document_open = false;
+  impl_->document_open = impl_->sentence_open = false;
   ++info.documents;
 }
 
@@ -178,9 +200,11 @@ StoreInfo TokenStoreWriter::finish() {
   require(layout.info.tokens > 0, "{} would hold no token ({} documents were added): was the input empty?",
           impl_->path, layout.info.documents);
   impl_->finished = true;
-  impl_->note_start();
+  impl_->note_start(impl_->documents);
+  if (impl_->sentences) impl_->note_start(*impl_->sentences);
   layout.sum = XXH3_64bits_digest(impl_->sum.get());
   check_free_space(impl_->path, impl_->tokens.size() + impl_->documents.size() +
+                                    (impl_->sentences ? impl_->sentences->size() : 0) +
                                     layout.info.tokenizer.size() + kMetadataRoom);
   impl_->assemble();
   return layout.info;

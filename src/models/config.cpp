@@ -10,10 +10,19 @@ int64_t ModelConfig::parameters() const {
   block += 2 * norm_size;
   if (bias || attention_bias) block += attention_out + 2 * keys + d_model;
   if (bias) block += (activation == MlpKind::swiglu ? 2 : 1) * hidden() + d_model;
-  int64_t whole = n_layers * block + vocab_size * d_model * (tie_embeddings ? 1 : 2);
-  if (positions == Positions::learned) whole += context * d_model;
-  if (norm_placement == NormPlacement::pre) whole += norm_size;
-  return whole;
+  int64_t whole = n_layers * block + (vocab_size + token_types) * d_model;
+  if (positions == Positions::learned) whole += (context + position_offset) * d_model;
+  if (embedding_norm) whole += norm_size;
+  return whole + head_parameters(norm_size);
+}
+
+int64_t ModelConfig::head_parameters(int64_t norm_size) const {
+  const bool decodes = head == Head::vocabulary;
+  const int64_t decoder = decodes && !tie_embeddings ? vocab_size * d_model : 0, dense = d_model * (d_model + 1);
+  if (architecture == Architecture::gpt)
+    return decoder + (decodes ? 0 : labels * d_model) + (norm_placement == NormPlacement::pre ? norm_size : 0);
+  const int64_t outputs = decodes ? 2 : labels;
+  return decoder + (pooler ? dense : 0) + (decodes ? dense + norm_size + vocab_size : 0) + (pooler || !decodes ? outputs * (d_model + 1) : 0);
 }
 
 kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
@@ -85,6 +94,13 @@ void check_rotary(const ModelConfig& c) {
   check_positive("rope_context", c.rope_context);
 }
 
+void check_encoder(const ModelConfig& c) {
+  require(c.activation != MlpKind::swiglu, "model.architecture=bert has a dense head with the model's activation, which cannot be swiglu; "
+          "use gelu_erf, gelu_tanh or relu");
+  require(c.norm_placement == NormPlacement::post, "model.architecture=bert has its norms after each half block; give model.norm_placement=post");
+  require(c.head != Head::sequence || c.pooler, "model.head=sequence of model.architecture=bert needs model.pooler");
+}
+
 void check_sizes(const ModelConfig& c) {
   check_positive("vocab_size", c.vocab_size);
   check_positive("context", c.context);
@@ -97,6 +113,11 @@ void check_sizes(const ModelConfig& c) {
           "model.n_heads={} is not a multiple of model.n_kv_heads={}", c.n_heads, c.n_kv_heads);
   check_rotary(c);
   require(c.window >= 0, "model.window is {}; it must be at least 0", c.window);
+  require(c.position_offset >= 0 && c.token_types >= 0 && c.labels >= 0,
+          "model.position_offset={}, model.token_types={} and model.labels={} must not be negative", c.position_offset, c.token_types, c.labels);
+  require(c.head == Head::vocabulary || c.labels > 0, "model.head gives labels, but model.labels is 0; give their number");
+  if (c.architecture == Architecture::bert) check_encoder(c);
+  else require(!c.pooler, "model.pooler is for model.architecture=bert");
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
 }

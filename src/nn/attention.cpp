@@ -40,6 +40,7 @@ Var SelfAttention::attend(const Var& q, const Var& k, const Var& v, const Pass& 
   arguments.scale = 1 / std::sqrt(static_cast<double>(spec_.head_width));
   arguments.segments = pass.batch->segments;
   arguments.window = spec_.window;
+  arguments.causal = spec_.causal;
   if (pass.train && spec_.dropout > 0) {
     arguments.dropout = spec_.dropout;
     arguments.dropout_key = pass.dropout_key(spec_.block, 0);

@@ -8,8 +8,7 @@ void bind(Options& options, TrainConfig& c) {
   options.add("train.global_batch", c.global_batch, "sequences a step", "sequences");
   options.add("train.micro_batch", c.micro_batch, "sequences a forward pass", "sequences");
   options.add("train.seed", c.seed, "of start weights, sample order and dropout");
-  options.add_choice("train.precision", c.precision, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
-                     "of parameters and activations; the optimizer keeps f32");
+  bind_precision(options, "train.precision", c.precision, "of parameters and activations, while the optimizer keeps f32");
   options.add("train.loss_scale", c.loss_scale.fixed, "factor of the loss in f16; 0: found while training");
   options.add("train.loss_scale_window", c.loss_scale.window, "steps without overflow after which that factor doubles", "steps");
   options.add("train.max_skipped", c.max_skipped, "steps in a row without a finite gradient before giving up", "steps");

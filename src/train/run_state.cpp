@@ -37,6 +37,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   PretrainConfig copy = config;
+  copy.train.precision = config.precision();
   Options options("", "");
   bind(options, copy);
   const auto values = options.values();

@@ -50,7 +50,7 @@ class Trainer {
   Trainer(const PretrainConfig& config, const Loader& loader, Group& world, const std::string& resolved)
       : config_(config), loader_(loader), validation_(validation_loader(config, loader)), shape_(mesh_shape(config.parallel, world.size())),
         mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(find_start(world)),
-        loss_scale_(config.train.loss_scale, config.train.precision) {
+        loss_scale_(config.train.loss_scale, config.precision()) {
     if (resume_from_) take_over_groups();
     plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
     config_.parallel.reduction_groups = plan_.groups;
@@ -187,7 +187,7 @@ void Trainer::after_step(const StepResult& result, double lr, Progress& progress
   progress.step_done(state_.step);
   auto values = progress.values(result, lr);
   values.emplace_back("tokens", static_cast<double>(state_.samples * config_.model.context));
-  if (config_.train.precision == DType::f16) values.emplace_back("loss_scale", loss_scale_.value());
+  if (config_.precision() == DType::f16) values.emplace_back("loss_scale", loss_scale_.value());
   folder_.record(state_.step, values);
   if (state_.step % config_.run.log_every == 0 || done()) log::info("{}", progress.line(result, lr));
   count_skipped(result);
@@ -198,8 +198,8 @@ void Trainer::after_step(const StepResult& result, double lr, Progress& progress
 
 void Trainer::tell_start() const {
   log::info("{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {} sequences of {} tokens a step",
-            readable_count(static_cast<double>(config_.model.parameters())), name_of(config_.train.precision),
-            unit_of(replica_->model().parameters().device(), config_.train.precision), shape_.pp, shape_.dp, shape_.tp,
+            readable_count(static_cast<double>(config_.model.parameters())), name_of(config_.precision()),
+            unit_of(replica_->model().parameters().device(), config_.precision()), shape_.pp, shape_.dp, shape_.tp,
             config_.train.global_batch, config_.model.context);
   if (!folder_.writes()) log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }

@@ -30,6 +30,9 @@ expect 0 "bad lines" "$data" encode --tokenizer.path=tok.json --output.path=trai
   --output.validation=valid.h5 --data.validation_fraction=0.2 text.txt
 { "$data" decode train.h5; "$data" decode valid.h5; } | cmp - text.txt || die "the parts do not make the whole"
 
+expect 0 "bad lines" "$data" encode --tokenizer.path=tok.json --data.sentences=lines --output.path=lines.h5 text.txt
+expect 0 "sentences     400" "$data" inspect --store.verify=true lines.h5
+
 "$data" encode --tokenizer.path=tok.json --output.path=pipe.h5 --data.format=jsonl - <text.jsonl
 expect 0 "documents     300" "$data" inspect pipe.h5
 "$data" decode --output.separator=$'\n' --range.count=2 pipe.h5 >head.txt

@@ -82,7 +82,7 @@ TEST_P(OnCuda, Elementwise) {
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add(device, at(x), at(y), out[0]));
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::scale(device, at(x), 0.3, out[0]));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({count}, 4, DType::f32)}, 1e-5, kernels::accumulate(device, at(x), out[0]));
-    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu}) {
+    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu, kernels::Activation::tanh}) {
       EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::activation(device, kind, at(x), out[0]));
       EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::activation_backward(device, kind, at(x), at(y), out[0]));
     }
@@ -100,6 +100,8 @@ TEST_P(OnCuda, Bias) {
   for (int64_t columns : {1, 33, 256}) {
     const Tensor x = random_tensor({137, columns}, 1, dtype()), bias = random_tensor({columns}, 2, dtype());
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add_bias(device, at(x), at(bias), out[0]));
+    const Tensor sums = x.to(gradient_dtype(dtype()));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(sums)}, tolerance(), kernels::add_bias(device, at(sums), at(bias), out[0]));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({columns}, 3, DType::f32)}, 1e-5, kernels::bias_backward(device, at(x), out[0]));
     const Tensor dy = random_tensor({137, columns}, 4, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), random_tensor({columns}, 3, DType::f32)}), dtype() == DType::f32 ? 1e-5 : 3e-2,

@@ -73,6 +73,58 @@ TEST(Encode, ALongDocumentIsOneDocument) {
   EXPECT_EQ(all_tokens(TokenStore(config.output, true)), expected);
 }
 
+std::vector<std::string> sentences_in(const std::string& path, const Tokenizer& tokenizer) {
+  const TokenStore store(path, true);
+  const std::span<const uint64_t> starts = store.sentences();
+  std::vector<std::string> sentences;
+  for (size_t k = 0; k + 1 < starts.size(); ++k) {
+    std::vector<int32_t> ids(starts[k + 1] - starts[k]);
+    store.read(static_cast<int64_t>(starts[k]), ids);
+    sentences.push_back(tokenizer.decode(ids) + (ids.back() == tokenizer.end_of_text() ? "|" : ""));
+  }
+  return sentences;
+}
+
+TEST(Encode, SentencesAreKnownWhereWanted) {
+  const Scratch scratch;
+  const auto tokenizer = small_tokenizer(scratch);
+  write_file(scratch.file("in.jsonl"), "{\"text\":\"It came. Mr. X left.\\nAll is well\"}\n{\"text\":\"End.\"}\n");
+  EncodeConfig config = config_for(scratch);
+  config.corpus.sentences = SentenceRule::automatic;
+  const EncodeSummary summary = encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config);
+  EXPECT_EQ(summary.training.sentences, 4);
+  EXPECT_EQ(sentences_in(config.output, *tokenizer),
+            (std::vector<std::string>{"It came.", " Mr. X left.", "\nAll is well|", "End.|"}));
+  config.corpus.sentences = SentenceRule::lines;
+  encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config);
+  EXPECT_EQ(sentences_in(config.output, *tokenizer),
+            (std::vector<std::string>{"It came. Mr. X left.", "\nAll is well|", "End.|"}));
+}
+
+TEST(Encode, SentencesDependNeitherOnPiecesNorOnThreads) {
+  const Scratch scratch;
+  const auto tokenizer = small_tokenizer(scratch);
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += fmt::format("Sentence {} came. ", i);
+  write_file(scratch.file("in.txt"), text);
+  EncodeConfig config = config_for(scratch);
+  config.corpus.sentences = SentenceRule::automatic;
+  encode_corpus({scratch.file("in.txt")}, *tokenizer, config);
+  const auto whole = sentences_in(config.output, *tokenizer);
+  EXPECT_EQ(whole.size(), 20000u);
+  EXPECT_EQ(whole[70], " Sentence 70 came.");
+  auto expected = tokenizer->encode(text);
+  expected.push_back(tokenizer->end_of_text());
+  EXPECT_EQ(all_tokens(TokenStore(config.output)), expected);
+  const std::string bytes = bytes_of_file(config.output);
+  for (const int threads : {1, 5}) {
+    config.threads = threads;
+    config.corpus.piece_bytes = threads * 1000;
+    encode_corpus({scratch.file("in.txt")}, *tokenizer, config);
+    EXPECT_TRUE(bytes_of_file(config.output) == bytes) << threads;
+  }
+}
+
 TEST(Encode, HeldOutDocumentsAreChosenBySeed) {
   const Scratch scratch;
   const auto tokenizer = byte_tokenizer();

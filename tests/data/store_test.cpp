@@ -194,6 +194,72 @@ TEST(TokenStore, DocumentsMustAscendToTheNumberOfTokens) {
   expect_refused(scratch, with(3, 1400), {"1400", "1311"});
 }
 
+std::vector<uint64_t> starts_of(std::span<const uint64_t> starts) { return {starts.begin(), starts.end()}; }
+
+// Documents 0 1 | 2 E, E, 3 E, and 4 5 | 6 E.
+std::string store_with_sentences(const Scratch& scratch, int64_t end_of_text) {
+  TokenStoreWriter writer(scratch.file("sentences.h5"), 100, end_of_text, "{}", true);
+  writer.append(ascending(0, 1), 1);
+  writer.append(ascending(1, 1), 1);
+  writer.end_sentence();
+  writer.end_sentence();
+  writer.append(ascending(2, 1), 1);
+  writer.end_sentence();
+  writer.add_document({}, 0);
+  writer.add_document({}, 0);
+  writer.add_document(ascending(3, 1), 1);
+  writer.append(ascending(4, 2), 1);
+  writer.end_sentence();
+  writer.add_document(ascending(6, 1), 1);
+  writer.finish();
+  return scratch.file("sentences.h5");
+}
+
+TEST(TokenStore, KnowsItsSentences) {
+  const Scratch scratch;
+  const std::string path = store_with_sentences(scratch, 99);
+  const TokenStore store(path, true);
+  EXPECT_EQ(all_tokens(store), (std::vector<int32_t>{0, 1, 2, 99, 99, 3, 99, 4, 5, 6, 99}));
+  EXPECT_EQ(starts_of(store.documents()), (std::vector<uint64_t>{0, 4, 5, 7, 11}));
+  EXPECT_EQ(starts_of(store.sentences()), (std::vector<uint64_t>{0, 2, 4, 5, 7, 9, 11}));
+  EXPECT_EQ(store.info().sentences, 6);
+  const TokenStore bare(store_with_sentences(scratch, -1), true);
+  EXPECT_EQ(starts_of(bare.documents()), (std::vector<uint64_t>{0, 3, 4, 7}));
+  EXPECT_EQ(starts_of(bare.sentences()), (std::vector<uint64_t>{0, 2, 3, 4, 6, 7}));
+  EXPECT_EQ(scratch.entries(), 1);
+}
+
+TEST(TokenStore, HasNoSentencesUnlessTheyWereWanted) {
+  const Scratch scratch;
+  write_store(scratch.file("a.h5"), 10, 9, {{1, 2}, {3}});
+  const TokenStore store(scratch.file("a.h5"), true);
+  EXPECT_TRUE(store.sentences().empty());
+  EXPECT_EQ(store.info().sentences, 0);
+  TokenStoreWriter writer(scratch.file("b.h5"), 10, 9, "{}");
+  expect_error(ExitCode::internal, {}, [&] { writer.end_sentence(); });
+}
+
+TEST(TokenStore, DamagedSentencesAreRefusedWhenAskedFor) {
+  const Scratch scratch;
+  const std::string path = store_with_sentences(scratch, 99), whole = bytes_of_file(path);
+  const uint64_t starts[] = {0, 2, 4, 5, 7, 9, 11};
+  const size_t at = whole.find(std::string(reinterpret_cast<const char*>(starts), sizeof starts));
+  ASSERT_NE(at, std::string::npos);
+  const auto expect_damage = [&](size_t entry, uint64_t value, std::initializer_list<std::string> words) {
+    std::string damaged = whole;
+    damaged.replace(at + entry * 8, 8, reinterpret_cast<const char*>(&value), 8);
+    write_file(path, damaged);
+    const TokenStore store(path);
+    expect_error(ExitCode::usage, words, [&] { store.sentences(); });
+    expect_error(ExitCode::usage, {path}, [&] { store.sentences(); });
+    expect_error(ExitCode::usage, words, [&] { TokenStore verified(path, true); });
+  };
+  expect_damage(0, 1, {"/sentences begins with 1"});
+  expect_damage(1, 4, {"/sentences", "ascend", "entry 1", "4 is followed by 4"});
+  expect_damage(6, 12, {"/sentences ends with 12", "11 tokens"});
+  expect_damage(2, 3, {"token 4", "inside of a sentence"});
+}
+
 TEST(TokenStoreWriter, LeavesNothingBehindUnlessFinished) {
   const Scratch scratch;
   {

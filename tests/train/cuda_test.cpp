@@ -17,6 +17,7 @@ class OnGpu : public testing::Test {
     PretrainConfig c = small_config(folder_.at("train.h5"));
     c.model.n_layers = 2;
     c.train.steps = 4;
+    c.train.precision = DType::f32;
     c.parallel.device = device;
     return c;
   }
@@ -82,6 +83,25 @@ TEST_F(OnGpu, RecordedGraphsGiveTheSameBits) {
   EXPECT_EQ(first_difference(found.state, wanted.state), "");
   c.model.dropout = 0.1;
   EXPECT_THROW(train(c, 1, folder_, "dropout"), Error);
+}
+
+// Two steps on the GPU, then two on the CPU.
+TEST_F(OnGpu, AutoPrecisionIsBf16AndFollowsTheDevice) {
+  PretrainConfig c = config(DeviceKind::cuda);
+  c.train.steps = 2;
+  c.train.precision = DType::bf16;
+  const Finished wanted = train(c, 1, folder_, "asked");
+  c.train.precision = {};
+  const Finished found = train(c, 1, folder_, "auto");
+  EXPECT_EQ(found.losses, wanted.losses);
+  EXPECT_EQ(first_difference(found.state, wanted.state), "");
+  c.train.steps = 4;
+  c.parallel.device = DeviceKind::cpu;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train(c, 1, folder_, "auto").losses.size(), 2u);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("train.precision: bf16 -> f32"), std::string::npos) << said;
+  EXPECT_NE(said.find("parallel.device: cuda -> cpu"), std::string::npos) << said;
 }
 
 TEST_F(OnGpu, CheckpointsMoveBetweenDevices) {

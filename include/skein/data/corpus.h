@@ -8,6 +8,8 @@
 // break are tolerated; documents without any text are skipped. gzip, xz and zstd are read through.
 #pragma once
 
+#include "skein/text/sentences.h"
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,6 +31,9 @@ struct CorpusOptions {
   // Text: the first line at or after this byte that follows a blank line, or at the latest 64 KiB on any
   // line, begins another document. -1 for never.
   int64_t divide_at = -1;
+  // How a document is divided into sentences: other than `none`, pieces end where sentences do, if there is an end in the
+  // last 64 KiB before piece_bytes.
+  SentenceRule sentences = SentenceRule::none;
 };
 
 struct CorpusPiece {

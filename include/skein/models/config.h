@@ -3,12 +3,12 @@
 
 #include "skein/core/options.h"
 #include "skein/kernels/rotary.h"
+#include "skein/nn/embedding.h"
 #include "skein/nn/stack.h"
 
 namespace skein {
 
 enum class Architecture { gpt, bert };
-enum class Positions { learned, sinusoidal, rotary };
 using kernels::RopeScaling;
 // What the last piece ends in: logits over the vocabulary, or `labels` numbers for a sequence or for each of its tokens.
 enum class Head { vocabulary, sequence, token };
@@ -51,6 +51,9 @@ struct ModelConfig {
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
   // Learned numbers in the whole model, tied tensors once.
   int64_t parameters() const;
+
+ private:
+  int64_t head_parameters(int64_t norm_size) const;
 };
 
 // The frequencies of rotary positions.

@@ -1,4 +1,4 @@
-// Causal self-attention with grouped queries, optional rotary positions, and a KV cache for decoding.
+// Self-attention with grouped queries, optional rotary positions, and a KV cache for decoding.
 #pragma once
 
 #include "skein/kernels/rotary.h"
@@ -17,6 +17,7 @@ struct AttentionSpec {
   double in_deviation = 0.02, out_deviation = 0.02;
   bool sequence_parallel = false;
   int64_t window = 0;  // places that a token attends to, its own included; 0: all before it
+  bool causal = true;  // false: all after it too
 };
 
 class SelfAttention {
