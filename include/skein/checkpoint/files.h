@@ -28,7 +28,8 @@ class Bytes {
 
  private:
   struct Free {
-    explicit Free(size_t bytes = 0) : mapped(bytes) {}
+    Free() : mapped(0) {}
+    explicit Free(size_t bytes) : mapped(bytes) {}
     size_t mapped;  // bytes, when they are a file's
     void operator()(std::byte* data) const;
   };
