@@ -10,6 +10,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/mesh.h"
 #include "skein/core/options.h"
+#include "skein/data/masking.h"
 #include "skein/models/config.h"
 #include "skein/parallel/local_model.h"
 
@@ -31,6 +32,7 @@ std::unique_ptr<Group> begin_world();
 struct Source {
   CheckpointInfo info;
   ModelConfig model;
+  MaskConfig mlm;
   std::string tokenizer;  // JSON
 };
 

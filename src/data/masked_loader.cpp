@@ -83,7 +83,7 @@ MaskedLoader::Draft MaskedLoader::pair(size_t store, int64_t sample, const Draws
 
 Batch MaskedLoader::empty(int64_t count) const {
   Batch made;
-  const bool pairs = mask_.pairs != PairTask::none;
+  const bool pairs = with_pairs();
   for (Tensor Batch::* part : {&Batch::tokens, &Batch::positions}) made.*part = Tensor::zeros({count, length_}, DType::i32);
   for (Tensor Batch::* part : {&Batch::targets, &Batch::places}) made.*part = Tensor::zeros({count, places_}, DType::i32);
   made.weights = Tensor::zeros({count, places_}, DType::f32);

@@ -16,6 +16,7 @@ void bind(Options& options, TrainConfig& c) {
 
 void bind(Options& options, ValidationConfig& c) {
   options.add("validation.every", c.every, "steps between evaluations; 0: only at the end", "steps");
+  options.add("validation.patience", c.patience, "evaluations in a row without a better one after which the run ends; 0: never");
   options.add("validation.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
   options.add("validation.stride", c.eval.stride, "tokens a window scores; 0: all, without overlap", "tokens");
 }
@@ -52,6 +53,7 @@ void bind(Options& options, PretrainConfig& c) {
   bind(options, c.lr);
   bind(options, c.optimizer);
   bind(options, c.data);
+  bind(options, c.mlm);
   bind(options, c.validation);
   bind(options, c.checkpoint);
   bind(options, c.run);

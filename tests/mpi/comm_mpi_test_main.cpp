@@ -13,6 +13,7 @@ int end_from_another_thread() {
   if (world->rank() == 1) {
     std::thread([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      std::fputs("rank 1 ends the job\n", stderr);
       world->abort(75);
     }).detach();
   }

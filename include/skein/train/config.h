@@ -5,6 +5,7 @@
 
 #include "skein/core/options.h"
 #include "skein/data/loader.h"
+#include "skein/data/masking.h"
 #include "skein/models/config.h"
 #include "skein/parallel/layout.h"
 #include "skein/parallel/precision.h"
@@ -43,6 +44,7 @@ struct CheckpointConfig {
 struct ValidationConfig {
   int64_t every = 100;  // steps; 0: only at the end
   EvalConfig eval{256, 0};
+  int64_t patience = 0;  // evaluations in a row without a better one after which the run ends; 0: never
 };
 
 struct PretrainConfig {
@@ -52,6 +54,7 @@ struct PretrainConfig {
   LrConfig lr;
   OptimizerConfig optimizer;
   DataConfig data;
+  MaskConfig mlm;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   RunConfig run;
