@@ -1,7 +1,6 @@
 // Encoders learn, and keep the promise of equal bits as decoders do.
 #include <gtest/gtest.h>
 
-#include "data/masked_fixtures.h"
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -12,24 +11,11 @@ class Encoders : public testing::Test {
   static void SetUpTestSuite() {
     folder_ = std::make_unique<Workspace>();
     test::write_sentence_store(folder_->at("train.h5"));
-    test::write_sentence_store(folder_->at("valid.h5"), 9);
     expected_ = train(config(), 1, *folder_, "expected");
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
-  static PretrainConfig config() {
-    PretrainConfig c = small_config(folder_->at("train.h5"));
-    c.data.validation = {folder_->at("valid.h5")};
-    c.model.architecture = Architecture::bert;
-    c.model.context = 24;
-    c.model.norm_placement = NormPlacement::post;
-    c.model.activation = MlpKind::gelu_erf;
-    c.model.embedding_norm = c.model.pooler = true;
-    c.model.token_types = 2;
-    c.mlm.pairs = PairTask::next;
-    c.lr.lr = 5e-3;
-    return c;
-  }
+  static PretrainConfig config() { return encoder_config(folder_->at("train.h5")); }
 
   static void expect_equal(const PretrainConfig& c, int ranks, const Finished& expected = expected_) {
     const std::string name = fmt::format("run{}", runs_++);

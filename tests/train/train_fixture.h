@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "data/masked_fixtures.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/comm/local.h"
@@ -77,6 +78,22 @@ inline Batch some_batch(int64_t samples, const ModelConfig& model) {
   batch.sample_ids = Tensor::zeros({samples}, DType::i64);
   for (int64_t i = 0; i < batch.tokens.size(); ++i) batch.tokens.data<int32_t>()[i] = static_cast<int32_t>(i * 7 % model.vocab_size);
   return batch;
+}
+
+// 20 steps of an encoder of four blocks with dropout, of masked tokens and pairs.
+inline PretrainConfig encoder_config(const std::string& store) {
+  PretrainConfig c = small_config(store);
+  c.data.validation = {store};
+  c.model.architecture = Architecture::bert;
+  c.model.context = 24;
+  c.model.norm_placement = NormPlacement::post;
+  c.model.activation = MlpKind::gelu_erf;
+  c.model.embedding_norm = c.model.pooler = true;
+  c.model.token_types = 2;
+  c.mlm.pairs = PairTask::next;
+  c.lr.lr = 5e-3;
+  c.validation.eval.windows = 20;
+  return c;
 }
 
 using State = std::map<std::string, std::vector<std::byte>>;
