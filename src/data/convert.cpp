@@ -112,11 +112,12 @@ bool begins_documents(const TokenStore& from) {
   return first == from.info().end_of_text && last != from.info().end_of_text;
 }
 
-// Notes with a tokenizer that no build of this version knows could not be read back.
+// Notes with a tokenizer that is not known here, or of another vocabulary, could not be read back.
 std::string known_tokenizer(const TokenStore& from) {
   if (from.info().tokenizer.empty()) return "";
   try {
-    tokenizer_from_json(from.info().tokenizer);
+    const int64_t ids = tokenizer_from_json(from.info().tokenizer)->vocab_size();
+    require(ids == from.info().vocab_size, "it has {} ids, the store {}", ids, from.info().vocab_size);
     return from.info().tokenizer;
   } catch (const Error& error) {
     log::warn("{}: its tokenizer is left out of the notes: {}", from.path(), error.what());

@@ -146,9 +146,9 @@ void TokenStore::Impl::verify_ends() {
     closed += closes ? 1 : 0;
     if (!closes && open == 0) open = k;
   }
-  require(open == 0 || closed == 0 || opened == starts.size() - 1,
-          "{} is damaged: document {} ends at token {} with id {}, not with end_of_text {}", path, open - 1, starts[open],
-          id_at(starts[open] - 1), end);
+  if (open == 0 || closed == 0 || opened == starts.size() - 1) return;
+  fail_usage("{} is damaged: document {} ends at token {} with id {}, not with end_of_text {}", path, open - 1, starts[open],
+             id_at(starts[open] - 1), end);
 }
 
 TokenStore::TokenStore(const std::string& path, bool verify) : TokenStore(path, TokenNotes(), verify) {}
