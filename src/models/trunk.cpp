@@ -9,7 +9,7 @@ BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_p
   const double out_deviation = c.init_std / std::sqrt(2.0 * static_cast<double>(c.n_layers));
   BlockSpec spec;
   spec.attention = {"", 0, c.d_model, c.n_heads, c.kv_heads(), c.head_width(), c.positions == Positions::rotary,
-                    c.rope_theta, c.bias, c.dropout, c.init_std, out_deviation, sequence_parallel, c.window,
+                    rotary_waves(c), c.bias || c.attention_bias, c.dropout, c.init_std, out_deviation, sequence_parallel, c.window,
                     c.architecture == Architecture::gpt};
   spec.mlp = {"", c.d_model, c.hidden(), c.activation, c.bias, c.init_std, out_deviation, sequence_parallel};
   spec.norm = norm;

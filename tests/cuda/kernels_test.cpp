@@ -7,6 +7,7 @@
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
 #include "skein/kernels/reduce.h"
+#include "skein/kernels/rotary.h"
 #include "support/kernel_check.h"
 #include "support/kernel_home.h"
 
@@ -208,8 +209,11 @@ TEST_P(OnCuda, AttentionToACache) {
 TEST_P(OnCuda, Rotary) {
   const Tensor x = random_tensor({2, 5, 3, 16}, 1, dtype());
   const Tensor positions = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 9, 100, 1000, 5000, 7}, {2, 5});
-  for (bool inverse : {false, true})
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::rotary(device, at(x), at(positions), 1e4, inverse, out[0]));
+  for (const auto scaling : {kernels::RopeScaling::none, kernels::RopeScaling::linear, kernels::RopeScaling::llama3})
+    for (bool inverse : {false, true}) {
+      const kernels::RotaryWaves waves{1e4, scaling, 8, 1, 4, 512};
+      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::rotary(device, at(x), at(positions), waves, inverse, out[0]));
+    }
 }
 
 TEST_P(OnCuda, AdamW) {

@@ -97,6 +97,20 @@ TEST(Gradients, Llama) {
   check_gradients(c);
 }
 
+TEST(Gradients, LlamaWithStretchedPositionsAndBiasesOfAttention) {
+  ModelConfig c;
+  c.positions = Positions::rotary;
+  c.rope_scaling = RopeScaling::llama3;
+  c.rope_factor = 8;
+  c.rope_context = 16;
+  c.d_head = 4;
+  c.norm = ops::Norm::rms;
+  c.activation = MlpKind::swiglu;
+  c.bias = false;
+  c.attention_bias = true;
+  check_gradients(c);
+}
+
 TEST(Gradients, PostNormSinusoidalErf) {
   ModelConfig c;
   c.positions = Positions::sinusoidal;

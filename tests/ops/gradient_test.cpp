@@ -98,7 +98,9 @@ TEST(Gradient, AttentionOverSeveralBlocksOfQueries) {
 
 TEST(Gradient, RotaryAndReshape) {
   const Tensor positions = ids({0, 1, 5, 2, 0, 9}, {2, 3});
-  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, 100); }, {{2, 3, 2, 4}});
+  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, {100}); }, {{2, 3, 2, 4}});
+  const ops::RotaryWaves stretched{100, kernels::RopeScaling::llama3, 8, 1, 4, 64};
+  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, stretched); }, {{2, 3, 2, 8}});
   check_gradients([](const Checked& at) { return ops::reshape(at.inputs[0], {6, 4}); }, {{2, 3, 4}});
 }
 

@@ -1,6 +1,7 @@
 // Self-attention with grouped queries, optional rotary positions, and a KV cache for decoding.
 #pragma once
 
+#include "skein/kernels/rotary.h"
 #include "skein/nn/layers.h"
 
 namespace skein {
@@ -10,7 +11,7 @@ struct AttentionSpec {
   int block = 0;
   int64_t width = 0, heads = 0, kv_heads = 0, head_width = 0;
   bool rotary = false;
-  double rope_theta = 10000;
+  kernels::RotaryWaves waves = {};  // of rotary
   bool bias = true;
   double dropout = 0;
   double in_deviation = 0.02, out_deviation = 0.02;

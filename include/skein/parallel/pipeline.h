@@ -57,6 +57,7 @@ class Pipeline {
     std::vector<Tensor> weights;
   };
 
+  Tensor loss_rows() const;
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
   void pass_back(const Action& action, InFlight& flight, const PipelineStep& step, const Pass& pass);
