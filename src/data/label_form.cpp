@@ -30,7 +30,7 @@ LabelForm::LabelForm(const Tokenizer& tokenizer, const LabelFormConfig& config)
 int32_t LabelForm::pad() const { return std::max(0, roles_.pad); }
 
 int64_t LabelForm::room(bool pair) const {
-  if (!config_.encoder) return config_.length - (roles_.eos >= 0) - (pair ? static_cast<int64_t>(separator_.size()) : 0);
+  if (!config_.encoder) return config_.length - closing() - (pair ? static_cast<int64_t>(separator_.size()) : 0);
   const std::vector<int32_t> none;
   return config_.length - static_cast<int64_t>(encoder_sample(none, pair ? &none : nullptr).tokens.size());
 }
@@ -55,7 +55,7 @@ FormedSample LabelForm::decoder_sample(const std::vector<int32_t>& first, const 
     sample.tokens.insert(sample.tokens.end(), separator_.begin(), separator_.end());
     sample.tokens.insert(sample.tokens.end(), second->begin(), second->end());
   }
-  if (roles_.eos >= 0) sample.tokens.push_back(roles_.eos);
+  if (closing()) sample.tokens.push_back(roles_.eos);
   if (sample.tokens.empty()) sample.tokens.push_back(pad());
   sample.types.assign(sample.tokens.size(), 0);
   sample.places = {static_cast<int32_t>(sample.tokens.size()) - 1};

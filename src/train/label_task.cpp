@@ -59,6 +59,8 @@ LabelHead head_of(const FinetuneConfig& c) {
 
 std::map<std::string, std::string> column_values(const LabelColumns& columns) {
   LabelColumns copy = columns;
+  const auto is_name = [](const std::string& column) { return column.find_first_not_of("0123456789") != std::string::npos; };
+  if (is_name(columns.text) || is_name(columns.pair) || is_name(columns.label)) copy.header = Header::yes;
   Options options("", "");
   bind(options, copy);
   const auto values = options.values();

@@ -19,6 +19,7 @@ struct LabelFormConfig {
   bool encoder = false;
   int64_t length = 128;          // tokens of the longest sample
   std::string separator = "\n";  // decoders: between the texts of a pair
+  bool closed = true;            // decoders: end-of-text at the end
 };
 
 struct FormedSample {
@@ -55,6 +56,7 @@ class LabelForm {
   FormedSample decoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const;
   FormedSample words_sample(const Subwords& subwords) const;
   int64_t room(bool pair) const;
+  bool closing() const { return config_.closed && roles_.eos >= 0; }
 
   const Tokenizer& tokenizer_;
   LabelFormConfig config_;
