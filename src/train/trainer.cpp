@@ -104,6 +104,7 @@ class Trainer {
   RunState state_;
   LossScale loss_scale_;
   int64_t saved_step_ = -1, evaluated_step_ = -1;
+  Scores evaluated_;
   int failed_saves_ = 0;
   int64_t profile_origin_ = 0;
 };
@@ -192,12 +193,13 @@ void Trainer::save(bool must) {
 }
 
 Scores Trainer::evaluate() {
+  if (evaluated_step_ == state_.step) return evaluated_;
   const Scores scores = task_.validate({replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch});
   log::info("step {}  validation: {}", state_.step, scores.text);
   folder_.record(state_.step, scores.values);
-  if (evaluated_step_ != state_.step) compare_with_best(scores);
+  compare_with_best(scores);
   evaluated_step_ = state_.step;
-  return scores;
+  return evaluated_ = scores;
 }
 
 void Trainer::compare_with_best(const Scores& scores) {

@@ -92,7 +92,7 @@ FinetuneConfig small_task(const std::string& file, LabelKind kind, bool encoder)
   c.task.columns.label = "2";
   c.task.separator = " e ";
   c.run.data.train = c.run.data.validation = {file};
-  c.run.train.steps = 120;
+  c.run.train.steps = 80;
   c.run.lr.lr = 3e-3;
   c.run.validation.every = 0;
   c.run.run.log_every = 1000;
