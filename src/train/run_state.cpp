@@ -8,7 +8,7 @@
 namespace skein {
 
 std::string to_json(const RunState& s, const MeshShape& layout) {
-  const nlohmann::ordered_json json{
+  nlohmann::ordered_json json{
       {"kind", "pretrain"},
       {"skein", {{"version", kVersion}, {"revision", kRevision}}},
       {"step", s.step},
@@ -23,6 +23,7 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
       {"layout", {{"pipeline", layout.pp}, {"data", layout.dp}, {"tensor", layout.tp}}},
       {"config", s.config},
       {"tokenizer", s.tokenizer}};
+  if (!s.imported.empty()) json["imported"] = nlohmann::ordered_json::parse(s.imported);
   return json.dump();
 }
 
@@ -38,6 +39,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
       state.best_step = best->at("step");
       state.fruitless = best->at("fruitless");
     }
+    if (const auto imported = json.find("imported"); imported != json.end()) state.imported = imported->dump();
     return state;
   } catch (const nlohmann::json::exception& error) {
     fail_usage("{} is no checkpoint of a training run: {}", origin, error.what());

@@ -124,6 +124,7 @@ void Trainer::load() {
   if (weights_only) std::erase_if(targets, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
   load_checkpoint(*resume_from_, targets, !weights_only, mesh_.world());
   replica_->optimizer().loaded(weights_only ? 0 : stored.optimizer_steps);
+  state_.imported = stored.imported;
   if (!weights_only) {
     state_.step = stored.step;
     state_.samples = stored.samples;
