@@ -3,6 +3,7 @@
 #include "skein/core/log.h"
 #include "skein/core/options.h"
 #include "skein/core/version.h"
+#include "skein/data/convert.h"
 #include "skein/data/encode.h"
 #include "skein/data/learn_tokenizer.h"
 #include "skein/data/store.h"
@@ -25,11 +26,14 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kUsage =
     "usage: skein-data COMMAND [options] [arguments]\n\n"
-    "  train-tokenizer INPUT...   learn a byte-level BPE tokenizer\n"
+    "  train-tokenizer INPUT...   learn a tokenizer\n"
+    "  export-tokenizer TOKENIZER write it as other libraries read it\n"
     "  encode INPUT...            make a token store\n"
+    "  convert STORE              write a token store in another program's format, or read one\n"
     "  inspect STORE              say what a token store holds\n"
     "  decode STORE               write the text of a token store to stdout\n\n"
-    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst; a directory; or - for stdin.\n"
+    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst; a directory; or - for stdin. STORE is a store of `encode` or\n"
+    "token files of Megatron-LM (.idx and .bin), nanoGPT or llm.c (.bin).\n"
     "`skein-data COMMAND --help` lists the options of a command, `skein-data --version` what this build "
     "is.\n";
 
@@ -113,27 +117,62 @@ void tell_store(const std::string& path, const StoreInfo& info) {
             static_cast<double>(info.text_bytes) / static_cast<double>(std::max<int64_t>(1, info.tokens)));
 }
 
+void add_trainer(Options& options, TrainerSettings& trainer, std::string& special) {
+  options.add_choice("tokenizer.kind", trainer.kind, {{"bpe", LearntKind::bpe}, {"wordpiece", LearntKind::wordpiece}},
+                     "byte-level BPE, or BERT's WordPiece");
+  options.add("tokenizer.special", special,
+              "special tokens divided by commas, such as <s>,<pad>,</s>,<unk>,<mask>: the first ids");
+  options.add("tokenizer.lowercase", trainer.lowercase, "wordpiece: lower-case text without accents");
+  options.add("tokenizer.limit_alphabet", trainer.limit_alphabet, "wordpiece: rarer characters are left out",
+              "characters");
+  options.add("data.vocab_size", trainer.vocab_size, "ids, with those of bytes or characters and special tokens", "ids");
+  options.add("data.min_frequency", trainer.min_frequency, "pairs that occur less often are not merged", "times");
+}
+
+Words divided(const std::string& list) {
+  Words words;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+void run_export_tokenizer(const Words& arguments) {
+  std::string output;
+  Options options("skein-data export-tokenizer",
+                  "Writes TOKENIZER (a file, a folder or `bytes`) as the files of Hugging Face's libraries.");
+  options.add("output.path", output, "the folder to write them into");
+  if (!parse(options, arguments)) return;
+  require(options.words().size() == 1, "{} tokenizers were named; name one, as in `skein-data export-tokenizer tok.json`",
+          options.words().size());
+  require(!output.empty(), "output.path is missing; give a folder, as in `--output.path=exported`");
+  const auto tokenizer = load_tokenizer(options.words().front());
+  for (const std::string& path : export_tokenizer(*tokenizer, output)) log::info("{}", path);
+}
+
 void run_train_tokenizer(const Words& arguments) {
   LearnConfig config;
   RunOptions run;
   std::string output = "tokenizer.json";
-  Options options("skein-data train-tokenizer", "Learns a byte-level BPE tokenizer from the INPUTs.");
+  std::string special;
+  Options options("skein-data train-tokenizer", "Learns a tokenizer from the INPUTs.");
   add_corpus(options, config.corpus);
-  options.add("data.vocab_size", config.vocab_size, "ids, with the 256 bytes and end-of-text", "ids");
-  options.add("data.min_frequency", config.min_frequency, "pairs that occur less often are not merged",
-              "times");
+  add_trainer(options, config.trainer, special);
   options.add("output.path", output, "the tokenizer file to write");
   add_run(options, run);
   if (!parse(options, arguments)) return;
   config.threads = run.threads;
+  config.trainer.special = divided(special);
   check_output("output.path", output, expand_inputs(options.words()));
   ProgressLine line(run.quiet);
   const LearntTokenizer learnt =
       learn_tokenizer(options.words(), config, [&](const CorpusProgress& progress) { line.show(progress); });
   save_tokenizer(*learnt.tokenizer, output);
-  if (learnt.tokenizer->vocab_size() < config.vocab_size)
+  if (learnt.tokenizer->vocab_size() < config.trainer.vocab_size)
     log::warn("{} ids instead of {}: no other pair occurs {} times (data.min_frequency)",
-              learnt.tokenizer->vocab_size(), config.vocab_size, config.min_frequency);
+              learnt.tokenizer->vocab_size(), config.trainer.vocab_size, config.trainer.min_frequency);
   if (run.quiet) return;
   log::info("{}: {} ids from {} documents, {} of text, {} words, {} of them distinct, {} bad lines, {:.1f} s",
             output, learnt.tokenizer->vocab_size(), learnt.documents, readable_bytes(learnt.bytes),
@@ -145,7 +184,7 @@ void run_encode(const Words& arguments) {
   RunOptions run;
   std::string tokenizer_path;
   Options options("skein-data encode", "Encodes the INPUTs into a token store.");
-  options.add("tokenizer.path", tokenizer_path, "tokenizer file, or `bytes` for one token a byte");
+  options.add("tokenizer.path", tokenizer_path, "tokenizer file or folder, or `bytes` for one token a byte");
   add_corpus(options, config.corpus);
   options.add_choice(
       "data.sentences", config.corpus.sentences,
@@ -171,17 +210,66 @@ void run_encode(const Words& arguments) {
   log::info("{} bad lines, {:.1f} s", summary.bad_lines, summary.seconds);
 }
 
+// What a store of another program does not say.
+struct GivenNotes {
+  std::string tokenizer;
+  int64_t vocab_size = 0;
+
+  TokenNotes notes() const {
+    TokenNotes notes = notes_of_tokenizer(tokenizer);
+    if (notes.vocab_size == 0) notes.vocab_size = vocab_size;
+    return notes;
+  }
+};
+
+void add_notes(Options& options, GivenNotes& given) {
+  options.add("data.tokenizer", given.tokenizer,
+              "tokenizer file, or `bytes`, of a store that does not name its own (Megatron-LM, nanoGPT, llm.c)");
+  options.add("model.vocab_size", given.vocab_size, "its ids where no tokenizer is known", "ids");
+}
+
+constexpr std::pair<const char*, TokenFormat> kFormats[] = {{"native", TokenFormat::native},
+                                                            {"megatron", TokenFormat::megatron},
+                                                            {"nanogpt", TokenFormat::nanogpt},
+                                                            {"llmc", TokenFormat::llmc}};
+
+const char* name_of(TokenFormat format) { return kFormats[static_cast<size_t>(format)].first; }
+
+void run_convert(const Words& arguments) {
+  GivenNotes given;
+  RunOptions run;
+  std::string output;
+  TokenFormat format = TokenFormat::native;
+  Options options("skein-data convert", "Writes the tokens of STORE in another format.");
+  add_notes(options, given);
+  options.add("output.path", output, "the file to write; megatron: or what its two names share");
+  options.add_choice("output.format", format, {std::begin(kFormats), std::end(kFormats)}, "format of the output");
+  options.add("run.quiet", run.quiet, "no summary");
+  if (!parse(options, arguments)) return;
+  const TokenStore store(only_store(options), given.notes());
+  const std::string& name = store.path();
+  const std::string stem = name.ends_with(".bin") || name.ends_with(".idx") ? name.substr(0, name.size() - 4) : name;
+  check_output("output.path", output, {});
+  for (const std::string& file : converted_files(output, format))
+    check_output("output.path", file, {name, stem + ".bin", stem + ".idx"});
+  const StoreInfo made = convert_tokens(store, output, format);
+  if (!run.quiet) log::info("{}: {} tokens of {} from {} ({})", output, made.tokens, name_of(format), name, name_of(store.info().format));
+}
+
 // Stores made elsewhere may hold any text there, and can be looked at all the same.
 std::string tokenizer_kind(const StoreInfo& info) {
+  if (info.tokenizer.empty()) return "unknown";
   try {
     const auto json = tokenizer_from_json(info.tokenizer)->to_json();
-    return json == byte_tokenizer()->to_json() ? "bytes" : "byte-level BPE";
+    if (json == byte_tokenizer()->to_json()) return "bytes";
+    return json.find(R"("type":"WordPiece")") == std::string::npos ? "byte-level BPE" : "WordPiece";
   } catch (const Error& error) {
     return fmt::format("not known to this program: {}", error.what());
   }
 }
 
 std::unique_ptr<Tokenizer> tokenizer_of(const TokenStore& store) {
+  require(!store.info().tokenizer.empty(), "{} does not name its tokenizer; give it with --data.tokenizer", store.path());
   try {
     return tokenizer_from_json(store.info().tokenizer);
   } catch (const Error& error) {
@@ -192,22 +280,28 @@ std::unique_ptr<Tokenizer> tokenizer_of(const TokenStore& store) {
 
 void run_inspect(const Words& arguments) {
   bool verify = false;
+  GivenNotes given;
   Options options("skein-data inspect", "Says what the token store STORE holds.");
-  options.add("store.verify", verify, "also compare all tokens with their checksum");
+  options.add("store.verify", verify, "also read all tokens and compare them with their checksum, or the vocabulary");
+  add_notes(options, given);
   if (!parse(options, arguments)) return;
-  const TokenStore store(only_store(options), verify);
+  const TokenStore store(only_store(options), given.notes(), verify);
   const StoreInfo& info = store.info();
+  const bool native = info.format == TokenFormat::native;
   fmt::print("path          {}\n", store.path());
-  fmt::print("documents     {}\n", info.documents);
+  if (!native) fmt::print("format        {}\n", name_of(info.format));
+  fmt::print("documents     {}\n", store.documents().size() - 1);
   if (info.sentences > 0) fmt::print("sentences     {}\n", info.sentences);
   fmt::print("tokens        {}\n", info.tokens);
-  fmt::print("text bytes    {}\n", info.text_bytes);
-  fmt::print("bytes/token   {:.4f}\n",
-             static_cast<double>(info.text_bytes) / static_cast<double>(info.tokens));
-  fmt::print("vocab size    {}\n", info.vocab_size);
+  const bool counted = native || info.text_bytes > 0;
+  fmt::print("text bytes    {}\n", counted ? fmt::to_string(info.text_bytes) : "unknown");
+  if (counted)
+    fmt::print("bytes/token   {:.4f}\n",
+               static_cast<double>(info.text_bytes) / static_cast<double>(info.tokens));
+  fmt::print("vocab size    {}\n", info.vocab_size > 0 ? fmt::to_string(info.vocab_size) : "unknown");
   fmt::print("end of text   {}\n", info.end_of_text);
   fmt::print("tokenizer     {}\n", tokenizer_kind(info));
-  if (verify) fmt::print("checksum      holds\n");
+  if (verify && native) fmt::print("checksum      holds\n");
 }
 
 void write_text(const TokenStore& store, int64_t begin, int64_t count, const std::string& separator) {
@@ -228,12 +322,14 @@ void write_text(const TokenStore& store, int64_t begin, int64_t count, const std
 void run_decode(const Words& arguments) {
   int64_t begin = 0, count = -1;
   std::string separator;
+  GivenNotes given;
   Options options("skein-data decode", "Writes the text of the token store STORE to stdout.");
   options.add("range.begin", begin, "first token", "tokens");
   options.add("range.count", count, "how many; -1 for all that follow", "tokens");
   options.add("output.separator", separator, "written after each document");
+  add_notes(options, given);
   if (!parse(options, arguments)) return;
-  const TokenStore store(only_store(options));
+  const TokenStore store(only_store(options), given.notes());
   const int64_t tokens = store.info().tokens;
   require(begin >= 0 && begin <= tokens, "range.begin is {}; {} holds tokens 0 to {}", begin, store.path(),
           tokens - 1);
@@ -249,7 +345,9 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {{"train-tokenizer", run_train_tokenizer},
+                                 {"export-tokenizer", run_export_tokenizer},
                                  {"encode", run_encode},
+                                 {"convert", run_convert},
                                  {"inspect", run_inspect},
                                  {"decode", run_decode}};
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -29,6 +30,7 @@ struct EvaluateConfig {
 void bind(Options& options, EvaluateConfig& c) {
   options.add("checkpoint.path", c.checkpoint, "run folder (its newest good checkpoint) or checkpoint");
   options.add("data.validation", c.stores, "token stores to evaluate on");
+  options.add("data.tokenizer", c.data.tokenizer, "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
   options.add("data.text", c.text, "text to evaluate on instead: .txt or .jsonl, plain, .gz, .xz or .zst");
   options.add("data.cross_document_attention", c.data.cross_document_attention, "attention may cross document ends");
   options.add("eval.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
@@ -67,7 +69,8 @@ using Values = std::vector<std::pair<std::string, double>>;
 void write_result(const std::string& path, const Source& source, const Values& values) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
   for (const auto& [name, value] : values) {
-    if (value == std::floor(value) && std::abs(value) < 1e15) json[name] = static_cast<int64_t>(value);
+    if (std::isnan(value)) json[name] = nullptr;
+    else if (value == std::floor(value) && std::abs(value) < 1e15) json[name] = static_cast<int64_t>(value);
     else json[name] = value;
   }
   std::ofstream file(path);
@@ -78,7 +81,8 @@ void write_result(const std::string& path, const Source& source, const Values& v
 
 void check_tokenizer(const TokenStore& store, const Source& source) {
   require(store.info().tokenizer == source.tokenizer,
-          "{} was made with another tokenizer than the model's; encode it again with the tokenizer of the training data", store.path());
+          "{} was made with another tokenizer than the model's, or does not name its own; encode it again with the tokenizer of "
+          "the training data, or name that with data.tokenizer", store.path());
 }
 
 Values next_tokens(const Judged& model, const Source& source, const std::vector<std::string>& stores, const EvaluateConfig& config) {
@@ -86,7 +90,8 @@ Values next_tokens(const Judged& model, const Source& source, const std::vector<
   check_tokenizer(loader.store(0), source);
   const Evaluation result = Evaluator(model.pipeline, model.pass, model.mesh, model.batch, config.eval).run(loader, config.data, source.model.context);
   log::info("{}: {} ({} tokens, {} bytes)", source.info.path, result.text(), result.tokens, result.bytes);
-  return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", result.bits_per_byte()},
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", result.bytes ? result.bits_per_byte() : unknown},
           {"tokens", static_cast<double>(result.tokens)}, {"bytes", static_cast<double>(result.bytes)}};
 }
 
@@ -116,8 +121,11 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Mesh mesh(*world, mesh_shape(config.parallel, world->size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
   std::unique_ptr<TemporaryStore> encoded;
+  require(config.text.empty() || !source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text "
+          "can be encoded for it; evaluate on token stores (data.validation)", config.checkpoint);
   if (!config.text.empty())
     agree(*world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source, world->rank()); });
+  config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   load_weights(source, local, mesh);
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);

@@ -101,6 +101,8 @@ void write_results(const Command& command, const std::string& text) {
 }
 
 void generate(const Command& command, const Texts& texts, const Source& source, Group& world) {
+  require(!source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so it cannot read or write text",
+          source.info.path);
   const auto tokenizer = tokenizer_from_json(source.tokenizer);
   std::vector<Tokens> prompts;
   for (const std::string& text : texts) prompts.push_back(tokenizer->encode(text));

@@ -26,7 +26,7 @@ std::string listed(const std::vector<std::string>& words) {
   return list.empty() ? "none" : list;
 }
 
-std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
   if (word.size() > kMostBytes) return "";
   std::vector<std::string> short_ones;
   for (const std::string& candidate : known)

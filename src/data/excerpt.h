@@ -14,6 +14,6 @@ std::string excerpt(std::string_view text);
 std::string listed(const std::vector<std::string>& words);
 
 // "; did you mean \"text\"?" for the known word nearest to `word`, "" when none is near.
-std::string suggestion(const std::string& word, const std::vector<std::string>& known);
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace skein

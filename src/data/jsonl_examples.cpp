@@ -39,7 +39,7 @@ class JsonlExamples final : public ExampleSource {
     if (found != json.end()) return *found;
     const std::vector<std::string> keys = keys_of(json);
     fail_usage("{}:{}: no key \"{}\"; the object has {}{}", name_, lines_.number(), key, listed(keys),
-               suggestion(key, keys));
+               did_you_mean(key, keys));
   }
 
   std::string text_of(const Json& json, const std::string& key) const {

@@ -34,7 +34,7 @@ int32_t LabelSet::find(const std::string& label) const {
 int32_t LabelSet::id(const std::string& label, std::string_view place) const {
   const int32_t id = find(label);
   require(id >= 0, "{}: the label \"{}\" is none of the {} known ones: {}{}", place, excerpt(label), size(),
-          listed(names_), suggestion(label, names_));
+          listed(names_), did_you_mean(label, names_));
   return id;
 }
 

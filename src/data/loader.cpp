@@ -57,13 +57,16 @@ void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
 
 }  // namespace
 
-Blend open_blend(const std::vector<std::string>& entries) {
+Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config) {
   require(!entries.empty(), "no token store was given; name at least one, as data.train=corpus.h5");
+  TokenNotes notes = notes_of_tokenizer(config.tokenizer);
+  if (notes.vocab_size == 0) notes.vocab_size = config.vocab_size;
   Blend blend;
   for (const std::string& text : entries) {
     const Entry entry = parse_entry(text);
     require(!entry.path.empty(), "data entry \"{}\" names no path; write \"path\" or \"weight:path\"", text);
-    blend.stores.push_back(std::make_shared<TokenStore>(entry.path));
+    blend.stores.push_back(std::make_shared<TokenStore>(entry.path, notes));
+    blend.stores.back()->require_vocabulary();
     check_same_tokenizer(*blend.stores.front(), *blend.stores.back());
     blend.weights.push_back(entry.weight);
   }
@@ -74,7 +77,7 @@ Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t
                const DataConfig& config)
     : length_(length), config_(config) {
   require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
-  Blend blend = open_blend(entries);
+  Blend blend = open_blend(entries, config);
   stores_ = std::move(blend.stores);
   std::vector<int64_t> sizes;
   for (const auto& store : stores_) sizes.push_back(samples_in(*store, length));
@@ -103,6 +106,7 @@ int64_t Loader::vocab_size() const { return stores_.front()->info().vocab_size; 
 double Loader::bytes_per_token() const {
   double bytes = 0, tokens = 0;
   for (const auto& store : stores_) {
+    if (store->info().text_bytes == 0) return 0;
     bytes += static_cast<double>(store->info().text_bytes);
     tokens += static_cast<double>(store->info().tokens);
   }

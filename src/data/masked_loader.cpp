@@ -24,8 +24,10 @@ MaskedLoader::MaskedLoader(const std::vector<std::string>& entries, int64_t leng
   check(mask);
   require(length >= 8, "samples of {} tokens are too short for an encoder, whose [CLS] and [SEP] take up to 3 of them; use at least 8 "
           "(model.context)", length);
-  Blend blend = open_blend(entries);
+  Blend blend = open_blend(entries, data);
   stores_ = std::move(blend.stores);
+  require(!stores_.front()->info().tokenizer.empty(), "{} names no tokenizer, and masking needs to know its special tokens; give "
+          "data.tokenizer", stores_.front()->path());
   vocabulary_ = std::make_unique<MaskVocabulary>(*tokenizer_from_json(stores_.front()->info().tokenizer), stores_.front()->path());
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < stores_.size(); ++i) {

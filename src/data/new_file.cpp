@@ -3,7 +3,9 @@
 #include "skein/core/error.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <system_error>
@@ -86,6 +88,23 @@ void Spool::copy_to(Descriptor& target, uint64_t at) {
     target.write_at(std::span(block).first(got), at + done);
     done += got;
   }
+}
+
+void Spool::publish(const std::string& path) {
+  flush();
+  file_.sync();
+  if (std::rename(name_.path().c_str(), path.c_str()) != 0) fail("cannot rename {} to {}: {}", name_.path(), path, cause());
+  sync_directory_of(path);
+}
+
+std::string unique_stem(const std::string& path) {
+  static std::atomic<int> counter{0};
+  std::string stem;
+  std::error_code ignored;
+  do {
+    stem = fmt::format("{}.partial-{}-{}", path, getpid(), counter++);
+  } while (std::filesystem::exists(stem + ".tokens", ignored));
+  return stem;
 }
 
 void sync_directory_of(const std::string& path) {

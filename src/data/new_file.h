@@ -52,6 +52,8 @@ class Spool {
   uint64_t size() const { return written_ + gathered_.size(); }
   // Everything appended so far, into `target` from byte `at` on.
   void copy_to(Descriptor& target, uint64_t at);
+  // Synced and under its final name, in place of what was there. Nothing more can be appended.
+  void publish(const std::string& path);
 
  private:
   void flush();
@@ -62,6 +64,9 @@ class Spool {
   uint64_t written_ = 0;
   std::vector<std::byte> gathered_;
 };
+
+// Begins with `path`; no file of a name that begins with it was made by another writer in this or another process.
+std::string unique_stem(const std::string& path);
 
 // fsync of the directory that holds `path`: makes a rename in it last.
 void sync_directory_of(const std::string& path);

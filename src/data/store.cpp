@@ -3,269 +3,201 @@
 #include "skein/core/error.h"
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <cstring>
-#include <fcntl.h>
-#include <functional>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <string_view>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
-#include <xxhash.h>
+#include <vector>
 
-#include "store_layout.h"
+#include "store_file.h"
 
 namespace skein {
 namespace {
 
-constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-constexpr size_t kSuperblock = 48;
-constexpr size_t kSuperblockVersion = 8;
-constexpr size_t kSuperblockEnd = 28;  // where the file's own idea of its size stands
+constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);
+constexpr uint64_t kAnyId = uint64_t{1} << 31;
+constexpr int64_t kVerified = int64_t{1} << 16;
 
-// A whole file, read-only.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path);
-  ~MappedFile() {
-    if (data_ != MAP_FAILED) munmap(data_, bytes_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  const std::byte* at(uint64_t offset) const { return static_cast<const std::byte*>(data_) + offset; }
-  uint64_t bytes() const { return bytes_; }
-  std::string_view head(size_t most) const {
-    return {static_cast<const char*>(data_), std::min<size_t>(most, bytes_)};
-  }
-
- private:
-  void map(const std::string& path, int descriptor);
-
-  void* data_ = MAP_FAILED;
-  uint64_t bytes_ = 0;
-};
-
-MappedFile::MappedFile(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    fail_usage("cannot open token store {}: {}; `skein-data encode` makes one from text", path,
-               std::generic_category().message(errno));
-  try {
-    map(path, descriptor);
-  } catch (...) {
-    close(descriptor);
-    throw;
-  }
-  close(descriptor);
-}
-
-void MappedFile::map(const std::string& path, int descriptor) {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0)
-    fail("cannot examine {}: {}", path, std::generic_category().message(errno));
-  require(S_ISREG(status.st_mode), "{} is {}, not a token store", path,
-          S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
-  bytes_ = static_cast<uint64_t>(status.st_size);
-  require(bytes_ > 0, "{} is empty (0 bytes); `skein-data encode` makes token stores from text", path);
-  data_ = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, descriptor, 0);
-  if (data_ == MAP_FAILED)
-    fail("cannot map {} ({} bytes): {}", path, bytes_, std::generic_category().message(errno));
-}
-
-bool is_text(std::string_view head) {
-  return std::all_of(head.begin(), head.end(), [](unsigned char c) {
-    return c >= 0x20 ? c != 0x7f : c == '\n' || c == '\r' || c == '\t' || c == '\f';
-  });
-}
-
-std::string_view what_it_looks_like(std::string_view head) {
-  using namespace std::literals;
-  constexpr std::pair<std::string_view, std::string_view> kinds[] = {
-      {"\x1f\x8b"sv, "gzip data: decompress it and encode the text"},
-      {"\x28\xb5\x2f\xfd"sv, "zstd data: decompress it and encode the text"},
-      {"\xfd"
-       "7zXZ\0"sv,
-       "xz data: decompress it and encode the text"},
-      {"PK\x03\x04"sv, "a zip archive: unpack it and encode the text"},
-      {"PAR1"sv, "a Parquet file: write its text column as JSON lines and encode those"},
-      {"MMIDIDX\0\0"sv, "a Megatron-LM index"},
-      {"\x93NUMPY"sv, "a NumPy array"},
-  };
-  for (const auto& [signature, kind] : kinds)
-    if (head.starts_with(signature)) return kind;
-  if (head.size() > 8 && head[8] == '{' && head[7] == '\0' && head[6] == '\0') return "a safetensors file";
-  if (is_text(head)) return "text: encode it first";
-  return "binary data of no known kind";
-}
-
-// The superblock (HDF5 File Format Specification, II.A) is read before HDF5 sees the file: formats older than
-// version 2 carry no checksums, and damaged ones can hang or crash the library.
-void check_superblock(const std::string& path, const MappedFile& file) {
-  const std::string_view head = file.head(64);
-  require(head.starts_with(kSignature),
-          "{} is not an HDF5 file; it looks like {} (`skein-data encode` makes token "
-          "stores)",
-          path, what_it_looks_like(head));
-  require(head.size() >= kSuperblock, "{} is truncated: it has {} bytes and its header alone takes {}", path,
-          file.bytes(), kSuperblock);
-  const int version = static_cast<unsigned char>(head[kSuperblockVersion]);
-  require(version >= 2,
-          "{} has version {} of HDF5's file format, without checksums; write it with at least version 2 "
-          "(h5py: libver=\"latest\")",
-          path, version);
-  uint64_t end = 0;
-  std::memcpy(&end, head.data() + kSuperblockEnd, sizeof end);
-  require(end <= file.bytes(),
-          "{} is truncated: it has {} of {} bytes; copy it again or make it again with "
-          "`skein-data encode`",
-          path, file.bytes(), end);
-}
-
-void check_starts(const std::string& path, const char* name, std::span<const uint64_t> starts,
-                  int64_t tokens) {
-  require(starts.front() == 0, "{} is damaged: /{} begins with {}, not 0", path, name, starts.front());
-  const auto bad = std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>());
-  if (bad != starts.end())
-    fail_usage("{} is damaged: /{} does not ascend at entry {}: {} is followed by {}", path, name,
-               bad - starts.begin(), bad[0], bad[1]);
-  require(starts.back() == static_cast<uint64_t>(tokens),
-          "{} is damaged: /{} ends with {} but /tokens holds {} tokens", path, name, starts.back(), tokens);
-}
-
-// Both ascend.
-void check_nesting(const std::string& path, std::span<const uint64_t> sentences,
-                   std::span<const uint64_t> documents) {
-  auto at = sentences.begin();
-  for (const uint64_t start : documents) {
-    at = std::lower_bound(at, sentences.end(), start);
-    require(at != sentences.end() && *at == start,
-            "{} is damaged: the document that begins at token {} begins inside of a sentence", path, start);
-  }
-}
-
-// Returns the largest id. The bytes may lie at any address.
+// Returns the largest id, a negative one counting as huge. The bytes may lie at any address.
 template <class T>
-uint32_t widen(const std::byte* source, std::span<int32_t> out) {
-  uint32_t largest = 0;
+uint64_t widen(const std::byte* source, std::span<int32_t> out) {
+  T largest = 0, least = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     T token;
     std::memcpy(&token, source + i * sizeof(T), sizeof(T));
     out[i] = static_cast<int32_t>(token);
-    largest = std::max<uint32_t>(largest, token);
+    largest = std::max(largest, token);
+    least = std::min(least, token);
   }
-  return largest;
+  return static_cast<uint64_t>(least < 0 ? least : largest);
+}
+
+using Widen = uint64_t (*)(const std::byte*, std::span<int32_t>);
+
+Widen widen_of(TokenType type) {
+  constexpr std::array<Widen, 7> functions{widen<uint8_t>, widen<int8_t>,   widen<int16_t>, widen<uint16_t>,
+                                           widen<int32_t>, widen<uint32_t>, widen<int64_t>};
+  return functions[static_cast<size_t>(type)];
+}
+
+template <class T>
+int64_t value_as(const std::byte* source) {
+  T token;
+  std::memcpy(&token, source, sizeof(T));
+  return static_cast<int64_t>(token);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+bool is_hdf5(const std::string& path) {
+  std::array<char, kHdf5Signature.size()> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  return std::string_view(head.data(), head.size()) == kHdf5Signature;
+}
+
+std::string without_suffix(const std::string& path) { return path.substr(0, path.size() - 4); }
+
+// What the two files of a Megatron-LM data set share, or "".
+std::string indexed_stem(const std::string& path) {
+  if (path.ends_with(".idx")) return without_suffix(path);
+  if (path.ends_with(".bin")) return is_file(without_suffix(path) + ".idx") ? without_suffix(path) : "";
+  return !is_file(path) && is_file(path + ".idx") ? path : "";
+}
+
+std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& notes) {
+  const std::string stem = is_hdf5(path) ? "" : indexed_stem(path);
+  if (!stem.empty()) return open_indexed_store(stem, notes_beside(stem, notes));
+  if (path.ends_with(".bin") && is_file(path) && !is_hdf5(path))
+    return open_bare_store(path, notes_beside(without_suffix(path), notes));
+  auto native = open_hdf5_store(path);
+  require(notes.tokenizer.empty() || native->info().tokenizer == notes.tokenizer,
+          "{} was made by another tokenizer ({} ids) than that of data.tokenizer ({} ids)", path,
+          native->info().vocab_size, notes.vocab_size);
+  return native;
 }
 
 }  // namespace
 
-struct TokenStore::Impl {
-  explicit Impl(const std::string& name) : path(name), file(name) {
-    check_superblock(path, file);
-    layout = read_store_layout(path, file.bytes());
-    documents = starts_at(layout.documents_at, layout.info.documents, copied_documents);
-    check_starts(path, "documents", documents, layout.info.tokens);
-    if (layout.info.sentences > 0)
-      sentences = starts_at(layout.sentences_at, layout.info.sentences, copied_sentences);
-  }
+int64_t value_of(TokenType type, const std::byte* token) {
+  using Value = int64_t (*)(const std::byte*);
+  constexpr std::array<Value, 7> functions{value_as<uint8_t>, value_as<int8_t>,   value_as<int16_t>,
+                                           value_as<uint16_t>, value_as<int32_t>, value_as<uint32_t>,
+                                           value_as<int64_t>};
+  return functions[static_cast<size_t>(type)](token);
+}
 
-  std::span<const uint64_t> starts_at(uint64_t offset, int64_t things, std::vector<uint64_t>& copied) const;
-  void check_sentences();
-  void verify_sum() const;
-  void verify_ends() const;
-  uint32_t widen_any(const std::byte* source, std::span<int32_t> out) const;
+struct TokenStore::Impl {
+  Impl(const std::string& name, const TokenNotes& notes) : path(name), file(open_any(name, notes)) {}
+
+  const StoreInfo& info() const { return file->info(); }
+  std::span<const uint64_t> documents();
+  std::span<const uint64_t> sentences();
+  int64_t id_at(uint64_t place) const {
+    return value_of(file->type(), file->tokens() + place * static_cast<uint64_t>(token_bytes(file->type())));
+  }
+  [[noreturn]] void refuse_id(int64_t begin, int64_t count) const;
+  void verify_ends();
 
   std::string path;
-  MappedFile file;
-  StoreLayout layout;
-  std::span<const uint64_t> documents, sentences;
-  // Only of files made elsewhere that do not align them.
-  std::vector<uint64_t> copied_documents, copied_sentences;
-  std::once_flag sentences_checked;
+  std::unique_ptr<StoreFile> file;
+  std::once_flag documents_found, sentences_found;
+  std::span<const uint64_t> document_starts, sentence_starts;
 };
 
-std::span<const uint64_t> TokenStore::Impl::starts_at(uint64_t offset, int64_t things,
-                                                      std::vector<uint64_t>& copied) const {
-  const size_t count = static_cast<size_t>(things) + 1;
-  const std::byte* bytes = file.at(offset);
-  if (offset % alignof(uint64_t) == 0) return {reinterpret_cast<const uint64_t*>(bytes), count};
-  copied.resize(count);
-  std::memcpy(copied.data(), bytes, count * sizeof(uint64_t));
-  return copied;
+std::span<const uint64_t> TokenStore::Impl::documents() {
+  std::call_once(documents_found, [this] { document_starts = file->documents(); });
+  return document_starts;
 }
 
-void TokenStore::Impl::check_sentences() {
-  if (sentences.empty()) return;
-  check_starts(path, "sentences", sentences, layout.info.tokens);
-  check_nesting(path, sentences, documents);
+std::span<const uint64_t> TokenStore::Impl::sentences() {
+  std::call_once(sentences_found, [this] { sentence_starts = file->sentences(); });
+  return sentence_starts;
 }
 
-void TokenStore::Impl::verify_sum() const {
-  const uint64_t sum =
-      XXH3_64bits(file.at(layout.tokens_at), static_cast<size_t>(layout.info.tokens * layout.width));
-  require(sum == layout.sum,
-          "{} is damaged: the XXH3 sum of its tokens is {:016x}, it should be {:016x}; copy it "
-          "again or make it again with `skein-data encode`",
-          path, sum, layout.sum);
+void TokenStore::Impl::refuse_id(int64_t begin, int64_t count) const {
+  const uint64_t limit = info().vocab_size > 0 ? static_cast<uint64_t>(info().vocab_size) : kAnyId;
+  int64_t place = begin;
+  while (place < begin + count - 1 && static_cast<uint64_t>(id_at(static_cast<uint64_t>(place))) < limit) ++place;
+  const int64_t id = id_at(static_cast<uint64_t>(place));
+  if (info().format == TokenFormat::native)
+    fail_usage(
+        "{} is damaged: token {} is {}, outside its vocabulary of {} ids; copy it again or make it again with "
+        "`skein-data encode`",
+        path, place, id, limit);
+  fail_usage("{}: token {} is {}, outside the vocabulary of {} ids; was it made with another tokenizer than it is read with?",
+             path, place, id, limit);
 }
 
-// The sum does not cover /documents; where each document has a closing token that shows a wrong start.
-void TokenStore::Impl::verify_ends() const {
-  for (size_t k = 1; k < documents.size() && layout.info.end_of_text >= 0; ++k) {
-    int32_t last = 0;
-    widen_any(file.at(layout.tokens_at + (documents[k] - 1) * static_cast<uint64_t>(layout.width)),
-              {&last, 1});
-    require(last == layout.info.end_of_text,
-            "{} is damaged: document {} ends at token {} with id {}, not with end_of_text {}", path, k - 1,
-            documents[k], last, layout.info.end_of_text);
+// No sum covers the documents; where each has a closing (or opening) token that shows a wrong start.
+void TokenStore::Impl::verify_ends() {
+  const std::span<const uint64_t> starts = documents();
+  const int64_t end = info().end_of_text;
+  if (end < 0 || info().format != TokenFormat::native) return;
+  size_t opened = 0, closed = 0, open = 0;
+  for (size_t k = 1; k < starts.size(); ++k) {
+    opened += id_at(starts[k - 1]) == end ? 1 : 0;
+    const bool closes = id_at(starts[k] - 1) == end;
+    closed += closes ? 1 : 0;
+    if (!closes && open == 0) open = k;
   }
+  if (open == 0 || closed == 0 || opened == starts.size() - 1) return;
+  fail_usage("{} is damaged: document {} ends at token {} with id {}, not with end_of_text {}", path, open - 1, starts[open],
+             id_at(starts[open] - 1), end);
 }
 
-uint32_t TokenStore::Impl::widen_any(const std::byte* source, std::span<int32_t> out) const {
-  if (layout.width == 1) return widen<uint8_t>(source, out);
-  if (layout.width == 2) return widen<uint16_t>(source, out);
-  return widen<uint32_t>(source, out);
-}
+TokenStore::TokenStore(const std::string& path, bool verify) : TokenStore(path, TokenNotes(), verify) {}
 
-TokenStore::TokenStore(const std::string& path, bool verify) : impl_(std::make_unique<Impl>(path)) {
+TokenStore::TokenStore(const std::string& path, const TokenNotes& notes, bool verify)
+    : impl_(std::make_unique<Impl>(path, notes)) {
   if (!verify) return;
-  impl_->verify_sum();
+  impl_->file->verify_sum();
   impl_->verify_ends();
   sentences();
+  std::vector<int32_t> ids;
+  for (int64_t begin = 0; info().format != TokenFormat::native && begin < info().tokens; begin += kVerified) {
+    ids.resize(static_cast<size_t>(std::min(kVerified, info().tokens - begin)));
+    read(begin, ids);
+  }
 }
 
 TokenStore::~TokenStore() = default;
 TokenStore::TokenStore(TokenStore&&) noexcept = default;
 
-const StoreInfo& TokenStore::info() const { return impl_->layout.info; }
+const StoreInfo& TokenStore::info() const { return impl_->info(); }
 const std::string& TokenStore::path() const { return impl_->path; }
-std::span<const uint64_t> TokenStore::documents() const { return impl_->documents; }
-
-std::span<const uint64_t> TokenStore::sentences() const {
-  std::call_once(impl_->sentences_checked, [this] { impl_->check_sentences(); });
-  return impl_->sentences;
-}
+std::span<const uint64_t> TokenStore::documents() const { return impl_->documents(); }
+std::span<const uint64_t> TokenStore::sentences() const { return impl_->sentences(); }
 
 void TokenStore::read(int64_t begin, std::span<int32_t> out) const {
-  const StoreLayout& layout = impl_->layout;
+  const StoreFile& file = *impl_->file;
   const int64_t count = static_cast<int64_t>(out.size());
-  SKEIN_CHECK(begin >= 0 && count <= layout.info.tokens && begin <= layout.info.tokens - count);
-  const std::byte* source = impl_->file.at(layout.tokens_at + static_cast<uint64_t>(begin * layout.width));
-  if (impl_->widen_any(source, out) < layout.info.vocab_size) return;
-  const auto bad = std::find_if(out.begin(), out.end(), [&](int32_t id) {
-    return static_cast<uint32_t>(id) >= layout.info.vocab_size;
-  });
+  SKEIN_CHECK(begin >= 0 && count <= info().tokens && begin <= info().tokens - count);
+  const uint64_t largest = widen_of(file.type())(file.tokens() + begin * token_bytes(file.type()), out);
+  const uint64_t limit = info().vocab_size > 0 ? static_cast<uint64_t>(info().vocab_size) : kAnyId;
+  if (largest >= limit) impl_->refuse_id(begin, count);
+}
+
+void TokenStore::require_vocabulary() const {
+  if (info().vocab_size > 0) return;
+  const std::filesystem::path file = path();
+  std::error_code ignored;
+  const bool pickled = std::filesystem::exists(file.parent_path() / "meta.pkl", ignored);
   fail_usage(
-      "{} is damaged: token {} is {}, outside its vocabulary of {} ids; copy it again or make it again with "
-      "`skein-data encode`",
-      impl_->path, begin + (bad - out.begin()), static_cast<uint32_t>(*bad), layout.info.vocab_size);
+      "{} does not say what vocabulary its tokens are of: give data.tokenizer (a tokenizer file, or `bytes`) or "
+      "model.vocab_size, or write {} with {{\"tokenizer\": \"FILE\"}} or {{\"vocab_size\": 50257, \"end_of_text\": 50256}}{}",
+      path(), notes_path((file.parent_path() / file.stem()).string()),
+      pickled ? "; the meta.pkl beside it is a Python pickle, which is never read" : "");
 }
 
 int64_t TokenStore::document_at(int64_t position) const {
-  SKEIN_CHECK(position >= 0 && position < impl_->layout.info.tokens);
-  const auto& starts = impl_->documents;
+  SKEIN_CHECK(position >= 0 && position < info().tokens);
+  const auto starts = documents();
   return std::upper_bound(starts.begin(), starts.end(), static_cast<uint64_t>(position)) - starts.begin() - 1;
 }
 

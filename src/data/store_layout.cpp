@@ -234,7 +234,10 @@ Hdf5Id LayoutWriter::create_file() const {
   sound(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST));
   sound(H5Pset_alignment(access.get(), 1, kAlignment));
   sound(H5Pset_file_locking(access.get(), false, true));
-  return Hdf5Id(sound(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get())), H5Fclose);
+  // Equal contents are to give equal files.
+  const Hdf5Id plan(sound(H5Pcreate(H5P_FILE_CREATE)), H5Pclose);
+  sound(H5Pset_obj_track_times(plan.get(), false));
+  return Hdf5Id(sound(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, plan.get(), access.get())), H5Fclose);
 }
 
 void LayoutWriter::put_attribute(const char* name, hid_t file_type, hid_t memory_type,
@@ -255,6 +258,7 @@ void LayoutWriter::put_text(const char* name, const std::string& value) const {
 
 uint64_t LayoutWriter::put_dataset(const char* name, hid_t type, uint64_t count) const {
   const Hdf5Id plan(sound(H5Pcreate(H5P_DATASET_CREATE)), H5Pclose);
+  sound(H5Pset_obj_track_times(plan.get(), false));
   sound(H5Pset_layout(plan.get(), H5D_CONTIGUOUS));
   sound(H5Pset_alloc_time(plan.get(), H5D_ALLOC_TIME_EARLY));
   sound(H5Pset_fill_time(plan.get(), H5D_FILL_TIME_NEVER));

@@ -2,7 +2,6 @@
 #include "skein/data/store.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -32,17 +31,6 @@ SumState new_sum() {
   if (!state) fail("out of memory for the state of a checksum");
   XXH3_64bits_reset(state.get());
   return state;
-}
-
-// Names that no other writer in this or another process uses at the same time.
-std::string unique_stem(const std::string& path) {
-  static std::atomic<int> counter{0};
-  std::string stem;
-  std::error_code ignored;
-  do {
-    stem = fmt::format("{}.partial-{}-{}", path, getpid(), counter++);
-  } while (std::filesystem::exists(stem + ".tokens", ignored));
-  return stem;
 }
 
 template <class T>
@@ -185,13 +173,18 @@ void TokenStoreWriter::end_sentence() {
 
 void TokenStoreWriter::add_document(std::span<const int32_t> tokens, int64_t text_bytes) {
   append(tokens, text_bytes);
-  StoreInfo& info = impl_->layout.info;
-  const int32_t end = static_cast<int32_t>(info.end_of_text);
-  if (end < 0 && !impl_->document_open) return;
-  if (!impl_->document_open) impl_->begin();
-  if (end >= 0) impl_->append(std::span(&end, 1));
+  const auto end = static_cast<int32_t>(impl_->layout.info.end_of_text);
+  if (end >= 0) {
+    if (!impl_->document_open) impl_->begin();
+    impl_->append(std::span(&end, 1));
+  }
+  end_document();
+}
+
+void TokenStoreWriter::end_document() {
+  if (!impl_->document_open) return;
   impl_->document_open = impl_->sentence_open = false;
-  ++info.documents;
+  ++impl_->layout.info.documents;
 }
 
 StoreInfo TokenStoreWriter::finish() {

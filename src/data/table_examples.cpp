@@ -64,7 +64,7 @@ class TableExamples final : public ExampleSource {
     require(header_, "the {} column is \"{}\", but {} has no header; give its number, from 1", role, column, name_);
     const auto count = std::count(first_.begin(), first_.end(), column);
     require(count > 0, "{}:{}: no column \"{}\" for the {}; the header has {}{}", name_, first_line_, column, role,
-            listed(first_), suggestion(column, first_));
+            listed(first_), did_you_mean(column, first_));
     require(count == 1, "{}:{}: {} columns are called \"{}\"; give the number of the one with the {}", name_,
             first_line_, count, column, role);
     return static_cast<size_t>(std::find(first_.begin(), first_.end(), column) - first_.begin());

@@ -18,6 +18,14 @@ void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int
   std::copy_n(window.begin() + 1, length, batch.targets.data<int32_t>() + row * length);
 }
 
+void fill_plain_marks(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
+  const int64_t length = batch.length();
+  for (int64_t t = 0; t < length; ++t) {
+    batch.weights.data<float>()[row * length + t] = begin + t + 1 < store.info().tokens ? 1.0f : 0.0f;
+    batch.positions.data<int32_t>()[row * length + t] = static_cast<int32_t>(t);
+  }
+}
+
 // All that depends on where documents begin.
 void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch, int64_t row) {
   const std::span<const uint64_t> starts = store.documents();
@@ -56,6 +64,7 @@ Batch empty_batch(int64_t count, int64_t length, const DataConfig& config) {
 
 void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch, int64_t row) {
   fill_tokens(store, begin, batch, row);
+  if (config.cross_document_attention && !config.mask_document_ends) return fill_plain_marks(store, begin, batch, row);
   fill_marks(store, begin, config, batch, row);
 }
 

@@ -58,19 +58,31 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   sending_.clear();
 }
 
+// One copy for all micro-batches, for each would wait for the device.
+Tensor Pipeline::loss_rows() const {
+  int64_t size = 0, begin = 0;
+  for (const RowLosses& losses : losses_) size += losses.rows.size();
+  if (size == 0) return {};
+  const Tensor there = Tensor::empty({size}, losses_.front().rows.dtype(), model_.device);
+  for (const RowLosses& losses : losses_) {
+    there.flat(begin, losses.rows.size()).copy_from(losses.rows);
+    begin += losses.rows.size();
+  }
+  return there.to(Device{});
+}
+
 std::vector<std::vector<double>> Pipeline::losses() const {
   std::vector<std::vector<double>> all;
-  for (const RowLosses& losses : losses_) {
-    if (!losses.rows.defined()) continue;
-    const Tensor rows = losses.rows.to(Device{});
-    all.resize(losses.weights.size());
-    int64_t first = 0;
-    for (size_t term = 0; term < losses.weights.size(); ++term) {
+  const Tensor rows = loss_rows();
+  if (!rows.defined()) return all;
+  all.resize(losses_.front().weights.size());
+  int64_t begin = 0;
+  for (const RowLosses& losses : losses_)
+    for (size_t term = 0; term < all.size(); ++term) {
       const Tensor& weights = losses.weights[term];
-      add_sample_sums(rows.flat(first, weights.size()), weights, all[term]);
-      first += weights.size();
+      add_sample_sums(rows.flat(begin, weights.size()), weights, all[term]);
+      begin += weights.size();
     }
-  }
   return all;
 }
 

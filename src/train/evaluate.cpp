@@ -12,6 +12,7 @@ namespace {
 
 // Bytes of text that each id stands for.
 std::vector<int64_t> bytes_of_ids(const StoreInfo& info) {
+  if (info.tokenizer.empty()) return std::vector<int64_t>(static_cast<size_t>(info.vocab_size), 0);
   const auto tokenizer = tokenizer_from_json(info.tokenizer);
   std::vector<int64_t> bytes;
   for (int64_t id = 0; id < info.vocab_size; ++id)
@@ -36,7 +37,8 @@ double Evaluation::perplexity() const { return std::exp(loss()); }
 double Evaluation::bits_per_byte() const { return nats / std::numbers::ln2 / static_cast<double>(bytes); }
 
 std::string Evaluation::text() const {
-  return fmt::format("loss {:.4f}, perplexity {:.2f}, {:.4f} bits per byte", loss(), perplexity(), bits_per_byte());
+  const std::string known = bytes ? fmt::format(", {:.4f} bits per byte", bits_per_byte()) : "";
+  return fmt::format("loss {:.4f}, perplexity {:.2f}{}", loss(), perplexity(), known);
 }
 
 Evaluator::Evaluator(Pipeline& pipeline, Pass pass, Mesh& mesh, int64_t batch, const EvalConfig& config)

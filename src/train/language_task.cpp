@@ -10,7 +10,8 @@ namespace {
 
 void check_tokenizers(const TokenStore& validation, const TokenStore& training) {
   require(validation.info().tokenizer == training.info().tokenizer,
-          "{} was made with another tokenizer than {}; encode both with the same one", validation.path(), training.path());
+          "{} was made with another tokenizer than {}, or only one of them names it (data.tokenizer does for both)", validation.path(),
+          training.path());
 }
 
 class NextTokenTask : public Task {
@@ -18,7 +19,8 @@ class NextTokenTask : public Task {
   explicit NextTokenTask(const PretrainConfig& c)
       : data_(c.data), eval_(c.validation.eval), context_(c.model.context), training_(c.data.train, c.model.context, c.train.seed, c.data) {
     if (c.data.validation.empty()) return;
-    validation_ = std::make_unique<Loader>(c.data.validation, 1, c.train.seed, c.data);
+    data_.vocab_size = training_.vocab_size();
+    validation_ = std::make_unique<Loader>(c.data.validation, 1, c.train.seed, data_);
     check_tokenizers(validation_->store(0), training_.store(0));
   }
 
@@ -29,9 +31,10 @@ class NextTokenTask : public Task {
 
   Scores validate(const Judged& model) const override {
     const Evaluation found = Evaluator(model.pipeline, model.pass, model.mesh, model.batch, eval_).run(*validation_, data_, context_);
-    return {fmt::format("{} ({} tokens)", found.text(), readable_count(static_cast<double>(found.tokens))),
-            {{"validation_loss", found.loss()}, {"validation_perplexity", found.perplexity()}, {"validation_bits_per_byte", found.bits_per_byte()}},
-            -found.loss()};
+    Scores scores{fmt::format("{} ({} tokens)", found.text(), readable_count(static_cast<double>(found.tokens))),
+                  {{"validation_loss", found.loss()}, {"validation_perplexity", found.perplexity()}}, -found.loss()};
+    if (found.bytes) scores.values.emplace_back("validation_bits_per_byte", found.bits_per_byte());
+    return scores;
   }
 
  private:
@@ -50,7 +53,9 @@ class MaskedTask : public Task {
     require(!pairs_ || c.model.pooler, "mlm.pairs needs model.pooler, the layer that judges them");
     require(!pairs_ || c.model.token_types >= 2, "mlm.pairs marks two parts, but model.token_types is {}; give 2", c.model.token_types);
     if (c.data.validation.empty()) return;
-    validation_ = validation_samples(c.data.validation, c.model.context, c.data, c.mlm);
+    DataConfig data = c.data;
+    data.vocab_size = training_.vocab_size();
+    validation_ = validation_samples(c.data.validation, c.model.context, data, c.mlm);
     check_tokenizers(validation_->store(0), training_.store(0));
   }
 
@@ -87,6 +92,7 @@ std::unique_ptr<Task> completed(PretrainConfig& c) {
 std::unique_ptr<Task> language_task(PretrainConfig& config) {
   require(!config.data.train.empty(), "data.train names no token store; make one with `skein-data encode`");
   require(config.model.head == Head::vocabulary, "pretraining learns tokens: model.head must be vocabulary; `skein finetune` trains the others");
+  config.data.vocab_size = config.model.vocab_size;
   const bool encoder = config.model.architecture == Architecture::bert;
   if (config.lr.decay == LrConfig::Decay::automatic) config.lr.decay = encoder ? LrConfig::Decay::linear : LrConfig::Decay::cosine;
   return encoder ? completed<MaskedTask>(config) : completed<NextTokenTask>(config);

@@ -7,6 +7,10 @@ for i in $(seq 1 400); do
   echo "Paragraph $i: the quick brown fox can't jump over ${i} lazy dogs; it's späť."
   echo
 done >text.txt
+{ python3 - || exit 1; } <<'END' >wide.bin
+import struct, sys
+sys.stdout.buffer.write(struct.pack("<3i", 20240801, 7, 2) + bytes(1012) + struct.pack("<2I", 3, 69999))
+END
 for i in $(seq 1 300); do echo "{\"text\": \"document number $i, and its words\"}"; done >text.jsonl
 
 expect 0 "usage" "$data" --help
@@ -26,6 +30,20 @@ for tokenizer in bytes tok.json; do
   "$data" decode whole.h5 | cmp - text.txt || die "decoded text differs"
 done
 
+expect 0 "280 ids" "$data" train-tokenizer --tokenizer.special='<s>,</s>' --data.vocab_size=280 --output.path=special.json text.txt
+expect 0 "100 ids" "$data" train-tokenizer --tokenizer.kind=wordpiece --data.vocab_size=100 --output.path=pieces.json text.txt
+for tokenizer in bytes tok.json special.json pieces.json; do
+  expect 0 "tokenizer.json" "$data" export-tokenizer $tokenizer --output.path=exported
+  "$data" encode --tokenizer.path=$tokenizer --output.path=direct.h5 --run.quiet=true text.txt
+  "$data" encode --tokenizer.path=exported --output.path=again.h5 --run.quiet=true text.txt
+  cmp <("$data" decode direct.h5) <("$data" decode again.h5) || die "exporting $tokenizer changed its tokens"
+  rm -r exported
+done
+expect 2 "wordpiece" "$data" train-tokenizer --tokenizer.kind=unigram text.txt
+expect 2 "output.path" "$data" export-tokenizer tok.json
+echo '{"model":{"type":"Unigram"}}' >unigram.json
+expect 2 "Unigram" "$data" encode --tokenizer.path=unigram.json --output.path=a.h5 text.txt
+
 expect 0 "bad lines" "$data" encode --tokenizer.path=tok.json --output.path=train.h5 \
   --output.validation=valid.h5 --data.validation_fraction=0.2 text.txt
 { "$data" decode train.h5; "$data" decode valid.h5; } | cmp - text.txt || die "the parts do not make the whole"
@@ -39,6 +57,23 @@ expect 0 "documents     300" "$data" inspect pipe.h5
 expect 2 "range.begin" "$data" decode --range.begin=100000000 pipe.h5
 expect 2 "--data.format" "$data" encode --tokenizer.path=bytes --output.path=a.h5 - <text.jsonl
 expect 2 "destroy" "$data" encode --tokenizer.path=bytes --output.path=text.txt text.txt
+for format in megatron nanogpt llmc; do
+  expect 0 "$format" "$data" convert --output.format=$format --output.path=foreign.bin train.h5
+  expect 0 "format        $format" "$data" inspect --store.verify=true foreign.bin
+  { "$data" decode foreign.bin; "$data" decode valid.h5; } | cmp - text.txt || die "the $format files hold another text"
+  expect 0 "native" "$data" convert --output.path=back.h5 foreign.bin
+  cmp back.h5 train.h5 || die "the store differs after $format"
+  rm -f foreign.meta.json
+  expect 2 "--data.tokenizer" "$data" decode foreign.bin
+  expect 2 "model.vocab_size" "$data" convert --output.path=a.h5 foreign.bin
+  expect 0 "vocab size    unknown" "$data" inspect foreign.bin
+  { "$data" decode --data.tokenizer=tok.json foreign.bin; "$data" decode valid.h5; } | cmp - text.txt || die "$format with a tokenizer"
+  rm -f foreign.bin foreign.idx
+done
+expect 2 "destroy" "$data" convert --output.path=back.h5 back.h5
+expect 2 "output.path" "$data" convert --output.format=llmc train.h5
+expect 2 "65535" "$data" convert --output.format=nanogpt --output.path=foreign.bin --model.vocab_size=70000 wide.bin
+
 [ ! -e a.h5 ] || die "a failed run left a store"
 [ -z "$(find . -name '*.partial*')" ] || die "something was left behind"
 echo "ok"

@@ -49,6 +49,20 @@ TEST_F(OnGpu, LossesFollowTheCpu) {
     }
 }
 
+TEST_F(OnGpu, EncodersFollowTheCpu) {
+  test::write_sentence_store(folder_.at("sentences.h5"));
+  PretrainConfig cpu = encoder_config(folder_.at("sentences.h5"));
+  cpu.model.n_layers = 2;
+  cpu.train.steps = 4;
+  cpu.train.precision = DType::f32;
+  PretrainConfig gpu = cpu;
+  gpu.parallel.device = DeviceKind::cuda;
+  const Finished wanted = train(cpu, 1, folder_, "cpu"), found = train(gpu, 1, folder_, "gpu");
+  expect_near(found.losses, wanted.losses, 2e-5);
+  expect_near(found.grad_norms, wanted.grad_norms, 2e-4);
+  for (const auto& [name, value] : wanted.validation) EXPECT_NEAR(found.validation.at(name), value, 1e-4) << name;
+}
+
 TEST_F(OnGpu, ParallelLayoutsFollowTheCpu) {
   const Finished wanted = train(config(DeviceKind::cpu), 1, folder_, "cpu");
   struct Layout { int pipeline, tensor, data; bool zero, sequence; Recompute recompute; };

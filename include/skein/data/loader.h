@@ -17,6 +17,8 @@ namespace skein {
 struct DataConfig {
   std::vector<std::string> train;       // "path" or "weight:path", each a token store
   std::vector<std::string> validation;  // the same; empty: none
+  std::string tokenizer;   // of token files of other programs that do not name theirs: a path that load_tokenizer takes
+  int64_t vocab_size = 0;  // theirs where no tokenizer is known; 0: it must be
   bool shuffle = true;
   bool cross_document_attention = true;  // false: attention and positions stop at document ends
   bool mask_document_ends = false;  // true: predicting the first token of the next document does not count
@@ -28,8 +30,9 @@ struct Blend {
   std::vector<double> weights;
 };
 
-// entries as in DataConfig::train. A usage error when there are none, or when the stores were made by different tokenizers.
-Blend open_blend(const std::vector<std::string>& entries);
+// entries as in DataConfig::train. A usage error when there are none, when the stores were made by different tokenizers or when a
+// vocabulary is unknown.
+Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config);
 
 class Loader : public SampleSource {
  public:
@@ -41,7 +44,7 @@ class Loader : public SampleSource {
   Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override;
   int64_t vocab_size() const;
-  // Average UTF-8 bytes a token over all stores: turns loss into bits per byte.
+  // Average UTF-8 bytes a token over all stores: turns loss into bits per byte. 0 where a store does not know them.
   double bytes_per_token() const;
   const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
   int stores() const { return static_cast<int>(stores_.size()); }

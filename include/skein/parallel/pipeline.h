@@ -56,6 +56,7 @@ class Pipeline {
     std::vector<Tensor> weights;
   };
 
+  Tensor loss_rows() const;
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);

@@ -17,7 +17,7 @@ struct EvalConfig {
 struct Evaluation {
   double nats = 0;     // sum over the tokens that count
   int64_t tokens = 0;  // that count
-  int64_t bytes = 0;   // of text that these tokens stand for
+  int64_t bytes = 0;   // of text that these tokens stand for; 0 if unknown, and bits_per_byte() is then to be left out
   double loss() const;           // nats a token
   double perplexity() const;     // exp(loss)
   double bits_per_byte() const;  // nats / ln 2 / bytes: comparable between tokenizers

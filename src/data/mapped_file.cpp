@@ -1,0 +1,79 @@
+#include "mapped_file.h"
+
+#include "skein/core/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace skein {
+namespace {
+
+bool is_text(std::string_view head) {
+  return std::all_of(head.begin(), head.end(), [](unsigned char c) {
+    return c >= 0x20 ? c != 0x7f : c == '\n' || c == '\r' || c == '\t' || c == '\f';
+  });
+}
+
+constexpr std::string_view kUnknown = "binary data of no known kind";
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    fail_usage("cannot open token store {}: {}; `skein-data encode` makes one from text", path,
+               std::generic_category().message(errno));
+  try {
+    map(path, descriptor);
+  } catch (...) {
+    close(descriptor);
+    throw;
+  }
+  close(descriptor);
+}
+
+void MappedFile::map(const std::string& path, int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0)
+    fail("cannot examine {}: {}", path, std::generic_category().message(errno));
+  require(S_ISREG(status.st_mode), "{} is {}, not a token store", path,
+          S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
+  bytes_ = static_cast<uint64_t>(status.st_size);
+  require(bytes_ > 0, "{} is empty (0 bytes); `skein-data encode` makes token stores from text", path);
+  data_ = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (data_ == MAP_FAILED)
+    fail("cannot map {} ({} bytes): {}", path, bytes_, std::generic_category().message(errno));
+}
+
+std::string_view MappedFile::head(size_t most) const {
+  return {static_cast<const char*>(data_), std::min<size_t>(most, bytes_)};
+}
+
+std::string_view what_it_looks_like(std::string_view head) {
+  using namespace std::literals;
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {
+      {"\x1f\x8b"sv, "gzip data: decompress it and encode the text"},
+      {"\x28\xb5\x2f\xfd"sv, "zstd data: decompress it and encode the text"},
+      {"\xfd"
+       "7zXZ\0"sv,
+       "xz data: decompress it and encode the text"},
+      {"PK\x03\x04"sv, "a zip archive: unpack it and encode the text"},
+      {"PAR1"sv, "a Parquet file: write its text column as JSON lines and encode those"},
+      {"MMIDIDX\0\0"sv, "a Megatron-LM index: give it the suffix .idx, with its .bin beside it"},
+      {"\x93NUMPY"sv, "a NumPy array"},
+  };
+  for (const auto& [signature, kind] : kinds)
+    if (head.starts_with(signature)) return kind;
+  if (head.size() > 8 && head[8] == '{' && head[7] == '\0' && head[6] == '\0') return "a safetensors file";
+  if (is_text(head)) return "text: encode it first";
+  return kUnknown;
+}
+
+bool looks_like_something(std::string_view head) { return what_it_looks_like(head) != kUnknown; }
+
+}  // namespace skein

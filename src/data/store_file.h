@@ -1,0 +1,47 @@
+// What TokenStore reads from: one opened and checked file of any format.
+#pragma once
+
+#include "skein/data/store.h"
+#include "skein/formats/indexed.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace skein {
+
+class StoreFile {
+ public:
+  virtual ~StoreFile() = default;
+  const StoreInfo& info() const { return info_; }
+  TokenType type() const { return type_; }
+  const std::byte* tokens() const { return tokens_; }
+  // As TokenStore says. TokenStore calls each once.
+  virtual std::span<const uint64_t> documents() = 0;
+  virtual std::span<const uint64_t> sentences() { return {}; }
+  virtual void verify_sum() const {}
+
+ protected:
+  StoreInfo info_;
+  TokenType type_ = TokenType::u16;
+  const std::byte* tokens_ = nullptr;  // at any address
+};
+
+std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path);
+// stem.idx and stem.bin.
+std::unique_ptr<StoreFile> open_indexed_store(const std::string& stem, const TokenNotes& notes);
+// nanoGPT's or llm.c's.
+std::unique_ptr<StoreFile> open_bare_store(const std::string& path, const TokenNotes& notes);
+
+// Those of stem.meta.json, where there is one, filled in from `given`.
+TokenNotes notes_beside(const std::string& stem, const TokenNotes& given);
+// Where they stand.
+std::string notes_path(const std::string& stem);
+std::string notes_json(const TokenNotes& notes);
+
+// One token, at any address.
+int64_t value_of(TokenType type, const std::byte* token);
+
+}  // namespace skein
