@@ -42,7 +42,8 @@ expect 0 "parameters" "$convert" --tokenizer=tok.json exported imported
 "$bin/skein" generate --checkpoint.path=trained --generate.max_tokens=8 "The quick" >a.txt 2>/dev/null
 "$bin/skein" generate --checkpoint.path=imported --generate.max_tokens=8 "The quick" >b.txt 2>/dev/null
 cmp a.txt b.txt || die "the imported model continues text otherwise"
-expect 0 "begins with the weights of" "$bin/skein" pretrain $small --train.steps=1 --checkpoint.load=imported --checkpoint.weights_only --run.dir=further
+expect 0 "begins with the weights of" "$bin/skein" pretrain $small --train.steps=1 --checkpoint.load=imported --run.dir=further
+expect 0 "parameters" "$convert" further further_out
 expect 0 "parameters" "$convert" --to=llmc --dtype=bf16 trained model.bin
 expect 0 "parameters" "$convert" --tokenizer=tok.json model.bin from_llmc
 expect 0 "prompts" "$bin/skein" generate --checkpoint.path=from_llmc --generate.max_tokens=4 "The quick"
