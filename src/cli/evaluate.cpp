@@ -99,7 +99,8 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
   Evaluator evaluator(pipeline, local.pass(), mesh, config.batch, config.eval);
   const Evaluation result = evaluator.run(loader, config.data, source.model.context);
-  log::info("{}: {} ({} tokens, {} bytes)", source.info.path, result.text(), result.tokens, result.bytes);
+  log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens,
+            result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
   if (!config.output.empty())
     agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, result); });
   return 0;
