@@ -26,7 +26,8 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kUsage =
     "usage: skein-data COMMAND [options] [arguments]\n\n"
-    "  train-tokenizer INPUT...   learn a byte-level BPE tokenizer\n"
+    "  train-tokenizer INPUT...   learn a tokenizer\n"
+    "  export-tokenizer TOKENIZER write it as other libraries read it\n"
     "  encode INPUT...            make a token store\n"
     "  convert STORE              write a token store in another program's format, or read one\n"
     "  inspect STORE              say what a token store holds\n"
@@ -116,27 +117,62 @@ void tell_store(const std::string& path, const StoreInfo& info) {
             static_cast<double>(info.text_bytes) / static_cast<double>(std::max<int64_t>(1, info.tokens)));
 }
 
+void add_trainer(Options& options, TrainerSettings& trainer, std::string& special) {
+  options.add_choice("tokenizer.kind", trainer.kind, {{"bpe", LearntKind::bpe}, {"wordpiece", LearntKind::wordpiece}},
+                     "byte-level BPE, or BERT's WordPiece");
+  options.add("tokenizer.special", special,
+              "special tokens divided by commas, such as <s>,<pad>,</s>,<unk>,<mask>: the first ids");
+  options.add("tokenizer.lowercase", trainer.lowercase, "wordpiece: lower-case text without accents");
+  options.add("tokenizer.limit_alphabet", trainer.limit_alphabet, "wordpiece: rarer characters are left out",
+              "characters");
+  options.add("data.vocab_size", trainer.vocab_size, "ids, with those of bytes or characters and special tokens", "ids");
+  options.add("data.min_frequency", trainer.min_frequency, "pairs that occur less often are not merged", "times");
+}
+
+Words divided(const std::string& list) {
+  Words words;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+void run_export_tokenizer(const Words& arguments) {
+  std::string output;
+  Options options("skein-data export-tokenizer",
+                  "Writes TOKENIZER (a file, a folder or `bytes`) as the files of Hugging Face's libraries.");
+  options.add("output.path", output, "the folder to write them into");
+  if (!parse(options, arguments)) return;
+  require(options.words().size() == 1, "{} tokenizers were named; name one, as in `skein-data export-tokenizer tok.json`",
+          options.words().size());
+  require(!output.empty(), "output.path is missing; give a folder, as in `--output.path=exported`");
+  const auto tokenizer = load_tokenizer(options.words().front());
+  for (const std::string& path : export_tokenizer(*tokenizer, output)) log::info("{}", path);
+}
+
 void run_train_tokenizer(const Words& arguments) {
   LearnConfig config;
   RunOptions run;
   std::string output = "tokenizer.json";
-  Options options("skein-data train-tokenizer", "Learns a byte-level BPE tokenizer from the INPUTs.");
+  std::string special;
+  Options options("skein-data train-tokenizer", "Learns a tokenizer from the INPUTs.");
   add_corpus(options, config.corpus);
-  options.add("data.vocab_size", config.vocab_size, "ids, with the 256 bytes and end-of-text", "ids");
-  options.add("data.min_frequency", config.min_frequency, "pairs that occur less often are not merged",
-              "times");
+  add_trainer(options, config.trainer, special);
   options.add("output.path", output, "the tokenizer file to write");
   add_run(options, run);
   if (!parse(options, arguments)) return;
   config.threads = run.threads;
+  config.trainer.special = divided(special);
   check_output("output.path", output, expand_inputs(options.words()));
   ProgressLine line(run.quiet);
   const LearntTokenizer learnt =
       learn_tokenizer(options.words(), config, [&](const CorpusProgress& progress) { line.show(progress); });
   save_tokenizer(*learnt.tokenizer, output);
-  if (learnt.tokenizer->vocab_size() < config.vocab_size)
+  if (learnt.tokenizer->vocab_size() < config.trainer.vocab_size)
     log::warn("{} ids instead of {}: no other pair occurs {} times (data.min_frequency)",
-              learnt.tokenizer->vocab_size(), config.vocab_size, config.min_frequency);
+              learnt.tokenizer->vocab_size(), config.trainer.vocab_size, config.trainer.min_frequency);
   if (run.quiet) return;
   log::info("{}: {} ids from {} documents, {} of text, {} words, {} of them distinct, {} bad lines, {:.1f} s",
             output, learnt.tokenizer->vocab_size(), learnt.documents, readable_bytes(learnt.bytes),
@@ -148,7 +184,7 @@ void run_encode(const Words& arguments) {
   RunOptions run;
   std::string tokenizer_path;
   Options options("skein-data encode", "Encodes the INPUTs into a token store.");
-  options.add("tokenizer.path", tokenizer_path, "tokenizer file, or `bytes` for one token a byte");
+  options.add("tokenizer.path", tokenizer_path, "tokenizer file or folder, or `bytes` for one token a byte");
   add_corpus(options, config.corpus);
   options.add_choice(
       "data.sentences", config.corpus.sentences,
@@ -225,7 +261,8 @@ std::string tokenizer_kind(const StoreInfo& info) {
   if (info.tokenizer.empty()) return "unknown";
   try {
     const auto json = tokenizer_from_json(info.tokenizer)->to_json();
-    return json == byte_tokenizer()->to_json() ? "bytes" : "byte-level BPE";
+    if (json == byte_tokenizer()->to_json()) return "bytes";
+    return json.find(R"("type":"WordPiece")") == std::string::npos ? "byte-level BPE" : "WordPiece";
   } catch (const Error& error) {
     return fmt::format("not known to this program: {}", error.what());
   }
@@ -308,6 +345,7 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {{"train-tokenizer", run_train_tokenizer},
+                                 {"export-tokenizer", run_export_tokenizer},
                                  {"encode", run_encode},
                                  {"convert", run_convert},
                                  {"inspect", run_inspect},

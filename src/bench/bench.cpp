@@ -94,13 +94,13 @@ std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& 
           config.samples, config.prompt, config.new_tokens);
   Figures figures(world.rank() == 0);
   const Device device = device_of(run.parallel.device);
-  figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}", world.size(), kernels::threads(), name_of(run.train.precision),
-                            unit_of(device, run.train.precision)));
+  figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}", world.size(), kernels::threads(), name_of(run.precision()),
+                            unit_of(device, run.precision())));
   for (const std::string& what : config.what) {
     if (what == "gemm") bench_products(run, config, device, figures);
     else if (what == "attention") bench_attention(run, config, device, figures);
     else if (what == "fused") bench_fused(run, config, device, figures);
-    else if (what == "collectives") bench_collectives(config, device, world, figures);
+    else if (what == "collectives") bench_collectives(run, config, device, world, figures);
     else if (what == "step") bench_step(run, config, world, figures);
     else if (what == "decode") bench_decode(run, config, world, figures);
     else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step and decode", what);
@@ -123,8 +123,8 @@ std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig&
   }
   return Json{{"skein", std::string(kVersion)},
               {"revision", std::string(kRevision)},
-              {"precision", std::string(name_of(run.train.precision))},
-              {"unit", unit_of(device_of(run.parallel.device), run.train.precision)},
+              {"precision", std::string(name_of(run.precision()))},
+              {"unit", unit_of(device_of(run.parallel.device), run.precision())},
               {"threads", kernels::threads()},
               {"model", {{"d_model", run.model.d_model}, {"n_layers", run.model.n_layers}, {"n_heads", run.model.n_heads},
                          {"context", run.model.context}, {"vocab_size", run.model.vocab_size}}},

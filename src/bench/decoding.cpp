@@ -17,7 +17,7 @@ std::vector<double> decode_seconds(const std::vector<ProfileEvent>& events) {
 
 void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
   Mesh mesh(world, mesh_shape(run.parallel, world.size()));
-  LocalModel local(run.model, run.parallel, mesh, run.train.precision);
+  LocalModel local(run.model, run.parallel, mesh, run.precision());
   local.parameters().allocate(false);
   local.parameters().initialize(1);
   Yardsticks yardsticks(local.parameters().device(), config);
@@ -26,7 +26,7 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
     if (p.name != "embedding.positions.weight" && (!p.name.starts_with("embedding.tokens") || run.model.tie_embeddings))
       weights += p.tied() ? 0 : static_cast<double>(p.value.bytes());
   figures.title(fmt::format("decoding after a prompt of {} tokens, {}; batch 1 against reading every weight once a token",
-                            config.prompt, name_of(run.train.precision)));
+                            config.prompt, name_of(run.precision())));
   for (int64_t batch : config.batches) {
     GenerateConfig generate;
     generate.batch = batch;

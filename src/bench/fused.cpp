@@ -76,16 +76,16 @@ void bench_optimizer(int64_t elements, DType dtype, Device device, Passes& passe
 
 void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
   const int64_t rows = run.train.micro_batch * run.model.context;
-  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows, name_of(run.train.precision), config.stream_mib));
+  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows, name_of(run.precision()), config.stream_mib));
   Passes passes(config, device, figures);
-  bench_blocks(run.model, rows, run.train.precision, device, passes);
-  bench_cross_entropy(rows, run.model.vocab_size, run.train.precision, device, passes);
-  bench_optimizer(config.stream_mib << 18, run.train.precision, device, passes);
+  bench_blocks(run.model, rows, run.precision(), device, passes);
+  bench_cross_entropy(rows, run.model.vocab_size, run.precision(), device, passes);
+  bench_optimizer(config.stream_mib << 18, run.precision(), device, passes);
 }
 
-void bench_collectives(const BenchConfig& config, Device device, Group& world, Figures& figures) {
+void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device, Group& world, Figures& figures) {
   if (world.size() == 1) return figures.title("collectives need more than one rank: none measured");
-  connect_devices(world, device, {"world"}, nullptr);
+  connect_devices(world, device, {"world"}, device_watchdog(world, device, run.parallel.timeout));
   figures.title(fmt::format("collectives over {} ranks; bytes are those of one rank's tensor", world.size()));
   for (int64_t kib : {64, 1024, 16384, 65536, 262144}) {
     const Tensor x = Tensor::zeros({kib * 256}, DType::f32, device), own = Tensor::zeros({x.size() / world.size()}, DType::f32, device);

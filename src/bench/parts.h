@@ -62,7 +62,7 @@ void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, do
 void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
 void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
 void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
-void bench_collectives(const BenchConfig& config, Device device, Group& world, Figures& figures);
+void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device, Group& world, Figures& figures);
 void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 

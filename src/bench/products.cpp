@@ -24,7 +24,7 @@ std::vector<Product> products_of(const ModelConfig& c) {
 
 void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
   const int64_t rows = run.train.micro_batch * run.model.context;
-  const DType dtype = run.train.precision;
+  const DType dtype = run.precision();
   Yardsticks yardsticks(device, config);
   const auto peak = [&] { return yardsticks.products(dtype); };
   figures.title(fmt::format("matrix products of {} rows, {}, against {}", rows, name_of(dtype),
@@ -46,7 +46,7 @@ void bench_products(const PretrainConfig& run, const BenchConfig& config, Device
 
 void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
   const ModelConfig& c = run.model;
-  const DType dtype = run.train.precision;
+  const DType dtype = run.precision();
   const int64_t batch = run.train.micro_batch, length = c.context;
   const Shape queries{batch, length, c.n_heads, c.head_width()}, keys{batch, length, c.kv_heads(), c.head_width()};
   const Tensor q = random_values(queries, dtype, 1, device), k = random_values(keys, dtype, 2, device), v = random_values(keys, dtype, 3, device),

@@ -61,7 +61,7 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
   const BatchPlan plan = plan_batch(run.parallel, shape, run.train.global_batch, run.train.micro_batch);
   const int64_t tokens = plan.global_batch * run.model.context;
   figures.title(fmt::format("training step: {} sequences of {} tokens in micro-batches of {}, {}, pipeline {} x data {} x tensor {}",
-                            plan.global_batch, run.model.context, plan.micro_batch, name_of(run.train.precision), shape.pp, shape.dp, shape.tp));
+                            plan.global_batch, run.model.context, plan.micro_batch, name_of(run.precision()), shape.pp, shape.dp, shape.tp));
   Replica replica(run, plan, mesh);
   const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + static_cast<uint64_t>(mesh.dp().rank()));
   const Device device = replica.model().parameters().device();
@@ -69,7 +69,7 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
   replica.step(batch, 0, 1e-4);
   std::vector<double> seconds, peaks;
   for (int64_t i = 0; i < config.samples; ++i) {
-    peaks.push_back(yardsticks.products(run.train.precision));
+    peaks.push_back(yardsticks.products(run.precision()));
     world.barrier();
     seconds.push_back(seconds_of(device, [&] { replica.step(batch, i + 1, 1e-4); }));
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <system_error>
@@ -53,8 +54,28 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 Bytes::Bytes(int64_t size) { resize(size); }
 
+void Bytes::Free::operator()(std::byte* data) const {
+  if (mapped > 0)
+    ::munmap(data, mapped);
+  else
+    std::free(data);
+}
+
+Bytes Bytes::map(const std::string& path) {
+  const FileDescriptor file(path, O_RDONLY);
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0) fail("cannot examine {}: {}", path, system_reason(errno));
+  const auto size = static_cast<size_t>(status.st_size);
+  void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
+  if (mapped == MAP_FAILED) fail("cannot map {}: {}", path, system_reason(errno));
+  Bytes bytes;
+  bytes.data_ = std::unique_ptr<std::byte, Free>(static_cast<std::byte*>(mapped), Free(size));
+  bytes.size_ = bytes.capacity_ = status.st_size;
+  return bytes;
+}
+
 void Bytes::resize(int64_t size) {
-  SKEIN_CHECK(size >= 0);
+  SKEIN_CHECK(size >= 0 && (size <= size_ || data_.get_deleter().mapped == 0));
   if (size > capacity_) {
     auto* grown = static_cast<std::byte*>(std::calloc(static_cast<size_t>(size), 1));
     if (grown == nullptr) fail("out of memory: a checkpoint buffer of {} was refused", readable_size(size));

@@ -12,21 +12,10 @@
 #include <system_error>
 #include <utility>
 
+#include "room.h"
+
 namespace skein {
 namespace {
-
-// Room for the manifest and the file system's own bookkeeping.
-constexpr int64_t kSpareBytes = int64_t{1} << 20;
-
-void check_free_space(const std::string& directory, int64_t bytes) {
-  const int64_t room = free_space(directory);
-  if (room < bytes + kSpareBytes)
-    fail(
-        "a checkpoint of {} does not fit into {}, which has {} free; earlier checkpoints are untouched. Free "
-        "some "
-        "space or keep fewer checkpoints",
-        readable_size(bytes), directory, readable_size(room));
-}
 
 std::string checked_metadata(const std::string& metadata) {
   if (metadata.empty()) return "{}";

@@ -11,7 +11,7 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   Options options("skein bench", "Measures the parts of training and decoding a model on this machine.");
   bind(options, config);
   bind(options, run);
-  if (!parse(options, args, false)) return 0;
+  if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", run.train.precision, run.parallel.device); })) return 0;
   world = begin_world();
   const auto figures = bench(run, config, *world);
   if (!config.output.empty() && world->rank() == 0) {

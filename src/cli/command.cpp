@@ -9,8 +9,10 @@
 
 namespace skein {
 
-bool parse(Options& options, const std::vector<std::string>& args, bool allow_words) {
-  switch (options.parse(args, allow_words)) {
+bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle) {
+  const Options::Outcome outcome = options.parse(args, allow_words);
+  if (settle && outcome != Options::Outcome::help) settle();
+  switch (outcome) {
     case Options::Outcome::run: return true;
     case Options::Outcome::help: std::fputs(options.help().c_str(), stdout); return false;
     case Options::Outcome::print_config: std::fputs(options.resolved().c_str(), stdout); return false;
@@ -30,7 +32,7 @@ Source open_source(const std::string& path, Group& world) {
   const auto info = find_checkpoint(path, world);
   require(info.has_value(), "checkpoint.path={} holds no checkpoint; give a run's folder or a checkpoint", path);
   const RunState state = run_state(info->metadata, info->path);
-  return {*info, stored_model(state, info->path), state.tokenizer};
+  return {*info, stored_model(state, info->path), stored_masks(state, info->path), state.tokenizer};
 }
 
 void load_weights(const Source& source, LocalModel& local, Mesh& mesh) {

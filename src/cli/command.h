@@ -2,6 +2,7 @@
 // once its options are read, and returns the exit code; whatever goes wrong is an Error.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/mesh.h"
 #include "skein/core/options.h"
+#include "skein/data/masking.h"
 #include "skein/models/config.h"
 #include "skein/parallel/local_model.h"
 
@@ -19,8 +21,9 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 
-// False when the command line asked for a text (help, resolved options) that has been printed now.
-bool parse(Options& options, const std::vector<std::string>& args, bool allow_words);
+// False when the command line asked for a text (help, resolved options) that has been printed now. settle gives options that
+// depend on others their values, before anything shows or uses them.
+bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle = {});
 
 // The world, with a fair share of each host's cores for every rank unless OMP_NUM_THREADS says otherwise.
 std::unique_ptr<Group> begin_world();
@@ -29,6 +32,7 @@ std::unique_ptr<Group> begin_world();
 struct Source {
   CheckpointInfo info;
   ModelConfig model;
+  MaskConfig mlm;
   std::string tokenizer;  // JSON
 };
 

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +12,7 @@
 #include "skein/core/log.h"
 #include "skein/data/encode.h"
 #include "skein/train/evaluate.h"
+#include "skein/train/evaluate_masked.h"
 
 namespace skein {
 namespace {
@@ -41,12 +44,13 @@ void bind(Options& options, EvaluateConfig& c) {
 // Each rank encodes for itself: the stores are equal, and no disk needs to be shared.
 class TemporaryStore {
  public:
-  TemporaryStore(const std::string& text, const std::string& tokenizer, int rank)
+  TemporaryStore(const std::string& text, const Source& source, int rank)
       : path_((std::filesystem::temp_directory_path() / fmt::format("skein-eval-{}-{}.h5", getpid(), rank)).string()) {
     EncodeConfig config;
     config.output = path_;
     config.threads = 1;
-    encode_corpus({text}, *tokenizer_from_json(tokenizer), config);
+    if (source.mlm.pairs != PairTask::none) config.corpus.sentences = SentenceRule::automatic;
+    encode_corpus({text}, *tokenizer_from_json(source.tokenizer), config);
   }
   ~TemporaryStore() {
     std::error_code ignored;
@@ -60,22 +64,53 @@ class TemporaryStore {
   std::string path_;
 };
 
-void write_result(const std::string& path, const Source& source, const Evaluation& result) {
-  const nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step},
-                                    {"loss", result.loss()}, {"perplexity", result.perplexity()},
-                                    {"bits_per_byte", result.bytes ? nlohmann::ordered_json(result.bits_per_byte()) : nullptr},
-                                    {"tokens", result.tokens}, {"bytes", result.bytes}};
+using Values = std::vector<std::pair<std::string, double>>;
+
+void write_result(const std::string& path, const Source& source, const Values& values) {
+  nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
+  for (const auto& [name, value] : values) {
+    if (std::isnan(value)) json[name] = nullptr;
+    else if (value == std::floor(value) && std::abs(value) < 1e15) json[name] = static_cast<int64_t>(value);
+    else json[name] = value;
+  }
   std::ofstream file(path);
   file << json.dump(2) << '\n';
   file.close();
   if (!file) fail("eval.output={} cannot be written", path);
 }
 
+void check_tokenizer(const TokenStore& store, const Source& source) {
+  require(store.info().tokenizer == source.tokenizer,
+          "{} was made with another tokenizer than the model's, or does not name its own; encode it again with the tokenizer of "
+          "the training data, or name that with data.tokenizer", store.path());
+}
+
+Values next_tokens(const Judged& model, const Source& source, const std::vector<std::string>& stores, const EvaluateConfig& config) {
+  const Loader loader(stores, 1, 0, config.data);
+  check_tokenizer(loader.store(0), source);
+  const Evaluation result = Evaluator(model.pipeline, model.pass, model.mesh, model.batch, config.eval).run(loader, config.data, source.model.context);
+  log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens, result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", result.bytes ? result.bits_per_byte() : unknown},
+          {"tokens", static_cast<double>(result.tokens)}, {"bytes", static_cast<double>(result.bytes)}};
+}
+
+Values masked_tokens(const Judged& model, const Source& source, const std::vector<std::string>& stores, const EvaluateConfig& config) {
+  require(config.eval.stride == 0, "eval.stride is for decoders; an encoder sees each sample once, leave it out");
+  const auto samples = validation_samples(stores, source.model.context, config.data, source.mlm);
+  check_tokenizer(samples->store(0), source);
+  const MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
+  log::info("{}: {}", source.info.path, result.text());
+  Values values = result.values("");
+  values.emplace_back("tokens", static_cast<double>(result.tokens));
+  return values;
+}
+
 }  // namespace
 
 int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   EvaluateConfig config;
-  Options options("skein eval", "Measures how well a model predicts text: loss, perplexity, bits per byte.");
+  Options options("skein eval", "Measures how well a model predicts text: loss, perplexity, bits per byte; for encoders masked tokens.");
   bind(options, config);
   if (!parse(options, args, false)) return 0;
   require(config.stores.empty() != config.text.empty(), "give either data.validation (token stores) or data.text, not {}",
@@ -89,20 +124,16 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   require(config.text.empty() || !source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text "
           "can be encoded for it; evaluate on token stores (data.validation)", config.checkpoint);
   if (!config.text.empty())
-    agree(*world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source.tokenizer, world->rank()); });
+    agree(*world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source, world->rank()); });
   config.data.vocab_size = source.model.vocab_size;
-  const Loader loader(encoded ? std::vector<std::string>{encoded->path()} : config.stores, 1, 0, config.data);
-  require(loader.store(0).info().tokenizer == source.tokenizer,
-          "{} was made with another tokenizer than the model's, or does not name its own; encode it again with the tokenizer of "
-          "the training data, or name that with data.tokenizer", loader.store(0).path());
+  const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   load_weights(source, local, mesh);
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
-  Evaluator evaluator(pipeline, local.pass(), mesh, config.batch, config.eval);
-  const Evaluation result = evaluator.run(loader, config.data, source.model.context);
-  log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens,
-            result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
+  const Judged model{pipeline, local.pass(), mesh, config.batch};
+  const bool encoder = source.model.architecture == Architecture::bert;
+  const Values values = encoder ? masked_tokens(model, source, stores, config) : next_tokens(model, source, stores, config);
   if (!config.output.empty())
-    agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, result); });
+    agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, values); });
   return 0;
 }
 

@@ -107,7 +107,7 @@ void generate(const Command& command, const Texts& texts, const Source& source, 
   std::vector<Tokens> prompts;
   for (const std::string& text : texts) prompts.push_back(tokenizer->encode(text));
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
-  LocalModel local(source.model, command.parallel, mesh, command.generate.precision);
+  LocalModel local(source.model, command.parallel, mesh, precision_on(command.parallel.device, command.generate.precision));
   Generator generator(source.model, local, mesh, command.generate, tokenizer->end_of_text(), tokenizer->vocab_size());
   load_weights(source, local, mesh);
   const auto start = std::chrono::steady_clock::now();
@@ -132,7 +132,7 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Command command;
   Options options("skein generate", "Continues prompts with a trained model. Each ARGUMENT is one prompt.");
   bind(options, command);
-  if (!parse(options, args, true)) return 0;
+  if (!parse(options, args, true, [&] { settle_precision(options, "generate.precision", command.generate.precision, command.parallel.device); })) return 0;
   require(options.words().empty() != command.input.empty(), "give prompts either as arguments or with generate.input, not {}",
           command.input.empty() ? "neither" : "both");
   check(command.generate);

@@ -8,7 +8,7 @@ int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group
   config.run.dir = "runs/pretrain";
   Options options("skein pretrain", "Pretrains a GPT on token stores, at any pipeline x data x tensor layout.");
   bind(options, config);
-  if (!parse(options, args, false)) return 0;
+  if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", config.train.precision, config.parallel.device); })) return 0;
   world = begin_world();
   const TrainResult result = pretrain(config, *world, options.resolved());
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);

@@ -31,9 +31,10 @@ class MpiJob {
  public:
   MpiJob(int64_t largest_piece, bool share_memory) : largest_piece_(largest_piece), shares_memory_(share_memory) {
     int provided = MPI_THREAD_SINGLE;
-    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
     if (provided < MPI_THREAD_SERIALIZED)
       fail("{} was built without threads (MPI_THREAD_SERIALIZED); use one that has them", mpi_version());
+    any_thread_ = provided == MPI_THREAD_MULTIPLE;
   }
   // A process that leaves without MPI_Finalize makes the launcher end the others.
   ~MpiJob() {
@@ -44,6 +45,13 @@ class MpiJob {
 
   int64_t largest_piece() const { return largest_piece_; }
   bool shares_memory() const { return shares_memory_; }
+
+  [[noreturn]] void abort(int exit_code) const {
+    int main_thread = 0;
+    // Where MPI takes one thread at a time another may be in it now; the launcher ends the job of a process that just leaves.
+    if (any_thread_ || (MPI_Is_thread_main(&main_thread) == MPI_SUCCESS && main_thread)) MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+  }
 
   // Calls move(offset, count) for the parts of a message; once for an empty one.
   template <class Move>
@@ -57,7 +65,7 @@ class MpiJob {
 
  private:
   int64_t largest_piece_;
-  bool shares_memory_;
+  bool shares_memory_, any_thread_ = false;
 };
 
 // `count` bytes that stand for a whole block of `block_bytes`: a call that moves one of them for each rank
@@ -231,10 +239,7 @@ class MpiGroup : public Group {
     return shared_ ? shared_->window() : nullptr;
   }
 
-  void abort(int exit_code) override {
-    MPI_Abort(MPI_COMM_WORLD, exit_code);
-    std::_Exit(exit_code);
-  }
+  void abort(int exit_code) override { job_->abort(exit_code); }
 
  private:
   void check_member(int peer) const { SKEIN_CHECK(peer >= 0 && peer < size_); }

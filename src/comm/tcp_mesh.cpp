@@ -107,7 +107,7 @@ void TcpMesh::wait(const Outgoing& message) {
   const Peer& to = peer(message.peer);
   changed_.wait(lock, [&] { return message.done || in_vain() || !to.socket || !message.queued; });
   if (!message.done)
-    cannot(message.peer, fmt::format("rank {}'s send of {} bytes with tag {}", rank_, message.head.bytes, message.head.tag));
+    cannot(lock, message.peer, fmt::format("rank {}'s send of {} bytes with tag {}", rank_, message.head.bytes, message.head.tag));
 }
 
 void TcpMesh::wait(const Incoming& message) {
@@ -117,12 +117,18 @@ void TcpMesh::wait(const Incoming& message) {
   if (source == rank_ && !message.done) throw Error(ExitCode::internal, fmt::format("{} was never sent", what));
   const Peer& from = peer(source);
   changed_.wait(lock, [&] { return message.done || in_vain() || !from.socket || from.left; });
-  if (!message.done) cannot(source, what);
+  if (!message.done) cannot(lock, source, what);
   if (message.bytes != message.wanted)
     throw Error(ExitCode::internal, fmt::format("{} met a message of {} bytes", what, message.bytes));
 }
 
-void TcpMesh::cannot(int rank, const std::string& what) const {
+// A thread that is about to end this process has told why; what others notice meanwhile follows from it.
+void TcpMesh::stay_if_aborting(Lock& lock) {
+  while (aborting_) changed_.wait(lock);
+}
+
+void TcpMesh::cannot(Lock& lock, int rank, const std::string& what) {
+  stay_if_aborting(lock);
   if (!broken_.empty()) fail("rank {} can no longer receive: {}", rank_, broken_);
   if (lost_ >= 0) fail("{} is gone; look for the first error of the job", name(lost_));
   fail("{} cannot complete: {} has ended without taking part", what, name(rank));
@@ -145,6 +151,8 @@ void TcpMesh::let_go(Incoming& message) {
 
 void TcpMesh::abort(int code) {
   Lock lock(mutex_);
+  stay_if_aborting(lock);
+  aborting_ = true;
   for (int r = 0; r < size(); ++r) queue_control(r, TcpKind::abort, code);
   changed_.wait_for(lock, kLongestAbort, [&] {
     return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return !peer.socket; });

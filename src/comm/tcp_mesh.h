@@ -124,7 +124,8 @@ class TcpMesh {
   void tell_of_loss();
 
   bool in_vain() const { return lost_ >= 0 || !broken_.empty(); }
-  [[noreturn]] void cannot(int rank, const std::string& what) const;
+  [[noreturn]] void cannot(Lock& lock, int rank, const std::string& what);
+  void stay_if_aborting(Lock& lock);
   [[noreturn]] void end_as_told(int rank, int code);
 
   // The first of a channel; null when there is none.
@@ -140,7 +141,7 @@ class TcpMesh {
   Mail asked_, arrived_;  // a channel is in one of them at most
   int lost_ = -1;         // the first rank that was gone without a goodbye
   std::string broken_;    // why the thread has ended
-  bool leaving_ = false, stopping_ = false;
+  bool leaving_ = false, stopping_ = false, aborting_ = false;
   std::atomic<uint32_t> groups_ = 0;
   Socket alarm_;
   std::thread thread_;

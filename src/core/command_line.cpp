@@ -38,7 +38,15 @@ bool is_truth(const std::string& key, const std::vector<OptionEntry>& entries) {
 struct ShortFlag {
   const char *flag, *key, *alone;
 };
-constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"}, {"--device", "parallel.device", ""}};
+constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"},
+                                     {"--device", "parallel.device", ""},
+                                     {"--to", "convert.to", ""},
+                                     {"--dtype", "convert.dtype", ""},
+                                     {"--tokenizer", "convert.tokenizer", ""},
+                                     {"--dry-run", "convert.dry_run", "true"},
+                                     {"--verify", "convert.verify", "true"},
+                                     {"--allow-missing", "convert.allow_missing", "true"},
+                                     {"--allow-unexpected", "convert.allow_unexpected", "true"}};
 
 std::vector<po::option> read_short(Tokens& args, const std::vector<OptionEntry>& entries) {
   const std::string token = args.front(), name = token.substr(0, token.find('='));

@@ -1,11 +1,12 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/text/split.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "documents.h"
+#include "excerpt.h"
+#include "json_line.h"
 #include "line_reader.h"
 
 namespace skein {
@@ -13,16 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr int64_t kShownWarnings = 5;
-constexpr size_t kReasonBytes = 200;
-constexpr std::string_view kBlanks = " \t\r\n";
-
-// The library's own text begins with its name for the error in brackets and may quote the whole line.
-std::string shortened(std::string reason) {
-  if (const size_t bracket = reason.find("] "); reason.starts_with('[') && bracket != std::string::npos)
-    reason.erase(0, bracket + 2);
-  if (reason.size() > kReasonBytes) reason = reason.substr(0, character_cut(reason, kReasonBytes)) + "...";
-  return reason;
-}
 
 class JsonlDocuments final : public Documents {
  public:
@@ -52,43 +43,26 @@ class JsonlDocuments final : public Documents {
       require(lines_.ends_line() || static_cast<int64_t>(line.size()) < options_.most_line_bytes,
               "{}:{}: the line is longer than {} bytes; is it JSONL, one object a line?", name_,
               lines_.number(), options_.most_line_bytes);
-      if (line.find_first_not_of(kBlanks) != std::string_view::npos) read_text(line);
+      if (!blank(line)) read_text(line);
     }
     return !text_.empty();
   }
 
   void read_text(std::string_view line) {
     std::string reason;
-    try {
-      Json json = Json::parse(line);
-      reason = fault_of(json);
-      if (reason.empty()) text_ = std::move(json.at(options_.field).get_ref<std::string&>());
-    } catch (const Json::exception& error) {
-      reason = shortened(error.what());
-    }
+    Json json = parse_json_line(line, reason);
+    if (reason.empty()) reason = fault_of(json);
+    if (reason.empty()) text_ = std::move(json.at(options_.field).get_ref<std::string&>());
     if (!reason.empty()) bad_.add(name_, lines_.number(), reason);
   }
 
   std::string fault_of(const Json& json) const {
-    if (json.is_array())
-      return "a JSON array; JSONL has one object a line (`jq -c '.[]'` makes it from an array)";
-    if (!json.is_object()) return fmt::format("a JSON {}, not an object", json.type_name());
     const auto field = json.find(options_.field);
     if (field == json.end())
-      return fmt::format("no field \"{}\"; the object has {}", options_.field, keys_of(json));
+      return fmt::format("no field \"{}\"; the object has {}", options_.field, listed(keys_of(json)));
     if (!field->is_string())
       return fmt::format("the field \"{}\" is a JSON {}, not a string", options_.field, field->type_name());
     return "";
-  }
-
-  static std::string keys_of(const Json& json) {
-    std::string keys;
-    for (const auto& item : json.items()) {
-      keys += keys.empty() ? "" : ", ";
-      keys += shortened(item.key());
-      if (keys.size() > kReasonBytes) return keys + ", ...";
-    }
-    return keys.empty() ? "none" : keys;
   }
 
   std::string name_;

@@ -2,11 +2,12 @@
 
 #include "skein/core/error.h"
 #include "skein/data/encode.h"
-#include "skein/text/train_bpe.h"
+#include "skein/text/export.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <filesystem>
 #include <span>
 #include <system_error>
 #include <unistd.h>
@@ -19,12 +20,14 @@
 namespace skein {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Counted {
   int64_t documents = 0;
   int64_t bytes = 0;
 };
 
-Counted count_batch(BpeTrainer& trainer, const PieceBatch& batch) {
+Counted count_batch(TokenizerTrainer& trainer, const PieceBatch& batch) {
   Counted counted;
   for (const CorpusPiece& piece : batch) {
     trainer.count(piece.text);
@@ -35,9 +38,9 @@ Counted count_batch(BpeTrainer& trainer, const PieceBatch& batch) {
 }
 
 // The words of the whole corpus; what was counted goes into `learnt`.
-BpeTrainer count_corpus(CorpusReader& reader, int threads, const ProgressReport& report,
-                        LearntTokenizer& learnt) {
-  std::vector<BpeTrainer> trainers(static_cast<size_t>(threads));
+TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& settings, int threads,
+                              const ProgressReport& report, LearntTokenizer& learnt) {
+  std::vector<TokenizerTrainer> trainers(static_cast<size_t>(threads), TokenizerTrainer(settings));
   {
     OrderedWorkers<PieceBatch, Counted> workers(threads, [&](int worker, const PieceBatch& batch) {
       return count_batch(trainers[static_cast<size_t>(worker)], batch);
@@ -49,9 +52,20 @@ BpeTrainer count_corpus(CorpusReader& reader, int threads, const ProgressReport&
                     report.tell(learnt.documents, 0);
                   });
   }
-  BpeTrainer all;
-  for (BpeTrainer& trainer : trainers) all.merge(std::move(trainer));
+  TokenizerTrainer all(settings);
+  for (TokenizerTrainer& trainer : trainers) all.merge(std::move(trainer));
   return all;
+}
+
+void save_text(const std::string& text, const std::string& path) {
+  const std::string partial = fmt::format("{}.partial-{}", path, getpid());
+  Descriptor file(partial, O_WRONLY | O_CREAT | O_EXCL);
+  const RemovedAtEnd removed(partial);
+  file.write_at(std::as_bytes(std::span(text)), 0);
+  file.sync();
+  if (std::rename(partial.c_str(), path.c_str()) != 0)
+    fail("cannot rename {} to {}: {}", partial, path, std::generic_category().message(errno));
+  sync_directory_of(path);
 }
 
 }  // namespace
@@ -59,14 +73,14 @@ BpeTrainer count_corpus(CorpusReader& reader, int threads, const ProgressReport&
 LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const LearnConfig& config,
                                 const ProgressCall& progress) {
   // An empty trainer checks the settings before hours of reading.
-  BpeTrainer().train(config.vocab_size, config.min_frequency);
+  const TokenizerTrainer checked(config.trainer);
   CorpusReader reader(inputs, config.corpus);
   const ProgressReport report(reader, progress);
   LearntTokenizer learnt;
-  const BpeTrainer trainer = count_corpus(reader, worker_threads(config.threads), report, learnt);
+  const TokenizerTrainer trainer = count_corpus(reader, config.trainer, worker_threads(config.threads), report, learnt);
   require(learnt.documents > 0, "the inputs hold no text ({} files, {} bad lines)", reader.files().size(),
           reader.bad_lines());
-  learnt.tokenizer = bpe_tokenizer(trainer.train(config.vocab_size, config.min_frequency));
+  learnt.tokenizer = trainer.train();
   learnt.words = trainer.words();
   learnt.distinct_words = trainer.distinct_words();
   learnt.bad_lines = reader.bad_lines();
@@ -75,15 +89,21 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
 }
 
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& path) {
-  const std::string json = tokenizer.to_json() + "\n";
-  const std::string partial = fmt::format("{}.partial-{}", path, getpid());
-  Descriptor file(partial, O_WRONLY | O_CREAT | O_EXCL);
-  const RemovedAtEnd removed(partial);
-  file.write_at(std::as_bytes(std::span(json)), 0);
-  file.sync();
-  if (std::rename(partial.c_str(), path.c_str()) != 0)
-    fail("cannot rename {} to {}: {}", partial, path, std::generic_category().message(errno));
-  sync_directory_of(path);
+  save_text(tokenizer.to_json() + "\n", path);
+}
+
+std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
+  const auto files = tokenizer_files(tokenizer);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  require(fs::is_directory(folder), "cannot make the folder {}: {}", folder,
+          error ? error.message() : "a file of that name is in the way");
+  std::vector<std::string> paths;
+  for (const auto& [name, text] : files) {
+    paths.push_back((fs::path(folder) / name).string());
+    save_text(text, paths.back());
+  }
+  return paths;
 }
 
 }  // namespace skein

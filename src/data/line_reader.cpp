@@ -12,6 +12,14 @@ constexpr std::string_view kMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
+std::string_view without_break(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+bool blank(std::string_view line) { return line.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
 LineReader::LineReader(std::unique_ptr<ByteSource> source, int64_t most_bytes)
     : source_(std::move(source)),
       most_bytes_(static_cast<size_t>(std::max<int64_t>(1, most_bytes))),

@@ -10,6 +10,11 @@
 
 namespace skein {
 
+// A line without its line break, LF or CRLF.
+std::string_view without_break(std::string_view line);
+// Whether a line holds nothing but white space.
+bool blank(std::string_view line);
+
 class LineReader {
  public:
   // Lines longer than most_bytes come in parts.

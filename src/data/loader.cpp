@@ -57,25 +57,31 @@ void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
 
 }  // namespace
 
-Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
-               const DataConfig& config)
-    : length_(length), config_(config) {
+Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config) {
   require(!entries.empty(), "no token store was given; name at least one, as data.train=corpus.h5");
-  require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
-  std::vector<int64_t> sizes;
-  std::vector<double> weights;
   TokenNotes notes = notes_of_tokenizer(config.tokenizer);
   if (notes.vocab_size == 0) notes.vocab_size = config.vocab_size;
+  Blend blend;
   for (const std::string& text : entries) {
     const Entry entry = parse_entry(text);
     require(!entry.path.empty(), "data entry \"{}\" names no path; write \"path\" or \"weight:path\"", text);
-    stores_.push_back(std::make_shared<TokenStore>(entry.path, notes));
-    stores_.back()->require_vocabulary();
-    check_same_tokenizer(*stores_.front(), *stores_.back());
-    sizes.push_back(samples_in(*stores_.back(), length));
-    weights.push_back(entry.weight);
+    blend.stores.push_back(std::make_shared<TokenStore>(entry.path, notes));
+    blend.stores.back()->require_vocabulary();
+    check_same_tokenizer(*blend.stores.front(), *blend.stores.back());
+    blend.weights.push_back(entry.weight);
   }
-  order_ = std::make_unique<SampleOrder>(std::move(sizes), std::move(weights), seed, config.shuffle);
+  return blend;
+}
+
+Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
+               const DataConfig& config)
+    : length_(length), config_(config) {
+  require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
+  Blend blend = open_blend(entries, config);
+  stores_ = std::move(blend.stores);
+  std::vector<int64_t> sizes;
+  for (const auto& store : stores_) sizes.push_back(samples_in(*store, length));
+  order_ = std::make_unique<SampleOrder>(std::move(sizes), std::move(blend.weights), seed, config.shuffle);
 }
 
 Batch Loader::batch(int64_t first, int64_t count) const {

@@ -20,7 +20,7 @@ struct Loaded {
 }  // namespace
 
 struct Prefetcher::Impl {
-  Impl(const Loader& from, int64_t samples) : loader(from), count(samples) {
+  Impl(const SampleSource& from, int64_t samples) : source(from), count(samples) {
     thread = std::jthread([this](std::stop_token stop) { run(stop); });
   }
 
@@ -28,7 +28,7 @@ struct Prefetcher::Impl {
   void run(const std::stop_token& stop);
   Loaded load(int64_t first) const;
 
-  const Loader& loader;
+  const SampleSource& source;
   const int64_t count;
   std::mutex mutex;
   std::condition_variable_any asked;
@@ -43,7 +43,7 @@ Loaded Prefetcher::Impl::load(int64_t first) const {
   Loaded loaded;
   loaded.first = first;
   try {
-    loaded.batch = loader.batch(first, count);
+    loaded.batch = source.batch(first, count);
   } catch (...) {
     loaded.error = std::current_exception();
   }
@@ -79,7 +79,7 @@ Batch Prefetcher::Impl::take(int64_t first, int64_t next_first) {
   return taken.batch;
 }
 
-Prefetcher::Prefetcher(const Loader& loader, int64_t count) : impl_(std::make_unique<Impl>(loader, count)) {}
+Prefetcher::Prefetcher(const SampleSource& source, int64_t count) : impl_(std::make_unique<Impl>(source, count)) {}
 
 Prefetcher::~Prefetcher() = default;
 

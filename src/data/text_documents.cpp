@@ -12,14 +12,6 @@ namespace {
 
 constexpr int64_t kDivisionSearch = int64_t{64} << 10;
 
-std::string_view without_break(std::string_view line) {
-  if (line.ends_with('\n')) line.remove_suffix(1);
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
-bool blank(std::string_view line) { return line.find_first_not_of(" \t\r\n") == std::string_view::npos; }
-
 class TextDocuments final : public Documents {
  public:
   TextDocuments(const std::string& path, const CorpusOptions& options)

@@ -68,13 +68,6 @@ void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, 
   fill_marks(store, begin, config, batch, row);
 }
 
-Batch batch_rows(const Batch& batch, int64_t begin, int64_t end) {
-  Batch rows{batch.tokens.rows(begin, end),    batch.targets.rows(begin, end), batch.weights.rows(begin, end),
-             batch.positions.rows(begin, end), {},                             batch.sample_ids.rows(begin, end)};
-  if (batch.segments.defined()) rows.segments = batch.segments.rows(begin, end);
-  return rows;
-}
-
 EvalWindows::EvalWindows(const TokenStore& store, int64_t length, int64_t stride, const DataConfig& config)
     : store_(store), length_(length), stride_(stride), config_(config) {
   require(stride >= 1 && stride <= length, "a stride of {} tokens is outside of 1 to the context of {}", stride, length);

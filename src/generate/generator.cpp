@@ -13,7 +13,7 @@ void bind(Options& options, GenerateConfig& c) {
   options.add("generate.max_tokens", c.max_tokens, "most new tokens of a prompt", "tokens");
   options.add("generate.batch", c.batch, "prompts decoded together", "prompts");
   options.add("generate.stop_at_end", c.stop_at_end, "stop at the end-of-text token");
-  options.add_choice("generate.precision", c.precision, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}}, "of weights, activations and cache");
+  bind_precision(options, "generate.precision", c.precision, "of weights, activations and cache");
   bind(options, c.sampling);
 }
 
@@ -40,6 +40,9 @@ Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, co
     : model_(model), local_(local), mesh_(mesh), config_(config), end_of_text_(end_of_text),
       vocabulary_(vocabulary ? std::min(vocabulary, model.vocab_size) : model.vocab_size) {
   check(config);
+  require(model.architecture == Architecture::gpt && model.head == Head::vocabulary,
+          "this model is no language model that continues text, but {}; `skein generate` needs a GPT with model.head=vocabulary",
+          model.architecture == Architecture::bert ? "an encoder" : "one that gives labels");
   local.parameters().keep_packed();
 }
 
@@ -188,7 +191,7 @@ Tensor Generator::forward(Decoding& decoding, const Batch& batch) {
       flow = Var(received);
     }
     flow = local_.pieces()[static_cast<size_t>(chunk)]->forward(flow, pass);
-    if (piece == pieces - 1) logits = whole_rows(local_.pieces()[static_cast<size_t>(chunk)]->logits(flow.value()));
+    if (piece == pieces - 1) logits = whole_rows(local_.decoder()->logits(flow.value()));
     else if (stages > 1) mesh_.pp().send(flow.value(), (piece + 1) % stages, piece + 1).wait();
   }
   decoding.cache.length += batch.length();

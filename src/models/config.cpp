@@ -8,11 +8,25 @@ int64_t ModelConfig::parameters() const {
   block += (activation == MlpKind::swiglu ? 3 : 2) * d_model * hidden();
   const int64_t norm_size = norm == ops::Norm::layer && bias ? 2 * d_model : d_model;
   block += 2 * norm_size;
-  if (bias) block += attention_out + 2 * keys + d_model + (activation == MlpKind::swiglu ? 2 : 1) * hidden() + d_model;
-  int64_t whole = n_layers * block + vocab_size * d_model * (tie_embeddings ? 1 : 2);
-  if (positions == Positions::learned) whole += context * d_model;
-  if (norm_placement == NormPlacement::pre) whole += norm_size;
-  return whole;
+  if (bias || attention_bias) block += attention_out + 2 * keys + d_model;
+  if (bias) block += (activation == MlpKind::swiglu ? 2 : 1) * hidden() + d_model;
+  int64_t whole = n_layers * block + (vocab_size + token_types) * d_model;
+  if (positions == Positions::learned) whole += (context + position_offset) * d_model;
+  if (embedding_norm) whole += norm_size;
+  return whole + head_parameters(norm_size);
+}
+
+int64_t ModelConfig::head_parameters(int64_t norm_size) const {
+  const bool decodes = head == Head::vocabulary;
+  const int64_t decoder = decodes && !tie_embeddings ? vocab_size * d_model : 0, dense = d_model * (d_model + 1);
+  if (architecture == Architecture::gpt)
+    return decoder + (decodes ? 0 : labels * d_model) + (norm_placement == NormPlacement::pre ? norm_size : 0);
+  const int64_t outputs = decodes ? 2 : labels;
+  return decoder + (pooler ? dense : 0) + (decodes ? dense + norm_size + vocab_size : 0) + (pooler || !decodes ? outputs * (d_model + 1) : 0);
+}
+
+kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
+  return {c.rope_theta, c.rope_scaling, c.rope_factor, c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
 }
 
 void bind(Options& options, ModelConfig& c) {
@@ -65,6 +79,28 @@ void check_positive(const char* key, int64_t value) {
   require(value > 0, "model.{} is {}; it must be at least 1", key, value);
 }
 
+void check_rotary(const ModelConfig& c) {
+  if (c.positions != Positions::rotary) {
+    require(c.rope_scaling == RopeScaling::none, "model.rope_scaling stretches rotary positions; give model.positions=rotary with it");
+    return;
+  }
+  require(c.head_width() % 2 == 0, "rotary positions need an even head width, not {}; change model.d_model, model.n_heads or model.d_head",
+          c.head_width());
+  require(c.rope_theta > 0, "model.rope_theta is {}; it must be above 0", c.rope_theta);
+  require(c.rope_factor > 0, "model.rope_factor is {}; it must be above 0", c.rope_factor);
+  if (c.rope_scaling != RopeScaling::llama3) return;
+  require(c.rope_low_frequency > 0 && c.rope_high_frequency > c.rope_low_frequency,
+          "model.rope_low_frequency={} must be above 0 and below model.rope_high_frequency={}", c.rope_low_frequency, c.rope_high_frequency);
+  check_positive("rope_context", c.rope_context);
+}
+
+void check_encoder(const ModelConfig& c) {
+  require(c.activation != MlpKind::swiglu, "model.architecture=bert has a dense head with the model's activation, which cannot be swiglu; "
+          "use gelu_erf, gelu_tanh or relu");
+  require(c.norm_placement == NormPlacement::post, "model.architecture=bert has its norms after each half block; give model.norm_placement=post");
+  require(c.head != Head::sequence || c.pooler, "model.head=sequence of model.architecture=bert needs model.pooler");
+}
+
 void check_sizes(const ModelConfig& c) {
   check_positive("vocab_size", c.vocab_size);
   check_positive("context", c.context);
@@ -75,9 +111,13 @@ void check_sizes(const ModelConfig& c) {
           "model.d_model={} does not divide by model.n_heads={}; change one of them or give model.d_head", c.d_model, c.n_heads);
   require(c.n_kv_heads >= 0 && c.n_heads % c.kv_heads() == 0,
           "model.n_heads={} is not a multiple of model.n_kv_heads={}", c.n_heads, c.n_kv_heads);
-  require(c.positions != Positions::rotary || c.head_width() % 2 == 0,
-          "rotary positions need an even head width, not {}; change model.d_model, model.n_heads or model.d_head", c.head_width());
+  check_rotary(c);
   require(c.window >= 0, "model.window is {}; it must be at least 0", c.window);
+  require(c.position_offset >= 0 && c.token_types >= 0 && c.labels >= 0,
+          "model.position_offset={}, model.token_types={} and model.labels={} must not be negative", c.position_offset, c.token_types, c.labels);
+  require(c.head == Head::vocabulary || c.labels > 0, "model.head gives labels, but model.labels is 0; give their number");
+  if (c.architecture == Architecture::bert) check_encoder(c);
+  else require(!c.pooler, "model.pooler is for model.architecture=bert");
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
 }

@@ -12,10 +12,15 @@ double block_flops_per_token(const ModelConfig& m, int64_t length, AttentionCoun
   const double keys = number(m.kv_heads()) * number(m.head_width());
   const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;
   const double products = width * (heads + 2 * keys) + heads * width + matrices * width * number(m.hidden());
-  return 6 * products + (count == AttentionCount::half ? 6 : 12) * heads * number(length);
+  const bool half = count == AttentionCount::half && m.architecture == Architecture::gpt;
+  return 6 * products + (half ? 6 : 12) * heads * number(length);
 }
 
-double head_flops_per_token(const ModelConfig& m) { return 6 * number(m.d_model) * number(m.vocab_size); }
+double head_flops_per_token(const ModelConfig& m) {
+  if (m.head != Head::vocabulary) return 0;
+  if (m.architecture == Architecture::gpt) return 6 * number(m.d_model) * number(m.vocab_size);
+  return 0.15 * 6 * number(m.d_model) * number(m.vocab_size + m.d_model);
+}
 
 double model_flops_per_token(const ModelConfig& m, int64_t length, AttentionCount count) {
   return number(m.n_layers) * block_flops_per_token(m, length, count) + head_flops_per_token(m);

@@ -1,9 +1,7 @@
 #include "skein/models/gpt.h"
 
-#include <cmath>
-
 #include "skein/core/where.h"
-#include "skein/kernels/embedding.h"
+#include "skein/models/likeliest.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/collective.h"
 #include "skein/ops/embedding.h"
@@ -11,18 +9,6 @@
 
 namespace skein {
 namespace {
-
-BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
-  const double out_deviation = c.init_std / std::sqrt(2.0 * static_cast<double>(c.n_layers));
-  BlockSpec spec;
-  spec.attention = {"", 0, c.d_model, c.n_heads, c.kv_heads(), c.head_width(), c.positions == Positions::rotary,
-                    c.rope_theta, c.bias, c.dropout, c.init_std, out_deviation, sequence_parallel, c.window};
-  spec.mlp = {"", c.d_model, c.hidden(), c.activation, c.bias, c.init_std, out_deviation, sequence_parallel};
-  spec.norm = {"", c.d_model, c.norm, c.norm_epsilon, c.bias, sequence_parallel};
-  spec.placement = c.norm_placement;
-  spec.dropout = c.dropout;
-  return spec;
-}
 
 // x [B,T,C] -> [B,1,C]
 Tensor last_position(const Tensor& x) {
@@ -35,74 +21,36 @@ Tensor last_position(const Tensor& x) {
 
 }  // namespace
 
-Tensor row_weights_of(const Batch& batch, double scale, const Tensor& like) {
-  const Tensor made = Tensor::empty({batch.weights.size()}, gradient_dtype(like.dtype()));
-  const float* weight = batch.weights.data<float>();
-  visit_float(made.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    using A = Accumulator<T>;
-    T* to = made.data<T>();
-    for (int64_t i = 0; i < made.size(); ++i) to[i] = static_cast<T>(static_cast<A>(weight[i]) * static_cast<A>(scale));
-  });
-  return made.to(like.device());
-}
-
 Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters)
-    : config_(config), sequence_parallel_(sequence_parallel && parameters.shards() > 1), shards_(parameters.shards()) {
-  const Start start{Start::normal, config.init_std};
-  if (piece.embeds) {
-    parameters.enter("embedding.tokens", piece.chunk);
-    tokens_ = &parameters.add({"embedding.tokens.weight", {config.vocab_size, config.d_model}, Split::vocab, start});
-    if (config.positions == Positions::learned) {
-      parameters.enter("embedding.positions", piece.chunk);
-      positions_ = &parameters.add({"embedding.positions.weight", {config.context, config.d_model}, Split::none, start});
-    }
-  }
-  stack_ = std::make_unique<Stack>(parameters, piece.first_block, piece.last_block, piece.chunk,
-                                   block_spec(config, sequence_parallel_));
+    : trunk_(config, piece, sequence_parallel, parameters), dropout_(config.dropout) {
   if (!piece.predicts) return;
   if (config.norm_placement == NormPlacement::pre) {
     parameters.enter("final_norm", piece.chunk);
-    final_norm_ = std::make_unique<NormLayer>(
-        parameters, NormSpec{"final_norm", config.d_model, config.norm, config.norm_epsilon, config.bias, sequence_parallel_});
+    final_norm_.emplace(parameters, trunk_.norm_spec("final_norm"));
   }
   parameters.enter("head", piece.chunk);
-  const std::string tied_to = config.tie_embeddings ? "embedding.tokens.weight" : "";
-  head_ = &parameters.add({"head.weight", {config.vocab_size, config.d_model}, Split::vocab, start, false, tied_to});
-}
-
-Var Gpt::embed(const Pass& pass) const {
-  const Within here = Within::part("embedding");
-  const Batch& batch = *pass.batch;
-  Var x = ops::reduce_from_shards(ops::embedding(batch.tokens, tokens_->weight(), tokens_->first), *pass.tp);
-  if (positions_) x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), 0));
-  if (config_.positions == Positions::sinusoidal) {
-    Tensor waves = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-    on_device(waves.device(), [&](auto device) { kernels::sinusoid(device, batch.positions, waves); });
-    x = ops::add(x, Var(waves));
+  if (config.head != Head::vocabulary) {
+    classifier_.emplace(parameters, LinearSpec{"classifier", config.d_model, config.labels, Split::none, false, config.init_std});
+    return;
   }
-  if (sequence_parallel_ && pass.sequence_parallel) x = ops::slice_sequence(x, *pass.tp);
-  return residual_dropout(x, pass, config_.dropout, -1, 0);
+  const std::string tied_to = config.tie_embeddings ? "embedding.tokens.weight" : "";
+  head_ = &parameters.add({"head.weight", {config.vocab_size, config.d_model}, Split::vocab, {Start::normal, config.init_std}, false, tied_to});
 }
 
 Var Gpt::features(const Var& all, const Pass& pass) const {
   const Within here = Within::part("head");
   const Var hidden = pass.cache ? Var(last_position(all.value())) : all;
-  const Var x = enter_shards(final_norm_ ? (*final_norm_)(hidden) : hidden, pass);
+  const Var normed = final_norm_ ? (*final_norm_)(hidden) : hidden;
+  if (classifier_) return pass.sequence_parallel ? ops::gather_sequence_alike(normed, *pass.tp) : normed;
+  const Var x = enter_shards(normed, pass);
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
 }
 
 Tensor Gpt::logits(const Tensor& features) const { return ops::linear_sums(features, head_->weight()); }
 
 Var Gpt::forward(const Var& flow, const Pass& pass) const {
-  Pass inner = pass;
-  inner.sequence_parallel = pass.sequence_parallel && sequence_parallel_;
-  const Var x = (*stack_)(tokens_ ? embed(inner) : flow, inner);
-  return head_ ? features(x, inner) : x;
-}
-
-Shape Gpt::flow_shape(int64_t batch, int64_t length) const {
-  return {batch, sequence_parallel_ ? length / shards_ : length, config_.d_model};
+  const Var x = trunk_(flow, pass);
+  return head_ || classifier_ ? features(x, trunk_.carried_out(pass)) : x;
 }
 
 ops::VocabShard Gpt::vocab_shard() const {
@@ -110,12 +58,22 @@ ops::VocabShard Gpt::vocab_shard() const {
   return {head_->first, head_->valid};
 }
 
+Var Gpt::label_scores(const Var& output, const Pass& pass) const {
+  const Pass whole = pass.whole();
+  return (*classifier_)(residual_dropout(ops::take_places(output, *pass.batch), whole, dropout_, -1, 1), whole);
+}
+
 Losses NextToken::losses(const Var& output, const Pass& pass) const {
   const Within here = Within::part("head");
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
-  const Tensor row_weights = pass.row_weights.defined() ? pass.row_weights : row_weights_of(*pass.batch, pass.loss_scale, output.value());
-  return {ops::linear_cross_entropy(output, model_.head().weight(), targets, row_weights, weights.dim(1), model_.vocab_shard(), *pass.tp), weights,
-          row_weights};
+  const Tensor row_weights = pass.row_weights.defined() ? pass.row_weights : row_weights_of(weights, pass.loss_scale, output.value());
+  return {ops::linear_cross_entropy(output, model_.head().weight(), {}, targets, row_weights, weights.dim(1), model_.vocab_shard(), pass.tp),
+          row_weights, {weights}};
+}
+
+std::vector<Tensor> NextToken::answers(const Var& output, const Pass& pass) const {
+  const Tensor ids = likeliest(model_.logits(output.value()), model_.vocab_shard(), *pass.tp);
+  return {ids.reshape({pass.batch->size(), -1})};
 }
 
 }  // namespace skein

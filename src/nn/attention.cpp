@@ -19,8 +19,8 @@ Var in_heads(const Var& x, int64_t width) {
   return made;
 }
 
-Var turned(const Var& x, const Tensor& positions, double theta) {
-  const Var made = ops::rotary(x, positions, theta);
+Var turned(const Var& x, const Tensor& positions, const kernels::RotaryWaves& waves) {
+  const Var made = ops::rotary(x, positions, waves);
   x.drop_value();
   return made;
 }
@@ -40,6 +40,7 @@ Var SelfAttention::attend(const Var& q, const Var& k, const Var& v, const Pass& 
   arguments.scale = 1 / std::sqrt(static_cast<double>(spec_.head_width));
   arguments.segments = pass.batch->segments;
   arguments.window = spec_.window;
+  arguments.causal = spec_.causal;
   if (pass.train && spec_.dropout > 0) {
     arguments.dropout = spec_.dropout;
     arguments.dropout_key = pass.dropout_key(spec_.block, 0);
@@ -61,8 +62,8 @@ Var SelfAttention::operator()(const Var& x, const Pass& pass) const {
   const Var v = in_heads(v_(entered, pass), spec_.head_width);
   leave_shards(entered, x, pass);
   if (spec_.rotary) {
-    q = turned(q, pass.batch->positions, spec_.rope_theta);
-    k = turned(k, pass.batch->positions, spec_.rope_theta);
+    q = turned(q, pass.batch->positions, spec_.waves);
+    k = turned(k, pass.batch->positions, spec_.waves);
   }
   const Var y = attend(q, k, v, pass);
   return out_(ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]}), pass);

@@ -61,8 +61,6 @@ Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
                                               spec.in_deviation, spec.sequence_parallel});
 }
 
-namespace {
-
 std::optional<ops::Activation> activation_of(MlpKind kind) {
   switch (kind) {
     case MlpKind::gelu_tanh: return ops::Activation::gelu_tanh;
@@ -72,8 +70,6 @@ std::optional<ops::Activation> activation_of(MlpKind kind) {
   }
   return {};
 }
-
-}  // namespace
 
 Var Mlp::operator()(const Var& x, const Pass& pass) const {
   const Var entered = enter_shards(x, pass);

@@ -10,4 +10,10 @@ uint64_t Pass::dropout_key(int block, int place) const {
   return uint64_t{bits[0]} << 32 | bits[1];
 }
 
+Pass Pass::whole() const {
+  Pass made = *this;
+  made.sequence_parallel = false;
+  return made;
+}
+
 }  // namespace skein

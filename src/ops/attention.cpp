@@ -22,12 +22,12 @@ Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments
   });
 }
 
-Var rotary(const Var& x, const Tensor& positions, double theta) {
+Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves) {
   Tensor out = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-  on_device(out.device(), [&](auto device) { kernels::rotary(device, x.value(), positions, theta, false, out); });
-  return record(out, {x}, false, [x, positions, theta](const Tensor& dy) {
+  on_device(out.device(), [&](auto device) { kernels::rotary(device, x.value(), positions, waves, false, out); });
+  return record(out, {x}, false, [x, positions, waves](const Tensor& dy) {
     Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
-    on_device(dx.device(), [&](auto device) { kernels::rotary(device, dy, positions, theta, true, dx); });
+    on_device(dx.device(), [&](auto device) { kernels::rotary(device, dy, positions, waves, true, dx); });
     x.add_gradient(dx);
   });
 }

@@ -61,6 +61,11 @@ Var gather_sequence(const Var& x, Group& group) {
                 [x, &group](const Tensor& dy) { x.add_gradient(reduce_scattered(dy, group)); });
 }
 
+Var gather_sequence_alike(const Var& x, Group& group) {
+  if (group.size() == 1) return x;
+  return record(gathered(x.value(), group), {x}, false, [x, &group](const Tensor& dy) { x.add_gradient(own_slice(dy, group)); });
+}
+
 void gather_again(const Var& made, const Var& x, Group& group) {
   if (group.size() > 1 && recording()) made.remake_value([x, &group] { return gathered(x.value(), group); });
 }

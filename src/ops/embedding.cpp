@@ -12,4 +12,16 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id) {
   });
 }
 
+Var take_places(const Var& x, const Batch& batch) {
+  if (!batch.places.defined()) return x;
+  const auto taken = [](const Tensor& from, const Tensor& rows, const Shape& shape) {
+    Tensor out = Tensor::empty(shape, from.dtype(), from.device());
+    on_device(out.device(), [&](auto device) { kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, out); });
+    return out;
+  };
+  const Shape shape{batch.size(), batch.places.dim(1), x.shape()[2]};
+  return record(taken(x.value(), batch.place_rows, shape), {x}, false,
+                [x, rows = batch.row_places, taken](const Tensor& dy) { x.add_gradient(taken(dy, rows, x.shape())); });
+}
+
 }  // namespace skein::ops

@@ -1,5 +1,6 @@
 #include "skein/ops/loss.h"
 
+#include "skein/kernels/elementwise.h"
 #include "skein/kernels/loss.h"
 #include "skein/kernels/matmul.h"
 
@@ -24,8 +25,8 @@ struct Chunk {
 
 class Head {
  public:
-  Head(const Weight& weight, const VocabShard& shard, Group& group, int64_t rows)
-      : weight_(weight), shard_(shard), group_(group), sums_(gradient_dtype(weight.value.dtype())) {
+  Head(const Weight& weight, const Weight& bias, const VocabShard& shard, Group* group, int64_t rows)
+      : weight_(weight), bias_(bias), shard_(shard), group_(group && group->size() > 1 ? group : nullptr), sums_(gradient_dtype(weight.value.dtype())) {
     const int64_t ids = weight.value.dim(0);
     rows_ = chunk_rows(rows, ids, size_of(sums_));
     logits_ = Tensor::empty({rows_, ids}, sums_, weight.value.device());
@@ -39,14 +40,15 @@ class Head {
     const Tensor maximum = Tensor::empty({rows}, sums_, on), sum_exp = Tensor::empty({rows}, sums_, on), target = Tensor::empty({rows}, sums_, on);
     on_device(logits.device(), [&](auto device) {
       kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits, kernels::Write::overwrite, {}, copies_for(rows));
-      if (group_.size() == 1) {
+      if (bias_.defined()) kernels::add_bias(device, logits, bias_.value, logits);
+      if (!group_) {
         kernels::row_statistics(device, logits, shard_.valid, chunk.targets, maximum, sum_exp, target);
       } else {
         kernels::row_maximum(device, logits, shard_.valid, maximum);
-        group_.all_reduce_max(maximum);
+        group_->all_reduce_max(maximum);
         kernels::row_sum_exp(device, logits, shard_.valid, maximum, chunk.targets, shard_.first_id, sum_exp, target);
-        group_.all_reduce_sum(sum_exp);
-        group_.all_reduce_sum(target);
+        group_->all_reduce_sum(sum_exp);
+        group_->all_reduce_sum(target);
       }
       if (gradients) add_gradients(device, chunk, logits, maximum, sum_exp);
       kernels::row_losses(device, sum_exp, target, chunk.losses);
@@ -68,11 +70,12 @@ class Head {
                       copies_for(chunk.x.dim(0)));
     if (weight_.learns())
       kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient, kernels::Write::accumulate);
+    if (bias_.learns()) kernels::bias_backward(device, dlogits, bias_.gradient);
   }
 
-  const Weight& weight_;
+  const Weight &weight_, &bias_;
   VocabShard shard_;
-  Group& group_;
+  Group* group_;
   DType sums_;
   int64_t rows_ = 0;
   Tensor logits_;
@@ -80,14 +83,14 @@ class Head {
 
 }  // namespace
 
-Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targets, const Tensor& row_weights, int64_t sample_rows,
-                         const VocabShard& shard, Group& group) {
+Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias, const Tensor& targets, const Tensor& row_weights,
+                         int64_t sample_rows, const VocabShard& shard, Group* group) {
   const int64_t rows = x.shape()[0];
   SKEIN_CHECK_EQ(x.shape()[1], weight.value.dim(1));
   const Tensor losses = Tensor::empty({rows}, gradient_dtype(x.value().dtype()), x.value().device());
-  const bool gradients = recording() && (x.needs_gradient() || weight.learns());
+  const bool gradients = recording() && (x.needs_gradient() || weight.learns() || bias.learns());
   const Tensor dx = gradients && x.needs_gradient() ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device()) : Tensor();
-  const Head head(weight, shard, group, rows);
+  const Head head(weight, bias, shard, group, rows);
   bool apart = false;
   on_device(losses.device(), [&](auto device) { apart = sample_rows % kernels::depth_granule(device, x.value().dtype()) != 0; });
   for (int64_t row = 0, end = 0; row < rows; row = end) {
@@ -97,10 +100,54 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targe
     head.run({x.value().rows(row, end), targets.flat(row, count), gradients ? row_weights.flat(row, count) : Tensor(),
               losses.flat(row, count), dx.defined() ? dx.rows(row, end) : Tensor()}, gradients);
   }
-  return record(losses, {x}, weight.learns(), [x, dx, row_weights](const Tensor& given) {
+  return record(losses, {x}, weight.learns() || bias.learns(), [x, dx, row_weights](const Tensor& given) {
     SKEIN_CHECK_EQ(given.bytes(), row_weights.bytes());
     SKEIN_CHECK(given.device() != Device{} || std::memcmp(given.bytes_data(), row_weights.bytes_data(), static_cast<size_t>(given.bytes())) == 0);
     if (dx.defined()) x.add_gradient(dx);
+  });
+}
+
+Var cross_entropy(const Var& logits, const Tensor& targets) {
+  const Tensor& x = logits.value();
+  const int64_t rows = x.dim(0), classes = x.dim(1);
+  const auto sums = [&] { return Tensor::empty({rows}, gradient_dtype(x.dtype()), x.device()); };
+  const Tensor maximum = sums(), sum_exp = sums(), target = sums(), losses = sums();
+  on_device(x.device(), [&](auto device) {
+    kernels::row_statistics(device, x, classes, targets, maximum, sum_exp, target);
+    kernels::row_losses(device, sum_exp, target, losses);
+  });
+  return record(losses, {logits}, false, [=](const Tensor& row_weights) {
+    const Tensor dlogits = Tensor::empty(logits.shape(), logits.value().dtype(), logits.value().device());
+    on_device(dlogits.device(), [&](auto device) {
+      kernels::cross_entropy_backward(device, logits.value(), classes, maximum, sum_exp, targets, 0, row_weights, dlogits);
+    });
+    logits.add_gradient(dlogits);
+  });
+}
+
+Var squared_error(const Var& x, const Tensor& values) {
+  const DType sums = gradient_dtype(x.value().dtype());
+  const Tensor here = x.value().to(Device{}).to(DType::f64), slope = Tensor::empty({x.value().size()}, DType::f64), losses = Tensor::empty({x.value().size()}, DType::f64);
+  for (int64_t i = 0; i < here.size(); ++i) {
+    const double miss = here.data<double>()[i] - values.data<float>()[i];
+    losses.data<double>()[i] = miss * miss;
+    slope.data<double>()[i] = 2 * miss;
+  }
+  return record(losses.to(sums).to(x.value().device()), {x}, false, [x, slope](const Tensor& row_weights) {
+    const Tensor weight = row_weights.to(Device{}).to(DType::f64), dx = Tensor::empty(slope.shape(), DType::f64);
+    for (int64_t i = 0; i < dx.size(); ++i) dx.data<double>()[i] = slope.data<double>()[i] * weight.data<double>()[i];
+    x.add_gradient(dx.to(x.value().dtype()).to(x.value().device()));
+  });
+}
+
+Var end_to_end(const Var& a, const Var& b) {
+  const int64_t first = a.value().size(), second = b.value().size();
+  const Tensor out = Tensor::empty({first + second}, a.value().dtype(), a.value().device());
+  out.flat(0, first).copy_from(a.value());
+  out.flat(first, second).copy_from(b.value());
+  return record(out, {a, b}, false, [a, b, first, second](const Tensor& dy) {
+    a.add_gradient(dy.flat(0, first));
+    b.add_gradient(dy.flat(first, second));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "skein/comm/device_transport.h"
+#include "skein/models/bert.h"
 #include "skein/models/flops.h"
 
 namespace skein {
@@ -29,9 +30,27 @@ LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel
     const int first = std::accumulate(split.begin(), split.begin() + piece, 0);
     const ModelPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0, piece == count - 1, chunk};
     for (int block = part.first_block; block < part.last_block; ++block) blocks_.push_back(block);
-    pieces_.push_back(std::make_unique<Gpt>(config, part, parallel.sequence, parameters_));
+    if (config.architecture == Architecture::bert) add_bert(config, part);
+    else add_gpt(config, part);
   }
-  if (mesh.last_stage()) objective_ = std::make_unique<NextToken>(*pieces_.back());
+}
+
+void LocalModel::add_gpt(const ModelConfig& config, const ModelPiece& piece) {
+  auto made = std::make_unique<Gpt>(config, piece, parallel_.sequence, parameters_);
+  if (piece.predicts && config.head == Head::vocabulary) {
+    decoder_ = made.get();
+    objective_ = std::make_unique<NextToken>(*made);
+  } else if (piece.predicts) {
+    objective_ = std::make_unique<LabelObjective>(*made);
+  }
+  pieces_.push_back(std::move(made));
+}
+
+void LocalModel::add_bert(const ModelConfig& config, const ModelPiece& piece) {
+  auto made = std::make_unique<Bert>(config, piece, parallel_.sequence, parameters_);
+  if (piece.predicts && config.head == Head::vocabulary) objective_ = std::make_unique<MaskedTokens>(*made);
+  else if (piece.predicts) objective_ = std::make_unique<LabelObjective>(*made);
+  pieces_.push_back(std::move(made));
 }
 
 PipelineModel LocalModel::pipeline_model() const {

@@ -6,18 +6,20 @@
 namespace skein {
 namespace {
 
-std::vector<double> sample_sums(const Tensor& rows_anywhere, const Tensor& weights) {
-  const Tensor rows = rows_anywhere.to(Device{});
-  const int64_t batch = weights.dim(0), length = weights.dim(1);
-  std::vector<double> sums(static_cast<size_t>(batch), 0.0);
+// rows [B*P] and weights [B,P] on the host.
+void add_sample_sums(const Tensor& rows, const Tensor& weights, std::vector<double>& into) {
+  const int64_t batch = weights.dim(0), places = weights.dim(1);
   const float* weight = weights.data<float>();
   visit_float(rows.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* loss = rows.data<T>();
-    for (int64_t i = 0; i < batch * length; ++i)
-      sums[static_cast<size_t>(i / length)] += static_cast<double>(static_cast<Accumulator<T>>(loss[i])) * weight[i];
+    for (int64_t sample = 0; sample < batch; ++sample) {
+      double sum = 0;
+      for (int64_t i = sample * places; i < (sample + 1) * places; ++i)
+        sum += static_cast<double>(static_cast<Accumulator<T>>(loss[i])) * weight[i];
+      into.push_back(sum);
+    }
   });
-  return sums;
 }
 
 }  // namespace
@@ -36,6 +38,7 @@ Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool reco
 void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   const int micro_batches = static_cast<int>(step.micro_batches.size());
   losses_.assign(step.micro_batches.size(), {});
+  answers_.clear();
   placed_.clear();
   for (const Batch& batch : step.micro_batches) placed_.push_back(placed(batch, model_.device));
   const auto actions = make_schedule(step.train ? kind_ : ScheduleKind::gpipe, mesh_.stage(), mesh_.pp().size(),
@@ -55,20 +58,38 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   sending_.clear();
 }
 
-std::vector<double> Pipeline::losses() const {
-  std::vector<double> all;
+// One copy for all micro-batches, for each would wait for the device.
+Tensor Pipeline::loss_rows() const {
+  int64_t size = 0, begin = 0;
+  for (const RowLosses& losses : losses_) size += losses.rows.size();
+  if (size == 0) return {};
+  const Tensor there = Tensor::empty({size}, losses_.front().rows.dtype(), model_.device);
   for (const RowLosses& losses : losses_) {
-    if (!losses.rows.defined()) continue;
-    const std::vector<double> sums = sample_sums(losses.rows, losses.weights);
-    all.insert(all.end(), sums.begin(), sums.end());
+    there.flat(begin, losses.rows.size()).copy_from(losses.rows);
+    begin += losses.rows.size();
   }
+  return there.to(Device{});
+}
+
+std::vector<std::vector<double>> Pipeline::losses() const {
+  std::vector<std::vector<double>> all;
+  const Tensor rows = loss_rows();
+  if (!rows.defined()) return all;
+  all.resize(losses_.front().weights.size());
+  int64_t begin = 0;
+  for (const RowLosses& losses : losses_)
+    for (size_t term = 0; term < all.size(); ++term) {
+      const Tensor& weights = losses.weights[term];
+      add_sample_sums(rows.flat(begin, weights.size()), weights, all[term]);
+      begin += weights.size();
+    }
   return all;
 }
 
 void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass) {
   const Span span("forward and backward");
   const Batch& batch = placed_[static_cast<size_t>(micro_batch)];
-  const Tensor losses = recorded_->run(batch, row_weights_of(batch, step.loss_scale, Tensor::empty({0}, model_.dtype, model_.device)),
+  const Tensor losses = recorded_->run(batch, row_weights_of(batch.weights, step.loss_scale, Tensor::empty({0}, model_.dtype, model_.device)),
                                        [&](const Batch& read, const Tensor& row_weights) {
     Pass inner = pass;
     inner.batch = &read;
@@ -77,7 +98,7 @@ void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pas
     skein::backward(made.rows, made.row_weights);
     return made.rows.value();
   });
-  losses_[static_cast<size_t>(micro_batch)] = {losses, batch.weights};
+  losses_[static_cast<size_t>(micro_batch)] = {losses, {batch.weights}};
   if (step.after_backward) step.after_backward(micro_batch, 0);
 }
 
@@ -109,6 +130,8 @@ Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineSte
   Pass inner = pass;
   inner.batch = &placed_[static_cast<size_t>(micro_batch)];
   inner.loss_scale = step.loss_scale;
+  inner.sample_scale = step.sample_scale;
+  if (step.answers) answers_.push_back(model_.objective->answers(output, inner));
   Losses losses = model_.objective->losses(output, inner);
   losses_[static_cast<size_t>(micro_batch)] = {losses.rows.value(), losses.weights};
   return losses;

@@ -3,58 +3,31 @@
 #include "skein/text/split.h"
 #include "skein/text/tokenizer.h"
 
-#include <atomic>
-#include <unordered_map>
-
 #include "merge_table.h"
+#include "word_cache.h"
 
 namespace skein {
 namespace {
 
 constexpr auto kIdOfByte = id_of_byte();
-constexpr size_t kLongestCached = 48;
-constexpr size_t kMostCached = size_t{1} << 16;
-
-struct WordHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
-};
-
-// The words one thread met lately, under the tokenizer it used last.
-struct WordCache {
-  struct Place {
-    uint32_t begin, count;
-  };
-
-  void own(uint64_t tokenizer) {
-    if (owner == tokenizer && places.size() < kMostCached) return;
-    owner = tokenizer;
-    places.clear();
-    ids.clear();
-  }
-
-  uint64_t owner = 0;
-  std::unordered_map<std::string, Place, WordHash, std::equal_to<>> places;
-  std::vector<int32_t> ids;
-};
-
-thread_local WordCache cache;
 
 class BpeTokenizer final : public Tokenizer {
  public:
   explicit BpeTokenizer(std::vector<std::pair<int32_t, int32_t>> merges)
-      : table_(std::move(merges)), serial_(next_serial()) {}
+      : table_(std::move(merges)), serial_(WordCache::next_serial()) {}
 
   int64_t vocab_size() const override { return int64_t{table_.tokens()} + 1; }
   int32_t end_of_text() const override { return table_.tokens(); }
 
   std::vector<int32_t> encode(std::string_view text) const override {
-    std::vector<int32_t> out, word_ids;
+    std::vector<int32_t> out, long_word;
     out.reserve(text.size() / 3);
+    WordCache& cache = WordCache::of(serial_);
+    const auto merged = [this](std::string_view word, std::vector<int32_t>& ids) { merge_word(word, ids); };
     split_gpt2(text, [&](std::string_view word) {
-      if (word.size() <= kLongestCached) return append_cached(word, word_ids, out);
-      merge_word(word, word_ids);
-      out.insert(out.end(), word_ids.begin(), word_ids.end());
+      if (word.size() <= WordCache::kLongest) return cache.append(word, out, merged);
+      merge_word(word, long_word);
+      out.insert(out.end(), long_word.begin(), long_word.end());
     });
     return out;
   }
@@ -67,30 +40,10 @@ class BpeTokenizer final : public Tokenizer {
   std::string to_json() const override;
 
  private:
-  // Zero belongs to a cache that no one has used.
-  static uint64_t next_serial() {
-    static std::atomic<uint64_t> last{0};
-    return ++last;
-  }
-
   void merge_word(std::string_view word, std::vector<int32_t>& ids) const {
     ids.clear();
     for (const char byte : word) ids.push_back(kIdOfByte[static_cast<unsigned char>(byte)]);
     table_.merge(ids);
-  }
-
-  void append_cached(std::string_view word, std::vector<int32_t>& word_ids, std::vector<int32_t>& out) const {
-    cache.own(serial_);
-    auto found = cache.places.find(word);
-    if (found == cache.places.end()) {
-      merge_word(word, word_ids);
-      const WordCache::Place place{static_cast<uint32_t>(cache.ids.size()),
-                                   static_cast<uint32_t>(word_ids.size())};
-      cache.ids.insert(cache.ids.end(), word_ids.begin(), word_ids.end());
-      found = cache.places.emplace(std::string(word), place).first;
-    }
-    const auto begin = cache.ids.begin() + found->second.begin;
-    out.insert(out.end(), begin, begin + found->second.count);
   }
 
   MergeTable table_;

@@ -4,6 +4,8 @@
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/train_bpe.h"
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <queue>
@@ -20,7 +22,7 @@ constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 // at its place has changed since; it is then dropped on sight.
 class LongWord {
  public:
-  LongWord(std::vector<int32_t>& ids, const PairMap& ranks) : ids_(ids), ranks_(ranks) {
+  LongWord(std::vector<int32_t>& ids, const PairMerger& merger) : ids_(ids), merger_(merger) {
     const auto size = static_cast<int32_t>(ids.size());
     next_.resize(ids.size());
     previous_.resize(ids.size());
@@ -49,7 +51,7 @@ class LongWord {
 
   int32_t rank_at(int32_t left) const {
     if (ids_[at(left)] < 0 || next_[at(left)] < 0) return -1;
-    return ranks_.find(pair_key(ids_[at(left)], ids_[at(next_[at(left)])]));
+    return merger_.rank(ids_[at(left)], ids_[at(next_[at(left)])]);
   }
 
   void offer(int32_t left) {
@@ -58,7 +60,7 @@ class LongWord {
 
   void join(int32_t left, int32_t rank) {
     const int32_t right = next_[at(left)], after = next_[at(right)];
-    ids_[at(left)] = 256 + rank;
+    ids_[at(left)] = merger_.made(rank);
     ids_[at(right)] = -1;
     next_[at(left)] = after;
     if (after >= 0) previous_[at(after)] = left;
@@ -67,7 +69,7 @@ class LongWord {
   }
 
   std::vector<int32_t>& ids_;
-  const PairMap& ranks_;
+  const PairMerger& merger_;
   std::vector<int32_t> next_, previous_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
 };
@@ -88,8 +90,8 @@ void MergeTable::check(size_t rank) {
   const auto made = static_cast<int32_t>(256 + rank);
   require(left >= 0 && left < made && right >= 0 && right < made,
           "merge {} is [{}, {}], but only ids 0 to {} exist before it", rank, left, right, made - 1);
-  const auto [first, fresh] = ranks_.insert(pair_key(left, right), static_cast<int32_t>(rank));
-  require(fresh, "merge {} is [{}, {}], which merge {} already is", rank, left, right, first);
+  const bool fresh = merger_.add(left, right, static_cast<int32_t>(rank), made);
+  require(fresh, "merge {} is [{}, {}], which merge {} already is", rank, left, right, merger_.rank(left, right));
   const auto length = [&](int32_t id) {
     return starts_[static_cast<size_t>(id) + 1] - starts_[static_cast<size_t>(id)];
   };
@@ -116,33 +118,49 @@ std::string_view MergeTable::bytes_of(int32_t id) const {
   return std::string_view(bytes_.data() + starts_[at], starts_[at + 1] - starts_[at]);
 }
 
-void MergeTable::merge(std::vector<int32_t>& ids) const {
-  if (ids.size() < 2 || merges_.empty()) return;
+bool PairMerger::add(int32_t left, int32_t right, int32_t rank, int32_t made) {
+  if (!ranks_.insert(pair_key(left, right), rank).second) return false;
+  if (made_.size() <= static_cast<size_t>(rank)) made_.resize(static_cast<size_t>(rank) + 1, -1);
+  made_[static_cast<size_t>(rank)] = made;
+  return true;
+}
+
+void PairMerger::merge(std::vector<int32_t>& ids) const {
+  if (ids.size() < 2 || made_.empty()) return;
   if (ids.size() <= kShortWord)
     merge_short(ids);
   else
     merge_long(ids);
 }
 
-void MergeTable::merge_short(std::vector<int32_t>& ids) const {
-  while (ids.size() > 1) {
-    int32_t best = kNoRank;
-    size_t place = 0;
-    for (size_t i = 0; i + 1 < ids.size(); ++i) {
-      const int32_t rank = ranks_.find(pair_key(ids[i], ids[i + 1]));
-      if (rank < 0 || rank >= best) continue;
-      best = rank;
-      place = i;
+// A pair's rank stands at its left place, so that a merge asks for two ranks anew and no more.
+void PairMerger::merge_short(std::vector<int32_t>& ids) const {
+  std::array<int32_t, kShortWord> ranks;
+  size_t size = ids.size();
+  const auto rank_at = [&](size_t left) {
+    const int32_t found = left + 1 < size ? rank(ids[left], ids[left + 1]) : -1;
+    return found < 0 ? kNoRank : found;
+  };
+  for (size_t i = 0; i < size; ++i) ranks[i] = rank_at(i);
+  while (true) {
+    const auto best = std::min_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size));
+    if (*best == kNoRank) break;
+    const auto place = static_cast<size_t>(best - ranks.begin());
+    ids[place] = made(*best);
+    --size;
+    for (size_t i = place + 1; i < size; ++i) {
+      ids[i] = ids[i + 1];
+      ranks[i] = ranks[i + 1];
     }
-    if (best == kNoRank) return;
-    ids[place] = 256 + best;
-    ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(place) + 1);
+    ranks[place] = rank_at(place);
+    if (place > 0) ranks[place - 1] = rank_at(place - 1);
   }
+  ids.resize(size);
 }
 
-void MergeTable::merge_long(std::vector<int32_t>& ids) const {
+void PairMerger::merge_long(std::vector<int32_t>& ids) const {
   require(ids.size() < static_cast<size_t>(kNoRank), "a word of {} bytes is too long to encode", ids.size());
-  LongWord(ids, ranks_).merge_all();
+  LongWord(ids, *this).merge_all();
 }
 
 }  // namespace skein

@@ -4,124 +4,62 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
+
+#include "added_tokens.h"
+#include "spelling.h"
 
 namespace skein {
-namespace {
-
-using Json = nlohmann::json;
-constexpr uintmax_t kMostFileBytes = uintmax_t{1} << 29;
-
-Json parse_object(const std::string& text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
-    fail_usage("a tokenizer must be JSON: {}", error.what());
-  }
-  require(json.is_object(), "a tokenizer must be a JSON object, not {}", json.type_name());
-  return json;
-}
-
-void check_keys(const Json& json, const std::vector<std::string>& known, const std::string& type) {
-  for (const auto& item : json.items())
-    require(std::find(known.begin(), known.end(), item.key()) != known.end(),
-            "a tokenizer of type \"{}\" has no \"{}\"; it has {}", type, item.key(), fmt::join(known, ", "));
-  for (const auto& key : known)
-    require(json.contains(key), "a tokenizer of type \"{}\" needs \"{}\", which is missing", type, key);
-}
-
-void check_version(const Json& json) {
-  const Json& version = json.at("version");
-  require(version.is_number_integer() && version == 1,
-          "the tokenizer's version is {}; this program reads version 1", version.dump().substr(0, 40));
-}
-
-int32_t merge_id(const Json& value, size_t rank) {
-  const bool fits = value.is_number_unsigned() && value.get<uint64_t>() <= INT32_MAX;
-  require(fits, "merge {} of the tokenizer holds {}, which is no token id", rank,
-          value.is_number() ? value.dump() : std::string("a JSON ") + value.type_name());
-  return value.get<int32_t>();
-}
-
-std::vector<std::pair<int32_t, int32_t>> read_merges(const Json& merges) {
-  require(merges.is_array(), "the tokenizer's \"merges\" must be an array, not {}", merges.type_name());
-  std::vector<std::pair<int32_t, int32_t>> pairs;
-  pairs.reserve(merges.size());
-  for (size_t rank = 0; rank < merges.size(); ++rank) {
-    const Json& pair = merges[rank];
-    require(pair.is_array() && pair.size() == 2, "merge {} of the tokenizer must be a pair of ids", rank);
-    pairs.emplace_back(merge_id(pair[0], rank), merge_id(pair[1], rank));
-  }
-  return pairs;
-}
-
-std::string read_whole(const std::string& path) {
-  std::error_code error;
-  const bool regular = std::filesystem::is_regular_file(path, error);
-  require(regular || std::filesystem::exists(path, error),
-          "cannot read the tokenizer {}: {}; `skein-data train-tokenizer` makes one, and \"bytes\" names the "
-          "byte "
-          "tokenizer",
-          path, error ? error.message() : "no such file");
-  require(!std::filesystem::is_directory(path), "the tokenizer {} is a directory, not a file", path);
-  if (regular) {
-    const uintmax_t bytes = std::filesystem::file_size(path, error);
-    require(!error && bytes <= kMostFileBytes,
-            "the tokenizer {} holds {} bytes; {} is the most: is it a tokenizer?", path, bytes,
-            kMostFileBytes);
-  }
-  std::ifstream file(path, std::ios::binary);
-  require(file.is_open(), "cannot read the tokenizer {}: {}", path, std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) fail("cannot read the tokenizer {}: {}", path, std::strerror(errno));
-  return text;
-}
-
-}  // namespace
 
 bool Tokenizer::begins_word(int32_t id) const {
   const std::string_view bytes = bytes_of(id);
   return bytes.empty() || std::isspace(static_cast<unsigned char>(bytes.front())) != 0;
 }
 
-std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
+std::vector<int32_t> Tokenizer::encode_specials(std::string_view text) const {
+  AddedTokenFinder finder;
+  for (const auto& [name, id] : special_tokens()) finder.add({.id = id, .content = name, .special = true}, name);
+  std::vector<int32_t> ids;
+  finder.divide(text, true, [&](std::string_view part, int32_t id) {
+    if (id >= 0) return ids.push_back(id);
+    const auto ordinary = encode(part);
+    ids.insert(ids.end(), ordinary.begin(), ordinary.end());
+  });
+  return ids;
+}
+
+TemplatedIds Tokenizer::with_template(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
+  TemplatedIds made{first, std::vector<int32_t>(first.size(), 0)};
+  if (second == nullptr) return made;
+  made.ids.insert(made.ids.end(), second->begin(), second->end());
+  made.types.resize(made.ids.size(), 1);
+  return made;
+}
+
+std::vector<std::pair<std::string, int32_t>> Tokenizer::special_tokens() const {
+  if (end_of_text() < 0) return {};
+  return {{"<|endoftext|>", end_of_text()}};
+}
+
+int32_t Tokenizer::id_of(std::string_view token) const {
+  for (const auto& [name, id] : special_tokens())
+    if (name == token) return id;
+  std::string bytes;
+  if (token.empty() || !unspelt(token, bytes)) return -1;
+  for (int32_t id = 0; id < vocab_size(); ++id)
+    if (bytes_of(id) == bytes) return id;
+  return -1;
+}
+
+std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool skip_special) const {
   std::string text;
-  for (const int32_t id : ids) text.append(bytes_of(id));
+  std::vector<std::pair<std::string, int32_t>> specials;
+  if (!skip_special) specials = special_tokens();
+  for (const int32_t id : ids) {
+    text.append(bytes_of(id));
+    for (const auto& [name, special] : specials)
+      if (id == special) text.append(name);
+  }
   return text;
-}
-
-std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& text) {
-  const Json json = parse_object(text);
-  const auto type = json.find("type");
-  require(type != json.end() && type->is_string(),
-          "a tokenizer needs \"type\": \"bytes\" or \"byte_bpe\"; is this another program's tokenizer file?");
-  const auto name = type->get<std::string>();
-  require(name == "bytes" || name == "byte_bpe",
-          "the tokenizer's type is \"{}\"; bytes and byte_bpe are known", name);
-  if (name == "bytes") {
-    check_keys(json, {"type", "version"}, name);
-    check_version(json);
-    return byte_tokenizer();
-  }
-  check_keys(json, {"type", "version", "merges"}, name);
-  check_version(json);
-  return bpe_tokenizer(read_merges(json.at("merges")));
-}
-
-std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
-  if (path == "bytes") return byte_tokenizer();
-  const std::string text = read_whole(path);
-  try {
-    return tokenizer_from_json(text);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", path, error.what()));
-  }
 }
 
 }  // namespace skein

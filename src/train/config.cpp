@@ -8,8 +8,7 @@ void bind(Options& options, TrainConfig& c) {
   options.add("train.global_batch", c.global_batch, "sequences a step", "sequences");
   options.add("train.micro_batch", c.micro_batch, "sequences a forward pass", "sequences");
   options.add("train.seed", c.seed, "of start weights, sample order and dropout");
-  options.add_choice("train.precision", c.precision, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
-                     "of parameters and activations; the optimizer keeps f32");
+  bind_precision(options, "train.precision", c.precision, "of parameters and activations, while the optimizer keeps f32");
   options.add("train.loss_scale", c.loss_scale.fixed, "factor of the loss in f16; 0: found while training");
   options.add("train.loss_scale_window", c.loss_scale.window, "steps without overflow after which that factor doubles", "steps");
   options.add("train.max_skipped", c.max_skipped, "steps in a row without a finite gradient before giving up", "steps");
@@ -17,6 +16,7 @@ void bind(Options& options, TrainConfig& c) {
 
 void bind(Options& options, ValidationConfig& c) {
   options.add("validation.every", c.every, "steps between evaluations; 0: only at the end", "steps");
+  options.add("validation.patience", c.patience, "evaluations in a row without a better one after which the run ends; 0: never");
   options.add("validation.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
   options.add("validation.stride", c.eval.stride, "tokens a window scores; 0: all, without overlap", "tokens");
 }
@@ -54,6 +54,7 @@ void bind(Options& options, PretrainConfig& c) {
   bind(options, c.lr);
   bind(options, c.optimizer);
   bind(options, c.data);
+  bind(options, c.mlm);
   bind(options, c.validation);
   bind(options, c.checkpoint);
   bind(options, c.run);

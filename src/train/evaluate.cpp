@@ -73,7 +73,7 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
     count_tokens(work.micro_batches.back(), bytes, own);
     pipeline_.run(work, pass_);
     const auto losses = pipeline_.losses();
-    std::copy(losses.begin(), losses.end(), sums.data<double>() + first);
+    if (!losses.empty()) std::copy(losses[0].begin(), losses[0].end(), sums.data<double>() + first);
   }
   // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
   mesh_.dp().all_reduce_sum(sums);

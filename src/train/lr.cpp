@@ -16,8 +16,8 @@ void bind(Options& options, LrConfig& c) {
   options.add("lr.start_lr", c.start_lr, "learning rate that warm-up begins from");
   options.add("lr.warmup", c.warmup, "length of the linear warm-up", "lr.unit");
   options.add_choice("lr.decay", c.decay,
-                     {{"constant", Decay::constant}, {"linear", Decay::linear}, {"cosine", Decay::cosine},
-                      {"inverse_sqrt", Decay::inverse_sqrt}, {"wsd", Decay::wsd}}, "shape after the warm-up");
+                     {{"auto", Decay::automatic}, {"constant", Decay::constant}, {"linear", Decay::linear}, {"cosine", Decay::cosine},
+                      {"inverse_sqrt", Decay::inverse_sqrt}, {"wsd", Decay::wsd}}, "shape after the warm-up; auto: cosine for decoders, linear for encoders and fine-tuning");
   options.add("lr.decay_end", c.decay_end, "where the decay ends; 0: with the run", "lr.unit");
   options.add("lr.cooldown", c.cooldown, "wsd: length of the final fall", "lr.unit");
   options.add_choice("lr.cooldown_shape", c.cooldown_shape,
@@ -75,7 +75,7 @@ double learning_rate(const LrConfig& c, const LrPosition& at) {
   const double y = (x - warmup) / (end - warmup), cooldown = static_cast<double>(c.cooldown);
   double share = 1;
   if (c.decay == LrConfig::Decay::linear) share = 1 - y;
-  if (c.decay == LrConfig::Decay::cosine) share = cosine(y);
+  if (c.decay == LrConfig::Decay::cosine || c.decay == LrConfig::Decay::automatic) share = cosine(y);
   if (c.decay == LrConfig::Decay::wsd && x > end - cooldown) share = cooldown_share(c.cooldown_shape, (x - end + cooldown) / cooldown);
   return c.min_lr + share * (c.lr - c.min_lr);
 }

@@ -18,14 +18,18 @@ Buckets& with_start_values(Buckets& buckets, LocalModel& model, uint64_t seed) {
   return buckets;
 }
 
+size_t terms_of(const Batch& batch) { return batch.pair_labels.defined() ? 2 : 1; }
+
 }  // namespace
 
 Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh)
-    : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.train.precision),
+    : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.precision()),
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  mesh.tp().rank(), config.train.seed),
       pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule, config.parallel.cuda_graph) {
+  require(!config.parallel.cuda_graph || config.model.architecture == Architecture::gpt,
+          "parallel.cuda_graph records model.architecture=gpt only; leave it out");
   require(!config.parallel.cuda_graph || config.model.dropout == 0,
           "parallel.cuda_graph repeats one recording, but model.dropout={} draws other masks each time; leave one of them out", config.model.dropout);
   model_.parameters().keep_packed();
@@ -39,6 +43,7 @@ PipelineStep Replica::cut(const Batch& batch) const {
   double counted = 0;
   for (float weight : batch.weights.span<float>()) counted += weight;
   work.loss_scale = 1 / std::max(1.0, mesh_.dp().sum(counted));
+  work.sample_scale = 1 / static_cast<double>(plan_.global_batch);
   return work;
 }
 
@@ -46,8 +51,9 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
   const Span span("step");
   const Within step = Within::step(number + 1);
   PipelineStep work = cut(batch);
-  const double per_token = work.loss_scale;
+  const std::vector<double> scales{work.loss_scale, work.sample_scale};
   work.loss_scale *= loss_scale;
+  work.sample_scale *= loss_scale;
   work.after_backward = [this, per_group = plan_.micro_batches_per_group()](int micro_batch, int chunk) {
     if ((micro_batch + 1) % per_group == 0) buckets_.end_group(chunk);
   };
@@ -69,7 +75,11 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
     const Span update("optimizer");
     result.grad_norm = optimizer_.step(lr, 1 / loss_scale);
   }
-  result.loss = mean_loss(pipeline_.losses(), per_token);
+  const auto own = pipeline_.losses();
+  for (size_t term = 0; term < terms_of(batch); ++term) {
+    result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[term], scales[term]));
+    result.loss += result.terms.back();
+  }
   result.applied = std::isfinite(result.grad_norm);
   return result;
 }
@@ -87,7 +97,7 @@ ReplicaMemory Replica::memory() const {
   const int64_t in_flight = all_forward_first ? plan_.micro_batches()
                                               : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
   made.activations = activation_bytes(config_.model, {in_flight * plan_.micro_batch * config_.model.context,
-                                                      static_cast<int64_t>(model_.blocks().size()), config_.train.precision,
+                                                      static_cast<int64_t>(model_.blocks().size()), config_.precision(),
                                                       mesh_.tp().size(), config_.parallel.sequence, config_.parallel.recompute});
   return made;
 }

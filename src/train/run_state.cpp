@@ -18,6 +18,8 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
       {"reduction_groups", s.reduction_groups},
       {"loss_scale", s.loss_scale},
       {"good_steps", s.good_steps},
+      {"best", {{"quality", s.best_quality}, {"step", s.best_step}, {"fruitless", s.fruitless}}},
+      {"notes", s.notes},
       {"layout", {{"pipeline", layout.pp}, {"data", layout.dp}, {"tensor", layout.tp}}},
       {"config", s.config},
       {"tokenizer", s.tokenizer}};
@@ -27,9 +29,16 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
 RunState run_state(const std::string& text, const std::string& origin) {
   try {
     const auto json = nlohmann::json::parse(text);
-    return {json.at("step"), json.at("samples"), json.at("optimizer_steps"), json.at("skipped_in_a_row"),
-            json.at("reduction_groups"), json.value("loss_scale", 1.0), json.value("good_steps", int64_t{0}), json.at("tokenizer"),
-            json.at("config")};
+    RunState state{.step = json.at("step"), .samples = json.at("samples"), .optimizer_steps = json.at("optimizer_steps"),
+                   .skipped_in_a_row = json.at("skipped_in_a_row"), .reduction_groups = json.at("reduction_groups"),
+                   .loss_scale = json.value("loss_scale", 1.0), .good_steps = json.value("good_steps", int64_t{0}),
+                   .notes = json.value("notes", ""), .tokenizer = json.at("tokenizer"), .config = json.at("config")};
+    if (const auto best = json.find("best"); best != json.end()) {
+      state.best_quality = best->at("quality");
+      state.best_step = best->at("step");
+      state.fruitless = best->at("fruitless");
+    }
+    return state;
   } catch (const nlohmann::json::exception& error) {
     fail_usage("{} is no checkpoint of a training run: {}", origin, error.what());
   }
@@ -37,20 +46,31 @@ RunState run_state(const std::string& text, const std::string& origin) {
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   PretrainConfig copy = config;
+  copy.train.precision = config.precision();
   Options options("", "");
   bind(options, copy);
   const auto values = options.values();
   return {values.begin(), values.end()};
 }
 
-ModelConfig stored_model(const RunState& state, const std::string& origin) {
-  ModelConfig model;
+namespace {
+
+// The options of one section as a checkpoint has them.
+template <class Config>
+Config stored_section(const RunState& state, const std::string& section, const std::string& origin) {
+  Config config;
   Options options("", "");
-  bind(options, model);
+  bind(options, config);
   for (const auto& [key, value] : state.config)
-    if (key.starts_with("model.")) options.set(key, value, origin);
-  return model;
+    if (key.starts_with(section)) options.set(key, value, origin);
+  return config;
 }
+
+}  // namespace
+
+ModelConfig stored_model(const RunState& state, const std::string& origin) { return stored_section<ModelConfig>(state, "model.", origin); }
+
+MaskConfig stored_masks(const RunState& state, const std::string& origin) { return stored_section<MaskConfig>(state, "mlm.", origin); }
 
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config, const std::string& tokenizer,
                                 const std::string& origin) {

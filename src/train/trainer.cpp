@@ -11,6 +11,7 @@
 #include "skein/core/profile.h"
 #include "skein/tensor/buffer.h"
 #include "skein/models/flops.h"
+#include "skein/train/language_task.h"
 #include "skein/train/progress.h"
 #include "skein/train/replica.h"
 #include "skein/train/run_folder.h"
@@ -22,47 +23,38 @@ namespace {
 
 constexpr int kFailedSavesInARow = 3;
 
-// The loader of validation data, when there is some.
-std::unique_ptr<Loader> validation_loader(const PretrainConfig& c, const Loader& training) {
-  if (c.data.validation.empty()) return nullptr;
-  DataConfig data = c.data;
-  data.vocab_size = training.vocab_size();
-  auto made = std::make_unique<Loader>(data.validation, 1, c.train.seed, data);
-  require(made->store(0).info().tokenizer == training.store(0).info().tokenizer,
-          "{} was made with another tokenizer than {}, or only one of them names it (data.tokenizer does for both)", made->store(0).path(), training.store(0).path());
-  return made;
-}
-
-PretrainConfig completed(PretrainConfig c, const Loader& loader) {
-  if (c.model.vocab_size == 0) c.model.vocab_size = loader.vocab_size();
-  require(c.model.vocab_size >= loader.vocab_size(), "model.vocab_size={} is smaller than the {} ids of the tokenizer of {}",
-          c.model.vocab_size, loader.vocab_size(), c.data.train.front());
+void check_run(const PretrainConfig& c, int64_t length) {
   require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
   require(c.checkpoint.every >= 0 && c.checkpoint.keep > 0, "checkpoint.every={} must be at least 0, checkpoint.keep={} at least 1",
           c.checkpoint.every, c.checkpoint.keep);
-  require(c.run.log_every > 0 && c.validation.every >= 0, "run.log_every={} must be at least 1, validation.every={} at least 0",
-          c.run.log_every, c.validation.every);
+  require(c.run.log_every > 0 && c.validation.every >= 0 && c.validation.patience >= 0,
+          "run.log_every={} must be at least 1, validation.every={} and validation.patience={} at least 0", c.run.log_every, c.validation.every,
+          c.validation.patience);
   require(c.run.profile >= 0, "run.profile={} must be at least 0", c.run.profile);
-  check(c.lr, c.train.steps, c.train.global_batch * c.model.context);
-  return c;
+  check(c.lr, c.train.steps, c.train.global_batch * length);
 }
 
 class Trainer {
  public:
-  Trainer(const PretrainConfig& config, const Loader& loader, Group& world, const std::string& resolved)
-      : config_(config), loader_(loader), validation_(validation_loader(config, loader)), shape_(mesh_shape(config.parallel, world.size())),
+  Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved)
+      : config_(config), task_(task), shape_(mesh_shape(config.parallel, world.size())),
         mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(find_start(world)),
-        loss_scale_(config.train.loss_scale, config.train.precision) {
+        loss_scale_(config.train.loss_scale, config.precision()) {
+    check_run(config, task.length());
+    require(config.validation.patience == 0 || task.validates(), "validation.patience={} needs validation data", config.validation.patience);
     if (resume_from_) take_over_groups();
     plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
     config_.parallel.reduction_groups = plan_.groups;
     replica_ = std::make_unique<Replica>(config_, plan_, mesh_);
     state_.reduction_groups = plan_.groups;
-    state_.tokenizer = loader.store(0).info().tokenizer;
+    state_.tokenizer = task.tokenizer();
+    state_.notes = task.notes();
     state_.config = config_values(config_);
     if (resume_from_) load();
     folder_.begin(resolved, state_.step, world);
-    if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config.checkpoint.keep), world);
+    if (!folder_.writes()) return;
+    store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config.checkpoint.keep), world);
+    if (config.validation.patience > 0) best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world);
   }
 
   TrainResult run();
@@ -73,30 +65,31 @@ class Trainer {
   void load();
   void save(bool must);
   void after_step(const StepResult& result, double lr, Progress& progress);
-  Evaluation evaluate();
+  Scores evaluate();
+  void compare_with_best(const Scores& scores);
   void profile(int64_t steps_done, bool over);
   void count_skipped(const StepResult& result);
   double rate() const {
-    const int64_t context = config_.model.context;
-    return learning_rate(config_.lr, {state_.step, state_.samples * context, config_.train.steps, config_.train.global_batch * context});
+    const int64_t length = task_.length();
+    return learning_rate(config_.lr, {state_.step, state_.samples * length, config_.train.steps, config_.train.global_batch * length});
   }
-  bool done() const { return state_.step >= config_.train.steps; }
+  bool out_of_patience() const { return config_.validation.patience > 0 && state_.fruitless >= config_.validation.patience; }
+  bool done() const { return state_.step >= config_.train.steps || out_of_patience(); }
   void tell_start() const;
   void tell_memory() const;
 
   PretrainConfig config_;
-  const Loader& loader_;
-  std::unique_ptr<Loader> validation_;
+  const Task& task_;
   MeshShape shape_;
   Mesh mesh_;
   RunFolder folder_;
   std::optional<CheckpointInfo> resume_from_;
   BatchPlan plan_;
   std::unique_ptr<Replica> replica_;
-  std::unique_ptr<CheckpointStore> store_;
+  std::unique_ptr<CheckpointStore> store_, best_;
   RunState state_;
   LossScale loss_scale_;
-  int64_t saved_step_ = -1;
+  int64_t saved_step_ = -1, evaluated_step_ = -1;
   int failed_saves_ = 0;
   int64_t profile_origin_ = 0;
 };
@@ -136,6 +129,9 @@ void Trainer::load() {
     state_.samples = stored.samples;
     state_.optimizer_steps = stored.optimizer_steps;
     state_.skipped_in_a_row = stored.skipped_in_a_row;
+    state_.best_quality = stored.best_quality;
+    state_.best_step = stored.best_step;
+    state_.fruitless = stored.fruitless;
     loss_scale_.restore(stored.loss_scale, stored.good_steps);
   }
   if (own) saved_step_ = stored.step;
@@ -161,14 +157,25 @@ void Trainer::save(bool must) {
   }
 }
 
-Evaluation Trainer::evaluate() {
-  Evaluator evaluator(replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch, config_.validation.eval);
-  const Evaluation result = evaluator.run(*validation_, config_.data, config_.model.context);
-  log::info("step {}  validation: {} ({} tokens)", state_.step, result.text(), readable_count(static_cast<double>(result.tokens)));
-  std::vector<std::pair<std::string, double>> values{{"validation_loss", result.loss()}, {"validation_perplexity", result.perplexity()}};
-  if (result.bytes) values.emplace_back("validation_bits_per_byte", result.bits_per_byte());
-  folder_.record(state_.step, values);
-  return result;
+Scores Trainer::evaluate() {
+  const Scores scores = task_.validate({replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch});
+  log::info("step {}  validation: {}", state_.step, scores.text);
+  folder_.record(state_.step, scores.values);
+  if (evaluated_step_ != state_.step) compare_with_best(scores);
+  evaluated_step_ = state_.step;
+  return scores;
+}
+
+void Trainer::compare_with_best(const Scores& scores) {
+  const bool better = state_.best_step < 0 || scores.quality > state_.best_quality;
+  state_.fruitless = better ? 0 : state_.fruitless + 1;
+  if (!better) return;
+  state_.best_quality = scores.quality;
+  state_.best_step = state_.step;
+  if (!best_) return;
+  std::vector<Piece> weights = replica_->optimizer().pieces(true);
+  std::erase_if(weights, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
+  best_->save(state_.step, weights, to_json(state_, shape_));
 }
 
 void Trainer::count_skipped(const StepResult& result) {
@@ -189,21 +196,23 @@ void Trainer::count_skipped(const StepResult& result) {
 void Trainer::after_step(const StepResult& result, double lr, Progress& progress) {
   progress.step_done(state_.step);
   auto values = progress.values(result, lr);
-  values.emplace_back("tokens", static_cast<double>(state_.samples * config_.model.context));
-  if (config_.train.precision == DType::f16) values.emplace_back("loss_scale", loss_scale_.value());
+  values.emplace_back("tokens", static_cast<double>(state_.samples * task_.length()));
+  const auto terms = task_.terms();
+  for (size_t i = 0; i < terms.size(); ++i) values.emplace_back(terms[i], result.terms[i]);
+  if (config_.precision() == DType::f16) values.emplace_back("loss_scale", loss_scale_.value());
   folder_.record(state_.step, values);
   if (state_.step % config_.run.log_every == 0 || done()) log::info("{}", progress.line(result, lr));
   count_skipped(result);
   const int64_t every = config_.validation.every;
-  if (validation_ && every > 0 && state_.step % every == 0 && !done()) evaluate();
+  if (task_.validates() && every > 0 && state_.step % every == 0 && !done()) evaluate();
   if (config_.checkpoint.every > 0 && state_.step % config_.checkpoint.every == 0 && !done()) save(false);
 }
 
 void Trainer::tell_start() const {
   log::info("{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {} sequences of {} tokens a step",
-            readable_count(static_cast<double>(config_.model.parameters())), name_of(config_.train.precision),
-            unit_of(replica_->model().parameters().device(), config_.train.precision), shape_.pp, shape_.dp, shape_.tp,
-            config_.train.global_batch, config_.model.context);
+            readable_count(static_cast<double>(config_.model.parameters())), name_of(config_.precision()),
+            unit_of(replica_->model().parameters().device(), config_.precision()), shape_.pp, shape_.dp, shape_.tp,
+            config_.train.global_batch, task_.length());
   if (!folder_.writes()) log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }
 
@@ -231,11 +240,12 @@ TrainResult Trainer::run() {
   TrainResult result;
   tell_start();
   const StopRequest stop(folder_.path());
-  const int64_t tokens = config_.train.global_batch * config_.model.context;
+  const int64_t tokens = config_.train.global_batch * task_.length();
   Progress progress(state_.step, config_.train.steps, tokens,
-                    {model_flops_per_token(config_.model, config_.model.context), config_.run.peak_flops});
-  if (done()) log::info("step {} of {} is done already; raise train.steps to go on", state_.step, config_.train.steps);
-  Prefetcher prefetcher(loader_, plan_.samples_per_rank);
+                    {model_flops_per_token(config_.model, task_.length()), config_.run.peak_flops});
+  if (done()) log::info("step {} of {} is done already; raise {} to go on", state_.step, config_.train.steps,
+                        out_of_patience() ? "validation.patience" : "train.steps");
+  Prefetcher prefetcher(task_.samples(), plan_.samples_per_rank);
   const int64_t begin = state_.step;
   while (!done() && !result.stopped) {
     profile(state_.step - begin, false);
@@ -252,7 +262,8 @@ TrainResult Trainer::run() {
   }
   profile(state_.step - begin, true);
   save(true);
-  if (validation_ && !result.stopped) result.validation = evaluate();
+  if (task_.validates() && !result.stopped) result.validation = evaluate();
+  if (best_ && state_.best_step >= 0) log::info("best at step {}: {}/best", state_.best_step, folder_.path());
   if (result.stopped) stop.clear();
   log::info("{}: {}{}", result.stopped ? "stopped as asked" : "done", progress.summary(),
             folder_.writes() ? "; all of it is in " + folder_.path() : "");
@@ -262,13 +273,13 @@ TrainResult Trainer::run() {
 
 }  // namespace
 
+TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved) {
+  return Trainer(config, task, world, resolved).run();
+}
+
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {
-  require(!config.data.train.empty(), "data.train names no token store; make one with `skein-data encode`");
-  DataConfig data = config.data;
-  data.vocab_size = config.model.vocab_size;
-  const Loader loader(data.train, config.model.context, config.train.seed, data);
-  const PretrainConfig complete = completed(std::move(config), loader);
-  return Trainer(complete, loader, world, resolved).run();
+  const auto task = language_task(config);
+  return train(config, *task, world, resolved);
 }
 
 }  // namespace skein

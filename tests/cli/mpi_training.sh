@@ -45,10 +45,13 @@ grep -q "stopped as asked" output || die "it does not say that it was stopped"
 mapfile -t peaks < <(sed -nE 's/.*"peak_memory_bytes":([0-9]+).*/\1/p' whole/metrics.jsonl)
 ((peaks[59] - peaks[25] < 3000000)) || die "memory grows: ${peaks[25]} bytes after 26 steps, ${peaks[59]} after 60"
 ls whole/tensorboard/events.out.tfevents.* >/dev/null
+grep -q "precision = f32  # auto on a CPU" whole/config.ini || die "config.ini does not say what train.precision=auto means"
 expect 0 "# flag --train.steps" $train --run.dir=whole --print-config
 cp output resolved.ini
 expect 0 "steps = 60  # resolved.ini" "$skein" pretrain --config resolved.ini --print-config
 expect 0 "step 60 of 60 is done already" "$skein" pretrain --config whole/config.ini
+expect 0 "precision = bf16  # auto on a GPU" "$skein" pretrain --device=cuda --print-config
+expect 0 "precision = bf16  # auto on a GPU" "$skein" generate --device=cuda --print-config
 
 # A profile of three steps, by rank, that a trace viewer can read.
 expect 0 "profile of 3 steps" mpirun -np 2 $train --run.dir=profiled --train.steps=6 --run.profile=3 --train.precision=bf16

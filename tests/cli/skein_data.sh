@@ -30,6 +30,20 @@ for tokenizer in bytes tok.json; do
   "$data" decode whole.h5 | cmp - text.txt || die "decoded text differs"
 done
 
+expect 0 "280 ids" "$data" train-tokenizer --tokenizer.special='<s>,</s>' --data.vocab_size=280 --output.path=special.json text.txt
+expect 0 "100 ids" "$data" train-tokenizer --tokenizer.kind=wordpiece --data.vocab_size=100 --output.path=pieces.json text.txt
+for tokenizer in bytes tok.json special.json pieces.json; do
+  expect 0 "tokenizer.json" "$data" export-tokenizer $tokenizer --output.path=exported
+  "$data" encode --tokenizer.path=$tokenizer --output.path=direct.h5 --run.quiet=true text.txt
+  "$data" encode --tokenizer.path=exported --output.path=again.h5 --run.quiet=true text.txt
+  cmp <("$data" decode direct.h5) <("$data" decode again.h5) || die "exporting $tokenizer changed its tokens"
+  rm -r exported
+done
+expect 2 "wordpiece" "$data" train-tokenizer --tokenizer.kind=unigram text.txt
+expect 2 "output.path" "$data" export-tokenizer tok.json
+echo '{"model":{"type":"Unigram"}}' >unigram.json
+expect 2 "Unigram" "$data" encode --tokenizer.path=unigram.json --output.path=a.h5 text.txt
+
 expect 0 "bad lines" "$data" encode --tokenizer.path=tok.json --output.path=train.h5 \
   --output.validation=valid.h5 --data.validation_fraction=0.2 text.txt
 { "$data" decode train.h5; "$data" decode valid.h5; } | cmp - text.txt || die "the parts do not make the whole"

@@ -7,6 +7,7 @@
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
 #include "skein/kernels/reduce.h"
+#include "skein/kernels/rotary.h"
 #include "support/kernel_check.h"
 #include "support/kernel_home.h"
 
@@ -81,7 +82,7 @@ TEST_P(OnCuda, Elementwise) {
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add(device, at(x), at(y), out[0]));
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::scale(device, at(x), 0.3, out[0]));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({count}, 4, DType::f32)}, 1e-5, kernels::accumulate(device, at(x), out[0]));
-    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu}) {
+    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu, kernels::Activation::tanh}) {
       EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::activation(device, kind, at(x), out[0]));
       EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::activation_backward(device, kind, at(x), at(y), out[0]));
     }
@@ -99,6 +100,8 @@ TEST_P(OnCuda, Bias) {
   for (int64_t columns : {1, 33, 256}) {
     const Tensor x = random_tensor({137, columns}, 1, dtype()), bias = random_tensor({columns}, 2, dtype());
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add_bias(device, at(x), at(bias), out[0]));
+    const Tensor sums = x.to(gradient_dtype(dtype()));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(sums)}, tolerance(), kernels::add_bias(device, at(sums), at(bias), out[0]));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({columns}, 3, DType::f32)}, 1e-5, kernels::bias_backward(device, at(x), out[0]));
     const Tensor dy = random_tensor({137, columns}, 4, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), random_tensor({columns}, 3, DType::f32)}), dtype() == DType::f32 ? 1e-5 : 3e-2,
@@ -206,8 +209,11 @@ TEST_P(OnCuda, AttentionToACache) {
 TEST_P(OnCuda, Rotary) {
   const Tensor x = random_tensor({2, 5, 3, 16}, 1, dtype());
   const Tensor positions = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 9, 100, 1000, 5000, 7}, {2, 5});
-  for (bool inverse : {false, true})
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::rotary(device, at(x), at(positions), 1e4, inverse, out[0]));
+  for (const auto scaling : {kernels::RopeScaling::none, kernels::RopeScaling::linear, kernels::RopeScaling::llama3})
+    for (bool inverse : {false, true}) {
+      const kernels::RotaryWaves waves{1e4, scaling, 8, 1, 4, 512};
+      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::rotary(device, at(x), at(positions), waves, inverse, out[0]));
+    }
 }
 
 TEST_P(OnCuda, AdamW) {

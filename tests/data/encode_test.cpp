@@ -31,7 +31,7 @@ std::string decoded(const std::string& path, const Tokenizer& tokenizer) {
 std::unique_ptr<Tokenizer> small_tokenizer(const Scratch& scratch) {
   write_file(scratch.file("learn.jsonl"), jsonl(50));
   LearnConfig config;
-  config.vocab_size = 280;
+  config.trainer.vocab_size = 280;
   config.threads = 2;
   return learn_tokenizer({scratch.file("learn.jsonl")}, config).tokenizer;
 }
@@ -236,7 +236,7 @@ TEST(Learn, DoesNotDependOnTheThreads) {
   const Scratch scratch;
   write_file(scratch.file("in.jsonl"), jsonl(60000));
   LearnConfig config;
-  config.vocab_size = 320;
+  config.trainer.vocab_size = 320;
   config.threads = 1;
   const LearntTokenizer one = learn_tokenizer({scratch.file("in.jsonl")}, config);
   config.threads = 4;
@@ -260,7 +260,7 @@ TEST(Learn, IsSavedAndLoaded) {
 
 TEST(Learn, ChecksSettingsBeforeReading) {
   LearnConfig config;
-  config.vocab_size = 100;
+  config.trainer.vocab_size = 100;
   expect_error(ExitCode::usage, {"100", "257"}, [&] { learn_tokenizer({"-"}, config); });
 }
 

@@ -1,5 +1,6 @@
 // Attention against its definition, and what its bits may not depend on.
 #include "skein/kernels/attention.h"
+#include "skein/kernels/rotary.h"
 
 #include <omp.h>
 
@@ -121,15 +122,41 @@ TEST(Attention, BitsDoNotDependOnPaddingBatchOrThreads) {
 TEST(Rotary, TurnsPairsAndBack) {
   const Tensor x = random_tensor({1, 2, 1, 4}, 1), positions = Tensor::from(std::vector<int32_t>{0, 3}, {1, 2});
   const Tensor turned = Tensor::empty(x.shape(), DType::f64), back = Tensor::empty(x.shape(), DType::f64);
-  kernels::rotary(Cpu{}, x, positions, 100, false, turned);
+  kernels::rotary(Cpu{}, x, positions, {100}, false, turned);
   const double* from = x.data<double>() + 4;
   for (int j = 0; j < 2; ++j) {
     const double angle = 3 * std::pow(100, -2.0 * j / 4);
     EXPECT_NEAR(turned.data<double>()[4 + j], from[j] * std::cos(angle) - from[j + 2] * std::sin(angle), 1e-12);
     EXPECT_NEAR(turned.data<double>()[6 + j], from[j + 2] * std::cos(angle) + from[j] * std::sin(angle), 1e-12);
   }
-  kernels::rotary(Cpu{}, turned, positions, 100, true, back);
+  kernels::rotary(Cpu{}, turned, positions, {100}, true, back);
   for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(back.data<double>()[i], x.data<double>()[i], 1e-12);
+}
+
+// Frequencies read off a head of ones and zeros at position 1.
+void expect_frequencies(const kernels::RotaryWaves& waves, const std::vector<double>& wanted) {
+  const int64_t half = static_cast<int64_t>(wanted.size());
+  std::vector<double> ones(static_cast<size_t>(2 * half), 0.0);
+  std::fill_n(ones.begin(), half, 1.0);
+  const Tensor x = Tensor::from(ones, {1, 1, 1, 2 * half}), turned = Tensor::empty(x.shape(), DType::f64);
+  kernels::rotary(Cpu{}, x, Tensor::from(std::vector<int32_t>{1}, {1, 1}), waves, false, turned);
+  for (int64_t j = 0; j < half; ++j) {
+    const double frequency = std::atan2(turned.data<double>()[half + j], turned.data<double>()[j]);
+    EXPECT_NEAR(frequency / wanted[static_cast<size_t>(j)], 1, 1e-6) << j;
+  }
+}
+
+// ROPE_INIT_FUNCTIONS of transformers 5.23, in f32: theta 500000, factor 8, low 1, high 4, original context 8192, heads of 64; and
+// linear: theta 10000, factor 4, heads of 16.
+TEST(Rotary, StretchesFrequenciesAsTransformersDoes) {
+  expect_frequencies({500000, kernels::RopeScaling::llama3, 8, 1, 4, 8192},
+                     {1.0, 0.663601279, 0.440366626, 0.292227834, 0.193922758, 0.128687382, 0.0853971019, 0.0566696189,
+                      0.0376060307, 0.0249554086, 0.0165604409, 0.0109895291, 0.00729266508, 0.00483942125, 0.00321144611,
+                      0.00137189368, 0.000524846022, 0.000178507791, 7.78465546e-05, 5.16590699e-05, 3.42810235e-05,
+                      2.2748929e-05, 1.50962178e-05, 1.00178686e-05, 6.64786967e-06, 4.41153452e-06, 2.92749974e-06,
+                      1.94269251e-06, 1.28917316e-06, 8.55496921e-07, 5.6770881e-07, 3.7673226e-07});
+  expect_frequencies({10000, kernels::RopeScaling::linear, 4},
+                     {0.25, 0.079056941, 0.0250000004, 0.00790569466, 0.00249999994, 0.000790569466, 0.000250000012, 7.90569466e-05});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
+#include "skein/kernels/rotary.h"
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -18,7 +19,7 @@ using test::sums_like;
 using test::Tensors;
 
 TEST(Backward, Activations) {
-  for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu}) {
+  for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu, kernels::Activation::tanh}) {
     SCOPED_TRACE(static_cast<int>(kind));
     const auto forward = [=](const Tensors& in) {
       const Tensor out = like(in[0]);
@@ -111,7 +112,7 @@ TEST(Backward, Rotary) {
   const Tensor positions = Tensor::from(std::vector<int32_t>{0, 1, 5, 2, 0, 9}, {2, 3});
   const auto turn = [&](const Tensor& x, bool inverse) {
     const Tensor out = like(x);
-    kernels::rotary(Cpu{}, x, positions, 100, inverse, out);
+    kernels::rotary(Cpu{}, x, positions, {100}, inverse, out);
     return out;
   };
   check_backward([&](const Tensors& in) { return turn(in[0], false); },
@@ -193,7 +194,7 @@ TEST(Rotary, TurnsEveryHeadByItsPosition) {
   }
   for (const auto& [dtype, tolerance] : {std::pair{DType::f64, 1e-10}, {DType::f32, 1e-5}, {DType::bf16, 4e-2}}) {
     const Tensor out = Tensor::empty(x.shape(), dtype);
-    kernels::rotary(Cpu{}, x.to(dtype), positions, 10000, false, out);
+    kernels::rotary(Cpu{}, x.to(dtype), positions, {10000}, false, out);
     expect_near(out, wanted, tolerance, std::string(name_of(dtype)));
   }
 }

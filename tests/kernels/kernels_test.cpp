@@ -183,7 +183,7 @@ TEST(Activation, ByTheErrorFunctionIsNearItsFormula) {
 TEST(Bits, OfAnElementDoNotDependOnItsPlace) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
     const Tensor x = random_tensor({100}, 1, dtype), whole = Tensor::empty(x.shape(), x.dtype());
-    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu}) {
+    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu, kernels::Activation::tanh}) {
       kernels::activation(Cpu{}, kind, x, whole);
       for (int64_t first = 0; first < 40; ++first) {
         const Tensor part = Tensor::empty({7}, dtype);

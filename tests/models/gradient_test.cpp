@@ -2,6 +2,7 @@
 #include "support/gradient_check.h"
 
 #include "skein/comm/local.h"
+#include "skein/models/bert.h"
 #include "skein/models/gpt.h"
 
 namespace skein {
@@ -23,7 +24,7 @@ Batch small_batch(int64_t vocab) {
           Tensor::from(positions, shape), Tensor::from(segments, shape), Tensor::from(std::vector<int64_t>{4, 9}, {2})};
 }
 
-void check_gradients(ModelConfig config) {
+ModelConfig small(ModelConfig config) {
   config.vocab_size = 11;
   config.context = 8;
   config.d_model = 8;
@@ -31,35 +32,51 @@ void check_gradients(ModelConfig config) {
   config.n_heads = 4;
   config.d_ff = 12;
   config.init_std = 0.3;
+  return config;
+}
+
+// Of all terms, as their objective weighs them.
+double total(const Losses& losses) {
+  double sum = 0;
+  for (int64_t i = 0; i < losses.row_weights.size(); ++i)
+    sum += losses.rows.value().data<double>()[i] * losses.row_weights.data<double>()[i];
+  return sum;
+}
+
+template <class Piece, class Aim>
+void check_gradients_of(const ModelConfig& config, const Batch& batch) {
   const auto alone = single_rank();
   Parameters parameters(DType::f64, 0, 1);
-  const Gpt model(config, {0, 2, true, true, 0}, false, parameters);
+  const Piece model(config, {0, 2, true, true, 0}, false, parameters);
   parameters.allocate(true);
   parameters.initialize(3);
-  const NextToken objective(model);
-  const Batch batch = small_batch(config.vocab_size);
+  const Aim objective(model);
+  const Batch here = placed(batch, {});
   Pass pass;
   pass.tp = alone.get();
-  pass.batch = &batch;
+  pass.batch = &here;
   pass.train = true;
   pass.seed = 5;
+  pass.sample_scale = 0.7;
   const auto loss = [&] {
     const NoGrad no_grad;
-    const Losses losses = objective.losses(model.forward({}, pass), pass);
-    double sum = 0;
-    for (int64_t i = 0; i < 10; ++i) sum += losses.rows.value().data<double>()[i] * batch.weights.data<float>()[i];
-    return sum;
+    return total(objective.losses(model.forward({}, pass), pass));
   };
   const Losses losses = objective.losses(model.forward({}, pass), pass);
   backward(losses.rows, losses.row_weights);
+  int64_t learnt = 0;
   for (const Parameter& p : parameters.all()) {
     if (p.tied()) continue;
+    learnt += p.value.size();
     for (const Parameter& second : parameters.all())
       if (second.tied_to == p.name)
         for (int64_t i = 0; i < p.value.size(); ++i) p.gradient.data<double>()[i] += second.gradient.data<double>()[i];
     test::compare_with_differences(p.value, p.gradient, loss, 1e-6, p.name, std::max<int64_t>(1, p.value.size() / 7));
   }
+  EXPECT_EQ(learnt, config.parameters());
 }
+
+void check_gradients(const ModelConfig& config) { check_gradients_of<Gpt, NextToken>(small(config), small_batch(11)); }
 
 TEST(Gradients, Gpt2) { check_gradients({}); }
 
@@ -77,6 +94,20 @@ TEST(Gradients, Llama) {
   c.n_kv_heads = 2;
   c.bias = false;
   c.tie_embeddings = false;
+  check_gradients(c);
+}
+
+TEST(Gradients, LlamaWithStretchedPositionsAndBiasesOfAttention) {
+  ModelConfig c;
+  c.positions = Positions::rotary;
+  c.rope_scaling = RopeScaling::llama3;
+  c.rope_factor = 8;
+  c.rope_context = 16;
+  c.d_head = 4;
+  c.norm = ops::Norm::rms;
+  c.activation = MlpKind::swiglu;
+  c.bias = false;
+  c.attention_bias = true;
   check_gradients(c);
 }
 
@@ -98,6 +129,76 @@ TEST(Gradients, Relu) {
   ModelConfig c;
   c.activation = MlpKind::relu;
   check_gradients(c);
+}
+
+ModelConfig encoder() {
+  ModelConfig c = small({});
+  c.architecture = Architecture::bert;
+  c.norm_placement = NormPlacement::post;
+  c.activation = MlpKind::gelu_erf;
+  c.embedding_norm = true;
+  c.token_types = 2;
+  c.position_offset = 2;
+  return c;
+}
+
+// Two of five places are masked in the first sample, one in the second, whose last token is padding.
+Batch masked_batch() {
+  Batch batch = small_batch(11);
+  batch.targets = Tensor::from(std::vector<int32_t>{4, 7, 2, 0}, {2, 2});
+  batch.weights = Tensor::from(std::vector<float>{1, 1, 1, 0}, {2, 2});
+  batch.places = Tensor::from(std::vector<int32_t>{1, 4, 0, -1}, {2, 2});
+  batch.segments = Tensor::from(std::vector<int32_t>{0, 0, 0, 0, 0, 0, 0, 0, 0, -1}, {2, 5});
+  batch.types = Tensor::from(std::vector<int32_t>{0, 0, 1, 1, 1, 0, 0, 0, 1, 0}, {2, 5});
+  return batch;
+}
+
+TEST(Gradients, Bert) {
+  ModelConfig c = encoder();
+  c.pooler = true;
+  c.dropout = 0.1;
+  Batch batch = masked_batch();
+  batch.pair_labels = Tensor::from(std::vector<int32_t>{1, 0}, {2});
+  check_gradients_of<Bert, MaskedTokens>(c, batch);
+}
+
+TEST(Gradients, RobertaWithADecoderOfItsOwn) {
+  ModelConfig c = encoder();
+  c.tie_embeddings = false;
+  Batch batch = masked_batch();
+  batch.types = {};
+  check_gradients_of<Bert, MaskedTokens>(c, batch);
+}
+
+Batch labelled_batch(bool tokens) {
+  Batch batch = masked_batch();
+  batch.targets = Tensor::from(tokens ? std::vector<int32_t>{2, 0, 1, 0} : std::vector<int32_t>{2, 1}, {2, tokens ? 2 : 1});
+  if (tokens) return batch;
+  batch.weights = Tensor::from(std::vector<float>{1, 1}, {2, 1});
+  batch.places = Tensor::from(std::vector<int32_t>{4, 3}, {2, 1});
+  return batch;
+}
+
+TEST(Gradients, HeadsOfLabels) {
+  for (const Head head : {Head::sequence, Head::token}) {
+    ModelConfig bert = encoder(), gpt = small({});
+    bert.head = gpt.head = head;
+    bert.labels = gpt.labels = 3;
+    bert.pooler = head == Head::sequence;
+    bert.dropout = gpt.dropout = 0.1;
+    check_gradients_of<Bert, LabelObjective>(bert, labelled_batch(head == Head::token));
+    check_gradients_of<Gpt, LabelObjective>(gpt, labelled_batch(head == Head::token));
+  }
+}
+
+TEST(Gradients, Regression) {
+  ModelConfig c = encoder();
+  c.head = Head::sequence;
+  c.labels = 1;
+  c.pooler = true;
+  Batch batch = labelled_batch(false);
+  batch.values = Tensor::from(std::vector<float>{0.3f, -2}, {2, 1});
+  check_gradients_of<Bert, LabelObjective>(c, batch);
 }
 
 }  // namespace

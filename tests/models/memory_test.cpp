@@ -1,4 +1,5 @@
 // The formula of what blocks keep against what they keep.
+#include "skein/models/gpt.h"
 #include "skein/models/memory.h"
 
 #include <gtest/gtest.h>

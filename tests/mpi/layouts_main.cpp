@@ -65,18 +65,15 @@ void compare(const Finished& found, const Finished& expected, size_t first, bool
   if (!tensor.empty()) fail("{}: {} differs", what, tensor);
 }
 
-int run_all(Group& world) {
-  const std::unique_ptr<Workspace> own = world.rank() == 0 ? std::make_unique<Workspace>() : nullptr;
-  const std::string folder = world.broadcast(own ? own->path() : "", 0);
-  if (own) write_small_store(own->at("train.h5"));
-  world.barrier();
-  PretrainConfig c = small_config(folder + "/train.h5");
+// Every `stride`-th layout.
+int run_layouts(PretrainConfig c, const std::string& folder, int stride, Group& world) {
   c.checkpoint.every = 8;
   c.checkpoint.keep = 10;
   c.run.dir = folder + "/expected";
   const Finished expected = run(c, 1, world);
   int count = 0;
-  for (const Layout& layout : kLayouts) {
+  for (size_t i = 0; i < std::size(kLayouts); i += static_cast<size_t>(stride)) {
+    const Layout& layout = kLayouts[i];
     // A job of 16 takes what smaller ones cannot.
     if (layout.ranks() > world.size() || (world.size() > 4 && layout.ranks() <= 4)) continue;
     PretrainConfig laid = laid_out(c, layout);
@@ -84,12 +81,24 @@ int run_all(Group& world) {
     const std::string what = fmt::format("layout {} (pipeline {}, data {}, tensor {})", count, layout.pipeline, layout.data, layout.tensor);
     const Finished found = run(laid, layout.ranks(), world);
     if (world.rank() == 0) compare(found, expected, 0, layout.tensor == 1, what);
-    laid.checkpoint.load = folder + "/expected/checkpoints/step-00000008.g000001";
+    laid.checkpoint.load = c.run.dir + "/checkpoints/step-00000008.g000001";
     laid.run.dir = fmt::format("{}/resumed{}", folder, count++);
     const Finished resumed = run(laid, layout.ranks(), world);
     if (world.rank() == 0) compare(resumed, expected, 8, layout.tensor == 1, what + ", resumed");
   }
   return count;
+}
+
+int run_all(Group& world) {
+  const std::unique_ptr<Workspace> own = world.rank() == 0 ? std::make_unique<Workspace>() : nullptr;
+  const std::string folder = world.broadcast(own ? own->path() : "", 0);
+  if (own) {
+    write_small_store(own->at("train.h5"));
+    test::write_sentence_store(own->at("sentences.h5"));
+  }
+  world.barrier();
+  return run_layouts(small_config(folder + "/train.h5"), folder + "/gpt", 1, world) +
+         run_layouts(encoder_config(folder + "/sentences.h5"), folder + "/encoder", 3, world);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(Gradient, UseOfOneVarTwice) {
 }
 
 TEST(Gradient, Activations) {
-  for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu})
+  for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu, ops::Activation::tanh})
     check_gradients([=](const Checked& at) { return ops::activation(at.inputs[0], kind); }, {{5, 7}});
 }
 
@@ -98,7 +98,9 @@ TEST(Gradient, AttentionOverSeveralBlocksOfQueries) {
 
 TEST(Gradient, RotaryAndReshape) {
   const Tensor positions = ids({0, 1, 5, 2, 0, 9}, {2, 3});
-  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, 100); }, {{2, 3, 2, 4}});
+  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, {100}); }, {{2, 3, 2, 4}});
+  const ops::RotaryWaves stretched{100, kernels::RopeScaling::llama3, 8, 1, 4, 64};
+  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, stretched); }, {{2, 3, 2, 8}});
   check_gradients([](const Checked& at) { return ops::reshape(at.inputs[0], {6, 4}); }, {{2, 3, 4}});
 }
 
@@ -108,12 +110,34 @@ TEST(Gradient, Embedding) {
     check_gradients([&](const Checked& at) { return ops::embedding(words, at.weights[0], first); }, {}, {{5, 4}});
 }
 
+TEST(Gradient, TakenPlaces) {
+  Batch batch;
+  batch.tokens = ids({0, 0, 0, 0, 0, 0}, {2, 3});
+  batch.places = ids({2, 0, 1, -1}, {2, 2});
+  batch = placed(batch, {});
+  check_gradients([&](const Checked& at) { return ops::take_places(at.inputs[0], batch); }, {{2, 3, 4}});
+  const Tensor x = test::random_tensor({2, 3, 4}, 3), taken = ops::take_places(Var(x), batch).value();
+  for (const auto& [row, from] : {std::pair{0, 2}, {1, 0}, {2, 4}})
+    for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(taken.data<double>()[row * 4 + c], x.data<double>()[from * 4 + c]);
+  EXPECT_EQ(taken.data<double>()[3 * 4], 0);
+}
+
 TEST(Gradient, CrossEntropyOfALinearHeadWithPaddingRows) {
   const auto alone = single_rank();
   const Tensor targets = ids({0, 4, 2}, {3}), row_weights = test::random_tensor({3}, 99);  // what the check hands to backward
   check_gradients([&](const Checked& at) {
-    return ops::linear_cross_entropy(at.inputs[0], at.weights[0], targets, row_weights, 3, {0, 5}, *alone);
+    return ops::linear_cross_entropy(at.inputs[0], at.weights[0], {}, targets, row_weights, 3, {0, 5}, alone.get());
   }, {{3, 4}}, {{7, 4}});
+  check_gradients([&](const Checked& at) {
+    return ops::linear_cross_entropy(at.inputs[0], at.weights[0], at.weights[1], targets, row_weights, 3, {0, 5}, nullptr);
+  }, {{3, 4}}, {{7, 4}, {7}});
+}
+
+TEST(Gradient, SmallLosses) {
+  const Tensor targets = ids({0, 4, 2}, {3}), values = test::random_tensor({3}, 5, DType::f32);
+  check_gradients([&](const Checked& at) { return ops::cross_entropy(at.inputs[0], targets); }, {{3, 5}});
+  check_gradients([&](const Checked& at) { return ops::squared_error(at.inputs[0], values); }, {{3}});
+  check_gradients([&](const Checked& at) { return ops::end_to_end(ops::squared_error(at.inputs[0], values), at.inputs[1]); }, {{3}, {4}});
 }
 
 TEST(Gradient, Recompute) {

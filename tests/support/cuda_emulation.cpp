@@ -2,13 +2,12 @@
 
 #include <sys/mman.h>
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "emulated_device.h"
 #include "skein/kernels/matmul.h"
-#include "skein/tensor/cuda.h"
 
 // Saves this stack's place in *from and goes on at `to`. ucontext would ask the kernel for its signals at each switch.
 extern "C" void skein_switch_stack(void** from, void* to);
@@ -64,44 +63,31 @@ struct Block {
 
 Block block;
 std::recursive_mutex running;
+int accesses = 0;
 
-using Recorded = std::vector<std::function<void()>>;
-thread_local Recorded* recording = nullptr;
+void protect(int rights) {
+  if (arena.used && mprotect(arena.data, arena.used, rights) != 0) std::abort();
+}
 
 }  // namespace
 
-// Keeps `work` for later where a recording is made, else does it now.
+Arena arena;
+thread_local Recorded* recording = nullptr;
+
+Access::Access() {
+  running.lock();
+  if (accesses++ == 0) protect(PROT_READ | PROT_WRITE);
+}
+
+Access::~Access() {
+  if (--accesses == 0) protect(PROT_NONE);
+  running.unlock();
+}
+
 void now_or_recorded(std::function<void()> work) {
   if (recording) recording->push_back(std::move(work));
   else work();
 }
-
-// Device memory, out of the host's reach but while a kernel or a copy runs.
-struct Arena {
-  static constexpr size_t kBytes = size_t{16} << 30;
-  std::byte* data = nullptr;
-  size_t used = 0;
-  std::map<std::pair<int, int64_t>, std::vector<std::byte*>> kept;  // by pool and size
-  std::map<std::byte*, int> recorded;                               // the pool of blocks that are not everybody's
-};
-Arena arena;
-
-class Access {
- public:
-  Access() : lock_(running) {
-    if (depth_++ == 0) protect(PROT_READ | PROT_WRITE);
-  }
-  ~Access() {
-    if (--depth_ == 0) protect(PROT_NONE);
-  }
-
- private:
-  static void protect(int rights) {
-    if (arena.used && mprotect(arena.data, arena.used, rights) != 0) std::abort();
-  }
-  static inline int depth_ = 0;
-  const std::lock_guard<std::recursive_mutex> lock_;
-};
 
 namespace {
 
@@ -221,99 +207,6 @@ char* shared_memory() { return block.shared.data(); }
 }  // namespace skein::emulation
 
 #ifdef SKEIN_CUDA
-namespace skein::cuda {
-namespace {
-
-thread_local int current_pool = 0;
-
-}  // namespace
-
-using emulation::Access;
-using emulation::arena;
-
-int device_count() { return 1; }
-std::string name(int) { return "emulated GPU"; }
-void* stream(int) { return nullptr; }
-void synchronize(int) {}
-void check(int, const char*) {}
-
-std::byte* allocate(int64_t bytes, int) {
-  const Access access;
-  const int64_t size = (bytes + 4095) / 4096 * 4096;
-  auto& kept = arena.kept[{current_pool, size}];
-  if (!kept.empty()) {
-    std::byte* data = kept.back();
-    kept.pop_back();
-    return data;
-  }
-  if (!arena.data)
-    arena.data = static_cast<std::byte*>(mmap(nullptr, emulation::Arena::kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  std::byte* data = arena.data + arena.used;
-  arena.used += static_cast<size_t>(size);
-  if (arena.used > emulation::Arena::kBytes || mprotect(data, static_cast<size_t>(size), PROT_READ | PROT_WRITE) != 0) std::abort();
-  std::memset(data, 0xff, static_cast<size_t>(size));
-  // Unlike a driver this one hands out memory while a graph is recorded: recorded products hold their operands here.
-  if (current_pool) arena.recorded[data] = current_pool;
-  return data;
-}
-
-void release(std::byte* data, int64_t bytes, int) {
-  const Access access;
-  const auto own = arena.recorded.find(data);
-  arena.kept[{own == arena.recorded.end() ? 0 : own->second, (bytes + 4095) / 4096 * 4096}].push_back(data);
-}
-
-void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, int64_t bytes) {
-  if (emulation::recording && to_device != from_device) {
-    std::fprintf(stderr, "a graph that is recorded copies between host and device\n");
-    std::abort();
-  }
-  emulation::now_or_recorded([=] {
-    const Access access;
-    std::memmove(to, from, static_cast<size_t>(bytes));
-  });
-}
-
-void zero(std::byte* data, int64_t bytes, int) {
-  emulation::now_or_recorded([=] {
-    const Access access;
-    std::memset(data, 0, static_cast<size_t>(bytes));
-  });
-}
-
-namespace {
-
-struct UsePool {
-  int before;
-  explicit UsePool(int pool) : before(std::exchange(current_pool, pool)) {}
-  ~UsePool() { current_pool = before; }
-};
-
-}  // namespace
-
-Recording::Recording(int index) : index_(index) {
-  static int last = 0;
-  pool_ = ++last;
-}
-Recording::~Recording() { delete static_cast<emulation::Recorded*>(graph_); }
-void Recording::run(const std::function<void()>& work) const {
-  const UsePool pool(pool_);
-  work();
-}
-void Recording::record(const std::function<void()>& work) {
-  const UsePool pool(pool_);
-  auto made = std::make_unique<emulation::Recorded>();
-  emulation::recording = made.get();
-  work();
-  emulation::recording = nullptr;
-  graph_ = made.release();
-}
-void Recording::queue() const {
-  for (const auto& work : *static_cast<emulation::Recorded*>(graph_)) work();
-}
-
-}  // namespace skein::cuda
-
 namespace skein::kernels {
 
 int64_t depth_granule(Cuda, DType) { return 1; }

@@ -19,13 +19,16 @@ Pieces split(const std::string& text) {
   return pieces;
 }
 
-// The published pattern, run by a regular expression library with the Unicode properties switched on.
+const char* const kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+const char* const kLlama3 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+// A published pattern, run by a regular expression library with the Unicode properties switched on.
 class Pattern {
  public:
-  Pattern() {
+  explicit Pattern(const char* text = kGpt2) {
     int error = 0;
     PCRE2_SIZE at = 0;
-    const char* text = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
     code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text), PCRE2_ZERO_TERMINATED,
                               PCRE2_UTF | PCRE2_UCP, &error, &at, nullptr));
     match_.reset(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
@@ -122,6 +125,20 @@ TEST(Split, AgreesWithThePublishedPattern) {
   }
 }
 
+TEST(Split, AgreesWithThePatternOfLlama3) {
+  const Pattern pattern(kLlama3);
+  std::mt19937 random(8);
+  for (int round = 0; round < 20000; ++round) {
+    const std::string text = nasty_text(random, 1 + static_cast<int>(random() % 24)) + (round % 9 == 0 ? "'\u017f1234" : "");
+    Pieces pieces;
+    for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+      end = llama3_piece_end(text, begin, 3);
+      pieces.push_back(text.substr(begin, end - begin));
+    }
+    ASSERT_EQ(pieces, pattern.split(text)) << testing::PrintToString(text);
+  }
+}
+
 TEST(Split, PiecesEndToEndAreTheTextForAnyBytes) {
   std::mt19937 random(11);
   for (int round = 0; round < 2000; ++round) {
@@ -156,6 +173,8 @@ TEST(Split, ThereIsNoSafeCutWithoutASpaceBeforeAWord) {
   EXPECT_EQ(last_safe_cut(" abc"), 0u);
   EXPECT_EQ(last_safe_cut("abc "), 0u);
   EXPECT_EQ(last_safe_cut("ab cd ef"), 5u);
+  EXPECT_EQ(last_safe_cut("ab cd  ef\ngh"), 2u);
+  EXPECT_EQ(last_safe_cut("ab  cd"), 3u);
 }
 
 TEST(Split, CharacterCutsKeepCharactersWhole) {

@@ -169,7 +169,8 @@ TEST(Json, MistakesAreNamed) {
   expect_usage("", {"JSON"});
   expect_usage("{", {"JSON", "column"});
   expect_usage("[1]", {"object", "array"});
-  expect_usage(R"({"model":{}})", {"type", "another program"});
+  expect_usage(R"({"models":{}})", {"type", "another program"});
+  expect_usage(R"({"model":{}})", {"model", "type"});
   expect_usage(R"({"type":"words","version":1})", {"words", "byte_bpe"});
   expect_usage(R"({"type":"bytes"})", {"version", "missing"});
   expect_usage(R"({"type":"bytes","version":2})", {"2", "version 1"});
@@ -203,7 +204,7 @@ TEST(Files, AreReadAndNamedInErrors) {
   EXPECT_EQ(load_tokenizer("bytes")->vocab_size(), 257);
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {bad, "bad.json: a tokenizer must be JSON"},
-      {directory, "is a directory"},
+      {directory, "holds no tokenizer"},
       {directory + "/none", "train-tokenizer"}};
   for (const auto& [path, words] : mistakes) {
     try {

@@ -33,13 +33,13 @@ TEST(Configs, AllAreValid) {
     EXPECT_NO_THROW(plan_batch(c.parallel, {1, 2, 1}, c.train.global_batch, c.train.micro_batch)) << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 12);
+  EXPECT_EQ(count, 16);
 }
 
 TEST(Configs, HaveThePublishedSizes) {
   const std::map<std::string, int64_t> published{
       {"gpt2_124m", 124'439'808}, {"gpt2_355m", 354'823'168}, {"gpt2_774m", 774'030'080}, {"gpt2_1.5b", 1'557'611'200},
-      {"llama2_7b", 6'738'415'616}, {"llama2_70b", 68'976'648'192}};
+      {"bert_base", 110'106'428}, {"bert_large", 336'226'108}, {"roberta_base", 124'697'433}, {"llama2_7b", 6'738'415'616}, {"llama2_70b", 68'976'648'192}};
   for (const auto& [name, parameters] : published)
     EXPECT_EQ(read("../configs/" + name + ".ini").model.parameters(), parameters) << name;
   EXPECT_NEAR(static_cast<double>(read("../configs/gpt3_6.7b.ini").model.parameters()), 6.66e9, 0.01e9);

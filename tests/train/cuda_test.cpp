@@ -17,6 +17,7 @@ class OnGpu : public testing::Test {
     PretrainConfig c = small_config(folder_.at("train.h5"));
     c.model.n_layers = 2;
     c.train.steps = 4;
+    c.train.precision = DType::f32;
     c.parallel.device = device;
     return c;
   }
@@ -46,6 +47,20 @@ TEST_F(OnGpu, LossesFollowTheCpu) {
       expect_near(found.losses, wanted.losses, precision == DType::f32 ? 2e-5 : 3e-2);
       expect_near(found.grad_norms, wanted.grad_norms, precision == DType::f32 ? 2e-4 : 5e-2);
     }
+}
+
+TEST_F(OnGpu, EncodersFollowTheCpu) {
+  test::write_sentence_store(folder_.at("sentences.h5"));
+  PretrainConfig cpu = encoder_config(folder_.at("sentences.h5"));
+  cpu.model.n_layers = 2;
+  cpu.train.steps = 4;
+  cpu.train.precision = DType::f32;
+  PretrainConfig gpu = cpu;
+  gpu.parallel.device = DeviceKind::cuda;
+  const Finished wanted = train(cpu, 1, folder_, "cpu"), found = train(gpu, 1, folder_, "gpu");
+  expect_near(found.losses, wanted.losses, 2e-5);
+  expect_near(found.grad_norms, wanted.grad_norms, 2e-4);
+  for (const auto& [name, value] : wanted.validation) EXPECT_NEAR(found.validation.at(name), value, 1e-4) << name;
 }
 
 TEST_F(OnGpu, ParallelLayoutsFollowTheCpu) {
@@ -82,6 +97,25 @@ TEST_F(OnGpu, RecordedGraphsGiveTheSameBits) {
   EXPECT_EQ(first_difference(found.state, wanted.state), "");
   c.model.dropout = 0.1;
   EXPECT_THROW(train(c, 1, folder_, "dropout"), Error);
+}
+
+// Two steps on the GPU, then two on the CPU.
+TEST_F(OnGpu, AutoPrecisionIsBf16AndFollowsTheDevice) {
+  PretrainConfig c = config(DeviceKind::cuda);
+  c.train.steps = 2;
+  c.train.precision = DType::bf16;
+  const Finished wanted = train(c, 1, folder_, "asked");
+  c.train.precision = {};
+  const Finished found = train(c, 1, folder_, "auto");
+  EXPECT_EQ(found.losses, wanted.losses);
+  EXPECT_EQ(first_difference(found.state, wanted.state), "");
+  c.train.steps = 4;
+  c.parallel.device = DeviceKind::cpu;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train(c, 1, folder_, "auto").losses.size(), 2u);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("train.precision: bf16 -> f32"), std::string::npos) << said;
+  EXPECT_NE(said.find("parallel.device: cuda -> cpu"), std::string::npos) << said;
 }
 
 TEST_F(OnGpu, CheckpointsMoveBetweenDevices) {

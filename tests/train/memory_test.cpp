@@ -9,17 +9,6 @@
 namespace skein {
 namespace {
 
-Batch some_batch(int64_t samples, const ModelConfig& model) {
-  Batch batch;
-  batch.tokens = Tensor::zeros({samples, model.context}, DType::i32);
-  batch.targets = Tensor::zeros({samples, model.context}, DType::i32);
-  batch.positions = Tensor::zeros({samples, model.context}, DType::i32);
-  batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * model.context), 1.0f), {samples, model.context});
-  batch.sample_ids = Tensor::zeros({samples}, DType::i64);
-  for (int64_t i = 0; i < batch.tokens.size(); ++i) batch.tokens.data<int32_t>()[i] = static_cast<int32_t>(i * 7 % model.vocab_size);
-  return batch;
-}
-
 size_t heap_bytes() {
   const struct mallinfo2 heap = mallinfo2();
   return heap.arena + heap.hblkhd;

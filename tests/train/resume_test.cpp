@@ -6,6 +6,7 @@
 #include <sstream>
 #include <thread>
 
+#include "skein/train/run_state.h"
 #include "skein/train/stop.h"
 #include "train/train_fixture.h"
 
@@ -90,6 +91,32 @@ TEST_F(Resume, InF16AndWithStochasticRoundingGivesEqualBits) {
     const Finished found = train(c, 2, folder_, name);
     EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 8, expected.losses.end())) << name;
     EXPECT_EQ(first_difference(found.state, expected.state), "") << name;
+  }
+}
+
+// As when a run moves to another device, where train.precision=auto means another type.
+TEST_F(Resume, InAnotherPrecisionGoesOnAndSaysSo) {
+  const auto alone = single_rank();
+  const auto stored = [&] {
+    const auto info = find_checkpoint(folder_.at("run"), *alone);
+    return run_state(info->metadata, info->path).config.at("train.precision");
+  };
+  PretrainConfig c = config();
+  c.train.steps = 8;
+  train(c, 1, folder_, "run");
+  EXPECT_EQ(stored(), "f32");
+  std::string before = "f32";
+  for (const auto& [precision, name] : {std::pair<Precision, std::string>{DType::bf16, "bf16"}, {DType::f16, "f16"}, {{}, "f32"}}) {
+    c.train.steps += 2;
+    c.train.precision = precision;
+    testing::internal::CaptureStderr();
+    const Finished found = train(c, 1, folder_, "run");
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find(fmt::format("train.precision: {} -> {}", before, name)), std::string::npos) << said;
+    EXPECT_NE(said.find(fmt::format("parameters, {} by", name)), std::string::npos) << said;
+    EXPECT_EQ(found.losses.size(), 2u);
+    EXPECT_EQ(stored(), name);
+    before = name;
   }
 }
 

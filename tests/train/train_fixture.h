@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "data/masked_fixtures.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/comm/local.h"
@@ -67,6 +68,34 @@ inline PretrainConfig small_config(const std::string& store) {
   return c;
 }
 
+// What a step takes, without a store.
+inline Batch some_batch(int64_t samples, const ModelConfig& model) {
+  Batch batch;
+  batch.tokens = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.targets = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.positions = Tensor::zeros({samples, model.context}, DType::i32);
+  batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * model.context), 1.0f), {samples, model.context});
+  batch.sample_ids = Tensor::zeros({samples}, DType::i64);
+  for (int64_t i = 0; i < batch.tokens.size(); ++i) batch.tokens.data<int32_t>()[i] = static_cast<int32_t>(i * 7 % model.vocab_size);
+  return batch;
+}
+
+// 20 steps of an encoder of four blocks with dropout, of masked tokens and pairs.
+inline PretrainConfig encoder_config(const std::string& store) {
+  PretrainConfig c = small_config(store);
+  c.data.validation = {store};
+  c.model.architecture = Architecture::bert;
+  c.model.context = 24;
+  c.model.norm_placement = NormPlacement::post;
+  c.model.activation = MlpKind::gelu_erf;
+  c.model.embedding_norm = c.model.pooler = true;
+  c.model.token_types = 2;
+  c.mlm.pairs = PairTask::next;
+  c.lr.lr = 5e-3;
+  c.validation.eval.windows = 20;
+  return c;
+}
+
 using State = std::map<std::string, std::vector<std::byte>>;
 
 // Every tensor of the newest checkpoint in a run's folder, whole.
@@ -100,6 +129,7 @@ inline std::string first_difference(const State& left, const State& right) {
 
 struct Finished {
   std::vector<double> losses, grad_norms;
+  std::map<std::string, double> validation;
   State state;
 };
 
@@ -112,6 +142,7 @@ inline Finished train(PretrainConfig config, int ranks, const Workspace& folder,
     if (world.rank() > 0) return;
     finished.losses = own.losses;
     finished.grad_norms = own.grad_norms;
+    finished.validation = {own.validation.values.begin(), own.validation.values.end()};
   });
   finished.state = state_of(config.run.dir);
   return finished;

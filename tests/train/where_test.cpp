@@ -48,14 +48,6 @@ class Noting : public Group {
   Places& places_;
 };
 
-Batch some_batch(int64_t samples, const ModelConfig& model) {
-  Batch batch;
-  for (Tensor* tensor : {&batch.tokens, &batch.targets, &batch.positions}) *tensor = Tensor::zeros({samples, model.context}, DType::i32);
-  batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * model.context), 1.0f), {samples, model.context});
-  batch.sample_ids = Tensor::zeros({samples}, DType::i64);
-  return batch;
-}
-
 std::set<std::string> places_of_a_step(PretrainConfig c, const MeshShape& shape) {
   c.model.vocab_size = 64;
   c.train.micro_batch = 4;

@@ -17,6 +17,8 @@ class Bytes {
   Bytes() = default;
   // Error(failure) naming the size when memory is short.
   explicit Bytes(int64_t size);
+  // A file's bytes, read as they are looked at; what is written stays in memory. They cannot grow.
+  static Bytes map(const std::string& path);
 
   std::byte* data() const { return data_.get(); }
   int64_t size() const { return size_; }
@@ -26,7 +28,10 @@ class Bytes {
 
  private:
   struct Free {
-    void operator()(std::byte* data) const { std::free(data); }
+    Free() : mapped(0) {}
+    explicit Free(size_t bytes) : mapped(bytes) {}
+    size_t mapped;  // bytes, when they are a file's
+    void operator()(std::byte* data) const;
   };
   std::unique_ptr<std::byte, Free> data_;
   int64_t size_ = 0;

@@ -56,7 +56,7 @@ class Group {
   virtual std::unique_ptr<Group> split(int color, int key) = 0;
   // Memory all members see, where they are on one host and the transport has such memory; else null. The first call is collective.
   virtual Window* window() { return nullptr; }
-  // Ends every member of the job, now; called once a member cannot go on.
+  // Ends every member of the job, now; called once a member cannot go on, from any thread, also while another one is in a call here.
   virtual void abort(int exit_code) = 0;
 
   // --- typed collectives, the same for every transport ---

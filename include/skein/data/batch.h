@@ -5,25 +5,29 @@
 
 namespace skein {
 
+// P is the number of places of a sample at which something is predicted: all T, unless `places` names them.
 struct Batch {
   Tensor tokens;      // [B,T] i32, token ids
-  Tensor targets;     // [B,T] i32, the token to predict at each place
-  Tensor weights;     // [B,T] f32, 0 where a place does not count in the loss, else 1
+  Tensor targets;     // [B,P] i32, the token or class to predict at each place
+  Tensor weights;     // [B,P] f32, 0 where a place does not count in the loss, else 1
   Tensor positions;   // [B,T] i32, position fed to the embedding or rotation
-  Tensor segments;    // [B,T] i32, document number inside the sample; attention stays inside equal numbers.
-                      // Undefined when attention may cross documents.
+  Tensor segments;    // [B,T] i32, attention stays inside equal numbers: documents of a sample, or its padding, apart.
+                      // Undefined when every token may see every other.
   Tensor sample_ids;  // [B] i64, number of the sample in the run's stream: the key of its dropout masks
+  Tensor types = {};  // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
+  Tensor places = {};       // [B,P] i32, where in its sample each prediction is made, no place twice; -1: nowhere
+  Tensor pair_labels = {};  // [B] i32: 1 where the second part does not follow the first; undefined: no such task
+  Tensor values = {};       // [B,P] f32, the numbers to predict, of a regression
+  // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the prediction made of each row.
+  Tensor place_rows = {}, row_places = {};  // [B*P], [B*T] i32
 
   int64_t size() const { return tokens.dim(0); }
   int64_t length() const { return tokens.dim(1); }
 };
 
-// The batch on a device; weights stay on the host, where losses are weighed.
-inline Batch placed(const Batch& batch, Device device) {
-  Batch made = batch;
-  for (Tensor* tensor : {&made.tokens, &made.targets, &made.positions, &made.segments, &made.sample_ids})
-    if (tensor->defined()) *tensor = tensor->to(device);
-  return made;
-}
+// Rows [begin, end) of a batch, the same bytes.
+Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
+// The batch on a device; weights and values stay on the host, where losses are weighed.
+Batch placed(const Batch& batch, Device device);
 
 }  // namespace skein

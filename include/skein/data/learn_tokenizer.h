@@ -1,9 +1,10 @@
-// Learns a byte-level BPE tokenizer from a corpus on all threads.
+// Learns a tokenizer from a corpus on all threads.
 #pragma once
 
 #include "skein/data/corpus.h"
 #include "skein/data/progress.h"
 #include "skein/text/tokenizer.h"
+#include "skein/text/train_tokenizer.h"
 
 #include <cstdint>
 #include <memory>
@@ -14,9 +15,8 @@ namespace skein {
 
 struct LearnConfig {
   CorpusOptions corpus;
-  int64_t vocab_size = 4096;  // with 256 bytes and end-of-text
-  int64_t min_frequency = 2;  // pairs that occur less often are not merged
-  int threads = 0;            // 0: one for each processor
+  TrainerSettings trainer;
+  int threads = 0;  // 0: one for each processor
 };
 
 struct LearntTokenizer {
@@ -30,11 +30,14 @@ struct LearntTokenizer {
 };
 
 // Memory grows with the number of distinct words, not with the text. A usage error as CorpusReader and
-// BpeTrainer::train, and when the inputs hold no text.
+// TokenizerTrainer, and when the inputs hold no text.
 LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const LearnConfig& config,
                                 const ProgressCall& progress = {});
 
 // Writes to_json() to `path`, replacing what is there in one step.
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& path);
+
+// Writes tokenizer_files() into a folder, which is made if it is not there; returns the paths.
+std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder);
 
 }  // namespace skein

@@ -9,6 +9,7 @@
 
 #include "skein/data/batch.h"
 #include "skein/data/order.h"
+#include "skein/data/source.h"
 #include "skein/data/store.h"
 
 namespace skein {
@@ -23,17 +24,25 @@ struct DataConfig {
   bool mask_document_ends = false;  // true: predicting the first token of the next document does not count
 };
 
-class Loader {
+// Stores that are trained on together, and how often each.
+struct Blend {
+  std::vector<std::shared_ptr<TokenStore>> stores;
+  std::vector<double> weights;
+};
+
+// entries as in DataConfig::train. A usage error when there are none, when the stores were made by different tokenizers or when a
+// vocabulary is unknown.
+Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config);
+
+class Loader : public SampleSource {
  public:
   // entries as in DataConfig::train. Samples of a store are windows of length + 1 tokens at multiples of
   // `length` (neighbours share one token). A usage error when a store holds fewer than length + 1 tokens
-  // (both numbers), when the stores were made by different tokenizers or when a vocabulary is unknown.
+  // (both numbers), or as open_blend.
   Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed, const DataConfig& config);
 
-  // Samples [first, first + count) of the stream as one batch.
-  Batch batch(int64_t first, int64_t count) const;
-  // Whole samples in one pass over all stores.
-  int64_t samples_per_epoch() const;
+  Batch batch(int64_t first, int64_t count) const override;
+  int64_t samples_per_epoch() const override;
   int64_t vocab_size() const;
   // Average UTF-8 bytes a token over all stores: turns loss into bits per byte. 0 where a store does not know them.
   double bytes_per_token() const;
@@ -51,7 +60,7 @@ class Loader {
 class Prefetcher {
  public:
   // Will be asked for `count` samples at a time.
-  Prefetcher(const Loader& loader, int64_t count);
+  Prefetcher(const SampleSource& source, int64_t count);
   ~Prefetcher();
   // The batch of samples [first, first + count); then starts on the one that begins at `next_first`
   // (pass -1 for none).

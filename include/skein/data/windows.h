@@ -16,9 +16,6 @@ Batch empty_batch(int64_t count, int64_t length, const DataConfig& config);
 // and do not count.
 void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch, int64_t row);
 
-// Rows [begin, end) of a batch, the same bytes.
-Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
-
 // A store cut into windows of `length` tokens that begin `stride` apart, such that every token but the first is scored in
 // exactly one window, with at least length - stride tokens of context before it where the store has them.
 class EvalWindows {

@@ -6,6 +6,7 @@
 
 #include "skein/generate/sampling.h"
 #include "skein/parallel/local_model.h"
+#include "skein/parallel/precision.h"
 
 namespace skein {
 
@@ -13,7 +14,7 @@ struct GenerateConfig {
   int64_t max_tokens = 128;
   int64_t batch = 16;        // prompts decoded together
   bool stop_at_end = true;   // at the end-of-text token
-  DType precision = DType::f32;  // of weights, activations and cache
+  Precision precision;       // of weights, activations and cache
   SamplingConfig sampling;
 };
 

@@ -34,9 +34,4 @@ void attention_backward(Cuda, const Tensor& q, const Tensor& k, const Tensor& v,
                         const Tensor& out, const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
                         const Tensor& dk, const Tensor& dv);
 
-// Rotary positions in the half-split layout: dim j pairs with j + D/2 and turns by position * theta^(-2j/D)
-// (Su et al., "RoFormer", 2021). x, out [B,T,H,D]; positions [B,T] i32. inverse = true turns back: the gradient.
-void rotary(Cpu, const Tensor& x, const Tensor& positions, double theta, bool inverse, const Tensor& out);
-void rotary(Cuda, const Tensor& x, const Tensor& positions, double theta, bool inverse, const Tensor& out);
-
 }  // namespace skein::kernels

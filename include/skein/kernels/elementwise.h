@@ -6,7 +6,7 @@
 namespace skein::kernels {
 
 // gelu_tanh and gelu_erf: Hendrycks and Gimpel, "Gaussian error linear units" (2016), both forms.
-enum class Activation { gelu_tanh, gelu_erf, relu };
+enum class Activation { gelu_tanh, gelu_erf, relu, tanh };
 
 // out = a + b
 void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out);
@@ -17,7 +17,7 @@ void accumulate(Cuda, const Tensor& source, const Tensor& target);
 // out = x * factor
 void scale(Cpu, const Tensor& x, double factor, const Tensor& out);
 void scale(Cuda, const Tensor& x, double factor, const Tensor& out);
-// out [M,N] = x [M,N] + bias [N]
+// out [M,N] = x [M,N] + bias [N]; x and out of the bias' dtype or of its accumulator type
 void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out);
 void add_bias(Cuda, const Tensor& x, const Tensor& bias, const Tensor& out);
 // bias_gradient [N] (accumulator type) += the rows of dy [M,N], in order

@@ -2,15 +2,14 @@
 #pragma once
 
 #include "skein/core/options.h"
+#include "skein/kernels/rotary.h"
+#include "skein/nn/embedding.h"
 #include "skein/nn/stack.h"
 
 namespace skein {
 
 enum class Architecture { gpt, bert };
-enum class Positions { learned, sinusoidal, rotary };
-// How rotary frequencies are stretched beyond the context a model was first trained at: linear divides all by the factor; llama3
-// divides those with long waves only (see kernels/attention.h).
-enum class RopeScaling { none, linear, llama3 };
+using kernels::RopeScaling;
 // What the last piece ends in: logits over the vocabulary, or `labels` numbers for a sequence or for each of its tokens.
 enum class Head { vocabulary, sequence, token };
 
@@ -52,7 +51,13 @@ struct ModelConfig {
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
   // Learned numbers in the whole model, tied tensors once.
   int64_t parameters() const;
+
+ private:
+  int64_t head_parameters(int64_t norm_size) const;
 };
+
+// The frequencies of rotary positions.
+kernels::RotaryWaves rotary_waves(const ModelConfig& config);
 
 // Binds every field under section "model".
 void bind(Options& options, ModelConfig& config);

@@ -5,42 +5,40 @@
 //   embedding.tokens.weight [V,C]   embedding.positions.weight [context,C] (learned positions)
 //   block.i.norm_1.gain/bias [C]    block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out [C,H*D], .bias [rows]
 //   block.i.norm_2.gain/bias [C]    block.i.mlp.up.weight [F,C], .gate [F,C] (swiglu), .down [C,F], .bias [rows]
-//   final_norm.gain/bias [C] (pre-norm)   head.weight [V,C] (untied)
+//   final_norm.gain/bias [C] (pre-norm)   head.weight [V,C] (untied)   classifier.weight [labels,C] (heads of labels)
 #pragma once
 
-#include <memory>
+#include <optional>
 
-#include "skein/models/config.h"
-#include "skein/models/model.h"
-#include "skein/nn/stack.h"
+#include "skein/models/labels.h"
+#include "skein/models/trunk.h"
 #include "skein/ops/loss.h"
 
 namespace skein {
 
-class Gpt : public Model {
+class Gpt : public Model, public Labelled {
  public:
   // parameters outlives the model and receives its tensors.
   Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters);
+  // With a vocabulary head the last piece gives features [M,C] of all places, or of the last one of each sequence when decoding;
+  // with another head hidden states [B,T,C].
   Var forward(const Var& flow, const Pass& pass) const override;
-  Shape flow_shape(int64_t batch, int64_t length) const override;
+  Shape flow_shape(int64_t batch, int64_t length) const override { return trunk_.flow_shape(batch, length); }
   // On the piece with the head: logits [M, V/t] of features [M,C], the result of its forward.
   Tensor logits(const Tensor& features) const;
   const Parameter& head() const { return *head_; }
   // Columns of the logits that this rank holds.
   ops::VocabShard vocab_shard() const;
+  Var label_scores(const Var& output, const Pass& pass) const override;
 
  private:
-  Var embed(const Pass& pass) const;
   Var features(const Var& hidden, const Pass& pass) const;
 
-  ModelConfig config_;
-  bool sequence_parallel_;
-  int shards_;
-  Parameter* tokens_ = nullptr;
-  Parameter* positions_ = nullptr;
-  std::unique_ptr<Stack> stack_;
-  std::unique_ptr<NormLayer> final_norm_;
+  Trunk trunk_;
+  double dropout_;
+  std::optional<NormLayer> final_norm_;
   Parameter* head_ = nullptr;
+  std::optional<Linear> classifier_;
 };
 
 // Mean cross entropy of the next token over all places whose weight is not 0.
@@ -48,6 +46,7 @@ class NextToken : public Objective {
  public:
   explicit NextToken(const Gpt& last_piece) : model_(last_piece) {}
   Losses losses(const Var& output, const Pass& pass) const override;
+  std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
  private:
   const Gpt& model_;

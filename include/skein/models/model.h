@@ -2,6 +2,8 @@
 // that turns the last flow into a loss.
 #pragma once
 
+#include <vector>
+
 #include "skein/nn/pass.h"
 #include "skein/ops/var.h"
 
@@ -20,8 +22,7 @@ class Model {
  public:
   virtual ~Model() = default;
   // flow: hidden states [B,T,C] ([B,T/t,C] under sequence parallelism) from the piece before; undefined for the
-  // first piece, which reads pass.batch->tokens. Returns hidden states, or what the last
-  // piece's head works on, [B*T,C].
+  // first piece, which reads pass.batch->tokens. Returns hidden states, or, from the last piece, what its objective works on.
   virtual Var forward(const Var& flow, const Pass& pass) const = 0;
   // Shape of the flow that enters or leaves a piece for batches of [batch, length] tokens.
   virtual Shape flow_shape(int64_t batch, int64_t length) const = 0;
@@ -29,19 +30,22 @@ class Model {
 
 // Losses of a micro-batch, before weighting.
 struct Losses {
-  Var rows;            // [B*T] in the accumulator type
-  Tensor weights;      // [B,T] f32: 0 where a row does not count
-  Tensor row_weights;  // [B*T] of rows' type: weights * pass.loss_scale, the gradient of rows in the total
+  Var rows;                     // [N] in the accumulator type: the rows of all terms, end to end
+  Tensor row_weights;           // [N] of rows' type: the gradient of rows in the total
+  std::vector<Tensor> weights;  // of each term [B,P] f32: 0 where a row does not count
 };
 
-// weights [B,T] of a batch times scale, as [B*T] in the type of gradients of `like`, where `like` is.
-Tensor row_weights_of(const Batch& batch, double scale, const Tensor& like);
+// weights [B,P] times scale, as [B*P] in the type of gradients of `like`, where `like` is.
+Tensor row_weights_of(const Tensor& weights, double scale, const Tensor& like);
 
 class Objective {
  public:
   virtual ~Objective() = default;
-  // output: the last piece's result.
+  // output: the last piece's result. Rows of the first term, over places of the batch, weigh pass.loss_scale; those of a second,
+  // over its samples, pass.sample_scale.
   virtual Losses losses(const Var& output, const Pass& pass) const = 0;
+  // What the model says instead, for each term, on the host: ids [B,P] i32, or numbers [B,P,n] f32. Collective over pass.tp.
+  virtual std::vector<Tensor> answers(const Var& output, const Pass& pass) const = 0;
 };
 
 }  // namespace skein

@@ -1,6 +1,7 @@
-// Causal self-attention with grouped queries, optional rotary positions, and a KV cache for decoding.
+// Self-attention with grouped queries, optional rotary positions, and a KV cache for decoding.
 #pragma once
 
+#include "skein/kernels/rotary.h"
 #include "skein/nn/layers.h"
 
 namespace skein {
@@ -10,12 +11,13 @@ struct AttentionSpec {
   int block = 0;
   int64_t width = 0, heads = 0, kv_heads = 0, head_width = 0;
   bool rotary = false;
-  double rope_theta = 10000;
+  kernels::RotaryWaves waves = {};  // of rotary
   bool bias = true;
   double dropout = 0;
   double in_deviation = 0.02, out_deviation = 0.02;
   bool sequence_parallel = false;
   int64_t window = 0;  // places that a token attends to, its own included; 0: all before it
+  bool causal = true;  // false: all after it too
 };
 
 class SelfAttention {

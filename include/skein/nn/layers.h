@@ -62,6 +62,8 @@ class NormLayer {
 };
 
 enum class MlpKind { gelu_tanh, gelu_erf, relu, swiglu };
+// None for swiglu, which is no function of one number.
+std::optional<ops::Activation> activation_of(MlpKind kind);
 
 struct MlpSpec {
   std::string name;

@@ -2,16 +2,18 @@
 #pragma once
 
 #include "skein/kernels/attention.h"
+#include "skein/kernels/rotary.h"
 #include "skein/ops/var.h"
 
 namespace skein::ops {
 
 using kernels::AttentionArguments;
+using kernels::RotaryWaves;
 
 // q [B,T,H,D]; k, v [B,S,G,D] -> [B,T,H,D]. Gradients need S == T and first_query == 0.
 Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments& arguments);
 // x [B,T,H,D]; positions [B,T] i32.
-Var rotary(const Var& x, const Tensor& positions, double theta);
+Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves);
 // The same values under another shape.
 Var reshape(const Var& x, const Shape& shape);
 

@@ -18,6 +18,8 @@ Var gather_sequence(const Var& x, Group& group);
 void gather_again(const Var& made, const Var& x, Group& group);
 // x [B,T,C] -> sum over ranks, own slice [B,T/t,C]; backward gathers.
 Var reduce_scatter_sequence(const Var& x, Group& group);
+// The same for what every rank then does alike: backward the own slice.
+Var gather_sequence_alike(const Var& x, Group& group);
 // x [B,T,C], equal on all ranks -> own slice [B,T/t,C]; backward gathers.
 Var slice_sequence(const Var& x, Group& group);
 

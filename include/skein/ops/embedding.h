@@ -1,11 +1,15 @@
 // Table look-up on the tape.
 #pragma once
 
+#include "skein/data/batch.h"
 #include "skein/ops/var.h"
 
 namespace skein::ops {
 
 // ids [B,T] i32, table [V,C] holding the rows from first_id on -> [B,T,C]; rows held elsewhere are zero.
 Var embedding(const Tensor& ids, const Weight& table, int64_t first_id);
+
+// Rows of x [B,T,C] at the batch's places -> [B,P,C], zero where there is none; x itself where the batch names none.
+Var take_places(const Var& x, const Batch& batch);
 
 }  // namespace skein::ops

@@ -12,8 +12,8 @@ struct VocabShard {
   int64_t valid = 0;     // rows that are real ids; the rest are padding and never count
 };
 
-// x [M,C], weight [V/t,C], targets [M] i32 -> the loss of each row [M] of the logits x · weightᵀ, in the accumulator type and
-// equal on all ranks of the group. Maximum, sum of exponentials and target logit are combined over the group (Megatron-LM's
+// x [M,C], weight [V/t,C], bias [V/t] or undefined, targets [M] i32 -> the loss of each row [M] of the logits x · weightᵀ + bias,
+// in the accumulator type and equal on all ranks of the group; null: the whole vocabulary is here. Maximum, sum of exponentials and target logit are combined over the group (Megatron-LM's
 // vocabulary-parallel loss).
 //
 // The logits of all rows never exist: rows go through in chunks, and each chunk's gradients are made while its logits are at
@@ -21,7 +21,16 @@ struct VocabShard {
 // here, not in backward, which must be handed the same row_weights and only passes x's gradient on.
 //
 // sample_rows: rows of one sample; the bits do not depend on which samples come together.
-Var linear_cross_entropy(const Var& x, const Weight& weight, const Tensor& targets, const Tensor& row_weights, int64_t sample_rows,
-                         const VocabShard& shard, Group& group);
+Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias, const Tensor& targets, const Tensor& row_weights,
+                         int64_t sample_rows, const VocabShard& shard, Group* group);
+
+// logits [M,N], targets [M] i32 -> the loss of each row [M] in the accumulator type, as an op of its own: for few classes.
+Var cross_entropy(const Var& logits, const Tensor& targets);
+
+// x [M], values [M] f32 on the host -> (x - values)² [M] in the accumulator type.
+Var squared_error(const Var& x, const Tensor& values);
+
+// a [M], b [N] -> [M+N]
+Var end_to_end(const Var& a, const Var& b);
 
 }  // namespace skein::ops

@@ -1,4 +1,4 @@
-// The pieces of a GPT that this rank holds at a layout.
+// The pieces of a model that this rank holds at a layout.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,9 @@ class LocalModel {
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
   // By chunk: the whole model's piece number is chunk * stages + stage.
-  const std::vector<std::unique_ptr<Gpt>>& pieces() const { return pieces_; }
+  const std::vector<std::unique_ptr<Model>>& pieces() const { return pieces_; }
+  // The last piece of a GPT that predicts tokens; null elsewhere.
+  const Gpt* decoder() const { return decoder_; }
   // Numbers of the blocks held here.
   const std::vector<int>& blocks() const { return blocks_; }
   PipelineModel pipeline_model() const;
@@ -27,12 +29,16 @@ class LocalModel {
   Pass pass() const;
 
  private:
+  void add_gpt(const ModelConfig& config, const ModelPiece& piece);
+  void add_bert(const ModelConfig& config, const ModelPiece& piece);
+
   Mesh& mesh_;
   ParallelConfig parallel_;
   Parameters parameters_;
-  std::vector<std::unique_ptr<Gpt>> pieces_;
+  std::vector<std::unique_ptr<Model>> pieces_;
+  const Gpt* decoder_ = nullptr;
   std::vector<int> blocks_;
-  std::unique_ptr<NextToken> objective_;
+  std::unique_ptr<Objective> objective_;
 };
 
 }  // namespace skein

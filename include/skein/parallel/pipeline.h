@@ -24,8 +24,10 @@ struct PipelineModel {
 
 struct PipelineStep {
   std::vector<Batch> micro_batches;
-  double loss_scale = 1;  // every row's weight is multiplied by it: 1 / number of counted tokens in the global batch
-  bool train = true;      // false: forward only
+  double loss_scale = 1;    // every place's weight is multiplied by it: 1 / number of places that count in the global batch
+  double sample_scale = 1;  // every sample's, where samples are judged too: 1 / samples of the global batch
+  bool train = true;        // false: forward only
+  bool answers = false;     // forward only: what the model says is kept too
   // Called after the backward of (micro_batch, chunk) is done.
   std::function<void(int micro_batch, int chunk)> after_backward;
 };
@@ -37,9 +39,11 @@ class Pipeline {
 
   // pass: everything but the batch. On a device this only queues the work.
   void run(const PipelineStep& step, const Pass& pass);
-  // Of the last run: the weighted loss sum of each sample of all micro-batches in order, in f64; on the last stage only, empty
-  // elsewhere. Waits for the device.
-  std::vector<double> losses() const;
+  // Of the last run, on the last stage only, empty elsewhere: for each term of the objective the weighted loss sum of each sample of
+  // all micro-batches in order, in f64. Waits for the device.
+  std::vector<std::vector<double>> losses() const;
+  // Of the last run, where it was asked for answers: by micro-batch, the objective's; on the last stage only.
+  const std::vector<std::vector<Tensor>>& answers() const { return answers_; }
 
  private:
   struct InFlight {
@@ -48,9 +52,11 @@ class Pipeline {
   };
 
   struct RowLosses {
-    Tensor rows, weights;
+    Tensor rows;
+    std::vector<Tensor> weights;
   };
 
+  Tensor loss_rows() const;
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
@@ -68,6 +74,7 @@ class Pipeline {
   std::vector<std::pair<Work, Tensor>> sending_;
   std::vector<Batch> placed_;                             // the step's micro-batches where the model is
   std::vector<RowLosses> losses_;                         // by micro-batch
+  std::vector<std::vector<Tensor>> answers_;
 };
 
 }  // namespace skein

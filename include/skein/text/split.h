@@ -15,6 +15,12 @@ namespace skein {
 // Where the piece that begins at `begin` ends. begin < text.size().
 size_t gpt2_piece_end(std::string_view text, size_t begin);
 
+// The same for the pattern of cl100k and Llama 3 (three digits at most) and of Qwen 2 (one): 1. contractions in any
+// case, 2. letters after at most one character that is no line break, letter or number, 3. up to `digits` numbers,
+// 4. an optional space, what is neither white space, letter nor number, and line breaks after it, 5. white space up to
+// its last line break, 6. and 7. as 5. and 6. above.
+size_t llama3_piece_end(std::string_view text, size_t begin, size_t digits);
+
 // Calls piece(std::string_view) for each piece in order.
 template <class Piece>
 void split_gpt2(std::string_view text, Piece&& piece) {
@@ -26,7 +32,8 @@ void split_gpt2(std::string_view text, Piece&& piece) {
 }
 
 // The last place where `text` may be cut in two so that both parts have the same pieces as the whole,
-// whatever comes after it; 0 if there is none.
+// whatever comes after it; 0 if there is none. Before a single space if there is one near by, where most other
+// patterns may be cut too.
 size_t last_safe_cut(std::string_view text);
 
 // The largest place not above `limit` that does not fall into a UTF-8 character.

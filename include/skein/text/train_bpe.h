@@ -22,6 +22,8 @@ class BpeTrainer {
  public:
   // Adds the words of `text`.
   void count(std::string_view text);
+  // Adds one word, as it is.
+  void count_word(std::string_view word);
   // Adds what another trainer counted.
   void merge(BpeTrainer&& other);
   int64_t words() const { return words_; }
@@ -31,6 +33,12 @@ class BpeTrainer {
   // left that occurs min_frequency times. Depends on the counts only. A usage error for vocab_size < 257 or
   // min_frequency < 1.
   std::vector<std::pair<int32_t, int32_t>> train(int64_t vocab_size, int64_t min_frequency) const;
+
+  // Calls use(std::string_view word, int64_t count) for each distinct word.
+  template <class Use>
+  void for_each_word(Use&& use) const {
+    for (const auto& [word, count] : counts_) use(std::string_view(word), count);
+  }
 
  private:
   struct Hash {

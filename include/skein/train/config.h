@@ -5,8 +5,10 @@
 
 #include "skein/core/options.h"
 #include "skein/data/loader.h"
+#include "skein/data/masking.h"
 #include "skein/models/config.h"
 #include "skein/parallel/layout.h"
+#include "skein/parallel/precision.h"
 #include "skein/train/evaluate.h"
 #include "skein/train/loss_scale.h"
 #include "skein/train/lr.h"
@@ -19,7 +21,7 @@ struct TrainConfig {
   int64_t global_batch = 8;  // sequences
   int64_t micro_batch = 1;
   uint64_t seed = 1;
-  DType precision = DType::f32;  // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
+  Precision precision;           // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
   LossScaleConfig loss_scale;    // for f16
   int64_t max_skipped = 3;       // steps in a row without a finite gradient before the run gives up
 };
@@ -42,6 +44,7 @@ struct CheckpointConfig {
 struct ValidationConfig {
   int64_t every = 100;  // steps; 0: only at the end
   EvalConfig eval{256, 0};
+  int64_t patience = 0;  // evaluations in a row without a better one after which the run ends; 0: never
 };
 
 struct PretrainConfig {
@@ -51,9 +54,13 @@ struct PretrainConfig {
   LrConfig lr;
   OptimizerConfig optimizer;
   DataConfig data;
+  MaskConfig mlm;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   RunConfig run;
+
+  // What train.precision means on parallel.device.
+  DType precision() const { return precision_on(parallel.device, train.precision); }
 };
 
 void bind(Options& options, DataConfig& config);

@@ -8,14 +8,14 @@
 namespace skein {
 
 struct LrConfig {
-  enum class Decay { constant, linear, cosine, inverse_sqrt, wsd };
+  enum class Decay { automatic, constant, linear, cosine, inverse_sqrt, wsd };
   enum class Cooldown { linear, cosine, exponential, one_minus_sqrt };
   enum class Unit { steps, tokens };
   double lr = 1e-3;
   double min_lr = 1e-4;
   double start_lr = 0;
   int64_t warmup = 20;
-  Decay decay = Decay::cosine;
+  Decay decay = Decay::automatic;  // linear for encoders and for fine-tuning, else cosine
   int64_t decay_end = 0;  // 0: the run's end
   int64_t cooldown = 0;   // wsd: length of the final fall
   Cooldown cooldown_shape = Cooldown::linear;

@@ -13,7 +13,8 @@
 namespace skein {
 
 struct StepResult {
-  double loss = 0;       // mean over the tokens that count, nats
+  double loss = 0;       // the sum of its terms
+  std::vector<double> terms = {};  // means over the places that count, and over samples where these are judged too; nats
   double grad_norm = 0;  // before clipping
   bool applied = true;   // false: the norm was not finite and nothing was changed
 };

@@ -18,6 +18,9 @@ struct RunState {
   int64_t reduction_groups = 0;  // of the canonical sum: the bits of a run depend on it
   double loss_scale = 1;         // of the next step, and the good steps before it
   int64_t good_steps = 0;
+  double best_quality = 0;       // of the validations so far, at best_step (-1: none yet); and how many there were since
+  int64_t best_step = -1, fruitless = 0;
+  std::string notes;             // of the task, JSON; "" for none
   std::string tokenizer;         // JSON of the training data's tokenizer
   std::map<std::string, std::string> config;  // by key, as Options::values gives them
 };
@@ -30,6 +33,8 @@ RunState run_state(const std::string& json, const std::string& origin);
 std::map<std::string, std::string> config_values(const PretrainConfig& config);
 // The model that a checkpoint holds.
 ModelConfig stored_model(const RunState& state, const std::string& origin);
+// How it was asked for masked tokens, if it was.
+MaskConfig stored_masks(const RunState& state, const std::string& origin);
 // A usage error listing every option of the model (and the tokenizer) that differs, with both values: such a run is
 // another run. Returns what else differs, as "key: old -> new" lines for the log.
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config, const std::string& tokenizer,

@@ -26,6 +26,9 @@ V gelu_tanh_slope(V x) {
 }
 
 template <class V>
+V hyperbolic_tangent(V x) { return 2 * logistic<V>(2 * x) - 1; }
+
+template <class V>
 V normal_cdf(V x) { return Lane<V>(0.5) * (1 + error_function<V>(x * Lane<V>(0.7071067811865476))); }
 
 template <class V>
@@ -38,6 +41,7 @@ void with_activation(Activation kind, const F& f) {
     case Activation::gelu_tanh: return f([](V x) { return x * gelu_tanh_gate(x); });
     case Activation::gelu_erf: return f([](V x) { return x * normal_cdf(x); });
     case Activation::relu: return f([](V x) { return x > 0 ? x : V{}; });
+    case Activation::tanh: return f([](V x) { return hyperbolic_tangent(x); });
   }
 }
 
@@ -47,6 +51,7 @@ void with_slope(Activation kind, const F& f) {
     case Activation::gelu_tanh: return f([](V x) { return gelu_tanh_slope(x); });
     case Activation::gelu_erf: return f([](V x) { return gelu_erf_slope(x); });
     case Activation::relu: return f([](V x) { return x > 0 ? V{} + 1 : V{}; });
+    case Activation::tanh: return f([](V x) { return 1 - hyperbolic_tangent(x) * hyperbolic_tangent(x); });
   }
 }
 

@@ -55,14 +55,21 @@ void scale(Cpu, const Tensor& x, double factor, const Tensor& out) {
 void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out) {
   const Span span("bias");
   const int64_t columns = bias.size(), rows = x.size() / columns;
-  visit(x, [&](auto tag) {
+  const auto run = [&](auto tag, auto bias_tag) {
     using T = typename decltype(tag)::type;
-    const T *in = x.data<T>(), *b = bias.data<T>();
+    using B = typename decltype(bias_tag)::type;
+    const T* in = x.data<T>();
+    const B* b = bias.data<B>();
     T* to = out.data<T>();
     parallel_ranges(rows, row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r)
         for (int64_t c = 0; c < columns; ++c) store(to + r * columns + c, load(in + r * columns + c) + load(b + c));
     });
+  };
+  visit(bias, [&](auto tag) {
+    using B = typename decltype(tag)::type;
+    if (x.dtype() == bias.dtype()) run(tag, tag);
+    else run(std::type_identity<Accumulator<B>>{}, tag);
   });
 }
 

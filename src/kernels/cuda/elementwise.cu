@@ -30,8 +30,8 @@ struct Swiglu {
 
 constexpr int kThreads = 256;
 
-template <class T>
-__global__ void add_bias_rows(int64_t count, int64_t columns, const T* x, const T* bias, T* out) {
+template <class T, class B>
+__global__ void add_bias_rows(int64_t count, int64_t columns, const T* x, const B* bias, T* out) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count) store(out + i, load(x + i) + load(bias + i % columns));
 }
@@ -136,9 +136,16 @@ void scale(Cuda on, const Tensor& x, double factor, const Tensor& out) {
 }
 
 void add_bias(Cuda on, const Tensor& x, const Tensor& bias, const Tensor& out) {
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    launch("add_bias", on, add_bias_rows<T>, blocks_of(x.size()), kThreads, 0, x.size(), bias.size(), x.data<T>(), bias.data<T>(), out.data<T>());
+  const auto run = [&](auto* sums, auto* added) {
+    using T = std::remove_pointer_t<decltype(sums)>;
+    using B = std::remove_pointer_t<decltype(added)>;
+    launch("add_bias", on, add_bias_rows<T, B>, blocks_of(x.size()), kThreads, 0, x.size(), bias.size(), x.data<T>(), bias.data<B>(), out.data<T>());
+  };
+  visit(bias, [&](auto tag) {
+    using B = typename decltype(tag)::type;
+    B* added = nullptr;
+    if (x.dtype() == bias.dtype()) run(added, added);
+    else run(static_cast<Accumulator<B>*>(nullptr), added);
   });
 }
 

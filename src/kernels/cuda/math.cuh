@@ -30,6 +30,7 @@ struct Activate {
       case Activation::gelu_tanh: return x * gelu_tanh_gate(x);
       case Activation::gelu_erf: return x * normal_cdf(x);
       case Activation::relu: return x > A(0) ? x : A(0);
+      case Activation::tanh: return tanh(x);
     }
     return A(0);
   }
@@ -43,6 +44,7 @@ struct ActivateBackward {
       case Activation::gelu_tanh: return dy * gelu_tanh_slope(x);
       case Activation::gelu_erf: return dy * (normal_cdf(x) + x * A(0.3989422804014327) * exp(A(-0.5) * x * x));
       case Activation::relu: return x > A(0) ? dy : A(0);
+      case Activation::tanh: return dy * (A(1) - tanh(x) * tanh(x));
     }
     return A(0);
   }

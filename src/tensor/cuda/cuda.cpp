@@ -200,10 +200,13 @@ Recording::Recording(int index) : index_(index), pool_(new_pool()) {}
 
 // Its blocks are everybody's from now on.
 Recording::~Recording() {
-  const std::lock_guard lock(devices().mutex);
+  std::unique_lock lock(devices().mutex);
   OneDevice& one = devices().all[index_];
   cudaStreamSynchronize(one.stream);
+  // What a graph holds may give memory back.
+  lock.unlock();
   if (graph_) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_));
+  lock.lock();
   for (auto& [size, blocks] : one.kept[pool_]) one.kept[0][size].insert(one.kept[0][size].end(), blocks.begin(), blocks.end());
   one.kept.erase(pool_);
   std::erase_if(one.recorded, [&](const auto& entry) { return entry.second == pool_; });

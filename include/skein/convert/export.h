@@ -1,0 +1,59 @@
+// From checkpoints to other programs' models.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/checkpoint/tensors.h"
+#include "skein/convert/import.h"
+
+namespace skein {
+
+// The newest good checkpoint at a path (a run's folder or a checkpoint), as the files of `form`. A Hugging Face folder repeats
+// the files, names and texts of the one that the checkpoint was imported from.
+class Export {
+ public:
+  Export(const std::string& source, Form form, const ConvertConfig& config);
+
+  const ModelConfig& model() const { return model_; }
+  std::string text() const;
+  // Writes the folder or, for llm.c, the file `destination`, which must not exist: whole or not at all. Memory: the largest
+  // transposed tensor, and runs of a few MiB.
+  void run(const std::string& destination, const ConvertProgress& progress);
+
+ private:
+  struct File {
+    std::string name;
+    std::vector<size_t> tensors;  // of names_
+  };
+
+  void choose_dtypes();
+  // As the import had them, when it had them all.
+  void choose_files(const ImportNotes& notes);
+  void choose_files_by_size();
+  int64_t bytes_of(size_t tensor) const;
+  DType dtype() const;
+  void write_folder(const std::string& folder);
+  void write_file(const std::string& folder, const File& file);
+  void write_llmc(const std::string& path);
+  // Hands out the bytes of a tensor of theirs in order.
+  void stream(size_t tensor, const std::function<void(std::span<const std::byte>)>& append);
+  void transposed(const ForeignTensor& tensor, DType dtype, std::byte* out);
+
+  ConvertConfig config_;
+  Form form_;
+  CheckpointInfo info_;
+  RunState state_;
+  ModelConfig model_;
+  ImportNotes notes_;
+  std::unique_ptr<CheckpointTensors> tensors_;
+  NameMap names_;
+  std::vector<DType> dtypes_;  // of names_.tensors
+  std::vector<std::string> written_names_;
+  std::vector<File> files_;
+  int64_t done_ = 0, total_ = 0;
+  ConvertProgress progress_;
+};
+
+}  // namespace skein

@@ -1,0 +1,54 @@
+// From other programs' models to checkpoints that every command here begins from.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "skein/convert/match.h"
+#include "skein/convert/notes.h"
+
+namespace skein {
+
+enum class Form { skein, huggingface, llmc };
+
+struct ConvertConfig {
+  std::optional<DType> dtype;  // of all tensors; nothing: as they are
+  bool allow_missing = false;
+  bool allow_unexpected = false;
+  std::string tokenizer;       // file or folder; "": the source's own
+  int64_t shard_bytes = 5'000'000'000;  // of one file of an export
+  uint64_t seed = 1;           // of start values
+};
+
+// Bytes done and bytes in all.
+using ConvertProgress = std::function<void(int64_t done, int64_t total)>;
+
+// The form of what lies at `path`. A usage error for what is none of them.
+Form form_of(const std::string& path);
+
+// Describes the model of a Hugging Face folder or an llm.c file and compares it with the tensors there; reads no weights yet.
+class Import {
+ public:
+  Import(const std::string& source, Form form, const ConvertConfig& config);
+
+  const ModelConfig& model() const { return model_; }
+  // Which tensor there is which here, a line each.
+  std::string text() const { return match_.text(files_); }
+  // Writes a checkpoint of no steps into the folder `destination`, which must hold none. Returns the checkpoint's path. Memory:
+  // two shards of half a GiB, and the largest transposed tensor.
+  std::string run(const std::string& destination, const ConvertProgress& progress) const;
+
+ private:
+  std::vector<std::vector<Piece>> plan() const;
+  DType dtype_of(size_t tensor) const;
+
+  ConvertConfig config_;
+  ModelConfig model_;
+  ImportNotes notes_;
+  std::string tokenizer_;
+  WeightFiles files_;
+  Match match_;
+};
+
+}  // namespace skein

@@ -1,0 +1,54 @@
+// Which of our tensors each tensor of another program's file holds.
+//
+//   transformer.h.0.attn.c_attn.weight [C,3C], transposed  =  block.0.attention.q.weight, .k.weight, .v.weight, each [C,C]
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skein/convert/family.h"
+
+namespace skein {
+
+struct OurTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+
+  int64_t size() const;
+};
+
+// The elements of our tensors `parts` follow each other in this one, or in its transpose. What is behind them is padding.
+struct ForeignTensor {
+  std::string name;
+  std::vector<std::string> other_names = {};  // that it may have instead
+  std::vector<int64_t> shape;
+  bool transposed = false;  // [in, out] there, [out, in] here
+  std::vector<OurTensor> parts;
+
+  int64_t size() const;
+};
+
+// A name that may stand for a second use of another tensor.
+struct SecondUse {
+  std::string name, of;
+};
+
+struct NameMap {
+  std::string prefix;  // of all names but those of heads; a file of the bare model lacks it
+  std::vector<ForeignTensor> tensors;
+  std::vector<SecondUse> second_uses;
+  std::vector<std::string> buffers;  // what some files hold besides and nobody reads; "*" stands for a block's number
+
+  bool is_buffer(const std::string& name) const;
+  // Every name under which a file may hold what is `name` here.
+  std::vector<std::string> candidates(const std::string& name) const;
+};
+
+// Hugging Face's names of such a model.
+NameMap huggingface_names(const ModelConfig& config);
+
+// Those of llm.c's model files, in the order of their bytes, grouped by kind over all blocks. `padded_vocab` rows of tokens.
+NameMap llmc_names(const ModelConfig& config, int64_t padded_vocab);
+
+}  // namespace skein

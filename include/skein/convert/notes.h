@@ -1,0 +1,35 @@
+// What a checkpoint's metadata keeps of the folder that it was imported from, for the way back.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "skein/train/run_state.h"
+
+namespace skein {
+
+struct ImportNotes {
+  std::string source;                                      // the path it came from
+  std::string config;                                      // text of config.json
+  std::map<std::string, std::string> texts;                // other small files, by name: tokenizer, generation, chat template
+  std::map<std::string, std::vector<std::string>> weights; // names of the tensors in each file
+  std::map<std::string, std::string> sums;                 // XXH3-128 of each file of weights, in hex
+
+  bool empty() const { return source.empty(); }
+};
+
+// The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md has it, and the notes.
+std::string import_metadata(const ModelConfig& model, const std::string& tokenizer, const ImportNotes& notes);
+// Empty notes when the checkpoint was not imported. A usage error naming `origin` when they are damaged.
+ImportNotes import_notes(const std::string& metadata, const std::string& origin);
+
+// config.json of a folder, and the small files beside it that are kept. "" and none for a folder without.
+ImportNotes read_notes(const std::string& folder);
+// The tokenizer of a folder as JSON; "" with a warning when there is none that can be read.
+std::string folder_tokenizer(const std::string& folder);
+
+// XXH3-128 of a file, in hex.
+std::string file_sum(const std::string& path);
+
+}  // namespace skein

@@ -1,0 +1,26 @@
+// A checkpoint's model against what another program computed with the same weights.
+#pragma once
+
+#include <string>
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/models/config.h"
+
+namespace skein {
+
+// Beside the model: `ids` I64 [B,T], if need be `types` I64 [B,T], and `logits` F32 [B,T,V], or [B,labels] and [B,T,labels] of
+// classifiers.
+inline constexpr char kExpectedFile[] = "skein_expected.safetensors";
+
+struct Verification {
+  double difference = 0;  // the largest, over the largest of the expected numbers
+  double limit = 0;       // 1e-4; 3e-2 where weights are narrower than f32, for others then compute in that precision
+  int64_t numbers = 0;
+
+  bool good() const { return difference <= limit; }
+};
+
+// Computes the same logits in f32 with the whole model in memory. A usage error when the file does not fit the model.
+Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model, const std::string& expected);
+
+}  // namespace skein

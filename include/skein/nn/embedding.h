@@ -1,0 +1,37 @@
+// From token ids to the first hidden states.
+#pragma once
+
+#include <optional>
+
+#include "skein/nn/layers.h"
+
+namespace skein {
+
+enum class Positions { learned, sinusoidal, rotary };
+
+struct EmbeddingSpec {
+  int64_t vocab_size = 0, width = 0, context = 0;
+  Positions positions = Positions::learned;
+  int64_t position_offset = 0;   // row of the learned positions that place 0 reads
+  int64_t token_types = 0;       // kinds of tokens, of an embedding each; 0: none
+  std::optional<NormSpec> norm;  // of the sum; its name is replaced
+  double deviation = 0.02, dropout = 0;
+};
+
+class Embedding {
+ public:
+  Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chunk);
+  // The sum of what tokens, positions and types say, [B,T,C]; this rank's positions [B,T/t,C] under sequence parallelism.
+  Var operator()(const Pass& pass) const;
+
+ private:
+  Var added(Var x, const Batch& batch) const;
+
+  EmbeddingSpec spec_;
+  Parameter* tokens_;
+  Parameter* positions_ = nullptr;
+  Parameter* types_ = nullptr;
+  std::optional<NormLayer> norm_;
+};
+
+}  // namespace skein

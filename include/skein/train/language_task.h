@@ -1,0 +1,15 @@
+// The tasks of pretraining: next tokens for decoders, masked ones for encoders.
+#pragma once
+
+#include <memory>
+
+#include "skein/train/config.h"
+#include "skein/train/task.h"
+
+namespace skein {
+
+// By config.model.architecture. Fills in what the data says: config.model.vocab_size where it is 0. Usage errors when the model's
+// vocabulary is too small, or validation data was made with another tokenizer.
+std::unique_ptr<Task> language_task(PretrainConfig& config);
+
+}  // namespace skein

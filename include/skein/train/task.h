@@ -1,0 +1,46 @@
+// What a run learns from and what it is judged by: the part of training that differs between kinds of models.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skein/data/source.h"
+#include "skein/parallel/pipeline.h"
+
+namespace skein {
+
+// How well a model does on held-out data.
+struct Scores {
+  std::string text;                                    // for the log
+  std::vector<std::pair<std::string, double>> values;  // for metrics.jsonl
+  double quality = 0;                                  // what is best is kept: higher is better
+};
+
+// A model as a task judges it. batch: samples a forward pass.
+struct Judged {
+  Pipeline& pipeline;
+  Pass pass;
+  Mesh& mesh;
+  int64_t batch = 1;
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual const SampleSource& samples() const = 0;
+  // Tokens of a sample, padding included.
+  virtual int64_t length() const = 0;
+  // JSON.
+  virtual std::string tokenizer() const = 0;
+  // Names of the objective's terms, where they are told beside their sum.
+  virtual std::vector<std::string> terms() const { return {}; }
+  virtual bool validates() const = 0;
+  // Collective. The same bits at every data- and pipeline-parallel layout.
+  virtual Scores validate(const Judged& model) const = 0;
+  // What a checkpoint of this task says beside the rest, JSON; "" for nothing.
+  virtual std::string notes() const { return {}; }
+};
+
+}  // namespace skein

@@ -1,0 +1,227 @@
+#include "skein/convert/export.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "elements.h"
+#include "new_bytes_file.h"
+#include "skein/comm/local.h"
+#include "skein/convert/huggingface_config.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/text/tokenizer.h"
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128;
+
+std::string kept_name(const std::string& ours) { return "param/" + ours; }
+
+CheckpointInfo newest(const std::string& path) {
+  const auto alone = single_rank();
+  const auto info = find_checkpoint(path, *alone);
+  require(info.has_value(), "{} holds no checkpoint", path);
+  return *info;
+}
+
+void check_tensors(const NameMap& names, const std::map<std::string, StoredTensor>& stored, const std::string& path) {
+  std::string text;
+  for (const ForeignTensor& tensor : names.tensors)
+    for (const OurTensor& part : tensor.parts) {
+      const auto found = stored.find(kept_name(part.name));
+      if (found == stored.end()) text += fmt::format("\n  {} is missing", part.name);
+      else if (found->second.shape != part.shape) text += fmt::format("\n  {} is {} there; the model's has {}", part.name, shape_text(found->second.shape), shape_text(part.shape));
+    }
+  require(text.empty(), "{} does not hold the model that its configuration describes:{}", path, text);
+}
+
+SpecialIds ids_of(const std::string& tokenizer) {
+  if (tokenizer.empty()) return {};
+  try {
+    const TokenRoles roles = tokenizer_from_json(tokenizer)->roles();
+    return {roles.pad, roles.bos, roles.eos};
+  } catch (const Error& error) {
+    log::warn("the config.json gets no special ids: {}", error.what());
+    return {};
+  }
+}
+
+}  // namespace
+
+Export::Export(const std::string& source, Form form, const ConvertConfig& config)
+    : config_(config), form_(form), info_(newest(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
+      notes_(import_notes(info_.metadata, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
+  const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
+  names_ = form == Form::llmc ? llmc_names(model_, padded) : huggingface_names(model_);
+  check_tensors(names_, tensors_->tensors(), info_.path);
+  choose_dtypes();
+  for (const ForeignTensor& tensor : names_.tensors) written_names_.push_back(tensor.name);
+  choose_files(notes_);
+  for (size_t i = 0; i < names_.tensors.size(); ++i) total_ += bytes_of(i);
+}
+
+// Where the parts of one differ, it takes f32, which holds the values of all.
+void Export::choose_dtypes() {
+  for (const ForeignTensor& tensor : names_.tensors) {
+    std::set<DType> found;
+    for (const OurTensor& part : tensor.parts) found.insert(tensors_->tensors().at(kept_name(part.name)).dtype);
+    dtypes_.push_back(config_.dtype ? *config_.dtype : found.size() == 1 ? *found.begin() : DType::f32);
+  }
+  if (form_ == Form::llmc) std::fill(dtypes_.begin(), dtypes_.end(), dtype());
+}
+
+int64_t Export::bytes_of(size_t tensor) const { return names_.tensors[tensor].size() * size_of(dtypes_[tensor]); }
+
+// The type of most bytes.
+DType Export::dtype() const {
+  std::map<DType, int64_t> held;
+  for (size_t i = 0; i < dtypes_.size(); ++i) held[dtypes_[i]] += bytes_of(i);
+  return std::max_element(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+}
+
+void Export::choose_files(const ImportNotes& notes) {
+  if (form_ == Form::llmc) return;
+  std::map<std::string, std::string> file_of;
+  for (const auto& [file, names] : notes.weights)
+    for (const std::string& name : names) file_of[name] = file;
+  std::map<std::string, File> files;
+  bool whole = true;
+  for (size_t i = 0; i < names_.tensors.size(); ++i) {
+    std::vector<std::string> names = names_.candidates(names_.tensors[i].name);
+    names.insert(names.end(), names_.tensors[i].other_names.begin(), names_.tensors[i].other_names.end());
+    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) { return file_of.contains(name); });
+    whole = whole && found != names.end();
+    if (found == names.end()) continue;
+    written_names_[i] = *found;
+    files[file_of.at(*found)].tensors.push_back(i);
+  }
+  if (!whole) return choose_files_by_size();
+  for (auto& [name, file] : files) files_.push_back({name, std::move(file.tensors)});
+}
+
+void Export::choose_files_by_size() {
+  std::vector<File> files(1);
+  int64_t held = 0;
+  for (size_t i = 0; i < names_.tensors.size(); ++i) {
+    if (held > 0 && held + bytes_of(i) > config_.shard_bytes) {
+      files.emplace_back();
+      held = 0;
+    }
+    held += bytes_of(i);
+    files.back().tensors.push_back(i);
+  }
+  for (size_t i = 0; i < files.size(); ++i)
+    files[i].name = files.size() == 1 ? "model.safetensors" : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, files.size());
+  files_ = std::move(files);
+}
+
+std::string Export::text() const {
+  std::string lines;
+  for (size_t i = 0; i < names_.tensors.size(); ++i) {
+    const ForeignTensor& tensor = names_.tensors[i];
+    std::vector<std::string> ours;
+    for (const OurTensor& part : tensor.parts) ours.push_back(part.name);
+    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", safetensors_type(dtypes_[i]), shape_text(tensor.shape), written_names_[i],
+                         tensor.transposed ? " transposed" : "", fmt::join(ours, ", "));
+  }
+  return lines;
+}
+
+void Export::transposed(const ForeignTensor& tensor, DType dtype, std::byte* out) {
+  const int64_t inputs = tensor.shape[0], columns = tensor.shape[1], size = size_of(dtype);
+  int64_t column = 0;
+  for (const OurTensor& part : tensor.parts) {
+    Bytes whole(part.size() * size);
+    tensors_->read(kept_name(part.name), 0, part.size(), dtype, whole.data());
+    for (int64_t row = 0; row < part.shape[0]; ++row, ++column)
+      for (int64_t i = 0; i < inputs; ++i) std::memcpy(out + (i * columns + column) * size, whole.data() + (row * inputs + i) * size, static_cast<size_t>(size));
+  }
+}
+
+void Export::stream(size_t i, const std::function<void(std::span<const std::byte>)>& append) {
+  const ForeignTensor& tensor = names_.tensors[i];
+  const DType dtype = dtypes_[i];
+  const int64_t size = size_of(dtype);
+  if (tensor.transposed) {
+    Bytes whole(tensor.size() * size);
+    transposed(tensor, dtype, whole.data());
+    append(whole.span());
+  } else {
+    const int64_t most = kRunBytes / size;
+    int64_t held = 0;
+    for (const OurTensor& part : tensor.parts)
+      for (int64_t begin = 0; begin < part.size(); begin += most) {
+        const int64_t end = std::min(part.size(), begin + most);
+        const Bytes run((end - begin) * size);
+        tensors_->read(kept_name(part.name), begin, end, dtype, run.data());
+        append(run.span());
+        held += end - begin;
+      }
+    append(Bytes((tensor.size() - held) * size).span());
+  }
+  done_ += bytes_of(i);
+  if (progress_) progress_(done_, total_);
+}
+
+void Export::write_file(const std::string& folder, const File& file) {
+  std::vector<SafeTensor> tensors;
+  std::map<std::string, size_t> places;
+  for (const size_t i : file.tensors) {
+    tensors.push_back({written_names_[i], safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
+    places[written_names_[i]] = i;
+  }
+  SafetensorsWriter writer(join_path(folder, file.name), tensors, {{"format", "pt"}});
+  for (const SafeTensor& tensor : writer.tensors()) stream(places.at(tensor.name), [&](std::span<const std::byte> bytes) { writer.append(bytes); });
+  writer.finish();
+}
+
+void Export::write_folder(const std::string& folder) {
+  for (const File& file : files_) write_file(folder, file);
+  if (files_.size() > 1 || files_.front().name != "model.safetensors") {
+    std::map<std::string, std::string> index;
+    for (const File& file : files_)
+      for (const size_t i : file.tensors) index[written_names_[i]] = file.name;
+    write_new_file(join_path(folder, "model.safetensors.index.json"), safetensors_index(index, total_));
+  }
+  write_new_file(join_path(folder, "config.json"), huggingface_config(model_, dtype(), ids_of(state_.tokenizer), notes_.config));
+  for (const auto& [name, text] : notes_.texts) write_new_file(join_path(folder, name), text);
+  if (!notes_.texts.contains("tokenizer.json") && !notes_.texts.contains("vocab.json") && !notes_.texts.contains("vocab.txt") && !state_.tokenizer.empty())
+    write_new_file(join_path(folder, "tokenizer.json"), state_.tokenizer);
+}
+
+void Export::write_llmc(const std::string& path) {
+  NewBytesFile file(path);
+  LlmcModel header{model_, names_.tensors.front().shape[0], dtype()};
+  const std::string text = llmc_header(header);
+  file.append(std::as_bytes(std::span(text)));
+  for (size_t i = 0; i < names_.tensors.size(); ++i) stream(i, [&](std::span<const std::byte> bytes) { file.append(bytes); });
+  file.finish();
+}
+
+void Export::run(const std::string& destination, const ConvertProgress& progress) {
+  std::error_code ignored;
+  require(!fs::exists(destination, ignored), "{} exists already; name a {} that does not", destination, form_ == Form::llmc ? "file" : "folder");
+  progress_ = progress;
+  if (form_ == Form::llmc) return write_llmc(destination);
+  fs::path folder = fs::path(destination).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  const std::string temporary = fmt::format("{}.{}.tmp", folder.string(), ::getpid());
+  make_directories(temporary);
+  try {
+    write_folder(temporary);
+    sync_directory(temporary);
+    rename_path(temporary, folder.string());
+  } catch (...) {
+    remove_tree(temporary);
+    throw;
+  }
+}
+
+}  // namespace skein

@@ -1,0 +1,319 @@
+#include "skein/convert/huggingface_config.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Reads keys of one config.json; every error names the file and the key.
+class Config {
+ public:
+  Config(const std::string& text, const std::string& origin) : origin_(origin) {
+    try {
+      json_ = Json::parse(text);
+    } catch (const Json::exception& error) {
+      fail_usage("{} is not JSON: {}", origin, error.what());
+    }
+    require(json_.is_object(), "{} is no JSON object", origin);
+  }
+  Config(Json json, const std::string& origin) : json_(std::move(json)), origin_(origin) {}
+
+  bool has(const std::string& key) const { return json_.contains(key) && !json_[key].is_null(); }
+  const Json& at(const std::string& key) const { return json_[key]; }
+  const std::string& origin() const { return origin_; }
+
+  int64_t integer(const std::string& key, std::optional<int64_t> otherwise = {}) const {
+    if (!has(key) && otherwise) return *otherwise;
+    require(has(key), "{} lacks \"{}\"", origin_, key);
+    const Json& value = json_[key];
+    constexpr int64_t kMost = INT32_MAX;
+    const bool fits = value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() <= kMost;
+    require(fits, "{}: \"{}\" is {}; a whole number from 0 to {} belongs there", origin_, key, value.dump().substr(0, 80), kMost);
+    return value.get<int64_t>();
+  }
+  double real(const std::string& key, double otherwise) const {
+    if (!has(key)) return otherwise;
+    require(json_[key].is_number(), "{}: \"{}\" is {}; a number belongs there", origin_, key, json_[key].dump().substr(0, 80));
+    return json_[key].get<double>();
+  }
+  bool truth(const std::string& key, bool otherwise) const {
+    if (!has(key)) return otherwise;
+    require(json_[key].is_boolean(), "{}: \"{}\" is {}; true or false belongs there", origin_, key, json_[key].dump().substr(0, 80));
+    return json_[key].get<bool>();
+  }
+  std::string text(const std::string& key, const std::string& otherwise) const {
+    if (!has(key)) return otherwise;
+    require(json_[key].is_string(), "{}: \"{}\" is {}; a text belongs there", origin_, key, json_[key].dump().substr(0, 80));
+    return json_[key].get<std::string>();
+  }
+  Config object(const std::string& key) const {
+    require(json_[key].is_object(), "{}: \"{}\" is no object", origin_, key);
+    return {json_[key], origin_ + ", " + key};
+  }
+  void refuse(const std::string& key, const std::string& why) const {
+    fail_usage("{}: \"{}\" is {}, {}", origin_, key, json_[key].dump().substr(0, 80), why);
+  }
+  void refuse_true(const std::string& key, const std::string& why) const {
+    if (truth(key, false)) refuse(key, why);
+  }
+
+ private:
+  Json json_;
+  std::string origin_;
+};
+
+MlpKind activation_of(const Config& config, const std::string& key, const std::string& otherwise) {
+  const std::string name = config.text(key, otherwise);
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return MlpKind::gelu_tanh;
+  if (name == "gelu") return MlpKind::gelu_erf;
+  if (name == "relu") return MlpKind::relu;
+  fail_usage("{}: \"{}\" is \"{}\"; gelu, gelu_new, gelu_pytorch_tanh, gelu_fast and relu are known", config.origin(), key, name);
+}
+
+std::string architecture_of(const Config& config) {
+  if (!config.has("architectures")) return "";
+  const Json& list = config.at("architectures");
+  require(list.is_array() && !list.empty() && list[0].is_string(), "{}: \"architectures\" is no list of names", config.origin());
+  return list[0].get<std::string>();
+}
+
+int64_t labels_of(const Config& config) {
+  if (config.has("id2label") && config.at("id2label").is_object()) return static_cast<int64_t>(config.at("id2label").size());
+  return config.integer("num_labels", 2);
+}
+
+void read_head(const Config& config, ModelConfig& c) {
+  const std::string name = architecture_of(config);
+  if (name.ends_with("ForSequenceClassification")) c.head = Head::sequence;
+  else if (name.ends_with("ForTokenClassification")) c.head = Head::token;
+  else
+    require(name.empty() || name.ends_with("LMHeadModel") || name.ends_with("ForCausalLM") || name.ends_with("ForMaskedLM") ||
+                name.ends_with("ForPreTraining") || name.ends_with("ForNextSentencePrediction") ||
+                (name.ends_with("Model") && !name.ends_with("DoubleHeadsModel")),
+            "{}: the architecture {} has a head that is not known here; language models and classifiers of sequences and of tokens are",
+            config.origin(), name);
+  if (c.head != Head::vocabulary) c.labels = labels_of(config);
+  require(c.head != Head::token || c.architecture == Architecture::bert,
+          "{}: {} has a head with a bias for every token, which models that see only what was before do not have here", config.origin(), name);
+}
+
+// One probability stands for all; where they differ, that of the residual stream does.
+double dropout_of(const Config& config, const std::string& key, double otherwise) { return config.real(key, otherwise); }
+
+void read_gpt2(const Config& config, ModelConfig& c) {
+  c.d_model = config.integer("n_embd", 768);
+  c.n_layers = config.integer("n_layer", 12);
+  c.n_heads = config.integer("n_head", 12);
+  c.context = config.has("n_positions") ? config.integer("n_positions") : config.integer("n_ctx", 1024);
+  c.d_ff = config.integer("n_inner", 4 * c.d_model);
+  c.activation = activation_of(config, "activation_function", "gelu_new");
+  c.norm_epsilon = config.real("layer_norm_epsilon", 1e-5);
+  c.dropout = dropout_of(config, "resid_pdrop", 0.1);
+  if (!config.truth("scale_attn_weights", true)) config.refuse("scale_attn_weights", "and attention here always divides its scores");
+  config.refuse_true("scale_attn_by_inverse_layer_idx", "and attention here scales alike in all layers");
+  config.refuse_true("add_cross_attention", "and models here have no cross attention");
+  c.tie_embeddings = config.truth("tie_word_embeddings", true);
+}
+
+void read_rotary(const Config& config, ModelConfig& c) {
+  c.rope_theta = config.real("rope_theta", 10000);
+  const std::string key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  if (!config.has(key)) return;
+  const Config rope = config.object(key);
+  c.rope_theta = rope.real("rope_theta", c.rope_theta);
+  const std::string type = rope.text("rope_type", rope.text("type", "default"));
+  if (type == "default") return;
+  require(type == "linear" || type == "llama3", "{}: rotary positions are stretched by \"{}\"; linear and llama3 are known", rope.origin(), type);
+  c.rope_scaling = type == "linear" ? RopeScaling::linear : RopeScaling::llama3;
+  c.rope_factor = rope.real("factor", 1);
+  if (type == "linear") return;
+  c.rope_low_frequency = rope.real("low_freq_factor", 1);
+  c.rope_high_frequency = rope.real("high_freq_factor", 4);
+  c.rope_context = rope.integer("original_max_position_embeddings", c.context);
+}
+
+void read_llama(const Config& config, ModelConfig& c) {
+  c.positions = Positions::rotary;
+  c.norm = ops::Norm::rms;
+  c.activation = MlpKind::swiglu;
+  c.d_model = config.integer("hidden_size");
+  c.n_layers = config.integer("num_hidden_layers");
+  c.n_heads = config.integer("num_attention_heads");
+  c.n_kv_heads = config.integer("num_key_value_heads", c.n_heads);
+  c.d_head = config.integer("head_dim", 0);
+  c.d_ff = config.integer("intermediate_size");
+  c.context = config.integer("max_position_embeddings", 2048);
+  c.norm_epsilon = config.real("rms_norm_eps", 1e-6);
+  c.attention_bias = config.truth("attention_bias", false);
+  c.bias = config.truth("mlp_bias", false);
+  if (c.bias && !c.attention_bias) config.refuse("mlp_bias", "and the feed-forward layers here have no biases where attention has none");
+  if (config.text("hidden_act", "silu") != "silu") config.refuse("hidden_act", "and the gate of a Llama here is silu");
+  if (config.real("partial_rotary_factor", 1) != 1) config.refuse("partial_rotary_factor", "and positions here turn whole heads");
+  c.dropout = dropout_of(config, "attention_dropout", 0);
+  c.tie_embeddings = config.truth("tie_word_embeddings", false);
+  read_rotary(config, c);
+}
+
+bool has_either(const std::set<std::string>& names, const std::string& prefix, const std::string& name) {
+  return names.contains(prefix + name) || names.contains(name);
+}
+
+void read_bert(const Config& config, bool roberta, const std::set<std::string>& names, ModelConfig& c) {
+  c.architecture = Architecture::bert;
+  c.norm_placement = NormPlacement::post;
+  c.embedding_norm = true;
+  c.d_model = config.integer("hidden_size", 768);
+  c.n_layers = config.integer("num_hidden_layers", 12);
+  c.n_heads = config.integer("num_attention_heads", 12);
+  c.d_ff = config.integer("intermediate_size", 4 * c.d_model);
+  c.position_offset = roberta ? config.integer("pad_token_id", 1) + 1 : 0;
+  c.context = config.integer("max_position_embeddings", 512) - c.position_offset;
+  c.token_types = config.integer("type_vocab_size", 2);
+  c.activation = activation_of(config, "hidden_act", "gelu");
+  c.norm_epsilon = config.real("layer_norm_eps", 1e-12);
+  c.dropout = dropout_of(config, "hidden_dropout_prob", 0.1);
+  config.refuse_true("is_decoder", "and encoders here see the whole sequence");
+  config.refuse_true("add_cross_attention", "and models here have no cross attention");
+  if (config.text("position_embedding_type", "absolute") != "absolute") config.refuse("position_embedding_type", "and only absolute ones are known");
+  c.tie_embeddings = config.truth("tie_word_embeddings", true);
+  read_head(config, c);
+  const std::string name = architecture_of(config);
+  const bool pairs = has_either(names, "bert.", "pooler.dense.weight") && names.contains("cls.seq_relationship.weight");
+  c.pooler = c.head == Head::sequence || (!roberta && c.head == Head::vocabulary && (pairs || (!name.empty() && !name.ends_with("ForMaskedLM"))));
+}
+
+std::string architecture_name(const ModelConfig& c, Family family) {
+  const std::string stem = family == Family::gpt2 ? "GPT2" : family == Family::llama ? "Llama" : family == Family::bert ? "Bert" : "Roberta";
+  if (c.head != Head::vocabulary) return stem + (c.head == Head::sequence ? "ForSequenceClassification" : "ForTokenClassification");
+  switch (family) {
+    case Family::gpt2: return "GPT2LMHeadModel";
+    case Family::llama: return "LlamaForCausalLM";
+    case Family::bert: return c.pooler ? "BertForPreTraining" : "BertForMaskedLM";
+    case Family::roberta: return "RobertaForMaskedLM";
+  }
+  return "";
+}
+
+const char* activation_name(MlpKind kind) {
+  return kind == MlpKind::gelu_tanh ? "gelu_new" : kind == MlpKind::gelu_erf ? "gelu" : kind == MlpKind::relu ? "relu" : "silu";
+}
+
+const char* dtype_name(DType dtype) {
+  return dtype == DType::bf16 ? "bfloat16" : dtype == DType::f16 ? "float16" : dtype == DType::f64 ? "float64" : "float32";
+}
+
+void write_gpt2(const ModelConfig& c, Json& json) {
+  json.update({{"n_embd", c.d_model}, {"n_layer", c.n_layers}, {"n_head", c.n_heads}, {"n_positions", c.context}, {"n_inner", c.hidden()},
+               {"activation_function", activation_name(c.activation)}, {"layer_norm_epsilon", c.norm_epsilon},
+               {"resid_pdrop", c.dropout}, {"embd_pdrop", c.dropout}, {"attn_pdrop", c.dropout}, {"scale_attn_weights", true}});
+}
+
+void write_llama(const ModelConfig& c, Json& json) {
+  json.update({{"hidden_size", c.d_model}, {"num_hidden_layers", c.n_layers}, {"num_attention_heads", c.n_heads},
+               {"num_key_value_heads", c.kv_heads()}, {"head_dim", c.head_width()}, {"intermediate_size", c.hidden()},
+               {"max_position_embeddings", c.context}, {"rms_norm_eps", c.norm_epsilon}, {"hidden_act", "silu"},
+               {"attention_bias", c.bias || c.attention_bias}, {"mlp_bias", c.bias}, {"attention_dropout", c.dropout},
+               {"rope_theta", c.rope_theta}, {"rope_scaling", nullptr}});
+  if (c.rope_scaling == RopeScaling::linear) json["rope_scaling"] = {{"rope_type", "linear"}, {"factor", c.rope_factor}};
+  if (c.rope_scaling == RopeScaling::llama3)
+    json["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", c.rope_factor}, {"low_freq_factor", c.rope_low_frequency},
+                            {"high_freq_factor", c.rope_high_frequency}, {"original_max_position_embeddings", c.rope_context}};
+}
+
+void write_bert(const ModelConfig& c, Family family, Json& json) {
+  json.update({{"hidden_size", c.d_model}, {"num_hidden_layers", c.n_layers}, {"num_attention_heads", c.n_heads},
+               {"intermediate_size", c.hidden()}, {"max_position_embeddings", c.context + c.position_offset},
+               {"type_vocab_size", c.token_types}, {"hidden_act", activation_name(c.activation)}, {"layer_norm_eps", c.norm_epsilon},
+               {"hidden_dropout_prob", c.dropout}, {"attention_probs_dropout_prob", c.dropout}, {"position_embedding_type", "absolute"}});
+  if (family == Family::roberta) json["pad_token_id"] = c.position_offset - 1;
+}
+
+void write_labels(const ModelConfig& c, Json& json) {
+  Json names = Json::object(), numbers = Json::object();
+  for (int64_t i = 0; i < c.labels; ++i) {
+    const std::string name = fmt::format("LABEL_{}", i);
+    names[std::to_string(i)] = name;
+    numbers[name] = i;
+  }
+  json["id2label"] = names;
+  json["label2id"] = numbers;
+}
+
+Json fresh_config(const ModelConfig& c, DType dtype, const SpecialIds& ids) {
+  const Family family = family_of(c);
+  Json json{{"architectures", {architecture_name(c, family)}}, {"model_type", name_of(family)}, {"vocab_size", c.vocab_size}};
+  if (ids.bos >= 0) json["bos_token_id"] = ids.bos;
+  if (ids.eos >= 0) json["eos_token_id"] = ids.eos;
+  if (ids.pad >= 0) json["pad_token_id"] = ids.pad;
+  else if (c.head == Head::sequence && ids.eos >= 0) json["pad_token_id"] = ids.eos;
+  if (family == Family::gpt2) write_gpt2(c, json);
+  else if (family == Family::llama) write_llama(c, json);
+  else write_bert(c, family, json);
+  if (c.head != Head::vocabulary) write_labels(c, json);
+  json.update({{"initializer_range", c.init_std}, {"tie_word_embeddings", c.tie_embeddings}, {"torch_dtype", dtype_name(dtype)}});
+  return json;
+}
+
+std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
+
+// The same model in another precision.
+std::string with_dtype(const std::string& before, DType dtype) {
+  Json json = Json::parse(before);
+  for (const char* key : {"dtype", "torch_dtype"}) {
+    const auto found = json.find(key);
+    if (found == json.end() || *found == dtype_name(dtype)) continue;
+    *found = dtype_name(dtype);
+    return text_of(json);
+  }
+  return before;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> model_values(const ModelConfig& model) {
+  ModelConfig copy = model;
+  Options options("", "");
+  bind(options, copy);
+  const auto values = options.values();
+  return {values.begin(), values.end()};
+}
+
+ModelConfig model_from_huggingface(const std::string& text, const std::string& origin, const std::set<std::string>& names) {
+  const Config config(text, origin);
+  const std::string type = config.text("model_type", "");
+  if (config.has("quantization_config")) fail_usage("{} is of a quantised model; bring its weights to f32, f16 or bf16 first", origin);
+  ModelConfig c;
+  if (type == "gpt2") read_gpt2(config, c);
+  else if (type == "llama") read_llama(config, c);
+  else if (type == "bert" || type == "roberta") read_bert(config, type == "roberta", names, c);
+  else fail_usage("{}: \"model_type\" is \"{}\"; gpt2, llama, bert and roberta are known", origin, type);
+  if (c.architecture == Architecture::gpt) read_head(config, c);
+  c.vocab_size = config.integer("vocab_size");
+  c.init_std = config.real("initializer_range", 0.02);
+  constexpr int64_t kMostLayers = 10'000;
+  require(c.n_layers <= kMostLayers, "{} asks for {} layers; {} is the most", origin, c.n_layers, kMostLayers);
+  try {
+    check(c, 1, false);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}, in our options: {}", origin, error.what()));
+  }
+  return c;
+}
+
+std::string huggingface_config(const ModelConfig& model, DType dtype, const SpecialIds& ids, const std::string& before) {
+  if (before.empty()) return text_of(fresh_config(model, dtype, ids));
+  const std::set<std::string> pairs = model.pooler ? std::set<std::string>{"pooler.dense.weight", "cls.seq_relationship.weight"} : std::set<std::string>{};
+  if (model_values(model_from_huggingface(before, "the config.json of the import", pairs)) == model_values(model)) return with_dtype(before, dtype);
+  Json json = Json::parse(before);
+  json.erase("rope_parameters");
+  json.erase("dtype");
+  json.update(fresh_config(model, dtype, ids));
+  return text_of(json);
+}
+
+}  // namespace skein

@@ -1,0 +1,152 @@
+#include "skein/convert/import.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "elements.h"
+#include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/manifest.h"
+#include "skein/checkpoint/tensors.h"
+#include "skein/convert/huggingface_config.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/text/tokenizer.h"
+#include "start_values.h"
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kShardBytes = int64_t{1} << 29;
+constexpr char kKind[] = "param/";
+
+std::set<std::string> names_in(const WeightFiles& files) {
+  std::set<std::string> names;
+  for (const StoredWeight& weight : files.weights) names.insert(weight.name);
+  return names;
+}
+
+// The names of ours that a map gives are all that the model has, each of the model's shape.
+void check_against_model(const NameMap& names, const ModelConfig& model) {
+  std::map<std::string, std::vector<int64_t>> ours, wanted;
+  for (const ForeignTensor& tensor : names.tensors)
+    for (const OurTensor& part : tensor.parts) ours[part.name] = part.shape;
+  WholeModel whole(model);
+  for (const Parameter& parameter : whole.parameters().all())
+    if (!parameter.tied()) wanted[parameter.name] = parameter.shape.dims();
+  SKEIN_CHECK(ours == wanted);
+}
+
+// Cuts tensors into pieces that fit a shard.
+class Planner {
+ public:
+  void add(const OurTensor& tensor, DType dtype) {
+    const int64_t most = kShardBytes / size_of(dtype), size = tensor.size();
+    for (int64_t begin = 0; begin < size; begin += most) {
+      const int64_t end = std::min(size, begin + most), bytes = (end - begin) * size_of(dtype);
+      if (shards_.empty() || held_ + bytes > kShardBytes) {
+        shards_.emplace_back();
+        held_ = 0;
+      }
+      held_ += bytes;
+      shards_.back().push_back({kKind + tensor.name, dtype, tensor.shape, std::vector<int64_t>(tensor.shape.size(), 0), tensor.shape, begin, end, nullptr});
+    }
+  }
+  std::vector<std::vector<Piece>> take() { return std::move(shards_); }
+
+ private:
+  std::vector<std::vector<Piece>> shards_;
+  int64_t held_ = 0;
+};
+
+bool is_checkpoint_folder(const std::string& path) {
+  std::error_code ignored;
+  const std::string folder = checkpoint_folder(path);
+  return fs::exists(join_path(path, kManifestName), ignored) || (fs::is_directory(folder, ignored) && !committed_checkpoints(folder).empty());
+}
+
+bool is_huggingface_folder(const std::string& path) {
+  std::error_code ignored;
+  for (const char* name : {"config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
+    if (fs::exists(join_path(path, name), ignored)) return true;
+  return false;
+}
+
+}  // namespace
+
+Form form_of(const std::string& path) {
+  std::error_code error;
+  require(fs::exists(path, error), "there is no {}", path);
+  if (is_llmc_file(path)) return Form::llmc;
+  require(fs::is_directory(path, error), "{} is neither a folder nor a model file of llm.c; a Hugging Face model is a folder with its config.json", path);
+  if (is_checkpoint_folder(path)) return Form::skein;
+  require(is_huggingface_folder(path), "{} holds neither a config.json with safetensors nor a checkpoint", path);
+  return Form::huggingface;
+}
+
+Import::Import(const std::string& source, Form form, const ConvertConfig& config) : config_(config) {
+  if (form == Form::huggingface) {
+    files_ = open_safetensors(source);
+    notes_ = read_notes(source);
+    model_ = model_from_huggingface(notes_.config, join_path(source, "config.json"), names_in(files_));
+    match_ = match(huggingface_names(model_), files_);
+    for (const StoredWeight& weight : files_.weights) notes_.weights[weight.file].push_back(weight.name);
+  } else {
+    const LlmcModel header = read_llmc_header(source);
+    files_ = open_llmc(source);
+    notes_.source = source;
+    model_ = header.config;
+    match_ = match(llmc_names(model_, header.padded_vocab), files_);
+  }
+  check(match_, files_, config.allow_missing, config.allow_unexpected);
+  check_against_model(match_.names, model_);
+  for (const std::string& name : match_.missing) log::warn("{} is missing and gets start values", name);
+  for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
+  if (!config.tokenizer.empty()) tokenizer_ = load_tokenizer(config.tokenizer)->to_json();
+  else if (form == Form::huggingface) tokenizer_ = folder_tokenizer(source);
+}
+
+// What is missing takes the type of the first that is not.
+DType Import::dtype_of(size_t tensor) const {
+  if (config_.dtype) return *config_.dtype;
+  if (const auto found = match_.found[tensor]) return *files_.weights[*found].dtype;
+  for (const auto& other : match_.found)
+    if (other) return *files_.weights[*other].dtype;
+  return DType::f32;
+}
+
+std::vector<std::vector<Piece>> Import::plan() const {
+  Planner planner;
+  for (size_t i = 0; i < match_.names.tensors.size(); ++i)
+    for (const OurTensor& part : match_.names.tensors[i].parts) planner.add(part, dtype_of(i));
+  return planner.take();
+}
+
+std::string Import::run(const std::string& destination, const ConvertProgress& progress) const {
+  require(!is_checkpoint_folder(destination) && !is_huggingface_folder(destination), "{} holds a model already; name another folder", destination);
+  ImportNotes notes = notes_;
+  const std::string folder = fs::is_directory(files_.path) ? files_.path : fs::path(files_.path).parent_path().string();
+  for (const std::string& file : files_.files) notes.sums[file] = file_sum(join_path(folder, file));
+  const auto shards = plan();
+  int64_t total = 0, done = 0;
+  for (const auto& pieces : shards)
+    for (const Piece& piece : pieces) total += piece.bytes();
+  ElementReader reader(match_, files_);
+  const auto places = match_.places();
+  std::optional<WholeModel> starts;
+  return save_in_shards(destination, 0, shards, import_metadata(model_, tokenizer_, notes), [&](const Piece& piece, std::byte* out) {
+    const std::string name = piece.name.substr(sizeof(kKind) - 1);
+    if (match_.found[places.at(name).tensor]) {
+      reader.read(name, piece.shape, piece.begin, piece.end, piece.dtype, out);
+    } else {
+      if (!starts) starts.emplace(model_);
+      starts->start(name, piece.begin, piece.end, config_.seed, piece.dtype, out);
+    }
+    done += piece.bytes();
+    if (progress) progress(done, total);
+  });
+}
+
+}  // namespace skein

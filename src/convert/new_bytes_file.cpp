@@ -1,0 +1,39 @@
+#include "new_bytes_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+NewBytesFile::NewBytesFile(std::string path)
+    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())), file_(temporary_, O_WRONLY | O_CREAT | O_TRUNC) {}
+
+NewBytesFile::~NewBytesFile() {
+  if (!finished_) ::unlink(temporary_.c_str());
+}
+
+void NewBytesFile::append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(file_.get(), bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) fail("cannot write {}: {}", temporary_, done < 0 ? std::strerror(errno) : "the system took no bytes");
+    bytes = bytes.subspan(static_cast<size_t>(done));
+  }
+}
+
+void NewBytesFile::finish() {
+  if (::fsync(file_.get()) != 0) fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
+  file_.close();
+  rename_path(temporary_, path_);
+  finished_ = true;
+  const auto parent = std::filesystem::path(path_).parent_path();
+  sync_directory(parent.empty() ? "." : parent.string());
+}
+
+}  // namespace skein

@@ -1,0 +1,120 @@
+#include "skein/convert/notes.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "skein/checkpoint/files.h"
+#include "skein/convert/huggingface_config.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/text/tokenizer.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr const char* kKept[] = {"generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+                                 "chat_template.jinja", "vocab.json", "merges.txt", "vocab.txt"};
+constexpr char kKey[] = "imported";
+constexpr int64_t kMostTextBytes = int64_t{1} << 26;
+
+std::string small_text(const std::string& path) {
+  std::error_code error;
+  require(fs::is_regular_file(path, error), "{} is not a file that can be read", path);
+  const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
+  require(!error && bytes <= kMostTextBytes, "{} has {}; {} is the most of such a file", path, readable_size(bytes), readable_size(kMostTextBytes));
+  std::string text = read_text(path);
+  try {
+    (void)Json(text).dump();
+  } catch (const Json::exception&) {
+    fail_usage("{} is not UTF-8 text", path);
+  }
+  return text;
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+}  // namespace
+
+std::string import_metadata(const ModelConfig& model, const std::string& tokenizer, const ImportNotes& notes) {
+  RunState state;
+  state.reduction_groups = 1;
+  state.tokenizer = tokenizer;
+  state.config = model_values(model);
+  Json json = Json::parse(to_json(state, {}));
+  json["kind"] = "import";
+  json[kKey] = {{"source", notes.source}, {"sums", notes.sums}, {"config", notes.config}, {"texts", notes.texts}, {"weights", notes.weights}};
+  return json.dump();
+}
+
+ImportNotes import_notes(const std::string& metadata, const std::string& origin) {
+  try {
+    const Json json = Json::parse(metadata);
+    const auto found = json.find(kKey);
+    if (found == json.end()) return {};
+    ImportNotes notes;
+    found->at("source").get_to(notes.source);
+    found->at("config").get_to(notes.config);
+    found->at("sums").get_to(notes.sums);
+    found->at("texts").get_to(notes.texts);
+    found->at("weights").get_to(notes.weights);
+    return notes;
+  } catch (const Json::exception& error) {
+    fail_usage("{}: what it keeps of its import cannot be read: {}", origin, error.what());
+  }
+}
+
+ImportNotes read_notes(const std::string& folder) {
+  ImportNotes notes;
+  notes.source = folder;
+  const std::string config = join_path(folder, "config.json");
+  require(exists(config), "{} holds no config.json, which says what the model is", folder);
+  notes.config = small_text(config);
+  for (const char* name : kKept)
+    if (const std::string path = join_path(folder, name); exists(path)) notes.texts[name] = small_text(path);
+  return notes;
+}
+
+std::string folder_tokenizer(const std::string& folder) {
+  const std::string file = join_path(folder, "tokenizer.json");
+  const auto has = [&](const char* name) { return exists(join_path(folder, name)); };
+  if (!has("tokenizer.json") && !has("vocab.json") && !has("vocab.txt")) {
+    log::warn("{} holds no tokenizer; give one with --tokenizer, or the model can only be trained further on stores made with it", folder);
+    return "";
+  }
+  const std::string path = has("tokenizer.json") ? file : folder;
+  try {
+    return load_tokenizer(path)->to_json();
+  } catch (const Error& error) {
+    log::warn("the tokenizer is kept for the way back, but cannot be used: {}", error.what());
+    return has("tokenizer.json") ? small_text(file) : "";
+  }
+}
+
+std::string file_sum(const std::string& path) {
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  const std::unique_ptr<XXH3_state_t, Free> state(XXH3_createState());
+  XXH3_128bits_reset(state.get());
+  FileReader reader(path);
+  constexpr int64_t kRun = int64_t{1} << 22;
+  Bytes run(std::min(kRun, std::max<int64_t>(1, reader.size())));
+  for (int64_t left = reader.size(); left > 0; left -= kRun) {
+    const int64_t bytes = std::min(kRun, left);
+    reader.read(run.data(), bytes);
+    XXH3_128bits_update(state.get(), run.data(), static_cast<size_t>(bytes));
+  }
+  const XXH128_hash_t sum = XXH3_128bits_digest(state.get());
+  return fmt::format("{:016x}{:016x}", sum.high64, sum.low64);
+}
+
+}  // namespace skein

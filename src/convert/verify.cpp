@@ -1,0 +1,124 @@
+#include "skein/convert/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "skein/checkpoint/parameters.h"
+#include "skein/checkpoint/reshard.h"
+#include "skein/checkpoint/tensors.h"
+#include "skein/comm/local.h"
+#include "skein/core/error.h"
+#include "skein/formats/safetensors.h"
+#include "skein/kernels/elementwise.h"
+#include "skein/models/bert.h"
+#include "skein/models/gpt.h"
+#include "skein/ops/linear.h"
+
+namespace skein {
+namespace {
+
+const SafeTensor* find(const SafetensorsFile& file, const std::string& name) {
+  for (const SafeTensor& tensor : file.tensors())
+    if (tensor.name == name) return &tensor;
+  return nullptr;
+}
+
+Tensor read(const SafetensorsFile& file, const std::string& name, DType dtype) {
+  const SafeTensor* tensor = find(file, name);
+  require(tensor != nullptr && tensor->dtype() == dtype, "{} holds no tensor {} of type {}", file.path(), name, safetensors_type(dtype));
+  const Tensor made = Tensor::empty(Shape(tensor->shape), dtype);
+  file.read(*tensor, 0, {made.bytes_data(), static_cast<size_t>(made.bytes())});
+  return made;
+}
+
+// [B,T] i32 below `limit`.
+Tensor read_ids(const SafetensorsFile& file, const std::string& name, int64_t limit) {
+  const Tensor wide = read(file, name, DType::i64);
+  require(wide.shape().rank() == 2 && wide.size() > 0, "{}: {} is {}, not [samples, tokens]", file.path(), name, wide.shape().str());
+  const Tensor made = Tensor::empty(wide.shape(), DType::i32);
+  for (int64_t i = 0; i < wide.size(); ++i) {
+    const int64_t id = wide.data<int64_t>()[i];
+    require(id >= 0 && id < limit, "{}: {} holds {}; the model knows 0 to {}", file.path(), name, id, limit - 1);
+    made.data<int32_t>()[i] = static_cast<int32_t>(id);
+  }
+  return made;
+}
+
+Batch batch_of(const SafetensorsFile& file, const ModelConfig& model) {
+  Batch batch;
+  batch.tokens = read_ids(file, "ids", model.vocab_size);
+  const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1);
+  require(length <= model.context, "{}: ids of {} tokens are longer than model.context={}", file.path(), length, model.context);
+  batch.positions = Tensor::empty(batch.tokens.shape(), DType::i32);
+  for (int64_t i = 0; i < batch.positions.size(); ++i) batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
+  if (find(file, "types")) {
+    batch.types = read_ids(file, "types", std::max<int64_t>(1, model.token_types));
+    require(batch.types.shape() == batch.tokens.shape(), "{}: types is {} and ids {}", file.path(), batch.types.shape().str(), batch.tokens.shape().str());
+  }
+  if (model.head == Head::sequence) {
+    std::vector<int32_t> last(static_cast<size_t>(samples), static_cast<int32_t>(length - 1));
+    batch.places = Tensor::from(last, {samples, 1});
+  }
+  return placed(batch, {});
+}
+
+Tensor gpt_logits(const Gpt& model, const ModelConfig& config, const Pass& pass) {
+  const Var output = model.forward({}, pass);
+  return config.head == Head::vocabulary ? model.logits(output.value()) : model.label_scores(output, pass).value();
+}
+
+Tensor bert_logits(const Bert& model, const ModelConfig& config, const Pass& pass) {
+  const Var hidden = model.forward({}, pass);
+  if (config.head != Head::vocabulary) return model.label_scores(hidden, pass).value();
+  const Tensor logits = ops::linear_sums(model.transformed(hidden, pass).value(), model.decoder().weight());
+  kernels::add_bias(Cpu{}, logits, model.decoder_bias().value, logits);
+  return logits;
+}
+
+Tensor logits_of(const CheckpointInfo& info, const ModelConfig& config, const Batch& batch) {
+  const NoGrad no_grad;
+  const auto alone = single_rank();
+  Parameters parameters(DType::f32, 0, 1);
+  const ModelPiece whole{0, static_cast<int>(config.n_layers), true, true, 0};
+  Pass pass;
+  pass.tp = alone.get();
+  pass.batch = &batch;
+  const auto load = [&] {
+    parameters.allocate(false);
+    load_checkpoint(info, parameter_pieces(parameters), false, *alone);
+  };
+  if (config.architecture == Architecture::gpt) {
+    const Gpt model(config, whole, false, parameters);
+    load();
+    return gpt_logits(model, config, pass);
+  }
+  const Bert model(config, whole, false, parameters);
+  load();
+  return bert_logits(model, config, pass);
+}
+
+bool is_narrow(const CheckpointInfo& info) {
+  const CheckpointTensors tensors(info);
+  return std::any_of(tensors.tensors().begin(), tensors.tensors().end(), [](const auto& entry) { return size_of(entry.second.dtype) < 4; });
+}
+
+}  // namespace
+
+Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model, const std::string& path) {
+  const SafetensorsFile file(path);
+  const Batch batch = batch_of(file, model);
+  const Tensor wanted = read(file, "logits", DType::f32), found = logits_of(info, model, batch);
+  require(wanted.size() == found.size(), "{}: logits is {}, and the model gives {} numbers for ids of {}", path, wanted.shape().str(), found.size(),
+          batch.tokens.shape().str());
+  double difference = 0, largest = 0;
+  for (int64_t i = 0; i < wanted.size(); ++i) {
+    const double here = found.data<float>()[i], there = wanted.data<float>()[i];
+    const double apart = std::abs(here - there);
+    difference = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(difference, apart);
+    largest = std::max(largest, std::abs(there));
+  }
+  return {difference / std::max(largest, 1e-30), is_narrow(info) ? 3e-2 : 1e-4, wanted.size()};
+}
+
+}  // namespace skein

@@ -1,0 +1,19 @@
+// Parts of an input as errors show them: short, however large the input is.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skein {
+
+// Within 200 bytes, whole characters, with "..." for what is left out.
+std::string excerpt(std::string_view text);
+
+// The words between commas, within about 200 bytes; "none" for none.
+std::string listed(const std::vector<std::string>& words);
+
+// "; did you mean \"text\"?" for the known word nearest to `word`, "" when none is near.
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
+
+}  // namespace skein

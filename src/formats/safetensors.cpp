@@ -1,0 +1,174 @@
+#include "skein/formats/safetensors.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <tuple>
+#include <utility>
+
+#include "safetensors_header.h"
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kMostHeaderBytes = 100'000'000;
+constexpr size_t kLongestTransfer = size_t{1} << 26;
+
+// Every byte behind the header belongs to exactly one tensor.
+void check_tiling(const std::vector<SafeTensor>& tensors, int64_t data_bytes) {
+  int64_t end = 0;
+  for (const SafeTensor& tensor : tensors) {
+    require(tensor.begin >= end, "tensor {} begins at byte {} of the data, inside of another, which ends at {}", tensor.name, tensor.begin, end);
+    require(tensor.begin == end, "bytes {} to {} of the data, before tensor {}, belong to no tensor", end, tensor.begin, tensor.name);
+    end = tensor.end;
+  }
+  require(end <= data_bytes, "it was cut short: its tensors take {} bytes and {} are there", end, data_bytes);
+  require(end == data_bytes, "{} bytes behind its last tensor belong to none", data_bytes - end);
+}
+
+int64_t little_endian(const std::array<std::byte, 8>& bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
+  return value > static_cast<uint64_t>(INT64_MAX) ? INT64_MAX : static_cast<int64_t>(value);
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLongestTransfer));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) fail("cannot write {}: {}", path, done < 0 ? std::strerror(errno) : "the system took no bytes");
+    bytes = bytes.subspan(static_cast<size_t>(done));
+  }
+}
+
+void sync_folder_of(const std::string& path) {
+  const auto parent = std::filesystem::path(path).parent_path();
+  const int folder = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
+}
+
+}  // namespace
+
+std::optional<DType> SafeTensor::dtype() const {
+  static const std::map<std::string, DType> known = {{"F32", DType::f32}, {"F64", DType::f64}, {"F16", DType::f16}, {"BF16", DType::bf16},
+                                                     {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8}, {"BOOL", DType::u8}};
+  const auto found = known.find(type);
+  return found == known.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string safetensors_type(DType dtype) {
+  std::string name(name_of(dtype));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return name;
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
+  // O_NONBLOCK: a pipe that nobody writes must not hang.
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  require(descriptor_ >= 0, "cannot open {}: {}", path, std::strerror(errno));
+  try {
+    read_header();
+  } catch (const Error& error) {
+    ::close(descriptor_);
+    throw Error(error.code(), fmt::format("{} cannot be used: {}", path, error.what()));
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+SafetensorsFile::~SafetensorsFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+SafetensorsFile::SafetensorsFile(SafetensorsFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), data_begin_(other.data_begin_),
+      tensors_(std::move(other.tensors_)), metadata_(std::move(other.metadata_)) {}
+
+void SafetensorsFile::read_header() {
+  struct stat status;
+  if (::fstat(descriptor_, &status) != 0) fail("{}", std::strerror(errno));
+  require(S_ISREG(status.st_mode), "it is not a regular file");
+  std::array<std::byte, 8> length{};
+  require(status.st_size >= std::ssize(length), "it has only {} bytes and is no safetensors file", status.st_size);
+  read_at(0, length);
+  const int64_t header_bytes = little_endian(length);
+  require(header_bytes <= kMostHeaderBytes, "its header claims {} bytes; {} is the most: is it a safetensors file?", header_bytes, kMostHeaderBytes);
+  data_begin_ = std::ssize(length) + header_bytes;
+  require(data_begin_ <= status.st_size, "its header claims {} bytes and the file has {}", header_bytes, status.st_size);
+  std::string text(static_cast<size_t>(header_bytes), '\0');
+  read_at(std::ssize(length), std::as_writable_bytes(std::span(text)));
+  SafetensorsHeader header = parse_safetensors_header(text);
+  tensors_ = std::move(header.tensors);
+  metadata_ = std::move(header.metadata);
+  std::sort(tensors_.begin(), tensors_.end(),
+            [](const SafeTensor& a, const SafeTensor& b) { return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name); });
+  check_tiling(tensors_, status.st_size - data_begin_);
+}
+
+void SafetensorsFile::read_at(int64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t done = ::pread(descriptor_, out.data(), std::min(out.size(), kLongestTransfer), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) fail("cannot read {}: {}", path_, done < 0 ? std::strerror(errno) : "it ended early");
+    out = out.subspan(static_cast<size_t>(done));
+    offset += done;
+  }
+}
+
+void SafetensorsFile::read(const SafeTensor& tensor, int64_t first, std::span<std::byte> out) const {
+  SKEIN_CHECK(first >= 0 && first + std::ssize(out) <= tensor.bytes());
+  read_at(data_begin_ + tensor.begin + first, out);
+}
+
+SafetensorsWriter::SafetensorsWriter(std::string path, std::vector<SafeTensor> tensors, const std::map<std::string, std::string>& metadata)
+    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())), tensors_(std::move(tensors)) {
+  const std::string header = make_safetensors_header(tensors_, metadata);
+  wanted_ = tensors_.empty() ? 0 : tensors_.back().end;
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("cannot create {}: {}", temporary_, std::strerror(errno));
+  std::array<std::byte, 8> length{};
+  for (size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i));
+  try {
+    write_all(descriptor_, length, temporary_);
+    write_all(descriptor_, std::as_bytes(std::span(header)), temporary_);
+  } catch (...) {
+    ::close(descriptor_);
+    ::unlink(temporary_.c_str());
+    throw;
+  }
+}
+
+SafetensorsWriter::~SafetensorsWriter() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void SafetensorsWriter::append(std::span<const std::byte> bytes) {
+  SKEIN_CHECK(written_ + std::ssize(bytes) <= wanted_);
+  write_all(descriptor_, bytes, temporary_);
+  written_ += std::ssize(bytes);
+}
+
+void SafetensorsWriter::finish() {
+  SKEIN_CHECK_EQ(written_, wanted_);
+  if (::fsync(descriptor_) != 0) fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
+  if (::close(std::exchange(descriptor_, -1)) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary_.c_str());
+    fail("cannot finish {}: {}", path_, std::strerror(error));
+  }
+  sync_folder_of(path_);
+}
+
+}  // namespace skein

@@ -1,0 +1,52 @@
+#include "skein/models/trunk.h"
+
+#include <cmath>
+
+namespace skein {
+namespace {
+
+BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_parallel) {
+  const double out_deviation = c.init_std / std::sqrt(2.0 * static_cast<double>(c.n_layers));
+  BlockSpec spec;
+  spec.attention = {"", 0, c.d_model, c.n_heads, c.kv_heads(), c.head_width(), c.positions == Positions::rotary,
+                    rotary_waves(c), c.bias || c.attention_bias, c.dropout, c.init_std, out_deviation, sequence_parallel, c.window,
+                    c.architecture == Architecture::gpt};
+  spec.mlp = {"", c.d_model, c.hidden(), c.activation, c.bias, c.init_std, out_deviation, sequence_parallel};
+  spec.norm = norm;
+  spec.placement = c.norm_placement;
+  spec.dropout = c.dropout;
+  return spec;
+}
+
+}  // namespace
+
+Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters)
+    : config_(c), sequence_parallel_(sequence_parallel && parameters.shards() > 1), shards_(parameters.shards()) {
+  if (piece.embeds) {
+    EmbeddingSpec spec{c.vocab_size, c.d_model, c.context, c.positions, c.position_offset, c.token_types, {}, c.init_std, c.dropout};
+    if (c.embedding_norm) spec.norm = norm_spec("");
+    embedding_.emplace(parameters, spec, piece.chunk);
+  }
+  stack_.emplace(parameters, piece.first_block, piece.last_block, piece.chunk, block_spec(c, norm_spec(""), sequence_parallel_));
+}
+
+NormSpec Trunk::norm_spec(const char* name) const {
+  return {name, config_.d_model, config_.norm, config_.norm_epsilon, config_.bias, sequence_parallel_};
+}
+
+Pass Trunk::carried_out(const Pass& pass) const {
+  Pass made = pass;
+  made.sequence_parallel = pass.sequence_parallel && sequence_parallel_;
+  return made;
+}
+
+Var Trunk::operator()(const Var& flow, const Pass& pass) const {
+  const Pass inner = carried_out(pass);
+  return (*stack_)(embedding_ ? (*embedding_)(inner) : flow, inner);
+}
+
+Shape Trunk::flow_shape(int64_t batch, int64_t length) const {
+  return {batch, sequence_parallel_ ? length / shards_ : length, config_.d_model};
+}
+
+}  // namespace skein

@@ -1,0 +1,128 @@
+#include "skein/text/export.h"
+
+#include "skein/core/error.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "spelling.h"
+#include "word_model.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+constexpr const char* kEndOfText = "<|endoftext|>";
+
+// The tokens of an own tokenizer by id, end-of-text being the last.
+std::vector<std::string> spelt_tokens(const Tokenizer& tokenizer) {
+  std::vector<std::string> tokens;
+  std::unordered_map<std::string, int32_t> ids;
+  for (int32_t id = 0; id < tokenizer.end_of_text(); ++id) {
+    tokens.push_back(spelt(tokenizer.bytes_of(id)));
+    const auto [other, fresh] = ids.emplace(tokens.back(), id);
+    require(fresh, "the ids {} and {} of the tokenizer are both {}, which other libraries cannot express", other->second,
+            id, tokens.back());
+  }
+  tokens.push_back(kEndOfText);
+  return tokens;
+}
+
+std::string own_head(bool divides) {
+  const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", divides}};
+  return bytes.dump();
+}
+
+// An own tokenizer as a tokenizer.json.
+std::string own_json(const Tokenizer& tokenizer) {
+  const Json own = Json::parse(tokenizer.to_json());
+  const bool divides = own.contains("merges");
+  const auto tokens = spelt_tokens(tokenizer);
+  std::string vocabulary, merges;
+  for (size_t id = 0; id < tokens.size(); ++id)
+    fmt::format_to(std::back_inserter(vocabulary), "{}{}:{}", id > 0 ? "," : "", json_string(tokens[id]), id);
+  for (const auto& pair : own.value("merges", Json::array()))
+    fmt::format_to(std::back_inserter(merges), "{}[{},{}]", merges.empty() ? "" : ",",
+                   json_string(tokens[pair[0].get<size_t>()]), json_string(tokens[pair[1].get<size_t>()]));
+  return fmt::format(
+      R"({{"version":"1.0","added_tokens":[{{"id":{},"content":"{}","special":true,"normalized":false}}],)"
+      R"("pre_tokenizer":{},"decoder":{},"model":{{"type":"BPE","vocab":{{{}}},"merges":[{}]}}}})",
+      tokenizer.end_of_text(), kEndOfText, own_head(divides), own_head(divides), vocabulary, merges);
+}
+
+bool is_own(const std::string& json) { return json.starts_with(R"({"type":)"); }
+
+std::string text_of(const Tokenizer& tokenizer, int32_t id) {
+  for (const auto& [text, special] : tokenizer.special_tokens())
+    if (special == id) return text;
+  return "";
+}
+
+Json roles_json(const Tokenizer& tokenizer) {
+  const TokenRoles roles = tokenizer.roles();
+  const std::array<std::pair<const char*, int32_t>, 7> named = {{{"bos_token", roles.bos},
+                                                                 {"eos_token", roles.eos},
+                                                                 {"unk_token", roles.unk},
+                                                                 {"sep_token", roles.sep},
+                                                                 {"pad_token", roles.pad},
+                                                                 {"cls_token", roles.cls},
+                                                                 {"mask_token", roles.mask}}};
+  Json json = Json::object();
+  for (const auto& [name, id] : named)
+    if (const std::string text = text_of(tokenizer, id); !text.empty()) json[name] = text;
+  return json;
+}
+
+Json config_json(const Tokenizer& tokenizer, const Json& full) {
+  Json json = roles_json(tokenizer);
+  json["tokenizer_class"] = "PreTrainedTokenizerFast";
+  json["clean_up_tokenization_spaces"] = false;
+  const Json& normalizer = full.at("normalizer");
+  if (normalizer.is_object() && normalizer.contains("lowercase")) json["do_lower_case"] = normalizer["lowercase"];
+  const Json& split = full.at("pre_tokenizer");
+  if (split.is_object() && split.contains("add_prefix_space")) json["add_prefix_space"] = split["add_prefix_space"];
+  return json;
+}
+
+// vocab.txt has no gaps: a line without a token holds a name that nothing is encoded as.
+std::string vocabulary_lines(const Json& vocabulary) {
+  std::vector<std::string> tokens;
+  for (const auto& item : vocabulary.items()) {
+    const auto id = item.value().get<size_t>();
+    if (tokens.size() <= id) tokens.resize(id + 1);
+    tokens[id] = item.key();
+  }
+  for (size_t id = 0; id < tokens.size(); ++id)
+    if (tokens[id].empty()) tokens[id] = fmt::format("[gap{}]", id);
+  return fmt::format("{}\n", fmt::join(tokens, "\n"));
+}
+
+std::string merge_lines(const Json& merges) {
+  std::string lines = "#version: 0.2\n";
+  for (const Json& pair : merges)
+    lines += pair[0].get_ref<const std::string&>() + " " + pair[1].get_ref<const std::string&>() + "\n";
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> tokenizer_files(const Tokenizer& tokenizer) {
+  std::string json = tokenizer.to_json();
+  if (is_own(json)) json = tokenizer_from_json(own_json(tokenizer))->to_json();
+  const Json full = Json::parse(json);
+  const Json& model = full.at("model");
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"tokenizer.json", json + "\n"},
+      {"tokenizer_config.json", config_json(tokenizer, full).dump(2) + "\n"},
+      {"special_tokens_map.json", roles_json(tokenizer).dump(2) + "\n"}};
+  if (model.contains("merges")) {
+    files.emplace_back("vocab.json", model.at("vocab").dump() + "\n");
+    files.emplace_back("merges.txt", merge_lines(model.at("merges")));
+  } else {
+    files.emplace_back("vocab.txt", vocabulary_lines(model.at("vocab")));
+  }
+  return files;
+}
+
+}  // namespace skein

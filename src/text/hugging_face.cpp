@@ -1,0 +1,181 @@
+#include "hugging_face.h"
+
+#include "skein/core/error.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace skein {
+namespace {
+
+constexpr size_t kMostSteps = 16;
+constexpr int64_t kMostAddedId = (int64_t{1} << 24) - 1;
+
+// What messages show of a foreign text.
+std::string excerpt(const std::string& text) { return text.size() <= 60 ? text : text.substr(0, 60) + "..."; }
+
+AddedToken read_added_token(const Component& part) {
+  part.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+  AddedToken token;
+  const int64_t id = part.integer("id", -1);
+  require(id >= 0 && id <= kMostAddedId, "{} has the id {}; ids lie between 0 and {}", part.place(), id, kMostAddedId);
+  token.id = static_cast<int32_t>(id);
+  token.content = part.text("content", "");
+  token.special = part.flag("special", false);
+  token.single_word = part.flag("single_word", false);
+  token.lstrip = part.flag("lstrip", false);
+  token.rstrip = part.flag("rstrip", false);
+  token.normalized = part.flag("normalized", !token.special);
+  return token;
+}
+
+void check_added(const std::vector<AddedToken>& tokens) {
+  std::unordered_map<std::string, int32_t> contents;
+  int32_t last = -1;
+  for (const AddedToken& token : tokens) {
+    require(token.id != last, "two added tokens have id {}; one of them is {}", last, excerpt(token.content));
+    last = token.id;
+    const auto [other, fresh] = contents.emplace(token.content, token.id);
+    require(fresh, "the added token {} has the ids {} and {}", excerpt(token.content), other->second, token.id);
+  }
+}
+
+void check_template(const ImportedParts& parts) {
+  const int64_t size = std::max<int64_t>(parts.model->vocabulary().size(),
+                                         parts.added.empty() ? 0 : int64_t{parts.added.back().id} + 1);
+  for (const Template* items : {&parts.single, &parts.pair})
+    for (const TemplateItem& item : *items)
+      require(item.kind != TemplateItem::Kind::token || (item.id >= 0 && item.id < size),
+              "the tokenizer's post_processor uses id {}, but there are only {} ids", item.id, size);
+}
+
+const HuggingFaceJson& member(const HuggingFaceJson& json, const char* key) {
+  static const HuggingFaceJson kNothing;
+  const auto found = json.find(key);
+  return found == json.end() ? kNothing : *found;
+}
+
+}  // namespace
+
+Component::Component(const HuggingFaceJson& json, std::string place, const std::string& fallback)
+    : json_(json), place_(std::move(place)), type_(fallback) {
+  require(json.is_object(), "{} must be an object, not {}", place_, json.type_name());
+  const auto type = json.find("type");
+  if (type == json.end() && !fallback.empty()) return;
+  require(type != json.end() && type->is_string(), "{} needs a \"type\"", place_);
+  type_ = type->get<std::string>();
+}
+
+const HuggingFaceJson* Component::find(const std::string& key) const {
+  const auto found = json_.find(key);
+  return found == json_.end() || found->is_null() ? nullptr : &*found;
+}
+
+const HuggingFaceJson& Component::at(const std::string& key) const {
+  const HuggingFaceJson* found = find(key);
+  require(found != nullptr, "{} of type {} needs \"{}\", which is missing", place_, excerpt(type_), key);
+  return *found;
+}
+
+bool Component::flag(const std::string& key, bool fallback) const {
+  const HuggingFaceJson* found = find(key);
+  if (found == nullptr) return fallback;
+  require(found->is_boolean(), "\"{}\" of {} must be true or false, not {}", key, place_, found->type_name());
+  return found->get<bool>();
+}
+
+std::string Component::text(const std::string& key, const std::string& fallback) const {
+  const HuggingFaceJson* found = find(key);
+  if (found == nullptr) return fallback;
+  require(found->is_string(), "\"{}\" of {} must be a string, not {}", key, place_, found->type_name());
+  return found->get<std::string>();
+}
+
+int64_t Component::integer(const std::string& key, int64_t fallback) const {
+  const HuggingFaceJson* found = find(key);
+  if (found == nullptr) return fallback;
+  const bool fits = found->is_number_integer() && (!found->is_number_unsigned() || found->get<uint64_t>() <= INT64_MAX);
+  require(fits, "\"{}\" of {} must be a whole number, not {}", key, place_,
+          found->is_number() ? found->dump() : found->type_name());
+  return found->get<int64_t>();
+}
+
+void Component::only(const std::vector<std::string>& keys) const {
+  for (const auto& item : json_.items())
+    require(item.key() == "type" || std::find(keys.begin(), keys.end(), item.key()) != keys.end(),
+            "{} of type {} has \"{}\", which this program does not know; it knows {}", place_, excerpt(type_),
+            excerpt(item.key()), fmt::join(keys, ", "));
+}
+
+void Component::refuse(const std::string& key, const std::string& value) const {
+  fail_usage("{} of type {} has {} = {}, which this program does not support", place_, excerpt(type_), key, value);
+}
+
+void Component::refuse_type(const std::string& known) const {
+  fail_usage("{} has type {}, which this program does not support; it knows {}", place_, excerpt(type_), known);
+}
+
+std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place, const std::string& list) {
+  std::vector<Component> parts;
+  if (json.is_null()) return parts;
+  const Component whole(json, place);
+  if (whole.type() != "Sequence") return {whole};
+  whole.only({list});
+  const HuggingFaceJson& items = whole.at(list);
+  require(items.is_array() && items.size() <= kMostSteps, "\"{}\" of {} must be an array of {} at most", list, place,
+          kMostSteps);
+  for (size_t i = 0; i < items.size(); ++i) {
+    parts.emplace_back(items[i], fmt::format("{}, part {}", place, i));
+    require(parts.back().type() != "Sequence", "{} is a Sequence within a Sequence, which this program does not support",
+            parts.back().place());
+  }
+  return parts;
+}
+
+CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list, const std::vector<CanonicalJson>& parts) {
+  if (json.is_null()) return nullptr;
+  if (json.at("type") != "Sequence") return parts.at(0);
+  return {{"type", "Sequence"}, {list, parts}};
+}
+
+CanonicalJson read_added_tokens(const HuggingFaceJson& json, std::vector<AddedToken>& tokens) {
+  auto canonical = CanonicalJson::array();
+  if (json.is_null()) return canonical;
+  require(json.is_array(), "the tokenizer's added_tokens must be an array, not {}", json.type_name());
+  for (size_t i = 0; i < json.size(); ++i) {
+    AddedToken token = read_added_token(Component(json[i], fmt::format("added token {} of the tokenizer", i), "added"));
+    if (!token.content.empty()) tokens.push_back(std::move(token));
+  }
+  std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  check_added(tokens);
+  for (const AddedToken& token : tokens)
+    canonical.push_back({{"id", token.id}, {"content", token.content}, {"single_word", token.single_word},
+                         {"lstrip", token.lstrip}, {"rstrip", token.rstrip}, {"normalized", token.normalized},
+                         {"special", token.special}});
+  return canonical;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_from_hugging_face(const HuggingFaceJson& json) {
+  Component(json, "the tokenizer", "tokenizer.json")
+      .only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder",
+             "model"});
+  const HuggingFaceJson& version = member(json, "version");
+  require(version.is_null() || version == "1.0", "the tokenizer.json is of version {}; this program reads version 1.0",
+          version.is_string() ? excerpt(version.get<std::string>()) : version.type_name());
+  ImportedParts parts;
+  bool byte_level = false;
+  CanonicalJson head = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
+  head["added_tokens"] = read_added_tokens(member(json, "added_tokens"), parts.added);
+  head["normalizer"] = read_normalizer(member(json, "normalizer"), parts.normalizer);
+  head["pre_tokenizer"] = read_pre_tokenizer(member(json, "pre_tokenizer"), parts.splits, byte_level);
+  head["post_processor"] = read_post_processor(member(json, "post_processor"), parts);
+  head["decoder"] = read_decoder(member(json, "decoder"), parts);
+  parts.model = read_model(member(json, "model"), parts.added, byte_level);
+  parts.joins_words = !byte_level;
+  check_template(parts);
+  parts.json_head = head.dump();
+  parts.json_head.pop_back();
+  return imported_tokenizer(std::move(parts));
+}
+
+}  // namespace skein

@@ -1,0 +1,165 @@
+#include "skein/core/error.h"
+
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "hugging_face.h"
+
+namespace skein {
+namespace {
+
+using NormalizerKind = NormalizerStep::Kind;
+using SplitKind = SplitStep::Kind;
+using Keep = SplitStep::Keep;
+
+constexpr const char* kNormalizers = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer and Sequence";
+constexpr const char* kPreTokenizers =
+    "ByteLevel, Split, BertPreTokenizer, Whitespace, WhitespaceSplit, Digits, Punctuation and Sequence";
+
+constexpr std::array<std::pair<const char*, NormalizerKind>, 6> kPlainNormalizers = {
+    {{"NFC", NormalizerKind::nfc},
+     {"NFD", NormalizerKind::nfd},
+     {"NFKC", NormalizerKind::nfkc},
+     {"NFKD", NormalizerKind::nfkd},
+     {"Lowercase", NormalizerKind::lowercase},
+     {"StripAccents", NormalizerKind::strip_accents}}};
+
+constexpr const char* kGpt2Pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr const char* kLlama3Pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* kQwen2Pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+CanonicalJson read_bert_normalizer(const Component& part, std::vector<NormalizerStep>& steps) {
+  part.only({"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
+  NormalizerStep step{NormalizerKind::bert};
+  step.clean_text = part.flag("clean_text", true);
+  step.handle_chinese_chars = part.flag("handle_chinese_chars", true);
+  step.lowercase = part.flag("lowercase", true);
+  step.strip_accents = part.flag("strip_accents", step.lowercase);
+  steps.push_back(step);
+  CanonicalJson strip = nullptr;
+  if (part.find("strip_accents") != nullptr) strip = step.strip_accents;
+  return {{"type", "BertNormalizer"},
+          {"clean_text", step.clean_text},
+          {"handle_chinese_chars", step.handle_chinese_chars},
+          {"strip_accents", strip},
+          {"lowercase", step.lowercase}};
+}
+
+CanonicalJson read_normalizer_step(const Component& part, std::vector<NormalizerStep>& steps) {
+  if (part.type() == "BertNormalizer") return read_bert_normalizer(part, steps);
+  for (const auto& [name, kind] : kPlainNormalizers) {
+    if (part.type() != name) continue;
+    part.only({});
+    steps.push_back({kind});
+    return {{"type", name}};
+  }
+  part.refuse_type(kNormalizers);
+}
+
+void add_pattern(std::string expression, Keep keep, std::vector<SplitStep>& steps) {
+  steps.push_back({SplitKind::pattern, 0, std::make_shared<const Pattern>(std::move(expression)), keep});
+}
+
+// The common patterns have scanners of their own; their matches leave nothing out.
+void add_split(const std::string& expression, Keep keep, std::vector<SplitStep>& steps) {
+  if (keep != Keep::others && expression == kGpt2Pattern)
+    steps.push_back({SplitKind::gpt2});
+  else if (keep != Keep::others && expression == kLlama3Pattern)
+    steps.push_back({SplitKind::llama3, 3});
+  else if (keep != Keep::others && expression == kQwen2Pattern)
+    steps.push_back({SplitKind::llama3, 1});
+  else
+    add_pattern(expression, keep, steps);
+}
+
+std::string quoted(const std::string& text) {
+  std::string expression;
+  for (const char byte : text) {
+    const bool plain = static_cast<unsigned char>(byte) >= 128 || std::isalnum(static_cast<unsigned char>(byte));
+    expression += plain ? std::string(1, byte) : fmt::format("\\x{{{:x}}}", static_cast<unsigned char>(byte));
+  }
+  return expression;
+}
+
+CanonicalJson read_split(const Component& part, std::vector<SplitStep>& steps) {
+  part.only({"pattern", "behavior", "invert"});
+  const HuggingFaceJson& pattern = part.at("pattern");
+  const bool regex = pattern.is_object() && pattern.size() == 1 && pattern.contains("Regex");
+  const bool literal = pattern.is_object() && pattern.size() == 1 && pattern.contains("String");
+  require((regex || literal) && pattern.begin()->is_string(), "\"pattern\" of {} must be a \"Regex\" or a \"String\"",
+          part.place());
+  const auto text = pattern.begin()->get<std::string>();
+  const std::string behavior = part.text("behavior", "");
+  const bool invert = part.flag("invert", false);
+  if (behavior != "Isolated" && behavior != "Removed") part.refuse("behavior", behavior.substr(0, 40));
+  add_split(regex ? text : quoted(text),
+            behavior == "Isolated" ? Keep::all : invert ? Keep::matches : Keep::others, steps);
+  return {{"type", "Split"},
+          {"pattern", {{regex ? "Regex" : "String", text}}},
+          {"behavior", behavior},
+          {"invert", invert}};
+}
+
+CanonicalJson read_byte_level(const Component& part, std::vector<SplitStep>& steps) {
+  part.only({"add_prefix_space", "trim_offsets", "use_regex"});
+  const bool prefix = part.flag("add_prefix_space", true), regex = part.flag("use_regex", true);
+  if (prefix) steps.push_back({SplitKind::prefix_space});
+  if (regex) steps.push_back({SplitKind::gpt2});
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", prefix},
+          {"trim_offsets", part.flag("trim_offsets", true)},
+          {"use_regex", regex}};
+}
+
+CanonicalJson read_pre_tokenizer_step(const Component& part, std::vector<SplitStep>& steps) {
+  if (part.type() == "ByteLevel") return read_byte_level(part, steps);
+  if (part.type() == "Split") return read_split(part, steps);
+  if (part.type() == "Digits") {
+    part.only({"individual_digits"});
+    const bool individual = part.flag("individual_digits", false);
+    add_pattern(individual ? "\\p{N}" : "\\p{N}+", Keep::all, steps);
+    return {{"type", "Digits"}, {"individual_digits", individual}};
+  }
+  if (part.type() == "Punctuation") {
+    part.only({"behavior"});
+    if (part.text("behavior", "Isolated") != "Isolated") part.refuse("behavior", "other than Isolated");
+    add_pattern("[\\x{21}-\\x{2f}\\x{3a}-\\x{40}\\x{5b}-\\x{60}\\x{7b}-\\x{7e}\\p{P}]", Keep::all, steps);
+    return {{"type", "Punctuation"}, {"behavior", "Isolated"}};
+  }
+  part.only({});
+  if (part.type() == "BertPreTokenizer")
+    steps.push_back({SplitKind::bert});
+  else if (part.type() == "Whitespace")
+    add_pattern("[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}]+|"
+                "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}]+", Keep::matches, steps);
+  else if (part.type() == "WhitespaceSplit")
+    add_pattern("\\s+", Keep::others, steps);
+  else
+    part.refuse_type(kPreTokenizers);
+  return {{"type", part.type()}};
+}
+
+}  // namespace
+
+CanonicalJson read_normalizer(const HuggingFaceJson& json, std::vector<NormalizerStep>& steps) {
+  std::vector<CanonicalJson> parts;
+  for (const Component& part : flattened(json, "the tokenizer's normalizer", "normalizers"))
+    parts.push_back(read_normalizer_step(part, steps));
+  return gathered(json, "normalizers", parts);
+}
+
+CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitStep>& steps, bool& byte_level) {
+  std::vector<CanonicalJson> parts;
+  for (const Component& part : flattened(json, "the tokenizer's pre_tokenizer", "pretokenizers")) {
+    require(!byte_level, "{} of type {} follows ByteLevel, which this program does not support", part.place(),
+            part.type().substr(0, 60));
+    byte_level = part.type() == "ByteLevel";
+    parts.push_back(read_pre_tokenizer_step(part, steps));
+  }
+  return gathered(json, "pretokenizers", parts);
+}
+
+}  // namespace skein

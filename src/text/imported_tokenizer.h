@@ -1,0 +1,39 @@
+// A tokenizer of Hugging Face's making: added tokens are found, the rest is normalised, divided into words, and each
+// word turned into ids by a model.
+#pragma once
+
+#include "skein/text/tokenizer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "added_tokens.h"
+#include "normalize.h"
+#include "splits.h"
+#include "word_model.h"
+
+namespace skein {
+
+struct TemplateItem {
+  enum class Kind { first, second, token };
+  Kind kind;
+  int32_t id = -1;  // of kind token
+  int32_t type = 0;
+};
+using Template = std::vector<TemplateItem>;
+
+struct ImportedParts {
+  std::vector<AddedToken> added;  // by rising id
+  std::vector<NormalizerStep> normalizer;
+  std::vector<SplitStep> splits;
+  Template single, pair;
+  bool joins_words = false;     // decoding puts spaces between words, as for WordPiece
+  bool tidies_spaces = false;   // and takes them away before punctuation
+  std::unique_ptr<WordModel> model;
+  std::string json_head;  // the members of tokenizer.json before "model", with the brace that opens it
+};
+
+std::unique_ptr<Tokenizer> imported_tokenizer(ImportedParts parts);
+
+}  // namespace skein

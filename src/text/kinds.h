@@ -1,0 +1,58 @@
+// The four kinds of characters that patterns of byte-level BPE tell apart. A byte that is not part of valid UTF-8 is
+// of kind other.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "unicode.h"
+
+namespace skein {
+
+enum class Kind : uint8_t { letter, number, space, other };
+
+struct Kinded {
+  Kind kind;
+  size_t bytes;
+};
+
+constexpr std::array<Kind, 128> make_ascii_kinds() {
+  std::array<Kind, 128> kinds{};
+  for (unsigned char byte = 0; byte < 128; ++byte) {
+    const unsigned char lower = byte | 0x20;
+    kinds[byte] = ascii_space(byte)              ? Kind::space
+                  : byte >= '0' && byte <= '9'   ? Kind::number
+                  : lower >= 'a' && lower <= 'z' ? Kind::letter
+                                                 : Kind::other;
+  }
+  return kinds;
+}
+
+inline constexpr auto kAsciiKinds = make_ascii_kinds();
+
+inline Kind wide_kind(int32_t point) {
+  if (white_space(point)) return Kind::space;
+  if (letter(point)) return Kind::letter;
+  return number(point) ? Kind::number : Kind::other;
+}
+
+inline Kinded kind_at(std::string_view text, size_t at) {
+  const auto byte = static_cast<unsigned char>(text[at]);
+  if (byte < 128) return {kAsciiKinds[byte], 1};
+  const Character next = character_at(text, at);
+  return {wide_kind(next.point), next.bytes};
+}
+
+// Where the run of characters of this kind ends that goes on at `at`.
+inline size_t run_end(std::string_view text, size_t at, Kind kind) {
+  while (at < text.size()) {
+    const Kinded next = kind_at(text, at);
+    if (next.kind != kind) break;
+    at += next.bytes;
+  }
+  return at;
+}
+
+}  // namespace skein

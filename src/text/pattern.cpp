@@ -1,0 +1,86 @@
+#include "pattern.h"
+
+#include "skein/core/error.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "unicode.h"
+
+namespace skein {
+namespace {
+
+constexpr uint32_t kMostHeapKilobytes = 1 << 16;
+constexpr uint32_t kMostSteps = 100'000'000;
+constexpr size_t kLongestExpression = 1 << 16;
+
+struct Free {
+  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+};
+
+std::string message_of(int error) {
+  PCRE2_UCHAR text[256];
+  pcre2_get_error_message(error, text, sizeof text);
+  return reinterpret_cast<const char*>(text);
+}
+
+}  // namespace
+
+struct Pattern::Code {
+  std::unique_ptr<pcre2_code, Free> code;
+  std::unique_ptr<pcre2_match_context, Free> context{pcre2_match_context_create(nullptr)};
+};
+
+Pattern::Pattern(std::string expression) : expression_(std::move(expression)), code_(std::make_unique<Code>()) {
+  require(expression_.size() <= kLongestExpression, "a regular expression of {} bytes is too long; {} is the most",
+          expression_.size(), kLongestExpression);
+  int error = 0;
+  PCRE2_SIZE at = 0;
+  code_->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression_.data()), expression_.size(),
+                                  PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &at, nullptr));
+  require(code_->code != nullptr, "the regular expression {} is wrong at byte {}: {}", expression_, at,
+          message_of(error));
+  pcre2_jit_compile(code_->code.get(), PCRE2_JIT_COMPLETE);
+  pcre2_set_match_limit(code_->context.get(), kMostSteps);
+  pcre2_set_heap_limit(code_->context.get(), kMostHeapKilobytes);
+}
+
+Pattern::~Pattern() = default;
+
+void Pattern::divide(std::string_view text, const Part& part) const {
+  while (!text.empty()) {
+    const size_t valid = valid_bytes(text);
+    if (valid > 0) divide_valid(text.substr(0, valid), part);
+    text.remove_prefix(valid);
+    size_t broken = 0;
+    while (broken < text.size() && character_at(text, broken).point < 0) ++broken;
+    if (broken > 0) part(text.substr(0, broken), false);
+    text.remove_prefix(broken);
+  }
+}
+
+void Pattern::divide_valid(std::string_view text, const Part& part) const {
+  const std::unique_ptr<pcre2_match_data, Free> match(
+      pcre2_match_data_create_from_pattern(code_->code.get(), nullptr));
+  const auto search = [&](size_t at, uint32_t options) {
+    return pcre2_match(code_->code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
+                       PCRE2_NO_UTF_CHECK | options, match.get(), code_->context.get());
+  };
+  size_t taken = 0, at = 0;
+  while (at < text.size()) {
+    int count = search(at, PCRE2_NOTEMPTY);
+    if (count == PCRE2_ERROR_JIT_STACKLIMIT) count = search(at, PCRE2_NOTEMPTY | PCRE2_NO_JIT);
+    if (count == PCRE2_ERROR_NOMATCH) break;
+    require(count >= 0, "the tokenizer's regular expression {} cannot be matched against this text: {}", expression_,
+            message_of(count));
+    const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(match.get());
+    if (bounds[0] > taken) part(text.substr(taken, bounds[0] - taken), false);
+    if (bounds[1] > bounds[0]) part(text.substr(bounds[0], bounds[1] - bounds[0]), true);
+    taken = at = std::max(bounds[1], at);
+  }
+  if (taken < text.size()) part(text.substr(taken), false);
+}
+
+}  // namespace skein

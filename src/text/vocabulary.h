@@ -1,0 +1,49 @@
+// Tokens by id and ids by token. Ids may have gaps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace skein {
+
+class Vocabulary {
+ public:
+  // In rising order of ids. A usage error when the id or the token is taken, the token is longer than kLongestToken, or
+  // the gaps before it are far wider than what is listed.
+  void add(std::string token, int64_t id);
+
+  // One more than the largest id.
+  int32_t size() const { return static_cast<int32_t>(places_.size()); }
+  bool has(int32_t id) const { return id >= 0 && id < size() && places_[static_cast<size_t>(id)].known; }
+  // "" for an id that has no token.
+  std::string_view token(int32_t id) const {
+    const Place& place = places_[static_cast<size_t>(id)];
+    return std::string_view(text_).substr(place.begin, place.bytes);
+  }
+  // -1 where there is none.
+  int32_t find(std::string_view token) const {
+    const auto found = ids_.find(token);
+    return found == ids_.end() ? -1 : found->second;
+  }
+
+ private:
+  struct Place {
+    uint64_t begin = 0;
+    uint32_t bytes = 0;
+    bool known = false;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view token) const { return std::hash<std::string_view>()(token); }
+  };
+
+  std::vector<Place> places_;
+  std::string text_;
+  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
+};
+
+}  // namespace skein

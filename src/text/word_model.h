@@ -1,0 +1,70 @@
+// How an imported tokenizer turns one word into ids.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vocabulary.h"
+
+namespace skein {
+
+class WordModel {
+ public:
+  explicit WordModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
+  virtual ~WordModel() = default;
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  // Appends the ids of `word`, which is not empty. Thread-safe.
+  virtual void encode(std::string_view word, std::vector<int32_t>& ids) const = 0;
+  // What a token of the vocabulary stands for: its bytes, or its piece of a word without what marks a continuation.
+  virtual std::string piece_of(int32_t id) const = 0;
+  // Whether the token goes on with a word; false where tokens do not tell.
+  virtual bool continues_word(int32_t id) const = 0;
+  // Of the unknown word, -1 if there is none.
+  virtual int32_t unknown() const = 0;
+  // The member "model" of a tokenizer.json.
+  virtual std::string to_json() const = 0;
+
+ private:
+  Vocabulary vocabulary_;
+};
+
+// Whether `id` is one of these, which ascend.
+inline bool among(const std::vector<int32_t>& ids, int32_t id) {
+  return std::binary_search(ids.begin(), ids.end(), id);
+}
+
+using TokenPairs = std::vector<std::pair<std::string, std::string>>;
+
+struct ByteBpeSettings {
+  std::string unk_token;  // "": bytes without a token are left out
+  bool fuse_unk = false;
+  bool ignore_merges = false;  // a whole word in the vocabulary is taken at once
+};
+
+// Tokens are spelt in GPT-2's alphabet of bytes. No word becomes one of the special ids, whatever the merges say, except
+// single bytes. A usage error for merges whose parts or result are not in the vocabulary.
+std::unique_ptr<WordModel> byte_bpe_model(Vocabulary vocabulary, const TokenPairs& merges, ByteBpeSettings settings,
+                                          const std::vector<int32_t>& specials);
+
+struct WordPieceSettings {
+  std::string unk_token = "[UNK]";
+  std::string prefix = "##";
+  int64_t most_characters = 100;
+};
+
+// The longest piece that matches, again and again; never a special id, but unk_token for words that do not match. A usage
+// error when unk_token is not in the vocabulary.
+std::unique_ptr<WordModel> wordpiece_model(Vocabulary vocabulary, WordPieceSettings settings,
+                                           const std::vector<int32_t>& specials);
+
+// The tokens and ids as a JSON object, in the order of the ids.
+std::string vocabulary_json(const Vocabulary& vocabulary);
+// `text` as a JSON string.
+std::string json_string(std::string_view text);
+
+}  // namespace skein

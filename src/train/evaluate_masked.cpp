@@ -1,0 +1,95 @@
+#include "skein/train/evaluate_masked.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "skein/train/judge.h"
+#include "skein/train/progress.h"
+
+namespace skein {
+namespace {
+
+constexpr uint64_t kValidationSeed = 20181011;
+
+struct Counts {
+  int64_t tokens = 0, right = 0, pairs = 0, pairs_right = 0;
+  Tensor by_id;  // [V] i64: how often each is the target
+
+  void add(const Batch& batch, const std::vector<Tensor>& answers) {
+    for (int64_t i = 0; i < batch.weights.size(); ++i) {
+      if (batch.weights.data<float>()[i] == 0) continue;
+      const int32_t target = batch.targets.data<int32_t>()[i];
+      ++tokens;
+      ++by_id.data<int64_t>()[target];
+      right += answers[0].data<int32_t>()[i] == target;
+    }
+    if (!batch.pair_labels.defined()) return;
+    for (int64_t i = 0; i < batch.size(); ++i) {
+      ++pairs;
+      pairs_right += answers[1].data<int32_t>()[i] == batch.pair_labels.data<int32_t>()[i];
+    }
+  }
+
+  // On all ranks, from those of the last stage.
+  void share(Mesh& mesh) {
+    const Tensor numbers = Tensor::from(std::vector<int64_t>{tokens, right, pairs, pairs_right}, {4});
+    for (const Tensor& counted : {numbers, by_id}) {
+      mesh.dp().all_reduce_sum(counted);
+      mesh.pp().broadcast(counted, mesh.pp().size() - 1);
+    }
+    const int64_t* found = numbers.data<int64_t>();
+    tokens = found[0], right = found[1], pairs = found[2], pairs_right = found[3];
+  }
+};
+
+double percent(int64_t part, int64_t whole) { return 100 * static_cast<double>(part) / static_cast<double>(whole); }
+
+}  // namespace
+
+std::string MaskedEvaluation::text() const {
+  std::string made = fmt::format("loss {:.4f}, {:.1f}% of {} masked tokens right (the commonest token: {:.1f}%)", loss(), 100 * accuracy(),
+                                 readable_count(static_cast<double>(tokens)), 100 * guess());
+  if (pairs > 0) made += fmt::format(", {:.1f}% of {} pairs right", percent(pairs_right, pairs), pairs);
+  return made;
+}
+
+std::vector<std::pair<std::string, double>> MaskedEvaluation::values(const std::string& prefix) const {
+  std::vector<std::pair<std::string, double>> made{
+      {prefix + "loss", loss()}, {prefix + "masked_accuracy", accuracy()}, {prefix + "commonest_token", guess()}};
+  if (pairs == 0) return made;
+  made.emplace_back(prefix + "pair_loss", pair_nats / static_cast<double>(pairs));
+  made.emplace_back(prefix + "pair_accuracy", percent(pairs_right, pairs) / 100);
+  return made;
+}
+
+std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>& entries, int64_t length, const DataConfig& data,
+                                                 const MaskConfig& mask) {
+  MaskConfig fixed = mask;
+  fixed.fixed = true;
+  DataConfig shuffled = data;
+  shuffled.shuffle = true;
+  return std::make_unique<MaskedLoader>(entries, length, kValidationSeed, shuffled, fixed);
+}
+
+MaskedEvaluation evaluate_masked(const Judged& model, const MaskedLoader& samples, int64_t count) {
+  const int64_t all = samples.samples_per_epoch(), used = count > 0 ? std::min(count, all) : all;
+  Counts counts;
+  counts.by_id = Tensor::zeros({samples.vocab_size()}, DType::i64);
+  const size_t terms = samples.with_pairs() ? 2 : 1;
+  const auto nats = judge(model, samples, used, terms, true,
+                          [&](const Batch& batch, const std::vector<Tensor>& answers) { counts.add(batch, answers); });
+  counts.share(model.mesh);
+  MaskedEvaluation made;
+  made.tokens = counts.tokens;
+  made.right = counts.right;
+  made.pairs = counts.pairs;
+  made.pairs_right = counts.pairs_right;
+  const auto by_id = counts.by_id.span<int64_t>();
+  made.commonest = *std::max_element(by_id.begin(), by_id.end());
+  made.nats = std::accumulate(nats[0].begin(), nats[0].end(), 0.0);
+  if (terms > 1) made.pair_nats = std::accumulate(nats[1].begin(), nats[1].end(), 0.0);
+  require(made.tokens > 0, "the evaluation data holds no token that could be masked");
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,65 @@
+#include "skein/checkpoint/tensors.h"
+
+#include "scenario.h"
+
+namespace skein {
+namespace {
+
+using scenario::TempDir;
+
+Piece piece(const std::string& name, std::vector<int64_t> shape, int64_t begin, int64_t end) {
+  return {name, DType::f32, shape, std::vector<int64_t>(shape.size(), 0), shape, begin, end, nullptr};
+}
+
+// Element i of each tensor is i.
+void count_up(const Piece& piece, std::byte* out) {
+  for (int64_t i = piece.begin; i < piece.end; ++i) {
+    const float value = static_cast<float>(i);
+    std::memcpy(out + (i - piece.begin) * 4, &value, 4);
+  }
+}
+
+std::vector<std::vector<Piece>> plan() {
+  return {{piece("param/a", {3, 4}, 0, 7)}, {piece("param/a", {3, 4}, 7, 12), piece("param/b", {5}, 0, 5)}};
+}
+
+TEST(CheckpointTensors, GiveBackWhatWasSavedShardByShard) {
+  const TempDir directory;
+  const auto alone = single_rank();
+  const std::string path = save_in_shards(directory.at("run"), 3, plan(), R"({"a": 1})", count_up);
+  const auto info = find_checkpoint(directory.at("run"), *alone);
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->path, path);
+  EXPECT_EQ(info->step, 3);
+  EXPECT_EQ(info->metadata, R"({"a":1})");
+  CheckpointTensors tensors(*info);
+  ASSERT_EQ(tensors.tensors().size(), 2u);
+  std::vector<float> read(8);
+  tensors.read("param/a", 3, 11, DType::f32, reinterpret_cast<std::byte*>(read.data()));
+  EXPECT_EQ(read, (std::vector<float>{3, 4, 5, 6, 7, 8, 9, 10}));
+  std::vector<BFloat16> narrow(5);
+  tensors.read("param/b", 0, 5, DType::bf16, reinterpret_cast<std::byte*>(narrow.data()));
+  EXPECT_EQ(static_cast<float>(narrow[4]), 4.0f);
+  EXPECT_THROW(tensors.read("param/c", 0, 1, DType::f32, reinterpret_cast<std::byte*>(read.data())), Error);
+}
+
+TEST(CheckpointTensors, LeaveNothingOfASaveThatFailed) {
+  const TempDir directory;
+  int filled = 0;
+  const auto stop = [&](const Piece&, std::byte*) {
+    if (++filled == 2) fail("the source ended");
+  };
+  EXPECT_THROW(save_in_shards(directory.at("run"), 0, plan(), "{}", stop), Error);
+  EXPECT_TRUE(list_checkpoints(directory.at("run")).empty());
+  for (const auto& entry : std::filesystem::directory_iterator(directory.at("run")))
+    EXPECT_TRUE(entry.path().filename().string().starts_with("generation-")) << entry.path();
+}
+
+TEST(CheckpointTensors, RefuseAPlanThatLeavesElementsOut) {
+  const TempDir directory;
+  EXPECT_THROW(save_in_shards(directory.at("run"), 0, {{piece("param/a", {3, 4}, 0, 11)}}, "{}", count_up), Error);
+  EXPECT_TRUE(list_checkpoints(directory.at("run")).empty());
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,77 @@
+// The small models of tests/convert/golden (tools/make_huggingface_golden.py) and what transformers computed with them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/data_fixtures.h"
+#include "skein/comm/local.h"
+#include "skein/convert/export.h"
+#include "skein/convert/import.h"
+#include "skein/core/log.h"
+#include "skein/data/batch.h"
+
+namespace skein::test {
+
+inline std::string golden(const std::string& name) { return "convert/golden/" + name; }
+
+inline Tensor read_tensor(const SafetensorsFile& file, const std::string& name) {
+  for (const SafeTensor& tensor : file.tensors()) {
+    if (tensor.name != name) continue;
+    const Tensor made = Tensor::empty(Shape(tensor.shape), *tensor.dtype());
+    file.read(tensor, 0, {made.bytes_data(), static_cast<size_t>(made.bytes())});
+    return made;
+  }
+  return {};
+}
+
+inline Tensor narrow_ids(const Tensor& wide) {
+  const Tensor made = Tensor::empty(wide.shape(), DType::i32);
+  for (int64_t i = 0; i < wide.size(); ++i) made.data<int32_t>()[i] = static_cast<int32_t>(wide.data<int64_t>()[i]);
+  return made;
+}
+
+// Every file of a folder, by name.
+inline std::map<std::string, std::string> files_of(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files[entry.path().filename().string()] = bytes_of_file(entry.path().string());
+  return files;
+}
+
+// A copy of a golden folder to do harm to.
+inline std::string copy_of(const Scratch& scratch, const std::string& name) {
+  const std::string folder = scratch.file("copy-" + name);
+  std::filesystem::copy(golden(name), folder);
+  return folder;
+}
+
+inline std::string import_folder(const std::string& source, const std::string& destination, const ConvertConfig& config = {}) {
+  log::set_level(log::Level::error);
+  return Import(source, form_of(source), config).run(destination, {});
+}
+
+inline void export_folder(const std::string& source, const std::string& destination, const ConvertConfig& config = {}, Form form = Form::huggingface) {
+  log::set_level(log::Level::error);
+  Export(source, form, config).run(destination, {});
+}
+
+// All tensors of a checkpoint as bytes, with their types.
+inline std::map<std::string, std::string> tensors_of(const std::string& path) {
+  const auto alone = single_rank();
+  CheckpointTensors tensors(*find_checkpoint(path, *alone));
+  std::map<std::string, std::string> all;
+  for (const auto& [name, tensor] : tensors.tensors()) {
+    std::string bytes(static_cast<size_t>(element_count(tensor.shape) * size_of(tensor.dtype)), '\0');
+    tensors.read(name, 0, element_count(tensor.shape), tensor.dtype, reinterpret_cast<std::byte*>(bytes.data()));
+    all[name] = std::string(name_of(tensor.dtype)) + shape_text(tensor.shape) + bytes;
+  }
+  return all;
+}
+
+inline std::vector<std::string> golden_names() {
+  return {"gpt2", "gpt2_sequence", "llama", "llama_biased", "bert", "bert_sequence", "bert_token", "roberta", "roberta_sequence"};
+}
+
+}  // namespace skein::test

@@ -1,0 +1,239 @@
+#include <gtest/gtest.h>
+
+#include "convert/golden_folder.h"
+#include "skein/checkpoint/parameters.h"
+#include "skein/convert/huggingface_config.h"
+#include "skein/models/bert.h"
+#include "skein/models/gpt.h"
+
+namespace skein {
+namespace {
+
+using test::Scratch;
+
+bool is_weights(const std::string& name) { return name.starts_with("model") && name.ends_with(".safetensors"); }
+
+class RoundTrip : public testing::TestWithParam<std::string> {};
+
+TEST_P(RoundTrip, GivesBackTheFolder) {
+  const Scratch scratch;
+  test::import_folder(test::golden(GetParam()), scratch.file("run"));
+  test::export_folder(scratch.file("run"), scratch.file("back"));
+  auto before = test::files_of(test::golden(GetParam())), after = test::files_of(scratch.file("back"));
+  before.erase("skein_expected.safetensors");
+  int weights = 0;
+  for (const auto& [name, bytes] : before) {
+    ASSERT_TRUE(after.contains(name)) << name;
+    if (name.ends_with(".index.json")) continue;
+    EXPECT_TRUE(after.at(name) == bytes) << name;
+    weights += is_weights(name);
+  }
+  EXPECT_GE(weights, GetParam() == "llama" ? 2 : 1);
+  EXPECT_EQ(after.size(), before.size());
+}
+
+TEST_P(RoundTrip, GivesBackTheCheckpoint) {
+  const Scratch scratch;
+  test::import_folder(test::golden(GetParam()), scratch.file("run"));
+  test::export_folder(scratch.file("run"), scratch.file("back"));
+  test::import_folder(scratch.file("back"), scratch.file("again"));
+  EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(scratch.file("again")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, RoundTrip, testing::ValuesIn(test::golden_names()), [](const auto& info) { return info.param; });
+
+// A checkpoint that no import made, saved in `ranks` parts, as training would.
+void save_fresh(const std::string& directory, const ModelConfig& model, int ranks) {
+  log::set_level(log::Level::error);
+  run_ranks(ranks, [&](Group& tp) {
+    Parameters parameters(DType::f32, tp.rank(), tp.size());
+    const ModelPiece whole{0, static_cast<int>(model.n_layers), true, true, 0};
+    std::unique_ptr<Model> made;
+    if (model.architecture == Architecture::gpt) made = std::make_unique<Gpt>(model, whole, false, parameters);
+    else made = std::make_unique<Bert>(model, whole, false, parameters);
+    parameters.allocate(false);
+    parameters.initialize(5);
+    std::vector<Piece> pieces;
+    for (const Parameter& p : parameters.all())
+      if (!p.tied() && (p.split != Split::none || tp.rank() == 0)) pieces.push_back(piece_of("param", p, 0, p.value.flat(0, p.valid_size())));
+    RunState state;
+    state.reduction_groups = 1;
+    state.config = model_values(model);
+    CheckpointStore(directory, 1, tp).save(0, pieces, to_json(state, {}));
+  });
+}
+
+ModelConfig small_model() {
+  ModelConfig c;
+  c.vocab_size = 37;
+  c.context = 8;
+  c.d_model = 8;
+  c.n_layers = 2;
+  c.n_heads = 4;
+  c.d_ff = 12;
+  c.norm_epsilon = 1.0 / 3e5;  // that no short text says exactly
+  return c;
+}
+
+ModelConfig small_llama() {
+  ModelConfig c = small_model();
+  c.positions = Positions::rotary;
+  c.norm = ops::Norm::rms;
+  c.activation = MlpKind::swiglu;
+  c.n_kv_heads = 2;
+  c.d_head = 6;
+  c.bias = false;
+  c.tie_embeddings = false;
+  c.rope_scaling = RopeScaling::llama3;
+  c.rope_factor = 8;
+  c.rope_context = 4;
+  return c;
+}
+
+ModelConfig small_bert(bool roberta) {
+  ModelConfig c = small_model();
+  c.architecture = Architecture::bert;
+  c.norm_placement = NormPlacement::post;
+  c.activation = MlpKind::gelu_erf;
+  c.embedding_norm = true;
+  c.token_types = 2;
+  c.position_offset = roberta ? 2 : 0;
+  c.pooler = !roberta;
+  return c;
+}
+
+std::vector<ModelConfig> small_models() {
+  std::vector<ModelConfig> all{small_model(), small_llama(), small_bert(false), small_bert(true)};
+  for (const ModelConfig& model : {small_model(), small_llama(), small_bert(false), small_bert(true)}) {
+    ModelConfig labelled = model;
+    labelled.head = Head::sequence;
+    labelled.labels = 3;
+    labelled.pooler = model.architecture == Architecture::bert;
+    all.push_back(labelled);
+  }
+  ModelConfig tokens = small_bert(false), biased = small_llama(), untied = small_model();
+  tokens.head = Head::token;
+  tokens.labels = 5;
+  tokens.pooler = false;
+  biased.attention_bias = biased.bias = true;
+  biased.rope_scaling = RopeScaling::linear;
+  biased.rope_context = ModelConfig().rope_context;
+  untied.tie_embeddings = false;
+  untied.activation = MlpKind::relu;
+  all.insert(all.end(), {tokens, biased, untied});
+  return all;
+}
+
+TEST(FreshExport, OfAnyLayoutComesBackAsItWas) {
+  for (const ModelConfig& model : small_models())
+    for (int ranks : {1, 2}) {
+      const Scratch scratch;
+      save_fresh(scratch.file("run"), model, ranks);
+      test::export_folder(scratch.file("run"), scratch.file("out"));
+      const std::string path = test::import_folder(scratch.file("out"), scratch.file("back"));
+      const auto alone = single_rank();
+      EXPECT_EQ(model_values(stored_model(run_state(find_checkpoint(path, *alone)->metadata, path), path)), model_values(model));
+      EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(path)) << name_of(family_of(model));
+    }
+}
+
+TEST(FreshExport, CutsFilesBySize) {
+  const Scratch scratch;
+  save_fresh(scratch.file("run"), small_model(), 2);
+  ConvertConfig config;
+  config.shard_bytes = 1500;
+  test::export_folder(scratch.file("run"), scratch.file("out"), config);
+  const auto index = read_safetensors_index(scratch.file("out") + "/model.safetensors.index.json");
+  EXPECT_EQ(index.at("transformer.wte.weight"), "model-00001-of-00005.safetensors");
+  EXPECT_EQ(index.at("transformer.ln_f.bias"), "model-00005-of-00005.safetensors");
+  for (const auto& [name, bytes] : test::files_of(scratch.file("out")))
+    EXPECT_TRUE(!is_weights(name) || bytes.size() < 3000) << name;
+  test::import_folder(scratch.file("out"), scratch.file("back"));
+  EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(scratch.file("back")));
+}
+
+TEST(FreshExport, RoundsToTheTypeAskedFor) {
+  const Scratch scratch;
+  save_fresh(scratch.file("run"), small_model(), 1);
+  ConvertConfig config;
+  config.dtype = DType::bf16;
+  test::export_folder(scratch.file("run"), scratch.file("out"), config);
+  const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+  EXPECT_NE(test::bytes_of_file(scratch.file("out") + "/config.json").find("\"torch_dtype\": \"bfloat16\""), std::string::npos);
+  const Tensor theirs = test::read_tensor(file, "transformer.wte.weight");
+  ASSERT_EQ(theirs.dtype(), DType::bf16);
+  const auto alone = single_rank();
+  CheckpointTensors ours(*find_checkpoint(scratch.file("run"), *alone));
+  std::vector<BFloat16> wanted(static_cast<size_t>(theirs.size()));
+  ours.read("param/embedding.tokens.weight", 0, theirs.size(), DType::bf16, reinterpret_cast<std::byte*>(wanted.data()));
+  EXPECT_EQ(std::memcmp(wanted.data(), theirs.bytes_data(), static_cast<size_t>(theirs.bytes())), 0);
+}
+
+TEST(FreshExport, RefusesModelsThatNoOtherProgramKnows) {
+  const Scratch scratch;
+  ModelConfig model = small_model();
+  model.norm = ops::Norm::rms;
+  save_fresh(scratch.file("run"), model, 1);
+  test::expect_error(ExitCode::usage, {"no family", "gpt2 needs layer norm", "llama needs model.positions=rotary"},
+                     [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("out")));
+}
+
+TEST(FreshExport, TouchesNothingThatIsThere) {
+  const Scratch scratch;
+  save_fresh(scratch.file("run"), small_model(), 1);
+  std::filesystem::create_directory(scratch.file("out"));
+  test::expect_error(ExitCode::usage, {"out", "exists already"}, [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
+  test::expect_error(ExitCode::usage, {"no checkpoint"}, [&] { test::export_folder(scratch.file("out"), scratch.file("other")); });
+}
+
+TEST(Llmc, ComesBackAsItWas) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const Scratch scratch;
+    ModelConfig model = small_model();
+    model.d_ff = 0;
+    model.norm_epsilon = 1e-5;
+    save_fresh(scratch.file("run"), model, 2);
+    ConvertConfig config;
+    config.dtype = dtype;
+    test::export_folder(scratch.file("run"), scratch.file("model.bin"), config, Form::llmc);
+    const std::string bytes = test::bytes_of_file(scratch.file("model.bin"));
+    EXPECT_EQ(static_cast<int64_t>(bytes.size()), 1024 + (model.parameters() + (128 - 37) * 8) * size_of(dtype));
+    const std::string path = test::import_folder(scratch.file("model.bin"), scratch.file("back"));
+    EXPECT_EQ(test::tensors_of(scratch.file("run")) == test::tensors_of(path), dtype == DType::f32);
+    test::export_folder(path, scratch.file("again.bin"), {}, Form::llmc);
+    EXPECT_TRUE(test::bytes_of_file(scratch.file("again.bin")) == bytes);
+  }
+}
+
+TEST(Llmc, IsRefusedWhenItLies) {
+  const Scratch scratch;
+  ModelConfig model = small_model();
+  model.d_ff = 0;
+  save_fresh(scratch.file("run"), model, 1);
+  test::export_folder(scratch.file("run"), scratch.file("good.bin"), {}, Form::llmc);
+  const std::string good = test::bytes_of_file(scratch.file("good.bin"));
+  const auto refused = [&](size_t field, int32_t value, const std::string& reason) {
+    std::string bytes = good;
+    std::memcpy(bytes.data() + 4 * field, &value, 4);
+    test::write_file(scratch.file("bad.bin"), bytes);
+    test::expect_error(ExitCode::usage, {"bad.bin", reason}, [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
+  };
+  refused(1, 4, "version 4");
+  refused(2, 0, "context");
+  refused(2, -5, "context");
+  refused(2, 9, "its header asks for");
+  refused(3, 300, "padded vocabulary of 128 for one of 300");
+  refused(4, 2'000'000'000, "layers");
+  refused(5, 3, "does not divide");
+  refused(6, 2'000'000'000, "width");
+  refused(7, 256, "its header asks for");
+  test::write_file(scratch.file("bad.bin"), good.substr(0, 1000));
+  test::expect_error(ExitCode::usage, {"has 1000 bytes"}, [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
+  test::write_file(scratch.file("bad.bin"), good + "x");
+  test::expect_error(ExitCode::usage, {"its header asks for"}, [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("out")));
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,296 @@
+// What is refused, what an option lets pass, and what is understood in other spellings.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "convert/golden_folder.h"
+#include "skein/convert/huggingface_config.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+using test::expect_error;
+using test::Scratch;
+
+// Changes the single safetensors file of a folder: names as `rename` says ("" leaves one out), and `extra` tensors of two floats.
+void rewrite(const std::string& folder, const std::function<std::string(const std::string&)>& rename, const std::vector<std::string>& extra = {}) {
+  const std::string path = folder + "/model.safetensors";
+  std::vector<SafeTensor> tensors;
+  std::map<std::string, std::vector<std::byte>> data;
+  {
+    const SafetensorsFile file(path);
+    for (SafeTensor tensor : file.tensors()) {
+      std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
+      file.read(tensor, 0, bytes);
+      tensor.name = rename(tensor.name);
+      if (tensor.name.empty()) continue;
+      data[tensor.name] = bytes;
+      tensors.push_back(tensor);
+    }
+  }
+  for (const std::string& name : extra) {
+    tensors.push_back({name, "F32", {2}, 0, 0});
+    data[name] = std::vector<std::byte>(8);
+  }
+  SafetensorsWriter writer(path, tensors, {{"format", "pt"}});
+  for (const SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
+  writer.finish();
+}
+
+std::string same(const std::string& name) { return name; }
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  return text;
+}
+
+void edit_config(const std::string& folder, const std::function<void(Json&)>& edit) {
+  Json json = Json::parse(test::bytes_of_file(folder + "/config.json"));
+  edit(json);
+  test::write_file(folder + "/config.json", json.dump());
+}
+
+void refused(const std::string& folder, std::initializer_list<std::string> words, const ConvertConfig& config = {}) {
+  const Scratch scratch;
+  expect_error(ExitCode::usage, words, [&] { test::import_folder(folder, scratch.file("run"), config); });
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("run")));
+}
+
+TEST(Strict, ListsWhatIsMissingUnexpectedAndMisshapen) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  rewrite(folder, [](const std::string& name) { return name == "transformer.h.1.ln_2.bias" ? "" : name; }, {"transformer.h.7.stray"});
+  refused(folder, {"missing", "transformer.h.1.ln_2.bias", "--allow-missing", "unexpected", "transformer.h.7.stray", "--allow-unexpected"});
+  ConvertConfig config;
+  config.allow_missing = true;
+  refused(folder, {"unexpected"}, config);
+  config.allow_unexpected = true;
+  test::import_folder(folder, scratch.file("run"), config);
+  edit_config(folder, [](Json& json) { json["n_positions"] = 15; });
+  refused(folder, {"another shape", "transformer.wpe.weight is [16,24] there; the model's has [15,24]"}, config);
+}
+
+TEST(Strict, GivesMissingHeadsTheirStartValues) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "bert");
+  rewrite(folder, [](const std::string& name) { return name.starts_with("cls.") ? "" : name; });
+  refused(folder, {"cls.predictions.transform.dense.weight", "cls.seq_relationship.weight"});
+  ConvertConfig config;
+  config.allow_missing = true;
+  test::import_folder(folder, scratch.file("run"), config);
+  test::import_folder(test::golden("bert"), scratch.file("whole"));
+  const auto made = test::tensors_of(scratch.file("run")), whole = test::tensors_of(scratch.file("whole"));
+  ASSERT_EQ(made.size(), whole.size());
+  EXPECT_EQ(made.at("param/block.1.mlp.up.weight"), whole.at("param/block.1.mlp.up.weight"));
+  EXPECT_NE(made.at("param/head.dense.weight"), whole.at("param/head.dense.weight"));
+  EXPECT_NE(made.at("param/head.dense.weight").find_first_not_of('\0', 10), std::string::npos);
+}
+
+TEST(Spellings, OfNamesAreTheSameModel) {
+  const Scratch scratch;
+  struct Case {
+    const char* name;
+    std::function<std::string(const std::string&)> rename;
+  };
+  const std::vector<Case> cases = {
+      {"gpt2", [](const std::string& name) { return replaced(name, "transformer.", ""); }},
+      {"llama_biased", [](const std::string& name) { return replaced(name, "model.", ""); }},
+      {"bert", [](const std::string& name) { return replaced(replaced(name, "LayerNorm.weight", "LayerNorm.gamma"), "LayerNorm.bias", "LayerNorm.beta"); }},
+      {"bert", [](const std::string& name) { return name == "cls.predictions.bias" ? "cls.predictions.decoder.bias" : name; }},
+      {"roberta", [](const std::string& name) { return name == "lm_head.bias" ? "lm_head.decoder.bias" : name; }}};
+  int number = 0;
+  for (const Case& one : cases) {
+    const Scratch inner;
+    const std::string folder = test::copy_of(inner, one.name), run = scratch.file(fmt::format("run-{}", ++number));
+    rewrite(folder, one.rename);
+    test::import_folder(folder, run);
+    test::import_folder(test::golden(one.name), run + "-wanted");
+    EXPECT_TRUE(test::tensors_of(run) == test::tensors_of(run + "-wanted")) << number;
+    test::export_folder(run, run + "-back");
+    EXPECT_TRUE(test::bytes_of_file(run + "-back/model.safetensors") == test::bytes_of_file(folder + "/model.safetensors")) << number;
+  }
+}
+
+TEST(Spellings, BuffersAreLeftOut) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  rewrite(folder, same, {"transformer.h.0.attn.bias", "h.1.attn.masked_bias"});
+  test::import_folder(folder, scratch.file("run"));
+  rewrite(folder, same, {"transformer.h.x.attn.bias"});
+  refused(folder, {"unexpected", "transformer.h.x.attn.bias"});
+}
+
+TEST(Ties, MustBeTrue) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  const auto with_head = [&](bool equal) {
+    const std::string path = folder + "/model.safetensors";
+    std::vector<SafeTensor> tensors;
+    std::map<std::string, std::vector<std::byte>> data;
+    {
+      const SafetensorsFile file(path);
+      for (const SafeTensor& tensor : file.tensors()) {
+        data[tensor.name].resize(static_cast<size_t>(tensor.bytes()));
+        file.read(tensor, 0, data[tensor.name]);
+        if (tensor.name == "lm_head.weight") continue;
+        tensors.push_back(tensor);
+        if (tensor.name != "transformer.wte.weight") continue;
+        tensors.push_back(tensor);
+        tensors.back().name = "lm_head.weight";
+      }
+    }
+    data["lm_head.weight"] = data.at("transformer.wte.weight");
+    if (!equal) data["lm_head.weight"].back() ^= std::byte{1};
+    SafetensorsWriter writer(path, tensors, {});
+    for (const SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
+    writer.finish();
+  };
+  with_head(true);
+  test::import_folder(folder, scratch.file("run"));
+  with_head(false);
+  refused(folder, {"lm_head.weight is said to be tied to transformer.wte.weight", "tie_word_embeddings"});
+  edit_config(folder, [](Json& json) { json["tie_word_embeddings"] = false; });
+  test::import_folder(folder, scratch.file("untied"));
+  EXPECT_TRUE(test::tensors_of(scratch.file("untied")).contains("param/head.weight"));
+}
+
+TEST(Config, RefusesWhatNoModelHereDoes) {
+  struct Case {
+    const char *name, *key, *value, *reason;
+  };
+  const std::vector<Case> cases = {{"gpt2", "scale_attn_by_inverse_layer_idx", "true", "scales alike"},
+                                   {"gpt2", "scale_attn_weights", "false", "divides its scores"},
+                                   {"gpt2", "activation_function", "\"mish\"", "gelu_new"},
+                                   {"gpt2", "add_cross_attention", "true", "no cross attention"},
+                                   {"gpt2", "model_type", "\"t5\"", "gpt2, llama, bert and roberta are known"},
+                                   {"gpt2", "n_embd", "-3", "whole number from 0"},
+                                   {"gpt2", "n_layer", "1e30", "whole number from 0"},
+                                   {"gpt2", "n_layer", "2000000000", "10000 is the most"},
+                                   {"gpt2", "n_head", "0", "model.n_heads is 0"},
+                                   {"gpt2", "n_head", "5", "does not divide"},
+                                   {"gpt2", "vocab_size", "null", "lacks \"vocab_size\""},
+                                   {"gpt2", "architectures", "[\"GPT2ForQuestionAnswering\"]", "not known here"},
+                                   {"gpt2", "architectures", "[\"GPT2ForTokenClassification\"]", "head with a bias"},
+                                   {"gpt2", "architectures", "[]", "no list of names"},
+                                   {"gpt2", "quantization_config", "{}", "quantised"},
+                                   {"llama", "rope_parameters", "{\"rope_type\": \"yarn\"}", "linear and llama3 are known"},
+                                   {"llama", "rope_parameters", "3", "no object"},
+                                   {"llama", "mlp_bias", "true", "no biases where attention has none"},
+                                   {"llama", "hidden_act", "\"gelu\"", "silu"},
+                                   {"bert", "is_decoder", "true", "whole sequence"},
+                                   {"bert", "position_embedding_type", "\"relative_key\"", "absolute"},
+                                   {"roberta", "max_position_embeddings", "2", "model.context is 0"}};
+  for (const Case& one : cases) {
+    const Scratch scratch;
+    const std::string folder = test::copy_of(scratch, one.name);
+    edit_config(folder, [&](Json& json) { json[one.key] = Json::parse(one.value); });
+    refused(folder, {folder + "/config.json", one.reason});
+  }
+}
+
+TEST(Config, UnderstandsBothSpellings) {
+  const std::string head = R"({"model_type": "llama", "vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+                              "intermediate_size": 12, "max_position_embeddings": 64, )";
+  const auto model = [&](const std::string& rest) { return model_values(model_from_huggingface(head + rest + "}", "here", {})); };
+  const auto old = model(R"("rope_theta": 5e5, "rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
+                            "original_max_position_embeddings": 32})");
+  EXPECT_EQ(old, model(R"("rope_parameters": {"rope_theta": 5e5, "rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
+                            "high_freq_factor": 4, "original_max_position_embeddings": 32})"));
+  EXPECT_EQ(old.at("model.rope_scaling"), "llama3");
+  EXPECT_EQ(model(R"("rope_scaling": null)").at("model.rope_scaling"), "none");
+  EXPECT_EQ(model(R"("rope_scaling": {"rope_type": "default"})"), model(R"("rope_theta": 10000)"));
+}
+
+TEST(Config, KeepsKeysThatItDoesNotKnow) {
+  ModelConfig model = model_from_huggingface(test::bytes_of_file(test::golden("gpt2") + "/config.json"), "here", {});
+  const std::string before = R"({"model_type": "gpt2", "vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 4, "n_inner": 40, "n_positions": 16,
+    "zebra": [1, 2], "torch_dtype": "float32"})";
+  EXPECT_EQ(huggingface_config(model, DType::f32, {}, before), before);
+  const Json narrow = Json::parse(huggingface_config(model, DType::bf16, {}, before));
+  EXPECT_EQ(narrow["torch_dtype"], "bfloat16");
+  EXPECT_EQ(narrow["zebra"], Json({1, 2}));
+  model.context = 8;
+  const Json changed = Json::parse(huggingface_config(model, DType::f32, {}, before));
+  EXPECT_EQ(changed["n_positions"], 8);
+  EXPECT_EQ(changed["zebra"], Json({1, 2}));
+}
+
+TEST(Folder, IsRefusedWhenItsFilesAreNotWhatTheySay) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "llama"), index = folder + "/model.safetensors.index.json";
+  const std::string good = test::bytes_of_file(index);
+  edit_config(folder, [](Json&) {});
+  const auto with_index = [&](const std::function<void(Json&)>& edit) {
+    Json json = Json::parse(good);
+    edit(json["weight_map"]);
+    test::write_file(index, json.dump());
+  };
+  with_index([](Json& map) { map["stray.weight"] = map["model.norm.weight"]; });
+  refused(folder, {"lacks tensor stray.weight"});
+  with_index([](Json& map) { map.erase("model.norm.weight"); });
+  refused(folder, {"holds tensor model.norm.weight", "does not list"});
+  with_index([](Json& map) { map["model.norm.weight"] = "model-00009-of-00009.safetensors"; });
+  refused(folder, {"model-00009-of-00009.safetensors"});
+  test::write_file(index, "{");
+  refused(folder, {"index.json", "not JSON"});
+}
+
+TEST(Folder, IsRefusedWhenThereIsNone) {
+  const Scratch scratch;
+  refused(scratch.file("nowhere"), {"there is no"});
+  std::filesystem::create_directory(scratch.file("empty"));
+  refused(scratch.file("empty"), {"neither a config.json"});
+  test::write_file(scratch.file("empty") + "/pytorch_model.bin", "PK");
+  refused(scratch.file("empty"), {"pytorch_model.bin", "safetensors"});
+  test::write_file(scratch.file("file"), "PK");
+  refused(scratch.file("file"), {"neither a folder nor a model file of llm.c"});
+}
+
+TEST(Folder, WithDamagedConfigIsRefused) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  for (const auto& [text, reason] : {std::pair{"", "not JSON"}, {"[]", "no JSON object"}, {"{\"model_type\": 3}", "a text belongs there"},
+                                     {"{\"a\": \xff}", "UTF-8"}}) {
+    test::write_file(folder + "/config.json", text);
+    refused(folder, {"config.json", reason});
+  }
+  std::filesystem::remove(folder + "/config.json");
+  refused(folder, {"config.json"});
+}
+
+TEST(Folder, OfAnotherTypeIsRefused) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  rewrite(folder, [](const std::string& name) { return name == "transformer.ln_f.bias" ? "" : name; });
+  const std::string path = folder + "/model.safetensors", text = test::bytes_of_file(path);
+  test::write_file(path, replaced(text, "\"F32\"", "\"I32\""));
+  refused(folder, {"of type I32", "F32, F16, BF16 and F64"});
+}
+
+TEST(Destination, IsNotWrittenOver) {
+  const Scratch scratch;
+  test::import_folder(test::golden("gpt2"), scratch.file("run"));
+  expect_error(ExitCode::usage, {"holds a model already"}, [&] { test::import_folder(test::golden("gpt2"), scratch.file("run")); });
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  expect_error(ExitCode::usage, {"holds a model already"}, [&] { test::import_folder(test::golden("gpt2"), folder); });
+}
+
+TEST(Texts, TravelThereAndBack) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  const std::string tokenizer = R"({"type": "bytes", "version": 1})", chat = "{{ messages }}\n";
+  test::write_file(folder + "/tokenizer.json", tokenizer);
+  test::write_file(folder + "/chat_template.jinja", chat);
+  const std::string path = test::import_folder(folder, scratch.file("run"));
+  const auto alone = single_rank();
+  const auto info = find_checkpoint(path, *alone);
+  EXPECT_FALSE(run_state(info->metadata, path).tokenizer.empty());
+  test::export_folder(path, scratch.file("back"));
+  EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/tokenizer.json"), tokenizer);
+  EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/chat_template.jinja"), chat);
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,259 @@
+#include "skein/text/tokenizer.h"
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "golden_files.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+// Byte-level BPE of a few letters: a b c ab abc, and special tokens <s> and </s>.
+Json small_bpe() {
+  return Json::parse(R"({
+    "version": "1.0",
+    "added_tokens": [{"id": 6, "content": "<s>", "special": true}, {"id": 7, "content": "</s>", "special": true}],
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+    "decoder": {"type": "ByteLevel"},
+    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "\u0120": 5}, "merges": ["a b", ["ab", "c"]]}
+  })");
+}
+
+Json small_wordpiece() {
+  return Json::parse(R"({
+    "added_tokens": [{"id": 0, "content": "[UNK]", "special": true}, {"id": 1, "content": "[CLS]", "special": true}],
+    "normalizer": {"type": "BertNormalizer"},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "decoder": {"type": "WordPiece"},
+    "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "un": 2, "##able": 3, "##a": 4, "able": 5, "!": 6}}
+  })");
+}
+
+std::unique_ptr<Tokenizer> made(const Json& json) { return tokenizer_from_json(json.dump()); }
+
+Json with(Json json, const std::string& place, const std::string& value) {
+  json[Json::json_pointer(place)] = Json::parse(value);
+  return json;
+}
+
+void refused(const Json& json, std::initializer_list<std::string> words) {
+  SCOPED_TRACE(json.dump().substr(0, 600));
+  test::expect_refused(words, [&] { made(json); });
+}
+
+TEST(HuggingFace, ByteBpe) {
+  const auto tokenizer = made(small_bpe());
+  EXPECT_EQ(tokenizer->vocab_size(), 8);
+  EXPECT_EQ(tokenizer->encode("abc ab"), (Ids{4, 5, 3}));
+  EXPECT_EQ(tokenizer->encode("<s>"), Ids{});  // bytes without a token are left out
+  EXPECT_EQ(tokenizer->encode_specials("a<s>b</s>"), (Ids{0, 6, 1, 7}));
+  EXPECT_EQ(tokenizer->decode({6, 4, 7}), "abc");
+  EXPECT_EQ(tokenizer->decode({6, 4, 7}, false), "<s>abc</s>");
+  EXPECT_EQ(tokenizer->end_of_text(), 7);
+  EXPECT_EQ(tokenizer->roles().cls, 6);
+  EXPECT_EQ(tokenizer->id_of("<s>"), 6);
+  EXPECT_EQ(tokenizer->id_of("abc"), 4);
+  EXPECT_EQ(tokenizer->id_of("cba"), -1);
+  EXPECT_TRUE(tokenizer->begins_word(5));
+  EXPECT_TRUE(tokenizer->begins_word(6));
+  EXPECT_FALSE(tokenizer->begins_word(3));
+  EXPECT_THROW(tokenizer->bytes_of(8), Error);
+}
+
+TEST(HuggingFace, WordPiece) {
+  const auto tokenizer = made(small_wordpiece());
+  EXPECT_EQ(tokenizer->encode("Unable \xC3\xBCnable! [CLS]"), (Ids{2, 3, 2, 3, 6, 0, 0, 0}));
+  EXPECT_EQ(tokenizer->encode("una unb"), (Ids{2, 4, 0}));
+  EXPECT_EQ(tokenizer->encode(std::string(101, 'u')), Ids{0});
+  EXPECT_EQ(tokenizer->bytes_of(2), " un");
+  EXPECT_EQ(tokenizer->bytes_of(3), "able");
+  EXPECT_EQ(tokenizer->bytes_of(1), "");
+  EXPECT_EQ(tokenizer->decode({1, 2, 3, 6, 5}), "unable! able");
+  EXPECT_TRUE(tokenizer->begins_word(2));
+  EXPECT_FALSE(tokenizer->begins_word(3));
+  EXPECT_TRUE(tokenizer->begins_word(1));
+  EXPECT_EQ(tokenizer->roles().unk, 0);
+}
+
+// Settings that could make a control token out of plain text.
+TEST(HuggingFace, PlainTextNeverBecomesASpecialToken) {
+  Json json = with(small_wordpiece(), "/pre_tokenizer", R"({"type": "WhitespaceSplit"})");
+  json.erase("normalizer");
+  EXPECT_EQ(made(json)->encode("[CLS] un"), (Ids{0, 2}));
+  json = with(small_bpe(), "/model/ignore_merges", "true");
+  json = with(json, "/added_tokens/0", R"({"id": 4, "content": "abc", "special": true})");
+  EXPECT_EQ(made(json)->encode("abc"), (Ids{3, 2}));
+  EXPECT_EQ(made(json)->encode_specials("abc"), (Ids{4}));
+  json["model"]["ignore_merges"] = false;
+  EXPECT_EQ(made(json)->encode("abc"), (Ids{3, 2}));
+}
+
+TEST(HuggingFace, OrdinaryAddedTokensAreFoundInPlainText) {
+  const Json json = with(small_bpe(), "/added_tokens/1", R"({"id": 9, "content": "  ", "special": false, "normalized": true})");
+  const auto tokenizer = made(json);
+  EXPECT_EQ(tokenizer->vocab_size(), 10);
+  EXPECT_EQ(tokenizer->encode("a   b"), (Ids{0, 9, 5, 1}));
+  EXPECT_EQ(tokenizer->bytes_of(9), "  ");
+  EXPECT_EQ(tokenizer->bytes_of(7), "");  // a gap
+  EXPECT_EQ(tokenizer->bytes_of(8), "");
+}
+
+TEST(HuggingFace, OwnTokenizersTakeSpecialTokensToo) {
+  const auto tokenizer = byte_tokenizer();
+  EXPECT_EQ(tokenizer->encode_specials("a<|endoftext|>"), (Ids{97, 256}));
+  EXPECT_EQ(tokenizer->encode("<|endoftext|>").size(), 13u);
+  EXPECT_EQ(tokenizer->id_of("<|endoftext|>"), 256);
+  EXPECT_EQ(tokenizer->id_of("a"), 97);
+  EXPECT_EQ(tokenizer->decode({97, 256}, false), "a<|endoftext|>");
+  const Ids second = {98};
+  EXPECT_EQ(tokenizer->with_template({97}, &second).types, (Ids{0, 1}));
+}
+
+TEST(HuggingFace, InvalidUtf8IsNoTrouble) {
+  const auto bpe = made(with(small_bpe(), "/normalizer", R"({"type": "NFC"})"));
+  EXPECT_EQ(bpe->encode("a\xff\xcc""b\xe2\x82"), (Ids{0, 1}));
+  const auto bert = made(small_wordpiece());
+  EXPECT_EQ(bert->encode("un\xff" "able \xe2\x82"), (Ids{2, 3}));
+}
+
+TEST(HuggingFace, UnsupportedPartsAreNamed) {
+  refused(with(small_bpe(), "/model/type", R"("Unigram")"), {"model", "Unigram", "WordPiece"});
+  refused(with(small_bpe(), "/model/dropout", "0.1"), {"dropout", "0.1"});
+  refused(with(small_bpe(), "/model/byte_fallback", "true"), {"byte_fallback"});
+  refused(with(small_bpe(), "/model/end_of_word_suffix", R"("</w>")"), {"end_of_word_suffix", "</w>"});
+  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Metaspace"})"), {"pre_tokenizer", "Metaspace", "ByteLevel"});
+  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Whitespace"})"), {"BPE", "not ByteLevel"});
+  refused(with(small_bpe(), "/pre_tokenizer/behaviour", "1"), {"ByteLevel", "behaviour"});
+  refused(with(small_bpe(), "/normalizer", R"({"type": "Precompiled"})"), {"normalizer", "Precompiled", "NFKC"});
+  refused(with(small_bpe(), "/decoder", R"({"type": "Metaspace"})"), {"decoder", "Metaspace"});
+  refused(with(small_bpe(), "/post_processor", R"({"type": "Other"})"), {"post_processor", "Other"});
+  refused(with(small_bpe(), "/version", R"("2.0")"), {"2.0", "1.0"});
+  refused(with(small_bpe(), "/extra", "1"), {"extra"});
+  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "a"}, "behavior": "MergedWithNext"})"),
+          {"Split", "MergedWithNext"});
+  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated"})"),
+          {"regular expression (a"});
+  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]})"),
+          {"Digits", "follows ByteLevel"});
+  refused(with(small_bpe(), "/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]})"),
+          {"Sequence within a Sequence"});
+}
+
+TEST(HuggingFace, BrokenPartsAreNamed) {
+  refused(with(small_bpe(), "/model/vocab/ab", "2"), {"both have id 2"});
+  refused(with(small_bpe(), "/model/vocab/ab", "-1"), {"ab", "-1"});
+  refused(with(small_bpe(), "/model/vocab/ab", "2000000000"), {"ab", "2000000000"});
+  refused(with(small_bpe(), "/model/vocab/ab", "1e300"), {"ab", "1e+300"});
+  refused(with(small_bpe(), "/model/vocab", "[]"), {"vocabulary", "array"});
+  refused(with(small_bpe(), "/model/vocab", "{}"), {"empty"});
+  refused(with(small_bpe(), "/model/merges/0", R"("a")"), {"merge 0"});
+  refused(with(small_bpe(), "/model/merges/0", R"("a b c")"), {"merge 0"});
+  refused(with(small_bpe(), "/model/merges/0", R"(["b", "c"])"), {"merge 0", "bc"});
+  refused(with(small_bpe(), "/model/merges/1", R"(["a", "x"])"), {"merge 1", "x"});
+  refused(with(small_bpe(), "/model/merges", "null"), {"merges", "missing"});
+  refused(with(small_bpe(), "/model/unk_token", R"("<none>")"), {"<none>"});
+  refused(with(small_wordpiece(), "/model/unk_token", R"("<none>")"), {"<none>"});
+  refused(with(small_wordpiece(), "/model/max_input_chars_per_word", "0"), {"max_input_chars_per_word", "0"});
+  refused(with(small_bpe(), "/added_tokens/0/id", "7"), {"id 7"});
+  refused(with(small_bpe(), "/added_tokens/0/id", "3"), {"<s>", "3", "ab"});
+  refused(with(small_bpe(), "/added_tokens/0/content", R"("ab")"), {"ab", "6", "3"});
+  refused(with(small_bpe(), "/added_tokens/0/id", "16000000"), {"16000000", "far above"});
+  refused(with(small_bpe(), "/added_tokens/0/lstrip", "3"), {"lstrip", "true or false"});
+  refused(with(small_bpe(), "/added_tokens", "{}"), {"added_tokens", "array"});
+  refused(with(small_bpe(), "/post_processor", R"({"type": "BertProcessing", "sep": ["x", 99], "cls": ["y", 1]})"), {"99"});
+  refused(with(small_bpe(), "/post_processor", R"({"type": "BertProcessing", "sep": ["x"], "cls": ["y", 1]})"), {"sep"});
+  refused(with(small_bpe(), "/post_processor", R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "q"}}],
+                                                  "pair": [], "special_tokens": {}})"), {"does not say the ids of q"});
+  refused(with(small_bpe(), "/post_processor", R"({"type": "TemplateProcessing", "single": [{"Sequence": {"id": "B"}}],
+                                                  "pair": [], "special_tokens": {}})"), {"names the sequence B"});
+  refused(with(small_bpe(), "/model", "7"), {"model", "number"});
+}
+
+// Whatever is changed in a file, it is read or refused.
+TEST(HuggingFace, DamagedFilesAreReadOrRefused) {
+  std::mt19937 random(29);
+  for (const std::string& whole : {small_bpe().dump(), small_wordpiece().dump()})
+    for (int round = 0; round < 1500; ++round) {
+      std::string text = whole;
+      for (unsigned edits = 1 + random() % 3; edits > 0; --edits) {
+        const size_t at = random() % text.size();
+        switch (random() % 3) {
+          case 0:
+            text[at] = "0123456789-.eE[]{},:\"tfn\xff"[random() % 24];
+            break;
+          case 1:
+            text.erase(at, 1 + random() % 8);
+            break;
+          default:
+            text.insert(at, text.substr(random() % text.size(), random() % 20));
+        }
+        if (text.empty()) text = "x";
+      }
+      try {
+        tokenizer_from_json(text)->encode_specials("un abc <s> [CLS]");
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::usage) << text;
+      }
+    }
+}
+
+TEST(HuggingFace, DepthAndSizeDoNoHarm) {
+  std::string deep(200000, '[');
+  test::expect_refused({"JSON"}, [&] { tokenizer_from_json(R"({"model":)" + deep); });
+  deep += std::string(deep.size(), ']');
+  test::expect_refused({"model"}, [&] { tokenizer_from_json(R"({"model":)" + deep + "}"); });
+  Json json = small_bpe();
+  json["model"]["vocab"][std::string(5000, 'a')] = 10;
+  refused(json, {"5000 bytes"});
+}
+
+TEST(HuggingFace, LongWordsTakeNoAge) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string letters(10'000'000, 'a');
+  EXPECT_EQ(made(small_bpe())->encode(letters).size(), letters.size());
+  EXPECT_EQ(made(small_wordpiece())->encode(letters), Ids{0});
+  // Marks in falling order are the worst case of putting them into canonical order.
+  std::string marks = "a";
+  for (int i = 0; i < 200'000; ++i) marks += i % 2 == 0 ? "\xCC\x81" : "\xCC\xA3";
+  EXPECT_EQ(made(with(small_bpe(), "/normalizer", R"({"type": "NFD"})"))->encode(marks), Ids{0});
+  EXPECT_EQ(made(small_wordpiece())->encode(marks), Ids{0});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST(HuggingFace, ThreadsDoNotMixUp) {
+  const auto first = made(small_bpe()), second = made(small_wordpiece());
+  const auto body = [&] {
+    for (int i = 0; i < 300; ++i) {
+      EXPECT_EQ(first->encode("abc ab"), (Ids{4, 5, 3}));
+      EXPECT_EQ(second->encode("unable un"), (Ids{2, 3, 2}));
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(body);
+}
+
+TEST(HuggingFace, FoldersAndTheirSettings) {
+  const test::ScratchFolder scratch;
+  const std::string vocab = scratch.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\nUn\n##able\nun\n");
+  EXPECT_EQ(load_tokenizer(vocab)->encode("Unable"), (Ids{3, 4}));
+  EXPECT_EQ(load_tokenizer(vocab)->with_template({5}).ids, (Ids{1, 5, 2}));
+  scratch.write("tokenizer_config.json", R"({"do_lower_case": true, "mask_token": {"content": "Un"}})");
+  EXPECT_EQ(load_tokenizer(scratch.path())->encode("Unable"), (Ids{5, 4}));
+  EXPECT_EQ(load_tokenizer(scratch.path())->encode_specials("Un un"), (Ids{3, 5}));
+  scratch.write("vocab.json", R"({"a": 0, "b": 1, "ab": 2, "<s>": 3})");
+  test::expect_refused({"merges.txt"}, [&] { load_tokenizer(scratch.path()); });
+  const std::string merges = scratch.write("merges.txt", "#version: 0.2\r\na b\r\n");
+  EXPECT_EQ(load_tokenizer(scratch.path())->encode("ab"), Ids{2});
+  EXPECT_EQ(load_tokenizer(merges)->encode_specials("<s>a"), (Ids{3, 0}));
+  scratch.write("tokenizer.json", small_bpe().dump());
+  EXPECT_EQ(load_tokenizer(scratch.path())->encode("abc"), Ids{4});
+  scratch.write("tokenizer.json", with(small_bpe(), "/model/type", R"("Unigram")").dump());
+  test::expect_refused({scratch.path(), "Unigram"}, [&] { load_tokenizer(scratch.path()); });
+}
+
+}  // namespace
+}  // namespace skein
