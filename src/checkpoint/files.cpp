@@ -74,6 +74,13 @@ Bytes Bytes::map(const std::string& path) {
   return bytes;
 }
 
+void Bytes::let_go(const std::byte* from, int64_t bytes) const {
+  if (data_.get_deleter().mapped == 0) return;
+  const auto page = static_cast<int64_t>(::sysconf(_SC_PAGESIZE));
+  const int64_t first = (from - data_.get() + page - 1) / page * page, last = (from - data_.get() + bytes) / page * page;
+  if (first < last) ::madvise(data_.get() + first, static_cast<size_t>(last - first), MADV_DONTNEED);
+}
+
 void Bytes::resize(int64_t size) {
   SKEIN_CHECK(size >= 0 && (size <= size_ || data_.get_deleter().mapped == 0));
   if (size > capacity_) {

@@ -112,6 +112,8 @@ ShardReader::~ShardReader() {
   impl_->file.reset();
 }
 
+void ShardReader::let_go(const std::byte* elements, int64_t bytes) const { impl_->image.let_go(elements, bytes); }
+
 const std::byte* ShardReader::elements(const std::string& name, DType dtype,
                                        const std::vector<int64_t>& shape, const Region& region) const {
   const Hdf5Lock lock;

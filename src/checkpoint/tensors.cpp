@@ -37,6 +37,7 @@ void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end
       reader = std::make_unique<ShardReader>(Bytes::map(file), ShardHeader{manifest_.step, manifest_.generation, piece.shard, manifest_.ranks()}, file);
     const std::byte* data = reader->elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
     copied += copy_overlap(piece.region, tensor.dtype, data, wanted, dtype, out);
+    reader->let_go(data, piece.region.size() * size_of(tensor.dtype));
   }
   SKEIN_CHECK_EQ(copied, end - begin);
 }

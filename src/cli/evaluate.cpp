@@ -93,7 +93,7 @@ Values next_tokens(const Judged& model, const Source& source, const std::vector<
   const Loader loader(stores, 1, 0, config.data);
   check_tokenizer(loader.store(0), source);
   const Evaluation result = Evaluator(model.pipeline, model.pass, model.mesh, model.batch, config.eval).run(loader, config.data, source.model.context);
-  log::info("{}: {} ({} tokens, {} bytes)", source.info.path, result.text(), result.tokens, result.bytes);
+  log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens, result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
   const double unknown = std::numeric_limits<double>::quiet_NaN();
   return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", result.bytes ? result.bits_per_byte() : unknown},
           {"tokens", static_cast<double>(result.tokens)}, {"bytes", static_cast<double>(result.bytes)}};

@@ -11,6 +11,7 @@
 #include "new_bytes_file.h"
 #include "skein/comm/local.h"
 #include "skein/convert/huggingface_config.h"
+#include "skein/convert/tokenizer_files.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/text/tokenizer.h"
@@ -57,7 +58,7 @@ SpecialIds ids_of(const std::string& tokenizer) {
 
 Export::Export(const std::string& source, Form form, const ConvertConfig& config)
     : config_(config), form_(form), info_(newest(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
-      notes_(import_notes(info_.metadata, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
+      notes_(import_notes(state_, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
   names_ = form == Form::llmc ? llmc_names(model_, padded) : huggingface_names(model_);
   check_tensors(names_, tensors_->tensors(), info_.path);
@@ -186,14 +187,18 @@ void Export::write_folder(const std::string& folder) {
   for (const File& file : files_) write_file(folder, file);
   if (files_.size() > 1 || files_.front().name != "model.safetensors") {
     std::map<std::string, std::string> index;
+    int64_t parameters = 0;
     for (const File& file : files_)
-      for (const size_t i : file.tensors) index[written_names_[i]] = file.name;
-    write_new_file(join_path(folder, "model.safetensors.index.json"), safetensors_index(index, total_));
+      for (const size_t i : file.tensors) {
+        index[written_names_[i]] = file.name;
+        parameters += names_.tensors[i].size();
+      }
+    write_new_file(join_path(folder, "model.safetensors.index.json"), safetensors_index(index, total_, parameters));
   }
   write_new_file(join_path(folder, "config.json"), huggingface_config(model_, dtype(), ids_of(state_.tokenizer), notes_.config));
-  for (const auto& [name, text] : notes_.texts) write_new_file(join_path(folder, name), text);
-  if (!notes_.texts.contains("tokenizer.json") && !notes_.texts.contains("vocab.json") && !notes_.texts.contains("vocab.txt") && !state_.tokenizer.empty())
-    write_new_file(join_path(folder, "tokenizer.json"), state_.tokenizer);
+  auto texts = notes_.texts;
+  if (!texts.contains("tokenizer.json") && !texts.contains("vocab.json") && !texts.contains("vocab.txt")) texts.merge(tokenizer_files(state_.tokenizer));
+  for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
 }
 
 void Export::write_llmc(const std::string& path) {

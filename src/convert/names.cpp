@@ -220,8 +220,9 @@ NameMap huggingface_names(const ModelConfig& config) {
 
 NameMap llmc_names(const ModelConfig& c, int64_t padded_vocab) {
   require(family_of(c) == Family::gpt2 && c.tie_embeddings && c.head == Head::vocabulary && c.hidden() == 4 * c.d_model &&
-              c.activation == MlpKind::gelu_tanh,
-          "llm.c's files hold GPT-2 with tied embeddings, gelu_tanh and a feed-forward layer of 4 model.d_model; this is another model");
+              c.activation == MlpKind::gelu_tanh && c.norm_epsilon == 1e-5,
+          "llm.c's files hold GPT-2 with tied embeddings, gelu_tanh, a feed-forward layer of 4 model.d_model and model.norm_epsilon=1e-5; "
+          "this is another model");
   NameMap map;
   const int64_t blocks = c.n_layers, width = c.d_model;
   const auto all_blocks = [&](const std::string& name, Dims shape, const std::vector<std::string>& ours, const Dims& part) {

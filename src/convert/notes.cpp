@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kKept[] = {"generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
                                  "chat_template.jinja", "vocab.json", "merges.txt", "vocab.txt"};
-constexpr char kKey[] = "imported";
 constexpr int64_t kMostTextBytes = int64_t{1} << 26;
 
 std::string small_text(const std::string& path) {
@@ -49,24 +48,15 @@ std::string import_metadata(const ModelConfig& model, const std::string& tokeniz
   state.reduction_groups = 1;
   state.tokenizer = tokenizer;
   state.config = model_values(model);
-  Json json = Json::parse(to_json(state, {}));
-  json["kind"] = "import";
-  json[kKey] = {{"source", notes.source}, {"sums", notes.sums}, {"config", notes.config}, {"texts", notes.texts}, {"weights", notes.weights}};
-  return json.dump();
+  state.imported = Json{{"source", notes.source}, {"sums", notes.sums}, {"config", notes.config}, {"texts", notes.texts}, {"weights", notes.weights}}.dump();
+  return to_json(state, {});
 }
 
-ImportNotes import_notes(const std::string& metadata, const std::string& origin) {
+ImportNotes import_notes(const RunState& state, const std::string& origin) {
+  if (state.imported.empty()) return {};
   try {
-    const Json json = Json::parse(metadata);
-    const auto found = json.find(kKey);
-    if (found == json.end()) return {};
-    ImportNotes notes;
-    found->at("source").get_to(notes.source);
-    found->at("config").get_to(notes.config);
-    found->at("sums").get_to(notes.sums);
-    found->at("texts").get_to(notes.texts);
-    found->at("weights").get_to(notes.weights);
-    return notes;
+    const Json json = Json::parse(state.imported);
+    return {json.at("source"), json.at("config"), json.at("texts"), json.at("weights"), json.at("sums")};
   } catch (const Json::exception& error) {
     fail_usage("{}: what it keeps of its import cannot be read: {}", origin, error.what());
   }
@@ -84,18 +74,16 @@ ImportNotes read_notes(const std::string& folder) {
 }
 
 std::string folder_tokenizer(const std::string& folder) {
-  const std::string file = join_path(folder, "tokenizer.json");
   const auto has = [&](const char* name) { return exists(join_path(folder, name)); };
   if (!has("tokenizer.json") && !has("vocab.json") && !has("vocab.txt")) {
-    log::warn("{} holds no tokenizer; give one with --tokenizer, or the model can only be trained further on stores made with it", folder);
+    log::warn("{} holds no tokenizer; give one with --tokenizer, without one the model cannot be used", folder);
     return "";
   }
-  const std::string path = has("tokenizer.json") ? file : folder;
   try {
-    return load_tokenizer(path)->to_json();
+    return load_tokenizer(folder)->to_json();
   } catch (const Error& error) {
     log::warn("the tokenizer is kept for the way back, but cannot be used: {}", error.what());
-    return has("tokenizer.json") ? small_text(file) : "";
+    return "";
   }
 }
 

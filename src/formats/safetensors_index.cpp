@@ -59,8 +59,8 @@ std::map<std::string, std::string> read_safetensors_index(const std::string& pat
   return files;
 }
 
-std::string safetensors_index(const std::map<std::string, std::string>& files, int64_t total_bytes) {
-  return Json{{"metadata", {{"total_size", total_bytes}}}, {"weight_map", files}}.dump(2) + "\n";
+std::string safetensors_index(const std::map<std::string, std::string>& files, int64_t total_bytes, int64_t parameters) {
+  return Json{{"metadata", {{"total_parameters", parameters}, {"total_size", total_bytes}}}, {"weight_map", files}}.dump(2) + "\n";
 }
 
 }  // namespace skein

@@ -2,6 +2,14 @@
 
 namespace skein {
 
+ModelConfig ModelConfig::written_out() const {
+  ModelConfig made = *this;
+  made.n_kv_heads = kv_heads();
+  made.d_head = head_width();
+  made.d_ff = hidden();
+  return made;
+}
+
 int64_t ModelConfig::parameters() const {
   const int64_t attention_out = n_heads * head_width(), keys = kv_heads() * head_width();
   int64_t block = d_model * (2 * attention_out + 2 * keys);

@@ -8,7 +8,7 @@
 namespace skein {
 
 std::string to_json(const RunState& s, const MeshShape& layout) {
-  const nlohmann::ordered_json json{
+  nlohmann::ordered_json json{
       {"kind", "pretrain"},
       {"skein", {{"version", kVersion}, {"revision", kRevision}}},
       {"step", s.step},
@@ -23,6 +23,7 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
       {"layout", {{"pipeline", layout.pp}, {"data", layout.dp}, {"tensor", layout.tp}}},
       {"config", s.config},
       {"tokenizer", s.tokenizer}};
+  if (!s.imported.empty()) json["imported"] = nlohmann::ordered_json::parse(s.imported);
   return json.dump();
 }
 
@@ -38,6 +39,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
       state.best_step = best->at("step");
       state.fruitless = best->at("fruitless");
     }
+    if (const auto imported = json.find("imported"); imported != json.end()) state.imported = imported->dump();
     return state;
   } catch (const nlohmann::json::exception& error) {
     fail_usage("{} is no checkpoint of a training run: {}", origin, error.what());
@@ -72,12 +74,31 @@ ModelConfig stored_model(const RunState& state, const std::string& origin) { ret
 
 MaskConfig stored_masks(const RunState& state, const std::string& origin) { return stored_section<MaskConfig>(state, "mlm.", origin); }
 
+namespace {
+
+// The stored options, with the model's sizes in place of 0.
+std::map<std::string, std::string> written_out(const RunState& stored, const std::string& origin) {
+  PretrainConfig config;
+  config.model = stored_model(stored, origin).written_out();
+  auto all = stored.config;
+  for (const auto& [key, value] : config_values(config))
+    if (key.starts_with("model.") && all.contains(key)) all[key] = value;
+  return all;
+}
+
+}  // namespace
+
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config, const std::string& tokenizer,
                                 const std::string& origin) {
   std::string model, other;
-  for (const auto& [key, value] : config_values(config)) {
-    const auto found = stored.config.find(key);
-    const std::string before = found == stored.config.end() ? "(not known then)" : found->second;
+  PretrainConfig now = config;
+  now.model = now.model.written_out();
+  const auto then = written_out(stored, origin);
+  for (const auto& [key, value] : config_values(now)) {
+    const auto found = then.find(key);
+    // An import knows its model only.
+    if (found == then.end() && !stored.imported.empty()) continue;
+    const std::string before = found == then.end() ? "(not known then)" : found->second;
     if (before == value || key.starts_with("run.") || key.starts_with("checkpoint.")) continue;
     // These two are no shapes: they may change from one start to the next.
     std::string& list = key.starts_with("model.") && key != "model.dropout" && key != "model.init_std" ? model : other;

@@ -121,7 +121,9 @@ std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
 // The sum's grouping stays what it was, so that a run has the same bits however its layout changes on the way.
 void Trainer::take_over_groups() {
   const RunState stored = run_state(resume_from_->metadata, resume_from_->path);
-  if (config_.parallel.reduction_groups != 0 || (task_.adapts() && !goes_on())) return;
+  // An import has summed nothing yet.
+  const bool nothing_summed = !stored.imported.empty() && stored.optimizer_steps == 0;
+  if (config_.parallel.reduction_groups != 0 || nothing_summed || (task_.adapts() && !goes_on())) return;
   if (stored.reduction_groups % shape_.dp == 0 && config_.train.global_batch % stored.reduction_groups == 0)
     config_.parallel.reduction_groups = stored.reduction_groups;
   else
@@ -132,15 +134,17 @@ void Trainer::take_over_groups() {
 void Trainer::load() {
   const std::string& path = resume_from_->path;
   const bool own = goes_on();
-  const bool weights_only = config_.checkpoint.weights_only && !own;
   const RunState stored = run_state(resume_from_->metadata, path);
   if (!own && task_.adapts()) return adapt(stored);
   task_.check_notes(stored.notes, path);
+  const bool only_weights_there = !stored.imported.empty() && stored.optimizer_steps == 0;
+  const bool weights_only = (config_.checkpoint.weights_only || only_weights_there) && !own;
   const std::string changes = compare_with_stored(stored, config_, state_.tokenizer, path);
   std::vector<Piece> targets = replica_->optimizer().pieces(false);
   if (weights_only) std::erase_if(targets, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
   load_checkpoint(*resume_from_, targets, !weights_only, mesh_.world());
   replica_->optimizer().loaded(weights_only ? 0 : stored.optimizer_steps);
+  state_.imported = stored.imported;
   if (!weights_only) {
     state_.step = stored.step;
     state_.samples = stored.samples;

@@ -43,6 +43,18 @@ TEST(CheckpointTensors, GiveBackWhatWasSavedShardByShard) {
   EXPECT_THROW(tensors.read("param/c", 0, 1, DType::f32, reinterpret_cast<std::byte*>(read.data())), Error);
 }
 
+TEST(CheckpointTensors, GiveTheSameAgain) {
+  const TempDir directory;
+  const auto alone = single_rank();
+  save_in_shards(directory.at("run"), 0, {{piece("param/a", {20000}, 0, 20000)}}, "{}", count_up);
+  CheckpointTensors tensors(*find_checkpoint(directory.at("run"), *alone));
+  for (int again = 0; again < 2; ++again) {
+    std::vector<float> read(20000);
+    tensors.read("param/a", 0, 20000, DType::f32, reinterpret_cast<std::byte*>(read.data()));
+    for (size_t i = 0; i < read.size(); ++i) ASSERT_EQ(read[i], static_cast<float>(i));
+  }
+}
+
 TEST(CheckpointTensors, LeaveNothingOfASaveThatFailed) {
   const TempDir directory;
   int filled = 0;

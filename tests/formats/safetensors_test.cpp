@@ -159,9 +159,11 @@ TEST(Safetensors, SaysThatAFileEndedWhileItWasRead) {
 TEST(SafetensorsIndex, ComesBackAsWritten) {
   const Scratch scratch;
   const std::map<std::string, std::string> files{{"b", "model-00002-of-00002.safetensors"}, {"a", "model-00001-of-00002.safetensors"}};
-  write_file(scratch.file("index"), safetensors_index(files, 1234));
+  write_file(scratch.file("index"), safetensors_index(files, 1234, 617));
   EXPECT_EQ(read_safetensors_index(scratch.file("index")), files);
-  EXPECT_NE(bytes_of_file(scratch.file("index")).find("\"total_size\": 1234"), std::string::npos);
+  const std::string text = bytes_of_file(scratch.file("index"));
+  EXPECT_NE(text.find("\"total_size\": 1234"), std::string::npos);
+  EXPECT_NE(text.find("\"total_parameters\": 617"), std::string::npos);
 }
 
 TEST(SafetensorsIndex, RefusesLies) {

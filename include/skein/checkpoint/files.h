@@ -19,6 +19,8 @@ class Bytes {
   explicit Bytes(int64_t size);
   // A file's bytes, read as they are looked at; what is written stays in memory. They cannot grow.
   static Bytes map(const std::string& path);
+  // Lets go of the memory of mapped bytes that have not been written; they are read again when they are looked at.
+  void let_go(const std::byte* from, int64_t bytes) const;
 
   std::byte* data() const { return data_.get(); }
   int64_t size() const { return size_; }

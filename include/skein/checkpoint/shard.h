@@ -47,6 +47,8 @@ class ShardReader {
   // holds another part of another tensor.
   const std::byte* elements(const std::string& dataset, DType dtype, const std::vector<int64_t>& shape,
                             const Region& region) const;
+  // These elements will not be looked at soon: a mapped file's memory goes.
+  void let_go(const std::byte* elements, int64_t bytes) const;
 
  private:
   struct Impl;

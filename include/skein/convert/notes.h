@@ -1,4 +1,4 @@
-// What a checkpoint's metadata keeps of the folder that it was imported from, for the way back.
+// What a checkpoint's metadata keeps of the folder that its model was imported from, for the way back; training on keeps it too.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@ struct ImportNotes {
 
 // The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md has it, and the notes.
 std::string import_metadata(const ModelConfig& model, const std::string& tokenizer, const ImportNotes& notes);
-// Empty notes when the checkpoint was not imported. A usage error naming `origin` when they are damaged.
-ImportNotes import_notes(const std::string& metadata, const std::string& origin);
+// Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are damaged.
+ImportNotes import_notes(const RunState& state, const std::string& origin);
 
 // config.json of a folder, and the small files beside it that are kept. "" and none for a folder without.
 ImportNotes read_notes(const std::string& folder);
-// The tokenizer of a folder as JSON; "" with a warning when there is none that can be read.
+// The tokenizer of a folder as JSON; "" with a warning when there is none that can be used.
 std::string folder_tokenizer(const std::string& folder);
 
 // XXH3-128 of a file, in hex.

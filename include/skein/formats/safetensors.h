@@ -89,6 +89,6 @@ class SafetensorsWriter {
 // JSON, names a tensor twice, or names a file outside of its own folder.
 std::map<std::string, std::string> read_safetensors_index(const std::string& path);
 // The text of that file.
-std::string safetensors_index(const std::map<std::string, std::string>& files, int64_t total_bytes);
+std::string safetensors_index(const std::map<std::string, std::string>& files, int64_t total_bytes, int64_t parameters);
 
 }  // namespace skein

@@ -49,6 +49,8 @@ struct ModelConfig {
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
+  // The same model with the sizes above in place of 0.
+  ModelConfig written_out() const;
   // Learned numbers in the whole model, tied tensors once.
   int64_t parameters() const;
 

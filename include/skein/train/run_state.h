@@ -21,6 +21,7 @@ struct RunState {
   double best_quality = 0;       // of the validations so far, at best_step (-1: none yet); and how many there were since
   int64_t best_step = -1, fruitless = 0;
   std::string notes;             // of the task, JSON; "" for none
+  std::string imported;          // what skein-convert keeps of the model's origin for the way back, JSON; "" for none
   std::string tokenizer;         // JSON of the training data's tokenizer
   std::map<std::string, std::string> config;  // by key, as Options::values gives them
 };

@@ -1,0 +1,13 @@
+// Tokenizers as Hugging Face folders hold them.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace skein {
+
+// The files of a tokenizer, by name, of its JSON as checkpoints hold it; none for "". Our own byte-level BPE becomes a
+// tokenizer.json that gives the same ids.
+std::map<std::string, std::string> tokenizer_files(const std::string& tokenizer);
+
+}  // namespace skein

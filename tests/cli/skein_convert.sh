@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Other programs' models to checkpoints and back, what begins from them, and the exit codes of mistakes.
+source "$(dirname "$0")/expect.sh"
+convert="$bin/skein-convert"
+golden="$SKEIN_TEST_SOURCE_DIR/tests/convert/golden"
+
+expect 0 "SOURCE DESTINATION" "$convert" --help
+expect 0 "skein-convert" "$convert" --version
+expect 2 "give SOURCE and DESTINATION" "$convert" "$golden/gpt2"
+expect 2 "there is no nowhere" "$convert" nowhere out
+expect 2 "convert in two steps" "$convert" --to=llmc "$golden/gpt2" out
+expect 2 "bf16" "$convert" --dtype=f8 "$golden/gpt2" out
+expect 0 "transformer.h.0.attn.c_attn.weight transposed = block.0.attention.q.weight, block.0.attention.k.weight" "$convert" --dry-run "$golden/gpt2"
+[ ! -e out ] || die "a dry run or a mistake left something"
+
+for model in gpt2 llama llama_biased gpt2_sequence bert bert_sequence bert_token roberta roberta_sequence; do
+  expect 0 "is allowed" "$convert" --verify "$golden/$model" "run-$model"
+  expect 0 "is good" "$bin/skein-inspect" verify "run-$model"
+  expect 0 "parameters" "$convert" "run-$model" "back-$model"
+  for file in "$golden/$model"/model*.safetensors "$golden/$model"/config.json; do
+    cmp "$file" "back-$model/$(basename "$file")" || die "$model came back otherwise"
+  done
+done
+expect 2 "holds a model already" "$convert" "$golden/gpt2" run-gpt2
+expect 2 "exists already" "$convert" run-gpt2 back-gpt2
+
+# Numbers of another model.
+cp -r "$golden/gpt2" other
+sed -i 's/"layer_norm_epsilon": 1e-05/"layer_norm_epsilon": 0.5/' other/config.json
+expect 1 "differ by at most" "$convert" --verify other run-other
+
+# From here on it is a model like any other: text is measured and continued, and training goes on from it.
+make_stores
+"$bin/skein" pretrain $small --train.steps=3 --checkpoint.every=0 --run.dir=trained 2>/dev/null
+expect 0 "parameters" "$convert" trained exported
+grep -q '"<|endoftext|>"' exported/tokenizer.json || die "the tokenizer was not written"
+expect 0 "parameters" "$convert" --tokenizer=tok.json exported imported
+"$bin/skein-inspect" diff trained imported >diff 2>&1 || grep -q "param/" diff && die "the weights came back otherwise"
+"$bin/skein" eval --checkpoint.path=trained --data.validation=valid.h5 --eval.output=a.json 2>/dev/null
+"$bin/skein" eval --checkpoint.path=imported --data.validation=valid.h5 --eval.output=b.json 2>/dev/null
+[ "$(grep '"loss"' a.json)" = "$(grep '"loss"' b.json)" ] || die "the imported model judges text otherwise"
+"$bin/skein" generate --checkpoint.path=trained --generate.max_tokens=8 "The quick" >a.txt 2>/dev/null
+"$bin/skein" generate --checkpoint.path=imported --generate.max_tokens=8 "The quick" >b.txt 2>/dev/null
+cmp a.txt b.txt || die "the imported model continues text otherwise"
+expect 0 "begins with the weights of" "$bin/skein" pretrain $small --train.steps=1 --checkpoint.load=imported --run.dir=further
+expect 0 "parameters" "$convert" further further_out
+expect 0 "parameters" "$convert" --to=llmc --dtype=bf16 trained model.bin
+expect 0 "parameters" "$convert" --tokenizer=tok.json model.bin from_llmc
+expect 0 "prompts" "$bin/skein" generate --checkpoint.path=from_llmc --generate.max_tokens=4 "The quick"
+echo "ok"

@@ -1,0 +1,94 @@
+// Files with bytes changed at random end in a usage error or are read as what they now say; nothing else may happen.
+#include <gtest/gtest.h>
+
+#include "convert/golden_folder.h"
+#include "skein/convert/huggingface_config.h"
+#include "skein/core/philox.h"
+
+namespace skein {
+namespace {
+
+// Changes, removes or doubles a few bytes among the first `reach`.
+std::string damaged(std::string text, size_t reach, uint64_t seed) {
+  auto draw = [&, count = uint64_t{0}](uint64_t below) mutable { return static_cast<size_t>(derive_key(seed, std::to_string(count++)) % below); };
+  for (uint64_t i = 0, count = 1 + draw(4); i < count && !text.empty(); ++i) {
+    const size_t at = draw(std::min(reach, text.size()));
+    const char digits[] = "0123456789-{}[]\",:e.";
+    switch (draw(4)) {
+      case 0: text[at] = static_cast<char>(draw(256)); break;
+      case 1: text[at] = digits[draw(sizeof(digits) - 1)]; break;
+      case 2: text.erase(at, 1 + draw(3)); break;
+      default: text.insert(at, text.substr(at, 1 + draw(12)));
+    }
+  }
+  return text;
+}
+
+// Runs `read`; how it ended. Anything but an Error for the user goes through and fails the test.
+bool refused(const std::function<void()>& read) {
+  try {
+    read();
+    return false;
+  } catch (const Error& error) {
+    EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ExitCode::usage)) << error.what();
+    return true;
+  }
+}
+
+TEST(Damage, OfSafetensorsIsRefused) {
+  const test::Scratch scratch;
+  const std::string good = test::bytes_of_file("formats/reference.safetensors");
+  int count = 0;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    test::write_file(scratch.file("bad"), damaged(good, 740, seed));
+    count += refused([&] {
+      const SafetensorsFile file(scratch.file("bad"));
+      for (const SafeTensor& tensor : file.tensors()) {
+        std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
+        file.read(tensor, 0, bytes);
+      }
+    });
+  }
+  EXPECT_GT(count, 400);
+}
+
+TEST(Damage, OfConfigIsRefused) {
+  for (const std::string& name : test::golden_names()) {
+    const std::string good = test::bytes_of_file(test::golden(name) + "/config.json");
+    int count = 0;
+    for (uint64_t seed = 0; seed < 100; ++seed)
+      count += refused([&] { huggingface_names(model_from_huggingface(damaged(good, good.size(), seed), "config.json", {})); });
+    EXPECT_GT(count, 25) << name;
+  }
+}
+
+TEST(Damage, OfAnIndexIsRefused) {
+  const test::Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "llama"), index = folder + "/model.safetensors.index.json";
+  const std::string good = test::bytes_of_file(index);
+  int count = 0;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    test::write_file(index, damaged(good, good.size(), seed));
+    count += refused([&] { open_safetensors(folder); });
+  }
+  EXPECT_GT(count, 80);
+}
+
+TEST(Damage, OfLlmcFilesIsRefused) {
+  const test::Scratch scratch;
+  std::string good(1024, '\0');
+  const int32_t header[] = {20240326, 3, 4, 5, 1, 2, 4, 128};
+  std::memcpy(good.data(), header, sizeof(header));
+  good += std::string(static_cast<size_t>(4 * (128 * 4 + 4 * 4 + 12 * 16 + 13 * 4 + 8)), '\1');
+  test::write_file(scratch.file("good"), good);
+  EXPECT_FALSE(refused([&] { open_llmc(scratch.file("good")); }));
+  int count = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    test::write_file(scratch.file("bad"), damaged(good, 32, seed));
+    count += refused([&] { open_llmc(scratch.file("bad")); });
+  }
+  EXPECT_GT(count, 150);
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,37 @@
+#include "skein/convert/tokenizer_files.h"
+
+#include <gtest/gtest.h>
+
+#include "data/data_fixtures.h"
+#include "skein/text/tokenizer.h"
+
+namespace skein {
+namespace {
+
+TEST(TokenizerFiles, OfOurOwnGiveTheSameIds) {
+  // "he", "the", " the", and a merge of bytes that are no text alone.
+  const auto ids = [](char c) { return byte_tokenizer()->encode(std::string(1, c)).front(); };
+  const auto own = bpe_tokenizer({{ids('h'), ids('e')}, {ids('t'), 256}, {ids(' '), 257}, {ids('\xc3'), ids('\xa9')}});
+  const auto files = tokenizer_files(own->to_json());
+  ASSERT_EQ(files.size(), 2u);
+  const auto theirs = tokenizer_from_json(files.at("tokenizer.json"));
+  EXPECT_EQ(theirs->vocab_size(), own->vocab_size());
+  EXPECT_EQ(theirs->end_of_text(), own->end_of_text());
+  for (const std::string text : {"the other  the caf\xc3\xa9's\n\tthe 12", "", " ", "\xff\xfe the"}) EXPECT_EQ(theirs->encode(text), own->encode(text)) << text;
+  EXPECT_EQ(tokenizer_files(theirs->to_json()).at("tokenizer.json"), theirs->to_json());
+}
+
+TEST(TokenizerFiles, OfBytesAreAnAlphabet) {
+  const auto theirs = tokenizer_from_json(tokenizer_files(byte_tokenizer()->to_json()).at("tokenizer.json"));
+  std::string all;
+  for (int byte = 1; byte < 128; ++byte) all += static_cast<char>(byte);
+  EXPECT_EQ(theirs->encode(all), byte_tokenizer()->encode(all));
+}
+
+TEST(TokenizerFiles, AreNoneWithoutATokenizer) {
+  EXPECT_TRUE(tokenizer_files("").empty());
+  test::expect_error(ExitCode::usage, {"cannot be written"}, [] { tokenizer_files("{"); });
+}
+
+}  // namespace
+}  // namespace skein
