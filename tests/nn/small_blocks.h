@@ -14,7 +14,7 @@ inline BlockSpec small_block(Family family, bool sequence_parallel = false, doub
   const bool llama = family == Family::llama;
   const int64_t heads = llama ? 8 : 4;  // in pairs over 4 key heads, for llama
   BlockSpec made;
-  made.attention = {"", 0, kWidth, heads, 4, kWidth / heads, llama, 100, !llama, dropout, 0.3, 0.3, sequence_parallel};
+  made.attention = {"", 0, kWidth, heads, 4, kWidth / heads, llama, {100}, !llama, dropout, 0.3, 0.3, sequence_parallel};
   made.mlp = {"", kWidth, 24, llama ? MlpKind::swiglu : MlpKind::gelu_erf, !llama, 0.3, 0.3, sequence_parallel};
   made.norm = {"", kWidth, llama ? ops::Norm::rms : ops::Norm::layer, 1e-5, !llama, sequence_parallel};
   made.placement = family == Family::post_norm ? NormPlacement::post : NormPlacement::pre;

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# A small encoder from nothing, and what it scores on three real tasks: tokenizer, pretraining on books, fine-tuning.
+# usage: small_encoder.sh DATA OUT [STEPS]     DATA holds corpus/, classify/ and ner/; OUT is made; STEPS of pretraining, 4000
+# The programs are those of $BIN (build/cpu/bin). tools/bench/bag_of_words.py scores a linear model on the same tasks.
+set -euo pipefail
+
+root=$(dirname "$(readlink -f "$0")")/../..
+bin=${BIN:-$root/build/cpu/bin}
+data=$(readlink -f "$1") steps=${3:-4000}
+mkdir -p "$2"
+cd "$2"
+
+corpus=("$data/corpus/children.train.jsonl.xz" "$data/corpus/classics.train.jsonl.xz")
+held_out=("$data/corpus/children.valid.jsonl.xz" "$data/corpus/classics.valid.jsonl.xz")
+if [[ ! -e valid.h5 ]]; then
+  "$bin/skein-data" train-tokenizer --tokenizer.kind=wordpiece --data.vocab_size=8192 --output.path=wp.json "${corpus[@]}"
+  "$bin/skein-data" encode --tokenizer.path=wp.json --output.path=train.h5 "${corpus[@]}"
+  "$bin/skein-data" encode --tokenizer.path=wp.json --output.path=valid.h5 "${held_out[@]}"
+fi
+"$bin/skein" pretrain --config "$root/configs/bert_small.ini" --run.dir=encoder --data.train=train.h5 --data.validation=valid.h5 \
+  --train.precision=bf16 --train.steps="$steps"
+
+# The last tenth of the training part is held out to choose when to stop: every tenth row, since rows are sorted by label.
+unpack() { xz -dc "$1" > "$2"; }
+unpack "$data/classify/sentiment-sentences.train.tsv.xz" sentiment.tsv
+unpack "$data/classify/sentiment-sentences.test.tsv.xz" sentiment.test.tsv
+awk 'NR % 10 == 0' sentiment.tsv > sentiment.valid.tsv
+awk 'NR % 10 != 0' sentiment.tsv > sentiment.train.tsv
+for part in train test; do unpack "$data/classify/banking77.$part.csv.xz" "banking77.$part.csv"; done
+python3 - << 'EOF'
+import csv
+with open("banking77.train.csv", newline="") as file:
+    header, *rows = csv.reader(file)
+for name, chosen in (("fit", [r for i, r in enumerate(rows) if i % 10]), ("valid", rows[::10])):
+    with open(f"banking77.{name}.csv", "w", newline="") as file:
+        csv.writer(file).writerows([header, *chosen])
+EOF
+for part in train dev test; do unpack "$data/ner/wnut17.$part.conll.xz" "wnut17.$part.conll"; done
+
+finetune() {
+  local name=$1
+  shift
+  "$bin/skein" finetune --checkpoint.load=encoder --run.dir="$name" --validation.patience=5 --train.precision=bf16 --run.log_every=100 "$@"
+}
+finetune sentiment --data.train=sentiment.train.tsv --data.validation=sentiment.valid.tsv --task.text=2 --task.label=1 \
+  --lr.lr=5e-4 --task.epochs=20
+finetune banking77 --data.train=banking77.fit.csv --data.validation=banking77.valid.csv --task.text=text --task.label=category \
+  --lr.lr=1e-3 --task.epochs=40 --train.global_batch=32
+finetune wnut17 --task.kind=tag --data.train=wnut17.train.conll --data.validation=wnut17.dev.conll --lr.lr=5e-4 --task.epochs=20
+"$bin/skein" eval --checkpoint.path=sentiment --data.test=sentiment.test.tsv --eval.output=sentiment.json
+"$bin/skein" eval --checkpoint.path=banking77 --data.test=banking77.test.csv --eval.output=banking77.json
+"$bin/skein" eval --checkpoint.path=wnut17 --data.test=wnut17.test.conll --eval.output=wnut17.json
