@@ -118,15 +118,18 @@ void tell_store(const std::string& path, const StoreInfo& info) {
 }
 
 void add_trainer(Options& options, TrainerSettings& trainer, std::string& special) {
-  options.add_choice("tokenizer.kind", trainer.kind, {{"bpe", LearntKind::bpe}, {"wordpiece", LearntKind::wordpiece}},
+  options.add_choice("tokenizer.kind", trainer.kind,
+                     {{"bpe", LearntKind::bpe}, {"wordpiece", LearntKind::wordpiece}},
                      "byte-level BPE, or BERT's WordPiece");
   options.add("tokenizer.special", special,
               "special tokens divided by commas, such as <s>,<pad>,</s>,<unk>,<mask>: the first ids");
   options.add("tokenizer.lowercase", trainer.lowercase, "wordpiece: lower-case text without accents");
   options.add("tokenizer.limit_alphabet", trainer.limit_alphabet, "wordpiece: rarer characters are left out",
               "characters");
-  options.add("data.vocab_size", trainer.vocab_size, "ids, with those of bytes or characters and special tokens", "ids");
-  options.add("data.min_frequency", trainer.min_frequency, "pairs that occur less often are not merged", "times");
+  options.add("data.vocab_size", trainer.vocab_size,
+              "ids, with those of bytes or characters and special tokens", "ids");
+  options.add("data.min_frequency", trainer.min_frequency, "pairs that occur less often are not merged",
+              "times");
 }
 
 Words divided(const std::string& list) {
@@ -145,7 +148,8 @@ void run_export_tokenizer(const Words& arguments) {
                   "Writes TOKENIZER (a file, a folder or `bytes`) as the files of Hugging Face's libraries.");
   options.add("output.path", output, "the folder to write them into");
   if (!parse(options, arguments)) return;
-  require(options.words().size() == 1, "{} tokenizers were named; name one, as in `skein-data export-tokenizer tok.json`",
+  require(options.words().size() == 1,
+          "{} tokenizers were named; name one, as in `skein-data export-tokenizer tok.json`",
           options.words().size());
   require(!output.empty(), "output.path is missing; give a folder, as in `--output.path=exported`");
   const auto tokenizer = load_tokenizer(options.words().front());

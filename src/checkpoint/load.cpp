@@ -120,6 +120,12 @@ void fill(const std::string& path, const Manifest& manifest, const std::vector<P
 
 }  // namespace
 
+std::map<std::string, std::vector<int64_t>> checkpoint_tensors(const CheckpointInfo& info, Group& world) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const auto& [name, tensor] : share_manifest(info.path, world).tensors) shapes[name] = tensor.shape;
+  return shapes;
+}
+
 void load_checkpoint(const CheckpointInfo& info, const std::vector<Piece>& targets, bool strict,
                      Group& world) {
   const Manifest manifest = share_manifest(info.path, world);

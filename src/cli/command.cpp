@@ -32,7 +32,7 @@ Source open_source(const std::string& path, Group& world) {
   const auto info = find_checkpoint(path, world);
   require(info.has_value(), "checkpoint.path={} holds no checkpoint; give a run's folder or a checkpoint", path);
   const RunState state = run_state(info->metadata, info->path);
-  return {*info, stored_model(state, info->path), stored_masks(state, info->path), state.tokenizer};
+  return {*info, stored_model(state, info->path), stored_masks(state, info->path), state.tokenizer, state.notes};
 }
 
 void load_weights(const Source& source, LocalModel& local, Mesh& mesh) {

@@ -19,6 +19,9 @@ namespace skein {
 int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 
 // False when the command line asked for a text (help, resolved options) that has been printed now. settle gives options that
@@ -34,6 +37,7 @@ struct Source {
   ModelConfig model;
   MaskConfig mlm;
   std::string tokenizer;  // JSON
+  std::string notes = {};  // of the task, JSON
 };
 
 // Collective. path: a checkpoint, or a run's folder, whose newest good one is taken.

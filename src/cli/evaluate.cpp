@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "evaluate_labels.h"
+#include "label_model.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/data/encode.h"
@@ -24,6 +26,7 @@ struct EvaluateConfig {
   DataConfig data;
   ParallelConfig parallel;
   EvalConfig eval;
+  LabelEvalConfig labels;
   int64_t batch = 4;
 };
 
@@ -38,6 +41,7 @@ void bind(Options& options, EvaluateConfig& c) {
               "tokens a window scores, with the rest of the context before them; 0: all, without overlap", "tokens");
   options.add("eval.batch", c.batch, "windows a forward pass", "windows");
   options.add("eval.output", c.output, "JSON file for the result");
+  bind(options, c.labels);
   bind(options, c.parallel);
 }
 
@@ -89,7 +93,7 @@ Values next_tokens(const Judged& model, const Source& source, const std::vector<
   const Loader loader(stores, 1, 0, config.data);
   check_tokenizer(loader.store(0), source);
   const Evaluation result = Evaluator(model.pipeline, model.pass, model.mesh, model.batch, config.eval).run(loader, config.data, source.model.context);
-  log::info("{}: {} ({} tokens, {} bytes)", source.info.path, result.text(), result.tokens, result.bytes);
+  log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens, result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
   const double unknown = std::numeric_limits<double>::quiet_NaN();
   return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", result.bytes ? result.bits_per_byte() : unknown},
           {"tokens", static_cast<double>(result.tokens)}, {"bytes", static_cast<double>(result.bytes)}};
@@ -106,32 +110,44 @@ Values masked_tokens(const Judged& model, const Source& source, const std::vecto
   return values;
 }
 
-}  // namespace
+void check(const EvaluateConfig& c) {
+  const auto given = static_cast<int>(!c.stores.empty()) + static_cast<int>(!c.text.empty()) + static_cast<int>(!c.labels.files.empty());
+  require(given == 1, "give either data.validation (token stores), data.text or data.test (examples with labels), not {}", given == 0 ? "neither" : "several");
+  require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
+}
 
-int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  EvaluateConfig config;
-  Options options("skein eval", "Measures how well a model predicts text: loss, perplexity, bits per byte; for encoders masked tokens.");
-  bind(options, config);
-  if (!parse(options, args, false)) return 0;
-  require(config.stores.empty() != config.text.empty(), "give either data.validation (token stores) or data.text, not {}",
-          config.text.empty() ? "neither" : "both");
-  require(config.batch > 0, "eval.batch={} must be at least 1", config.batch);
-  world = begin_world();
-  const Source source = open_source(config.checkpoint, *world);
-  Mesh mesh(*world, mesh_shape(config.parallel, world->size()));
+Values evaluate_text(EvaluateConfig& config, const Source& source, Group& world) {
+  require(source.model.head == Head::vocabulary, "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
+  Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
   std::unique_ptr<TemporaryStore> encoded;
   require(config.text.empty() || !source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text "
           "can be encoded for it; evaluate on token stores (data.validation)", config.checkpoint);
   if (!config.text.empty())
-    agree(*world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source, world->rank()); });
+    agree(world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source, world.rank()); });
   config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   load_weights(source, local, mesh);
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
   const Judged model{pipeline, local.pass(), mesh, config.batch};
   const bool encoder = source.model.architecture == Architecture::bert;
-  const Values values = encoder ? masked_tokens(model, source, stores, config) : next_tokens(model, source, stores, config);
+  return encoder ? masked_tokens(model, source, stores, config) : next_tokens(model, source, stores, config);
+}
+
+}  // namespace
+
+int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
+  EvaluateConfig config;
+  Options options("skein eval", "Measures how well a model predicts text: loss, perplexity, bits per byte; for encoders masked tokens; for fine-tuned "
+                  "models their labels.");
+  bind(options, config);
+  if (!parse(options, args, false)) return 0;
+  check(config);
+  world = begin_world();
+  const Source source = open_best(config.checkpoint, *world);
+  const bool labels = !config.labels.files.empty();
+  const Values values = labels ? evaluate_labels(config.labels, options, source, config.parallel, config.batch, *world)
+                               : evaluate_text(config, source, *world);
   if (!config.output.empty())
     agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, values); });
   return 0;

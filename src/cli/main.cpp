@@ -22,8 +22,11 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"pretrain", "pretrain a GPT on token stores, or go on with a run", pretrain_command},
+    {"finetune", "teach a pretrained model labels of texts, pairs or words", finetune_command},
     {"eval", "loss, perplexity and bits per byte of a checkpoint on any text", evaluate_command},
     {"bench", "measure what this machine makes of a model", bench_command},
+    {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
+    {"embed", "turn texts into vectors", embed_command},
     {"generate", "continue prompts with a checkpoint", generate_command},
 };
 

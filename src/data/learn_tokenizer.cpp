@@ -77,7 +77,8 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
   CorpusReader reader(inputs, config.corpus);
   const ProgressReport report(reader, progress);
   LearntTokenizer learnt;
-  const TokenizerTrainer trainer = count_corpus(reader, config.trainer, worker_threads(config.threads), report, learnt);
+  const TokenizerTrainer trainer =
+      count_corpus(reader, config.trainer, worker_threads(config.threads), report, learnt);
   require(learnt.documents > 0, "the inputs hold no text ({} files, {} bad lines)", reader.files().size(),
           reader.bad_lines());
   learnt.tokenizer = trainer.train();

@@ -32,17 +32,19 @@ Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel
   if (!predicts_) return;
   parameters.enter("head", piece.chunk);
   if (c.pooler) pooler_.emplace(parameters, whole_linear(c, "pooler", c.d_model));
-  if (c.head == Head::vocabulary) add_vocabulary_head(c, parameters);
+  if (c.head == Head::vocabulary) add_vocabulary_head(c, piece.chunk, parameters);
   else classifier_.emplace(parameters, whole_linear(c, "classifier", c.labels));
 }
 
-void Bert::add_vocabulary_head(const ModelConfig& c, Parameters& parameters) {
+void Bert::add_vocabulary_head(const ModelConfig& c, int chunk, Parameters& parameters) {
   dense_.emplace(parameters, whole_linear(c, "head.dense", c.d_model));
   NormSpec norm = trunk_.norm_spec("head.norm");
   norm.sequence_parallel = false;
   norm_.emplace(parameters, norm);
   const std::string tied_to = c.tie_embeddings ? "embedding.tokens.weight" : "";
+  parameters.enter("head.decoder", chunk);
   decoder_ = &parameters.add({"head.weight", {c.vocab_size, c.d_model}, Split::vocab, {Start::normal, c.init_std}, false, tied_to});
+  parameters.enter("head", chunk);
   decoder_bias_ = &parameters.add({"head.bias", {c.vocab_size}, Split::vocab, {Start::zeros}});
   if (pooler_) pair_.emplace(parameters, whole_linear(c, "pair", 2));
 }

@@ -63,11 +63,15 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   return made;
 }
 
+void Parameters::freeze(const std::function<bool(const std::string& name)>& frozen) {
+  for (Parameter& p : all_) p.learns = !frozen(p.tied() ? p.tied_to : p.name);
+}
+
 void Parameters::allocate(bool gradients) {
   for (Parameter& p : all_) {
     Parameter* primary = p.tied() ? find(p.tied_to) : nullptr;
     p.value = primary ? primary->value : Tensor::zeros(p.local, dtype_, device_);
-    if (gradients) p.gradient = Tensor::zeros(p.local, gradient_dtype(dtype_), device_);
+    if (gradients && p.learns) p.gradient = Tensor::zeros(p.local, gradient_dtype(dtype_), device_);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "skein/nn/stack.h"
 
+#include <optional>
+
 #include "skein/core/where.h"
 #include "skein/ops/recompute.h"
 
@@ -94,6 +96,8 @@ Stack::Stack(Parameters& parameters, int first, int last, int chunk, const Block
 
 Var Stack::operator()(Var x, const Pass& pass) const {
   for (const Block& block : blocks_) {
+    std::optional<NoGrad> frozen;
+    if (!block.learns() && !x.needs_gradient()) frozen.emplace();
     if (pass.recompute == Recompute::full)
       x = ops::recompute(x, [&block, pass](const Var& in) { return block(in, pass); });
     else

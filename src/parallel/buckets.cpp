@@ -30,7 +30,9 @@ void Buckets::build(Parameters& parameters) {
       found = buckets_.end() - 1;
       found->name = p.bucket;
       found->chunk = p.chunk;
+      found->frozen = !p.learns;
     }
+    SKEIN_CHECK_EQ(found->frozen, !p.learns);
     found->members.push_back({&p, found->size, p.valid_size()});
     found->size += rounded_up(p.local.size(), kChunk);
     if (p.chunk >= static_cast<int>(groups_done_.size())) groups_done_.resize(static_cast<size_t>(p.chunk) + 1, 0);
@@ -48,25 +50,29 @@ void Buckets::find_ties(Parameters& parameters) {
     for (size_t b = 0; b < buckets_.size(); ++b)
       if (buckets_[b].name == first_use->bucket) bucket.tied_bucket = static_cast<int>(b);
   }
+  tied_over_stages_ = mesh_.pp().size() > 1 && mesh_.pp().any(std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& bucket) {
+    return !bucket.frozen && bucket.members.front().parameter->tied();
+  }));
 }
 
 void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   const DType sums = gradient_dtype(parameters.dtype());
   const Device device = parameters.device();
   if (!bucket.alias) bucket.values = Tensor::zeros({bucket.size}, parameters.dtype(), device);
-  bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
-  const int levels = std::countr_zero(static_cast<unsigned>(groups_per_rank_));
+  const int levels = bucket.frozen ? 0 : std::countr_zero(static_cast<unsigned>(groups_per_rank_));
+  if (!bucket.frozen) bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
   for (int level = 0; level < levels; ++level) bucket.pending.push_back(Tensor::empty({bucket.size}, sums, device));
   for (const Member& member : bucket.members) {
     Parameter& p = *member.parameter;
-    p.gradient = bucket.gradients.flat(member.begin, p.local.size()).reshape(p.local);
+    if (!bucket.frozen) p.gradient = bucket.gradients.flat(member.begin, p.local.size()).reshape(p.local);
     const Tensor& values = bucket.alias ? buckets_[static_cast<size_t>(bucket.tied_bucket)].values : bucket.values;
     p.value = values.flat(member.begin, p.local.size()).reshape(p.local);
   }
 }
 
 void Buckets::zero_gradients() {
-  for (const Bucket& bucket : buckets_) bucket.gradients.fill_zero();
+  for (const Bucket& bucket : buckets_)
+    if (!bucket.frozen) bucket.gradients.fill_zero();
 }
 
 // A binary counter: level l of `pending` holds a finished subtree of 2^l groups waiting for its right twin.
@@ -75,7 +81,7 @@ void Buckets::end_group(int chunk) {
   int& done = groups_done_[static_cast<size_t>(chunk)];
   const bool last = done + 1 == groups_per_rank_;
   for (Bucket& bucket : buckets_) {
-    if (bucket.chunk != chunk) continue;
+    if (bucket.chunk != chunk || bucket.frozen) continue;
     on_device(bucket.gradients.device(), [&](auto device) {
       Tensor sum = bucket.gradients;
       int level = 0;
@@ -95,7 +101,7 @@ void Buckets::end_group(int chunk) {
 }
 
 void Buckets::reduce_over_data(Bucket& bucket) {
-  if (mesh_.dp().size() == 1) return;
+  if (mesh_.dp().size() == 1 || bucket.frozen) return;
   const Within here = Within::part(bucket.name.c_str());
   Tensor own = Tensor::empty({own_size(bucket)}, bucket.gradients.dtype(), bucket.gradients.device());
   mesh_.dp().reduce_scatter(bucket.gradients, own);
@@ -107,7 +113,8 @@ void Buckets::reduce(bool everywhere) {
   sum_over_shards();
   sum_tied();
   if (!everywhere || mesh_.dp().size() == 1) return;
-  for (Bucket& bucket : buckets_) gather(bucket, bucket.gradients);
+  for (Bucket& bucket : buckets_)
+    if (!bucket.frozen) gather(bucket, bucket.gradients);
 }
 
 void Buckets::gather(const Bucket& bucket, const Tensor& whole) {
@@ -122,7 +129,7 @@ void Buckets::sum_over_shards() {
     const Within here = Within::part(bucket.name.c_str());
     const int64_t own = own_begin(bucket), end = own + own_size(bucket);
     for (const Member& member : bucket.members) {
-      if (!member.parameter->sum_over_shards) continue;
+      if (bucket.frozen || !member.parameter->sum_over_shards) continue;
       const int64_t begin = std::max(own, member.begin), stop = std::min(end, member.begin + member.valid);
       if (begin < stop) mesh_.tp().all_reduce_sum(bucket.gradients.flat(begin, stop - begin));
     }
@@ -130,15 +137,15 @@ void Buckets::sum_over_shards() {
 }
 
 void Buckets::sum_tied() {
-  const int stages = mesh_.pp().size();
   for (Bucket& bucket : buckets_) {
+    if (bucket.frozen) continue;
     if (bucket.alias) {
       const Tensor into = buckets_[static_cast<size_t>(bucket.tied_bucket)].gradients;
       on_device(into.device(), [&](auto device) { kernels::accumulate(device, bucket.gradients, into); });
-    } else if (stages > 1 && bucket.members.front().parameter->tied()) {
+    } else if (tied_over_stages_ && bucket.members.front().parameter->tied()) {
       exchange_tied(bucket, 0, false);
-    } else if (stages > 1 && mesh_.first_stage() && bucket.name == "embedding.tokens") {
-      exchange_tied(bucket, stages - 1, true);
+    } else if (tied_over_stages_ && mesh_.first_stage() && bucket.name == "embedding.tokens") {
+      exchange_tied(bucket, mesh_.pp().size() - 1, true);
     }
   }
 }
@@ -163,9 +170,10 @@ void Buckets::values_changed() {
       if (member.parameter->packed) member.parameter->packed->forget();
 }
 
-void Buckets::gather_values() {
+void Buckets::gather_values(bool frozen_too) {
   if (mesh_.dp().size() == 1) return;
-  for (Bucket& bucket : buckets_) gather(bucket, bucket.values);
+  for (Bucket& bucket : buckets_)
+    if (frozen_too || !bucket.frozen) gather(bucket, bucket.values);
 }
 
 }  // namespace skein

@@ -31,6 +31,7 @@ void Buckets::plan_norm(Device device) {
   std::string names;
   int64_t chunks = 0;
   for (const Bucket& bucket : buckets_) {
+    if (bucket.frozen) continue;
     for (const Member& member : bucket.members) {
       if (member.parameter->tied()) continue;
       const bool counts = member.parameter->split != Split::none || mesh_.tp().rank() == 0;
@@ -63,6 +64,7 @@ Tensor Buckets::gradient_square_sum() const {
   const Within here = Within::part("gradient norm");
   int64_t begin = 0;
   for (const Bucket& bucket : buckets_) {
+    if (bucket.frozen) continue;
     const int64_t own = own_size(bucket) / kChunk;
     const Tensor all = n.chunks.flat(begin, bucket.size / kChunk), here = all.flat(own * mesh_.dp().rank(), own);
     on_device(all.device(), [&](auto device) {

@@ -16,15 +16,38 @@ void connect(Mesh& mesh, Device device, double timeout) {
   connect_devices(mesh.pp(), device, {"pipeline", true}, watchdog);
 }
 
+bool is_frozen(const std::string& name, int64_t layers, int64_t of) {
+  if (name.starts_with("block.")) return std::stoll(name.substr(6)) < layers;
+  return name.starts_with("embedding.") || (layers == of && name.starts_with("final_norm."));
+}
+
+void check_frozen(const ModelConfig& config, int64_t layers) {
+  require(layers >= -1 && layers <= config.n_layers, "train.frozen_layers={} must be from -1 (none) to model.n_layers={} (all but the head)",
+          layers, config.n_layers);
+  const bool learns = layers < config.n_layers || config.architecture != Architecture::gpt || config.head != Head::vocabulary || !config.tie_embeddings;
+  require(learns, "train.frozen_layers={} leaves nothing that learns, for the head is the frozen embedding; freeze fewer layers or give "
+          "model.tie_embeddings=false", layers);
+}
+
+// Number of the first piece that holds more than frozen blocks.
+int first_beyond(const std::vector<int>& split, int64_t frozen_layers) {
+  int64_t last = 0;
+  for (size_t piece = 0; piece < split.size(); ++piece)
+    if ((last += split[piece]) > frozen_layers) return static_cast<int>(piece);
+  return static_cast<int>(split.size()) - 1;
+}
+
 }  // namespace
 
-LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype)
+LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype, int64_t frozen_layers)
     : mesh_(mesh), parallel_(parallel), parameters_(dtype, mesh.tp().rank(), mesh.tp().size(), device_of(parallel.device)) {
   check(config, mesh.tp().size(), parallel.sequence);
   connect(mesh, parameters_.device(), parallel.timeout);
   const int stages = mesh.pp().size(), count = stages * parallel.chunks;
   const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
                                   head_flops_per_token(config) / block_flops_per_token(config, config.context));
+  check_frozen(config, frozen_layers);
+  first_learning_ = frozen_layers < 0 ? 0 : first_beyond(split, frozen_layers);
   for (int chunk = 0; chunk < parallel.chunks; ++chunk) {
     const int piece = chunk * stages + mesh.stage();
     const int first = std::accumulate(split.begin(), split.begin() + piece, 0);
@@ -33,6 +56,7 @@ LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel
     if (config.architecture == Architecture::bert) add_bert(config, part);
     else add_gpt(config, part);
   }
+  if (frozen_layers >= 0) parameters_.freeze([&](const std::string& name) { return is_frozen(name, frozen_layers, config.n_layers); });
 }
 
 void LocalModel::add_gpt(const ModelConfig& config, const ModelPiece& piece) {
@@ -57,6 +81,7 @@ PipelineModel LocalModel::pipeline_model() const {
   PipelineModel model;
   for (const auto& piece : pieces_) model.pieces.push_back(piece.get());
   model.objective = objective_.get();
+  model.first_learning = first_learning_;
   model.dtype = parameters_.dtype();
   model.device = parameters_.device();
   return model;

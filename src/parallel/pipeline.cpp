@@ -112,7 +112,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   if (!step.train) no_grad = std::make_unique<NoGrad>();
   InFlight flight;
   if (const auto message = pieces_.received(action))
-    flight.input = Var::leaf(receive(*message, model.flow_shape(batch.size(), batch.length())));
+    flight.input = entered(receive(*message, model.flow_shape(batch.size(), batch.length())), action.chunk);
   const Var output = model.forward(flight.input, inner);
   flight.output = output;
   if (const auto message = pieces_.sent(action)) flight.sent = send(output.value(), *message);
@@ -137,11 +137,21 @@ Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineSte
   return losses;
 }
 
+Var Pipeline::entered(Tensor flow, int chunk) const {
+  return pieces_.number(chunk) > model_.first_learning ? Var::leaf(std::move(flow)) : Var(std::move(flow));
+}
+
 void Pipeline::backward(const Action& action, const PipelineStep& step, const Pass& pass) {
-  const Span span("backward");
   auto node = in_flight_.extract({action.micro_batch, action.chunk});
   SKEIN_CHECK(!node.empty());
   InFlight flight = std::move(node.mapped());
+  if (pieces_.number(action.chunk) < model_.first_learning) flight.sent.wait();
+  else pass_back(action, flight, step, pass);
+  if (step.after_backward) step.after_backward(action.micro_batch, action.chunk);
+}
+
+void Pipeline::pass_back(const Action& action, InFlight& flight, const PipelineStep& step, const Pass& pass) {
+  const Span span("backward");
   if (const auto message = pieces_.received(action)) {
     flight.sent.wait();
     const Tensor gradient = receive(*message, flight.output.shape());
@@ -151,11 +161,10 @@ void Pipeline::backward(const Action& action, const PipelineStep& step, const Pa
     const Losses losses = losses_of(action.micro_batch, flight.output, step, pass);
     skein::backward(losses.rows, losses.row_weights);
   }
-  if (const auto message = pieces_.sent(action)) {
-    const Tensor gradient = flight.input.gradient();
-    sending_.emplace_back(send(gradient, *message), gradient);
-  }
-  if (step.after_backward) step.after_backward(action.micro_batch, action.chunk);
+  const auto message = pieces_.sent(action);
+  if (!message || !flight.input.needs_gradient()) return;
+  const Tensor gradient = flight.input.gradient();
+  sending_.emplace_back(send(gradient, *message), gradient);
 }
 
 // Between pieces of one rank a message is handed over.

@@ -29,13 +29,14 @@ class AddedTokenFinder {
   // Whether divide() would look for anything.
   bool any(bool specials) const { return specials ? !tokens_.empty() : ordinary_; }
 
-  // Calls part(text, id) in order, with id -1 for text between tokens, which is never empty. Tokens are taken leftmost
-  // first, the longest of those; one that does not count hides what it overlaps with.
+  // Calls part(text, id) in order, with id -1 for text between tokens, which is never empty. Tokens are taken
+  // leftmost first, the longest of those; one that does not count hides what it overlaps with.
   template <class Part>
   void divide(std::string_view text, bool specials, Part&& part) const {
     size_t taken = 0;
     for (size_t at = 0; any(specials) && at < text.size();) {
-      const ByteTrie::Match match = begins_[pair_at(text, at)] ? trie_.longest(text.substr(at)) : ByteTrie::Match();
+      const ByteTrie::Match match =
+          begins_[pair_at(text, at)] ? trie_.longest(text.substr(at)) : ByteTrie::Match();
       if (match.value < 0) {
         ++at;
         continue;

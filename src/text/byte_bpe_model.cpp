@@ -65,7 +65,8 @@ class ByteBpeModel final : public WordModel {
 
   int32_t part_of_merge(size_t rank, const std::string& token) const {
     const int32_t id = vocabulary().find(token);
-    require(id >= 0, "merge {} of the tokenizer needs the token {}, which is not in its vocabulary", rank, token);
+    require(id >= 0, "merge {} of the tokenizer needs the token {}, which is not in its vocabulary", rank,
+            token);
     return id;
   }
 
@@ -84,7 +85,8 @@ class ByteBpeModel final : public WordModel {
   void collect_words(const std::vector<int32_t>& specials) {
     std::string bytes;
     for (int32_t id = 0; id < vocabulary().size(); ++id)
-      if (vocabulary().has(id) && !among(specials, id) && unspelt(vocabulary().token(id), bytes)) words_.emplace(bytes, id);
+      if (vocabulary().has(id) && !among(specials, id) && unspelt(vocabulary().token(id), bytes))
+        words_.emplace(bytes, id);
   }
 
   ByteBpeSettings settings_;
@@ -110,8 +112,8 @@ std::string ByteBpeModel::to_json() const {
 
 }  // namespace
 
-std::unique_ptr<WordModel> byte_bpe_model(Vocabulary vocabulary, const TokenPairs& merges, ByteBpeSettings settings,
-                                          const std::vector<int32_t>& specials) {
+std::unique_ptr<WordModel> byte_bpe_model(Vocabulary vocabulary, const TokenPairs& merges,
+                                          ByteBpeSettings settings, const std::vector<int32_t>& specials) {
   return std::make_unique<ByteBpeModel>(std::move(vocabulary), merges, std::move(settings), specials);
 }
 

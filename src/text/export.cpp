@@ -22,15 +22,16 @@ std::vector<std::string> spelt_tokens(const Tokenizer& tokenizer) {
   for (int32_t id = 0; id < tokenizer.end_of_text(); ++id) {
     tokens.push_back(spelt(tokenizer.bytes_of(id)));
     const auto [other, fresh] = ids.emplace(tokens.back(), id);
-    require(fresh, "the ids {} and {} of the tokenizer are both {}, which other libraries cannot express", other->second,
-            id, tokens.back());
+    require(fresh, "the ids {} and {} of the tokenizer are both {}, which other libraries cannot express",
+            other->second, id, tokens.back());
   }
   tokens.push_back(kEndOfText);
   return tokens;
 }
 
 std::string own_head(bool divides) {
-  const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", divides}};
+  const Json bytes = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", divides}};
   return bytes.dump();
 }
 
@@ -79,9 +80,11 @@ Json config_json(const Tokenizer& tokenizer, const Json& full) {
   json["tokenizer_class"] = "PreTrainedTokenizerFast";
   json["clean_up_tokenization_spaces"] = false;
   const Json& normalizer = full.at("normalizer");
-  if (normalizer.is_object() && normalizer.contains("lowercase")) json["do_lower_case"] = normalizer["lowercase"];
+  if (normalizer.is_object() && normalizer.contains("lowercase"))
+    json["do_lower_case"] = normalizer["lowercase"];
   const Json& split = full.at("pre_tokenizer");
-  if (split.is_object() && split.contains("add_prefix_space")) json["add_prefix_space"] = split["add_prefix_space"];
+  if (split.is_object() && split.contains("add_prefix_space"))
+    json["add_prefix_space"] = split["add_prefix_space"];
   return json;
 }
 

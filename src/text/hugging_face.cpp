@@ -18,7 +18,8 @@ AddedToken read_added_token(const Component& part) {
   part.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   AddedToken token;
   const int64_t id = part.integer("id", -1);
-  require(id >= 0 && id <= kMostAddedId, "{} has the id {}; ids lie between 0 and {}", part.place(), id, kMostAddedId);
+  require(id >= 0 && id <= kMostAddedId, "{} has the id {}; ids lie between 0 and {}", part.place(), id,
+          kMostAddedId);
   token.id = static_cast<int32_t>(id);
   token.content = part.text("content", "");
   token.special = part.flag("special", false);
@@ -36,7 +37,8 @@ void check_added(const std::vector<AddedToken>& tokens) {
     require(token.id != last, "two added tokens have id {}; one of them is {}", last, excerpt(token.content));
     last = token.id;
     const auto [other, fresh] = contents.emplace(token.content, token.id);
-    require(fresh, "the added token {} has the ids {} and {}", excerpt(token.content), other->second, token.id);
+    require(fresh, "the added token {} has the ids {} and {}", excerpt(token.content), other->second,
+            token.id);
   }
 }
 
@@ -94,7 +96,8 @@ std::string Component::text(const std::string& key, const std::string& fallback)
 int64_t Component::integer(const std::string& key, int64_t fallback) const {
   const HuggingFaceJson* found = find(key);
   if (found == nullptr) return fallback;
-  const bool fits = found->is_number_integer() && (!found->is_number_unsigned() || found->get<uint64_t>() <= INT64_MAX);
+  const bool fits =
+      found->is_number_integer() && (!found->is_number_unsigned() || found->get<uint64_t>() <= INT64_MAX);
   require(fits, "\"{}\" of {} must be a whole number, not {}", key, place_,
           found->is_number() ? found->dump() : found->type_name());
   return found->get<int64_t>();
@@ -108,31 +111,35 @@ void Component::only(const std::vector<std::string>& keys) const {
 }
 
 void Component::refuse(const std::string& key, const std::string& value) const {
-  fail_usage("{} of type {} has {} = {}, which this program does not support", place_, excerpt(type_), key, value);
+  fail_usage("{} of type {} has {} = {}, which this program does not support", place_, excerpt(type_), key,
+             value);
 }
 
 void Component::refuse_type(const std::string& known) const {
-  fail_usage("{} has type {}, which this program does not support; it knows {}", place_, excerpt(type_), known);
+  fail_usage("{} has type {}, which this program does not support; it knows {}", place_, excerpt(type_),
+             known);
 }
 
-std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place, const std::string& list) {
+std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place,
+                                 const std::string& list) {
   std::vector<Component> parts;
   if (json.is_null()) return parts;
   const Component whole(json, place);
   if (whole.type() != "Sequence") return {whole};
   whole.only({list});
   const HuggingFaceJson& items = whole.at(list);
-  require(items.is_array() && items.size() <= kMostSteps, "\"{}\" of {} must be an array of {} at most", list, place,
-          kMostSteps);
+  require(items.is_array() && items.size() <= kMostSteps, "\"{}\" of {} must be an array of {} at most", list,
+          place, kMostSteps);
   for (size_t i = 0; i < items.size(); ++i) {
     parts.emplace_back(items[i], fmt::format("{}, part {}", place, i));
-    require(parts.back().type() != "Sequence", "{} is a Sequence within a Sequence, which this program does not support",
-            parts.back().place());
+    require(parts.back().type() != "Sequence",
+            "{} is a Sequence within a Sequence, which this program does not support", parts.back().place());
   }
   return parts;
 }
 
-CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list, const std::vector<CanonicalJson>& parts) {
+CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list,
+                       const std::vector<CanonicalJson>& parts) {
   if (json.is_null()) return nullptr;
   if (json.at("type") != "Sequence") return parts.at(0);
   return {{"type", "Sequence"}, {list, parts}};
@@ -143,24 +150,30 @@ CanonicalJson read_added_tokens(const HuggingFaceJson& json, std::vector<AddedTo
   if (json.is_null()) return canonical;
   require(json.is_array(), "the tokenizer's added_tokens must be an array, not {}", json.type_name());
   for (size_t i = 0; i < json.size(); ++i) {
-    AddedToken token = read_added_token(Component(json[i], fmt::format("added token {} of the tokenizer", i), "added"));
+    AddedToken token =
+        read_added_token(Component(json[i], fmt::format("added token {} of the tokenizer", i), "added"));
     if (!token.content.empty()) tokens.push_back(std::move(token));
   }
   std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   check_added(tokens);
   for (const AddedToken& token : tokens)
-    canonical.push_back({{"id", token.id}, {"content", token.content}, {"single_word", token.single_word},
-                         {"lstrip", token.lstrip}, {"rstrip", token.rstrip}, {"normalized", token.normalized},
+    canonical.push_back({{"id", token.id},
+                         {"content", token.content},
+                         {"single_word", token.single_word},
+                         {"lstrip", token.lstrip},
+                         {"rstrip", token.rstrip},
+                         {"normalized", token.normalized},
                          {"special", token.special}});
   return canonical;
 }
 
 std::unique_ptr<Tokenizer> tokenizer_from_hugging_face(const HuggingFaceJson& json) {
   Component(json, "the tokenizer", "tokenizer.json")
-      .only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder",
-             "model"});
+      .only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
+             "post_processor", "decoder", "model"});
   const HuggingFaceJson& version = member(json, "version");
-  require(version.is_null() || version == "1.0", "the tokenizer.json is of version {}; this program reads version 1.0",
+  require(version.is_null() || version == "1.0",
+          "the tokenizer.json is of version {}; this program reads version 1.0",
           version.is_string() ? excerpt(version.get<std::string>()) : version.type_name());
   ImportedParts parts;
   bool byte_level = false;

@@ -1,5 +1,5 @@
-// Reading tokenizer.json, the part of it that docs/data.md lists. Every reader checks what it is given and returns it in
-// canonical form: all keys that count, in a fixed order, nothing else.
+// Reading tokenizer.json, the part of it that docs/data.md lists. Every reader checks what it is given and
+// returns it in canonical form: all keys that count, in a fixed order, nothing else.
 #pragma once
 
 #include "skein/text/tokenizer.h"
@@ -47,17 +47,22 @@ class Component {
 };
 
 // The components of a Sequence with its members under `list`, or the one component itself; none of null.
-std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place, const std::string& list);
+std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place,
+                                 const std::string& list);
 // What was read of them, as a Sequence if `json` is one.
-CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list, const std::vector<CanonicalJson>& parts);
+CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list,
+                       const std::vector<CanonicalJson>& parts);
 
 // null stands for nothing to do.
 CanonicalJson read_normalizer(const HuggingFaceJson& json, std::vector<NormalizerStep>& steps);
-CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitStep>& steps, bool& byte_level);
+CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitStep>& steps,
+                                 bool& byte_level);
 CanonicalJson read_post_processor(const HuggingFaceJson& json, ImportedParts& parts);
 CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts);
-// BPE where words come as bytes, else WordPiece. Added tokens that the model's vocabulary has must have their ids there.
-std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json, const std::vector<AddedToken>& added, bool byte_level);
+// BPE where words come as bytes, else WordPiece. Added tokens that the model's vocabulary has must have their
+// ids there.
+std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json, const std::vector<AddedToken>& added,
+                                      bool byte_level);
 // By rising id.
 CanonicalJson read_added_tokens(const HuggingFaceJson& json, std::vector<AddedToken>& tokens);
 

@@ -14,8 +14,8 @@ constexpr size_t kMostItems = 1024;
 // ["[SEP]", 102]
 CanonicalJson read_named_id(const Component& part, const std::string& key, int32_t& id) {
   const HuggingFaceJson& json = part.at(key);
-  const bool good = json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_number_unsigned() &&
-                    json[1].get<uint64_t>() <= INT32_MAX;
+  const bool good = json.is_array() && json.size() == 2 && json[0].is_string() &&
+                    json[1].is_number_unsigned() && json[1].get<uint64_t>() <= INT32_MAX;
   require(good, "\"{}\" of {} must be a token and its id", key, part.place());
   id = json[1].get<int32_t>();
   return {json[0].get<std::string>(), id};
@@ -49,9 +49,11 @@ CanonicalJson read_roberta_frame(const Component& part, ImportedParts& parts) {
 }
 
 // {"id": "[CLS]", "ids": [101], "tokens": ["[CLS]"]}
-std::vector<int32_t> read_ids(const HuggingFaceJson& specials, const std::string& name, const std::string& place) {
+std::vector<int32_t> read_ids(const HuggingFaceJson& specials, const std::string& name,
+                              const std::string& place) {
   const auto found = specials.find(name);
-  const bool good = found != specials.end() && found->is_object() && found->contains("ids") && (*found)["ids"].is_array();
+  const bool good =
+      found != specials.end() && found->is_object() && found->contains("ids") && (*found)["ids"].is_array();
   require(good, "\"special_tokens\" of {} does not say the ids of {}", place, name.substr(0, 60));
   std::vector<int32_t> ids;
   for (const HuggingFaceJson& id : (*found)["ids"]) {
@@ -74,12 +76,12 @@ class TemplateReader {
 
   CanonicalJson read(const std::string& key, Template& items) {
     const HuggingFaceJson& json = part_.at(key);
-    require(json.is_array() && json.size() <= kMostItems, "\"{}\" of {} must be an array of {} items at most", key,
-            part_.place(), kMostItems);
+    require(json.is_array() && json.size() <= kMostItems, "\"{}\" of {} must be an array of {} items at most",
+            key, part_.place(), kMostItems);
     auto canonical = CanonicalJson::array();
     for (const HuggingFaceJson& item : json) canonical.push_back(read_item(item, key, items));
-    require(items.size() <= kMostItems, "\"{}\" of {} makes {} tokens; {} is the most", key, part_.place(), items.size(),
-            kMostItems);
+    require(items.size() <= kMostItems, "\"{}\" of {} makes {} tokens; {} is the most", key, part_.place(),
+            items.size(), kMostItems);
     return canonical;
   }
 
@@ -89,13 +91,16 @@ class TemplateReader {
   CanonicalJson read_item(const HuggingFaceJson& item, const std::string& key, Template& items) {
     const bool shaped = item.is_object() && item.size() == 1 && item.begin()->is_object();
     const std::string kind = shaped ? item.begin().key() : "";
-    require(kind == "SpecialToken" || kind == "Sequence", "\"{}\" of {} has an item that is neither a SpecialToken nor a "
-            "Sequence", key, part_.place());
+    require(kind == "SpecialToken" || kind == "Sequence",
+            "\"{}\" of {} has an item that is neither a SpecialToken nor a "
+            "Sequence",
+            key, part_.place());
     const Component what(*item.begin(), fmt::format("an item of \"{}\" of {}", key, part_.place()), kind);
     what.only({"id", "type_id"});
     const std::string name = what.text("id", "");
     const int64_t type = what.integer("type_id", 0);
-    require(type >= 0 && type <= 255, "type_id of {} is {}; it must lie between 0 and 255", what.place(), type);
+    require(type >= 0 && type <= 255, "type_id of {} is {}; it must lie between 0 and 255", what.place(),
+            type);
     if (kind == "Sequence")
       add_sequence(name, key, static_cast<int32_t>(type), items);
     else
@@ -104,8 +109,9 @@ class TemplateReader {
   }
 
   void add_sequence(const std::string& name, const std::string& key, int32_t type, Template& items) const {
-    require(name == "A" || (name == "B" && key == "pair"), "\"{}\" of {} names the sequence {}; it may name A{}", key,
-            part_.place(), name.substr(0, 60), key == "pair" ? " and B" : "");
+    require(name == "A" || (name == "B" && key == "pair"),
+            "\"{}\" of {} names the sequence {}; it may name A{}", key, part_.place(), name.substr(0, 60),
+            key == "pair" ? " and B" : "");
     items.push_back({name == "A" ? Kind::first : Kind::second, -1, type});
   }
 
@@ -138,8 +144,8 @@ CanonicalJson read_frame(const Component& part, ImportedParts& parts) {
             {"use_regex", part.flag("use_regex", true)}};
   }
   require(parts.single.empty() && parts.pair.empty(),
-          "{} of type {} follows another one that adds tokens, which this program does not support", part.place(),
-          part.type().substr(0, 60));
+          "{} of type {} follows another one that adds tokens, which this program does not support",
+          part.place(), part.type().substr(0, 60));
   if (part.type() == "BertProcessing") return read_bert_frame(part, parts);
   if (part.type() == "RobertaProcessing") return read_roberta_frame(part, parts);
   if (part.type() == "TemplateProcessing") return read_template(part, parts);

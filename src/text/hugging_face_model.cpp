@@ -52,14 +52,15 @@ TokenPairs read_merges(const Component& model) {
 void check_ids(const Vocabulary& vocabulary, const std::vector<AddedToken>& added) {
   const int64_t most = vocabulary.size() + kMostReserved;
   require(added.empty() || added.back().id <= most,
-          "the added token {} has id {}, far above the {} ids of the model's vocabulary", added.empty() ? "" : added.back().content,
-          added.empty() ? 0 : added.back().id, vocabulary.size());
+          "the added token {} has id {}, far above the {} ids of the model's vocabulary",
+          added.empty() ? "" : added.back().content, added.empty() ? 0 : added.back().id, vocabulary.size());
   for (const AddedToken& token : added) {
     const int32_t id = vocabulary.find(token.content);
-    require(id < 0 || id == token.id, "the added token {} has id {}, but {} in the model's vocabulary", token.content,
-            token.id, id);
-    require(id >= 0 || !vocabulary.has(token.id), "the added token {} has id {}, which is {} in the model's vocabulary",
-            token.content, token.id, vocabulary.has(token.id) ? vocabulary.token(token.id) : "");
+    require(id < 0 || id == token.id, "the added token {} has id {}, but {} in the model's vocabulary",
+            token.content, token.id, id);
+    require(id >= 0 || !vocabulary.has(token.id),
+            "the added token {} has id {}, which is {} in the model's vocabulary", token.content, token.id,
+            vocabulary.has(token.id) ? vocabulary.token(token.id) : "");
   }
 }
 
@@ -71,10 +72,11 @@ std::vector<int32_t> special_ids(const std::vector<AddedToken>& added) {
 }
 
 std::unique_ptr<WordModel> read_bpe(const Component& model, const std::vector<AddedToken>& added) {
-  model.only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback",
-              "ignore_merges", "vocab", "merges"});
+  model.only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+              "byte_fallback", "ignore_merges", "vocab", "merges"});
   const HuggingFaceJson* dropout = model.find("dropout");
-  if (dropout != nullptr && *dropout != 0) model.refuse("dropout", dropout->is_number() ? dropout->dump() : "?");
+  if (dropout != nullptr && *dropout != 0)
+    model.refuse("dropout", dropout->is_number() ? dropout->dump() : "?");
   if (model.flag("byte_fallback", false)) model.refuse("byte_fallback", "true");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const std::string value = model.text(key, ""); !value.empty()) model.refuse(key, value.substr(0, 20));
@@ -90,7 +92,8 @@ std::unique_ptr<WordModel> read_wordpiece(const Component& model, const std::vec
   WordPieceSettings settings{model.text("unk_token", "[UNK]"), model.text("continuing_subword_prefix", "##"),
                              model.integer("max_input_chars_per_word", 100)};
   require(settings.most_characters >= 1 && settings.most_characters <= INT32_MAX,
-          "max_input_chars_per_word of {} is {}; it must be 1 or more", model.place(), settings.most_characters);
+          "max_input_chars_per_word of {} is {}; it must be 1 or more", model.place(),
+          settings.most_characters);
   Vocabulary vocabulary = read_vocabulary(model);
   check_ids(vocabulary, added);
   return wordpiece_model(std::move(vocabulary), std::move(settings), special_ids(added));
@@ -108,7 +111,8 @@ std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json, const std::ve
   }
   if (model.type() != "BPE") model.refuse_type("BPE and WordPiece");
   require(byte_level,
-          "the tokenizer's model is BPE, but its pre_tokenizer is not ByteLevel; only BPE over bytes is supported, not over "
+          "the tokenizer's model is BPE, but its pre_tokenizer is not ByteLevel; only BPE over bytes is "
+          "supported, not over "
           "characters");
   return read_bpe(model, added);
 }

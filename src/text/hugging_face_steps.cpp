@@ -13,7 +13,8 @@ using NormalizerKind = NormalizerStep::Kind;
 using SplitKind = SplitStep::Kind;
 using Keep = SplitStep::Keep;
 
-constexpr const char* kNormalizers = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer and Sequence";
+constexpr const char* kNormalizers =
+    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer and Sequence";
 constexpr const char* kPreTokenizers =
     "ByteLevel, Split, BertPreTokenizer, Whitespace, WhitespaceSplit, Digits, Punctuation and Sequence";
 
@@ -25,7 +26,8 @@ constexpr std::array<std::pair<const char*, NormalizerKind>, 6> kPlainNormalizer
      {"Lowercase", NormalizerKind::lowercase},
      {"StripAccents", NormalizerKind::strip_accents}}};
 
-constexpr const char* kGpt2Pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr const char* kGpt2Pattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr const char* kLlama3Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr const char* kQwen2Pattern =
@@ -78,7 +80,8 @@ void add_split(const std::string& expression, Keep keep, std::vector<SplitStep>&
 std::string quoted(const std::string& text) {
   std::string expression;
   for (const char byte : text) {
-    const bool plain = static_cast<unsigned char>(byte) >= 128 || std::isalnum(static_cast<unsigned char>(byte));
+    const bool plain =
+        static_cast<unsigned char>(byte) >= 128 || std::isalnum(static_cast<unsigned char>(byte));
     expression += plain ? std::string(1, byte) : fmt::format("\\x{{{:x}}}", static_cast<unsigned char>(byte));
   }
   return expression;
@@ -89,14 +92,17 @@ CanonicalJson read_split(const Component& part, std::vector<SplitStep>& steps) {
   const HuggingFaceJson& pattern = part.at("pattern");
   const bool regex = pattern.is_object() && pattern.size() == 1 && pattern.contains("Regex");
   const bool literal = pattern.is_object() && pattern.size() == 1 && pattern.contains("String");
-  require((regex || literal) && pattern.begin()->is_string(), "\"pattern\" of {} must be a \"Regex\" or a \"String\"",
-          part.place());
+  require((regex || literal) && pattern.begin()->is_string(),
+          "\"pattern\" of {} must be a \"Regex\" or a \"String\"", part.place());
   const auto text = pattern.begin()->get<std::string>();
   const std::string behavior = part.text("behavior", "");
   const bool invert = part.flag("invert", false);
   if (behavior != "Isolated" && behavior != "Removed") part.refuse("behavior", behavior.substr(0, 40));
   add_split(regex ? text : quoted(text),
-            behavior == "Isolated" ? Keep::all : invert ? Keep::matches : Keep::others, steps);
+            behavior == "Isolated" ? Keep::all
+            : invert               ? Keep::matches
+                                   : Keep::others,
+            steps);
   return {{"type", "Split"},
           {"pattern", {{regex ? "Regex" : "String", text}}},
           {"behavior", behavior},
@@ -133,8 +139,10 @@ CanonicalJson read_pre_tokenizer_step(const Component& part, std::vector<SplitSt
   if (part.type() == "BertPreTokenizer")
     steps.push_back({SplitKind::bert});
   else if (part.type() == "Whitespace")
-    add_pattern("[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}]+|"
-                "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}]+", Keep::matches, steps);
+    add_pattern(
+        "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}]+|"
+        "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}]+",
+        Keep::matches, steps);
   else if (part.type() == "WhitespaceSplit")
     add_pattern("\\s+", Keep::others, steps);
   else
@@ -151,7 +159,8 @@ CanonicalJson read_normalizer(const HuggingFaceJson& json, std::vector<Normalize
   return gathered(json, "normalizers", parts);
 }
 
-CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitStep>& steps, bool& byte_level) {
+CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitStep>& steps,
+                                 bool& byte_level) {
   std::vector<CanonicalJson> parts;
   for (const Component& part : flattened(json, "the tokenizer's pre_tokenizer", "pretokenizers")) {
     require(!byte_level, "{} of type {} follows ByteLevel, which this program does not support", part.place(),

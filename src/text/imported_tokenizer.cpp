@@ -28,13 +28,16 @@ class ImportedTokenizer final : public Tokenizer {
   TokenRoles roles() const override { return roles_; }
   std::vector<int32_t> encode(std::string_view text) const override { return encoded(text, false); }
   std::vector<int32_t> encode_specials(std::string_view text) const override { return encoded(text, true); }
-  TemplatedIds with_template(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const override;
+  TemplatedIds with_template(const std::vector<int32_t>& first,
+                             const std::vector<int32_t>* second) const override;
   std::vector<std::pair<std::string, int32_t>> special_tokens() const override;
   int32_t id_of(std::string_view token) const override;
   bool begins_word(int32_t id) const override;
   std::string_view bytes_of(int32_t id) const override;
   std::string decode(const std::vector<int32_t>& ids, bool skip_special) const override;
-  std::string to_json() const override { return parts_.json_head + R"(,"model":)" + parts_.model->to_json() + "}"; }
+  std::string to_json() const override {
+    return parts_.json_head + R"(,"model":)" + parts_.model->to_json() + "}";
+  }
 
  private:
   using Ids = std::vector<int32_t>;
@@ -56,7 +59,8 @@ class ImportedTokenizer final : public Tokenizer {
   std::vector<std::string> pieces_;
   TokenRoles roles_;
   int32_t end_of_text_ = -1;
-  bool bert_ = false;  // normalised, divided and modelled as BERT does, so that chunks of raw text stand alone
+  bool bert_ =
+      false;  // normalised, divided and modelled as BERT does, so that chunks of raw text stand alone
   uint64_t serial_ = WordCache::next_serial();
 };
 
@@ -154,7 +158,8 @@ void ImportedTokenizer::encode_words(std::string_view text, Ids& ids) const {
 }
 
 void ImportedTokenizer::encode_afresh(std::string_view text, Ids& ids) const {
-  split_bert(normalized(text, parts_.normalizer[0]), [&](std::string_view word) { parts_.model->encode(word, ids); });
+  split_bert(normalized(text, parts_.normalizer[0]),
+             [&](std::string_view word) { parts_.model->encode(word, ids); });
 }
 
 void ImportedTokenizer::encode_chunk(std::string_view chunk, WordCache& cache, Ids& ids) const {
@@ -235,9 +240,18 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 // As the reference does it, to each token by itself.
 std::string tidied(std::string token) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kReplacements = {{
-      {" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
-      {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}}};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kReplacements = {
+      {{" .", "."},
+       {" ?", "?"},
+       {" !", "!"},
+       {" ,", ","},
+       {" ' ", "'"},
+       {" n't", "n't"},
+       {" 'm", "'m"},
+       {" do not", " don't"},
+       {" 's", "'s"},
+       {" 've", "'ve"},
+       {" 're", "'re"}}};
   for (const auto& [from, to] : kReplacements) replace_all(token, from, to);
   return token;
 }

@@ -1,5 +1,5 @@
-// A tokenizer of Hugging Face's making: added tokens are found, the rest is normalised, divided into words, and each
-// word turned into ids by a model.
+// A tokenizer of Hugging Face's making: added tokens are found, the rest is normalised, divided into words,
+// and each word turned into ids by a model.
 #pragma once
 
 #include "skein/text/tokenizer.h"
@@ -28,8 +28,8 @@ struct ImportedParts {
   std::vector<NormalizerStep> normalizer;
   std::vector<SplitStep> splits;
   Template single, pair;
-  bool joins_words = false;     // decoding puts spaces between words, as for WordPiece
-  bool tidies_spaces = false;   // and takes them away before punctuation
+  bool joins_words = false;    // decoding puts spaces between words, as for WordPiece
+  bool tidies_spaces = false;  // and takes them away before punctuation
   std::unique_ptr<WordModel> model;
   std::string json_head;  // the members of tokenizer.json before "model", with the brace that opens it
 };

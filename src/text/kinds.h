@@ -1,5 +1,5 @@
-// The four kinds of characters that patterns of byte-level BPE tell apart. A byte that is not part of valid UTF-8 is
-// of kind other.
+// The four kinds of characters that patterns of byte-level BPE tell apart. A byte that is not part of valid
+// UTF-8 is of kind other.
 #pragma once
 
 #include <array>

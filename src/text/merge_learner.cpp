@@ -12,8 +12,9 @@ void MergeLearner::add_word(std::span<const int32_t> symbols, int64_t count) {
   symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
 }
 
-std::vector<std::pair<int32_t, int32_t>> MergeLearner::learn(int64_t min_frequency, const std::function<bool()>& room,
-                                                             const std::function<int32_t(int32_t, int32_t)>& make) {
+std::vector<std::pair<int32_t, int32_t>> MergeLearner::learn(
+    int64_t min_frequency, const std::function<bool()>& room,
+    const std::function<int32_t(int32_t, int32_t)>& make) {
   count_pairs();
   std::vector<std::pair<int32_t, int32_t>> learnt;
   while (room()) {

@@ -19,9 +19,9 @@ class MergeLearner {
 
   void add_word(std::span<const int32_t> symbols, int64_t count);
 
-  // Merges the most frequent pair of neighbours, ties going to the lowest (left id, right id), while room() and some
-  // pair occurs min_frequency times; make(left, right) says the id of what it becomes, one that no word holds yet.
-  // Tokens beyond kLongestToken are not made. The pairs in the order they were merged.
+  // Merges the most frequent pair of neighbours, ties going to the lowest (left id, right id), while room()
+  // and some pair occurs min_frequency times; make(left, right) says the id of what it becomes, one that no
+  // word holds yet. Tokens beyond kLongestToken are not made. The pairs in the order they were merged.
   std::vector<std::pair<int32_t, int32_t>> learn(int64_t min_frequency, const std::function<bool()>& room,
                                                  const std::function<int32_t(int32_t, int32_t)>& make);
 

@@ -91,7 +91,8 @@ void MergeTable::check(size_t rank) {
   require(left >= 0 && left < made && right >= 0 && right < made,
           "merge {} is [{}, {}], but only ids 0 to {} exist before it", rank, left, right, made - 1);
   const bool fresh = merger_.add(left, right, static_cast<int32_t>(rank), made);
-  require(fresh, "merge {} is [{}, {}], which merge {} already is", rank, left, right, merger_.rank(left, right));
+  require(fresh, "merge {} is [{}, {}], which merge {} already is", rank, left, right,
+          merger_.rank(left, right));
   const auto length = [&](int32_t id) {
     return starts_[static_cast<size_t>(id) + 1] - starts_[static_cast<size_t>(id)];
   };

@@ -25,7 +25,8 @@ void append_decomposed(int32_t point, bool compatible, Points& points) {
                                                       (compatible ? UTF8PROC_COMPAT : 0));
   std::array<utf8proc_int32_t, 32> parts;
   int boundary = 0;
-  const utf8proc_ssize_t count = utf8proc_decompose_char(point, parts.data(), parts.size(), options, &boundary);
+  const utf8proc_ssize_t count =
+      utf8proc_decompose_char(point, parts.data(), parts.size(), options, &boundary);
   SKEIN_CHECK(count >= 0 && count <= static_cast<utf8proc_ssize_t>(parts.size()));
   points.insert(points.end(), parts.begin(), parts.begin() + count);
 }
@@ -39,7 +40,8 @@ void order_marks(Points& points) {
       ++at;
       continue;
     }
-    const auto end = std::find_if(at, points.end(), [](int32_t point) { return combining_class(point) == 0; });
+    const auto end =
+        std::find_if(at, points.end(), [](int32_t point) { return combining_class(point) == 0; });
     std::stable_sort(at, end, [](int32_t a, int32_t b) { return combining_class(a) < combining_class(b); });
     at = end;
   }

@@ -1,5 +1,5 @@
-// What a tokenizer does to text before dividing it: Unicode normal forms, lower case, and BERT's cleaning. Bytes that
-// are no valid UTF-8 pass through unchanged, except under BERT's cleaning, which drops them.
+// What a tokenizer does to text before dividing it: Unicode normal forms, lower case, and BERT's cleaning.
+// Bytes that are no valid UTF-8 pass through unchanged, except under BERT's cleaning, which drops them.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,8 @@
 
 #include "skein/core/error.h"
 
+#include <algorithm>
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -33,15 +35,17 @@ struct Pattern::Code {
   std::unique_ptr<pcre2_match_context, Free> context{pcre2_match_context_create(nullptr)};
 };
 
-Pattern::Pattern(std::string expression) : expression_(std::move(expression)), code_(std::make_unique<Code>()) {
-  require(expression_.size() <= kLongestExpression, "a regular expression of {} bytes is too long; {} is the most",
-          expression_.size(), kLongestExpression);
+Pattern::Pattern(std::string expression)
+    : expression_(std::move(expression)), code_(std::make_unique<Code>()) {
+  require(expression_.size() <= kLongestExpression,
+          "a regular expression of {} bytes is too long; {} is the most", expression_.size(),
+          kLongestExpression);
   int error = 0;
   PCRE2_SIZE at = 0;
   code_->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression_.data()), expression_.size(),
                                   PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &at, nullptr));
-  require(code_->code != nullptr, "the regular expression {} is wrong at byte {}: {}", expression_, at,
-          message_of(error));
+  if (code_->code == nullptr)
+    fail_usage("the regular expression {} is wrong at byte {}: {}", expression_, at, message_of(error));
   pcre2_jit_compile(code_->code.get(), PCRE2_JIT_COMPLETE);
   pcre2_set_match_limit(code_->context.get(), kMostSteps);
   pcre2_set_heap_limit(code_->context.get(), kMostHeapKilobytes);
@@ -73,8 +77,9 @@ void Pattern::divide_valid(std::string_view text, const Part& part) const {
     int count = search(at, PCRE2_NOTEMPTY);
     if (count == PCRE2_ERROR_JIT_STACKLIMIT) count = search(at, PCRE2_NOTEMPTY | PCRE2_NO_JIT);
     if (count == PCRE2_ERROR_NOMATCH) break;
-    require(count >= 0, "the tokenizer's regular expression {} cannot be matched against this text: {}", expression_,
-            message_of(count));
+    if (count < 0)
+      fail_usage("the tokenizer's regular expression {} cannot be matched against this text: {}", expression_,
+                 message_of(count));
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(match.get());
     if (bounds[0] > taken) part(text.substr(taken, bounds[0] - taken), false);
     if (bounds[1] > bounds[0]) part(text.substr(bounds[0], bounds[1] - bounds[0]), true);

@@ -15,8 +15,9 @@ class Pattern {
   explicit Pattern(std::string expression);
   ~Pattern();
 
-  // Calls part(piece, whether it matched) for the matches and what lies between them, in order; end to end they are
-  // the text. Bytes that are no valid UTF-8 never match. A usage error when a match takes too much work. Thread-safe.
+  // Calls part(piece, whether it matched) for the matches and what lies between them, in order; end to end
+  // they are the text. Bytes that are no valid UTF-8 never match. A usage error when a match takes too much
+  // work. Thread-safe.
   void divide(std::string_view text, const std::function<void(std::string_view, bool)>& part) const;
 
  private:

@@ -18,7 +18,8 @@ constexpr std::array<int16_t, kCharacters> make_byte_of_character() {
   const auto order = byte_of_id();
   for (int32_t id = 0; id < 256; ++id) {
     const int32_t byte = order[static_cast<size_t>(id)];
-    bytes[static_cast<size_t>(id < kPrintable ? byte : kFirstOther + id - kPrintable)] = static_cast<int16_t>(byte);
+    bytes[static_cast<size_t>(id < kPrintable ? byte : kFirstOther + id - kPrintable)] =
+        static_cast<int16_t>(byte);
   }
   return bytes;
 }
@@ -47,7 +48,8 @@ bool unspelt(std::string_view token, std::string& bytes) {
   bytes.clear();
   for (size_t at = 0; at < token.size();) {
     const Character next = character_at(token, at);
-    const bool known = next.point >= 0 && next.point < kCharacters && kByteOfCharacter[static_cast<size_t>(next.point)] >= 0;
+    const bool known =
+        next.point >= 0 && next.point < kCharacters && kByteOfCharacter[static_cast<size_t>(next.point)] >= 0;
     if (!known) return false;
     bytes.push_back(static_cast<char>(kByteOfCharacter[static_cast<size_t>(next.point)]));
     at += next.bytes;

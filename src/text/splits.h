@@ -1,12 +1,12 @@
 // How an imported tokenizer divides normalised text into words.
 #pragma once
 
+#include "skein/text/split.h"
+
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "skein/text/split.h"
 
 #include "pattern.h"
 #include "unicode.h"
@@ -17,9 +17,9 @@ struct SplitStep {
   enum class Kind { gpt2, llama3, pattern, bert, prefix_space };
   enum class Keep { all, matches, others };
   Kind kind;
-  size_t digits = 3;                          // llama3: the most numbers in a piece
-  std::shared_ptr<const Pattern> pattern{};   // pattern: its matches and what lies between them are pieces
-  Keep keep = Keep::all;                      // pattern: which of them stay
+  size_t digits = 3;                         // llama3: the most numbers in a piece
+  std::shared_ptr<const Pattern> pattern{};  // pattern: its matches and what lies between them are pieces
+  Keep keep = Keep::all;                     // pattern: which of them stay
 };
 
 // BERT's words: what stands between white space, with each punctuation character apart.
@@ -44,8 +44,8 @@ void split_bert(std::string_view text, Piece&& piece) {
   flush(text.size());
 }
 
-// Applies steps[from], then the following ones to each of its pieces; calls piece(std::string_view) with what the last
-// one makes.
+// Applies steps[from], then the following ones to each of its pieces; calls piece(std::string_view) with what
+// the last one makes.
 template <class Piece>
 void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view text, Piece& piece) {
   if (text.empty()) return;
@@ -67,7 +67,8 @@ void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view
       return text.front() == ' ' ? next(text) : next(" " + std::string(text));
     case SplitStep::Kind::pattern:
       return step.pattern->divide(text, [&](std::string_view part, bool matched) {
-        if (step.keep == SplitStep::Keep::all || matched == (step.keep == SplitStep::Keep::matches)) next(part);
+        if (step.keep == SplitStep::Keep::all || matched == (step.keep == SplitStep::Keep::matches))
+          next(part);
       });
   }
 }

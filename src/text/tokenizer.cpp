@@ -17,7 +17,8 @@ bool Tokenizer::begins_word(int32_t id) const {
 
 std::vector<int32_t> Tokenizer::encode_specials(std::string_view text) const {
   AddedTokenFinder finder;
-  for (const auto& [name, id] : special_tokens()) finder.add({.id = id, .content = name, .special = true}, name);
+  for (const auto& [name, id] : special_tokens())
+    finder.add({.id = id, .content = name, .special = true}, name);
   std::vector<int32_t> ids;
   finder.divide(text, true, [&](std::string_view part, int32_t id) {
     if (id >= 0) return ids.push_back(id);
@@ -27,7 +28,8 @@ std::vector<int32_t> Tokenizer::encode_specials(std::string_view text) const {
   return ids;
 }
 
-TemplatedIds Tokenizer::with_template(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
+TemplatedIds Tokenizer::with_template(const std::vector<int32_t>& first,
+                                      const std::vector<int32_t>* second) const {
   TemplatedIds made{first, std::vector<int32_t>(first.size(), 0)};
   if (second == nullptr) return made;
   made.ids.insert(made.ids.end(), second->begin(), second->end());

@@ -68,14 +68,19 @@ bool flag_of(const Json& settings, const char* key, bool fallback) {
 }
 
 Json special_token(const std::string& content, int64_t id) {
-  return {{"id", id}, {"content", content}, {"lstrip", content == "<mask>"}, {"normalized", false}, {"special", true}};
+  return {{"id", id},
+          {"content", content},
+          {"lstrip", content == "<mask>"},
+          {"normalized", false},
+          {"special", true}};
 }
 
 // The texts of the tokens that settings name, given as strings or as objects.
 std::vector<std::string> named_specials(const Json& settings) {
-  std::vector<std::string> names = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<s>", "<pad>", "</s>", "<unk>", "<mask>",
-                                    "<|endoftext|>"};
-  for (const char* role : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+  std::vector<std::string> names = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",  "[MASK]",       "<s>",
+                                    "<pad>", "</s>",  "<unk>", "<mask>", "<|endoftext|>"};
+  for (const char* role :
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
     const auto found = settings.find(role);
     if (found == settings.end()) continue;
     const Json& name = found->is_object() && found->contains("content") ? (*found)["content"] : *found;
@@ -91,8 +96,9 @@ Json added_tokens(const Json& vocabulary, const Json& settings) {
       tokens.emplace(found->get<int64_t>(), special_token(name, found->get<int64_t>()));
   if (const auto more = settings.find("added_tokens_decoder"); more != settings.end() && more->is_object())
     for (const auto& item : more->items()) {
-      const bool good = !item.key().empty() && item.key().size() < 10 && item.value().is_object() &&
-                        std::all_of(item.key().begin(), item.key().end(), [](char c) { return c >= '0' && c <= '9'; });
+      const bool good =
+          !item.key().empty() && item.key().size() < 10 && item.value().is_object() &&
+          std::all_of(item.key().begin(), item.key().end(), [](char c) { return c >= '0' && c <= '9'; });
       require(good, "added_tokens_decoder of tokenizer_config.json has an entry that is no token");
       Json token = item.value();
       token["id"] = std::stoll(item.key());
@@ -108,7 +114,9 @@ std::vector<std::string> lines_of(const std::string& text) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const size_t last = text.find_last_not_of(" \t\r\n", end - 1);
-    lines.push_back(last == std::string::npos || last < begin || end == begin ? "" : text.substr(begin, last + 1 - begin));
+    lines.push_back(last == std::string::npos || last < begin || end == begin
+                        ? ""
+                        : text.substr(begin, last + 1 - begin));
     begin = end + 1;
   }
   return lines;
@@ -128,7 +136,8 @@ std::unique_ptr<Tokenizer> from_byte_bpe(const fs::path& vocab, const fs::path& 
   const Json settings = settings_of(vocab.parent_path());
   const bool prefix = flag_of(settings, "add_prefix_space", false);
   Json vocabulary = parsed(vocab.string());
-  require(vocabulary.is_object(), "{} must be an object of tokens and ids, not {}", vocab.string(), vocabulary.type_name());
+  require(vocabulary.is_object(), "{} must be an object of tokens and ids, not {}", vocab.string(),
+          vocabulary.type_name());
   Json json = {{"added_tokens", added_tokens(vocabulary, settings)},
                {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", prefix}}},
                {"decoder", {{"type", "ByteLevel"}}}};
@@ -158,7 +167,8 @@ std::unique_ptr<Tokenizer> from_wordpiece(const fs::path& path) {
   Json normalizer = {{"type", "BertNormalizer"},
                      {"handle_chinese_chars", flag_of(settings, "tokenize_chinese_chars", true)},
                      {"lowercase", flag_of(settings, "do_lower_case", lower_case(vocabulary))}};
-  if (const auto strip = settings.find("strip_accents"); strip != settings.end()) normalizer["strip_accents"] = *strip;
+  if (const auto strip = settings.find("strip_accents"); strip != settings.end())
+    normalizer["strip_accents"] = *strip;
   Json json = {{"added_tokens", added_tokens(vocabulary, settings)},
                {"normalizer", std::move(normalizer)},
                {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
@@ -182,7 +192,8 @@ std::unique_ptr<Tokenizer> from_file(const fs::path& path) {
 fs::path file_in(const fs::path& folder) {
   for (const char* name : {"tokenizer.json", "vocab.json", "vocab.txt"})
     if (fs::exists(folder / name)) return folder / name;
-  fail_usage("the folder holds no tokenizer: neither tokenizer.json, nor vocab.json and merges.txt, nor vocab.txt");
+  fail_usage(
+      "the folder holds no tokenizer: neither tokenizer.json, nor vocab.json and merges.txt, nor vocab.txt");
 }
 
 }  // namespace
@@ -193,7 +204,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
     return from_file(fs::is_directory(path) ? file_in(path) : fs::path(path));
   } catch (const Error& error) {
     const std::string text = error.what();
-    throw Error(error.code(), text.find(path) == std::string::npos ? fmt::format("{}: {}", path, text) : text);
+    throw Error(error.code(),
+                text.find(path) == std::string::npos ? fmt::format("{}: {}", path, text) : text);
   } catch (const fs::filesystem_error& error) {
     fail("cannot read the tokenizer {}: {}", path, error.code().message());
   }

@@ -62,7 +62,8 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& text) {
   const auto type = json.find("type");
   if (type == json.end() && json.contains("model")) return tokenizer_from_hugging_face(json);
   require(type != json.end() && type->is_string(),
-          "a tokenizer needs \"type\": \"bytes\" or \"byte_bpe\", or a \"model\" as in a tokenizer.json; is this another "
+          "a tokenizer needs \"type\": \"bytes\" or \"byte_bpe\", or a \"model\" as in a tokenizer.json; is "
+          "this another "
           "program's tokenizer file?");
   const auto name = type->get<std::string>();
   require(name == "bytes" || name == "byte_bpe",

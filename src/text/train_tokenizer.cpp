@@ -60,7 +60,8 @@ std::string joined(const std::string& left, const std::string& right, const std:
   return left + (continues ? right.substr(prefix.size()) : right);
 }
 
-Merges learn(MergeLearner& learner, const TrainerSettings& settings, const std::string& prefix, TokenList& tokens) {
+Merges learn(MergeLearner& learner, const TrainerSettings& settings, const std::string& prefix,
+             TokenList& tokens) {
   const auto room = [&] { return tokens.size() < settings.vocab_size; };
   return learner.learn(settings.min_frequency, room, [&](int32_t left, int32_t right) {
     return tokens.add(joined(tokens[left], tokens[right], prefix));
@@ -70,17 +71,23 @@ Merges learn(MergeLearner& learner, const TrainerSettings& settings, const std::
 Json added_tokens(const std::vector<std::string>& special) {
   auto list = Json::array();
   for (size_t id = 0; id < special.size(); ++id)
-    list.push_back({{"id", id}, {"content", special[id]}, {"lstrip", special[id] == "<mask>"}, {"special", true}});
+    list.push_back(
+        {{"id", id}, {"content", special[id]}, {"lstrip", special[id] == "<mask>"}, {"special", true}});
   return list;
 }
 
 // What stands around samples, of the tokens that are there.
 Json frame(const TokenList& tokens) {
-  const auto named = [&](const char* name) { return Json::array({name, static_cast<uint32_t>(tokens.find(name))}); };
+  const auto named = [&](const char* name) {
+    return Json::array({name, static_cast<uint32_t>(tokens.find(name))});
+  };
   if (tokens.find("[CLS]") >= 0 && tokens.find("[SEP]") >= 0)
     return {{"type", "BertProcessing"}, {"sep", named("[SEP]")}, {"cls", named("[CLS]")}};
   if (tokens.find("<s>") >= 0 && tokens.find("</s>") >= 0)
-    return {{"type", "RobertaProcessing"}, {"sep", named("</s>")}, {"cls", named("<s>")}, {"add_prefix_space", false}};
+    return {{"type", "RobertaProcessing"},
+            {"sep", named("</s>")},
+            {"cls", named("<s>")},
+            {"add_prefix_space", false}};
   return nullptr;
 }
 
@@ -88,7 +95,8 @@ std::unique_ptr<Tokenizer> learn_byte_bpe(const BpeTrainer& words, const Trainer
   TokenList tokens;
   for (const std::string& special : settings.special) tokens.add(special);
   std::array<int32_t, 256> id_of_byte;
-  for (const uint8_t byte : byte_of_id()) id_of_byte[byte] = tokens.add(spelt(std::string(1, static_cast<char>(byte))));
+  for (const uint8_t byte : byte_of_id())
+    id_of_byte[byte] = tokens.add(spelt(std::string(1, static_cast<char>(byte))));
   MergeLearner learner(std::vector<uint64_t>(static_cast<size_t>(tokens.size()), 1));
   words.for_each_word([&](std::string_view word, int64_t count) {
     std::vector<int32_t> symbols;
@@ -126,7 +134,8 @@ std::set<int32_t> alphabet_of(const BpeTrainer& words, int64_t most) {
   for (const auto& [point, count] : counts) ranked.emplace_back(-count, point);
   std::sort(ranked.begin(), ranked.end());
   std::set<int32_t> alphabet;
-  for (size_t i = 0; i < ranked.size() && static_cast<int64_t>(i) < most; ++i) alphabet.insert(ranked[i].second);
+  for (size_t i = 0; i < ranked.size() && static_cast<int64_t>(i) < most; ++i)
+    alphabet.insert(ranked[i].second);
   return alphabet;
 }
 
@@ -136,7 +145,8 @@ std::string utf8(int32_t point) {
   return text;
 }
 
-// Words by the characters of the alphabet that are in them, as the alphabet's order has them first within words.
+// Words by the characters of the alphabet that are in them, as the alphabet's order has them first within
+// words.
 using WordsByCharacters = std::vector<std::pair<std::vector<int32_t>, int64_t>>;
 
 WordsByCharacters known_characters(const BpeTrainer& words, const std::set<int32_t>& alphabet,
@@ -178,17 +188,19 @@ std::unique_ptr<Tokenizer> learn_wordpiece(const BpeTrainer& words, const Traine
   for (const int32_t point : alphabet) tokens.add(utf8(point));
   for (const int32_t point : inner) tokens.add(kPrefix + utf8(point));
   require(tokens.size() <= settings.vocab_size,
-          "a vocabulary of {} ids is too small: special tokens and characters take {}; raise it, or limit the alphabet",
+          "a vocabulary of {} ids is too small: special tokens and characters take {}; raise it, or limit "
+          "the alphabet",
           settings.vocab_size, tokens.size());
   MergeLearner learner(tokens.lengths());
   add_words(known, tokens, learner);
   learn(learner, settings, kPrefix, tokens);
-  return tokenizer_from_hugging_face({{"added_tokens", added_tokens(settings.special)},
-                                      {"normalizer", {{"type", "BertNormalizer"}, {"lowercase", settings.lowercase}}},
-                                      {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-                                      {"post_processor", frame(tokens)},
-                                      {"decoder", {{"type", "WordPiece"}}},
-                                      {"model", {{"type", "WordPiece"}, {"vocab", tokens.vocabulary()}}}});
+  return tokenizer_from_hugging_face(
+      {{"added_tokens", added_tokens(settings.special)},
+       {"normalizer", {{"type", "BertNormalizer"}, {"lowercase", settings.lowercase}}},
+       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+       {"post_processor", frame(tokens)},
+       {"decoder", {{"type", "WordPiece"}}},
+       {"model", {{"type", "WordPiece"}, {"vocab", tokens.vocabulary()}}}});
 }
 
 NormalizerStep bert_step(bool lowercase) {
@@ -199,11 +211,12 @@ NormalizerStep bert_step(bool lowercase) {
 
 void check_specials(const TrainerSettings& settings) {
   const auto& special = settings.special;
-  require(static_cast<int64_t>(special.size()) <= kMostSpecials, "{} special tokens are too many; {} is the most",
-          special.size(), kMostSpecials);
+  require(static_cast<int64_t>(special.size()) <= kMostSpecials,
+          "{} special tokens are too many; {} is the most", special.size(), kMostSpecials);
   for (const std::string& token : special) {
     require(!token.empty(), "a special token is empty");
-    require(std::count(special.begin(), special.end(), token) == 1, "the special token {} is given twice", token);
+    require(std::count(special.begin(), special.end(), token) == 1, "the special token {} is given twice",
+            token);
     require(valid_bytes(token) == token.size(), "a special token is not valid UTF-8");
   }
   require(settings.kind == LearntKind::bpe || std::count(special.begin(), special.end(), "[UNK]") == 1,
@@ -214,7 +227,8 @@ void check_specials(const TrainerSettings& settings) {
 
 TokenizerTrainer::TokenizerTrainer(TrainerSettings settings) : settings_(std::move(settings)) {
   const bool wordpiece = settings_.kind == LearntKind::wordpiece;
-  if (wordpiece && settings_.special.empty()) settings_.special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  if (wordpiece && settings_.special.empty())
+    settings_.special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   check_specials(settings_);
   require(settings_.limit_alphabet >= 1, "an alphabet of {} characters makes no sense; use 1 or more",
           settings_.limit_alphabet);
@@ -224,9 +238,10 @@ TokenizerTrainer::TokenizerTrainer(TrainerSettings settings) : settings_(std::mo
   if (settings_.special.empty())
     BpeTrainer().train(settings_.vocab_size, settings_.min_frequency);
   else
-    require(settings_.vocab_size >= least && settings_.vocab_size <= int64_t{1} << 24,
-            "a vocabulary of {} ids cannot be learnt: special tokens and alphabet take {}, and {} is the most",
-            settings_.vocab_size, least, int64_t{1} << 24);
+    require(
+        settings_.vocab_size >= least && settings_.vocab_size <= int64_t{1} << 24,
+        "a vocabulary of {} ids cannot be learnt: special tokens and alphabet take {}, and {} is the most",
+        settings_.vocab_size, least, int64_t{1} << 24);
 }
 
 void TokenizerTrainer::count(std::string_view text) {

@@ -53,7 +53,9 @@ bool mark(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_MN, 
 
 bool nonspacing_mark(int32_t point) { return category(point) == UTF8PROC_CATEGORY_MN; }
 
-bool punctuation(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO); }
+bool punctuation(int32_t point) {
+  return within(category(point), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
+}
 
 bool bert_punctuation(int32_t point) {
   if (point >= 128) return punctuation(point);

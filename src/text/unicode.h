@@ -1,4 +1,5 @@
-// Characters of UTF-8 text and the Unicode properties that tokenizers ask for (utf8proc's tables, Unicode 15).
+// Characters of UTF-8 text and the Unicode properties that tokenizers ask for (utf8proc's tables, Unicode
+// 15).
 #pragma once
 
 #include <cstddef>
@@ -32,14 +33,14 @@ constexpr bool white_space(int32_t point) {
 }
 
 // General categories; false for a point of -1.
-bool letter(int32_t point);            // L
-bool number(int32_t point);            // N
-bool mark(int32_t point);              // M
-bool nonspacing_mark(int32_t point);   // Mn
-bool punctuation(int32_t point);       // P
-bool bert_punctuation(int32_t point);  // P, and all of ASCII that is no space, letter, digit or control
+bool letter(int32_t point);             // L
+bool number(int32_t point);             // N
+bool mark(int32_t point);               // M
+bool nonspacing_mark(int32_t point);    // Mn
+bool punctuation(int32_t point);        // P
+bool bert_punctuation(int32_t point);   // P, and all of ASCII that is no space, letter, digit or control
 bool control_or_format(int32_t point);  // C without the code points that have no character yet (Cn)
-bool word_character(int32_t point);    // \w: Alphabetic, M, Nd, Pc or a join control
+bool word_character(int32_t point);     // \w: Alphabetic, M, Nd, Pc or a join control
 
 // Simple lower case, and the one character whose lower case is two.
 void append_lower(int32_t point, std::string& text);

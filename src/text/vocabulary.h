@@ -12,8 +12,8 @@ namespace skein {
 
 class Vocabulary {
  public:
-  // In rising order of ids. A usage error when the id or the token is taken, the token is longer than kLongestToken, or
-  // the gaps before it are far wider than what is listed.
+  // In rising order of ids. A usage error when the id or the token is taken, the token is longer than
+  // kLongestToken, or the gaps before it are far wider than what is listed.
   void add(std::string token, int64_t id);
 
   // One more than the largest id.

@@ -1,6 +1,6 @@
-#include "word_model.h"
-
 #include <nlohmann/json.hpp>
+
+#include "word_model.h"
 
 namespace skein {
 

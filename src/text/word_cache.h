@@ -15,7 +15,8 @@ class WordCache {
  public:
   static constexpr size_t kLongest = 48;
 
-  // This thread's cache, emptied when another tokenizer (known by its serial number, from 1 on) used it before.
+  // This thread's cache, emptied when another tokenizer (known by its serial number, from 1 on) used it
+  // before.
   static WordCache& of(uint64_t tokenizer);
   // A serial number that no tokenizer has had.
   static uint64_t next_serial();

@@ -46,8 +46,8 @@ class WordPieceModel final : public WordModel {
   std::string to_json() const override {
     return fmt::format(R"({{"type":"WordPiece","unk_token":{},"continuing_subword_prefix":{},)"
                        R"("max_input_chars_per_word":{},"vocab":{}}})",
-                       json_string(settings_.unk_token), json_string(settings_.prefix), settings_.most_characters,
-                       vocabulary_json(vocabulary()));
+                       json_string(settings_.unk_token), json_string(settings_.prefix),
+                       settings_.most_characters, vocabulary_json(vocabulary()));
   }
 
  private:
@@ -55,7 +55,8 @@ class WordPieceModel final : public WordModel {
     const auto most = static_cast<size_t>(settings_.most_characters);
     if (word.size() <= most) return false;
     size_t characters = 0;
-    for (size_t at = 0; at < word.size() && characters <= most; ++characters) at += character_at(word, at).bytes;
+    for (size_t at = 0; at < word.size() && characters <= most; ++characters)
+      at += character_at(word, at).bytes;
     return characters > most;
   }
 

@@ -1,7 +1,6 @@
 #include "skein/train/config.h"
 
 namespace skein {
-namespace {
 
 void bind(Options& options, TrainConfig& c) {
   options.add("train.steps", c.steps, "optimizer steps", "steps");
@@ -12,11 +11,16 @@ void bind(Options& options, TrainConfig& c) {
   options.add("train.loss_scale", c.loss_scale.fixed, "factor of the loss in f16; 0: found while training");
   options.add("train.loss_scale_window", c.loss_scale.window, "steps without overflow after which that factor doubles", "steps");
   options.add("train.max_skipped", c.max_skipped, "steps in a row without a finite gradient before giving up", "steps");
+  options.add("train.frozen_layers", c.frozen_layers, "blocks that do not learn, from the first, nor do the embeddings then; model.n_layers: all but the head; -1: all learns", "blocks");
+}
+
+void bind_pace(Options& options, ValidationConfig& c) {
+  options.add("validation.every", c.every, "steps between evaluations; 0: only at the end", "steps");
+  options.add("validation.patience", c.patience, "evaluations in a row without a better one after which the run ends; 0: never");
 }
 
 void bind(Options& options, ValidationConfig& c) {
-  options.add("validation.every", c.every, "steps between evaluations; 0: only at the end", "steps");
-  options.add("validation.patience", c.patience, "evaluations in a row without a better one after which the run ends; 0: never");
+  bind_pace(options, c);
   options.add("validation.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
   options.add("validation.stride", c.eval.stride, "tokens a window scores; 0: all, without overlap", "tokens");
 }
@@ -35,8 +39,6 @@ void bind(Options& options, RunConfig& c) {
   options.add("run.tensorboard", c.tensorboard, "write TensorBoard event files");
   options.add("run.profile", c.profile, "steps after the second whose work goes to profile.json, a Chrome trace; 0: none; --profile alone: 3", "steps");
 }
-
-}  // namespace
 
 void bind(Options& options, DataConfig& c) {
   options.add("data.train", c.train, "token stores to train on, each PATH or WEIGHT:PATH");

@@ -28,8 +28,8 @@ Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero,
     state.size = zero ? buckets.own_size(bucket) : bucket.size;
     const DType sums = bucket.gradients.dtype();
     state.master = bucket.values.flat(state.begin, state.size).to(sums);
-    state.m = Tensor::zeros({state.size}, sums, bucket.values.device());
-    state.v = Tensor::zeros({state.size}, sums, bucket.values.device());
+    if (!bucket.frozen) state.m = Tensor::zeros({state.size}, sums, bucket.values.device());
+    if (!bucket.frozen) state.v = Tensor::zeros({state.size}, sums, bucket.values.device());
     require(!config.stochastic_rounding || bucket.values.dtype() == DType::bf16,
             "optimizer.stochastic_rounding rounds bf16 weights, but these are {}; set train.precision=bf16 or leave it out",
             name_of(bucket.values.dtype()));
@@ -42,7 +42,7 @@ int64_t Optimizer::bytes() const {
     const State& state = states_[b];
     if (!state.master.defined()) continue;
     const bool apart = state.master.dtype() != buckets_.all()[b].values.dtype();
-    total += state.m.bytes() + state.v.bytes() + (apart ? state.master.bytes() : 0);
+    total += (state.m.defined() ? state.m.bytes() + state.v.bytes() : 0) + (apart ? state.master.bytes() : 0);
   }
   return total;
 }
@@ -50,7 +50,7 @@ int64_t Optimizer::bytes() const {
 double Optimizer::step(double lr, double gradient_scale) {
   const Tensor square_sum = buckets_.gradient_square_sum();
   for (size_t b = 0; b < states_.size(); ++b)
-    if (states_[b].master.defined()) update(b, lr, gradient_scale, square_sum);
+    if (states_[b].m.defined()) update(b, lr, gradient_scale, square_sum);
   if (zero_) buckets_.gather_values();
   buckets_.values_changed();
   const double norm = gradient_scale * std::sqrt(*square_sum.to(Device{}).data<double>());
@@ -109,6 +109,7 @@ std::vector<Piece> Optimizer::pieces(bool own) const {
       if (count <= 0) continue;
       const int64_t at = begin - state.begin, inside = begin - member.begin;
       all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
+      if (bucket.frozen) continue;
       all.push_back(piece_of("adam_m", parameter, inside, state.m.flat(at, count)));
       all.push_back(piece_of("adam_v", parameter, inside, state.v.flat(at, count)));
     }
@@ -121,11 +122,11 @@ void Optimizer::loaded(int64_t steps) {
   for (size_t b = 0; b < states_.size(); ++b) {
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];
-    if (state.master.defined() && config_.stochastic_rounding) round(b, steps_, {});
+    if (state.m.defined() && config_.stochastic_rounding) round(b, steps_, {});
     else if (state.master.defined() && bucket.values.dtype() != state.master.dtype())
       bucket.values.flat(state.begin, state.size).copy_from(state.master.to(bucket.values.dtype()));
   }
-  if (zero_) buckets_.gather_values();
+  if (zero_) buckets_.gather_values(true);
   buckets_.values_changed();
 }
 

@@ -23,7 +23,7 @@ size_t terms_of(const Batch& batch) { return batch.pair_labels.defined() ? 2 : 1
 }  // namespace
 
 Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh)
-    : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.precision()),
+    : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  mesh.tp().rank(), config.train.seed),
@@ -88,7 +88,7 @@ ReplicaMemory Replica::memory() const {
   ReplicaMemory made;
   for (const auto& bucket : buckets_.all()) {
     if (!bucket.alias) made.parameters += bucket.values.bytes();
-    made.gradients += bucket.gradients.bytes() * static_cast<int64_t>(1 + bucket.pending.size());
+    if (!bucket.frozen) made.gradients += bucket.gradients.bytes() * static_cast<int64_t>(1 + bucket.pending.size());
   }
   made.optimizer = optimizer_.bytes();
   made.packed = model_.parameters().packed_bytes();

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
 
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/files.h"
@@ -34,6 +36,15 @@ void check_run(const PretrainConfig& c, int64_t length) {
   check(c.lr, c.train.steps, c.train.global_batch * length);
 }
 
+std::set<std::string> lines_of(const std::vector<std::string>& texts) {
+  std::set<std::string> lines;
+  for (const std::string& text : texts) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.insert(line);
+  }
+  return lines;
+}
+
 class Trainer {
  public:
   Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved)
@@ -62,7 +73,10 @@ class Trainer {
  private:
   std::optional<CheckpointInfo> find_start(Group& world);
   void take_over_groups();
+  // Whether it is this run's own checkpoint that it begins from.
+  bool goes_on() const { return folder_.writes() && resume_from_->path.starts_with(folder_.checkpoints()); }
   void load();
+  void adapt(const RunState& stored);
   void save(bool must);
   void after_step(const StepResult& result, double lr, Progress& progress);
   Scores evaluate();
@@ -90,6 +104,7 @@ class Trainer {
   RunState state_;
   LossScale loss_scale_;
   int64_t saved_step_ = -1, evaluated_step_ = -1;
+  Scores evaluated_;
   int failed_saves_ = 0;
   int64_t profile_origin_ = 0;
 };
@@ -107,7 +122,8 @@ std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
 void Trainer::take_over_groups() {
   const RunState stored = run_state(resume_from_->metadata, resume_from_->path);
   // An import has summed nothing yet.
-  if (config_.parallel.reduction_groups != 0 || (!stored.imported.empty() && stored.optimizer_steps == 0)) return;
+  const bool nothing_summed = !stored.imported.empty() && stored.optimizer_steps == 0;
+  if (config_.parallel.reduction_groups != 0 || nothing_summed || (task_.adapts() && !goes_on())) return;
   if (stored.reduction_groups % shape_.dp == 0 && config_.train.global_batch % stored.reduction_groups == 0)
     config_.parallel.reduction_groups = stored.reduction_groups;
   else
@@ -117,8 +133,10 @@ void Trainer::take_over_groups() {
 
 void Trainer::load() {
   const std::string& path = resume_from_->path;
-  const bool own = folder_.writes() && path.starts_with(folder_.checkpoints());
+  const bool own = goes_on();
   const RunState stored = run_state(resume_from_->metadata, path);
+  if (!own && task_.adapts()) return adapt(stored);
+  task_.check_notes(stored.notes, path);
   const bool only_weights_there = !stored.imported.empty() && stored.optimizer_steps == 0;
   const bool weights_only = (config_.checkpoint.weights_only || only_weights_there) && !own;
   const std::string changes = compare_with_stored(stored, config_, state_.tokenizer, path);
@@ -142,6 +160,24 @@ void Trainer::load() {
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
 }
 
+void Trainer::adapt(const RunState& stored) {
+  const auto held = checkpoint_tensors(*resume_from_, mesh_.world());
+  std::string anew;
+  std::vector<Piece> targets = replica_->optimizer().pieces(false);
+  std::erase_if(targets, [&](const Piece& piece) {
+    if (!piece.name.starts_with("param/")) return true;
+    const std::string tensor = piece.name.substr(6);
+    const bool begins = task_.begins_anew(tensor, held.contains(piece.name), stored.notes);
+    if (begins) anew += tensor + "\n";
+    return begins;
+  });
+  load_checkpoint(*resume_from_, targets, false, mesh_.world());
+  replica_->optimizer().loaded(0);
+  log::info("begins with the weights of {} (step {})", resume_from_->path, stored.step);
+  const std::set<std::string> names = lines_of(mesh_.world().all_gather(anew));
+  if (!names.empty()) log::info("tensors that begin anew: {}", fmt::join(names, ", "));
+}
+
 // A save that fails leaves the earlier checkpoints as they are; training goes on and tries again at the next interval.
 void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
@@ -161,12 +197,13 @@ void Trainer::save(bool must) {
 }
 
 Scores Trainer::evaluate() {
+  if (evaluated_step_ == state_.step) return evaluated_;
   const Scores scores = task_.validate({replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch});
   log::info("step {}  validation: {}", state_.step, scores.text);
   folder_.record(state_.step, scores.values);
-  if (evaluated_step_ != state_.step) compare_with_best(scores);
+  compare_with_best(scores);
   evaluated_step_ = state_.step;
-  return scores;
+  return evaluated_ = scores;
 }
 
 void Trainer::compare_with_best(const Scores& scores) {

@@ -1,7 +1,7 @@
 // Token files of Megatron-LM, nanoGPT and llm.c: read, trained on, converted, refused.
 #include "skein/data/convert.h"
 #include "skein/data/loader.h"
-#include "skein/data/windows.h"
+#include "skein/formats/indexed.h"
 #include "skein/text/tokenizer.h"
 
 #include <algorithm>
@@ -92,6 +92,25 @@ TEST(TokenFiles, SequencesAreSentencesWhereDocumentsHaveSeveral) {
   EXPECT_EQ(store.info().sentences, 7);
   EXPECT_EQ(store.info().documents, 4);
   EXPECT_TRUE(TokenStore(kGolden + "megatron_i4", kNotes).sentences().empty());
+}
+
+TEST(TokenFiles, TokensMayBeBytes) {
+  const Scratch scratch;
+  const int32_t length = 3;
+  const int64_t rest[] = {0, 0, 1};  // offset, documents
+  for (const TokenType type : {TokenType::u8, TokenType::i8}) {
+    write_file(scratch.file("a.idx"), index_header(type, 1, 2) + std::string(reinterpret_cast<const char*>(&length), 4) +
+                                          std::string(reinterpret_cast<const char*>(rest), sizeof rest));
+    write_file(scratch.file("a.bin"), "\x05\x7f\xff");
+    const TokenStore store(scratch.file("a"));
+    std::vector<int32_t> ids(2);
+    store.read(0, ids);
+    EXPECT_EQ(ids, (std::vector<int32_t>{5, 127}));
+    if (type == TokenType::u8)
+      EXPECT_EQ(all_tokens(store).back(), 255);
+    else
+      expect_error(ExitCode::usage, {"token 2", "is -1"}, [&] { all_tokens(store); });
+  }
 }
 
 TEST(TokenFiles, WithoutAnEndOfTextBareTokensAreOneDocument) {

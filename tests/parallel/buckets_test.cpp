@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "skein/comm/local.h"
+#include "skein/models/bert.h"
 #include "skein/models/gpt.h"
 #include "skein/parallel/layout.h"
 #include "support/gradient_check.h"
@@ -98,6 +99,47 @@ TEST(Buckets, NormCountsEachLogicalElementOnce) {
   EXPECT_EQ(square_sum(2, 2, 2), 1);
   EXPECT_EQ(square_sum(1, 1, 4), 1);
   EXPECT_EQ(square_sum(1, 4, 1), 1);
+}
+
+TEST(Buckets, TheDecoderOfAnEncoderIsItsEmbedding) {
+  ModelConfig config;
+  config.architecture = Architecture::bert;
+  config.norm_placement = NormPlacement::post;
+  config.vocab_size = 67;
+  config.context = 8;
+  config.d_model = 16;
+  config.n_layers = 2;
+  for (bool tied : {true, false})
+    run_ranks(1, [&](Group& world) {
+      config.tie_embeddings = tied;
+      Mesh mesh(world, {});
+      Parameters parameters(DType::f32, 0, 1);
+      const Bert bert(config, {0, 2, true, true, 0}, false, parameters);
+      Buckets buckets(parameters, mesh, 1);
+      const Parameter &first = *parameters.find("embedding.tokens.weight"), &second = *parameters.find("head.weight");
+      EXPECT_EQ(first.value.bytes_data() == second.value.bytes_data(), tied);
+    });
+}
+
+// Whether the last stage uses the first one's embedding again, both stages must know.
+TEST(Buckets, AddUsesOverStagesOnlyWhereTheyAreTied) {
+  ModelConfig config;
+  config.vocab_size = 67;
+  config.context = 8;
+  config.d_model = 16;
+  config.n_layers = 2;
+  for (bool tied : {true, false})
+    run_ranks(2, [&](Group& world) {
+      config.tie_embeddings = tied;
+      Mesh mesh(world, {2, 1, 1});
+      Parameters parameters(DType::f32, 0, 1);
+      const Gpt gpt(config, {mesh.stage(), mesh.stage() + 1, mesh.first_stage(), mesh.last_stage(), 0}, false, parameters);
+      Buckets buckets(parameters, mesh, 1);
+      const Parameter& own = *parameters.find(mesh.first_stage() ? "embedding.tokens.weight" : "head.weight");
+      own.gradient.data<float>()[0] = 1;
+      buckets.reduce(true);
+      EXPECT_EQ(own.gradient.data<float>()[0], tied ? 2 : 1);
+    });
 }
 
 TEST(Buckets, GatherValuesBringsOwnSlicesToAll) {

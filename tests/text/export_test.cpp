@@ -10,7 +10,8 @@
 namespace skein {
 namespace {
 
-const char* const kText = "The cat sat on the mat; the hat on the cat.\n\tNaïve cafés, 12 of them! <|endoftext|> ";
+const char* const kText =
+    "The cat sat on the mat; the hat on the cat.\n\tNaïve cafés, 12 of them! <|endoftext|> ";
 
 std::unique_ptr<Tokenizer> learnt(TrainerSettings settings) {
   TokenizerTrainer trainer(std::move(settings));
@@ -22,13 +23,17 @@ std::unique_ptr<Tokenizer> learnt(TrainerSettings settings) {
 void expect_same_ids(const Tokenizer& tokenizer, const std::string& vocabulary) {
   const test::ScratchFolder scratch;
   for (const auto& [name, text] : tokenizer_files(tokenizer)) scratch.write(name, text);
-  const auto whole = load_tokenizer(scratch.path()), parts = load_tokenizer(scratch.path() + "/" + vocabulary);
-  for (const std::string& text : {std::string(kText), std::string("\xff\x00 x", 4), std::string("other words")}) {
+  const auto whole = load_tokenizer(scratch.path()),
+             parts = load_tokenizer(scratch.path() + "/" + vocabulary);
+  for (const std::string& text :
+       {std::string(kText), std::string("\xff\x00 x", 4), std::string("other words")}) {
     EXPECT_EQ(whole->encode(text), tokenizer.encode(text));
     EXPECT_EQ(parts->encode(text), tokenizer.encode(text));
     EXPECT_EQ(whole->encode_specials(text), tokenizer.encode_specials(text));
-    EXPECT_EQ(whole->with_template(whole->encode(text)).ids, tokenizer.with_template(tokenizer.encode(text)).ids);
-    EXPECT_EQ(parts->with_template(parts->encode(text)).ids, tokenizer.with_template(tokenizer.encode(text)).ids);
+    EXPECT_EQ(whole->with_template(whole->encode(text)).ids,
+              tokenizer.with_template(tokenizer.encode(text)).ids);
+    EXPECT_EQ(parts->with_template(parts->encode(text)).ids,
+              tokenizer.with_template(tokenizer.encode(text)).ids);
   }
   EXPECT_EQ(whole->end_of_text(), tokenizer.end_of_text());
   EXPECT_EQ(whole->vocab_size(), tokenizer.vocab_size());
@@ -40,10 +45,13 @@ TEST(Export, OwnKinds) {
 }
 
 TEST(Export, LearntLikeTheReference) {
-  expect_same_ids(*learnt({.vocab_size = 290, .special = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}}), "vocab.json");
-  expect_same_ids(*learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .min_frequency = 1}), "vocab.txt");
-  expect_same_ids(*learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .min_frequency = 1, .lowercase = false}),
+  expect_same_ids(*learnt({.vocab_size = 290, .special = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}}),
+                  "vocab.json");
+  expect_same_ids(*learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .min_frequency = 1}),
                   "vocab.txt");
+  expect_same_ids(
+      *learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .min_frequency = 1, .lowercase = false}),
+      "vocab.txt");
 }
 
 TEST(Export, TokensOfTheSameBytesAreRefused) {
@@ -53,7 +61,8 @@ TEST(Export, TokensOfTheSameBytesAreRefused) {
 }
 
 TEST(Export, NamesRolesAndCase) {
-  const auto files = tokenizer_files(*learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .lowercase = false}));
+  const auto files =
+      tokenizer_files(*learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .lowercase = false}));
   std::map<std::string, std::string> texts(files.begin(), files.end());
   EXPECT_NE(texts["special_tokens_map.json"].find(R"("mask_token": "[MASK]")"), std::string::npos);
   EXPECT_NE(texts["tokenizer_config.json"].find(R"("do_lower_case": false)"), std::string::npos);

@@ -1,5 +1,5 @@
-// Vocabularies in use, and ids that the reference library made (tools/make_tokenizer_golden.py) or that several
-// implementations agree on.
+// Vocabularies in use, and ids that the reference library made (tools/make_tokenizer_golden.py) or that
+// several implementations agree on.
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/export.h"
 #include "skein/text/tokenizer.h"
@@ -63,8 +63,10 @@ void expect_golden(const Tokenizer& tokenizer, const std::string& name) {
   EXPECT_EQ(lines.size(), 60u);
   for (const Json& line : lines) {
     const auto text = line["text"].get<std::string>();
-    EXPECT_EQ(Json(tokenizer.with_template(tokenizer.encode_specials(text)).ids), line["ids"]) << line["text"];
-    EXPECT_EQ(Json(tokenizer.encode(text)), line.value("ids_ordinary", Json(tokenizer.encode(text)))) << line["text"];
+    EXPECT_EQ(Json(tokenizer.with_template(tokenizer.encode_specials(text)).ids), line["ids"])
+        << line["text"];
+    EXPECT_EQ(Json(tokenizer.encode(text)), line.value("ids_ordinary", Json(tokenizer.encode(text))))
+        << line["text"];
   }
 }
 
@@ -99,7 +101,8 @@ TEST(Golden, Bert) {
   const auto tokenizer = bert();
   EXPECT_EQ(tokenizer->vocab_size(), 30522);
   const TokenRoles roles = tokenizer->roles();
-  EXPECT_EQ((std::vector{roles.pad, roles.unk, roles.cls, roles.sep, roles.mask}), (std::vector{0, 100, 101, 102, 103}));
+  EXPECT_EQ((std::vector{roles.pad, roles.unk, roles.cls, roles.sep, roles.mask}),
+            (std::vector{0, 100, 101, 102, 103}));
   expect_golden(*tokenizer, "bert-base-uncased.jsonl.xz");
   expect_random(*tokenizer, "bert");
   expect_comes_back(*tokenizer);

@@ -93,7 +93,8 @@ TEST(HuggingFace, PlainTextNeverBecomesASpecialToken) {
 }
 
 TEST(HuggingFace, OrdinaryAddedTokensAreFoundInPlainText) {
-  const Json json = with(small_bpe(), "/added_tokens/1", R"({"id": 9, "content": "  ", "special": false, "normalized": true})");
+  const Json json = with(small_bpe(), "/added_tokens/1",
+                         R"({"id": 9, "content": "  ", "special": false, "normalized": true})");
   const auto tokenizer = made(json);
   EXPECT_EQ(tokenizer->vocab_size(), 10);
   EXPECT_EQ(tokenizer->encode("a   b"), (Ids{0, 9, 5, 1}));
@@ -115,9 +116,13 @@ TEST(HuggingFace, OwnTokenizersTakeSpecialTokensToo) {
 
 TEST(HuggingFace, InvalidUtf8IsNoTrouble) {
   const auto bpe = made(with(small_bpe(), "/normalizer", R"({"type": "NFC"})"));
-  EXPECT_EQ(bpe->encode("a\xff\xcc""b\xe2\x82"), (Ids{0, 1}));
+  EXPECT_EQ(bpe->encode("a\xff\xcc"
+                        "b\xe2\x82"),
+            (Ids{0, 1}));
   const auto bert = made(small_wordpiece());
-  EXPECT_EQ(bert->encode("un\xff" "able \xe2\x82"), (Ids{2, 3}));
+  EXPECT_EQ(bert->encode("un\xff"
+                         "able \xe2\x82"),
+            (Ids{2, 3}));
 }
 
 TEST(HuggingFace, UnsupportedPartsAreNamed) {
@@ -125,21 +130,27 @@ TEST(HuggingFace, UnsupportedPartsAreNamed) {
   refused(with(small_bpe(), "/model/dropout", "0.1"), {"dropout", "0.1"});
   refused(with(small_bpe(), "/model/byte_fallback", "true"), {"byte_fallback"});
   refused(with(small_bpe(), "/model/end_of_word_suffix", R"("</w>")"), {"end_of_word_suffix", "</w>"});
-  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Metaspace"})"), {"pre_tokenizer", "Metaspace", "ByteLevel"});
+  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Metaspace"})"),
+          {"pre_tokenizer", "Metaspace", "ByteLevel"});
   refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Whitespace"})"), {"BPE", "not ByteLevel"});
   refused(with(small_bpe(), "/pre_tokenizer/behaviour", "1"), {"ByteLevel", "behaviour"});
-  refused(with(small_bpe(), "/normalizer", R"({"type": "Precompiled"})"), {"normalizer", "Precompiled", "NFKC"});
+  refused(with(small_bpe(), "/normalizer", R"({"type": "Precompiled"})"),
+          {"normalizer", "Precompiled", "NFKC"});
   refused(with(small_bpe(), "/decoder", R"({"type": "Metaspace"})"), {"decoder", "Metaspace"});
   refused(with(small_bpe(), "/post_processor", R"({"type": "Other"})"), {"post_processor", "Other"});
   refused(with(small_bpe(), "/version", R"("2.0")"), {"2.0", "1.0"});
   refused(with(small_bpe(), "/extra", "1"), {"extra"});
-  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "a"}, "behavior": "MergedWithNext"})"),
+  refused(with(small_bpe(), "/pre_tokenizer",
+               R"({"type": "Split", "pattern": {"Regex": "a"}, "behavior": "MergedWithNext"})"),
           {"Split", "MergedWithNext"});
-  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated"})"),
+  refused(with(small_bpe(), "/pre_tokenizer",
+               R"({"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated"})"),
           {"regular expression (a"});
-  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]})"),
+  refused(with(small_bpe(), "/pre_tokenizer",
+               R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]})"),
           {"Digits", "follows ByteLevel"});
-  refused(with(small_bpe(), "/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]})"),
+  refused(with(small_bpe(), "/normalizer",
+               R"({"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]})"),
           {"Sequence within a Sequence"});
 }
 
@@ -164,12 +175,20 @@ TEST(HuggingFace, BrokenPartsAreNamed) {
   refused(with(small_bpe(), "/added_tokens/0/id", "16000000"), {"16000000", "far above"});
   refused(with(small_bpe(), "/added_tokens/0/lstrip", "3"), {"lstrip", "true or false"});
   refused(with(small_bpe(), "/added_tokens", "{}"), {"added_tokens", "array"});
-  refused(with(small_bpe(), "/post_processor", R"({"type": "BertProcessing", "sep": ["x", 99], "cls": ["y", 1]})"), {"99"});
-  refused(with(small_bpe(), "/post_processor", R"({"type": "BertProcessing", "sep": ["x"], "cls": ["y", 1]})"), {"sep"});
-  refused(with(small_bpe(), "/post_processor", R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "q"}}],
-                                                  "pair": [], "special_tokens": {}})"), {"does not say the ids of q"});
-  refused(with(small_bpe(), "/post_processor", R"({"type": "TemplateProcessing", "single": [{"Sequence": {"id": "B"}}],
-                                                  "pair": [], "special_tokens": {}})"), {"names the sequence B"});
+  refused(with(small_bpe(), "/post_processor",
+               R"({"type": "BertProcessing", "sep": ["x", 99], "cls": ["y", 1]})"),
+          {"99"});
+  refused(
+      with(small_bpe(), "/post_processor", R"({"type": "BertProcessing", "sep": ["x"], "cls": ["y", 1]})"),
+      {"sep"});
+  refused(with(small_bpe(), "/post_processor",
+               R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "q"}}],
+                                                  "pair": [], "special_tokens": {}})"),
+          {"does not say the ids of q"});
+  refused(with(small_bpe(), "/post_processor",
+               R"({"type": "TemplateProcessing", "single": [{"Sequence": {"id": "B"}}],
+                                                  "pair": [], "special_tokens": {}})"),
+          {"names the sequence B"});
   refused(with(small_bpe(), "/model", "7"), {"model", "number"});
 }
 

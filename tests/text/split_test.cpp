@@ -129,7 +129,8 @@ TEST(Split, AgreesWithThePatternOfLlama3) {
   const Pattern pattern(kLlama3);
   std::mt19937 random(8);
   for (int round = 0; round < 20000; ++round) {
-    const std::string text = nasty_text(random, 1 + static_cast<int>(random() % 24)) + (round % 9 == 0 ? "'\u017f1234" : "");
+    const std::string text =
+        nasty_text(random, 1 + static_cast<int>(random() % 24)) + (round % 9 == 0 ? "'\u017f1234" : "");
     Pieces pieces;
     for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
       end = llama3_piece_end(text, begin, 3);

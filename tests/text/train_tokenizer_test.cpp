@@ -29,19 +29,22 @@ TEST(TrainTokenizer, BpeWithSpecialTokensIsTheReferences) {
   EXPECT_EQ(tokenizer->with_template({7}).ids, (Symbols{0, 7, 2}));
 }
 
-// The reference gives the characters inside of words their ids by chance, and so breaks ties by chance: the pieces are the
-// same except for those that are as frequent as the rarest.
+// The reference gives the characters inside of words their ids by chance, and so breaks ties by chance: the
+// pieces are the same except for those that are as frequent as the rarest.
 TEST(TrainTokenizer, WordPieceIsTheReferencesButForTies) {
   const Json golden = Json::parse(test::golden_text("trained.json.xz"));
-  const auto tokenizer = learnt({.kind = LearntKind::wordpiece, .vocab_size = 500, .limit_alphabet = 30}, golden["text"]);
+  const auto tokenizer =
+      learnt({.kind = LearntKind::wordpiece, .vocab_size = 500, .limit_alphabet = 30}, golden["text"]);
   EXPECT_EQ(tokenizer->vocab_size(), 500);
   int64_t same = 0;
-  for (const Json& token : golden["wordpiece"]) same += tokenizer->id_of(token.get<std::string>()) >= 0 ? 1 : 0;
+  for (const Json& token : golden["wordpiece"])
+    same += tokenizer->id_of(token.get<std::string>()) >= 0 ? 1 : 0;
   EXPECT_GE(same, 495);
 }
 
 // The rule as it is told, on words of letters: count all pairs anew for each merge.
-std::vector<std::string> learnt_slowly(const std::map<std::string, int64_t>& counts, size_t size, int64_t frequency) {
+std::vector<std::string> learnt_slowly(const std::map<std::string, int64_t>& counts, size_t size,
+                                       int64_t frequency) {
   std::set<std::string> first, inner;
   std::map<std::vector<std::string>, int64_t> words;
   for (const auto& [word, count] : counts) {
@@ -56,7 +59,9 @@ std::vector<std::string> learnt_slowly(const std::map<std::string, int64_t>& cou
   std::vector<std::string> tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   tokens.insert(tokens.end(), first.begin(), first.end());
   tokens.insert(tokens.end(), inner.begin(), inner.end());
-  const auto id = [&](const std::string& token) { return std::find(tokens.begin(), tokens.end(), token) - tokens.begin(); };
+  const auto id = [&](const std::string& token) {
+    return std::find(tokens.begin(), tokens.end(), token) - tokens.begin();
+  };
   while (tokens.size() < size) {
     std::map<std::pair<int64_t, int64_t>, int64_t> pairs;
     for (const auto& [pieces, count] : words)
@@ -90,20 +95,23 @@ TEST(TrainTokenizer, WordPieceAgreesWithCountingAnew) {
     std::string text;
     for (int i = 0; i < 60; ++i) {
       std::string word(1 + random() % 7, 'a');
-      for (char& letter : word) letter = static_cast<char>('a' + random() % (2 + static_cast<unsigned>(round) % 5));
+      for (char& letter : word)
+        letter = static_cast<char>('a' + random() % (2 + static_cast<unsigned>(round) % 5));
       ++counts[word];
       text += word + " ";
     }
     const auto expected = learnt_slowly(counts, 60, 2);
     const auto tokenizer = learnt({.kind = LearntKind::wordpiece, .vocab_size = 60}, text);
     ASSERT_EQ(tokenizer->vocab_size(), static_cast<int64_t>(expected.size()));
-    for (size_t id = 0; id < expected.size(); ++id) ASSERT_EQ(tokenizer->id_of(expected[id]), static_cast<int32_t>(id));
+    for (size_t id = 0; id < expected.size(); ++id)
+      ASSERT_EQ(tokenizer->id_of(expected[id]), static_cast<int32_t>(id));
   }
 }
 
 TEST(TrainTokenizer, RareCharactersAreLeftOut) {
   const auto tokenizer =
-      learnt({.kind = LearntKind::wordpiece, .vocab_size = 40, .min_frequency = 2, .limit_alphabet = 2}, "aab aab xab");
+      learnt({.kind = LearntKind::wordpiece, .vocab_size = 40, .min_frequency = 2, .limit_alphabet = 2},
+             "aab aab xab");
   EXPECT_EQ(tokenizer->id_of("x"), -1);
   EXPECT_EQ(tokenizer->encode("aab").size(), 1u);
   EXPECT_EQ(tokenizer->encode("xab"), Symbols{tokenizer->roles().unk});

@@ -92,6 +92,7 @@ inline PretrainConfig encoder_config(const std::string& store) {
   c.model.token_types = 2;
   c.mlm.pairs = PairTask::next;
   c.lr.lr = 5e-3;
+  c.lr.warmup = 5;
   c.validation.eval.windows = 20;
   return c;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,9 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 // all; an Error(usage) listing every reason when it holds some but none is good.
 // `path` may also be a run's folder, or one checkpoint's own directory: then only it is tried.
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
+
+// Collective. Names and shapes of the tensors that a checkpoint holds.
+std::map<std::string, std::vector<int64_t>> checkpoint_tensors(const CheckpointInfo& info, Group& world);
 
 // Collective. Fills every target piece from the checkpoint, whatever layout wrote it; each element of each
 // target must be covered exactly once. With `strict`, also an error when the checkpoint holds tensors that

@@ -37,7 +37,7 @@ class Bert : public Model, public Labelled {
   Var label_scores(const Var& hidden, const Pass& pass) const override;
 
  private:
-  void add_vocabulary_head(const ModelConfig& config, Parameters& parameters);
+  void add_vocabulary_head(const ModelConfig& config, int chunk, Parameters& parameters);
   Var pooled(const Var& hidden, const Pass& pass) const;
 
   Trunk trunk_;

@@ -53,6 +53,7 @@ class NormLayer {
   Var operator()(const Var& x) const;  // [B,T,C] -> [B,T,C]
   // x + branch, and its norm.
   ops::Joined joined(const Var& x, const Var& branch) const;
+  bool learns() const { return gain_->learns; }
 
  private:
   ops::Norm kind_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 
 #include "skein/comm/group.h"
@@ -29,6 +30,7 @@ struct Parameter {
   int64_t valid = 0;          // rows or columns of it in the split dim that are not padding
   Start start = {};
   bool decays = false;        // weight decay applies (matrices and embeddings, not 1-D tensors)
+  bool learns = true;         // false: frozen, and without a gradient
   // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the gradient needs a
   // sum over them.
   bool sum_over_shards = false;
@@ -69,6 +71,8 @@ class Parameters {
   // The reference stays valid. A usage error when the split dim cannot be divided.
   Parameter& add(const ParameterSpec& spec);
 
+  // Freezes those whose name, or that of the first use of a tied one, `frozen` holds for. Before they are given memory.
+  void freeze(const std::function<bool(const std::string& name)>& frozen);
   // Gives every parameter memory of its own (buckets do it in a training run), then start values.
   void allocate(bool gradients);
   void initialize(uint64_t seed);

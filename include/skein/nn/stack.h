@@ -23,6 +23,7 @@ class Block {
  public:
   Block(Parameters& parameters, int number, const BlockSpec& spec);
   Var operator()(const Var& x, const Pass& pass) const;  // [B,T,C] -> [B,T,C]
+  bool learns() const { return norm_1_.learns(); }
 
  private:
   Var pre_norm(const Var& x, const Pass& pass) const;
@@ -45,7 +46,7 @@ class Block {
 Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int place);
 
 // Blocks [first, last) of a model, in order. Recompute::full keeps a block's input only; selective keeps the inputs of
-// the attention half and of the feed-forward half only.
+// the attention half and of the feed-forward half only. Frozen blocks before the first that learns keep nothing.
 class Stack {
  public:
   Stack(Parameters& parameters, int first, int last, int chunk, const BlockSpec& spec);

@@ -34,7 +34,8 @@ class Buckets {
     std::vector<Member> members;
     int64_t size = 0;
     Tensor values;      // [size], undefined when `alias`
-    Tensor gradients;   // [size], accumulator type
+    Tensor gradients;   // [size], accumulator type; undefined when `frozen`
+    bool frozen = false;  // its parameters do not learn
     bool alias = false;  // second use of a tied tensor whose first use is on this rank: gradients only
     int tied_bucket = -1;                // alias: the bucket of the first use
     std::vector<Tensor> pending;         // sums of whole subtrees, one a level of the tree
@@ -50,8 +51,8 @@ class Buckets {
   // After the last group: sums over data-parallel ranks, tensor-parallel replicas and tied uses. Afterwards
   // the own slice of each bucket's gradients is final; with everywhere = true all of it is, on every rank.
   void reduce(bool everywhere);
-  // Own slices of the values to every data-parallel rank.
-  void gather_values();
+  // Own slices of the values to every data-parallel rank; frozen ones only where they were written too.
+  void gather_values(bool frozen_too = false);
   // Somebody has written values: copies of them in another order are out of date.
   void values_changed();
 
@@ -87,6 +88,7 @@ class Buckets {
   Mesh& mesh_;
   int groups_per_rank_;
   std::vector<int> groups_done_;  // by chunk
+  bool tied_over_stages_ = false;  // the last stage uses the first one's embedding again
   std::vector<Bucket> buckets_;
   NormPlan norm_;
 };

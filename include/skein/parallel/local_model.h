@@ -13,8 +13,9 @@ namespace skein {
 class LocalModel {
  public:
   // Describes the tensors without giving them memory: Buckets or Parameters::allocate do. Usage errors for a model that
-  // does not fit the layout.
-  LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype);
+  // does not fit the layout. frozen_layers: the embeddings and so many blocks do not learn, with all blocks also the final norm;
+  // -1: all learns.
+  LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype, int64_t frozen_layers = -1);
 
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
@@ -38,6 +39,7 @@ class LocalModel {
   std::vector<std::unique_ptr<Model>> pieces_;
   const Gpt* decoder_ = nullptr;
   std::vector<int> blocks_;
+  int first_learning_ = 0;
   std::unique_ptr<Objective> objective_;
 };
 

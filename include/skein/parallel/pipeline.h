@@ -18,6 +18,7 @@ namespace skein {
 struct PipelineModel {
   std::vector<const Model*> pieces;
   const Objective* objective = nullptr;  // on the last stage
+  int first_learning = 0;                // the first global piece that learns: no gradient goes to those before it, nor from it to them
   DType dtype = DType::f32;
   Device device;
 };
@@ -59,6 +60,9 @@ class Pipeline {
   Tensor loss_rows() const;
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
+  void pass_back(const Action& action, InFlight& flight, const PipelineStep& step, const Pass& pass);
+  // A piece's input, whose gradient is wanted where pieces before it learn.
+  Var entered(Tensor flow, int chunk) const;
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
   Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
   Tensor receive(const StageMessage& message, const Shape& shape);

@@ -24,6 +24,7 @@ struct TrainConfig {
   Precision precision;           // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
   LossScaleConfig loss_scale;    // for f16
   int64_t max_skipped = 3;       // steps in a row without a finite gradient before the run gives up
+  int64_t frozen_layers = -1;    // the embeddings and so many blocks do not learn; -1: all learns
 };
 
 struct RunConfig {
@@ -63,6 +64,12 @@ struct PretrainConfig {
   DType precision() const { return precision_on(parallel.device, train.precision); }
 };
 
+void bind(Options& options, TrainConfig& config);
+void bind(Options& options, RunConfig& config);
+void bind(Options& options, CheckpointConfig& config);
+void bind(Options& options, ValidationConfig& config);
+// When evaluations are made, without what they are made of.
+void bind_pace(Options& options, ValidationConfig& config);
 void bind(Options& options, DataConfig& config);
 void bind(Options& options, PretrainConfig& config);
 

@@ -38,7 +38,7 @@ class Optimizer {
 
  private:
   struct State {
-    Tensor master, m, v;  // of the range held here; master is a view of the values when they are accumulators already
+    Tensor master, m, v;  // of the range held here; master is a view of the values when they are accumulators already; frozen: no m and v
     int64_t begin = 0, size = 0;
   };
   void update(size_t bucket, double lr, double gradient_scale, const Tensor& square_sum);

@@ -41,6 +41,18 @@ class Task {
   virtual Scores validate(const Judged& model) const = 0;
   // What a checkpoint of this task says beside the rest, JSON; "" for nothing.
   virtual std::string notes() const { return {}; }
+  // Before a run whose checkpoint has these notes goes on: a usage error naming `origin` where it cannot as this task.
+  virtual void check_notes(const std::string& notes, const std::string& origin) const {
+    static_cast<void>(notes), static_cast<void>(origin);
+  }
+  // Whether checkpoint.load is another task's model, from whose weights this one begins.
+  virtual bool adapts() const { return false; }
+  // Of an adapting task: whether this tensor of the model ("classifier.bias") keeps its start values, whatever checkpoint.load, which
+  // has these notes, holds; in_checkpoint: a tensor of that name.
+  virtual bool begins_anew(const std::string& tensor, bool in_checkpoint, const std::string& notes) const {
+    static_cast<void>(tensor), static_cast<void>(in_checkpoint), static_cast<void>(notes);
+    return false;
+  }
 };
 
 }  // namespace skein

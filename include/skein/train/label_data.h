@@ -1,0 +1,41 @@
+// Examples of a labelled task, formed for a model, with what is known of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/data/label_samples.h"
+#include "skein/train/entity_scores.h"
+#include "skein/train/label_head.h"
+
+namespace skein {
+
+struct LabelData {
+  // A sample's place among sentences: its places are the words from `first` on.
+  struct Window {
+    int64_t sentence = 0, first = 0;
+  };
+
+  std::vector<LabelledSample> samples;
+  std::vector<int32_t> classes;  // classify: the truth of each
+  std::vector<double> values;    // regress
+  TagSequences tags;             // tag: of each sentence
+  std::vector<Window> windows;   // tag: of each sample
+  std::vector<int64_t> words;    // tag: of each sentence
+  int64_t cut = 0;               // samples that lost something
+
+  int64_t size() const { return static_cast<int64_t>(samples.size()); }
+  // The samples in their order, unshuffled, or in that of seed.
+  std::unique_ptr<LabelSamples> source(const LabelForm& form, int64_t length, bool shuffle, uint64_t seed, LabelKind kind, bool types) const;
+};
+
+// Texts without their labels.
+LabelData formed(const LabelHead& head, const LabelForm& form, const std::vector<LabelledExample>& examples);
+LabelData formed(const LabelForm& form, const std::vector<TaggedSentence>& sentences);
+
+// Files with labels, as the columns say. Usage errors as read_examples, read_conll and LabelSet::id.
+LabelData read_labelled(const LabelHead& head, const LabelForm& form, const LabelColumns& columns, const std::vector<std::string>& files);
+// The same of training data: a head without labels is given those of the files, one of numbers their mean and deviation.
+LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColumns& columns, const std::vector<std::string>& files);
+
+}  // namespace skein

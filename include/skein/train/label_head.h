@@ -1,0 +1,60 @@
+// What a head of labels says and how it is fed: all that is needed beside its checkpoint to use it, kept in the
+// checkpoint's notes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/core/options.h"
+#include "skein/data/conll.h"
+#include "skein/data/examples.h"
+#include "skein/data/label_form.h"
+#include "skein/data/labels.h"
+#include "skein/models/config.h"
+
+namespace skein {
+
+enum class LabelKind { classify, regress, tag };
+enum class LabelMetric { automatic, accuracy, macro_f1, matthews, spearman, pearson, mse, f1 };
+
+// Where examples have their parts.
+struct LabelColumns {
+  std::string text = "text", pair, label = "label";  // by name, or number from 1
+  ExamplesFormat format = ExamplesFormat::automatic;
+  Header header = Header::automatic;
+  int64_t word = 1, tag = -1;  // of CoNLL files, from 1, or from -1 at the end
+};
+
+// Binds the columns under section "task".
+void bind(Options& options, LabelColumns& columns);
+ExamplesConfig examples_config(const LabelColumns& columns, const std::vector<std::string>& files, LabelKind kind, bool labelled);
+ConllConfig conll_config(const LabelColumns& columns, const std::vector<std::string>& files, bool labelled);
+
+struct LabelHead {
+  LabelKind kind = LabelKind::classify;
+  LabelMetric metric = LabelMetric::accuracy;
+  std::vector<std::string> labels{};  // of the ids; empty for regress
+  double mean = 0, deviation = 1;     // regress: what is predicted is (value - mean) / deviation
+  int64_t length = 128;               // tokens of the longest sample
+  std::string separator = "\n";
+  bool pairs = false;
+  std::map<std::string, std::string> columns{};  // by option
+
+  int64_t outputs() const { return kind == LabelKind::regress ? 1 : static_cast<int64_t>(labels.size()); }
+  LabelForm form(const ModelConfig& model, const Tokenizer& tokenizer) const;
+};
+
+const char* name_of(LabelKind kind);
+const char* name_of(LabelMetric metric);
+// The metric that automatic stands for; a usage error for one that does not belong to the kind, with those that do.
+LabelMetric metric_of(LabelKind kind, LabelMetric asked);
+
+// JSON. checksum: of the training samples.
+std::string to_json(const LabelHead& head, uint32_t checksum);
+// Null where the notes are none of a head of labels. A usage error naming `origin` for damaged ones.
+std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::string& origin);
+uint32_t checksum_in(const std::string& notes);
+
+}  // namespace skein

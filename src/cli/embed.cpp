@@ -1,0 +1,123 @@
+#include <nlohmann/json.hpp>
+
+#include "label_model.h"
+#include "result_file.h"
+#include "skein/checkpoint/agree.h"
+#include "skein/core/log.h"
+#include "skein/formats/npy.h"
+#include "skein/models/pooled.h"
+#include "skein/parallel/precision.h"
+#include "text_input.h"
+
+namespace skein {
+namespace {
+
+constexpr size_t kPart = 1024;
+constexpr int64_t kLengthMultiple = 8;
+
+struct EmbedConfig {
+  std::string checkpoint, input, output;
+  LabelColumns columns;
+  Pool pool = Pool::mean;
+  int64_t length = 0, batch = 8;
+  ParallelConfig parallel;
+  Precision precision;
+};
+
+void bind(Options& options, EmbedConfig& c) {
+  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
+  options.add("data.input", c.input, "texts: .csv, .tsv or .jsonl, else one a line; - for stdin");
+  options.add("embed.text", c.columns.text, "column of the text, by name or number from 1; JSONL: its key");
+  options.add("embed.output", c.output, "file for the vectors: .jsonl, or .npy for an array of f32 with a row a text; empty: JSONL to stdout");
+  options.add_choice("embed.pool", c.pool, {{"mean", Pool::mean}, {"first", Pool::first}, {"last", Pool::last}},
+                     "mean of all hidden states of a text, or that of its first ([CLS]) or last token");
+  options.add("embed.length", c.length, "longest text, what is longer loses its end; 0: model.context", "tokens");
+  options.add("embed.batch", c.batch, "texts a forward pass", "texts");
+  bind_precision(options, "embed.precision", c.precision, "of parameters and activations");
+  bind(options, c.parallel);
+}
+
+// Rank 0's part of the work.
+class VectorFile {
+ public:
+  VectorFile(const std::string& path, int64_t width) : file_("embed.output", path), npy_(path.ends_with(".npy")), width_(width) {
+    if (npy_) file_.write(npy_header(0, width));
+  }
+  void add(const std::vector<LabelledExample>& texts, const Tensor& vectors) {
+    if (npy_) file_.write({reinterpret_cast<const char*>(vectors.bytes_data()), static_cast<size_t>(vectors.bytes())});
+    for (size_t i = 0; !npy_ && i < texts.size(); ++i) {
+      const float* from = vectors.data<float>() + static_cast<int64_t>(i) * width_;
+      const nlohmann::ordered_json json{{"text", texts[i].text}, {"embedding", std::vector<float>(from, from + width_)}};
+      file_.write(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    }
+    rows_ += static_cast<int64_t>(texts.size());
+  }
+  void finish() {
+    if (npy_) file_.rewrite_begin(npy_header(rows_, width_));
+    file_.finish();
+  }
+
+ private:
+  ResultFile file_;
+  bool npy_;
+  int64_t width_, rows_ = 0;
+};
+
+void check(const EmbedConfig& c) {
+  require(!c.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
+  require(c.output.empty() || c.output.ends_with(".jsonl") || c.output.ends_with(".npy"), "embed.output={} must end in .jsonl or .npy", c.output);
+  require(c.batch > 0, "embed.batch={} must be at least 1", c.batch);
+}
+
+LabelData formed_texts(const LabelForm& form, const std::vector<LabelledExample>& texts) { return formed(LabelHead{}, form, texts); }
+
+int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
+  const ModelConfig& model = source.model;
+  const bool encoder = model.architecture == Architecture::bert;
+  require(c.length >= 0 && c.length <= model.context, "embed.length={} must be from 1 to model.context={}, the longest that the model can see", c.length,
+          model.context);
+  const auto tokenizer = tokenizer_from_json(source.tokenizer);
+  const LabelForm form(*tokenizer, {encoder, c.length > 0 ? c.length : model.context, "", false});
+  Mesh mesh(world, mesh_shape(c.parallel, world.size()));
+  LocalModel local(model, c.parallel, mesh, precision_on(c.parallel.device, c.precision));
+  load_weights(source, local, mesh);
+  const Pooled pooled(c.pool);
+  PipelineModel pieces = local.pipeline_model();
+  pieces.objective = &pooled;
+  Pipeline pipeline(mesh, pieces, c.parallel.schedule);
+  std::unique_ptr<VectorFile> file;
+  agree(world, [&] { if (world.rank() == 0) file = std::make_unique<VectorFile>(c.output, model.d_model); });
+  TextInput input(c.input, c.columns, false);
+  int64_t done = 0, cut = 0;
+  for (auto texts = input.next(kPart, world); !texts.empty(); texts = input.next(kPart, world)) {
+    const LabelData data = formed_texts(form, texts);
+    const int64_t length = padded_length(data.samples, kLengthMultiple * mesh.tp().size(), model.context);
+    const auto samples = data.source(form, length, false, 0, LabelKind::classify, false);
+    const LabelAnswers vectors = label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
+    agree(world, [&] { if (file) file->add(texts, vectors.scores); });
+    done += data.size(), cut += data.cut;
+    log::info("{} texts done", done);
+  }
+  require(done > 0, "data.input={} holds no text", c.input);
+  if (cut > 0) log::warn("{} of the texts are longer than {} tokens and lost their ends", cut, c.length > 0 ? c.length : model.context);
+  agree(world, [&] { if (file) file->finish(); });
+  return done;
+}
+
+}  // namespace
+
+int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
+  EmbedConfig config;
+  Options options("skein embed", "Turns texts into vectors: hidden states of a model, one for each text.");
+  bind(options, config);
+  if (!parse(options, args, false, [&] { settle_precision(options, "embed.precision", config.precision, config.parallel.device); })) return 0;
+  check(config);
+  world = begin_world();
+  const Source source = open_best(config.checkpoint, *world);
+  check_tokenizer(source);
+  const int64_t done = embed(config, source, *world);
+  log::info("{} vectors of {} numbers from {}", done, source.model.d_model, source.info.path);
+  return 0;
+}
+
+}  // namespace skein

@@ -1,0 +1,20 @@
+// `skein eval` of models with a head of labels.
+#pragma once
+
+#include "command.h"
+#include "skein/train/label_head.h"
+
+namespace skein {
+
+struct LabelEvalConfig {
+  std::vector<std::string> files;
+  LabelColumns columns;
+};
+
+void bind(Options& options, LabelEvalConfig& config);
+
+// Collective. Metrics of the files' examples, also told in the log. options: those that config is bound to.
+std::vector<std::pair<std::string, double>> evaluate_labels(const LabelEvalConfig& config, Options& options, const Source& source,
+                                                            const ParallelConfig& parallel, int64_t batch, Group& world);
+
+}  // namespace skein

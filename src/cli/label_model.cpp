@@ -1,0 +1,52 @@
+#include "label_model.h"
+
+#include <numeric>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+LabelHead head_in(const Source& source) {
+  const auto head = label_head(source.notes, source.info.path);
+  require(head != nullptr, "{} was not fine-tuned on labels; `skein finetune` makes such a model of it", source.info.path);
+  check_tokenizer(source);
+  return *head;
+}
+
+}  // namespace
+
+Source open_best(const std::string& path, Group& world) {
+  const std::string best = path + "/best";
+  const std::string found = from_root(world, [&] { return std::string(path.empty() || list_checkpoints(best).empty() ? "" : "found"); });
+  if (found.empty()) return open_source(path, world);
+  log::info("takes the best weights of the run: {}", best);
+  return open_source(best, world);
+}
+
+void check_tokenizer(const Source& source) {
+  require(!source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text can be encoded for it", source.info.path);
+}
+
+LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype, int64_t batch, Group& world)
+    : head_(head_in(source)), model_(source.model), tokenizer_(tokenizer_from_json(source.tokenizer)), form_(head_.form(model_, *tokenizer_)),
+      mesh_(world, mesh_shape(parallel, world.size())), local_(model_, parallel, mesh_, dtype),
+      pipeline_(mesh_, local_.pipeline_model(), parallel.schedule), batch_(batch),
+      multiple_(std::lcm(int64_t{8}, static_cast<int64_t>(parallel.sequence ? parallel.tensor : 1))) {
+  load_weights(source, local_, mesh_);
+}
+
+void LabelModel::settle_columns(Options& options, const std::string& origin) const {
+  for (const auto& [key, value] : head_.columns)
+    if (!options.given(key)) options.set(key, value, origin);
+}
+
+LabelAnswers LabelModel::answers(const LabelData& data) {
+  const bool types = form_.encoder() && head_.pairs && model_.token_types >= 2;
+  const int64_t length = padded_length(data.samples, multiple_, model_.context);
+  const auto source = data.source(form_, length, false, 0, head_.kind, types);
+  return label_answers({pipeline_, local_.pass(), mesh_, batch_}, *source, head_.outputs());
+}
+
+}  // namespace skein

@@ -1,0 +1,41 @@
+// A fine-tuned model as commands use it.
+#pragma once
+
+#include <memory>
+
+#include "command.h"
+#include "skein/text/tokenizer.h"
+#include "skein/train/label_scores.h"
+
+namespace skein {
+
+// Collective. As open_source, but the best weights of a run that has kept them.
+Source open_best(const std::string& path, Group& world);
+
+// A usage error where no text can be encoded for the model.
+void check_tokenizer(const Source& source);
+
+class LabelModel {
+ public:
+  // Collective. A usage error for a checkpoint without labels. batch: samples a forward pass.
+  LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype, int64_t batch, Group& world);
+
+  const LabelHead& head() const { return head_; }
+  const LabelForm& form() const { return form_; }
+  // Gives the options of columns that were not given what they were in training.
+  void settle_columns(Options& options, const std::string& origin) const;
+  // Collective.
+  LabelAnswers answers(const LabelData& data);
+
+ private:
+  LabelHead head_;
+  ModelConfig model_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  LabelForm form_;
+  Mesh mesh_;
+  LocalModel local_;
+  Pipeline pipeline_;
+  int64_t batch_, multiple_;
+};
+
+}  // namespace skein

@@ -1,0 +1,113 @@
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "label_model.h"
+#include "result_file.h"
+#include "skein/checkpoint/agree.h"
+#include "skein/core/log.h"
+#include "skein/parallel/precision.h"
+#include "text_input.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What is read, answered and written at a time.
+constexpr size_t kPart = 1024;
+
+struct PredictConfig {
+  std::string checkpoint, input, output;
+  LabelColumns columns;
+  ParallelConfig parallel;
+  Precision precision;
+  int64_t batch = 8;
+};
+
+void bind(Options& options, PredictConfig& c) {
+  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
+  options.add("data.input", c.input, "texts: .csv, .tsv or .jsonl, else one a line; CoNLL columns for a model of tags; - for stdin");
+  options.add("output.path", c.output, "file for the result instead of stdout: JSONL, or CoNLL columns with the tag as the last one");
+  bind(options, c.columns);
+  options.add("predict.batch", c.batch, "samples a forward pass", "samples");
+  bind_precision(options, "predict.precision", c.precision, "of parameters and activations");
+  bind(options, c.parallel);
+}
+
+// Bytes that are no UTF-8 become U+FFFD.
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json said_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample) {
+  if (head.kind == LabelKind::regress) return {{"value", value_of(head, answers, sample)}};
+  const std::vector<double> all = shares(answers, sample, 0);
+  const auto best = static_cast<size_t>(answers.best(sample, 0));
+  Json scores;
+  for (size_t i = 0; i < all.size(); ++i) scores[head.labels[i]] = all[i];
+  return {{"label", head.labels[best]}, {"score", all[best]}, {"scores", scores}};
+}
+
+size_t predict_texts(LabelModel& model, TextInput& input, ResultFile* result, Group& world) {
+  size_t done = 0;
+  for (auto texts = input.next(kPart, world); !texts.empty(); texts = input.next(kPart, world)) {
+    const LabelAnswers answers = model.answers(formed(model.head(), model.form(), texts));
+    agree(world, [&] {
+      for (size_t i = 0; result && i < texts.size(); ++i) {
+        Json json{{"text", texts[i].text}};
+        if (model.head().pairs) json["pair"] = texts[i].pair;
+        json.update(said_of(model.head(), answers, static_cast<int64_t>(i)));
+        result->write(line_of(json));
+      }
+    });
+    done += texts.size();
+    log::info("{} texts done", done);
+  }
+  return done;
+}
+
+size_t predict_tags(LabelModel& model, SentenceInput& input, ResultFile* result, Group& world) {
+  size_t done = 0;
+  for (auto sentences = input.next(kPart, world); !sentences.empty(); sentences = input.next(kPart, world)) {
+    const LabelData data = formed(model.form(), sentences);
+    const auto tags = tags_of(data, model.answers(data));
+    agree(world, [&] {
+      std::ostringstream text;
+      for (size_t i = 0; result && i < sentences.size(); ++i) {
+        std::vector<std::string> names;
+        for (int32_t id : tags[i]) names.push_back(model.head().labels[static_cast<size_t>(id)]);
+        write_conll(text, sentences[i], names);
+      }
+      if (result) result->write(text.str());
+    });
+    done += sentences.size();
+    log::info("{} sentences done", done);
+  }
+  return done;
+}
+
+}  // namespace
+
+int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
+  PredictConfig config;
+  Options options("skein predict", "Labels texts, pairs or words with a fine-tuned model.");
+  bind(options, config);
+  if (!parse(options, args, false, [&] { settle_precision(options, "predict.precision", config.precision, config.parallel.device); })) return 0;
+  require(!config.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
+  require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
+  world = begin_world();
+  const Source source = open_best(config.checkpoint, *world);
+  LabelModel model(source, config.parallel, precision_on(config.parallel.device, config.precision), config.batch, *world);
+  model.settle_columns(options, source.info.path);
+  std::unique_ptr<ResultFile> result;
+  agree(*world, [&] { if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output); });
+  TextInput texts(config.input, config.columns, model.head().pairs);
+  SentenceInput sentences(config.input, config.columns);
+  const bool tags = model.head().kind == LabelKind::tag;
+  const size_t done = tags ? predict_tags(model, sentences, result.get(), *world) : predict_texts(model, texts, result.get(), *world);
+  require(done > 0, "data.input={} holds nothing to label", config.input);
+  agree(*world, [&] { if (result) result->finish(); });
+  log::info("{} {} labelled by {}", done, tags ? "sentences" : "texts", source.info.path);
+  return 0;
+}
+
+}  // namespace skein

@@ -1,0 +1,91 @@
+#include "text_input.h"
+
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// Any bytes, which JSON's text could not hold.
+template <class Value>
+std::string packed(const Value& value) {
+  const auto bytes = nlohmann::json::to_cbor(value);
+  return {bytes.begin(), bytes.end()};
+}
+
+bool is_table(const std::string& path, ExamplesFormat format) {
+  if (format != ExamplesFormat::automatic) return true;
+  std::string_view name = path;
+  for (const std::string_view suffix : {".gz", ".xz", ".zst"})
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  for (const std::string_view suffix : {".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json"})
+    if (name.ends_with(suffix)) return true;
+  return false;
+}
+
+}  // namespace
+
+void TextInput::open() {
+  opened_ = true;
+  if (is_table(path_, columns_.format)) {
+    LabelColumns columns = columns_;
+    if (!pairs_) columns.pair.clear();
+    reader_ = std::make_unique<ExampleReader>(examples_config(columns, {path_}, LabelKind::classify, false));
+    return;
+  }
+  require(!pairs_, "data.input={}: the model judges pairs, which a text a line does not hold; give CSV, TSV or JSONL", path_);
+  if (path_ == "-") return;
+  file_.open(path_);
+  require(file_.is_open(), "data.input={} cannot be opened", path_);
+}
+
+bool TextInput::read_line(LabelledExample& example) {
+  std::istream& in = path_ == "-" ? std::cin : file_;
+  if (!std::getline(in, example.text)) return false;
+  if (example.text.ends_with('\r')) example.text.pop_back();
+  return true;
+}
+
+bool TextInput::read(LabelledExample& example) {
+  if (!opened_) open();
+  return reader_ ? reader_->next(example) : read_line(example);
+}
+
+std::vector<LabelledExample> TextInput::next(size_t most, Group& world) {
+  const std::string shared = from_root(world, [&] {
+    std::vector<Texts> texts;
+    for (LabelledExample example; texts.size() < most && read(example); example = {}) texts.push_back({example.text, example.pair});
+    return packed(texts);
+  });
+  std::vector<LabelledExample> examples;
+  for (auto& [text, pair] : nlohmann::json::from_cbor(shared).get<std::vector<std::pair<std::string, std::string>>>()) {
+    LabelledExample& example = examples.emplace_back();
+    example.text = std::move(text);
+    example.pair = std::move(pair);
+  }
+  return examples;
+}
+
+std::vector<TaggedSentence> SentenceInput::next(size_t most, Group& world) {
+  std::vector<TaggedSentence> sentences;
+  const std::string shared = from_root(world, [&] {
+    if (!reader_) reader_ = std::make_unique<ConllReader>(config_);
+    std::vector<Texts> words;
+    for (TaggedSentence sentence; sentences.size() < most && reader_->next(sentence);) {
+      words.push_back(sentence.words);
+      sentences.push_back(std::move(sentence));
+    }
+    return packed(words);
+  });
+  if (world.rank() == 0) return sentences;
+  for (const auto& words : nlohmann::json::from_cbor(shared)) sentences.emplace_back().words = words.get<Texts>();
+  return sentences;
+}
+
+}  // namespace skein

@@ -1,0 +1,45 @@
+// Texts that a command is given, read by rank 0 in parts and told to all ranks.
+#pragma once
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/comm/group.h"
+#include "skein/train/label_head.h"
+
+namespace skein {
+
+class TextInput {
+ public:
+  // path: CSV, TSV or JSONL by its name or columns.format; else a text a line; - for stdin. Opens nothing yet.
+  TextInput(std::string path, const LabelColumns& columns, bool pairs) : path_(std::move(path)), columns_(columns), pairs_(pairs) {}
+  // Collective. The next texts, at most so many; none at the end. Usage errors of rank 0 are those of every rank.
+  std::vector<LabelledExample> next(size_t most, Group& world);
+
+ private:
+  bool read(LabelledExample& example);
+  bool read_line(LabelledExample& example);
+  void open();
+
+  std::string path_;
+  LabelColumns columns_;
+  bool pairs_;
+  std::unique_ptr<ExampleReader> reader_;
+  std::ifstream file_;
+  bool opened_ = false;
+};
+
+// The same of sentences in CoNLL columns: on rank 0 as they were read, elsewhere the words alone.
+class SentenceInput {
+ public:
+  SentenceInput(const std::string& path, const LabelColumns& columns) : config_(conll_config(columns, {path}, false)) {}
+  std::vector<TaggedSentence> next(size_t most, Group& world);
+
+ private:
+  ConllConfig config_;
+  std::unique_ptr<ConllReader> reader_;
+};
+
+}  // namespace skein

@@ -1,0 +1,118 @@
+#include "skein/train/label_data.h"
+
+#include <cmath>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+void measure(LabelHead& head, const std::vector<LabelledExample>& examples) {
+  const auto count = static_cast<double>(examples.size());
+  double sum = 0, squares = 0;
+  for (const LabelledExample& example : examples) sum += example.value;
+  head.mean = sum / count;
+  for (const LabelledExample& example : examples) squares += (example.value - head.mean) * (example.value - head.mean);
+  head.deviation = squares > 0 ? std::sqrt(squares / count) : 1;
+}
+
+void add_values(const LabelHead& head, const std::vector<LabelledExample>& examples, LabelData& data) {
+  for (const LabelledExample& example : examples) data.values.push_back(example.value);
+  for (size_t i = 0; i < data.samples.size(); ++i) data.samples[i].value = static_cast<float>((data.values[i] - head.mean) / head.deviation);
+}
+
+void add_classes(const LabelHead& head, const std::vector<LabelledExample>& examples, const ExamplesConfig& config, LabelData& data) {
+  data.classes = label_ids(LabelSet(head.labels), examples, config);
+  for (size_t i = 0; i < data.samples.size(); ++i) data.samples[i].labels = {data.classes[i]};
+}
+
+LabelData labelled(const LabelHead& head, const LabelForm& form, const std::vector<LabelledExample>& examples, const ExamplesConfig& config) {
+  LabelData data = formed(head, form, examples);
+  if (head.kind == LabelKind::regress) add_values(head, examples, data);
+  else add_classes(head, examples, config, data);
+  return data;
+}
+
+LabelData labelled(const LabelHead& head, const LabelForm& form, const std::vector<TaggedSentence>& sentences, const ConllConfig& config) {
+  const LabelSet labels(head.labels);
+  LabelData data = formed(form, sentences);
+  std::vector<std::vector<int32_t>> ids;
+  for (const TaggedSentence& sentence : sentences) {
+    data.tags.push_back(sentence.tags);
+    ids.push_back(tag_ids(labels, sentence, config));
+  }
+  for (size_t i = 0; i < data.samples.size(); ++i) {
+    const auto from = ids[static_cast<size_t>(data.windows[i].sentence)].begin() + data.windows[i].first;
+    data.samples[i].labels.assign(from, from + static_cast<int64_t>(data.samples[i].form.places.size()));
+  }
+  return data;
+}
+
+void learn(LabelHead& head, const std::vector<LabelledExample>& examples) {
+  if (head.kind == LabelKind::regress) measure(head, examples);
+  else if (head.labels.empty()) head.labels = labels_of(examples).names();
+}
+
+void learn(LabelHead& head, const std::vector<TaggedSentence>& sentences) {
+  if (head.labels.empty()) head.labels = labels_of(sentences).names();
+}
+
+}  // namespace
+
+std::unique_ptr<LabelSamples> LabelData::source(const LabelForm& form, int64_t length, bool shuffle, uint64_t seed, LabelKind kind, bool types) const {
+  LabelBatchShape shape;
+  shape.length = length;
+  shape.places = most_places(samples);
+  shape.pad = form.pad();
+  shape.segments = form.encoder();
+  shape.types = types;
+  shape.values = kind == LabelKind::regress;
+  return std::make_unique<LabelSamples>(samples, shape, seed, shuffle);
+}
+
+LabelData formed(const LabelHead& head, const LabelForm& form, const std::vector<LabelledExample>& examples) {
+  LabelData data;
+  for (const LabelledExample& example : examples) {
+    data.samples.push_back({head.pairs ? form.pair(example.text, example.pair) : form.text(example.text)});
+    data.cut += data.samples.back().form.cut;
+  }
+  return data;
+}
+
+LabelData formed(const LabelForm& form, const std::vector<TaggedSentence>& sentences) {
+  LabelData data;
+  for (const TaggedSentence& sentence : sentences) {
+    const auto number = static_cast<int64_t>(data.words.size());
+    data.words.push_back(static_cast<int64_t>(sentence.words.size()));
+    for (FormedWords& window : form.words(sentence.words)) {
+      data.cut += window.sample.cut;
+      data.windows.push_back({number, window.first});
+      data.samples.push_back({std::move(window.sample)});
+    }
+  }
+  return data;
+}
+
+LabelData read_labelled(const LabelHead& head, const LabelForm& form, const LabelColumns& columns, const std::vector<std::string>& files) {
+  if (head.kind == LabelKind::tag) {
+    const ConllConfig config = conll_config(columns, files, true);
+    return labelled(head, form, read_conll(config), config);
+  }
+  const ExamplesConfig config = examples_config(columns, files, head.kind, true);
+  return labelled(head, form, read_examples(config), config);
+}
+
+LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColumns& columns, const std::vector<std::string>& files) {
+  if (head.kind == LabelKind::tag) {
+    const ConllConfig config = conll_config(columns, files, true);
+    const auto sentences = read_conll(config);
+    learn(head, sentences);
+    return labelled(head, form, sentences, config);
+  }
+  const ExamplesConfig config = examples_config(columns, files, head.kind, true);
+  const auto examples = read_examples(config);
+  learn(head, examples);
+  return labelled(head, form, examples, config);
+}
+
+}  // namespace skein

@@ -1,0 +1,145 @@
+#include <cmath>
+#include <numeric>
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/train/finetune.h"
+#include "skein/train/label_scores.h"
+
+namespace skein {
+namespace {
+
+// Padding to multiples of this keeps vectors whole.
+constexpr int64_t kLengthMultiple = 8;
+constexpr int64_t kUsualLength = 128;
+
+class LabelTask : public Task {
+ public:
+  LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokenizer);
+
+  const LabelSamples& samples() const override { return *training_; }
+  int64_t length() const override { return training_->shape().length; }
+  std::string tokenizer() const override { return tokenizer_->to_json(); }
+  bool validates() const override { return validation_ != nullptr; }
+  Scores validate(const Judged& model) const override;
+  std::string notes() const override { return to_json(head_, training_->checksum()); }
+  void check_notes(const std::string& notes, const std::string& origin) const override;
+  bool adapts() const override { return true; }
+  bool begins_anew(const std::string& tensor, bool in_checkpoint, const std::string& notes) const override;
+
+  void complete(PretrainConfig& config, double epochs) const;
+
+ private:
+  void check(const LabelData& data, const char* what) const;
+
+  std::unique_ptr<Tokenizer> tokenizer_;
+  LabelHead head_;
+  std::unique_ptr<LabelSamples> training_, validation_;
+  LabelData known_;  // of the validation data
+};
+
+int64_t sample_length(const FinetuneConfig& c) {
+  const int64_t context = c.run.model.context, asked = c.task.length;
+  require(asked >= 0 && asked <= context, "task.length={} must be from 1 to model.context={}, the longest that the model can see", asked, context);
+  return asked > 0 ? asked : std::min(context, kUsualLength);
+}
+
+LabelHead head_of(const FinetuneConfig& c) {
+  require(!c.run.data.train.empty(), "data.train names no file of examples");
+  LabelHead head;
+  head.kind = c.task.kind;
+  head.metric = metric_of(c.task.kind, c.task.metric);
+  head.labels = c.task.labels;
+  require(head.labels.empty() || head.kind != LabelKind::regress, "task.labels are for classes and tags, but task.kind=regress learns numbers");
+  head.length = sample_length(c);
+  head.separator = c.task.separator;
+  head.pairs = head.kind != LabelKind::tag && !c.task.columns.pair.empty();
+  return head;
+}
+
+std::map<std::string, std::string> column_values(const LabelColumns& columns) {
+  LabelColumns copy = columns;
+  const auto is_name = [](const std::string& column) { return column.find_first_not_of("0123456789") != std::string::npos; };
+  if (is_name(columns.text) || is_name(columns.pair) || is_name(columns.label)) copy.header = Header::yes;
+  Options options("", "");
+  bind(options, copy);
+  const auto values = options.values();
+  return {values.begin(), values.end()};
+}
+
+LabelTask::LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)), head_(head_of(c)) {
+  const LabelForm form = head_.form(c.run.model, *tokenizer_);
+  const bool types = form.encoder() && head_.pairs && c.run.model.token_types >= 2;
+  const int64_t multiple = c.run.parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(c.run.parallel.tensor)) : kLengthMultiple;
+  const auto source = [&](const LabelData& data, bool shuffle) {
+    const int64_t length = padded_length(data.samples, multiple, c.run.model.context);
+    return data.source(form, length, shuffle, c.run.train.seed, head_.kind, types);
+  };
+  const LabelData learnt = read_training(head_, form, c.task.columns, c.run.data.train);
+  check(learnt, "training");
+  training_ = source(learnt, true);
+  head_.columns = column_values(c.task.columns);
+  if (c.run.data.validation.empty()) return;
+  known_ = read_labelled(head_, form, c.task.columns, c.run.data.validation);
+  check(known_, "validation");
+  validation_ = source(known_, false);
+}
+
+void LabelTask::check(const LabelData& data, const char* what) const {
+  if (data.cut > 0) log::info("{} of {} {} samples are longer than task.length={} and lose their ends", data.cut, data.size(), what, head_.length);
+  require(head_.kind == LabelKind::regress || head_.outputs() > 1, "all labels of data.train are \"{}\"; there is nothing to tell apart",
+          head_.labels.empty() ? "" : head_.labels.front());
+}
+
+Scores LabelTask::validate(const Judged& model) const {
+  Scores scores = score(head_, known_, label_answers(model, *validation_, head_.outputs()));
+  for (auto& [name, value] : scores.values) name = "validation_" + name;
+  return scores;
+}
+
+void LabelTask::check_notes(const std::string& notes, const std::string& origin) const {
+  const auto stored = label_head(notes, origin);
+  require(stored != nullptr, "{} is no run of fine-tuning; give another run.dir", origin);
+  require(stored->kind == head_.kind && stored->labels == head_.labels,
+          "{} learns task.kind={} with {} labels, but here are task.kind={} and {}{}; give another run.dir to begin anew", origin, name_of(stored->kind),
+          stored->labels.size(), name_of(head_.kind), head_.labels.size(), stored->labels.size() == head_.labels.size() ? " others" : "");
+  if (checksum_in(notes) != training_->checksum())
+    log::warn("the training samples are not those that {} was trained on; the run goes on with the new ones", origin);
+  if (stored->metric != head_.metric)
+    log::warn("{} compared validations by task.metric={}, now it is {}: which one is best is judged by both", origin, name_of(stored->metric), name_of(head_.metric));
+}
+
+// A head is kept where it says the same labels.
+bool LabelTask::begins_anew(const std::string& tensor, bool in_checkpoint, const std::string& notes) const {
+  if (tensor.starts_with("pooler.")) return !in_checkpoint;
+  if (!tensor.starts_with("classifier.")) return false;
+  const auto before = label_head(notes, "checkpoint.load");
+  return !in_checkpoint || !before || before->kind != head_.kind || before->labels != head_.labels;
+}
+
+void LabelTask::complete(PretrainConfig& c, double epochs) const {
+  c.model.head = head_.kind == LabelKind::tag ? Head::token : Head::sequence;
+  c.model.labels = head_.outputs();
+  c.model.pooler = c.model.architecture == Architecture::bert && c.model.head == Head::sequence;
+  const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
+  const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
+  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "task.epochs={} must be above 0", epochs);
+  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
+  if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::linear;
+  if (c.validation.every < 0) c.validation.every = steps(epoch);
+}
+
+}  // namespace
+
+std::unique_ptr<Task> label_task(FinetuneConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
+  require(config.run.model.vocab_size >= tokenizer->vocab_size(), "the model knows {} ids, but its tokenizer has {}", config.run.model.vocab_size,
+          tokenizer->vocab_size());
+  auto task = std::make_unique<LabelTask>(config, std::move(tokenizer));
+  task->complete(config.run, config.task.epochs);
+  return task;
+}
+
+std::unique_ptr<Task> label_task(FinetuneConfig& config, const std::string& tokenizer) { return label_task(config, tokenizer_from_json(tokenizer)); }
+
+}  // namespace skein

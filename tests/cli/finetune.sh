@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# From a small pretrained encoder and decoder over fine-tuning to labels, numbers, tags and vectors, and what bad input is told.
+source "$(dirname "$0")/expect.sh"
+skein="$bin/skein"
+mpi2="mpirun -np 2"
+
+# A vocabulary of whole words, and texts of them.
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' a b c d e f good bad anna rome , . '##s' >vocab.txt
+python3 - <<'PY'
+import json, random
+draw = random.Random(3)
+def filler(words):
+    words = list(words)
+    for _ in range(draw.randint(1, 4)):
+        words.insert(draw.randint(0, len(words)), draw.choice("abcdef"))
+    return words
+with open("corpus.txt", "w") as out:
+    for _ in range(400):
+        out.write(" ".join(filler([draw.choice(["good", "bad", "anna", "rome"])])) + " .\n\n")
+for name, count in (("train", 96), ("test", 32)):
+    with open(name + ".csv", "w") as single, open(name + ".jsonl", "w") as pairs, open(name + ".conll", "w") as tags, open(name + ".tsv", "w") as numbers:
+        single.write("id,text,category\n")
+        for i in range(count):
+            label = draw.choice(["good", "bad"])
+            other = "bad" if label == "good" else "good"
+            single.write('%d,"%s , .",%s\n' % (i, " ".join(filler([label])), label))
+            pairs.write(json.dumps({"one": " ".join(filler([other])), "two": " ".join(filler([label])), "gold": label == "good"}) + "\n")
+            numbers.write(" ".join(filler([label])) + "\t" + ("4.5" if label == "good" else "-1") + "\n")
+            for word in filler(draw.sample(["anna", "rome", "good"], 2)):
+                tags.write(word + "\t_\t" + {"anna": "B-PER", "rome": "B-LOC"}.get(word, "O") + "\n")
+            tags.write("\n")
+PY
+"$bin/skein-data" encode --tokenizer.path=vocab.txt --output.path=store.h5 corpus.txt 2>/dev/null
+shape="--model.context=24 --model.d_model=32 --model.n_layers=2 --model.n_heads=4 --train.global_batch=8 --data.train=store.h5 --train.steps=20
+  --lr.lr=3e-3 --model.init_std=0.1"
+expect 0 "done: 20 steps" "$skein" pretrain $shape --model.architecture=bert --model.norm_placement=post --model.activation=gelu_erf \
+  --model.token_types=2 --model.embedding_norm --run.dir=encoder
+expect 0 "done: 20 steps" "$skein" pretrain $shape --run.dir=decoder
+tune="$skein finetune --lr.lr=3e-3 --task.epochs=12 --train.seed=4"
+
+# Each kind of label, with early stopping, at two layouts.
+expect 0 "tensors that begin anew: classifier.bias, classifier.weight, pooler.bias, pooler.weight" $tune --checkpoint.load=encoder --run.dir=classes \
+  --data.train=train.csv --data.validation=test.csv --task.label=category --validation.patience=6
+grep -q "accuracy 1.0000" output || die "classes are not learnt"
+expect 0 "F1 1.0000" $mpi2 $tune --checkpoint.load=decoder --run.dir=tags --data.train=train.conll --data.validation=test.conll --task.kind=tag \
+  --parallel.pipeline=2
+expect 0 "tensors that begin anew" $mpi2 $tune --checkpoint.load=encoder --run.dir=pairs --data.train=train.jsonl --task.text=one --task.pair=two \
+  --task.label=gold --train.frozen_layers=0
+expect 0 "Pearson" $tune --checkpoint.load=decoder --run.dir=numbers --data.train=train.tsv --data.validation=test.tsv --task.kind=regress --task.text=1 \
+  --task.label=2
+grep -q "^head = sequence .*decoder" numbers/config.ini || die "config.ini does not say where the head comes from"
+expect 0 "is done already" $tune --run.dir=numbers --data.train=train.tsv --data.validation=test.tsv --task.kind=regress --task.text=1 --task.label=2
+
+# Evaluation: the columns are those of the training.
+expect 0 "takes the best weights of the run: classes/best" "$skein" eval --checkpoint.path=classes --data.test=test.csv --eval.output=classes.json
+expect 0 "accuracy" $mpi2 "$skein" eval --checkpoint.path=pairs --data.test=test.jsonl --eval.output=pairs.json
+expect 0 "F1 1.0000" $mpi2 "$skein" eval --checkpoint.path=tags --data.test=test.conll --eval.output=tags.json --parallel.pipeline=2
+expect 0 "Spearman" "$skein" eval --checkpoint.path=numbers --data.test=test.tsv --eval.output=numbers.json
+
+# Predictions: in the order of the input, the same bytes at every layout.
+predict="$skein predict --predict.batch=5"
+expect 0 "32 texts labelled" $predict --checkpoint.path=classes --data.input=test.csv --output.path=classes.jsonl
+expect 0 "32 texts labelled" $mpi2 $predict --checkpoint.path=classes --data.input=test.csv --output.path=classes2.jsonl --parallel.pipeline=2
+cmp classes.jsonl classes2.jsonl
+expect 0 "32 texts labelled" $mpi2 $predict --checkpoint.path=pairs --data.input=test.jsonl --output.path=pairs.out
+expect 0 "32 texts labelled" $predict --checkpoint.path=numbers --data.input=test.tsv --output.path=numbers.out
+cut -f1 test.conll >words.conll
+expect 0 "32 sentences labelled" $predict --checkpoint.path=tags --data.input=words.conll --output.path=tagged.conll
+expect 0 "32 sentences labelled" $mpi2 $predict --checkpoint.path=tags --data.input=words.conll --output.path=tagged2.conll
+cmp tagged.conll tagged2.conll
+printf 'good a\n\nbad b\n' | "$skein" predict --checkpoint.path=classes --data.input=- 2>/dev/null >stdin.jsonl
+python3 - <<'PY' || die "predictions and evaluations do not agree"
+import csv, json
+lines = lambda name: [json.loads(line) for line in open(name)]
+truth = list(csv.DictReader(open("test.csv")))
+found = lines("classes.jsonl")
+assert [row["text"] for row in truth] == [row["text"] for row in found]
+assert all(abs(sum(row["scores"].values()) - 1) < 1e-9 and row["score"] == max(row["scores"].values()) for row in found)
+right = sum(a["category"] == b["label"] for a, b in zip(truth, found))
+assert right == 32 and json.load(open("classes.json"))["accuracy"] == right / 32
+pairs = lines("pairs.out")
+right = sum(json.dumps(a["gold"]) == b["label"] for a, b in zip(lines("test.jsonl"), pairs))
+assert json.load(open("pairs.json"))["accuracy"] == right / 32 and pairs[0]["pair"]
+truth = [float(line.split("\t")[1]) for line in open("test.tsv")]
+mse = sum((a - b["value"]) ** 2 for a, b in zip(truth, lines("numbers.out"))) / 32
+assert abs(mse - json.load(open("numbers.json"))["mse"]) < 1e-6, mse
+tags = [line.split()[1] if line.strip() else "" for line in open("tagged.conll")]
+assert tags == [line.split()[2] if line.strip() else "" for line in open("test.conll")]
+assert [row["label"] for row in lines("stdin.jsonl")][::2] == ["good", "bad"] and len(lines("stdin.jsonl")) == 3
+PY
+
+# Vectors: of one text the same whatever it is padded to, whatever the layout and the file.
+cut -f1 test.tsv >texts.txt
+for model in encoder decoder classes tags; do
+  for pool in mean first last; do
+    expect 0 "32 vectors of 32 numbers" "$skein" embed --checkpoint.path=$model --data.input=texts.txt --embed.pool=$pool --embed.output=$model.$pool.jsonl
+  done
+  expect 0 "32 vectors" $mpi2 "$skein" embed --checkpoint.path=$model --data.input=texts.txt --embed.output=$model.npy --parallel.pipeline=2 --embed.batch=3
+done
+python3 - <<'PY' || die "vectors do not agree"
+import json, struct
+for model in ("encoder", "decoder", "classes", "tags"):
+    data = open(model + ".npy", "rb").read()
+    assert data[:8] == b"\x93NUMPY\x01\x00" and struct.unpack("<H", data[8:10])[0] == 118 and b"'shape': (32, 32)" in data[:128] and data[127:128] == b"\n"
+    rows = [json.loads(line)["embedding"] for line in open(model + ".mean.jsonl")]
+    assert [x for row in rows for x in row] == list(struct.unpack("<%df" % (32 * 32), data[128:])), model
+    others = [[json.loads(line)["embedding"] for line in open(f"{model}.{pool}.jsonl")] for pool in ("first", "last")]
+    assert rows != others[0] != others[1]
+PY
+head -1 texts.txt >one.txt
+expect 0 "1 vectors" "$skein" embed --checkpoint.path=decoder --data.input=one.txt --embed.output=one.jsonl
+python3 - <<'PY' || die "padding changes a vector"
+import json
+one, many = (json.loads(open(name).readline())["embedding"] for name in ("one.jsonl", "decoder.mean.jsonl"))
+assert max(abs(a - b) for a, b in zip(one, many)) < 1e-5
+PY
+
+# What is told of bad input.
+expect 2 "checkpoint.load names no pretrained model" "$skein" finetune --data.train=train.csv --run.dir=none
+expect 2 "data.train names no file" "$skein" finetune --checkpoint.load=encoder --run.dir=none
+expect 2 "no column \"label\"" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv
+expect 2 "model.d_model=64 was given, but the model of encoder" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv --task.label=category \
+  --model.d_model=64
+expect 2 "task.length=100 must be from 1 to model.context=24" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv --task.length=100
+expect 2 "train.frozen_layers=3" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv --task.label=category --train.frozen_layers=3
+expect 2 "but here are task.kind=regress" $tune --run.dir=classes --data.train=train.tsv --task.kind=regress --task.text=1 --task.label=2
+[ ! -e none ] || die "a refused run has left a folder"
+expect 2 "give either data.validation" "$skein" eval --checkpoint.path=classes
+expect 2 "was not fine-tuned on labels" "$skein" eval --checkpoint.path=encoder --data.test=test.csv
+expect 2 "gives labels; evaluate it on examples" "$skein" eval --checkpoint.path=classes --data.text=corpus.txt
+sed 's/good$/great/' test.csv >other.csv
+expect 2 'the label "great" is none of the 2 known ones' "$skein" eval --checkpoint.path=classes --data.test=other.csv
+expect 2 "was not fine-tuned" "$skein" predict --checkpoint.path=decoder --data.input=texts.txt
+expect 2 "the model judges pairs" $mpi2 "$skein" predict --checkpoint.path=pairs --data.input=texts.txt
+expect 2 "none.txt" "$skein" predict --checkpoint.path=classes --data.input=none.txt
+: >empty.txt
+expect 2 "holds nothing to label" "$skein" predict --checkpoint.path=classes --data.input=empty.txt --output.path=made.jsonl
+expect 2 "output.path=none/made.jsonl cannot be written" $mpi2 "$skein" predict --checkpoint.path=classes --data.input=texts.txt --output.path=none/made.jsonl
+expect 2 "embed.output=made.h5 must end in" "$skein" embed --checkpoint.path=encoder --data.input=texts.txt --embed.output=made.h5
+expect 2 "embed.length=99 must be" "$skein" embed --checkpoint.path=encoder --data.input=texts.txt --embed.length=99
+! ls made* *.partial 2>/dev/null || die "a failed command has left a file"
+echo passed
