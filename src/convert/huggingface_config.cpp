@@ -247,7 +247,8 @@ void write_labels(const ModelConfig& c, Json& json) {
 Json fresh_config(const ModelConfig& c, DType dtype, const SpecialIds& ids) {
   const Family family = family_of(c);
   Json json{{"architectures", {architecture_name(c, family)}}, {"model_type", name_of(family)}, {"vocab_size", c.vocab_size}};
-  if (ids.bos >= 0) json["bos_token_id"] = ids.bos;
+  const int32_t bos = ids.bos >= 0 ? ids.bos : ids.eos;
+  if (bos >= 0) json["bos_token_id"] = bos;
   if (ids.eos >= 0) json["eos_token_id"] = ids.eos;
   if (ids.pad >= 0) json["pad_token_id"] = ids.pad;
   else if (c.head == Head::sequence && ids.eos >= 0) json["pad_token_id"] = ids.eos;
