@@ -209,6 +209,7 @@ TEST(Llmc, IsRefusedWhenItLies) {
   const Scratch scratch;
   ModelConfig model = small_model();
   model.d_ff = 0;
+  model.norm_epsilon = 1e-5;
   save_fresh(scratch.file("run"), model, 1);
   test::export_folder(scratch.file("run"), scratch.file("good.bin"), {}, Form::llmc);
   const std::string good = test::bytes_of_file(scratch.file("good.bin"));
