@@ -185,6 +185,20 @@ TEST_F(Layouts, UntiedVocabularyThatDoesNotDivideAgrees) {
   EXPECT_EQ(found.state.at("param/head.weight").size(), size_t{67 * 32 * 4});
 }
 
+TEST_F(Layouts, UntiedGivesEqualBits) {
+  PretrainConfig c = config();
+  c.model.tie_embeddings = false;
+  c.train.steps = 5;
+  const Finished expected = train(c, 1, *folder_, "untied");
+  c.parallel.pipeline = 2;
+  for (const bool zero : {false, true}) {
+    c.parallel.zero = zero;
+    const Finished found = train(c, 4, *folder_, fmt::format("untied{}", zero));
+    EXPECT_EQ(found.losses, expected.losses);
+    EXPECT_EQ(first_difference(found.state, expected.state), "");
+  }
+}
+
 TEST_F(Layouts, Bf16GivesEqualBits) {
   PretrainConfig c = config();
   c.train.precision = DType::bf16;
