@@ -33,7 +33,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
     RunState state{.step = json.at("step"), .samples = json.at("samples"), .optimizer_steps = json.at("optimizer_steps"),
                    .skipped_in_a_row = json.at("skipped_in_a_row"), .reduction_groups = json.at("reduction_groups"),
                    .loss_scale = json.value("loss_scale", 1.0), .good_steps = json.value("good_steps", int64_t{0}),
-                   .notes = json.value("notes", ""), .tokenizer = json.at("tokenizer"), .config = json.at("config")};
+                   .notes = json.value("notes", ""), .imported = {}, .tokenizer = json.at("tokenizer"), .config = json.at("config")};
     if (const auto best = json.find("best"); best != json.end()) {
       state.best_quality = best->at("quality");
       state.best_step = best->at("step");
