@@ -31,7 +31,7 @@ struct EvaluateConfig {
 };
 
 void bind(Options& options, EvaluateConfig& c) {
-  options.add("checkpoint.path", c.checkpoint, "run folder (its newest good checkpoint) or checkpoint");
+  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("data.validation", c.stores, "token stores to evaluate on");
   options.add("data.tokenizer", c.data.tokenizer, "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
   options.add("data.text", c.text, "text to evaluate on instead: .txt or .jsonl, plain, .gz, .xz or .zst");
@@ -54,6 +54,8 @@ class TemporaryStore {
     config.output = path_;
     config.threads = 1;
     if (source.mlm.pairs != PairTask::none) config.corpus.sentences = SentenceRule::automatic;
+    // Second parts come from other documents, which plain text has none of but its paragraphs.
+    if (source.mlm.pairs == PairTask::next && format_of(text, CorpusFormat::automatic) == CorpusFormat::text) config.corpus.blank_lines = 1;
     encode_corpus({text}, *tokenizer_from_json(source.tokenizer), config);
   }
   ~TemporaryStore() {

@@ -6,7 +6,7 @@ namespace skein {
 int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   PretrainConfig config;
   config.run.dir = "runs/pretrain";
-  Options options("skein pretrain", "Pretrains a GPT on token stores, at any pipeline x data x tensor layout.");
+  Options options("skein pretrain", "Pretrains a decoder or an encoder on token stores, at any pipeline x data x tensor layout.");
   bind(options, config);
   if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", config.train.precision, config.parallel.device); })) return 0;
   world = begin_world();

@@ -1,7 +1,5 @@
 #include "text_input.h"
 
-#include <iostream>
-
 #include <nlohmann/json.hpp>
 
 #include "skein/checkpoint/agree.h"
@@ -19,42 +17,30 @@ std::string packed(const Value& value) {
   return {bytes.begin(), bytes.end()};
 }
 
-bool is_table(const std::string& path, ExamplesFormat format) {
-  if (format != ExamplesFormat::automatic) return true;
+ExamplesFormat format_of(const std::string& path, ExamplesFormat format) {
+  if (format != ExamplesFormat::automatic) return format;
   std::string_view name = path;
   for (const std::string_view suffix : {".gz", ".xz", ".zst"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   for (const std::string_view suffix : {".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json"})
-    if (name.ends_with(suffix)) return true;
-  return false;
+    if (name.ends_with(suffix)) return format;
+  return ExamplesFormat::lines;
 }
 
 }  // namespace
 
 void TextInput::open() {
-  opened_ = true;
-  if (is_table(path_, columns_.format)) {
-    LabelColumns columns = columns_;
-    if (!pairs_) columns.pair.clear();
-    reader_ = std::make_unique<ExampleReader>(examples_config(columns, {path_}, LabelKind::classify, false));
-    return;
-  }
-  require(!pairs_, "data.input={}: the model judges pairs, which a text a line does not hold; give CSV, TSV or JSONL", path_);
-  if (path_ == "-") return;
-  file_.open(path_);
-  require(file_.is_open(), "data.input={} cannot be opened", path_);
-}
-
-bool TextInput::read_line(LabelledExample& example) {
-  std::istream& in = path_ == "-" ? std::cin : file_;
-  if (!std::getline(in, example.text)) return false;
-  if (example.text.ends_with('\r')) example.text.pop_back();
-  return true;
+  LabelColumns columns = columns_;
+  columns.format = format_of(path_, columns_.format);
+  if (!pairs_) columns.pair.clear();
+  require(!pairs_ || columns.format != ExamplesFormat::lines,
+          "data.input={}: the model judges pairs, which a text a line does not hold; give CSV, TSV or JSONL", path_);
+  reader_ = std::make_unique<ExampleReader>(examples_config(columns, {path_}, LabelKind::classify, false));
 }
 
 bool TextInput::read(LabelledExample& example) {
-  if (!opened_) open();
-  return reader_ ? reader_->next(example) : read_line(example);
+  if (!reader_) open();
+  return reader_->next(example);
 }
 
 std::vector<LabelledExample> TextInput::next(size_t most, Group& world) {

@@ -1,7 +1,6 @@
 // Texts that a command is given, read by rank 0 in parts and told to all ranks.
 #pragma once
 
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,15 +19,12 @@ class TextInput {
 
  private:
   bool read(LabelledExample& example);
-  bool read_line(LabelledExample& example);
   void open();
 
   std::string path_;
   LabelColumns columns_;
   bool pairs_;
   std::unique_ptr<ExampleReader> reader_;
-  std::ifstream file_;
-  bool opened_ = false;
 };
 
 // The same of sentences in CoNLL columns: on rank 0 as they were read, elsewhere the words alone.

@@ -19,6 +19,8 @@ std::unique_ptr<ExampleSource> table_examples(const std::string& path, ExamplesF
                                               const ExamplesConfig& config);
 std::unique_ptr<ExampleSource> jsonl_examples(const std::string& path, const ExamplesConfig& config);
 
+std::unique_ptr<ExampleSource> line_examples(const std::string& path, const ExamplesConfig& config);
+
 // Whether a column is given by its number.
 bool is_number_of_column(const std::string& column);
 

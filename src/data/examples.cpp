@@ -30,6 +30,7 @@ ExamplesFormat format_by_name(const std::string& path) {
 std::unique_ptr<ExampleSource> open_examples(const std::string& path, const ExamplesConfig& config) {
   const bool guess = config.format == ExamplesFormat::automatic;
   const ExamplesFormat format = guess ? format_by_name(path) : config.format;
+  if (format == ExamplesFormat::lines) return line_examples(path, config);
   if (format == ExamplesFormat::jsonl) return jsonl_examples(path, config);
   return table_examples(path, format, config);
 }
@@ -37,6 +38,8 @@ std::unique_ptr<ExampleSource> open_examples(const std::string& path, const Exam
 void check(const ExamplesConfig& config) {
   require(!config.files.empty(), "no file with examples is named");
   require(!config.text.empty(), "no text column is named");
+  require(config.format != ExamplesFormat::lines || (config.pair.empty() && config.label.empty()),
+          "a text a line has neither a second text nor a label; give CSV, TSV or JSONL");
   require(config.text != config.label, "the text and the label are both \"{}\"; they must be different columns",
           config.text);
   require(config.pair.empty() || (config.pair != config.text && config.pair != config.label),

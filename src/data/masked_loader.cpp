@@ -28,9 +28,13 @@ MaskedLoader::MaskedLoader(const std::vector<std::string>& entries, int64_t leng
   stores_ = std::move(blend.stores);
   require(!stores_.front()->info().tokenizer.empty(), "{} names no tokenizer, and masking needs to know its special tokens; give "
           "data.tokenizer", stores_.front()->path());
-  vocabulary_ = std::make_unique<MaskVocabulary>(*tokenizer_from_json(stores_.front()->info().tokenizer), stores_.front()->path());
+  const auto tokenizer = tokenizer_from_json(stores_.front()->info().tokenizer);
+  require(tokenizer->vocab_size() >= stores_.front()->info().vocab_size, "{} holds ids up to {}, but its tokenizer has {}; encode it again",
+          stores_.front()->path(), stores_.front()->info().vocab_size - 1, tokenizer->vocab_size());
+  vocabulary_ = std::make_unique<MaskVocabulary>(*tokenizer, stores_.front()->path());
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < stores_.size(); ++i) {
+    check_pairs(*stores_[i], mask.pairs);
     if (mask.pairs != PairTask::none) runs_.push_back(sentence_runs(*stores_[i], length - 3, mask.short_samples, seed));
     sizes.push_back(samples_in(i));
     require(sizes.back() > 0, "{} holds {} tokens, but one sample of length {} takes {} beside [CLS] and [SEP]; use more text or a shorter "

@@ -74,6 +74,14 @@ std::vector<Range> choose_spans(const std::vector<Range>& words, int64_t budget,
   return chosen;
 }
 
+// Of text whose words are all longer than what may be hidden.
+Range part_of_any(const std::vector<Range>& units, int64_t budget, Draws& draws) {
+  const Range unit = units[static_cast<size_t>(draws.below(static_cast<int64_t>(units.size())))];
+  const int64_t length = unit.end - unit.begin, hidden = std::min(budget, length);
+  const int64_t begin = unit.begin + draws.below(length - hidden + 1);
+  return {begin, begin + hidden};
+}
+
 enum class Fate { masked, random, stays };
 
 Fate draw_fate(const MaskConfig& config, Draws& draws) {
@@ -128,6 +136,7 @@ Masked mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary, 
   for (const Range& unit : units) count += unit.end - unit.begin;
   const int64_t budget = std::min(most, std::max<int64_t>(1, std::llround(config.rate * static_cast<double>(count))));
   std::vector<Range> chosen = config.unit == MaskUnit::span ? choose_spans(units, budget, draws) : choose_units(units, budget, draws);
+  if (chosen.empty() && count > 0) chosen.push_back(part_of_any(units, budget, draws));
   std::sort(chosen.begin(), chosen.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   Masked made;
   for (const Range& range : chosen) {

@@ -88,8 +88,6 @@ void shorten(std::vector<int32_t>& first, std::vector<int32_t>& second, int64_t 
 // Sentences of any other document, about `wanted` tokens of them.
 std::vector<int32_t> from_elsewhere(const TokenStore& store, const Sentences& sentences, int64_t not_in, int64_t wanted, Draws& draws) {
   const int64_t documents = store.info().documents, own = store.document_at(sentences.begin(not_in));
-  require(documents > 1, "{} holds one document, but mlm.pairs=next draws second parts from others; give mlm.pairs=order or none, or "
-          "encode with --data.document_separator or --data.blank_lines", store.path());
   const int64_t drawn = draws.below(documents - 1), other = drawn + (drawn >= own ? 1 : 0);
   const auto [begins, ends] = sentences.of_document(other);
   const int64_t first = begins + draws.below(ends - begins);
@@ -99,6 +97,12 @@ std::vector<int32_t> from_elsewhere(const TokenStore& store, const Sentences& se
 }
 
 }  // namespace
+
+void check_pairs(const TokenStore& store, PairTask task) {
+  require(task != PairTask::next || store.info().documents > 1,
+          "{} holds one document, but mlm.pairs=next draws second parts from others; use text of several documents (JSONL, or plain text "
+          "encoded with --data.blank_lines or --data.document_separator), or train with mlm.pairs=order or none", store.path());
+}
 
 std::vector<SentenceRun> sentence_runs(const TokenStore& store, int64_t most, double short_samples, uint64_t seed) {
   SKEIN_CHECK(most >= 2);

@@ -20,6 +20,8 @@ Tensor likeliest(const Tensor& logits, const ops::VocabShard& shard, Group& grou
   const Tensor all_best = Tensor::empty({ranks, rows}, DType::f32), all_ids = Tensor::empty({ranks, rows}, DType::i32);
   group.all_gather(best, all_best);
   group.all_gather(ids, all_ids);
+  best.copy_from(all_best.rows(0, 1));
+  ids.copy_from(all_ids.rows(0, 1));
   for (int64_t i = rows; i < ranks * rows; ++i) {
     if (all_best.data<float>()[i] <= best.data<float>()[i % rows]) continue;
     best.data<float>()[i % rows] = all_best.data<float>()[i];

@@ -103,6 +103,9 @@ void LabelTask::check_notes(const std::string& notes, const std::string& origin)
   require(stored->kind == head_.kind && stored->labels == head_.labels,
           "{} learns task.kind={} with {} labels, but here are task.kind={} and {}{}; give another run.dir to begin anew", origin, name_of(stored->kind),
           stored->labels.size(), name_of(head_.kind), head_.labels.size(), stored->labels.size() == head_.labels.size() ? " others" : "");
+  require(stored->mean == head_.mean && stored->deviation == head_.deviation,
+          "{} learns numbers in units of mean {} and deviation {}, but those of data.train have {} and {}; give the same examples, or another run.dir "
+          "to begin anew", origin, stored->mean, stored->deviation, head_.mean, head_.deviation);
   if (checksum_in(notes) != training_->checksum())
     log::warn("the training samples are not those that {} was trained on; the run goes on with the new ones", origin);
   if (stored->metric != head_.metric)

@@ -28,8 +28,8 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  mesh.tp().rank(), config.train.seed),
       pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule, config.parallel.cuda_graph) {
-  require(!config.parallel.cuda_graph || config.model.architecture == Architecture::gpt,
-          "parallel.cuda_graph records model.architecture=gpt only; leave it out");
+  require(!config.parallel.cuda_graph || (config.model.architecture == Architecture::gpt && config.model.head == Head::vocabulary),
+          "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, model.head=vocabulary); leave it out");
   require(!config.parallel.cuda_graph || config.model.dropout == 0,
           "parallel.cuda_graph repeats one recording, but model.dropout={} draws other masks each time; leave one of them out", config.model.dropout);
   model_.parameters().keep_packed();

@@ -1,6 +1,8 @@
 #include "skein/train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -74,13 +76,16 @@ class Trainer {
   std::optional<CheckpointInfo> find_start(Group& world);
   void take_over_groups();
   // Whether it is this run's own checkpoint that it begins from.
-  bool goes_on() const { return folder_.writes() && resume_from_->path.starts_with(folder_.checkpoints()); }
+  bool goes_on() const { return folder_.writes() && resume_from_->path.starts_with(folder_.checkpoints() + "/"); }
   void load();
   void adapt(const RunState& stored);
   void save(bool must);
   void after_step(const StepResult& result, double lr, Progress& progress);
   Scores evaluate();
   void compare_with_best(const Scores& scores);
+  void keep_as_best(double quality);
+  void go_on_with_best(const RunState& stored);
+  std::string state_text();
   void profile(int64_t steps_done, bool over);
   void count_skipped(const StepResult& result);
   double rate() const {
@@ -139,6 +144,10 @@ void Trainer::load() {
   task_.check_notes(stored.notes, path);
   const bool only_weights_there = !stored.imported.empty() && stored.optimizer_steps == 0;
   const bool weights_only = (config_.checkpoint.weights_only || only_weights_there) && !own;
+  const auto frozen = stored.config.find("train.frozen_layers");
+  require(weights_only || frozen == stored.config.end() || frozen->second == std::to_string(config_.train.frozen_layers),
+          "{} was trained with train.frozen_layers={}, now it is {}, and other tensors have moments then; give the same, or begin from its weights: "
+          "another run.dir with checkpoint.load={}", path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers, path);
   const std::string changes = compare_with_stored(stored, config_, state_.tokenizer, path);
   std::vector<Piece> targets = replica_->optimizer().pieces(false);
   if (weights_only) std::erase_if(targets, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
@@ -150,14 +159,26 @@ void Trainer::load() {
     state_.samples = stored.samples;
     state_.optimizer_steps = stored.optimizer_steps;
     state_.skipped_in_a_row = stored.skipped_in_a_row;
-    state_.best_quality = stored.best_quality;
-    state_.best_step = stored.best_step;
-    state_.fruitless = stored.fruitless;
     loss_scale_.restore(stored.loss_scale, stored.good_steps);
   }
   if (own) saved_step_ = stored.step;
+  if (own) go_on_with_best(stored);
   log::info("{} {} (step {})", weights_only ? "begins with the weights of" : "goes on from", path, stored.step);
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
+}
+
+// What was best counts only with its weights: another start may have been without patience, or its disk full.
+void Trainer::go_on_with_best(const RunState& stored) {
+  const auto kept = list_checkpoints(folder_.path() + "/best");
+  const bool whole = std::any_of(kept.begin(), kept.end(), [&](const CheckpointInfo& info) { return info.step == stored.best_step; });
+  if (mesh_.world().broadcast(whole ? "yes" : "no", 0) == "no") return;
+  if (config_.validation.patience == 0) {
+    log::warn("{}/best is from step {} and no longer compared, since validation.patience is 0", folder_.path(), stored.best_step);
+    return;
+  }
+  state_.best_quality = stored.best_quality;
+  state_.best_step = stored.best_step;
+  state_.fruitless = stored.fruitless;
 }
 
 void Trainer::adapt(const RunState& stored) {
@@ -178,15 +199,19 @@ void Trainer::adapt(const RunState& stored) {
   if (!names.empty()) log::info("tensors that begin anew: {}", fmt::join(names, ", "));
 }
 
-// A save that fails leaves the earlier checkpoints as they are; training goes on and tries again at the next interval.
-void Trainer::save(bool must) {
-  if (!store_ || saved_step_ == state_.step) return;
+std::string Trainer::state_text() {
   state_.optimizer_steps = replica_->optimizer().steps();
   state_.loss_scale = loss_scale_.value();
   state_.good_steps = loss_scale_.good_steps();
+  return to_json(state_, shape_);
+}
+
+// A save that fails leaves the earlier checkpoints as they are; training goes on and tries again at the next interval.
+void Trainer::save(bool must) {
+  if (!store_ || saved_step_ == state_.step) return;
   release_unused_memory();
   try {
-    store_->save(state_.step, replica_->optimizer().pieces(true), to_json(state_, shape_));
+    store_->save(state_.step, replica_->optimizer().pieces(true), state_text());
     saved_step_ = state_.step;
     failed_saves_ = 0;
   } catch (const Error& error) {
@@ -207,15 +232,28 @@ Scores Trainer::evaluate() {
 }
 
 void Trainer::compare_with_best(const Scores& scores) {
-  const bool better = state_.best_step < 0 || scores.quality > state_.best_quality;
+  if (config_.validation.patience == 0) return;
+  const double quality = std::isfinite(scores.quality) ? scores.quality : std::numeric_limits<double>::lowest();
+  const bool better = state_.best_step < 0 || quality > state_.best_quality;
   state_.fruitless = better ? 0 : state_.fruitless + 1;
-  if (!better) return;
-  state_.best_quality = scores.quality;
+  if (better) keep_as_best(quality);
+}
+
+// A failing disk leaves the best of before.
+void Trainer::keep_as_best(double quality) {
+  const auto [before, step] = std::pair(state_.best_quality, state_.best_step);
+  state_.best_quality = quality;
   state_.best_step = state_.step;
   if (!best_) return;
   std::vector<Piece> weights = replica_->optimizer().pieces(true);
   std::erase_if(weights, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
-  best_->save(state_.step, weights, to_json(state_, shape_));
+  try {
+    best_->save(state_.step, weights, state_text());
+  } catch (const Error& error) {
+    log::warn("the best weights so far, of step {}, are not kept: {}", state_.step, error.what());
+    state_.best_quality = before;
+    state_.best_step = step;
+  }
 }
 
 void Trainer::count_skipped(const StepResult& result) {
@@ -301,8 +339,8 @@ TrainResult Trainer::run() {
     result.stopped = stop.agreed(mesh_.world()) && !done();
   }
   profile(state_.step - begin, true);
-  save(true);
   if (task_.validates() && !result.stopped) result.validation = evaluate();
+  save(true);
   if (best_ && state_.best_step >= 0) log::info("best at step {}: {}/best", state_.best_step, folder_.path());
   if (result.stopped) stop.clear();
   log::info("{}: {}{}", result.stopped ? "stopped as asked" : "done", progress.summary(),

@@ -161,6 +161,9 @@ TEST_F(MaskedSamples, RefuseWhatCannotBe) {
   test::write_store(plain, 257, 256, {test::ascending(0, 200)}, R"({"type":"bytes","version":1})");
   expect_error(ExitCode::usage, {"bytes.h5", "CLS"}, [&] { MaskedLoader({plain}, kLength, 1, {}, {}); });
   expect_error(ExitCode::usage, {"train.h5", "5000", "4998"}, [&] { MaskedLoader({store_}, 5000, 1, {}, {}); });
+  const std::string larger = scratch_.file("larger.h5");
+  test::write_store(larger, 70, kSep, {test::ascending(5, 60)}, test::small_wordpiece());
+  expect_error(ExitCode::usage, {"larger.h5", "69", "64"}, [&] { MaskedLoader({larger}, kLength, 1, {}, {}); });
   expect_error(ExitCode::usage, {"at least 8"}, [&] { MaskedLoader({store_}, 7, 1, {}, {}); });
 }
 

@@ -126,6 +126,15 @@ TEST(Masking, AtLeastOneAtMostTheLimitAndNothingOfNothing) {
   std::vector<int32_t> one{1, 6, 2}, many = sample(), none{1, 2, 2};
   EXPECT_EQ(mask_tokens(one, vocabulary(), {}, 100, Draws(1, 1)).places, std::vector<int32_t>{1});
   EXPECT_EQ(mask_tokens(many, vocabulary(), {}, 4, Draws(1, 1)).places.size(), 4u);
+  for (const MaskUnit unit : {MaskUnit::word, MaskUnit::span}) {
+    MaskConfig config;
+    config.unit = unit;
+    std::vector<int32_t> endless{1, 6};  // one word
+    endless.resize(41, 7);
+    const Masked masked = mask_tokens(endless, vocabulary(), config, 100, Draws(1, 1));
+    ASSERT_EQ(masked.places.size(), 6u);
+    EXPECT_EQ(masked.places.back() - masked.places.front(), 5);
+  }
   EXPECT_TRUE(mask_tokens(none, vocabulary(), {}, 4, Draws(1, 1)).places.empty());
   EXPECT_EQ(most_places({}, 512), 77);
 }

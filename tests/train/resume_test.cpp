@@ -194,6 +194,40 @@ TEST_F(Resume, FallsBackFromADamagedCheckpoint) {
   EXPECT_EQ(first_difference(found.state, expected.state), "");
 }
 
+RunState newest_state(const std::string& run) {
+  const auto alone = single_rank();
+  const auto info = find_checkpoint(run, *alone);
+  return run_state(info->metadata, info->path);
+}
+
+TEST_F(Resume, KnowsWhatWasBestAsIfItHadNeverEnded) {
+  PretrainConfig c = config();
+  c.data.validation = c.data.train;
+  c.validation.every = 4;
+  c.validation.patience = 100;
+  c.lr.decay_end = 16;
+  c.train.steps = 16;
+  train(c, 1, folder_, "whole");
+  c.train.steps = 8;
+  train(c, 1, folder_, "parts");
+  c.train.steps = 16;
+  train(c, 1, folder_, "parts");
+  const RunState whole = newest_state(folder_.at("whole")), parts = newest_state(folder_.at("parts"));
+  EXPECT_EQ(parts.best_step, whole.best_step);
+  EXPECT_EQ(parts.best_quality, whole.best_quality);
+  EXPECT_EQ(parts.fruitless, whole.fruitless);
+  EXPECT_EQ(newest_state(folder_.at("parts") + "/best").step, whole.best_step);
+  // Another run's counts are not this one's, nor those of starts that kept no best weights.
+  c.checkpoint.load = folder_.at("whole");
+  c.train.steps = 17;
+  train(c, 1, folder_, "other");
+  EXPECT_EQ(newest_state(folder_.at("other")).best_step, 17);
+  c.checkpoint.load = "";
+  c.validation.patience = 0;
+  train(c, 1, folder_, "plain");
+  EXPECT_EQ(newest_state(folder_.at("plain")).best_step, -1);
+}
+
 TEST_F(Resume, MetricsHoldEachStepOnce) {
   PretrainConfig c = config();
   c.data.validation = c.data.train;

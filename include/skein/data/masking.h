@@ -59,7 +59,7 @@ struct Masked {
 int64_t most_places(const MaskConfig& config, int64_t length);
 
 // Hides some of the tokens, in place. Special ones never are. At least 1 token is, at most `most`, else rate of them (Devlin and
-// others, 2018). Words are taken whole; spans are of whole words, geometrically many with p = 0.2 and at most 10, and become mask
+// others, 2018). Words are taken whole, but where all are longer than that a part of one; spans are of whole words, geometrically many with p = 0.2 and at most 10, and become mask
 // tokens, random ones or stay together (Joshi and others, "SpanBERT", 2020).
 Masked mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary, const MaskConfig& config, int64_t most, Draws draws);
 

@@ -21,6 +21,9 @@ struct SentenceRun {
 // one of more than 512 tokens, are left out. A usage error when nothing is left, or when the store has no sentences.
 std::vector<SentenceRun> sentence_runs(const TokenStore& store, int64_t most, double short_samples, uint64_t seed);
 
+// A usage error when the task needs other documents and the store holds one.
+void check_pairs(const TokenStore& store, PairTask task);
+
 struct PairSample {
   std::vector<int32_t> first, second;
   bool apart = false;  // next: the second is from another document; order: it stood before the first
@@ -28,7 +31,6 @@ struct PairSample {
 
 // Cuts a run in two at a random sentence and shortens the longer part, at random ends, until both have at most run.most tokens
 // together. PairTask::next takes another document's sentences for the second part half of the time, PairTask::order changes the two.
-// A usage error when the store has no other document.
 PairSample make_pair_sample(const TokenStore& store, const SentenceRun& run, PairTask task, Draws draws);
 
 }  // namespace skein

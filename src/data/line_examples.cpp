@@ -1,0 +1,36 @@
+#include "skein/core/error.h"
+
+#include "example_source.h"
+#include "line_reader.h"
+
+namespace skein {
+namespace {
+
+class LineExamples final : public ExampleSource {
+ public:
+  LineExamples(const std::string& path, const ExamplesConfig& config)
+      : name_(path == "-" ? "stdin" : path), most_(config.most_record_bytes), lines_(open_source(path), config.most_record_bytes) {}
+
+  bool next(LabelledExample& example) override {
+    std::string_view line;
+    if (!lines_.next(line)) return false;
+    require(lines_.ends_line(), "{}:{}: the line is longer than {} bytes; is it text, one a line?", name_, lines_.number(), most_);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    example.line = lines_.number();
+    example.text = line;
+    return true;
+  }
+
+ private:
+  std::string name_;
+  int64_t most_;
+  LineReader lines_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExampleSource> line_examples(const std::string& path, const ExamplesConfig& config) {
+  return std::make_unique<LineExamples>(path, config);
+}
+
+}  // namespace skein
