@@ -1,6 +1,7 @@
 #include "skein/data/store.h"
 
 #include "skein/core/error.h"
+#include "skein/text/tokenizer.h"
 
 #include <algorithm>
 #include <array>
@@ -74,9 +75,9 @@ std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& n
   const std::string stem = is_hdf5(path) ? "" : indexed_stem(path);
   if (!stem.empty()) return open_indexed_store(stem, notes_beside(stem, notes));
   if (path.ends_with(".bin") && is_file(path) && !is_hdf5(path))
-    return open_bare_store(path, notes_beside(without_suffix(path), notes));
-  auto native = open_hdf5_store(path);
-  require(notes.tokenizer.empty() || native->info().tokenizer == notes.tokenizer,
+    return open_bare_store(path, notes_beside(stem_of(path), notes));
+  auto native = open_hdf5_store(path, notes);
+  require(notes.tokenizer.empty() || same_tokenizer(native->info().tokenizer, notes.tokenizer),
           "{} was made by another tokenizer ({} ids) than that of data.tokenizer ({} ids)", path,
           native->info().vocab_size, notes.vocab_size);
   return native;

@@ -29,7 +29,8 @@ class StoreFile {
   const std::byte* tokens_ = nullptr;  // at any address
 };
 
-std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path);
+// Without a tokenizer of its own it takes that of `notes` if it has as many ids.
+std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path, const TokenNotes& notes);
 // stem.idx and stem.bin.
 std::unique_ptr<StoreFile> open_indexed_store(const std::string& stem, const TokenNotes& notes);
 // nanoGPT's or llm.c's.

@@ -271,13 +271,21 @@ TEST(TokenFiles, DamageIsRefused) {
   refused("a.bin", {"a.idx", "100"});
   write_file(scratch.file("n.bin"), std::string(7, '\1'));
   refused("n.bin", {"n.bin", "7 bytes"});
-  write_file(scratch.file("n.bin"), "This is a text and no tokens.\n");
-  refused("n.bin", {"n.bin", "text"});
-  write_file(scratch.file("n.bin"), "PK\x03\x04 and more");
-  refused("n.bin", {"n.bin", "zip"});
   write_file(scratch.file("n.bin"), bytes_of_file(kGolden + "llmc_u32.bin").substr(0, 1200));
   refused("n.bin", {"n.bin", "1200", "1292"});
   refused("m.bin", {"m.bin", "No such file"});
+}
+
+TEST(TokenNotes, GiveNativeStoresTheTokenizerTheyLack) {
+  const Scratch scratch;
+  write_store(scratch.file("a.h5"), 257, 256, {ascending(0, 9)}, "");
+  const TokenNotes notes = notes_of_tokenizer("bytes");
+  EXPECT_EQ(TokenStore(scratch.file("a.h5"), notes).info().tokenizer, byte_tokenizer()->to_json());
+  EXPECT_EQ(TokenStore(scratch.file("a.h5")).info().tokenizer, "");
+  write_store(scratch.file("b.h5"), 300, 256, {ascending(0, 9)}, "");
+  expect_error(ExitCode::usage, {"b.h5", "300", "257"}, [&] { TokenStore(scratch.file("b.h5"), notes); });
+  write_store(scratch.file("c.h5"), 257, 256, {ascending(0, 9)}, R"({ "version": 1, "type": "bytes" })");
+  EXPECT_EQ(TokenStore(scratch.file("c.h5"), notes).info().vocab_size, 257);
 }
 
 void expect_same_batch(const Batch& left, const Batch& right) {

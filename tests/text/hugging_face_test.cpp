@@ -300,5 +300,13 @@ TEST(HuggingFace, BlankLinesTakeNoAge) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
+TEST(HuggingFace, TheSameTokenizerMayBeWrittenOtherwise) {
+  const std::string canonical = made(small_bpe())->to_json();
+  EXPECT_TRUE(same_tokenizer(canonical, small_bpe().dump(2)));
+  EXPECT_FALSE(same_tokenizer(canonical, made(small_wordpiece())->to_json()));
+  EXPECT_FALSE(same_tokenizer(canonical, "{}"));
+  EXPECT_TRUE(same_tokenizer("{}", "{}"));
+}
+
 }  // namespace
 }  // namespace skein
