@@ -39,10 +39,6 @@ int64_t ids_in(const TokenStore& from) {
   return int64_t{largest} + 1;
 }
 
-std::string stem_of(const std::string& output) {
-  return output.ends_with(".bin") || output.ends_with(".idx") ? output.substr(0, output.size() - 4) : output;
-}
-
 void write_native(const TokenStore& from, const std::string& output) {
   from.require_vocabulary();
   const StoreInfo& info = from.info();

@@ -38,8 +38,11 @@ std::unique_ptr<StoreFile> open_bare_store(const std::string& path, const TokenN
 
 // Those of stem.meta.json, where there is one, filled in from `given`.
 TokenNotes notes_beside(const std::string& stem, const TokenNotes& given);
-// Where they stand.
+// What the names of a file of tokens and of those beside it share: without .bin or .idx.
+std::string stem_of(const std::string& path);
+// Where the notes stand.
 std::string notes_path(const std::string& stem);
+// The tokenizer's JSON as it is.
 std::string notes_json(const TokenNotes& notes);
 
 // One token, at any address.

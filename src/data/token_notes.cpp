@@ -118,6 +118,10 @@ TokenNotes notes_of_tokenizer(const std::string& path) {
   return path.empty() ? TokenNotes() : notes_of(*load_tokenizer(path));
 }
 
+std::string stem_of(const std::string& path) {
+  return path.ends_with(".bin") || path.ends_with(".idx") ? path.substr(0, path.size() - 4) : path;
+}
+
 std::string notes_path(const std::string& stem) { return stem + std::string(kSuffix); }
 
 TokenNotes notes_beside(const std::string& stem, const TokenNotes& given) {

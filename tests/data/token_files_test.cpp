@@ -276,6 +276,13 @@ TEST(TokenFiles, DamageIsRefused) {
   refused("m.bin", {"m.bin", "No such file"});
 }
 
+TEST(TokenFiles, TheHintNamesTheNotesThatAreRead) {
+  const Scratch scratch;
+  for (const char* suffix : {"bin", "idx"}) copy_of(scratch, std::string("megatron_u2.") + suffix, std::string("corpus.v1.") + suffix);
+  expect_error(ExitCode::usage, {scratch.file("corpus.v1.meta.json")},
+               [&] { TokenStore(scratch.file("corpus.v1")).require_vocabulary(); });
+}
+
 TEST(TokenNotes, GiveNativeStoresTheTokenizerTheyLack) {
   const Scratch scratch;
   write_store(scratch.file("a.h5"), 257, 256, {ascending(0, 9)}, "");
