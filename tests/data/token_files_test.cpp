@@ -5,6 +5,7 @@
 #include "skein/text/tokenizer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "data_fixtures.h"
@@ -293,6 +294,20 @@ TEST(TokenNotes, GiveNativeStoresTheTokenizerTheyLack) {
   expect_error(ExitCode::usage, {"b.h5", "300", "257"}, [&] { TokenStore(scratch.file("b.h5"), notes); });
   write_store(scratch.file("c.h5"), 257, 256, {ascending(0, 9)}, R"({ "version": 1, "type": "bytes" })");
   EXPECT_EQ(TokenStore(scratch.file("c.h5"), notes).info().vocab_size, 257);
+}
+
+TEST(TokenNotes, LargeTokenizersTakeNoAge) {
+  constexpr int32_t kPieces = 150'000;
+  std::string vocabulary;
+  for (int32_t id = 0; id < kPieces; ++id) vocabulary += fmt::format("{}\"{:06}\":{}", id > 0 ? "," : "", id, id);
+  const auto tokenizer = tokenizer_from_json(fmt::format(
+      R"({{"pre_tokenizer":{{"type":"BertPreTokenizer"}},"model":{{"type":"WordPiece","unk_token":"000000","vocab":{{{}}}}}}})", vocabulary));
+  const Scratch scratch;
+  write_store(scratch.file("a.h5"), kPieces, -1, {{1, 2, 3}}, tokenizer->to_json());
+  const auto begin = std::chrono::steady_clock::now();
+  const StoreInfo made = convert_tokens(TokenStore(scratch.file("a.h5")), scratch.file("a.bin"), TokenFormat::llmc);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_EQ(made.tokenizer, tokenizer->to_json());
 }
 
 void expect_same_batch(const Batch& left, const Batch& right) {
