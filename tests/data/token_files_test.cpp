@@ -277,6 +277,23 @@ TEST(TokenFiles, DamageIsRefused) {
   refused("m.bin", {"m.bin", "No such file"});
 }
 
+TEST(TokenFiles, LooksCountOnlyWhereNothingNamesTheVocabulary) {
+  const Scratch scratch;
+  const std::string path = scratch.file("n.bin");
+  const auto refused = [&](const std::string& bytes, const char* kind) {
+    write_file(path, bytes);
+    expect_error(ExitCode::usage, {"n.bin", kind}, [&] { TokenStore store(path); });
+    TokenNotes notes;
+    notes.vocab_size = 1 << 16;
+    EXPECT_EQ(TokenStore(path, notes, true).info().tokens, static_cast<int64_t>(bytes.size() / 2));
+  };
+  refused("This is a text and no tokens.\n", "text");
+  refused("PK\x03\x04 and more.", "zip");
+  refused("\x1f\x8b\x08 and more", "gzip");
+  write_file(path, "\x1f\x8b\x09 and more");
+  EXPECT_EQ(TokenStore(path).info().tokens, 6);
+}
+
 TEST(TokenFiles, TheHintNamesTheNotesThatAreRead) {
   const Scratch scratch;
   for (const char* suffix : {"bin", "idx"}) copy_of(scratch, std::string("megatron_u2.") + suffix, std::string("corpus.v1.") + suffix);
