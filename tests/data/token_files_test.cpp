@@ -313,6 +313,29 @@ TEST(TokenNotes, GiveNativeStoresTheTokenizerTheyLack) {
   EXPECT_EQ(TokenStore(scratch.file("c.h5"), notes).info().vocab_size, 257);
 }
 
+std::string warnings_of_converting(const TokenStore& source, const std::string& output, TokenFormat format) {
+  testing::internal::CaptureStderr();
+  convert_tokens(source, output, format);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(TokenFiles, DocumentsThatTheFormatCannotKeepAreWarnedOf) {
+  const Scratch scratch;
+  write_store(scratch.file("none.h5"), 300, -1, golden_documents(), "");
+  const TokenStore none(scratch.file("none.h5"));
+  for (const auto format : {TokenFormat::nanogpt, TokenFormat::llmc}) {
+    const std::string said = warnings_of_converting(none, scratch.file("none.bin"), format);
+    for (const char* word : {"none.h5 has 4 documents", "none.bin", "read as 1:", "unknown"}) EXPECT_NE(said.find(word), said.npos) << said;
+  }
+  write_store(scratch.file("inside.h5"), 300, kEnd, {{1, kEnd, 2}, {3}}, "");
+  const TokenStore inside(scratch.file("inside.h5"));
+  const std::string said = warnings_of_converting(inside, scratch.file("inside.bin"), TokenFormat::nanogpt);
+  EXPECT_NE(said.find("2 documents"), said.npos) << said;
+  EXPECT_NE(said.find("read as 3:"), said.npos) << said;
+  EXPECT_EQ(warnings_of_converting(inside, scratch.file("m"), TokenFormat::megatron), "");
+  EXPECT_EQ(warnings_of_converting(TokenStore(native_store(scratch)), scratch.file("good.bin"), TokenFormat::nanogpt), "");
+}
+
 TEST(TokenNotes, LargeTokenizersTakeNoAge) {
   constexpr int32_t kPieces = 150'000;
   std::string vocabulary;
