@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -253,7 +254,7 @@ void run_convert(const Words& arguments) {
   const TokenStore store(only_store(options), given.notes());
   const std::string& name = store.path();
   const std::string stem = name.ends_with(".bin") || name.ends_with(".idx") ? name.substr(0, name.size() - 4) : name;
-  check_output("output.path", output, {});
+  require(!output.empty() && output.back() != '/', "output.path is \"{}\"; name the file to write", output);
   for (const std::string& file : converted_files(output, format))
     check_output("output.path", file, {name, stem + ".bin", stem + ".idx"});
   const StoreInfo made = convert_tokens(store, output, format);
@@ -264,9 +265,10 @@ void run_convert(const Words& arguments) {
 std::string tokenizer_kind(const StoreInfo& info) {
   if (info.tokenizer.empty()) return "unknown";
   try {
-    const auto json = tokenizer_from_json(info.tokenizer)->to_json();
-    if (json == byte_tokenizer()->to_json()) return "bytes";
-    return json.find(R"("type":"WordPiece")") == std::string::npos ? "byte-level BPE" : "WordPiece";
+    const std::string text = tokenizer_from_json(info.tokenizer)->to_json();
+    if (text == byte_tokenizer()->to_json()) return "bytes";
+    const auto json = nlohmann::json::parse(text);
+    return json.contains("model") && json["model"]["type"] == "WordPiece" ? "WordPiece" : "byte-level BPE";
   } catch (const Error& error) {
     return fmt::format("not known to this program: {}", error.what());
   }
@@ -297,7 +299,7 @@ void run_inspect(const Words& arguments) {
   fmt::print("documents     {}\n", store.documents().size() - 1);
   if (info.sentences > 0) fmt::print("sentences     {}\n", info.sentences);
   fmt::print("tokens        {}\n", info.tokens);
-  const bool counted = native || info.text_bytes > 0;
+  const bool counted = info.text_bytes > 0;
   fmt::print("text bytes    {}\n", counted ? fmt::to_string(info.text_bytes) : "unknown");
   if (counted)
     fmt::print("bytes/token   {:.4f}\n",

@@ -26,7 +26,8 @@ class BareStore final : public StoreFile {
       tokens_ = file_.at(kShardHeaderBytes);
       return;
     }
-    require(!looks_like_something(file_.head(64)), "{} holds no tokens; it looks like {}", path,
+    // Tokens may happen to be printable characters, so a file whose vocabulary is told is taken at its word.
+    require(notes.vocab_size > 0 || !looks_like_something(file_.head(64)), "{} holds no tokens; it looks like {}", path,
             what_it_looks_like(file_.head(64)));
     info_.format = TokenFormat::nanogpt;
     info_.tokens = static_cast<int64_t>(parse_bare_tokens(file_.bytes(), type_, path));

@@ -1,6 +1,7 @@
 #include "skein/data/conll.h"
 
 #include "skein/core/error.h"
+#include "skein/text/utf8.h"
 
 #include <algorithm>
 #include <optional>
@@ -82,11 +83,16 @@ class ConllFile {
     require(columns.size() == width_, "{}:{}: the line has {} columns divided by {}, but the first, line {}, has {}: {}",
             name_, lines_.number(), columns.size(), by_tab_ ? "tabs" : "spaces", first_line_, width_, excerpt(line));
     sentence.words.push_back(filled(columns[word_], "word"));
-    if (config_.tag != 0) sentence.tags.push_back(filled(columns[tag_], "tag"));
+    if (config_.tag != 0) add_tag(sentence, columns[tag_]);
     sentence.rows.emplace_back(line);
     sentence.lines.push_back(lines_.number());
     sentence.by_tab = by_tab_;
     check_length(sentence);
+  }
+
+  void add_tag(TaggedSentence& sentence, std::string_view field) const {
+    require(valid_utf8(field), "{}:{}: the tag \"{}\" is not valid UTF-8", name_, lines_.number(), excerpt(field));
+    sentence.tags.push_back(filled(field, "tag"));
   }
 
   bool divides_by_tab(std::string_view line) const {

@@ -39,10 +39,6 @@ int64_t ids_in(const TokenStore& from) {
   return int64_t{largest} + 1;
 }
 
-std::string stem_of(const std::string& output) {
-  return output.ends_with(".bin") || output.ends_with(".idx") ? output.substr(0, output.size() - 4) : output;
-}
-
 void write_native(const TokenStore& from, const std::string& output) {
   from.require_vocabulary();
   const StoreInfo& info = from.info();
@@ -154,6 +150,17 @@ void write_foreign(const TokenStore& from, const std::string& output, TokenForma
   notes.publish(notes_path(stem));
 }
 
+// Where end_of_text alone tells of documents, those without it and those with it inside come back otherwise.
+void compare_documents(const TokenStore& from, const TokenStore& made) {
+  const auto before = from.documents(), after = made.documents();
+  if (std::equal(before.begin(), before.end(), after.begin(), after.end())) return;
+  const int64_t end = from.info().end_of_text;
+  log::warn("{} has {} documents, but {} will be read as {}: its format knows documents by end_of_text alone, {}; megatron and "
+            "native keep them",
+            from.path(), before.size() - 1, made.path(), after.size() - 1,
+            end < 0 ? "which is unknown here" : fmt::format("and {} does not stand at one side of each and nowhere else", end));
+}
+
 }  // namespace
 
 std::vector<std::string> converted_files(const std::string& output, TokenFormat format) {
@@ -175,7 +182,9 @@ StoreInfo convert_tokens(const TokenStore& from, const std::string& output, Toke
     write_native(from, output);
   else
     write_foreign(from, output, format);
-  return TokenStore(output).info();
+  const TokenStore made(output);
+  if (format == TokenFormat::nanogpt || format == TokenFormat::llmc) compare_documents(from, made);
+  return made.info();
 }
 
 }  // namespace skein

@@ -1,6 +1,7 @@
 #include "skein/data/examples.h"
 
 #include "skein/core/error.h"
+#include "skein/text/utf8.h"
 
 #include <algorithm>
 #include <charconv>
@@ -59,6 +60,7 @@ void check_label(LabelledExample& example, const ExamplesConfig& config, const s
   const std::string& label = example.label;
   require(!label.empty(), "{}:{}: the label is empty", name, example.line);
   example.value = 0;
+  require(valid_utf8(label), "{}:{}: the label \"{}\" is not valid UTF-8", name, example.line, excerpt(label));
   if (!config.numbers) return;
   const char* end = label.data() + label.size();
   const auto [stop, error] = std::from_chars(label.data(), end, example.value);

@@ -72,10 +72,11 @@ TokenType type_of_width(int width) {
 
 class Hdf5Store final : public StoreFile {
  public:
-  explicit Hdf5Store(const std::string& path) : path_(path), file_(path) {
+  Hdf5Store(const std::string& path, const TokenNotes& notes) : path_(path), file_(path) {
     check_superblock(path_, file_);
     layout_ = read_store_layout(path_, file_.bytes());
     info_ = layout_.info;
+    if (info_.tokenizer.empty() && info_.vocab_size == notes.vocab_size) info_.tokenizer = notes.tokenizer;
     type_ = type_of_width(layout_.width);
     tokens_ = file_.at(layout_.tokens_at);
     documents_ = starts_at(layout_.documents_at, info_.documents, copied_documents_);
@@ -125,6 +126,8 @@ void Hdf5Store::verify_sum() const {
 
 }  // namespace
 
-std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path) { return std::make_unique<Hdf5Store>(path); }
+std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path, const TokenNotes& notes) {
+  return std::make_unique<Hdf5Store>(path, notes);
+}
 
 }  // namespace skein

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
+#include "skein/text/utf8.h"
 
 namespace skein {
 namespace {
@@ -24,10 +25,20 @@ LabelForm::LabelForm(const Tokenizer& tokenizer, const LabelFormConfig& config)
     : tokenizer_(tokenizer), config_(config), roles_(tokenizer.roles()), separator_(tokenizer.encode(config.separator)) {
   require(!config.encoder || (roles_.cls >= 0 && roles_.sep >= 0),
           "the model is an encoder, but its tokenizer has no tokens that begin and end a sample, such as [CLS] and [SEP]");
+  require(valid_utf8(config.separator), "task.separator is not valid UTF-8");
+  if (config.encoder) lead_ = lead();
   require(room(true) >= 2, "task.length={} leaves no room for two texts beside the special tokens; give a larger one", config.length);
 }
 
 int32_t LabelForm::pad() const { return std::max(0, roles_.pad); }
+
+int64_t LabelForm::lead() const {
+  constexpr int32_t marker = -1;
+  const std::vector<int32_t> ids = encoder_sample({marker}, nullptr).tokens;
+  const auto found = std::find(ids.begin(), ids.end(), marker);
+  require(found != ids.end(), "the tokenizer's template (post_processor) leaves out the text of a sample");
+  return found - ids.begin();
+}
 
 int64_t LabelForm::room(bool pair) const {
   if (!config_.encoder) return config_.length - closing() - (pair ? static_cast<int64_t>(separator_.size()) : 0);
@@ -84,7 +95,7 @@ FormedSample LabelForm::words_sample(const Subwords& subwords) const {
   else sample = {subwords.ids, std::vector<int32_t>(subwords.ids.size(), 0), {}};
   sample.places.clear();
   for (size_t word = 0; word + 1 < subwords.begin.size(); ++word)
-    sample.places.push_back(static_cast<int32_t>(config_.encoder ? 1 + subwords.begin[word] : subwords.begin[word + 1] - 1));
+    sample.places.push_back(static_cast<int32_t>(config_.encoder ? lead_ + subwords.begin[word] : subwords.begin[word + 1] - 1));
   return sample;
 }
 

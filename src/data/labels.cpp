@@ -1,6 +1,7 @@
 #include "skein/data/labels.h"
 
 #include "skein/core/error.h"
+#include "skein/text/utf8.h"
 
 #include <set>
 #include <utility>
@@ -20,6 +21,7 @@ LabelSet::LabelSet(std::vector<std::string> names) : names_(std::move(names)) {
   require(!names_.empty(), "a set of labels needs at least one label");
   for (size_t i = 0; i < names_.size(); ++i) {
     require(!names_[i].empty(), "label {} of {} is empty", i + 1, names_.size());
+    require(valid_utf8(names_[i]), "label {} of {}, \"{}\", is not valid UTF-8", i + 1, names_.size(), excerpt(names_[i]));
     const auto [other, is_new] = ids_.emplace(names_[i], static_cast<int32_t>(i));
     require(is_new, "the label \"{}\" is given twice, as number {} and {}", excerpt(names_[i]), other->second + 1,
             i + 1);

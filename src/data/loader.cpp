@@ -2,6 +2,7 @@
 
 #include "skein/core/error.h"
 #include "skein/data/windows.h"
+#include "skein/text/tokenizer.h"
 
 #include <algorithm>
 #include <charconv>
@@ -50,7 +51,7 @@ void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
   require(left.end_of_text == right.end_of_text,
           "{} ends documents with id {} but {} with {}: they were made by different tokenizers; {}",
           first.path(), left.end_of_text, other.path(), right.end_of_text, hint);
-  require(left.tokenizer == right.tokenizer,
+  require(same_tokenizer(left.tokenizer, right.tokenizer),
           "{} and {} were made by different tokenizers, both of {} ids; {}", first.path(), other.path(),
           left.vocab_size, hint);
 }

@@ -57,7 +57,7 @@ std::string_view MappedFile::head(size_t most) const {
 std::string_view what_it_looks_like(std::string_view head) {
   using namespace std::literals;
   constexpr std::pair<std::string_view, std::string_view> kinds[] = {
-      {"\x1f\x8b"sv, "gzip data: decompress it and encode the text"},
+      {"\x1f\x8b\x08"sv, "gzip data: decompress it and encode the text"},
       {"\x28\xb5\x2f\xfd"sv, "zstd data: decompress it and encode the text"},
       {"\xfd"
        "7zXZ\0"sv,

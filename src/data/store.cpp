@@ -1,6 +1,7 @@
 #include "skein/data/store.h"
 
 #include "skein/core/error.h"
+#include "skein/text/tokenizer.h"
 
 #include <algorithm>
 #include <array>
@@ -61,12 +62,10 @@ bool is_hdf5(const std::string& path) {
   return std::string_view(head.data(), head.size()) == kHdf5Signature;
 }
 
-std::string without_suffix(const std::string& path) { return path.substr(0, path.size() - 4); }
-
 // What the two files of a Megatron-LM data set share, or "".
 std::string indexed_stem(const std::string& path) {
-  if (path.ends_with(".idx")) return without_suffix(path);
-  if (path.ends_with(".bin")) return is_file(without_suffix(path) + ".idx") ? without_suffix(path) : "";
+  if (path.ends_with(".idx")) return stem_of(path);
+  if (path.ends_with(".bin")) return is_file(stem_of(path) + ".idx") ? stem_of(path) : "";
   return !is_file(path) && is_file(path + ".idx") ? path : "";
 }
 
@@ -74,9 +73,9 @@ std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& n
   const std::string stem = is_hdf5(path) ? "" : indexed_stem(path);
   if (!stem.empty()) return open_indexed_store(stem, notes_beside(stem, notes));
   if (path.ends_with(".bin") && is_file(path) && !is_hdf5(path))
-    return open_bare_store(path, notes_beside(without_suffix(path), notes));
-  auto native = open_hdf5_store(path);
-  require(notes.tokenizer.empty() || native->info().tokenizer == notes.tokenizer,
+    return open_bare_store(path, notes_beside(stem_of(path), notes));
+  auto native = open_hdf5_store(path, notes);
+  require(notes.tokenizer.empty() || same_tokenizer(native->info().tokenizer, notes.tokenizer),
           "{} was made by another tokenizer ({} ids) than that of data.tokenizer ({} ids)", path,
           native->info().vocab_size, notes.vocab_size);
   return native;
@@ -191,7 +190,7 @@ void TokenStore::require_vocabulary() const {
   fail_usage(
       "{} does not say what vocabulary its tokens are of: give data.tokenizer (a tokenizer file, or `bytes`) or "
       "model.vocab_size, or write {} with {{\"tokenizer\": \"FILE\"}} or {{\"vocab_size\": 50257, \"end_of_text\": 50256}}{}",
-      path(), notes_path((file.parent_path() / file.stem()).string()),
+      path(), notes_path(stem_of(path())),
       pickled ? "; the meta.pkl beside it is a Python pickle, which is never read" : "");
 }
 

@@ -29,7 +29,8 @@ class StoreFile {
   const std::byte* tokens_ = nullptr;  // at any address
 };
 
-std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path);
+// Without a tokenizer of its own it takes that of `notes` if it has as many ids.
+std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path, const TokenNotes& notes);
 // stem.idx and stem.bin.
 std::unique_ptr<StoreFile> open_indexed_store(const std::string& stem, const TokenNotes& notes);
 // nanoGPT's or llm.c's.
@@ -37,8 +38,11 @@ std::unique_ptr<StoreFile> open_bare_store(const std::string& path, const TokenN
 
 // Those of stem.meta.json, where there is one, filled in from `given`.
 TokenNotes notes_beside(const std::string& stem, const TokenNotes& given);
-// Where they stand.
+// What the names of a file of tokens and of those beside it share: without .bin or .idx.
+std::string stem_of(const std::string& path);
+// Where the notes stand.
 std::string notes_path(const std::string& stem);
+// The tokenizer's JSON as it is.
 std::string notes_json(const TokenNotes& notes);
 
 // One token, at any address.

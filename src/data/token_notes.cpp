@@ -118,6 +118,10 @@ TokenNotes notes_of_tokenizer(const std::string& path) {
   return path.empty() ? TokenNotes() : notes_of(*load_tokenizer(path));
 }
 
+std::string stem_of(const std::string& path) {
+  return path.ends_with(".bin") || path.ends_with(".idx") ? path.substr(0, path.size() - 4) : path;
+}
+
 std::string notes_path(const std::string& stem) { return stem + std::string(kSuffix); }
 
 TokenNotes notes_beside(const std::string& stem, const TokenNotes& given) {
@@ -134,12 +138,12 @@ TokenNotes notes_beside(const std::string& stem, const TokenNotes& given) {
 
 std::string notes_json(const TokenNotes& notes) {
   nlohmann::ordered_json json;
-  if (!notes.tokenizer.empty()) json["tokenizer"] = nlohmann::ordered_json::parse(notes.tokenizer);
   if (notes.vocab_size > 0) json["vocab_size"] = notes.vocab_size;
   json["end_of_text"] = notes.end_of_text;
   if (notes.text_bytes > 0) json["text_bytes"] = notes.text_bytes;
   if (!notes.end_of_text_at.empty()) json["end_of_text_at"] = notes.end_of_text_at;
-  return json.dump() + "\n";
+  const std::string text = json.dump() + "\n";
+  return notes.tokenizer.empty() ? text : fmt::format("{{\"tokenizer\":{},{}", notes.tokenizer, text.substr(1));
 }
 
 }  // namespace skein

@@ -3,19 +3,6 @@
 #include "unicode.h"
 
 namespace skein {
-namespace {
-
-// Where the character begins that ends at `end` > 0.
-size_t character_before(std::string_view text, size_t end) {
-  for (size_t bytes = 1; bytes <= 4 && bytes <= end; ++bytes) {
-    const Character found = character_at(text, end - bytes);
-    if (found.point >= 0 && found.bytes == bytes) return end - bytes;
-  }
-  return end - 1;
-}
-
-}  // namespace
-
 void AddedTokenFinder::add(const AddedToken& token, std::string_view pattern) {
   if (pattern.empty()) return;
   trie_.insert(pattern, static_cast<int32_t>(tokens_.size()));
@@ -33,15 +20,15 @@ bool AddedTokenFinder::counts(const AddedToken& token, std::string_view text, si
                               bool specials) {
   if (token.special && !specials) return false;
   if (!token.single_word) return true;
-  if (begin > 0 && word_character(character_at(text, character_before(text, begin)).point)) return false;
+  if (begin > 0 && word_character(character_before(text, begin).point)) return false;
   return end == text.size() || !word_character(character_at(text, end).point);
 }
 
 size_t AddedTokenFinder::space_before(std::string_view text, size_t at) {
   while (at > 0) {
-    const size_t previous = character_before(text, at);
-    if (!white_space(character_at(text, previous).point)) break;
-    at = previous;
+    const Character previous = character_before(text, at);
+    if (!white_space(previous.point)) break;
+    at -= previous.bytes;
   }
   return at;
 }

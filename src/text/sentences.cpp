@@ -6,6 +6,8 @@
 #include <string>
 #include <utf8proc.h>
 
+#include "unicode.h"
+
 namespace skein {
 namespace {
 
@@ -19,35 +21,6 @@ constexpr std::array<std::string_view, 28> kAbbreviations{
 constexpr std::array<std::string_view, 27> kBeforeNumbers{
     "apr", "art", "aug", "ca", "ch", "chap", "dec", "eq", "feb", "fig", "figs", "jan", "jul", "jun", "mar", "no",
     "nos", "nov", "oct", "p", "pp", "sec", "sect", "sep", "sept", "vol", "vols"};
-
-struct Character {
-  int32_t point;  // -1 for a byte that is no UTF-8
-  size_t bytes;
-};
-
-Character character_at(std::string_view text, size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
-  if (byte < 128) return {byte, 1};
-  int32_t point = 0;
-  const auto left = static_cast<utf8proc_ssize_t>(std::min<size_t>(text.size() - at, 4));
-  const utf8proc_ssize_t bytes =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at, left, &point);
-  if (bytes <= 0) return {-1, 1};
-  return {point, static_cast<size_t>(bytes)};
-}
-
-Character character_before(std::string_view text, size_t at) {
-  size_t begin = at - 1;
-  while (begin > 0 && at - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
-  const Character found = character_at(text.substr(0, at), begin);
-  return found.bytes == at - begin ? found : Character{-1, 1};
-}
-
-bool is_space(int32_t point) {
-  if (point < 128) return point == ' ' || (point >= 9 && point <= 13);
-  const auto category = utf8proc_category(point);
-  return point == 0x85 || (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP);
-}
 
 // Full stops that no white space needs to follow.
 bool is_wide_stop(int32_t point) {
@@ -83,11 +56,6 @@ bool is_beginning(int32_t point) {
   }
 }
 
-bool is_letter(int32_t point) {
-  const auto category = utf8proc_category(point);
-  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
-}
-
 template <class List>
 bool holds(const List& sorted, std::string_view word) {
   return std::binary_search(sorted.begin(), sorted.end(), word);
@@ -98,7 +66,7 @@ bool goes_on(std::string_view text, size_t end) {
   if (end == 0) return false;
   const Character last = character_before(text, end);
   if (last.point != '\'' && last.point != 0x2019 && last.point != '-') return is_digit(last.point);
-  return end > last.bytes && is_letter(character_before(text, end - last.bytes).point);
+  return end > last.bytes && letter(character_before(text, end - last.bytes).point);
 }
 
 // The letters and full stops right before `end`, in lower case where ASCII; "" when they are no abbreviation.
@@ -106,7 +74,7 @@ std::string word_before(std::string_view text, size_t end) {
   size_t begin = end;
   while (begin > 0) {
     const Character last = character_before(text, begin);
-    if (!is_letter(last.point) && last.point != '.') break;
+    if (!letter(last.point) && last.point != '.') break;
     begin -= last.bytes;
     if (end - begin > kLongestAbbreviation) return "";
   }
@@ -120,9 +88,9 @@ std::string word_before(std::string_view text, size_t end) {
 // A letter, or letters with full stops between them.
 bool is_dotted(std::string_view word) {
   for (size_t at = 0; at < word.size(); ++at) {
-    const Character letter = character_at(word, at);
-    if (!is_letter(letter.point)) return false;
-    at += letter.bytes;
+    const Character next = character_at(word, at);
+    if (!letter(next.point)) return false;
+    at += next.bytes;
     if (at < word.size() && word[at] != '.') return false;
   }
   return !word.empty() && word != "a.m" && word != "p.m";
@@ -142,7 +110,7 @@ class Splitter {
     if (text_.empty()) return {};
     while (at_ < text_.size()) {
       const Character next = character_at(text_, at_);
-      if (is_space(next.point))
+      if (white_space(next.point))
         pass_space();
       else if (!lines_ && is_wide_stop(next.point))
         pass_wide_stop();
@@ -161,7 +129,7 @@ class Splitter {
     while (at_ < text_.size()) {
       const Character next = character_at(text_, at_);
       follower = next.point;
-      if (!is_space(follower)) break;
+      if (!white_space(follower)) break;
       breaks += follower == 0x2029 ? 2 : follower == '\n' || follower == 0x2028 ? 1 : 0;
       at_ += next.bytes;
     }

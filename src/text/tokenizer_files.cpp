@@ -1,5 +1,6 @@
 #include "skein/core/error.h"
 #include "skein/text/tokenizer.h"
+#include "skein/text/utf8.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <string_view>
 
 #include "hugging_face.h"
 
@@ -75,17 +77,20 @@ Json special_token(const std::string& content, int64_t id) {
           {"special", true}};
 }
 
-// The texts of the tokens that settings name, given as strings or as objects.
+// The text of a token that settings name, given as a string or as an object; "" for none.
+std::string named_token(const Json& settings, const char* role) {
+  const auto found = settings.find(role);
+  if (found == settings.end()) return "";
+  const Json& name = found->is_object() && found->contains("content") ? (*found)["content"] : *found;
+  return name.is_string() ? name.get<std::string>() : "";
+}
+
 std::vector<std::string> named_specials(const Json& settings) {
   std::vector<std::string> names = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",  "[MASK]",       "<s>",
                                     "<pad>", "</s>",  "<unk>", "<mask>", "<|endoftext|>"};
   for (const char* role :
-       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
-    const auto found = settings.find(role);
-    if (found == settings.end()) continue;
-    const Json& name = found->is_object() && found->contains("content") ? (*found)["content"] : *found;
-    if (name.is_string()) names.push_back(name.get<std::string>());
-  }
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
+    if (std::string name = named_token(settings, role); !name.empty()) names.push_back(std::move(name));
   return names;
 }
 
@@ -113,10 +118,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    const size_t last = text.find_last_not_of(" \t\r\n", end - 1);
-    lines.push_back(last == std::string::npos || last < begin || end == begin
-                        ? ""
-                        : text.substr(begin, last + 1 - begin));
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    lines.emplace_back(line.substr(0, line.find_last_not_of(" \t\r") + 1));
     begin = end + 1;
   }
   return lines;
@@ -163,7 +166,10 @@ std::unique_ptr<Tokenizer> from_wordpiece(const fs::path& path) {
   const Json settings = settings_of(path.parent_path());
   Json vocabulary = Json::object();
   const auto lines = lines_of(read_whole(path.string()));
-  for (size_t line = 0; line < lines.size(); ++line) vocabulary[lines[line]] = line;
+  for (size_t line = 0; line < lines.size(); ++line) {
+    require(valid_utf8(lines[line]), "{}:{}: the token is not valid UTF-8", path.string(), line + 1);
+    vocabulary[lines[line]] = line;
+  }
   Json normalizer = {{"type", "BertNormalizer"},
                      {"handle_chinese_chars", flag_of(settings, "tokenize_chinese_chars", true)},
                      {"lowercase", flag_of(settings, "do_lower_case", lower_case(vocabulary))}};
@@ -178,6 +184,8 @@ std::unique_ptr<Tokenizer> from_wordpiece(const fs::path& path) {
                               {"sep", named_id(vocabulary, "[SEP]")},
                               {"cls", named_id(vocabulary, "[CLS]")}};
   json["model"] = {{"type", "WordPiece"}, {"vocab", std::move(vocabulary)}};
+  if (const std::string unknown = named_token(settings, "unk_token"); !unknown.empty())
+    json["model"]["unk_token"] = unknown;
   return tokenizer_from_hugging_face(json);
 }
 

@@ -78,4 +78,13 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& text) {
   return bpe_tokenizer(read_merges(json.at("merges")));
 }
 
+bool same_tokenizer(const std::string& left, const std::string& right) {
+  if (left == right) return true;
+  try {
+    return tokenizer_from_json(left)->to_json() == tokenizer_from_json(right)->to_json();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace skein

@@ -29,6 +29,13 @@ Character character_at(std::string_view text, size_t at) {
   return {point, static_cast<size_t>(bytes)};
 }
 
+Character character_before(std::string_view text, size_t end) {
+  size_t begin = end - 1;
+  while (begin > 0 && end - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  const Character found = character_at(text.substr(0, end), begin);
+  return found.bytes == end - begin ? found : Character{-1, 1};
+}
+
 size_t valid_bytes(std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {

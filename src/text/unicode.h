@@ -2,6 +2,8 @@
 // 15).
 #pragma once
 
+#include "skein/text/utf8.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,8 +20,8 @@ struct Character {
 // The character that begins at `at` < text.size().
 Character character_at(std::string_view text, size_t at);
 
-// How many bytes at the start of `text` are valid UTF-8.
-size_t valid_bytes(std::string_view text);
+// The character that ends at `end` > 0.
+Character character_before(std::string_view text, size_t end);
 
 void append_utf8(int32_t point, std::string& text);
 

@@ -71,6 +71,23 @@ for format in megatron nanogpt llmc; do
   rm -f foreign.bin foreign.idx
 done
 expect 2 "destroy" "$data" convert --output.path=back.h5 back.h5
+mkdir corpus
+expect 0 "megatron" "$data" convert --output.format=megatron --output.path=corpus train.h5
+expect 0 "format        megatron" "$data" inspect corpus
+expect 2 "directory" "$data" convert --output.path=corpus train.h5
+expect 2 "output.path" "$data" convert --output.format=megatron --output.path=corpus/ train.h5
+expect 0 "native" "$data" convert --model.vocab_size=70000 --output.path=uncounted.h5 wide.bin
+expect 0 "text bytes    unknown" "$data" inspect uncounted.h5
+"$data" encode --tokenizer.path=pieces.json --output.path=pieces.h5 --run.quiet=true text.txt
+expect 0 "tokenizer     WordPiece" "$data" inspect pieces.h5
+{ python3 - || exit 1; } <<'END' >decoded.json
+import json
+tokenizer = json.load(open("special.json"))
+tokenizer["decoder"] = {"type": "WordPiece"}
+print(json.dumps(tokenizer))
+END
+"$data" encode --tokenizer.path=decoded.json --output.path=decoded.h5 --run.quiet=true text.txt
+expect 0 "tokenizer     byte-level BPE" "$data" inspect decoded.h5
 expect 2 "output.path" "$data" convert --output.format=llmc train.h5
 expect 2 "65535" "$data" convert --output.format=nanogpt --output.path=foreign.bin --model.vocab_size=70000 wide.bin
 

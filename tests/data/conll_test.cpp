@@ -79,6 +79,12 @@ TEST(Conll, RaggedAndEmptyFields) {
   refused("a O\n", {"the word's column is -3", "2 columns"}, {.word = -3});
 }
 
+TEST(Conll, BytesThatAreNoTextAreKeptInWordsOnly) {
+  EXPECT_EQ(read("b\xFFr O\n").front().words, Lines{"b\xFFr"});
+  refused("a O\nb B-\xFF\n", {"x.conll:2", "tag", "UTF-8"});
+  EXPECT_EQ(read("b B-\xFF\n", {.tag = 0}).size(), 1u);
+}
+
 TEST(Conll, EmptyAndLongInput) {
   refused("", {"x.conll holds no sentences"});
   refused("-DOCSTART- O\n\n", {"holds no sentences"});

@@ -183,6 +183,11 @@ TEST(Examples, NumbersAreReadStrictly) {
   EXPECT_EQ(read("x.csv", "text,label\na,3\n").at(0).value, 0);
 }
 
+TEST(Examples, LabelsMustBeText) {
+  refused("x.csv", "text,label\na,b\nc,\xFF\n", {"x.csv:3", "label", "UTF-8"});
+  refused("x.tsv", "text\tlabel\nc\t\xC3\n", {"x.tsv:2", "label", "UTF-8"});
+}
+
 TEST(Examples, EmptyLabelsAreRefused) {
   refused("x.csv", "text,label\na,\n", {"x.csv:2", "label is empty"});
   refused("x.jsonl", "{\"text\":\"a\",\"label\":\"\"}", {"x.jsonl:1", "label is empty"});

@@ -14,7 +14,7 @@ using Ids = std::vector<int32_t>;
 using Words = std::vector<std::string>;
 
 // Letters are their own ids, white space is dropped.
-class Letters final : public Tokenizer {
+class Letters : public Tokenizer {
  public:
   explicit Letters(TokenRoles roles) : roles_(roles) {}
   int64_t vocab_size() const override { return 128; }
@@ -87,6 +87,34 @@ TEST(LabelForm, PutsEachWordInOneWindow) {
   EXPECT_FALSE(windows[3].sample.cut);
 }
 
+// [CLS] and another token before the text.
+class LongLead final : public Letters {
+ public:
+  LongLead() : Letters({.pad = 9, .cls = 1, .sep = 2}) {}
+  TemplatedIds with_template(const Ids& first, const Ids*) const override {
+    Ids ids{1, 5};
+    ids.insert(ids.end(), first.begin(), first.end());
+    ids.push_back(2);
+    return {ids, Ids(ids.size(), 0)};
+  }
+};
+
+TEST(LabelForm, TagsFollowTheTemplate) {
+  const LongLead tokenizer;
+  const auto windows = LabelForm(tokenizer, {true, 7}).words(Words{"ab", "cd", "e"});
+  ASSERT_EQ(windows.size(), 2u);
+  EXPECT_EQ(windows[0].sample.tokens, (Ids{1, 5, 'a', 'b', 'c', 'd', 2}));
+  EXPECT_EQ(windows[0].sample.places, (Ids{2, 4}));
+  EXPECT_EQ(windows[1].sample.places, Ids{2});
+}
+
+// A template of special tokens alone.
+class Textless final : public Letters {
+ public:
+  Textless() : Letters({.pad = 9, .cls = 1, .sep = 2}) {}
+  TemplatedIds with_template(const Ids&, const Ids*) const override { return {{1, 2}, {0, 0}}; }
+};
+
 TEST(LabelForm, DecodersReadTagsAtTheLastSubword) {
   const auto windows = LabelForm(open_ended(), {false, 5}).words(Words{"ab", "cde", "f"});
   ASSERT_EQ(windows.size(), 2u);
@@ -96,6 +124,8 @@ TEST(LabelForm, DecodersReadTagsAtTheLastSubword) {
 
 TEST(LabelForm, RefusesWhatCannotBe) {
   expect_error(ExitCode::usage, {"encoder", "[CLS]"}, [] { LabelForm(open_ended(), {true, 8}); });
+  expect_error(ExitCode::usage, {"template", "leaves out"}, [] { LabelForm(Textless(), {true, 8}); });
+  expect_error(ExitCode::usage, {"task.separator", "UTF-8"}, [] { LabelForm(framed(), {true, 8, "\xC3"}); });
   expect_error(ExitCode::usage, {"task.length=4", "no room"}, [] { LabelForm(framed(), {true, 4}); });
 }
 

@@ -27,6 +27,7 @@ TEST(Labels, GivenOnesKeepTheirOrder) {
   EXPECT_EQ(LabelSet({"yes", "no"}).find("no"), 1);
   expect_error(ExitCode::usage, {"\"a\"", "twice", "1 and 3"}, [] { LabelSet({"a", "b", "a"}); });
   expect_error(ExitCode::usage, {"label 2 of 2 is empty"}, [] { LabelSet({"a", ""}); });
+  expect_error(ExitCode::usage, {"label 2 of 2", "UTF-8"}, [] { LabelSet({"a", "\xFF"}); });
   expect_error(ExitCode::usage, {"at least one"}, [] { LabelSet(Lines{}); });
 }
 

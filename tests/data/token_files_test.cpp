@@ -5,6 +5,7 @@
 #include "skein/text/tokenizer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "data_fixtures.h"
@@ -271,13 +272,82 @@ TEST(TokenFiles, DamageIsRefused) {
   refused("a.bin", {"a.idx", "100"});
   write_file(scratch.file("n.bin"), std::string(7, '\1'));
   refused("n.bin", {"n.bin", "7 bytes"});
-  write_file(scratch.file("n.bin"), "This is a text and no tokens.\n");
-  refused("n.bin", {"n.bin", "text"});
-  write_file(scratch.file("n.bin"), "PK\x03\x04 and more");
-  refused("n.bin", {"n.bin", "zip"});
   write_file(scratch.file("n.bin"), bytes_of_file(kGolden + "llmc_u32.bin").substr(0, 1200));
   refused("n.bin", {"n.bin", "1200", "1292"});
   refused("m.bin", {"m.bin", "No such file"});
+}
+
+TEST(TokenFiles, LooksCountOnlyWhereNothingNamesTheVocabulary) {
+  const Scratch scratch;
+  const std::string path = scratch.file("n.bin");
+  const auto refused = [&](const std::string& bytes, const char* kind) {
+    write_file(path, bytes);
+    expect_error(ExitCode::usage, {"n.bin", kind}, [&] { TokenStore store(path); });
+    TokenNotes notes;
+    notes.vocab_size = 1 << 16;
+    EXPECT_EQ(TokenStore(path, notes, true).info().tokens, static_cast<int64_t>(bytes.size() / 2));
+  };
+  refused("This is a text and no tokens.\n", "text");
+  refused("PK\x03\x04 and more.", "zip");
+  refused("\x1f\x8b\x08 and more", "gzip");
+  write_file(path, "\x1f\x8b\x09 and more");
+  EXPECT_EQ(TokenStore(path).info().tokens, 6);
+}
+
+TEST(TokenFiles, TheHintNamesTheNotesThatAreRead) {
+  const Scratch scratch;
+  for (const char* suffix : {"bin", "idx"}) copy_of(scratch, std::string("megatron_u2.") + suffix, std::string("corpus.v1.") + suffix);
+  expect_error(ExitCode::usage, {scratch.file("corpus.v1.meta.json")},
+               [&] { TokenStore(scratch.file("corpus.v1")).require_vocabulary(); });
+}
+
+TEST(TokenNotes, GiveNativeStoresTheTokenizerTheyLack) {
+  const Scratch scratch;
+  write_store(scratch.file("a.h5"), 257, 256, {ascending(0, 9)}, "");
+  const TokenNotes notes = notes_of_tokenizer("bytes");
+  EXPECT_EQ(TokenStore(scratch.file("a.h5"), notes).info().tokenizer, byte_tokenizer()->to_json());
+  EXPECT_EQ(TokenStore(scratch.file("a.h5")).info().tokenizer, "");
+  write_store(scratch.file("b.h5"), 300, 256, {ascending(0, 9)}, "");
+  expect_error(ExitCode::usage, {"b.h5", "300", "257"}, [&] { TokenStore(scratch.file("b.h5"), notes); });
+  write_store(scratch.file("c.h5"), 257, 256, {ascending(0, 9)}, R"({ "version": 1, "type": "bytes" })");
+  EXPECT_EQ(TokenStore(scratch.file("c.h5"), notes).info().vocab_size, 257);
+}
+
+std::string warnings_of_converting(const TokenStore& source, const std::string& output, TokenFormat format) {
+  testing::internal::CaptureStderr();
+  convert_tokens(source, output, format);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(TokenFiles, DocumentsThatTheFormatCannotKeepAreWarnedOf) {
+  const Scratch scratch;
+  write_store(scratch.file("none.h5"), 300, -1, golden_documents(), "");
+  const TokenStore none(scratch.file("none.h5"));
+  for (const auto format : {TokenFormat::nanogpt, TokenFormat::llmc}) {
+    const std::string said = warnings_of_converting(none, scratch.file("none.bin"), format);
+    for (const char* word : {"none.h5 has 4 documents", "none.bin", "read as 1:", "unknown"}) EXPECT_NE(said.find(word), said.npos) << said;
+  }
+  write_store(scratch.file("inside.h5"), 300, kEnd, {{1, kEnd, 2}, {3}}, "");
+  const TokenStore inside(scratch.file("inside.h5"));
+  const std::string said = warnings_of_converting(inside, scratch.file("inside.bin"), TokenFormat::nanogpt);
+  EXPECT_NE(said.find("2 documents"), said.npos) << said;
+  EXPECT_NE(said.find("read as 3:"), said.npos) << said;
+  EXPECT_EQ(warnings_of_converting(inside, scratch.file("m"), TokenFormat::megatron), "");
+  EXPECT_EQ(warnings_of_converting(TokenStore(native_store(scratch)), scratch.file("good.bin"), TokenFormat::nanogpt), "");
+}
+
+TEST(TokenNotes, LargeTokenizersTakeNoAge) {
+  constexpr int32_t kPieces = 150'000;
+  std::string vocabulary;
+  for (int32_t id = 0; id < kPieces; ++id) vocabulary += fmt::format("{}\"{:06}\":{}", id > 0 ? "," : "", id, id);
+  const auto tokenizer = tokenizer_from_json(fmt::format(
+      R"({{"pre_tokenizer":{{"type":"BertPreTokenizer"}},"model":{{"type":"WordPiece","unk_token":"000000","vocab":{{{}}}}}}})", vocabulary));
+  const Scratch scratch;
+  write_store(scratch.file("a.h5"), kPieces, -1, {{1, 2, 3}}, tokenizer->to_json());
+  const auto begin = std::chrono::steady_clock::now();
+  const StoreInfo made = convert_tokens(TokenStore(scratch.file("a.h5")), scratch.file("a.bin"), TokenFormat::llmc);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_EQ(made.tokenizer, tokenizer->to_json());
 }
 
 void expect_same_batch(const Batch& left, const Batch& right) {

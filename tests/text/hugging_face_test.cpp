@@ -274,5 +274,39 @@ TEST(HuggingFace, FoldersAndTheirSettings) {
   test::expect_refused({scratch.path(), "Unigram"}, [&] { load_tokenizer(scratch.path()); });
 }
 
+TEST(HuggingFace, VocabularyLinesMustBeText) {
+  const test::ScratchFolder scratch;
+  const std::string vocab = scratch.write("vocab.txt", "[UNK]\nun\nb\xFFr\n");
+  test::expect_refused({"vocab.txt:3", "UTF-8"}, [&] { load_tokenizer(vocab); });
+}
+
+TEST(HuggingFace, SettingsNameTheUnknownToken) {
+  const test::ScratchFolder scratch;
+  const std::string vocab = scratch.write("vocab.txt", "<odd>\nun\n##able\n");
+  test::expect_refused({"[UNK]"}, [&] { load_tokenizer(vocab); });
+  scratch.write("special_tokens_map.json", R"({"unk_token": {"content": "<odd>"}})");
+  EXPECT_EQ(load_tokenizer(vocab)->encode("unable x"), (Ids{1, 2, 0}));
+  EXPECT_EQ(load_tokenizer(vocab)->roles().unk, 0);
+  scratch.write("special_tokens_map.json", R"({"unk_token": "<missing>"})");
+  test::expect_refused({"<missing>", "vocabulary"}, [&] { load_tokenizer(vocab); });
+}
+
+TEST(HuggingFace, BlankLinesTakeNoAge) {
+  const auto begin = std::chrono::steady_clock::now();
+  const test::ScratchFolder scratch;
+  scratch.write("vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
+  const std::string merges = scratch.write("merges.txt", "#version: 0.2\n" + std::string(2'000'000, '\n') + "a b \r\n");
+  EXPECT_EQ(load_tokenizer(merges)->encode("ab"), Ids{2});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST(HuggingFace, TheSameTokenizerMayBeWrittenOtherwise) {
+  const std::string canonical = made(small_bpe())->to_json();
+  EXPECT_TRUE(same_tokenizer(canonical, small_bpe().dump(2)));
+  EXPECT_FALSE(same_tokenizer(canonical, made(small_wordpiece())->to_json()));
+  EXPECT_FALSE(same_tokenizer(canonical, "{}"));
+  EXPECT_TRUE(same_tokenizer("{}", "{}"));
+}
+
 }  // namespace
 }  // namespace skein

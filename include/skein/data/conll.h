@@ -4,7 +4,7 @@
 //   for (const TaggedSentence& sentence : read_conll({.files = {"train.conll"}})) train(sentence.words, sentence.tags);
 //
 // Lines that begin with -DOCSTART- belong to no sentence. CRLF, a byte-order mark and a missing last blank line are
-// tolerated; bytes that are no UTF-8 are kept. gzip, xz and zstd are read through.
+// tolerated; bytes that are no UTF-8 are kept, but an error in tags. gzip, xz and zstd are read through.
 #pragma once
 
 #include <cstdint>

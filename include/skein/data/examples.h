@@ -5,8 +5,9 @@
 //
 // CSV: RFC 4180 in its strict form: fields in double quotes may hold commas, line breaks and doubled quotes; a field
 // with a quote must be quoted. TSV: fields between tabs, nothing quoted. JSONL: one object a line. CRLF, a byte-order
-// mark and a missing last line break are tolerated, empty lines passed over. Lines: each is a text without a label, empty ones too. Bytes that are no UTF-8 are kept in CSV
-// and TSV and an error in JSONL. gzip, xz and zstd are read through.
+// mark and a missing last line break are tolerated, empty lines passed over. Lines: each is a text without a label,
+// empty ones too. Bytes that are no UTF-8 are kept in texts of CSV, TSV and lines, and an error in labels and in JSONL.
+// gzip, xz and zstd are read through.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ struct FormedWords {
 class LabelForm {
  public:
   // tokenizer outlives the form. A usage error for a length that leaves no room for a token, and for encoders without
-  // the special tokens.
+  // the special tokens or with a template that has no place for a text; for a separator that is no UTF-8.
   LabelForm(const Tokenizer& tokenizer, const LabelFormConfig& config);
 
   // The longer text loses its end first where both do not fit.
@@ -55,6 +55,7 @@ class LabelForm {
   FormedSample encoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const;
   FormedSample decoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const;
   FormedSample words_sample(const Subwords& subwords) const;
+  int64_t lead() const;
   int64_t room(bool pair) const;
   bool closing() const { return config_.closed && roles_.eos >= 0; }
 
@@ -62,6 +63,7 @@ class LabelForm {
   LabelFormConfig config_;
   TokenRoles roles_;
   std::vector<int32_t> separator_;
+  int64_t lead_ = 0;  // tokens of the encoder's template before the text
 };
 
 }  // namespace skein

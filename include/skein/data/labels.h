@@ -18,7 +18,7 @@ namespace skein {
 class LabelSet {
  public:
   LabelSet() = default;
-  // Ids in this order. A usage error for none, an empty label and one given twice.
+  // Ids in this order. A usage error for none, an empty label, one that is no UTF-8 and one given twice.
   explicit LabelSet(std::vector<std::string> names);
 
   int64_t size() const { return static_cast<int64_t>(names_.size()); }

@@ -72,6 +72,9 @@ std::unique_ptr<Tokenizer> bpe_tokenizer(std::vector<std::pair<int32_t, int32_t>
 // not supported; whatever the text, it is never more than that, and memory is bounded by the size of the text.
 std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& json);
 
+// Whether both are JSON of one tokenizer. Texts that are none are so only when they are equal.
+bool same_tokenizer(const std::string& left, const std::string& right);
+
 // "bytes" names the byte tokenizer. Else a file of the above; or a folder that holds tokenizer.json, vocab.json and
 // merges.txt, or vocab.txt (looked for in this order), or one of those files.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
