@@ -109,7 +109,7 @@ void run_import(const std::string& source, Form form, const std::string& destina
   log::info("{}: {} parameters from {}", path, import.model().parameters(), source);
   if (!command.verify) return;
   const auto alone = single_rank();
-  tell_verification(verify_logits(*find_checkpoint(path, *alone), import.model(), expected), expected);
+  tell_verification(verify_logits(*find_checkpoint(path, *alone), import.model(), expected, import.narrow()), expected);
 }
 
 void run_export(const std::string& source, Form form, const std::string& destination, const Command& command) {

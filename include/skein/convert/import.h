@@ -35,6 +35,8 @@ class Import {
   const ModelConfig& model() const { return model_; }
   // Which tensor there is which here, a line each.
   std::string text() const { return match_.text(files_); }
+  // Whether the source has weights narrower than f32.
+  bool narrow() const;
   // Writes a checkpoint of no steps into the folder `destination`, which must hold none. Returns the checkpoint's path. Memory:
   // two shards of half a GiB, and the largest transposed tensor.
   std::string run(const std::string& destination, const ConvertProgress& progress) const;
