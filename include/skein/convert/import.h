@@ -17,7 +17,7 @@ struct ConvertConfig {
   bool allow_missing = false;
   bool allow_unexpected = false;
   std::string tokenizer;       // file or folder; "": the source's own
-  int64_t shard_bytes = 5'000'000'000;  // of one file of an export
+  int64_t shard_bytes = 0;     // most of one file of an export; 0: the import's files if none has more than 5 GB, else 5 GB
   uint64_t seed = 1;           // of start values
 };
 
