@@ -45,7 +45,8 @@ void bind(Options& options, Command& c) {
   options.add("convert.allow_missing", c.convert.allow_missing, "give tensors that the source lacks start values; --allow-missing for short");
   options.add("convert.allow_unexpected", c.convert.allow_unexpected, "leave out tensors that the model has no use for; --allow-unexpected for short");
   options.add("convert.seed", c.convert.seed, "of start values");
-  options.add("convert.file_bytes", c.convert.shard_bytes, "most of one safetensors file", "bytes");
+  options.add("convert.file_bytes", c.convert.shard_bytes, "most of one safetensors file; 0: the files of the import if none has more than 5 GB, else 5 GB",
+              "bytes");
   options.add("convert.dry_run", c.dry_run, "only print which tensor becomes which; --dry-run for short");
   options.add("convert.verify", c.verify,
               "after an import compare logits with the source's skein_expected.safetensors; exit code 1 when they differ; --verify for short");
@@ -109,7 +110,7 @@ void run_import(const std::string& source, Form form, const std::string& destina
   log::info("{}: {} parameters from {}", path, import.model().parameters(), source);
   if (!command.verify) return;
   const auto alone = single_rank();
-  tell_verification(verify_logits(*find_checkpoint(path, *alone), import.model(), expected), expected);
+  tell_verification(verify_logits(*find_checkpoint(path, *alone), import.model(), expected, import.narrow()), expected);
 }
 
 void run_export(const std::string& source, Form form, const std::string& destination, const Command& command) {
@@ -134,7 +135,7 @@ void run(const Words& arguments) {
   require(words.size() == 2 || (command.dry_run && words.size() == 1), "{} paths were given; give SOURCE and DESTINATION, as in `skein-convert gpt2 runs/gpt2`",
           words.size());
   command.convert.dtype = dtype_of(command.dtype);
-  require(command.convert.shard_bytes > 0, "convert.file_bytes={} must be at least 1", command.convert.shard_bytes);
+  require(command.convert.shard_bytes >= 0, "convert.file_bytes={} must be at least 1, or 0 for the import's files", command.convert.shard_bytes);
   const Form source = form_of(words[0]), form = target_form(command.to, source);
   const std::string destination = words.size() == 2 ? words[1] : "";
   if (form == Form::skein) run_import(words[0], source, destination, command);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128;
+constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128, kMostFileBytes = 5'000'000'000;
 
 std::string kept_name(const std::string& ours) { return "param/" + ours; }
 
@@ -54,17 +54,29 @@ SpecialIds ids_of(const std::string& tokenizer) {
   }
 }
 
+// The values that a head of numbers gives here have mean 0 and deviation 1; other programs have no place for the true ones but
+// the classifier's weights.
+void check_scale(const LabelHead& head, const ModelConfig& model, const std::string& path) {
+  require(model.architecture == Architecture::bert || head.mean == 0,
+          "{} predicts (value - mean) / deviation, with mean {} and deviation {}; a decoder's classifier has no bias that could add the mean. Fine-tune an "
+          "encoder, or fine-tune on values from which {} has been taken, so that their mean is 0",
+          path, head.mean, head.deviation, head.mean);
+}
+
 }  // namespace
 
 Export::Export(const std::string& source, Form form, const ConvertConfig& config)
     : config_(config), form_(form), info_(newest(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
-      notes_(import_notes(state_, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
+      notes_(import_notes(state_, info_.path)), head_(label_head(state_.notes, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
   names_ = form == Form::llmc ? llmc_names(model_, padded) : huggingface_names(model_);
   check_tensors(names_, tensors_->tensors(), info_.path);
+  if (head_) {
+    require(model_.labels == head_->outputs(), "{} has a head of {} numbers, and notes on one of {}", info_.path, model_.labels, head_->outputs());
+    check_scale(*head_, model_, info_.path);
+  }
   choose_dtypes();
-  for (const ForeignTensor& tensor : names_.tensors) written_names_.push_back(tensor.name);
-  choose_files(notes_);
+  choose_files();
   for (size_t i = 0; i < names_.tensors.size(); ++i) total_ += bytes_of(i);
 }
 
@@ -87,31 +99,44 @@ DType Export::dtype() const {
   return std::max_element(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
 }
 
-void Export::choose_files(const ImportNotes& notes) {
-  if (form_ == Form::llmc) return;
+void Export::choose_files() {
   std::map<std::string, std::string> file_of;
-  for (const auto& [file, names] : notes.weights)
+  for (const auto& [file, names] : notes_.weights)
     for (const std::string& name : names) file_of[name] = file;
   std::map<std::string, File> files;
-  bool whole = true;
-  for (size_t i = 0; i < names_.tensors.size(); ++i) {
+  for (size_t i = 0; i < names_.tensors.size() && whole_; ++i) {
     std::vector<std::string> names = names_.candidates(names_.tensors[i].name);
     names.insert(names.end(), names_.tensors[i].other_names.begin(), names_.tensors[i].other_names.end());
     const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) { return file_of.contains(name); });
-    whole = whole && found != names.end();
-    if (found == names.end()) continue;
-    written_names_[i] = *found;
+    whole_ = found != names.end();
+    if (!whole_) break;
+    written_names_.push_back(*found);
     files[file_of.at(*found)].tensors.push_back(i);
   }
-  if (!whole) return choose_files_by_size();
+  if (!whole_) {
+    written_names_.clear();
+    for (const ForeignTensor& tensor : names_.tensors) written_names_.push_back(tensor.name);
+  }
+  if (form_ == Form::llmc) return;
+  if (!whole_ || !fit(files)) return choose_files_by_size();
   for (auto& [name, file] : files) files_.push_back({name, std::move(file.tensors)});
 }
 
+// Whether files may stay as the import had them.
+bool Export::fit(const std::map<std::string, File>& files) const {
+  return config_.shard_bytes == 0 && std::all_of(files.begin(), files.end(), [&](const auto& entry) {
+           int64_t bytes = 0;
+           for (const size_t i : entry.second.tensors) bytes += bytes_of(i);
+           return bytes <= kMostFileBytes;
+         });
+}
+
 void Export::choose_files_by_size() {
+  const int64_t most = config_.shard_bytes > 0 ? config_.shard_bytes : kMostFileBytes;
   std::vector<File> files(1);
   int64_t held = 0;
   for (size_t i = 0; i < names_.tensors.size(); ++i) {
-    if (held > 0 && held + bytes_of(i) > config_.shard_bytes) {
+    if (held > 0 && held + bytes_of(i) > most) {
       files.emplace_back();
       held = 0;
     }
@@ -135,12 +160,30 @@ std::string Export::text() const {
   return lines;
 }
 
+void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out) {
+  const bool bias = tensor.name == "classifier.bias";
+  if (!head_ || head_->kind != LabelKind::regress || (!bias && tensor.name != "classifier.weight"))
+    return tensors_->read(kept_name(tensor.name), begin, end, dtype, out);
+  std::vector<float> values(static_cast<size_t>(end - begin));
+  tensors_->read(kept_name(tensor.name), begin, end, DType::f32, reinterpret_cast<std::byte*>(values.data()));
+  for (float& value : values) value = static_cast<float>(value * head_->deviation + (bias ? head_->mean : 0));
+  convert_elements(DType::f32, reinterpret_cast<const std::byte*>(values.data()), dtype, out, end - begin);
+}
+
+ConfigExtras Export::extras() const {
+  ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !whole_};
+  if (!head_) return made;
+  made.labels = head_->labels;
+  if (head_->kind != LabelKind::tag) made.problem = head_->kind == LabelKind::regress ? "regression" : "single_label_classification";
+  return made;
+}
+
 void Export::transposed(const ForeignTensor& tensor, DType dtype, std::byte* out) {
   const int64_t inputs = tensor.shape[0], columns = tensor.shape[1], size = size_of(dtype);
   int64_t column = 0;
   for (const OurTensor& part : tensor.parts) {
     Bytes whole(part.size() * size);
-    tensors_->read(kept_name(part.name), 0, part.size(), dtype, whole.data());
+    read(part, 0, part.size(), dtype, whole.data());
     for (int64_t row = 0; row < part.shape[0]; ++row, ++column)
       for (int64_t i = 0; i < inputs; ++i) std::memcpy(out + (i * columns + column) * size, whole.data() + (row * inputs + i) * size, static_cast<size_t>(size));
   }
@@ -161,7 +204,7 @@ void Export::stream(size_t i, const std::function<void(std::span<const std::byte
       for (int64_t begin = 0; begin < part.size(); begin += most) {
         const int64_t end = std::min(part.size(), begin + most);
         const Bytes run((end - begin) * size);
-        tensors_->read(kept_name(part.name), begin, end, dtype, run.data());
+        read(part, begin, end, dtype, run.data());
         append(run.span());
         held += end - begin;
       }
@@ -195,7 +238,7 @@ void Export::write_folder(const std::string& folder) {
       }
     write_new_file(join_path(folder, "model.safetensors.index.json"), safetensors_index(index, total_, parameters));
   }
-  write_new_file(join_path(folder, "config.json"), huggingface_config(model_, dtype(), ids_of(state_.tokenizer), notes_.config));
+  write_new_file(join_path(folder, "config.json"), huggingface_config(model_, dtype(), extras(), notes_.config));
   auto texts = notes_.texts;
   if (!texts.contains("tokenizer.json") && !texts.contains("vocab.json") && !texts.contains("vocab.txt")) texts.merge(tokenizer_files(state_.tokenizer));
   for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
@@ -223,6 +266,7 @@ void Export::run(const std::string& destination, const ConvertProgress& progress
     write_folder(temporary);
     sync_directory(temporary);
     rename_path(temporary, folder.string());
+    sync_directory(folder.has_parent_path() ? folder.parent_path().string() : ".");
   } catch (...) {
     remove_tree(temporary);
     throw;

@@ -28,6 +28,7 @@ std::string gpt2_obstacles(const ModelConfig& c) {
                     {c.bias, "model.bias=true"},
                     {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model, "as many key heads as query heads, together as wide as model.d_model"},
                     {c.window == 0, "model.window=0"},
+                    {c.head != Head::token, "model.head other than token"},
                     {c.token_types == 0 && !c.embedding_norm, "no token types and no norm of the embeddings"}});
 }
 
@@ -37,6 +38,7 @@ std::string llama_obstacles(const ModelConfig& c) {
                     {c.norm == ops::Norm::rms && c.norm_placement == NormPlacement::pre, "RMS norm before each half block"},
                     {c.activation == MlpKind::swiglu, "model.activation=swiglu"},
                     {c.window == 0, "model.window=0"},
+                    {c.head != Head::token, "model.head other than token"},
                     {c.token_types == 0 && !c.embedding_norm, "no token types and no norm of the embeddings"}});
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/formats/strict_json.h"
 
 namespace skein {
 namespace {
@@ -13,12 +14,7 @@ using Json = nlohmann::ordered_json;
 // Reads keys of one config.json; every error names the file and the key.
 class Config {
  public:
-  Config(const std::string& text, const std::string& origin) : origin_(origin) {
-    try {
-      json_ = Json::parse(text);
-    } catch (const Json::exception& error) {
-      fail_usage("{} is not JSON: {}", origin, error.what());
-    }
+  Config(const std::string& text, const std::string& origin) : json_(parse_strictly<Json>(text, origin, kMostConfigDepth)), origin_(origin) {
     require(json_.is_object(), "{} is no JSON object", origin);
   }
   Config(Json json, const std::string& origin) : json_(std::move(json)), origin_(origin) {}
@@ -33,22 +29,22 @@ class Config {
     const Json& value = json_[key];
     constexpr int64_t kMost = INT32_MAX;
     const bool fits = value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() <= kMost;
-    require(fits, "{}: \"{}\" is {}; a whole number from 0 to {} belongs there", origin_, key, value.dump().substr(0, 80), kMost);
+    if (!fits) fail_usage("{}: \"{}\" is {}; a whole number from 0 to {} belongs there", origin_, key, shown(key), kMost);
     return value.get<int64_t>();
   }
   double real(const std::string& key, double otherwise) const {
     if (!has(key)) return otherwise;
-    require(json_[key].is_number(), "{}: \"{}\" is {}; a number belongs there", origin_, key, json_[key].dump().substr(0, 80));
+    if (!json_[key].is_number()) fail_usage("{}: \"{}\" is {}; a number belongs there", origin_, key, shown(key));
     return json_[key].get<double>();
   }
   bool truth(const std::string& key, bool otherwise) const {
     if (!has(key)) return otherwise;
-    require(json_[key].is_boolean(), "{}: \"{}\" is {}; true or false belongs there", origin_, key, json_[key].dump().substr(0, 80));
+    if (!json_[key].is_boolean()) fail_usage("{}: \"{}\" is {}; true or false belongs there", origin_, key, shown(key));
     return json_[key].get<bool>();
   }
   std::string text(const std::string& key, const std::string& otherwise) const {
     if (!has(key)) return otherwise;
-    require(json_[key].is_string(), "{}: \"{}\" is {}; a text belongs there", origin_, key, json_[key].dump().substr(0, 80));
+    if (!json_[key].is_string()) fail_usage("{}: \"{}\" is {}; a text belongs there", origin_, key, shown(key));
     return json_[key].get<std::string>();
   }
   Config object(const std::string& key) const {
@@ -56,13 +52,15 @@ class Config {
     return {json_[key], origin_ + ", " + key};
   }
   void refuse(const std::string& key, const std::string& why) const {
-    fail_usage("{}: \"{}\" is {}, {}", origin_, key, json_[key].dump().substr(0, 80), why);
+    fail_usage("{}: \"{}\" is {}, {}", origin_, key, shown(key), why);
   }
   void refuse_true(const std::string& key, const std::string& why) const {
     if (truth(key, false)) refuse(key, why);
   }
 
  private:
+  std::string shown(const std::string& key) const { return json_[key].dump().substr(0, 80); }
+
   Json json_;
   std::string origin_;
 };
@@ -187,93 +185,6 @@ void read_bert(const Config& config, bool roberta, const std::set<std::string>& 
   c.pooler = c.head == Head::sequence || (!roberta && c.head == Head::vocabulary && (pairs || (!name.empty() && !name.ends_with("ForMaskedLM"))));
 }
 
-std::string architecture_name(const ModelConfig& c, Family family) {
-  const std::string stem = family == Family::gpt2 ? "GPT2" : family == Family::llama ? "Llama" : family == Family::bert ? "Bert" : "Roberta";
-  if (c.head != Head::vocabulary) return stem + (c.head == Head::sequence ? "ForSequenceClassification" : "ForTokenClassification");
-  switch (family) {
-    case Family::gpt2: return "GPT2LMHeadModel";
-    case Family::llama: return "LlamaForCausalLM";
-    case Family::bert: return c.pooler ? "BertForPreTraining" : "BertForMaskedLM";
-    case Family::roberta: return "RobertaForMaskedLM";
-  }
-  return "";
-}
-
-const char* activation_name(MlpKind kind) {
-  return kind == MlpKind::gelu_tanh ? "gelu_new" : kind == MlpKind::gelu_erf ? "gelu" : kind == MlpKind::relu ? "relu" : "silu";
-}
-
-const char* dtype_name(DType dtype) {
-  return dtype == DType::bf16 ? "bfloat16" : dtype == DType::f16 ? "float16" : dtype == DType::f64 ? "float64" : "float32";
-}
-
-void write_gpt2(const ModelConfig& c, Json& json) {
-  json.update({{"n_embd", c.d_model}, {"n_layer", c.n_layers}, {"n_head", c.n_heads}, {"n_positions", c.context}, {"n_inner", c.hidden()},
-               {"activation_function", activation_name(c.activation)}, {"layer_norm_epsilon", c.norm_epsilon},
-               {"resid_pdrop", c.dropout}, {"embd_pdrop", c.dropout}, {"attn_pdrop", c.dropout}, {"scale_attn_weights", true}});
-}
-
-void write_llama(const ModelConfig& c, Json& json) {
-  json.update({{"hidden_size", c.d_model}, {"num_hidden_layers", c.n_layers}, {"num_attention_heads", c.n_heads},
-               {"num_key_value_heads", c.kv_heads()}, {"head_dim", c.head_width()}, {"intermediate_size", c.hidden()},
-               {"max_position_embeddings", c.context}, {"rms_norm_eps", c.norm_epsilon}, {"hidden_act", "silu"},
-               {"attention_bias", c.bias || c.attention_bias}, {"mlp_bias", c.bias}, {"attention_dropout", c.dropout},
-               {"rope_theta", c.rope_theta}, {"rope_scaling", nullptr}});
-  if (c.rope_scaling == RopeScaling::linear) json["rope_scaling"] = {{"rope_type", "linear"}, {"factor", c.rope_factor}};
-  if (c.rope_scaling == RopeScaling::llama3)
-    json["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", c.rope_factor}, {"low_freq_factor", c.rope_low_frequency},
-                            {"high_freq_factor", c.rope_high_frequency}, {"original_max_position_embeddings", c.rope_context}};
-}
-
-void write_bert(const ModelConfig& c, Family family, Json& json) {
-  json.update({{"hidden_size", c.d_model}, {"num_hidden_layers", c.n_layers}, {"num_attention_heads", c.n_heads},
-               {"intermediate_size", c.hidden()}, {"max_position_embeddings", c.context + c.position_offset},
-               {"type_vocab_size", c.token_types}, {"hidden_act", activation_name(c.activation)}, {"layer_norm_eps", c.norm_epsilon},
-               {"hidden_dropout_prob", c.dropout}, {"attention_probs_dropout_prob", c.dropout}, {"position_embedding_type", "absolute"}});
-  if (family == Family::roberta) json["pad_token_id"] = c.position_offset - 1;
-}
-
-void write_labels(const ModelConfig& c, Json& json) {
-  Json names = Json::object(), numbers = Json::object();
-  for (int64_t i = 0; i < c.labels; ++i) {
-    const std::string name = fmt::format("LABEL_{}", i);
-    names[std::to_string(i)] = name;
-    numbers[name] = i;
-  }
-  json["id2label"] = names;
-  json["label2id"] = numbers;
-}
-
-Json fresh_config(const ModelConfig& c, DType dtype, const SpecialIds& ids) {
-  const Family family = family_of(c);
-  Json json{{"architectures", {architecture_name(c, family)}}, {"model_type", name_of(family)}, {"vocab_size", c.vocab_size}};
-  const int32_t bos = ids.bos >= 0 ? ids.bos : ids.eos;
-  if (bos >= 0) json["bos_token_id"] = bos;
-  if (ids.eos >= 0) json["eos_token_id"] = ids.eos;
-  if (ids.pad >= 0) json["pad_token_id"] = ids.pad;
-  else if (c.head == Head::sequence && ids.eos >= 0) json["pad_token_id"] = ids.eos;
-  if (family == Family::gpt2) write_gpt2(c, json);
-  else if (family == Family::llama) write_llama(c, json);
-  else write_bert(c, family, json);
-  if (c.head != Head::vocabulary) write_labels(c, json);
-  json.update({{"initializer_range", c.init_std}, {"tie_word_embeddings", c.tie_embeddings}, {"torch_dtype", dtype_name(dtype)}});
-  return json;
-}
-
-std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
-
-// The same model in another precision.
-std::string with_dtype(const std::string& before, DType dtype) {
-  Json json = Json::parse(before);
-  for (const char* key : {"dtype", "torch_dtype"}) {
-    const auto found = json.find(key);
-    if (found == json.end() || *found == dtype_name(dtype)) continue;
-    *found = dtype_name(dtype);
-    return text_of(json);
-  }
-  return before;
-}
-
 }  // namespace
 
 std::map<std::string, std::string> model_values(const ModelConfig& model) {
@@ -304,17 +215,6 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
     throw Error(error.code(), fmt::format("{}, in our options: {}", origin, error.what()));
   }
   return c;
-}
-
-std::string huggingface_config(const ModelConfig& model, DType dtype, const SpecialIds& ids, const std::string& before) {
-  if (before.empty()) return text_of(fresh_config(model, dtype, ids));
-  const std::set<std::string> pairs = model.pooler ? std::set<std::string>{"pooler.dense.weight", "cls.seq_relationship.weight"} : std::set<std::string>{};
-  if (model_values(model_from_huggingface(before, "the config.json of the import", pairs)) == model_values(model)) return with_dtype(before, dtype);
-  Json json = Json::parse(before);
-  json.erase("rope_parameters");
-  json.erase("dtype");
-  json.update(fresh_config(model, dtype, ids));
-  return text_of(json);
 }
 
 }  // namespace skein

@@ -104,8 +104,16 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
   check_against_model(match_.names, model_);
   for (const std::string& name : match_.missing) log::warn("{} is missing and gets start values", name);
   for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
-  if (!config.tokenizer.empty()) tokenizer_ = load_tokenizer(config.tokenizer)->to_json();
-  else if (form == Form::huggingface) tokenizer_ = folder_tokenizer(source);
+  if (!config.tokenizer.empty()) {
+    tokenizer_ = load_tokenizer(config.tokenizer)->to_json();
+    drop_tokenizer(notes_);
+  } else if (form == Form::huggingface) {
+    tokenizer_ = folder_tokenizer(source);
+  }
+}
+
+bool Import::narrow() const {
+  return std::any_of(match_.found.begin(), match_.found.end(), [&](const auto& found) { return found && size_of(*files_.weights[*found].dtype) < 4; });
 }
 
 // What is missing takes the type of the first that is not.

@@ -52,8 +52,8 @@ std::string numbered(const std::string& prefix, int64_t i) { return prefix + std
 // The head of a decoder: tied or its own logits, or a score without bias.
 void decoder_head(Collector& names, const std::string& tokens) {
   const ModelConfig& c = names.c;
-  if (c.head != Head::vocabulary)
-    names.same(c.head == Head::sequence ? "score.weight" : "classifier.weight", "classifier.weight", {c.labels, c.d_model});
+  if (c.head == Head::sequence)
+    names.same("score.weight", "classifier.weight", {c.labels, c.d_model});
   else if (c.tie_embeddings)
     names.second_use("lm_head.weight", tokens);
   else

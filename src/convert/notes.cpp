@@ -10,6 +10,7 @@
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/formats/safetensors.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein {
@@ -18,8 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr const char* kKept[] = {"generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-                                 "chat_template.jinja", "vocab.json", "merges.txt", "vocab.txt"};
+constexpr const char* kKept[] = {"generation_config.json", "chat_template.jinja",     "tokenizer.json", "tokenizer_config.json", "vocab.json",
+                                 "special_tokens_map.json", "added_tokens.json",      "merges.txt",     "vocab.txt"};
+constexpr size_t kNoTokenizer = 2;  // the first of them
 constexpr int64_t kMostTextBytes = int64_t{1} << 26;
 
 std::string small_text(const std::string& path) {
@@ -41,6 +43,18 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
+bool is_kept(const std::string& name) { return std::find(std::begin(kKept), std::end(kKept), name) != std::end(kKept); }
+
+// An export writes files of these names, and a checkpoint may come from anywhere.
+void check_names(const ImportNotes& notes, const std::string& origin) {
+  for (const auto& [name, text] : notes.texts)
+    require(is_kept(name), "{}: what it keeps of its import has a text '{}', which is none of {}", origin, name.substr(0, 80), fmt::join(kKept, ", "));
+  for (const auto& [name, tensors] : notes.weights)
+    require(is_plain_name(name) && !is_kept(name) && !name.ends_with(".json"),
+            "{}: what it keeps of its import has weights in '{}', which is no name for a file of weights", origin,
+            std::string(name.c_str()).substr(0, 80));
+}
+
 }  // namespace
 
 std::string import_metadata(const ModelConfig& model, const std::string& tokenizer, const ImportNotes& notes) {
@@ -56,7 +70,9 @@ ImportNotes import_notes(const RunState& state, const std::string& origin) {
   if (state.imported.empty()) return {};
   try {
     const Json json = Json::parse(state.imported);
-    return {json.at("source"), json.at("config"), json.at("texts"), json.at("weights"), json.at("sums")};
+    const ImportNotes notes{json.at("source"), json.at("config"), json.at("texts"), json.at("weights"), json.at("sums")};
+    check_names(notes, origin);
+    return notes;
   } catch (const Json::exception& error) {
     fail_usage("{}: what it keeps of its import cannot be read: {}", origin, error.what());
   }
@@ -71,6 +87,10 @@ ImportNotes read_notes(const std::string& folder) {
   for (const char* name : kKept)
     if (const std::string path = join_path(folder, name); exists(path)) notes.texts[name] = small_text(path);
   return notes;
+}
+
+void drop_tokenizer(ImportNotes& notes) {
+  for (size_t i = kNoTokenizer; i < std::size(kKept); ++i) notes.texts.erase(kKept[i]);
 }
 
 std::string folder_tokenizer(const std::string& folder) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -20,7 +21,13 @@ bool exists(const std::string& path) {
 // The file of each tensor as the index says it; empty for a model in one file.
 std::map<std::string, std::string> indexed(const std::string& folder) {
   const std::string index = join_path(folder, kIndex);
-  if (exists(index)) return read_safetensors_index(index);
+  if (exists(index)) {
+    auto files = read_safetensors_index(index);
+    const bool uses_single = std::any_of(files.begin(), files.end(), [](const auto& entry) { return entry.second == kSingle; });
+    require(uses_single || !exists(join_path(folder, kSingle)), "{} holds {}, and {} with other files: two models, perhaps; remove the one that is not meant",
+            folder, kSingle, kIndex);
+    return files;
+  }
   require(exists(join_path(folder, kSingle)), "{} holds neither {} nor {}{}", folder, kSingle, kIndex,
           exists(join_path(folder, "pytorch_model.bin")) || exists(join_path(folder, "pytorch_model.bin.index.json"))
               ? "; its pytorch_model.bin is a pickled program, which is not run here: save the model again as safetensors"

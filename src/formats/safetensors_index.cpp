@@ -2,16 +2,17 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "skein/core/error.h"
 #include "skein/formats/safetensors.h"
+#include "skein/formats/strict_json.h"
 
 namespace skein {
 namespace {
 
 using Json = nlohmann::json;
 constexpr uintmax_t kMostIndexBytes = 100'000'000;
+constexpr int kMostDepth = 8;
 
 std::string read_whole(const std::string& path) {
   std::error_code error;
@@ -23,37 +24,21 @@ std::string read_whole(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Depth is bounded, and a name that stands twice in one object is an error instead of the last one winning.
-Json parse_strictly(const std::string& text, const std::string& path) {
-  constexpr int kMostDepth = 8;
-  std::vector<std::set<std::string>> names;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    require(depth <= kMostDepth, "{} is nested deeper than an index is", path);
-    if (event == Json::parse_event_t::object_start) names.emplace_back();
-    if (event == Json::parse_event_t::object_end) names.pop_back();
-    if (event == Json::parse_event_t::key)
-      require(names.back().insert(value.get<std::string>()).second, "{} names {} twice", path, value.get<std::string>());
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::exception& error) {
-    fail_usage("{} is not JSON: {}", path, error.what());
-  }
-}
-
 }  // namespace
 
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+}
+
 std::map<std::string, std::string> read_safetensors_index(const std::string& path) {
-  const Json json = parse_strictly(read_whole(path), path);
+  const Json json = parse_strictly<Json>(read_whole(path), path, kMostDepth);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   require(map != json.end() && map->is_object() && !map->empty(), "{} has no weight_map with the file of each tensor", path);
   std::map<std::string, std::string> files;
   for (const auto& [name, file] : map->items()) {
     require(file.is_string(), "{} gives tensor {} no file name", path, name);
     const auto text = file.get<std::string>();
-    const bool plain = !text.empty() && text != "." && text != ".." && text.find('/') == std::string::npos && text.find('\0') == std::string::npos;
-    require(plain, "{} places tensor {} in '{}', which is no file beside it", path, name, text.substr(0, 80));
+    require(is_plain_name(text), "{} places tensor {} in '{}', which is no file beside it", path, name, text.substr(0, 80));
     files[name] = text;
   }
   return files;

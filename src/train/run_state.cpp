@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/version.h"
+#include "skein/formats/strict_json.h"
 
 namespace skein {
 
@@ -28,8 +29,9 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
 }
 
 RunState run_state(const std::string& text, const std::string& origin) {
+  constexpr int kMostDepth = 16;
   try {
-    const auto json = nlohmann::json::parse(text);
+    const auto json = parse_strictly<nlohmann::json>(text, origin + "'s metadata", kMostDepth);
     RunState state{.step = json.at("step"), .samples = json.at("samples"), .optimizer_steps = json.at("optimizer_steps"),
                    .skipped_in_a_row = json.at("skipped_in_a_row"), .reduction_groups = json.at("reduction_groups"),
                    .loss_scale = json.value("loss_scale", 1.0), .good_steps = json.value("good_steps", int64_t{0}),

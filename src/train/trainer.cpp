@@ -194,6 +194,7 @@ void Trainer::adapt(const RunState& stored) {
   });
   load_checkpoint(*resume_from_, targets, false, mesh_.world());
   replica_->optimizer().loaded(0);
+  state_.imported = stored.imported;
   log::info("begins with the weights of {} (step {})", resume_from_->path, stored.step);
   const std::set<std::string> names = lines_of(mesh_.world().all_gather(anew));
   if (!names.empty()) log::info("tensors that begin anew: {}", fmt::join(names, ", "));

@@ -1,15 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "convert/golden_folder.h"
-#include "skein/checkpoint/parameters.h"
-#include "skein/convert/huggingface_config.h"
-#include "skein/models/bert.h"
-#include "skein/models/gpt.h"
+#include "convert/fresh_run.h"
 
 namespace skein {
 namespace {
 
+using test::save_fresh;
 using test::Scratch;
+using test::small_bert;
+using test::small_model;
 
 bool is_weights(const std::string& name) { return name.starts_with("model") && name.ends_with(".safetensors"); }
 
@@ -41,39 +40,6 @@ TEST_P(RoundTrip, GivesBackTheCheckpoint) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, RoundTrip, testing::ValuesIn(test::golden_names()), [](const auto& info) { return info.param; });
 
-// A checkpoint that no import made, saved in `ranks` parts, as training would.
-void save_fresh(const std::string& directory, const ModelConfig& model, int ranks) {
-  log::set_level(log::Level::error);
-  run_ranks(ranks, [&](Group& tp) {
-    Parameters parameters(DType::f32, tp.rank(), tp.size());
-    const ModelPiece whole{0, static_cast<int>(model.n_layers), true, true, 0};
-    std::unique_ptr<Model> made;
-    if (model.architecture == Architecture::gpt) made = std::make_unique<Gpt>(model, whole, false, parameters);
-    else made = std::make_unique<Bert>(model, whole, false, parameters);
-    parameters.allocate(false);
-    parameters.initialize(5);
-    std::vector<Piece> pieces;
-    for (const Parameter& p : parameters.all())
-      if (!p.tied() && (p.split != Split::none || tp.rank() == 0)) pieces.push_back(piece_of("param", p, 0, p.value.flat(0, p.valid_size())));
-    RunState state;
-    state.reduction_groups = 1;
-    state.config = model_values(model);
-    CheckpointStore(directory, 1, tp).save(0, pieces, to_json(state, {}));
-  });
-}
-
-ModelConfig small_model() {
-  ModelConfig c;
-  c.vocab_size = 37;
-  c.context = 8;
-  c.d_model = 8;
-  c.n_layers = 2;
-  c.n_heads = 4;
-  c.d_ff = 12;
-  c.norm_epsilon = 1.0 / 3e5;  // that no short text says exactly
-  return c;
-}
-
 ModelConfig small_llama() {
   ModelConfig c = small_model();
   c.positions = Positions::rotary;
@@ -86,18 +52,6 @@ ModelConfig small_llama() {
   c.rope_scaling = RopeScaling::llama3;
   c.rope_factor = 8;
   c.rope_context = 4;
-  return c;
-}
-
-ModelConfig small_bert(bool roberta) {
-  ModelConfig c = small_model();
-  c.architecture = Architecture::bert;
-  c.norm_placement = NormPlacement::post;
-  c.activation = MlpKind::gelu_erf;
-  c.embedding_norm = true;
-  c.token_types = 2;
-  c.position_offset = roberta ? 2 : 0;
-  c.pooler = !roberta;
   return c;
 }
 
@@ -149,6 +103,23 @@ TEST(FreshExport, CutsFilesBySize) {
     EXPECT_TRUE(!is_weights(name) || bytes.size() < 3000) << name;
   test::import_folder(scratch.file("out"), scratch.file("back"));
   EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(scratch.file("back")));
+}
+
+TEST(ImportedExport, CutsFilesAnewWhenASizeIsGiven) {
+  const Scratch scratch;
+  test::import_folder(test::golden("llama"), scratch.file("run"));
+  ConvertConfig config;
+  config.shard_bytes = 1'000'000'000;
+  test::export_folder(scratch.file("run"), scratch.file("one"), config);
+  EXPECT_TRUE(std::filesystem::exists(scratch.file("one") + "/model.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("one") + "/model.safetensors.index.json"));
+  config.shard_bytes = 4000;
+  test::export_folder(scratch.file("run"), scratch.file("many"), config);
+  std::set<std::string> files;
+  for (const auto& [tensor, file] : read_safetensors_index(scratch.file("many") + "/model.safetensors.index.json")) files.insert(file);
+  EXPECT_GT(files.size(), 3u);
+  for (const char* name : {"one", "many"})
+    EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(test::import_folder(scratch.file(name), scratch.file(std::string(name) + "-back"))));
 }
 
 TEST(FreshExport, RoundsToTheTypeAskedFor) {

@@ -237,6 +237,20 @@ TEST(Folder, IsRefusedWhenItsFilesAreNotWhatTheySay) {
   refused(folder, {"index.json", "not JSON"});
 }
 
+TEST(Folder, WithTwoModelsIsRefused) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "llama"), index = folder + "/model.safetensors.index.json";
+  test::write_file(folder + "/model.safetensors", test::bytes_of_file(test::golden("gpt2") + "/model.safetensors"));
+  refused(folder, {"model.safetensors, and model.safetensors.index.json", "remove the one"});
+  // An index of the one file is no second model.
+  const std::string single = test::copy_of(scratch, "gpt2");
+  std::map<std::string, std::string> names;
+  const SafetensorsFile file(single + "/model.safetensors");
+  for (const SafeTensor& tensor : file.tensors()) names[tensor.name] = "model.safetensors";
+  test::write_file(single + "/model.safetensors.index.json", safetensors_index(names, 0, 0));
+  test::import_folder(single, scratch.file("run"));
+}
+
 TEST(Folder, IsRefusedWhenThereIsNone) {
   const Scratch scratch;
   refused(scratch.file("nowhere"), {"there is no"});
@@ -258,6 +272,21 @@ TEST(Folder, WithDamagedConfigIsRefused) {
   }
   std::filesystem::remove(folder + "/config.json");
   refused(folder, {"config.json"});
+}
+
+TEST(Folder, WithDeepOrDoubledConfigIsRefused) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  const std::string lists = std::string(300'000, '[') + std::string(300'000, ']');
+  std::string objects = "1";
+  for (int i = 0; i < 40; ++i) objects = "{\"a\": " + objects + "}";
+  for (const auto& [text, reason] : {std::pair<std::string, std::string>{R"({"model_type": "gpt2", "n_embd": )" + lists + "}", "nested deeper than the 32 levels"},
+                                     {R"({"model_type": "gpt2", "rope_scaling": )" + objects + "}", "nested deeper"},
+                                     {R"({"model_type": "gpt2", "n_embd": 8, "n_embd": 9})", "names n_embd twice"},
+                                     {R"({"model_type": "gpt2", "n_embd": [[8]]})", "\"n_embd\" is [[8]]; a whole number"}}) {
+    test::write_file(folder + "/config.json", text);
+    refused(folder, {"config.json", reason});
+  }
 }
 
 TEST(Folder, OfAnotherTypeIsRefused) {

@@ -183,12 +183,23 @@ TEST_P(Transformers, IsVerified) {
   const auto alone = single_rank();
   const CheckpointInfo info = *find_checkpoint(path, *alone);
   const ModelConfig model = stored_model(run_state(info.metadata, path), path);
-  const Verification found = verify_logits(info, model, folder + "/" + kExpectedFile);
+  const Verification found = verify_logits(info, model, folder + "/" + kExpectedFile, false);
   EXPECT_TRUE(found.good());
   EXPECT_LT(found.difference, kTolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, Transformers, testing::ValuesIn(test::golden_names()), [](const auto& info) { return info.param; });
+
+TEST(Verify, KnowsNarrowSources) {
+  const test::Scratch scratch;
+  ConvertConfig config;
+  config.dtype = DType::bf16;
+  test::import_folder(test::golden("gpt2"), scratch.file("run"));
+  test::export_folder(scratch.file("run"), scratch.file("narrow"), config);
+  config.dtype = DType::f32;
+  EXPECT_TRUE(Import(scratch.file("narrow"), Form::huggingface, config).narrow());
+  EXPECT_FALSE(Import(test::golden("gpt2"), Form::huggingface, config).narrow());
+}
 
 TEST(Verify, SeesAnotherModel) {
   const test::Scratch scratch;
@@ -198,16 +209,18 @@ TEST(Verify, SeesAnotherModel) {
   const CheckpointInfo info = *find_checkpoint(test::import_folder(test::golden("gpt2"), scratch.file("run"), config), *alone);
   const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
   const std::string expected = test::golden("gpt2") + "/" + kExpectedFile;
-  const Verification rounded = verify_logits(info, model, expected);
+  const Verification rounded = verify_logits(info, model, expected, false);
   EXPECT_TRUE(rounded.good());
   EXPECT_GT(rounded.difference, 1e-4);
   ModelConfig other = model;
+  EXPECT_EQ(verify_logits(*find_checkpoint(test::import_folder(test::golden("gpt2"), scratch.file("whole")), *alone), model, expected, false).limit, 1e-4);
+  EXPECT_EQ(verify_logits(*find_checkpoint(scratch.file("whole"), *alone), model, expected, true).limit, 3e-2);
   other.norm_epsilon = 10;
-  EXPECT_FALSE(verify_logits(info, other, expected).good());
+  EXPECT_FALSE(verify_logits(info, other, expected, false).good());
   test::expect_error(ExitCode::usage, {"ids holds", "the model knows"}, [&] {
     ModelConfig narrow = model;
     narrow.vocab_size = 50;
-    verify_logits(info, narrow, expected);
+    verify_logits(info, narrow, expected, false);
   });
 }
 

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "skein/checkpoint/tensors.h"
+#include "skein/convert/huggingface_config.h"
 #include "skein/convert/import.h"
+#include "skein/train/label_head.h"
 
 namespace skein {
 
@@ -30,7 +32,8 @@ class Export {
 
   void choose_dtypes();
   // As the import had them, when it had them all.
-  void choose_files(const ImportNotes& notes);
+  void choose_files();
+  bool fit(const std::map<std::string, File>& files) const;
   void choose_files_by_size();
   int64_t bytes_of(size_t tensor) const;
   DType dtype() const;
@@ -39,6 +42,9 @@ class Export {
   void write_llmc(const std::string& path);
   // Hands out the bytes of a tensor of theirs in order.
   void stream(size_t tensor, const std::function<void(std::span<const std::byte>)>& append);
+  // Elements of a tensor of ours as other programs use them.
+  void read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out);
+  ConfigExtras extras() const;
   void transposed(const ForeignTensor& tensor, DType dtype, std::byte* out);
 
   ConvertConfig config_;
@@ -47,9 +53,11 @@ class Export {
   RunState state_;
   ModelConfig model_;
   ImportNotes notes_;
+  std::unique_ptr<LabelHead> head_;  // of a fine-tuned model
   std::unique_ptr<CheckpointTensors> tensors_;
   NameMap names_;
   std::vector<DType> dtypes_;  // of names_.tensors
+  bool whole_ = true;  // the import had every tensor
   std::vector<std::string> written_names_;
   std::vector<File> files_;
   int64_t done_ = 0, total_ = 0;

@@ -17,7 +17,7 @@ struct ConvertConfig {
   bool allow_missing = false;
   bool allow_unexpected = false;
   std::string tokenizer;       // file or folder; "": the source's own
-  int64_t shard_bytes = 5'000'000'000;  // of one file of an export
+  int64_t shard_bytes = 0;     // most of one file of an export; 0: the import's files if none has more than 5 GB, else 5 GB
   uint64_t seed = 1;           // of start values
 };
 
@@ -35,6 +35,8 @@ class Import {
   const ModelConfig& model() const { return model_; }
   // Which tensor there is which here, a line each.
   std::string text() const { return match_.text(files_); }
+  // Whether the source has weights narrower than f32.
+  bool narrow() const;
   // Writes a checkpoint of no steps into the folder `destination`, which must hold none. Returns the checkpoint's path. Memory:
   // two shards of half a GiB, and the largest transposed tensor.
   std::string run(const std::string& destination, const ConvertProgress& progress) const;

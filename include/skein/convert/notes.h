@@ -21,11 +21,14 @@ struct ImportNotes {
 
 // The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md has it, and the notes.
 std::string import_metadata(const ModelConfig& model, const std::string& tokenizer, const ImportNotes& notes);
-// Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are damaged.
+// Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are damaged, or name
+// files that no import keeps.
 ImportNotes import_notes(const RunState& state, const std::string& origin);
 
 // config.json of a folder, and the small files beside it that are kept. "" and none for a folder without.
 ImportNotes read_notes(const std::string& folder);
+// Takes the tokenizer's files out of the texts, when another tokenizer is used.
+void drop_tokenizer(ImportNotes& notes);
 // The tokenizer of a folder as JSON; "" with a warning when there is none that can be used.
 std::string folder_tokenizer(const std::string& folder);
 

@@ -14,13 +14,14 @@ inline constexpr char kExpectedFile[] = "skein_expected.safetensors";
 
 struct Verification {
   double difference = 0;  // the largest, over the largest of the expected numbers
-  double limit = 0;       // 1e-4; 3e-2 where weights are narrower than f32, for others then compute in that precision
+  double limit = 0;       // 1e-4; 3e-2 where weights are narrower than f32, there or here
   int64_t numbers = 0;
 
   bool good() const { return difference <= limit; }
 };
 
-// Computes the same logits in f32 with the whole model in memory. A usage error when the file does not fit the model.
-Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model, const std::string& expected);
+// Computes the same logits in f32 with the whole model in memory. `narrow`: the other program's weights are narrower than f32, and
+// so perhaps what it computed. A usage error when the file does not fit the model.
+Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model, const std::string& expected, bool narrow);
 
 }  // namespace skein

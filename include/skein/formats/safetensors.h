@@ -85,6 +85,8 @@ class SafetensorsWriter {
   std::vector<SafeTensor> tensors_;
 };
 
+// Whether a file of that name is in the folder that it is looked for in, and nowhere else.
+bool is_plain_name(const std::string& name);
 // What model.safetensors.index.json says: the file of each tensor, by the tensor's name. A usage error when it is no such
 // JSON, names a tensor twice, or names a file outside of its own folder.
 std::map<std::string, std::string> read_safetensors_index(const std::string& path);

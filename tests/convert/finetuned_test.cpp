@@ -1,0 +1,230 @@
+// Models fine-tuned here, as other programs get them: their labels, their scale and their special ids.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "convert/fresh_run.h"
+#include "skein/train/finetune.h"
+#include "skein/train/label_head.h"
+#include "skein/train/trainer.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+using test::expect_error;
+using test::save_fresh;
+using test::Scratch;
+
+Json config_in(const std::string& folder) { return Json::parse(test::bytes_of_file(folder + "/config.json")); }
+
+ModelConfig labelled(ModelConfig model, Head head, int64_t labels) {
+  model.head = head;
+  model.labels = labels;
+  model.pooler = model.architecture == Architecture::bert && head == Head::sequence;
+  return model;
+}
+
+RunState with_head(const LabelHead& head) {
+  RunState state;
+  state.notes = to_json(head, 0);
+  return state;
+}
+
+std::vector<float> floats_in(const std::string& bytes, size_t count) {
+  std::vector<float> values(count);
+  std::memcpy(values.data(), bytes.data() + bytes.size() - count * 4, count * 4);
+  return values;
+}
+
+TEST(FineTuned, EncodersOfNumbersGiveTheTrueOnes) {
+  for (bool roberta : {false, true}) {
+    const Scratch scratch;
+    LabelHead head;
+    head.kind = LabelKind::regress;
+    head.mean = 100;
+    head.deviation = 7;
+    save_fresh(scratch.file("run"), labelled(test::small_bert(roberta), Head::sequence, 1), 2, with_head(head));
+    test::export_folder(scratch.file("run"), scratch.file("out"));
+    EXPECT_EQ(config_in(scratch.file("out"))["problem_type"], "regression");
+    EXPECT_EQ(config_in(scratch.file("out"))["id2label"].size(), 1u);
+    const auto before = test::tensors_of(scratch.file("run")), after = test::tensors_of(test::import_folder(scratch.file("out"), scratch.file("back")));
+    for (const auto& [name, bytes] : before) {
+      if (name == "param/classifier.bias") {
+        EXPECT_EQ(floats_in(after.at(name), 1)[0], floats_in(bytes, 1)[0] * 7 + 100);
+      } else if (name == "param/classifier.weight") {
+        const auto there = floats_in(after.at(name), 8), here = floats_in(bytes, 8);
+        for (size_t i = 0; i < 8; ++i) EXPECT_FLOAT_EQ(there[i], here[i] * 7);
+      } else {
+        EXPECT_TRUE(after.at(name) == bytes) << name;
+      }
+    }
+  }
+}
+
+TEST(FineTuned, DecodersOfNumbersNeedAMeanOfNone) {
+  const Scratch scratch;
+  LabelHead head;
+  head.kind = LabelKind::regress;
+  head.mean = 100.5;
+  head.deviation = 7.25;
+  save_fresh(scratch.file("run"), labelled(test::small_model(), Head::sequence, 1), 1, with_head(head));
+  expect_error(ExitCode::usage, {"mean 100.5", "deviation 7.25", "no bias", "encoder"}, [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
+  head.mean = 0;
+  save_fresh(scratch.file("centred"), labelled(test::small_model(), Head::sequence, 1), 1, with_head(head));
+  test::export_folder(scratch.file("centred"), scratch.file("out"));
+  const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+  const Tensor theirs = test::read_tensor(file, "score.weight");
+  EXPECT_FLOAT_EQ(theirs.data<float>()[0], floats_in(test::tensors_of(scratch.file("centred")).at("param/classifier.weight"), 8)[0] * 7.25f);
+}
+
+TEST(FineTuned, ClassesKeepTheirNames) {
+  const Scratch scratch;
+  LabelHead head;
+  head.labels = {"no", "yes", "it's \"both\""};
+  save_fresh(scratch.file("run"), labelled(test::small_bert(false), Head::sequence, 3), 1, with_head(head));
+  test::export_folder(scratch.file("run"), scratch.file("out"));
+  const Json config = config_in(scratch.file("out"));
+  EXPECT_EQ(config["id2label"], Json({{"0", "no"}, {"1", "yes"}, {"2", "it's \"both\""}}));
+  EXPECT_EQ(config["label2id"], Json({{"no", 0}, {"yes", 1}, {"it's \"both\"", 2}}));
+  EXPECT_EQ(config["problem_type"], "single_label_classification");
+  head.labels.pop_back();
+  save_fresh(scratch.file("lying"), labelled(test::small_bert(false), Head::sequence, 3), 1, with_head(head));
+  expect_error(ExitCode::usage, {"lying", "head of 3 numbers", "one of 2"}, [&] { test::export_folder(scratch.file("lying"), scratch.file("other")); });
+}
+
+TEST(FineTuned, DecodersOfTagsAreRefused) {
+  const Scratch scratch;
+  save_fresh(scratch.file("run"), labelled(test::small_model(), Head::token, 3), 1);
+  expect_error(ExitCode::usage, {"gpt2 needs model.head other than token"}, [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
+}
+
+Json written(const ModelConfig& model, const ConfigExtras& extras, const std::string& before) {
+  log::set_level(log::Level::error);
+  return Json::parse(huggingface_config(model, DType::f32, extras, before));
+}
+
+TEST(FineTuned, DecodersDoNotPadWithWhatEndsTexts) {
+  const ModelConfig model = labelled(test::small_model(), Head::sequence, 3);
+  EXPECT_FALSE(written(model, {{-1, -1, 36}, {}, "", false}, "").contains("pad_token_id"));
+  EXPECT_FALSE(written(model, {{36, -1, 36}, {}, "", false}, "").contains("pad_token_id"));
+  EXPECT_EQ(written(model, {{0, -1, 36}, {}, "", false}, "")["pad_token_id"], 0);
+  EXPECT_EQ(written(test::small_model(), {{36, -1, 36}, {}, "", false}, "")["pad_token_id"], 36);
+  EXPECT_EQ(written(labelled(test::small_bert(false), Head::sequence, 3), {{36, -1, 36}, {}, "", false}, "")["pad_token_id"], 36);
+  testing::internal::CaptureStderr();
+  log::set_level(log::Level::warn);
+  huggingface_config(model, DType::f32, {{-1, -1, 36}, {}, "", false}, "");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("one text at a time"), std::string::npos);
+}
+
+// What config.json of an import says of ids and labels.
+TEST(FineTuned, ConfigsKeepWhatIsStillTrue) {
+  Json before = Json::parse(huggingface_config(labelled(test::small_model(), Head::sequence, 3), DType::f32, {{0, 35, 36}, {}, "", false}, ""));
+  before["eos_token_id"] = {30, 36};
+  before["pad_token_id"] = 30;
+  before["id2label"] = {{"0", "x"}, {"1", "y"}, {"2", "z"}};
+  ModelConfig model = labelled(test::small_model(), Head::sequence, 3);
+  EXPECT_EQ(written(model, {{0, 35, 36}, {}, "", false}, before.dump()), before);
+  EXPECT_FALSE(written(model, {{-1, 35, 36}, {"x", "y", "z"}, "single_label_classification", false}, before.dump()).contains("pad_token_id"));
+  model.dropout = 0.5;
+  Json changed = written(model, {{-1, 35, 36}, {}, "", false}, before.dump());
+  EXPECT_EQ(changed["id2label"], before["id2label"]);
+  EXPECT_EQ(changed["eos_token_id"], Json({30, 36}));
+  EXPECT_EQ(changed["resid_pdrop"], 0.5);
+  EXPECT_EQ(written(model, {{-1, 35, 12}, {}, "", false}, before.dump())["eos_token_id"], 12);
+  EXPECT_EQ(written(labelled(test::small_model(), Head::sequence, 2), {}, before.dump())["id2label"].size(), 2u);
+}
+
+// An import of an encoder with its vocabulary of whole words, fine-tuned for a step.
+std::string finetuned(const Scratch& scratch, const std::string& imported, const std::string& name, const std::string& examples) {
+  const auto alone = single_rank();
+  const RunState state = run_state(find_checkpoint(imported, *alone)->metadata, imported);
+  FinetuneConfig c = finetune_defaults();
+  c.run.model = stored_model(state, imported);
+  c.task.columns.text = "1";
+  c.task.columns.label = "2";
+  c.task.length = 8;
+  test::write_file(scratch.file(name + ".tsv"), examples);
+  c.run.data.train = {scratch.file(name + ".tsv")};
+  c.run.train.steps = 1;
+  c.run.train.global_batch = 2;
+  c.run.train.micro_batch = 1;
+  c.run.validation.every = 0;
+  c.run.checkpoint.load = imported;
+  c.run.run.dir = scratch.file(name);
+  c.run.run.tensorboard = false;
+  const auto task = label_task(c, state.tokenizer);
+  train(c.run, *task, *alone);
+  return scratch.file(name);
+}
+
+TEST(FineTuned, ImportsComeBackWithTheirTextsAndTheirNewHead) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "bert"), words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\ngood\nbad\n";
+  test::write_file(folder + "/vocab.txt", words);
+  Json config = config_in(folder);
+  config["zebra"] = 5;
+  config["num_labels"] = 2;
+  test::write_file(folder + "/config.json", config.dump());
+  test::import_folder(folder, scratch.file("imported"));
+  const std::string run = finetuned(scratch, scratch.file("imported"), "run", "a good\tyes\nb bad\tno\na b\tperhaps\nbad b\tno\n");
+  test::export_folder(run, scratch.file("out"));
+  const Json made = config_in(scratch.file("out"));
+  EXPECT_EQ(made["architectures"], Json::array({"BertForSequenceClassification"}));
+  EXPECT_EQ(made["id2label"].size(), 3u);
+  EXPECT_EQ(made["zebra"], 5);
+  EXPECT_FALSE(made.contains("num_labels"));
+  EXPECT_EQ(test::bytes_of_file(scratch.file("out") + "/vocab.txt"), words);
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("out") + "/tokenizer.json"));
+  const std::string back = test::import_folder(scratch.file("out"), scratch.file("back"));
+  const auto here = test::tensors_of(run);
+  for (const auto& [name, bytes] : test::tensors_of(back)) EXPECT_TRUE(here.at(name) == bytes) << name;
+
+  // The same sizes again, and other labels.
+  const std::string again = finetuned(scratch, back, "again", "a good\tx\nb bad\ty\na b\tz\nbad b\ty\n");
+  test::export_folder(again, scratch.file("other"));
+  std::set<std::string> labels;
+  const Json relabelled = config_in(scratch.file("other"));
+  for (const auto& [id, label] : relabelled["id2label"].items()) labels.insert(label);
+  EXPECT_EQ(labels, (std::set<std::string>{"x", "y", "z"}));
+  EXPECT_EQ(relabelled["zebra"], 5);
+}
+
+TEST(FineTuned, HeadsThatAnImportLackedAreNamed) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "bert");
+  {
+    const SafetensorsFile file(test::golden("bert") + "/model.safetensors");
+    std::vector<SafeTensor> tensors;
+    for (SafeTensor tensor : file.tensors())
+      if (tensor.name.starts_with("bert.")) tensors.push_back(tensor);
+    std::map<std::string, SafeTensor> sources;
+    for (SafeTensor& tensor : tensors) {
+      const SafeTensor source = tensor;
+      tensor.name = tensor.name.substr(5);
+      sources[tensor.name] = source;
+    }
+    SafetensorsWriter writer(folder + "/model.safetensors", tensors, {});
+    for (const SafeTensor& tensor : writer.tensors()) {
+      std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
+      file.read(sources.at(tensor.name), 0, bytes);
+      writer.append(bytes);
+    }
+    writer.finish();
+  }
+  Json config = config_in(folder);
+  config["architectures"] = {"BertModel"};
+  test::write_file(folder + "/config.json", config.dump());
+  ConvertConfig missing;
+  missing.allow_missing = true;
+  test::import_folder(folder, scratch.file("run"), missing);
+  test::export_folder(scratch.file("run"), scratch.file("out"));
+  const Json made = config_in(scratch.file("out"));
+  EXPECT_EQ(made["architectures"], Json::array({"BertForPreTraining"}));
+  const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+  for (const SafeTensor& tensor : file.tensors()) EXPECT_TRUE(tensor.name.starts_with("bert.") || tensor.name.starts_with("cls.")) << tensor.name;
+  EXPECT_TRUE(test::tensors_of(test::import_folder(scratch.file("out"), scratch.file("back"))) == test::tensors_of(scratch.file("run")));
+}
+
+}  // namespace
+}  // namespace skein

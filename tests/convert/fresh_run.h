@@ -1,0 +1,60 @@
+// Checkpoints of small models that no import made.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "convert/golden_folder.h"
+#include "skein/checkpoint/parameters.h"
+#include "skein/convert/huggingface_config.h"
+#include "skein/models/bert.h"
+#include "skein/models/gpt.h"
+
+namespace skein::test {
+
+// A checkpoint that no import made, saved in `ranks` parts, as training would, with what `state` has besides.
+inline void save_fresh(const std::string& directory, const ModelConfig& model, int ranks, RunState state = {}) {
+  log::set_level(log::Level::error);
+  state.reduction_groups = 1;
+  state.config = model_values(model);
+  run_ranks(ranks, [&](Group& tp) {
+    Parameters parameters(DType::f32, tp.rank(), tp.size());
+    const ModelPiece whole{0, static_cast<int>(model.n_layers), true, true, 0};
+    std::unique_ptr<Model> made;
+    if (model.architecture == Architecture::gpt) made = std::make_unique<Gpt>(model, whole, false, parameters);
+    else made = std::make_unique<Bert>(model, whole, false, parameters);
+    parameters.allocate(false);
+    parameters.initialize(5);
+    std::vector<Piece> pieces;
+    for (const Parameter& p : parameters.all())
+      if (!p.tied() && (p.split != Split::none || tp.rank() == 0)) pieces.push_back(piece_of("param", p, 0, p.value.flat(0, p.valid_size())));
+    CheckpointStore(directory, 1, tp).save(0, pieces, to_json(state, {}));
+  });
+}
+
+inline ModelConfig small_model() {
+  ModelConfig c;
+  c.vocab_size = 37;
+  c.context = 8;
+  c.d_model = 8;
+  c.n_layers = 2;
+  c.n_heads = 4;
+  c.d_ff = 12;
+  c.norm_epsilon = 1.0 / 3e5;  // that no short text says exactly
+  return c;
+}
+
+inline ModelConfig small_bert(bool roberta) {
+  ModelConfig c = small_model();
+  c.architecture = Architecture::bert;
+  c.norm_placement = NormPlacement::post;
+  c.activation = MlpKind::gelu_erf;
+  c.embedding_norm = true;
+  c.token_types = 2;
+  c.position_offset = roberta ? 2 : 0;
+  c.pooler = !roberta;
+  return c;
+}
+
+}  // namespace skein::test
