@@ -17,6 +17,7 @@ class OnGpu : public testing::Test {
     PretrainConfig c = small_config(folder_.at("train.h5"));
     c.model.n_layers = 2;
     c.train.steps = 4;
+    c.train.global_batch = 8;  // an emulated GPU does a hundred tokens a second
     c.train.precision = DType::f32;
     c.parallel.device = device;
     return c;
@@ -53,7 +54,9 @@ TEST_F(OnGpu, EncodersFollowTheCpu) {
   test::write_sentence_store(folder_.at("sentences.h5"));
   PretrainConfig cpu = encoder_config(folder_.at("sentences.h5"));
   cpu.model.n_layers = 2;
-  cpu.train.steps = 4;
+  cpu.train.steps = 3;
+  cpu.train.global_batch = 8;
+  cpu.validation.eval.windows = 8;
   cpu.train.precision = DType::f32;
   PretrainConfig gpu = cpu;
   gpu.parallel.device = DeviceKind::cuda;
