@@ -3,6 +3,7 @@
 #include "unicode.h"
 
 namespace skein {
+
 void AddedTokenFinder::add(const AddedToken& token, std::string_view pattern) {
   if (pattern.empty()) return;
   trie_.insert(pattern, static_cast<int32_t>(tokens_.size()));
