@@ -205,6 +205,7 @@ TEST_F(Resume, KnowsWhatWasBestAsIfItHadNeverEnded) {
   c.data.validation = c.data.train;
   c.validation.every = 4;
   c.validation.patience = 100;
+  c.lr.warmup = 2;
   c.lr.decay_end = 16;
   c.train.steps = 16;
   train(c, 1, folder_, "whole");
