@@ -91,7 +91,7 @@ TEST_F(OnGpu, TheSameBitsAgain) {
 TEST_F(OnGpu, RecordedGraphsGiveTheSameBits) {
   PretrainConfig c = config(DeviceKind::cuda);
   c.model.dropout = 0;
-  c.train.micro_batch = 4;
+  c.train.micro_batch = 2;
   c.data.mask_document_ends = true;
   const Finished wanted = train(c, 1, folder_, "plain");
   c.parallel.cuda_graph = true;

@@ -116,7 +116,7 @@ class LabelTasks : public testing::Test {
       FinetuneConfig own = c;
       const auto task = label_task(own, problem_.tokenizer());
       const TrainResult result = skein::train(own.run, *task, world);
-      if (world.rank() == 0) ended = {{result.losses, result.grad_norms, {}}, result.validation, result.step};
+      if (world.rank() == 0) ended = {{result.losses, result.grad_norms, {}, {}}, result.validation, result.step};
     });
     if (!name.empty()) ended.finished.state = state_of(folder_.at(name));
     return ended;
