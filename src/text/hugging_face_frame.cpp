@@ -135,14 +135,17 @@ CanonicalJson read_template(const Component& part, ImportedParts& parts) {
   return canonical;
 }
 
+// Of post-processors and decoders alike, where none of it changes ids.
+CanonicalJson read_byte_level(const Component& part) {
+  part.only({"add_prefix_space", "trim_offsets", "use_regex"});
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", part.flag("add_prefix_space", true)},
+          {"trim_offsets", part.flag("trim_offsets", true)},
+          {"use_regex", part.flag("use_regex", true)}};
+}
+
 CanonicalJson read_frame(const Component& part, ImportedParts& parts) {
-  if (part.type() == "ByteLevel") {
-    part.only({"add_prefix_space", "trim_offsets", "use_regex"});
-    return {{"type", "ByteLevel"},
-            {"add_prefix_space", part.flag("add_prefix_space", true)},
-            {"trim_offsets", part.flag("trim_offsets", true)},
-            {"use_regex", part.flag("use_regex", true)}};
-  }
+  if (part.type() == "ByteLevel") return read_byte_level(part);
   require(parts.single.empty() && parts.pair.empty(),
           "{} of type {} follows another one that adds tokens, which this program does not support",
           part.place(), part.type().substr(0, 60));
@@ -164,13 +167,7 @@ CanonicalJson read_post_processor(const HuggingFaceJson& json, ImportedParts& pa
 CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts) {
   if (json.is_null()) return nullptr;
   const Component part(json, "the tokenizer's decoder");
-  if (part.type() == "ByteLevel") {
-    part.only({"add_prefix_space", "trim_offsets", "use_regex"});
-    return {{"type", "ByteLevel"},
-            {"add_prefix_space", part.flag("add_prefix_space", true)},
-            {"trim_offsets", part.flag("trim_offsets", true)},
-            {"use_regex", part.flag("use_regex", true)}};
-  }
+  if (part.type() == "ByteLevel") return read_byte_level(part);
   if (part.type() != "WordPiece") part.refuse_type("ByteLevel and WordPiece");
   part.only({"prefix", "cleanup"});
   parts.tidies_spaces = part.flag("cleanup", true);

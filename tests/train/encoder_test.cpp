@@ -1,7 +1,7 @@
 // Encoders learn, and keep the promise of equal bits as decoders do.
 #include <gtest/gtest.h>
 
-#include "train/train_fixture.h"
+#include "train/layout_check.h"
 
 namespace skein {
 namespace {
@@ -17,19 +17,10 @@ class Encoders : public testing::Test {
 
   static PretrainConfig config() { return encoder_config(folder_->at("train.h5")); }
 
-  static void expect_equal(const PretrainConfig& c, int ranks, const Finished& expected = expected_) {
-    const std::string name = fmt::format("run{}", runs_++);
-    const Finished found = train(c, ranks, *folder_, name);
-    EXPECT_EQ(found.losses, expected.losses);
-    EXPECT_EQ(found.grad_norms, expected.grad_norms);
-    EXPECT_EQ(found.validation, expected.validation);
-    EXPECT_EQ(first_difference(found.state, expected.state), "");
-    std::filesystem::remove_all(folder_->at(name));
-  }
+  static void expect_equal(const PretrainConfig& c, int ranks, const Finished& expected = expected_) { expect_equal_run(c, ranks, *folder_, expected); }
 
   static inline std::unique_ptr<Workspace> folder_;
   static inline Finished expected_;
-  static inline int runs_ = 0;
 };
 
 TEST_F(Encoders, LearnAndKeepAllTheirTensors) {

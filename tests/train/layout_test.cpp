@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
-#include "train/train_fixture.h"
+#include "train/layout_check.h"
 
 namespace skein {
 namespace {
@@ -18,18 +18,10 @@ class Layouts : public testing::Test {
 
   static PretrainConfig config() { return small_config(folder_->at("train.h5")); }
 
-  static void expect_equal(const PretrainConfig& c, int ranks) {
-    const std::string name = fmt::format("run{}", runs_++);
-    const Finished found = train(c, ranks, *folder_, name);
-    EXPECT_EQ(found.losses, expected_.losses);
-    EXPECT_EQ(found.grad_norms, expected_.grad_norms);
-    EXPECT_EQ(first_difference(found.state, expected_.state), "");
-    std::filesystem::remove_all(folder_->at(name));
-  }
+  static void expect_equal(const PretrainConfig& c, int ranks) { expect_equal_run(c, ranks, *folder_, expected_); }
 
   static inline std::unique_ptr<Workspace> folder_;
   static inline Finished expected_;
-  static inline int runs_ = 0;
 };
 
 TEST_F(Layouts, LossFallsAndStateIsWhole) {

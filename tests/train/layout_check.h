@@ -1,0 +1,22 @@
+// The promise of equal bits, as the tests of layouts hold a run to it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "train/train_fixture.h"
+
+namespace skein {
+
+// A run of `ranks` ranks that must have the losses, norms, validation and state of `expected`, bit for bit.
+inline void expect_equal_run(const PretrainConfig& config, int ranks, const Workspace& folder, const Finished& expected) {
+  static int runs = 0;
+  const std::string name = fmt::format("run{}", runs++);
+  const Finished found = train(config, ranks, folder, name);
+  EXPECT_EQ(found.losses, expected.losses);
+  EXPECT_EQ(found.grad_norms, expected.grad_norms);
+  EXPECT_EQ(found.validation, expected.validation);
+  EXPECT_EQ(first_difference(found.state, expected.state), "");
+  std::filesystem::remove_all(folder.at(name));
+}
+
+}  // namespace skein
