@@ -105,7 +105,8 @@ class OracleScores : public RewardSource {
 PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfig& c, const OracleLanguage& language) {
   PretrainConfig made;
   made.model.vocab_size = language.vocab_size();
-  made.model.context = language.context();
+  // The last token of an answer is not fed, but has to fit.
+  made.model.context = language.context() + 1;
   made.model.d_model = oracle.d_model;
   made.model.n_layers = oracle.n_layers;
   made.model.n_heads = oracle.n_heads;
@@ -113,7 +114,7 @@ PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfi
   made.train.seed = c.run.train.seed;
   made.train.precision = c.run.train.precision;
   made.train.global_batch = 64;
-  made.train.micro_batch = c.run.train.micro_batch;
+  made.train.micro_batch = 8;
   made.train.steps = oracle.pretraining;
   made.lr.lr = oracle.pretraining_lr;
   made.lr.min_lr = 0;
