@@ -15,15 +15,12 @@ Prompt OraclePrompts::at(int64_t index) const { return prompts_[static_cast<size
 
 std::vector<int64_t> oracle_banned(const OracleLanguage& language) { return {language.separator_id(), language.pad_id()}; }
 
-ShapingConfig oracle_shaping(const OracleLanguage& language) {
+void charge_unended(const OracleLanguage& language, ShapingConfig& shaping) {
   using MissingEnd = ShapingConfig::MissingEnd;
-  ShapingConfig shaping;
-  shaping.missing_end = language.unended == UnendedScore::replace    ? MissingEnd::replace
-                        : language.unended == UnendedScore::subtract ? MissingEnd::subtract
-                                                                     : MissingEnd::none;
+  const bool replaced = language.unended == UnendedScore::replace;
+  shaping.missing_end = replaced ? MissingEnd::replace : language.unended == UnendedScore::subtract ? MissingEnd::subtract : MissingEnd::none;
   // What replaces a score is told there with its sign turned.
-  shaping.missing_end_value = language.unended == UnendedScore::replace ? -language.unended_value : language.unended_value;
-  return shaping;
+  shaping.missing_end_value = replaced ? -language.unended_value : language.unended_value;
 }
 
 std::vector<Episode> oracle_episodes(const OracleLanguage& language) {

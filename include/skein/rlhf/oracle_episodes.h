@@ -24,8 +24,8 @@ class OraclePrompts : public Prompts {
 
 // Tokens that are in no response: the separator and the pad.
 std::vector<int64_t> oracle_banned(const OracleLanguage& language);
-// How OracleReward::scores become OracleReward::rewards, as tuning does it.
-ShapingConfig oracle_shaping(const OracleLanguage& language);
+// Makes tuning charge answers that have not ended as the language says, so that OracleReward::scores become OracleReward::rewards.
+void charge_unended(const OracleLanguage& language, ShapingConfig& shaping);
 
 // All responses to all prompts: those of the first prompt in the order of ResponseTree, then those of the next.
 std::vector<Episode> oracle_episodes(const OracleLanguage& language);
