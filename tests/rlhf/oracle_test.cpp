@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "oracle_policies.h"
+#include "skein/rlhf/oracle_run.h"
 
 namespace skein {
 namespace {
@@ -283,6 +284,20 @@ TEST(Oracle, FilesThatComeWithTheProgram) {
     EXPECT_NEAR(numbers.reference, known.reference, 1e-12);
     EXPECT_NEAR(numbers.best_reward, known.best_reward, 1e-12);
     EXPECT_NEAR(numbers.best_divergence, known.best_divergence, 1e-12);
+  }
+}
+
+TEST(Oracle, TheBuiltInLanguageIsThatOfTheFiles) {
+  const OracleLanguage built_in = oracle_language("built-in");
+  ASSERT_EQ(built_in.rewards.size(), 3u);
+  for (const OracleReward& reward : built_in.rewards) {
+    const std::string name = reward.text.substr(0, reward.text.find(' '));
+    const OracleLanguage file = oracle_language("../configs/oracle/" + name + ".txt");
+    EXPECT_EQ(built_in.transitions, file.transitions);
+    EXPECT_EQ(chain_logs(built_in), chain_logs(file));
+    EXPECT_EQ(reward.rewards, file.rewards.at(0).rewards);
+    EXPECT_EQ(reward.betas, file.rewards[0].betas);
+    EXPECT_EQ(reward.closed, file.rewards[0].closed);
   }
 }
 
