@@ -235,6 +235,9 @@ OracleLanguage oracle_language(const std::string& path) {
 
 OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world, const std::string& resolved) {
   require(!config.run.run.dir.empty(), "run.dir is empty, but --oracle keeps the pretrained model there; give a folder");
+  require(!config.run.parallel.sequence, "parallel.sequence divides sequences, but those of --oracle have a few tokens; leave it out");
+  require(config.shaping.score_clip == 0, "reward.score_clip={} would make the rewards of --oracle others than those it knows the optimum of; leave it out",
+          config.shaping.score_clip);
   return OracleRun(oracle, config, world, resolved).run();
 }
 

@@ -111,8 +111,8 @@ TEST_F(TunedPolicy, OfComparedAnswersGivesEqualBits) {
 
 TEST_F(TunedPolicy, OverShardsOfTheVocabularyAgrees) {
   const Tuned alone = run(1, {}, "alone");
-  for (const char* sequence : {"false", "true"}) {
-    const Tuned found = run(2, {{"parallel.tensor", "2"}, {"parallel.sequence", sequence}}, std::string("tensor-") + sequence);
+  for (const char* kind : {"separate", "shared"}) {
+    const Tuned found = run(2, {{"parallel.tensor", "2"}, {"critic.kind", kind}}, std::string("tensor-") + kind);
     EXPECT_NEAR(found.numbers().reference, alone.numbers().reference, 1e-4);
     EXPECT_NEAR(found.numbers().best, alone.numbers().best, 1e-4);
     EXPECT_GT(found.numbers().closed(), 0);
@@ -172,6 +172,8 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"ppo.gamma", "1.5"}}, "ppo.gamma=1.5");
   refused({{"critic.warmup", "3"}}, "critic.warmup=3");
   refused({{"train.precision", "f16"}}, "f16");
+  refused({{"reward.score_clip", "1"}}, "reward.score_clip=1");
+  refused({{"parallel.sequence", "true"}}, "parallel.sequence");
 }
 
 }  // namespace
