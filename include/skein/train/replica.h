@@ -13,7 +13,7 @@
 namespace skein {
 
 struct StepResult {
-  double loss = 0;       // the sum of its terms
+  double loss = 0;       // the sum of its terms, and of the optimizer's ridge
   std::vector<double> terms = {};  // means over the places that count, and over samples where these are judged too; nats
   double grad_norm = 0;  // before clipping
   bool applied = true;   // false: the norm was not finite and nothing was changed
