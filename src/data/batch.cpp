@@ -6,7 +6,7 @@ namespace skein {
 namespace {
 
 constexpr Tensor Batch::* kByRow[] = {&Batch::tokens,   &Batch::targets, &Batch::weights, &Batch::positions, &Batch::segments, &Batch::sample_ids,
-                                      &Batch::types,    &Batch::places,  &Batch::pair_labels, &Batch::values};
+                                      &Batch::types,    &Batch::places,  &Batch::pair_labels, &Batch::values, &Batch::known};
 constexpr Tensor Batch::* kOnDevice[] = {&Batch::tokens, &Batch::targets, &Batch::positions,   &Batch::segments, &Batch::sample_ids,
                                          &Batch::types,  &Batch::places,  &Batch::pair_labels, &Batch::place_rows, &Batch::row_places};
 

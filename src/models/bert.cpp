@@ -10,8 +10,8 @@
 namespace skein {
 namespace {
 
-LinearSpec whole_linear(const ModelConfig& c, const char* name, int64_t outputs) {
-  return {name, c.d_model, outputs, Split::none, true, c.init_std};
+LinearSpec whole_linear(const ModelConfig& c, const char* name, int64_t outputs, double deviation) {
+  return {name, c.d_model, outputs, Split::none, true, deviation};
 }
 
 // Places 0 of a batch.
@@ -31,13 +31,13 @@ Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel
       predicts_(piece.predicts) {
   if (!predicts_) return;
   parameters.enter("head", piece.chunk);
-  if (c.pooler) pooler_.emplace(parameters, whole_linear(c, "pooler", c.d_model));
+  if (c.pooler) pooler_.emplace(parameters, whole_linear(c, "pooler", c.d_model, c.init_std));
   if (c.head == Head::vocabulary) add_vocabulary_head(c, piece.chunk, parameters);
-  else classifier_.emplace(parameters, whole_linear(c, "classifier", c.labels));
+  else classifier_.emplace(parameters, whole_linear(c, "classifier", c.labels, c.head_deviation()));
 }
 
 void Bert::add_vocabulary_head(const ModelConfig& c, int chunk, Parameters& parameters) {
-  dense_.emplace(parameters, whole_linear(c, "head.dense", c.d_model));
+  dense_.emplace(parameters, whole_linear(c, "head.dense", c.d_model, c.init_std));
   NormSpec norm = trunk_.norm_spec("head.norm");
   norm.sequence_parallel = false;
   norm_.emplace(parameters, norm);
@@ -46,7 +46,7 @@ void Bert::add_vocabulary_head(const ModelConfig& c, int chunk, Parameters& para
   decoder_ = &parameters.add({"head.weight", {c.vocab_size, c.d_model}, Split::vocab, {Start::normal, c.init_std}, false, tied_to});
   parameters.enter("head", chunk);
   decoder_bias_ = &parameters.add({"head.bias", {c.vocab_size}, Split::vocab, {Start::zeros}});
-  if (pooler_) pair_.emplace(parameters, whole_linear(c, "pair", 2));
+  if (pooler_) pair_.emplace(parameters, whole_linear(c, "pair", 2, c.init_std));
 }
 
 Var Bert::forward(const Var& flow, const Pass& pass) const {

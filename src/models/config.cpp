@@ -28,7 +28,7 @@ int64_t ModelConfig::head_parameters(int64_t norm_size) const {
   const bool decodes = head == Head::vocabulary;
   const int64_t decoder = decodes && !tie_embeddings ? vocab_size * d_model : 0, dense = d_model * (d_model + 1);
   if (architecture == Architecture::gpt)
-    return decoder + (decodes ? 0 : labels * d_model) + (norm_placement == NormPlacement::pre ? norm_size : 0);
+    return decoder + (decodes ? (value_head ? d_model + 1 : 0) : labels * d_model) + (norm_placement == NormPlacement::pre ? norm_size : 0);
   const int64_t outputs = decodes ? 2 : labels;
   return decoder + (pooler ? dense : 0) + (decodes ? dense + norm_size + vocab_size : 0) + (pooler || !decodes ? outputs * (d_model + 1) : 0);
 }
@@ -78,6 +78,8 @@ void bind(Options& options, ModelConfig& c) {
   options.add("model.tie_embeddings", c.tie_embeddings, "output weights are the token embedding");
   options.add("model.window", c.window, "places a token attends to, its own included (sliding window); 0: all before it", "tokens");
   options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
+  options.add("model.value_head", c.value_head, "gpt: beside the vocabulary a number for each token, for PPO with one trunk");
+  options.add("model.head_std", c.head_std, "deviation of a label or value head's start weights; below 0: model.init_std");
   options.add("model.init_std", c.init_std, "deviation of start weights; residual outputs get it / sqrt(2 n_layers)");
 }
 
@@ -127,6 +129,8 @@ void check_sizes(const ModelConfig& c) {
   if (c.architecture == Architecture::bert) check_encoder(c);
   else require(!c.pooler, "model.pooler is for model.architecture=bert");
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
+  require(!c.value_head || (c.architecture == Architecture::gpt && c.head == Head::vocabulary),
+          "model.value_head is for model.architecture=gpt with model.head=vocabulary");
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
 }
 

@@ -30,11 +30,14 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
   }
   parameters.enter("head", piece.chunk);
   if (config.head != Head::vocabulary) {
-    classifier_.emplace(parameters, LinearSpec{"classifier", config.d_model, config.labels, Split::none, false, config.init_std});
+    classifier_.emplace(parameters, LinearSpec{"classifier", config.d_model, config.labels, Split::none, false, config.head_deviation()});
     return;
   }
   const std::string tied_to = config.tie_embeddings ? "embedding.tokens.weight" : "";
   head_ = &parameters.add({"head.weight", {config.vocab_size, config.d_model}, Split::vocab, {Start::normal, config.init_std}, false, tied_to});
+  if (!config.value_head) return;
+  parameters.enter("value", piece.chunk);
+  value_.emplace(parameters, LinearSpec{"value", config.d_model, 1, Split::none, true, config.head_deviation()});
 }
 
 Var Gpt::features(const Var& all, const Pass& pass) const {
@@ -44,6 +47,20 @@ Var Gpt::features(const Var& all, const Pass& pass) const {
   if (classifier_) return pass.sequence_parallel ? ops::gather_sequence_alike(normed, *pass.tp) : normed;
   const Var x = enter_shards(normed, pass);
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
+}
+
+Var Gpt::rows(const Var& output, const Pass& pass) const {
+  const Batch& batch = *pass.batch;
+  if (!batch.places.defined()) return output;
+  const int64_t width = output.shape()[1];
+  const Var taken = ops::take_places(ops::reshape(output, {batch.size(), batch.length(), width}), batch);
+  return ops::reshape(taken, {batch.places.size(), width});
+}
+
+Var Gpt::values(const Var& output, const Pass& pass) const {
+  SKEIN_CHECK(value_.has_value());
+  const Var x = rows(ops::once(output, *pass.tp), pass);
+  return ops::reshape((*value_)(ops::reshape(x, {1, x.shape()[0], x.shape()[1]}), pass.whole()), {x.shape()[0]});
 }
 
 Tensor Gpt::logits(const Tensor& features) const { return ops::linear_sums(features, head_->weight()); }
@@ -67,12 +84,12 @@ Losses NextToken::losses(const Var& output, const Pass& pass) const {
   const Within here = Within::part("head");
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
   const Tensor row_weights = pass.row_weights.defined() ? pass.row_weights : row_weights_of(weights, pass.loss_scale, output.value());
-  return {ops::linear_cross_entropy(output, model_.head().weight(), {}, targets, row_weights, weights.dim(1), model_.vocab_shard(), pass.tp),
+  return {ops::linear_cross_entropy(model_.rows(output, pass), model_.head().weight(), {}, targets, row_weights, weights.dim(1), model_.vocab_shard(), pass.tp),
           row_weights, {weights}};
 }
 
 std::vector<Tensor> NextToken::answers(const Var& output, const Pass& pass) const {
-  const Tensor ids = likeliest(model_.logits(output.value()), model_.vocab_shard(), *pass.tp);
+  const Tensor ids = likeliest(model_.logits(model_.rows(output, pass).value()), model_.vocab_shard(), *pass.tp);
   return {ids.reshape({pass.batch->size(), -1})};
 }
 

@@ -82,4 +82,11 @@ Var slice_sequence(const Var& x, Group& group) {
                 [x, &group](const Tensor& dy) { x.add_gradient(gathered(dy, group)); });
 }
 
+Var once(const Var& x, Group& group) {
+  if (group.size() == 1) return x;
+  return record(x.value(), {x}, false, [x, first = group.rank() == 0](const Tensor& dy) {
+    x.add_gradient(first ? dy : Tensor::zeros(dy.shape(), dy.dtype(), dy.device()));
+  });
+}
+
 }  // namespace skein::ops

@@ -19,8 +19,14 @@ int64_t chunk_rows(int64_t rows, int64_t columns, int64_t element_bytes) {
 }
 
 struct Chunk {
-  Tensor x, targets, row_weights, losses;  // of its rows
-  Tensor dx;                               // undefined where x wants no gradient
+  int64_t first = 0;
+  Tensor x, targets, row_weights, losses;   // of its rows
+  Tensor dx;                                // undefined where x wants no gradient
+  Tensor entropies, entropy_weights;        // undefined where they are not asked for
+};
+
+struct Statistics {
+  Tensor maximum, sum_exp, target;
 };
 
 class Head {
@@ -33,38 +39,70 @@ class Head {
   }
   int64_t rows() const { return rows_; }
 
-  void run(const Chunk& chunk, bool gradients) const {
+  void run(const Chunk& chunk, bool gradients, const RowExtras& extras) const {
     const int64_t rows = chunk.x.dim(0);
     const Tensor logits = logits_.rows(0, rows);
-    const Device on = logits.device();
-    const Tensor maximum = Tensor::empty({rows}, sums_, on), sum_exp = Tensor::empty({rows}, sums_, on), target = Tensor::empty({rows}, sums_, on);
     on_device(logits.device(), [&](auto device) {
       kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits, kernels::Write::overwrite, {}, copies_for(rows));
       if (bias_.defined()) kernels::add_bias(device, logits, bias_.value, logits);
-      if (!group_) {
-        kernels::row_statistics(device, logits, shard_.valid, chunk.targets, maximum, sum_exp, target);
-      } else {
-        kernels::row_maximum(device, logits, shard_.valid, maximum);
-        group_->all_reduce_max(maximum);
-        kernels::row_sum_exp(device, logits, shard_.valid, maximum, chunk.targets, shard_.first_id, sum_exp, target);
-        group_->all_reduce_sum(sum_exp);
-        group_->all_reduce_sum(target);
-      }
-      if (gradients) add_gradients(device, chunk, logits, maximum, sum_exp);
-      kernels::row_losses(device, sum_exp, target, chunk.losses);
+      const Statistics found = statistics(device, logits, chunk.targets);
+      kernels::row_losses(device, found.sum_exp, found.target, chunk.losses);
+      if (chunk.entropies.defined()) find_entropies(device, logits, found, chunk.entropies);
+      if (!gradients) return;
+      if (extras.weigh) weigh(chunk, extras);
+      add_gradients(device, chunk, logits, found);
     });
   }
 
  private:
+  Tensor row_sums(const Tensor& logits) const { return Tensor::empty({logits.dim(0)}, sums_, logits.device()); }
+
+  template <class OnDevice>
+  Statistics statistics(OnDevice device, const Tensor& logits, const Tensor& targets) const {
+    const Statistics made{row_sums(logits), row_sums(logits), row_sums(logits)};
+    if (!group_) {
+      kernels::row_statistics(device, logits, shard_.valid, targets, made.maximum, made.sum_exp, made.target);
+      return made;
+    }
+    kernels::row_maximum(device, logits, shard_.valid, made.maximum);
+    group_->all_reduce_max(made.maximum);
+    kernels::row_sum_exp(device, logits, shard_.valid, made.maximum, targets, shard_.first_id, made.sum_exp, made.target);
+    group_->all_reduce_sum(made.sum_exp);
+    group_->all_reduce_sum(made.target);
+    return made;
+  }
+
+  template <class OnDevice>
+  void find_entropies(OnDevice device, const Tensor& logits, const Statistics& found, const Tensor& entropies) const {
+    const Tensor moment = row_sums(logits);
+    kernels::row_exp_moment(device, logits, shard_.valid, found.maximum, moment);
+    if (group_) group_->all_reduce_sum(moment);
+    const Tensor sums = found.sum_exp.to(Device{}).to(DType::f64), moments = moment.to(Device{}).to(DType::f64), made = Tensor::empty({moment.size()}, DType::f64);
+    for (int64_t i = 0; i < made.size(); ++i)
+      made.data<double>()[i] = std::log(sums.data<double>()[i]) - moments.data<double>()[i] / sums.data<double>()[i];
+    entropies.copy_from(made.to(sums_));
+  }
+
+  static void weigh(const Chunk& chunk, const RowExtras& extras) {
+    if (chunk.losses.device() == Device{}) return extras.weigh(chunk.first, chunk.losses, chunk.row_weights);
+    const Tensor weights = Tensor::empty(chunk.row_weights.shape(), chunk.row_weights.dtype());
+    extras.weigh(chunk.first, chunk.losses.to(Device{}), weights);
+    chunk.row_weights.copy_from(weights);
+  }
+
   // A short last chunk alone is not worth copies of the largest weight.
   kernels::PackedCopies* copies_for(int64_t rows) const { return rows == rows_ ? weight_.packed.get() : nullptr; }
 
   template <class OnDevice>
-  void add_gradients(OnDevice device, const Chunk& chunk, const Tensor& logits, const Tensor& maximum, const Tensor& sum_exp) const {
+  void add_gradients(OnDevice device, const Chunk& chunk, const Tensor& logits, const Statistics& found) const {
     const DType dtype = chunk.x.dtype();
     const Tensor dlogits = dtype == sums_ ? logits : Tensor::empty(logits.shape(), dtype, logits.device());
-    kernels::cross_entropy_backward(device, logits, shard_.valid, maximum, sum_exp, chunk.targets, shard_.first_id,
-                                    chunk.row_weights, dlogits);
+    if (chunk.entropy_weights.defined())
+      kernels::entropic_backward(device, logits, shard_.valid, found.maximum, found.sum_exp, chunk.targets, shard_.first_id, chunk.row_weights,
+                                 chunk.entropies, chunk.entropy_weights, dlogits);
+    else
+      kernels::cross_entropy_backward(device, logits, shard_.valid, found.maximum, found.sum_exp, chunk.targets, shard_.first_id,
+                                      chunk.row_weights, dlogits);
     if (chunk.dx.defined())
       kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx, kernels::Write::overwrite, {},
                       copies_for(chunk.x.dim(0)));
@@ -84,7 +122,9 @@ class Head {
 }  // namespace
 
 Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias, const Tensor& targets, const Tensor& row_weights,
-                         int64_t sample_rows, const VocabShard& shard, Group* group) {
+                         int64_t sample_rows, const VocabShard& shard, Group* group, const RowExtras& extras) {
+  SKEIN_CHECK(!extras.entropy_weights.defined() || extras.entropies.defined());
+  const auto part = [](const Tensor& of, int64_t begin, int64_t count) { return of.defined() ? of.flat(begin, count) : Tensor(); };
   const int64_t rows = x.shape()[0];
   SKEIN_CHECK_EQ(x.shape()[1], weight.value.dim(1));
   const Tensor losses = Tensor::empty({rows}, gradient_dtype(x.value().dtype()), x.value().device());
@@ -97,14 +137,19 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
     end = std::min(rows, row + head.rows());
     if (apart) end = std::min(end, row / sample_rows * sample_rows + sample_rows);
     const int64_t count = end - row;
-    head.run({x.value().rows(row, end), targets.flat(row, count), gradients ? row_weights.flat(row, count) : Tensor(),
-              losses.flat(row, count), dx.defined() ? dx.rows(row, end) : Tensor()}, gradients);
+    head.run({row, x.value().rows(row, end), targets.flat(row, count), gradients ? row_weights.flat(row, count) : Tensor(),
+              losses.flat(row, count), dx.defined() ? dx.rows(row, end) : Tensor(), part(extras.entropies, row, count),
+              part(extras.entropy_weights, row, count)}, gradients, extras);
   }
   return record(losses, {x}, weight.learns() || bias.learns(), [x, dx, row_weights](const Tensor& given) {
     SKEIN_CHECK_EQ(given.bytes(), row_weights.bytes());
     SKEIN_CHECK(given.device() != Device{} || std::memcmp(given.bytes_data(), row_weights.bytes_data(), static_cast<size_t>(given.bytes())) == 0);
     if (dx.defined()) x.add_gradient(dx);
   });
+}
+
+Var stand_in(const Var& x, const Tensor& value) {
+  return record(value, {x}, false, [x](const Tensor& dy) { x.add_gradient(dy); });
 }
 
 Var cross_entropy(const Var& logits, const Tensor& targets) {

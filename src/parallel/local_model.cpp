@@ -65,6 +65,7 @@ void LocalModel::add_gpt(const ModelConfig& config, const ModelPiece& piece) {
     decoder_ = made.get();
     objective_ = std::make_unique<NextToken>(*made);
   } else if (piece.predicts) {
+    labelled_ = made.get();
     objective_ = std::make_unique<LabelObjective>(*made);
   }
   pieces_.push_back(std::move(made));
@@ -72,8 +73,12 @@ void LocalModel::add_gpt(const ModelConfig& config, const ModelPiece& piece) {
 
 void LocalModel::add_bert(const ModelConfig& config, const ModelPiece& piece) {
   auto made = std::make_unique<Bert>(config, piece, parallel_.sequence, parameters_);
-  if (piece.predicts && config.head == Head::vocabulary) objective_ = std::make_unique<MaskedTokens>(*made);
-  else if (piece.predicts) objective_ = std::make_unique<LabelObjective>(*made);
+  if (piece.predicts && config.head == Head::vocabulary) {
+    objective_ = std::make_unique<MaskedTokens>(*made);
+  } else if (piece.predicts) {
+    labelled_ = made.get();
+    objective_ = std::make_unique<LabelObjective>(*made);
+  }
   pieces_.push_back(std::move(made));
 }
 

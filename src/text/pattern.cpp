@@ -1,6 +1,7 @@
-#include "pattern.h"
+#include "skein/text/pattern.h"
 
 #include "skein/core/error.h"
+#include "skein/text/words.h"
 
 #include <algorithm>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr uint32_t kMostHeapKilobytes = 1 << 16;
 constexpr uint32_t kMostSteps = 100'000'000;
+constexpr uint32_t kMostStepsToFind = 10'000'000;
 constexpr size_t kLongestExpression = 1 << 16;
 
 struct Free {
@@ -32,23 +34,44 @@ std::string message_of(int error) {
 
 struct Pattern::Code {
   std::unique_ptr<pcre2_code, Free> code;
-  std::unique_ptr<pcre2_match_context, Free> context{pcre2_match_context_create(nullptr)};
+  std::unique_ptr<pcre2_match_context, Free> context = limited(kMostSteps);
+  std::unique_ptr<pcre2_match_context, Free> brief_context = limited(kMostStepsToFind);
+
+  static std::unique_ptr<pcre2_match_context, Free> limited(uint32_t steps) {
+    std::unique_ptr<pcre2_match_context, Free> made(pcre2_match_context_create(nullptr));
+    pcre2_set_match_limit(made.get(), steps);
+    pcre2_set_heap_limit(made.get(), kMostHeapKilobytes);
+    return made;
+  }
+
+  // As pcre2_match. With more nesting than the compiled form has room for, it is interpreted.
+  int match(std::string_view text, size_t at, uint32_t options, pcre2_match_data* found, pcre2_match_context* within) const {
+    const auto run = [&](uint32_t more) {
+      return pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, PCRE2_NO_UTF_CHECK | options | more, found,
+                         within);
+    };
+    const int count = run(0);
+    return count == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : count;
+  }
+
+  std::unique_ptr<pcre2_match_data, Free> match_data() const {
+    return std::unique_ptr<pcre2_match_data, Free>(pcre2_match_data_create_from_pattern(code.get(), nullptr));
+  }
 };
 
-Pattern::Pattern(std::string expression)
+Pattern::Pattern(std::string expression, Extent extent)
     : expression_(std::move(expression)), code_(std::make_unique<Code>()) {
   require(expression_.size() <= kLongestExpression,
           "a regular expression of {} bytes is too long; {} is the most", expression_.size(),
           kLongestExpression);
+  const uint32_t whole = extent == Extent::whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0;
   int error = 0;
   PCRE2_SIZE at = 0;
   code_->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression_.data()), expression_.size(),
-                                  PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &at, nullptr));
+                                  PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | whole, &error, &at, nullptr));
   if (code_->code == nullptr)
     fail_usage("the regular expression {} is wrong at byte {}: {}", expression_, at, message_of(error));
   pcre2_jit_compile(code_->code.get(), PCRE2_JIT_COMPLETE);
-  pcre2_set_match_limit(code_->context.get(), kMostSteps);
-  pcre2_set_heap_limit(code_->context.get(), kMostHeapKilobytes);
 }
 
 Pattern::~Pattern() = default;
@@ -66,16 +89,10 @@ void Pattern::divide(std::string_view text, const Part& part) const {
 }
 
 void Pattern::divide_valid(std::string_view text, const Part& part) const {
-  const std::unique_ptr<pcre2_match_data, Free> match(
-      pcre2_match_data_create_from_pattern(code_->code.get(), nullptr));
-  const auto search = [&](size_t at, uint32_t options) {
-    return pcre2_match(code_->code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
-                       PCRE2_NO_UTF_CHECK | options, match.get(), code_->context.get());
-  };
+  const auto match = code_->match_data();
   size_t taken = 0, at = 0;
   while (at < text.size()) {
-    int count = search(at, PCRE2_NOTEMPTY);
-    if (count == PCRE2_ERROR_JIT_STACKLIMIT) count = search(at, PCRE2_NOTEMPTY | PCRE2_NO_JIT);
+    const int count = code_->match(text, at, PCRE2_NOTEMPTY, match.get(), code_->context.get());
     if (count == PCRE2_ERROR_NOMATCH) break;
     if (count < 0)
       fail_usage("the tokenizer's regular expression {} cannot be matched against this text: {}", expression_,
@@ -86,6 +103,13 @@ void Pattern::divide_valid(std::string_view text, const Part& part) const {
     taken = at = std::max(bounds[1], at);
   }
   if (taken < text.size()) part(text.substr(taken), false);
+}
+
+Pattern::Found Pattern::find(std::string_view text) const {
+  const std::string valid = with_valid_utf8(text);
+  const int count = code_->match(valid, 0, 0, code_->match_data().get(), code_->brief_context.get());
+  if (count >= 0) return Found::yes;
+  return count == PCRE2_ERROR_NOMATCH ? Found::no : Found::too_much_work;
 }
 
 }  // namespace skein

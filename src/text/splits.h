@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pattern.h"
+#include "skein/text/pattern.h"
 #include "unicode.h"
 
 namespace skein {

@@ -62,7 +62,9 @@ class MaskedTask : public Task {
   const MaskedLoader& samples() const override { return training_; }
   int64_t length() const override { return context_; }
   std::string tokenizer() const override { return training_.store(0).info().tokenizer; }
-  std::vector<std::string> terms() const override { return pairs_ ? std::vector<std::string>{"masked_loss", "pair_loss"} : std::vector<std::string>{}; }
+  std::vector<Term> terms() const override {
+    return pairs_ ? std::vector<Term>{{"masked_loss"}, {"pair_loss", Term::Over::samples}} : std::vector<Term>{{}};
+  }
   bool validates() const override { return validation_ != nullptr; }
 
   Scores validate(const Judged& model) const override {

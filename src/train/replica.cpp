@@ -18,16 +18,20 @@ Buckets& with_start_values(Buckets& buckets, LocalModel& model, uint64_t seed) {
   return buckets;
 }
 
-size_t terms_of(const Batch& batch) { return batch.pair_labels.defined() ? 2 : 1; }
+PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning& learning) {
+  auto objective = learning.objective && mesh.last_stage() ? learning.objective(model) : nullptr;
+  if (objective) model.learn(std::move(objective));
+  return model.pipeline_model();
+}
 
 }  // namespace
 
-Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh)
-    : config_(config), plan_(plan), mesh_(mesh), model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
+Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning)
+    : config_(config), plan_(plan), mesh_(mesh), terms_(learning.terms), model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  mesh.tp().rank(), config.train.seed),
-      pipeline_(mesh, model_.pipeline_model(), config.parallel.schedule, config.parallel.cuda_graph) {
+      pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule, config.parallel.cuda_graph) {
   require(!config.parallel.cuda_graph || (config.model.architecture == Architecture::gpt && config.model.head == Head::vocabulary),
           "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, model.head=vocabulary); leave it out");
   require(!config.parallel.cuda_graph || config.model.dropout == 0,
@@ -51,7 +55,7 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
   const Span span("step");
   const Within step = Within::step(number + 1);
   PipelineStep work = cut(batch);
-  const std::vector<double> scales{work.loss_scale, work.sample_scale};
+  const double place_scale = work.loss_scale, sample_scale = work.sample_scale;
   work.loss_scale *= loss_scale;
   work.sample_scale *= loss_scale;
   work.after_backward = [this, per_group = plan_.micro_batches_per_group()](int micro_batch, int chunk) {
@@ -76,9 +80,11 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
     result.grad_norm = optimizer_.step(lr, 1 / loss_scale);
   }
   const auto own = pipeline_.losses();
-  for (size_t term = 0; term < terms_of(batch); ++term) {
-    result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[term], scales[term]));
-    result.loss += result.terms.back();
+  for (size_t i = 0; i < terms_.size(); ++i) {
+    SKEIN_CHECK(own.empty() || own.size() == terms_.size());
+    const double scale = terms_[i].over == Term::Over::places ? place_scale : sample_scale;
+    result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[i], scale));
+    if (terms_[i].learnt) result.loss += result.terms.back();
   }
   result.loss += optimizer_.ridge_loss();
   result.applied = std::isfinite(result.grad_norm);

@@ -103,7 +103,7 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
     const std::string before = found == then.end() ? "(not known then)" : found->second;
     if (before == value || key.starts_with("run.") || key.starts_with("checkpoint.")) continue;
     // These two are no shapes: they may change from one start to the next.
-    std::string& list = key.starts_with("model.") && key != "model.dropout" && key != "model.init_std" ? model : other;
+    std::string& list = key.starts_with("model.") && key != "model.dropout" && key != "model.init_std" && key != "model.head_std" ? model : other;
     list += fmt::format("\n  {}: {} -> {}", key, before, value);
   }
   require(model.empty(), "{} holds another model:{}\nGive the same model options, or another run.dir to begin anew.", origin,

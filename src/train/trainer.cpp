@@ -58,7 +58,7 @@ class Trainer {
     if (resume_from_) take_over_groups();
     plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
     config_.parallel.reduction_groups = plan_.groups;
-    replica_ = std::make_unique<Replica>(config_, plan_, mesh_);
+    replica_ = std::make_unique<Replica>(config_, plan_, mesh_, Learning{[&task](const LocalModel& model) { return task.objective(model); }, task.terms()});
     state_.reduction_groups = plan_.groups;
     state_.tokenizer = task.tokenizer();
     state_.notes = task.notes();
@@ -277,7 +277,8 @@ void Trainer::after_step(const StepResult& result, double lr, Progress& progress
   auto values = progress.values(result, lr);
   values.emplace_back("tokens", static_cast<double>(state_.samples * task_.length()));
   const auto terms = task_.terms();
-  for (size_t i = 0; i < terms.size(); ++i) values.emplace_back(terms[i], result.terms[i]);
+  for (size_t i = 0; i < terms.size(); ++i)
+    if (!terms[i].name.empty()) values.emplace_back(terms[i].name, result.terms[i]);
   if (config_.precision() == DType::f16) values.emplace_back("loss_scale", loss_scale_.value());
   folder_.record(state_.step, values);
   if (state_.step % config_.run.log_every == 0 || done()) log::info("{}", progress.line(result, lr));

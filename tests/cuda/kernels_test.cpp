@@ -157,6 +157,11 @@ TEST_P(OnCuda, CrossEntropy) {
     kernels::row_sum_exp(Cpu{}, logits, valid, maximum, targets, 100, sums, picked);
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(logits)}, tolerance(),
                             kernels::cross_entropy_backward(device, at(logits), valid, at(maximum), at(sums), at(targets), 100, at(scales), out[0]));
+    const Tensor entropies = random_tensor({rows}, 4, DType::f32), entropy_scales = random_tensor({rows}, 5, DType::f32);
+    EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 1e-5, kernels::row_exp_moment(device, at(logits), valid, at(maximum), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(logits)}, tolerance(),
+                            kernels::entropic_backward(device, at(logits), valid, at(maximum), at(sums), at(targets), 100, at(scales), at(entropies),
+                                                       at(entropy_scales), out[0]));
     if (dtype() == DType::f32)
       EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros(logits.shape(), DType::bf16)}, 1e-2,
                               kernels::cross_entropy_backward(device, at(logits), valid, at(maximum), at(sums), at(targets), 100, at(scales), out[0]));

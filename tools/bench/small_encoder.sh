@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A small encoder from nothing, and what it scores on three real tasks: tokenizer, pretraining on books, fine-tuning.
+# A small encoder from nothing, and what it scores on three real tasks: tokenizer, pretraining, fine-tuning.
 # usage: small_encoder.sh DATA OUT [STEPS]     DATA holds corpus/, classify/ and ner/; OUT is made; STEPS of pretraining, 4000
 # The programs are those of $BIN (build/cpu/bin). tools/bench/bag_of_words.py scores a linear model on the same tasks.
 set -euo pipefail
@@ -10,14 +10,17 @@ data=$(readlink -f "$1") steps=${3:-4000}
 mkdir -p "$2"
 cd "$2"
 
-corpus=("$data/corpus/children.train.jsonl.xz" "$data/corpus/classics.train.jsonl.xz")
-held_out=("$data/corpus/children.valid.jsonl.xz" "$data/corpus/classics.valid.jsonl.xz")
+books=("$data/corpus/children.train.jsonl.xz" "$data/corpus/classics.train.jsonl.xz")
 if [[ ! -e valid.h5 ]]; then
-  "$bin/skein-data" train-tokenizer --tokenizer.kind=wordpiece --data.vocab_size=8192 --output.path=wp.json "${corpus[@]}"
-  "$bin/skein-data" encode --tokenizer.path=wp.json --output.path=train.h5 "${corpus[@]}"
-  "$bin/skein-data" encode --tokenizer.path=wp.json --output.path=valid.h5 "${held_out[@]}"
+  "$root/tools/bench/texts_of_today.py" "$data" > today.jsonl
+  "$bin/skein-data" train-tokenizer --tokenizer.kind=wordpiece --tokenizer.lowercase=false --data.vocab_size=12288 --output.path=wp.json \
+    "${books[@]}" today.jsonl
+  encode() { "$bin/skein-data" encode --tokenizer.path=wp.json --output.path="$@"; }
+  encode books.h5 "${books[@]}"
+  encode today.h5 today.jsonl
+  encode valid.h5 "$data/corpus/children.valid.jsonl.xz" "$data/corpus/classics.valid.jsonl.xz"
 fi
-"$bin/skein" pretrain --config "$root/configs/bert_small.ini" --run.dir=encoder --data.train=train.h5 --data.validation=valid.h5 \
+"$bin/skein" pretrain --config "$root/configs/bert_small.ini" --run.dir=encoder --data.train=3:books.h5,2:today.h5 --data.validation=valid.h5 \
   --train.precision=bf16 --train.steps="$steps"
 
 # The last tenth of the training part is held out to choose when to stop: every tenth row, since rows are sorted by label.

@@ -18,6 +18,7 @@ struct Batch {
   Tensor places = {};       // [B,P] i32, where in its sample each prediction is made, no place twice; -1: nowhere
   Tensor pair_labels = {};  // [B] i32: 1 where the second part does not follow the first; undefined: no such task
   Tensor values = {};       // [B,P] f32, the numbers to predict, of a regression
+  Tensor known = {};        // [B,P,n] f32, what the objective has to know of each place beside its target
   // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the prediction made of each row.
   Tensor place_rows = {}, row_places = {};  // [B*P], [B*T] i32
 
@@ -27,7 +28,7 @@ struct Batch {
 
 // Rows [begin, end) of a batch, the same bytes.
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
-// The batch on a device; weights and values stay on the host, where losses are weighed.
+// The batch on a device; weights, values and known stay on the host, where losses are weighed.
 Batch placed(const Batch& batch, Device device);
 
 }  // namespace skein

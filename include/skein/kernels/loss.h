@@ -34,4 +34,16 @@ void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tens
 void cross_entropy_backward(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
                             const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits);
 
+// moment [M] (accumulator type) = sum over valid columns of exp(logit - maximum) * (logit - maximum): the entropy of a row's softmax is
+// log(sum_exp) - moment / sum_exp, both summed over all shards.
+void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& moment);
+void row_exp_moment(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& moment);
+
+// As cross_entropy_backward, of row_scale times the loss plus entropy_scale [M] times the entropy, entropy [M] being each row's:
+// d entropy / d logit = -p (log p + entropy).
+void entropic_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp, const Tensor& targets,
+                       int64_t first_id, const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale, const Tensor& dlogits);
+void entropic_backward(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp, const Tensor& targets,
+                       int64_t first_id, const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale, const Tensor& dlogits);
+
 }  // namespace skein::kernels

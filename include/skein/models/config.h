@@ -42,6 +42,8 @@ struct ModelConfig {
   bool pooler = false;          // bert: dense and tanh on the first place, for pairs and sequences
   Head head = Head::vocabulary;
   int64_t labels = 0;           // of head sequence and token
+  bool value_head = false;      // gpt with head=vocabulary: a number for each token beside the next one's scores
+  double head_std = -1;         // initial deviation of the head's numbers; below 0: init_std
   double dropout = 0;
   double init_std = 0.02;
   int64_t window = 0;      // a token attends to the last `window` places, its own included; 0: to all before it
@@ -49,6 +51,7 @@ struct ModelConfig {
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
+  double head_deviation() const { return head_std < 0 ? init_std : head_std; }
   // The same model with the sizes above in place of 0.
   ModelConfig written_out() const;
   // Learned numbers in the whole model, tied tensors once.

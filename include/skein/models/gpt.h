@@ -6,6 +6,7 @@
 //   block.i.norm_1.gain/bias [C]    block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out [C,H*D], .bias [rows]
 //   block.i.norm_2.gain/bias [C]    block.i.mlp.up.weight [F,C], .gate [F,C] (swiglu), .down [C,F], .bias [rows]
 //   final_norm.gain/bias [C] (pre-norm)   head.weight [V,C] (untied)   classifier.weight [labels,C] (heads of labels)
+//   value.weight [1,C], value.bias [1] (value_head)
 #pragma once
 
 #include <optional>
@@ -24,6 +25,10 @@ class Gpt : public Model, public Labelled {
   // with another head hidden states [B,T,C].
   Var forward(const Var& flow, const Pass& pass) const override;
   Shape flow_shape(int64_t batch, int64_t length) const override { return trunk_.flow_shape(batch, length); }
+  // On the piece with the vocabulary head, of its forward's result: the features of the batch's places [B*P,C].
+  Var rows(const Var& output, const Pass& pass) const;
+  // With model.value_head: a number for each of the batch's places, [B*P].
+  Var values(const Var& output, const Pass& pass) const;
   // On the piece with the head: logits [M, V/t] of features [M,C], the result of its forward.
   Tensor logits(const Tensor& features) const;
   const Parameter& head() const { return *head_; }
@@ -38,10 +43,10 @@ class Gpt : public Model, public Labelled {
   double dropout_;
   std::optional<NormLayer> final_norm_;
   Parameter* head_ = nullptr;
-  std::optional<Linear> classifier_;
+  std::optional<Linear> classifier_, value_;
 };
 
-// Mean cross entropy of the next token over all places whose weight is not 0.
+// Mean cross entropy of the next token over all places, or those the batch names, whose weight is not 0.
 class NextToken : public Objective {
  public:
   explicit NextToken(const Gpt& last_piece) : model_(last_piece) {}

@@ -1,6 +1,8 @@
 // Softmax cross entropy over a vocabulary split between ranks.
 #pragma once
 
+#include <functional>
+
 #include "skein/comm/group.h"
 #include "skein/ops/var.h"
 
@@ -10,6 +12,15 @@ namespace skein::ops {
 struct VocabShard {
   int64_t first_id = 0;  // of row 0
   int64_t valid = 0;     // rows that are real ids; the rest are padding and never count
+};
+
+// What is made of rows beside their losses.
+struct RowExtras {
+  // Where the weights of rows hang on their losses: called with the losses of rows [first, first + n) [n] while their gradients are
+  // still to be made, gives their row_weights, which need hold nothing before; both on the host. Equal on all ranks of the group.
+  std::function<void(int64_t first, const Tensor& losses, const Tensor& row_weights)> weigh = {};
+  Tensor entropies = {};        // [M] in the accumulator type, written: of each row's softmax, nats
+  Tensor entropy_weights = {};  // [M], only together with entropies: their gradient in the total; undefined: 0
 };
 
 // x [M,C], weight [V/t,C], bias [V/t] or undefined, targets [M] i32 -> the loss of each row [M] of the logits x · weightᵀ + bias,
@@ -22,7 +33,10 @@ struct VocabShard {
 //
 // sample_rows: rows of one sample; the bits do not depend on which samples come together.
 Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias, const Tensor& targets, const Tensor& row_weights,
-                         int64_t sample_rows, const VocabShard& shard, Group* group);
+                         int64_t sample_rows, const VocabShard& shard, Group* group, const RowExtras& extras = {});
+
+// `value` in place of x's, whose gradient is passed on as it is: for a loss whose slope is in the weights of x's rows already.
+Var stand_in(const Var& x, const Tensor& value);
 
 // logits [M,N], targets [M] i32 -> the loss of each row [M] in the accumulator type, as an op of its own: for few classes.
 Var cross_entropy(const Var& logits, const Tensor& targets);

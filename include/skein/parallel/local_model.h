@@ -23,6 +23,10 @@ class LocalModel {
   const std::vector<std::unique_ptr<Model>>& pieces() const { return pieces_; }
   // The last piece of a GPT that predicts tokens; null elsewhere.
   const Gpt* decoder() const { return decoder_; }
+  // The last piece of a model that gives labels; null elsewhere.
+  const Labelled* labelled() const { return labelled_; }
+  // What it learns, on the last stage; by itself a model learns what its head is for. Before pipeline_model().
+  void learn(std::unique_ptr<Objective> objective) { objective_ = std::move(objective); }
   // Numbers of the blocks held here.
   const std::vector<int>& blocks() const { return blocks_; }
   PipelineModel pipeline_model() const;
@@ -38,6 +42,7 @@ class LocalModel {
   Parameters parameters_;
   std::vector<std::unique_ptr<Model>> pieces_;
   const Gpt* decoder_ = nullptr;
+  const Labelled* labelled_ = nullptr;
   std::vector<int> blocks_;
   int first_learning_ = 0;
   std::unique_ptr<Objective> objective_;

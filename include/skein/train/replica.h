@@ -9,12 +9,19 @@
 #include "skein/parallel/local_model.h"
 #include "skein/train/config.h"
 #include "skein/train/optimizer.h"
+#include "skein/train/task.h"
 
 namespace skein {
 
+// What a replica learns: an objective for a model with its last piece here, null for the model's own, and the terms of it.
+struct Learning {
+  std::function<std::unique_ptr<Objective>(const LocalModel&)> objective = {};
+  std::vector<Term> terms = {{}};
+};
+
 struct StepResult {
-  double loss = 0;       // the sum of its terms, and of the optimizer's ridge
-  std::vector<double> terms = {};  // means over the places that count, and over samples where these are judged too; nats
+  double loss = 0;                 // the sum of the terms that are learnt, and of the optimizer's ridge
+  std::vector<double> terms = {};  // means of each
   double grad_norm = 0;  // before clipping
   bool applied = true;   // false: the norm was not finite and nothing was changed
 };
@@ -29,7 +36,7 @@ struct ReplicaMemory {
 
 class Replica {
  public:
-  Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh);
+  Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning = {});
 
   // Collective. batch: this rank's samples of the step, [samples_per_rank, context]. number keys the dropout masks;
   // losses are multiplied by loss_scale on their way back, gradients divided by it.
@@ -51,6 +58,7 @@ class Replica {
   PretrainConfig config_;
   BatchPlan plan_;
   Mesh& mesh_;
+  std::vector<Term> terms_;
   LocalModel model_;
   Buckets buckets_;
   Optimizer optimizer_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "skein/data/source.h"
-#include "skein/parallel/pipeline.h"
+#include "skein/parallel/local_model.h"
 
 namespace skein {
 
@@ -26,6 +26,14 @@ struct Judged {
   int64_t batch = 1;
 };
 
+// One part of what an objective makes, in the order of Losses::weights.
+struct Term {
+  enum class Over { places, samples };
+  std::string name;
+  Over over = Over::places;  // its mean is over the places of the global batch that count, or over its samples
+  bool learnt = true;        // part of the loss; else told only, its rows having no weight in the gradient
+};
+
 class Task {
  public:
   virtual ~Task() = default;
@@ -34,8 +42,13 @@ class Task {
   virtual int64_t length() const = 0;
   // JSON.
   virtual std::string tokenizer() const = 0;
-  // Names of the objective's terms, where they are told beside their sum.
-  virtual std::vector<std::string> terms() const { return {}; }
+  // What a piece of the model on the last stage learns; null: what its head is for.
+  virtual std::unique_ptr<Objective> objective(const LocalModel& model) const {
+    static_cast<void>(model);
+    return nullptr;
+  }
+  // The objective's terms, told beside their sum where they have names.
+  virtual std::vector<Term> terms() const { return {{}}; }
   virtual bool validates() const = 0;
   // Collective. The same bits at every data- and pipeline-parallel layout.
   virtual Scores validate(const Judged& model) const = 0;

@@ -2,23 +2,13 @@
 
 #include <limits>
 
+#include "../logit_types.h"
 #include "parallel.h"
 #include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
 namespace {
-
-// The gradient has the logits' type, or two bytes of f32 logits.
-template <class F>
-void visit_logits(DType logits, DType gradient, const F& f) {
-  visit_float(logits, [&](auto tag) {
-    if (gradient == logits) return f(tag, tag);
-    SKEIN_CHECK(logits == DType::f32 && size_of(gradient) == 2);
-    if (gradient == DType::bf16) f(TypeTag<float>{}, TypeTag<BFloat16>{});
-    else f(TypeTag<float>{}, TypeTag<Float16>{});
-  });
-}
 
 // make(tag, row_of) gives what to do with row number r.
 template <class Make>
@@ -90,6 +80,55 @@ void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Te
     const A *sum = sum_exp.data<A>(), *target = target_logit.data<A>();
     A* loss = losses.data<A>();
     for (int64_t i = 0; i < losses.size(); ++i) loss[i] = std::log(sum[i]) - target[i];
+  });
+}
+
+void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& moment) {
+  with_rows(logits, [&](auto tag, auto row_of) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    const A* largest = maximum.data<A>();
+    A* to = moment.data<A>();
+    return [=](int64_t r) {
+      const auto* row = row_of(r);
+      const A top = largest[r];
+      to[r] = lane_sum<A>(valid, [=](int64_t c) {
+        const A below = load(row + c) - top;
+        return exponential(below) * below;
+      });
+    };
+  });
+}
+
+void entropic_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp, const Tensor& targets,
+                       int64_t first_id, const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale, const Tensor& dlogits) {
+  const Span span("cross entropy backward");
+  const int64_t columns = logits.dim(1);
+  const int32_t* target = targets.data<int32_t>();
+  visit_logits(logits.dtype(), dlogits.dtype(), [&](auto tag, auto out_tag) {
+    using T = typename decltype(tag)::type;
+    using U = typename decltype(out_tag)::type;
+    using A = Accumulator<T>;
+    const T* in = logits.data<T>();
+    U* to = dlogits.data<U>();
+    const A *largest = maximum.data<A>(), *sums = sum_exp.data<A>(), *scales = row_scale.data<A>();
+    const A *entropies = entropy.data<A>(), *entropy_scales = entropy_scale.data<A>();
+    parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* row = in + r * columns;
+        U* out = to + r * columns;
+        const A top = largest[r], share = A(1) / sums[r], base = entropies[r] - std::log(sums[r]);
+        const int64_t own = target[r] - first_id;
+        const auto slope = [=](int64_t c) {
+          const A below = load(row + c) - top;
+          return exponential(below) * share * (scales[r] - entropy_scales[r] * (below + base));
+        };
+        const bool held = own >= 0 && own < valid;
+        const A hit = held ? slope(own) - scales[r] : A(0);
+        for (int64_t c = 0; c < valid; ++c) store(out + c, slope(c));
+        for (int64_t c = valid; c < columns; ++c) store(out + c, A(0));
+        if (held) store(out + own, hit);
+      }
+    });
   });
 }
 

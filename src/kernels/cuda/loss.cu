@@ -1,5 +1,6 @@
 #include "skein/kernels/loss.h"
 
+#include "../logit_types.h"
 #include "common.cuh"
 
 namespace skein::kernels {
@@ -86,6 +87,32 @@ __global__ void logit_gradients(int64_t columns, int64_t valid, bool wide, const
   for (int64_t c = packs * kPack + threadIdx.x; c < columns; c += blockDim.x) store(to + c, slope(c, load(row + c)));
 }
 
+template <class T>
+__global__ void exp_moments(int64_t columns, int64_t valid, bool wide, const T* logits, const Accumulator<T>* maximum, Accumulator<T>* moments) {
+  using A = Accumulator<T>;
+  __shared__ A parts[kWarp];
+  const A top = maximum[blockIdx.x];
+  A sum = 0;
+  for_row(logits + blockIdx.x * columns, valid, wide, [&](int64_t, A x) { sum += exp(x - top) * (x - top); });
+  sum = block_sum(sum, parts);
+  if (threadIdx.x == 0) moments[blockIdx.x] = sum;
+}
+
+template <class T, class U>
+__global__ void entropic_gradients(int64_t columns, int64_t valid, const T* logits, const Accumulator<T>* maximum, const Accumulator<T>* sums,
+                                   const int32_t* targets, int64_t first_id, const Accumulator<T>* scales, const Accumulator<T>* entropies,
+                                   const Accumulator<T>* entropy_scales, U* out) {
+  using A = Accumulator<T>;
+  const int64_t r = blockIdx.x, own = targets[r] - first_id;
+  const T* row = logits + r * columns;
+  const A top = maximum[r], scale = scales[r], entropy_scale = entropy_scales[r], share = A(1) / sums[r], base = entropies[r] - log(sums[r]);
+  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
+    const A below = load(row + c) - top;
+    const A made = c < valid ? exp(below) * share * (scale - entropy_scale * (below + base)) : A(0);
+    store(out + r * columns + c, c == own && c < valid ? made - scale : made);
+  }
+}
+
 struct LogDifference {
   template <class A>
   __device__ A operator()(A sum, A target) const { return log(sum) - target; }
@@ -129,21 +156,35 @@ void row_losses(Cuda on, const Tensor& sum_exp, const Tensor& target_logit, cons
   });
 }
 
+void row_exp_moment(Cuda on, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& moment) {
+  visit_float(logits.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    launch("row_exp_moment", on, exp_moments<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide_rows(logits), logits.data<T>(), maximum.data<A>(),
+           moment.data<A>());
+  });
+}
+
+void entropic_backward(Cuda on, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp, const Tensor& targets,
+                       int64_t first_id, const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale, const Tensor& dlogits) {
+  visit_logits(logits.dtype(), dlogits.dtype(), [&](auto tag, auto out_tag) {
+    using T = typename decltype(tag)::type;
+    using U = typename decltype(out_tag)::type;
+    using A = Accumulator<T>;
+    launch("entropic_backward", on, entropic_gradients<T, U>, rows_of(logits), kThreads, 0, logits.dim(1), valid, logits.data<T>(), maximum.data<A>(),
+           sum_exp.data<A>(), targets.data<int32_t>(), first_id, row_scale.data<A>(), entropy.data<A>(), entropy_scale.data<A>(), dlogits.data<U>());
+  });
+}
+
 void cross_entropy_backward(Cuda on, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp, const Tensor& targets,
                             int64_t first_id, const Tensor& row_scale, const Tensor& dlogits) {
-  const auto run = [&](auto tag, auto out_tag) {
+  visit_logits(logits.dtype(), dlogits.dtype(), [&](auto tag, auto out_tag) {
     using T = typename decltype(tag)::type;
     using U = typename decltype(out_tag)::type;
     using A = Accumulator<T>;
     launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide_rows(logits) && wide_rows(dlogits),
            logits.data<T>(),
            maximum.data<A>(), sum_exp.data<A>(), targets.data<int32_t>(), first_id, row_scale.data<A>(), dlogits.data<U>());
-  };
-  visit_float(logits.dtype(), [&](auto tag) {
-    if (dlogits.dtype() == logits.dtype()) return run(tag, tag);
-    SKEIN_CHECK(logits.dtype() == DType::f32 && size_of(dlogits.dtype()) == 2);
-    if (dlogits.dtype() == DType::bf16) run(TypeTag<float>{}, TypeTag<BFloat16>{});
-    else run(TypeTag<float>{}, TypeTag<Float16>{});
   });
 }
 

@@ -1,0 +1,116 @@
+#include "support/gradient_check.h"
+
+#include <cmath>
+
+#include "skein/comm/local.h"
+#include "skein/ops/collective.h"
+#include "skein/ops/loss.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kRows = 5, kWidth = 4, kIds = 6, kValid = 5;
+
+struct Rows {
+  Tensor x = test::random_tensor({kRows, kWidth}, 1), weight = test::random_tensor({kIds, kWidth}, 2);
+  Tensor targets = Tensor::from(std::vector<int32_t>{0, 4, 2, 3, 1}, {kRows});
+  Tensor entropy_weights = test::random_tensor({kRows}, 3);
+};
+
+struct Found {
+  Tensor losses, entropies, dx, dweight;
+  double total = 0;
+};
+
+// total = sum of loss²/2 and of the weighed entropies: rows weigh their own losses.
+Found run(const Rows& in, bool entropic) {
+  Found found;
+  const Tensor row_weights = Tensor::empty({kRows}, DType::f64);
+  ops::RowExtras extras;
+  extras.weigh = [](int64_t, const Tensor& losses, const Tensor& weights) { weights.copy_from(losses); };
+  extras.entropies = found.entropies = Tensor::empty({kRows}, DType::f64);
+  if (entropic) extras.entropy_weights = in.entropy_weights;
+  const Weight weight{in.weight, found.dweight = Tensor::zeros({kIds, kWidth}, DType::f64)};
+  const Var x = Var::leaf(in.x), rows = ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows, {0, kValid}, nullptr, extras);
+  found.losses = rows.value();
+  for (int64_t i = 0; i < kRows; ++i) {
+    const double loss = found.losses.data<double>()[i];
+    found.total += loss * loss / 2 + (entropic ? in.entropy_weights.data<double>()[i] * found.entropies.data<double>()[i] : 0);
+  }
+  backward(ops::stand_in(rows, Tensor::zeros({kRows}, DType::f64)), row_weights);
+  found.dx = x.gradient();
+  return found;
+}
+
+void expect_slopes(const Rows& in, const Tensor& of, const Tensor& slopes, bool entropic) {
+  for (int64_t i = 0; i < of.size(); ++i) {
+    double& at = of.data<double>()[i];
+    const double before = at, step = 1e-5;
+    at = before + step;
+    const double above = run(in, entropic).total;
+    at = before - step;
+    const double below = run(in, entropic).total;
+    at = before;
+    EXPECT_NEAR(slopes.data<double>()[i], (above - below) / (2 * step), 1e-7);
+  }
+}
+
+TEST(RowExtras, WeightsMayHangOnTheLosses) {
+  const Rows in;
+  const Found found = run(in, false);
+  expect_slopes(in, in.x, found.dx, false);
+  expect_slopes(in, in.weight, found.dweight, false);
+}
+
+TEST(RowExtras, EntropiesHaveGradients) {
+  const Rows in;
+  const Found found = run(in, true);
+  expect_slopes(in, in.x, found.dx, true);
+  expect_slopes(in, in.weight, found.dweight, true);
+}
+
+TEST(RowExtras, EntropiesAreThoseOfTheSoftmax) {
+  const Rows in;
+  const Found found = run(in, false);
+  for (int64_t r = 0; r < kRows; ++r) {
+    std::vector<double> scores(kValid);
+    double sum = 0, entropy = 0;
+    for (int64_t id = 0; id < kValid; ++id) {
+      double score = 0;
+      for (int64_t c = 0; c < kWidth; ++c) score += in.x.data<double>()[r * kWidth + c] * in.weight.data<double>()[id * kWidth + c];
+      sum += scores[static_cast<size_t>(id)] = std::exp(score);
+    }
+    for (double score : scores) entropy -= score / sum * std::log(score / sum);
+    EXPECT_NEAR(found.entropies.data<double>()[r], entropy, 1e-12);
+  }
+}
+
+// As the product finds them with the vocabulary in one piece.
+TEST(RowExtras, ShardsGiveTheSame) {
+  const Rows in;
+  const Found whole = run(in, true);
+  run_ranks(2, [&](Group& group) {
+    const int64_t first = group.rank() * 3, valid = group.rank() == 0 ? 3 : 2;
+    const Tensor row_weights = Tensor::empty({kRows}, DType::f64), entropies = Tensor::empty({kRows}, DType::f64);
+    ops::RowExtras extras{[](int64_t, const Tensor& losses, const Tensor& weights) { weights.copy_from(losses); }, entropies, in.entropy_weights};
+    const Weight weight{in.weight.rows(first, first + 3).clone(), Tensor::zeros({3, kWidth}, DType::f64)};
+    const Var x = Var::leaf(in.x.clone()), entered = ops::copy_to_shards(x, group);
+    const Var rows = ops::linear_cross_entropy(entered, weight, {}, in.targets, row_weights, kRows, {first, valid}, &group, extras);
+    backward(rows, row_weights);
+    for (int64_t i = 0; i < kRows; ++i) EXPECT_NEAR(entropies.data<double>()[i], whole.entropies.data<double>()[i], 1e-12);
+    for (int64_t i = 0; i < in.x.size(); ++i) EXPECT_NEAR(x.gradient().data<double>()[i], whole.dx.data<double>()[i], 1e-12);
+    for (int64_t i = 0; i < valid * kWidth; ++i) EXPECT_NEAR(weight.gradient.data<double>()[i], whole.dweight.data<double>()[first * kWidth + i], 1e-12);
+  });
+}
+
+// What every rank makes of a copied x adds to its gradient once.
+TEST(RowExtras, OnceAddsOnce) {
+  run_ranks(2, [](Group& group) {
+    const Var x = Var::leaf(test::random_tensor({1, 2, 3}, 7)), entered = ops::copy_to_shards(x, group);
+    backward(ops::once(entered, group), Tensor::from(std::vector<double>{1, 2, 3, 4, 5, 6}, {1, 2, 3}));
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(x.gradient().data<double>()[i], i + 1);
+  });
+}
+
+}  // namespace
+}  // namespace skein
