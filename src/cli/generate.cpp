@@ -111,15 +111,15 @@ void generate(const Command& command, const Texts& texts, const Source& source, 
   Generator generator(source.model, local, mesh, command.generate, tokenizer->end_of_text(), tokenizer->vocab_size());
   load_weights(source, local, mesh);
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Tokens> made = generator.run(prompts, [&](size_t finished) {
-    if (finished < prompts.size()) log::info("{} of {} prompts finished", finished, prompts.size());
+  const std::vector<Generated> made = generator.run(prompts, {}, [&](size_t finished, size_t of) {
+    if (finished < of) log::info("{} of {} prompts finished", finished, of);
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::string text;
   size_t tokens = 0;
   for (size_t i = 0; i < made.size(); ++i) {
-    text += result_text(command, texts[i], tokenizer->decode(made[i]), made[i]);
-    tokens += made[i].size();
+    text += result_text(command, texts[i], tokenizer->decode(made[i].tokens), made[i].tokens);
+    tokens += made[i].tokens.size();
   }
   agree(world, [&] { if (world.rank() == 0) write_results(command, text); });
   log::info("{} prompts, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", made.size(), tokens, seconds,

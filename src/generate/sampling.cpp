@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
+#include "skein/kernels/elementwise.h"
 
 namespace skein {
 
@@ -13,6 +15,7 @@ void bind(Options& options, SamplingConfig& c) {
   options.add("sample.top_k", c.top_k, "only the k likeliest tokens; 0: all", "tokens");
   options.add("sample.top_p", c.top_p, "only the likeliest tokens whose probabilities reach p together");
   options.add("sample.seed", c.seed, "of the draws");
+  options.add("sample.banned", c.banned, "ids of tokens that are never drawn");
 }
 
 void check(const SamplingConfig& c) {
@@ -21,7 +24,29 @@ void check(const SamplingConfig& c) {
   require(c.top_p > 0 && c.top_p <= 1, "sample.top_p={} must be above 0 and at most 1", c.top_p);
 }
 
+void check_banned(const SamplingConfig& c, int64_t ids, int64_t vocabulary) {
+  std::set<int64_t> banned;
+  for (int64_t id : c.banned) {
+    require(id >= 0 && id < ids, "sample.banned names token {}, outside of the model's vocabulary of {}", id, ids);
+    if (id < vocabulary) banned.insert(id);
+  }
+  require(static_cast<int64_t>(banned.size()) < vocabulary, "sample.banned names all {} tokens of the vocabulary; leave one to draw", vocabulary);
+}
+
 namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// By a sum, which leaves a NaN one.
+void ban(const std::vector<int64_t>& ids, const Tensor& logits) {
+  const Tensor added = Tensor::zeros({logits.dim(1)}, DType::f32);
+  for (int64_t id : ids) {
+    SKEIN_CHECK(id < added.size());
+    added.data<float>()[id] = -kInfinity;
+  }
+  const Tensor there = added.to(logits.device());
+  on_device(logits.device(), [&](auto device) { kernels::add_bias(device, logits, there, logits); });
+}
 
 // [B] f64
 Tensor uniforms_of(uint64_t seed, const std::vector<Draw>& draws) {
@@ -36,7 +61,6 @@ Tensor uniforms_of(uint64_t seed, const std::vector<Draw>& draws) {
 }
 
 void require_ids(const Tensor& ids) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (int32_t id : ids.span<int32_t>()) {
     if (id >= 0) continue;
     if (id > kernels::kAllAreMinusInfinite) fail("the logit of token {} is not a number; the model's weights are damaged or diverged", -1 - id);
@@ -48,6 +72,7 @@ void require_ids(const Tensor& ids) {
 
 Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config, const std::vector<Draw>& draws) {
   SKEIN_CHECK_EQ(logits.dim(0), static_cast<int64_t>(draws.size()));
+  if (!config.banned.empty()) ban(config.banned, logits);
   const Tensor uniforms = uniforms_of(config.seed, draws).to(logits.device());
   const Tensor ids = Tensor::empty(uniforms.shape(), DType::i32, logits.device());
   on_device(logits.device(), [&](auto device) { kernels::sample(device, logits, vocabulary, config, uniforms, ids); });

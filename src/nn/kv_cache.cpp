@@ -1,5 +1,9 @@
 #include "skein/nn/kv_cache.h"
 
+#include <algorithm>
+
+#include "skein/kernels/embedding.h"
+
 namespace skein {
 namespace {
 
@@ -9,6 +13,50 @@ void copy_rows(const Tensor& from, const Tensor& into, int64_t first) {
     into.flat((b * into.dim(1) + first) * row, from.dim(1) * row).copy_from(from.rows(b, b + 1));
 }
 
+// How many positions each row of the part has.
+std::vector<int64_t> lengths_of(const KvCache::Part& part) {
+  const Tensor first = part.cache.first_key.to(Device{});
+  std::vector<int64_t> made;
+  for (int64_t row : part.rows) made.push_back(part.cache.length - first.data<int32_t>()[row]);
+  return made;
+}
+
+// Positions of the part's layers, seen as [B*S], that stand in places [0, places) of its rows when these end at `end`; -1: none.
+Tensor sources(const KvCache::Part& part, const std::vector<int64_t>& lengths, int64_t end, int64_t places) {
+  const auto rows = static_cast<int64_t>(part.rows.size());
+  const Tensor made = Tensor::empty({rows * places}, DType::i32);
+  std::fill_n(made.data<int32_t>(), made.size(), -1);
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t length = lengths[static_cast<size_t>(r)], row = part.rows[static_cast<size_t>(r)];
+    for (int64_t i = 0; i < length; ++i)
+      made.data<int32_t>()[r * places + end - length + i] = static_cast<int32_t>(row * part.cache.places() + part.cache.length - length + i);
+  }
+  return made.to(part.cache.first_key.device());
+}
+
+struct Join {
+  const std::vector<KvCache::Part>& parts;
+  std::vector<Tensor> sources;  // of each part
+  int64_t rows = 0, places = 0, elements = 0;
+
+  Tensor moved(size_t layer, Tensor KvCache::Layer::*kind) const {
+    const Tensor like = parts.front().cache.layers[layer].*kind;
+    if (!like.defined()) return {};
+    const int64_t width = like.dim(2) * like.dim(3);
+    const Tensor made = KvCache::layer_memory({rows, places, like.dim(2), like.dim(3)}, elements, like.dtype(), like.device());
+    int64_t row = 0;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      Tensor& from = parts[p].cache.layers[layer].*kind;
+      const int64_t end = row + static_cast<int64_t>(parts[p].rows.size());
+      if (row < end)
+        on_device(like.device(), [&](auto device) { kernels::embedding(device, from.reshape({-1, width}), sources[p], 0, made.rows(row, end)); });
+      from = {};
+      row = end;
+    }
+    return made;
+  }
+};
+
 }  // namespace
 
 void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
@@ -16,6 +64,37 @@ void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
   SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1));
   copy_rows(k, held.keys, length);
   copy_rows(v, held.values, length);
+}
+
+int64_t KvCache::places() const {
+  const auto held = std::find_if(layers.begin(), layers.end(), [](const Layer& layer) { return layer.keys.defined(); });
+  return held == layers.end() ? 0 : held->keys.dim(1);
+}
+
+Tensor KvCache::layer_memory(const Shape& shape, int64_t elements, DType dtype, Device device) {
+  return Tensor::empty({std::max(elements, shape.size())}, dtype, device).flat(0, shape.size()).reshape(shape);
+}
+
+KvCache KvCache::joined(const std::vector<Part>& parts, int64_t room, int64_t elements) {
+  KvCache made;
+  Join join{parts, {}, 0, 0, elements};
+  std::vector<std::vector<int64_t>> lengths;
+  for (const Part& part : parts) {
+    lengths.push_back(lengths_of(part));
+    join.rows += static_cast<int64_t>(part.rows.size());
+    for (int64_t length : lengths.back()) made.length = std::max(made.length, length);
+  }
+  join.places = made.length + room;
+  const Tensor first = Tensor::empty({join.rows}, DType::i32);
+  int32_t* next = first.data<int32_t>();
+  for (size_t p = 0; p < parts.size(); ++p) {
+    for (int64_t length : lengths[p]) *next++ = static_cast<int32_t>(made.length - length);
+    join.sources.push_back(sources(parts[p], lengths[p], made.length, join.places));
+  }
+  made.first_key = first.to(parts.front().cache.first_key.device());
+  for (size_t layer = 0; layer < parts.front().cache.layers.size(); ++layer)
+    made.layers.push_back({join.moved(layer, &Layer::keys), join.moved(layer, &Layer::values)});
+  return made;
 }
 
 }  // namespace skein

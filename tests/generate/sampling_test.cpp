@@ -50,6 +50,33 @@ TEST(Sampling, DrawsFromTheSoftmax) {
   }
 }
 
+TEST(Sampling, BannedIdsLeaveTheirProbabilityToTheOthers) {
+  for (const auto& [top_k, top_p] : {std::pair<int64_t, double>{0, 1}, {2, 1}, {0, 0.99}}) {
+    SamplingConfig c;
+    c.banned = {1, 4, 4};
+    c.top_k = top_k;
+    c.top_p = top_p;
+    const bool all = top_k == 0;
+    const double sum = std::exp(3.0) + std::exp(2.0) + (all ? std::exp(1.0) : 0);
+    const auto found = shares(c);
+    EXPECT_EQ(found.size(), all ? 3u : 2u);
+    for (const auto& [id, share] : found) EXPECT_NEAR(share, std::exp(double{kLogits[static_cast<size_t>(id)]}) / sum, 0.015) << id;
+  }
+  SamplingConfig greedy;
+  greedy.temperature = 0;
+  greedy.banned = {1, 3};
+  EXPECT_EQ(sample(kLogits, greedy, 0, 0), 2);
+}
+
+TEST(Sampling, NothingImpossibleIsDrawnAtTheVeryEnd) {
+  const Tensor logits = Tensor::from(std::vector<float>{0, 0.3f, 0.1f, -std::numeric_limits<float>::infinity()}, {1, 4});
+  const Tensor ids = Tensor::empty({1}, DType::i32);
+  for (double uniform : {0.0, 0.5, std::nextafter(1.0, 0.0), 1.0}) {
+    kernels::sample(Cpu{}, logits, 4, {}, Tensor::from(std::vector<double>{uniform}, {1}), ids);
+    EXPECT_LT(ids.data<int32_t>()[0], 3) << uniform;
+  }
+}
+
 TEST(Sampling, TopKKeepsTheLikeliest) {
   SamplingConfig c;
   c.top_k = 3;
@@ -95,11 +122,13 @@ TEST(Sampling, RowsAreDrawnApart) {
   EXPECT_THROW(sample(Tensor::from(two, {2, 5}), 5, c, {{0, 0}}), Error);
 }
 
-std::string refusal(float logit, int64_t position = 0) {
+std::string refusal(float logit, int64_t position = 0, const std::vector<int64_t>& banned = {}) {
   std::vector<float> logits = kLogits;
   logits[2] = logit;
+  SamplingConfig c;
+  c.banned = banned;
   try {
-    sample(logits, {}, 0, position);
+    sample(logits, c, 0, position);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::failure);
     return error.what();
@@ -114,10 +143,12 @@ TEST(Sampling, RefusesLogitsThatAreNoNumbers) {
   EXPECT_EQ(refusal(-kInfinity), "");
   EXPECT_EQ(refusal(kNaN, -1), "");
   EXPECT_THROW(sample(std::vector<float>(5, -kInfinity), {}, 0, 0), Error);
+  EXPECT_NE(refusal(kNaN, 0, {2}).find("the logit of token 2 is not a number"), std::string::npos) << "a ban hides no damage";
+  EXPECT_NE(refusal(1, 0, {0, 1, 2, 3, 4}).find("the largest logit is -inf"), std::string::npos);
 }
 
 TEST(Sampling, RefusesOptionsOutOfRange) {
-  for (const SamplingConfig& c : {SamplingConfig{-1, 0, 1, 1}, SamplingConfig{1, -1, 1, 1}, SamplingConfig{1, 0, 0, 1}, SamplingConfig{1, 0, 1.5, 1}})
+  for (const SamplingConfig& c : {SamplingConfig{{-1, 0, 1}}, SamplingConfig{{1, -1, 1}}, SamplingConfig{{1, 0, 0}}, SamplingConfig{{1, 0, 1.5}}})
     EXPECT_THROW(check(c), Error);
 }
 

@@ -91,6 +91,53 @@ TEST(Cache, PromptAndStepsAreTheWholeSequence) {
       run_ranks(shards, [family](Group& tp) { compare(family, tp); });
 }
 
+// Three rows of two caches, one of them twice, after the prompt.
+TEST(Cache, JoinedRowsGoOnAsTheyWere) {
+  const auto alone = single_rank();
+  Parameters parameters(DType::f64, 0, 1);
+  const BlockSpec spec = test::small_block(Family::llama);
+  const Stack stack(parameters, 0, 2, 0, spec);
+  test::initialize_all(parameters, false);
+  const Tensor x = test::random_tensor({2, kLength, kWidth}, 1), positions = test::counted_positions(2, kLength, kFirst);
+  std::vector<KvCache> caches;
+  for (int64_t prompt : {kPrompt, kPrompt + 1}) {
+    caches.push_back(empty_cache(1, spec.attention));
+    const Tensor own = Tensor::empty({2, prompt}, DType::i32);
+    for (int64_t row = 0; row < 2; ++row) own.flat(row * prompt, prompt).copy_from(positions.flat(row * kLength, prompt));
+    forward(stack, columns(x, 0, prompt), own, *alone, &caches.back());
+    caches.back().length = prompt;
+  }
+  KvCache joined = KvCache::joined({{caches[1], {1}}, {caches[0], {1, 0, 1}}}, 1, 1000);
+  EXPECT_EQ(joined.length, 4);
+  EXPECT_EQ(joined.places(), 5);
+  const auto first = joined.first_key.span<int32_t>();
+  EXPECT_EQ(std::vector<int32_t>(first.begin(), first.end()), (std::vector<int32_t>{1, 2, 0, 2}));
+  for (const KvCache& old : caches) EXPECT_FALSE(old.layers[1].values.defined());
+  // The next position of each: its row of x, and place.
+  const std::vector<std::pair<int64_t, int64_t>> next{{1, 5}, {1, 4}, {0, 4}, {1, 4}};
+  const Tensor given = Tensor::empty({4, 1, kWidth}, DType::f64), places = Tensor::empty({4, 1}, DType::i32);
+  for (int64_t r = 0; r < 4; ++r) {
+    const auto [row, place] = next[static_cast<size_t>(r)];
+    given.flat(r * kWidth, kWidth).copy_from(x.flat((row * kLength + place) * kWidth, kWidth));
+    places.data<int32_t>()[r] = static_cast<int32_t>(place) - kFirst[static_cast<size_t>(row)];
+  }
+  const Tensor made = forward(stack, given, places, *alone, &joined);
+  for (int64_t r = 0; r < 4; ++r) {
+    const auto [row, place] = next[static_cast<size_t>(r)];
+    const Tensor expected = whole(stack, x, row, *alone);
+    for (int64_t c = 0; c < kWidth; ++c)
+      ASSERT_NEAR(made.data<double>()[r * kWidth + c], expected.data<double>()[(place - kFirst[static_cast<size_t>(row)]) * kWidth + c], 1e-11) << r;
+  }
+}
+
+TEST(Cache, OfOneSizeStaysInItsMemory) {
+  const std::byte* before = KvCache::layer_memory({2, 3, 1, 4}, 4321, DType::f32, {}).bytes_data();
+  const Tensor one = KvCache::layer_memory({5, 7, 1, 4}, 4321, DType::f32, {});
+  EXPECT_EQ(one.size(), 140);
+  EXPECT_EQ(one.bytes_data(), before);
+  EXPECT_EQ(KvCache::layer_memory({5, 9, 2, 4}, 96, DType::f32, {}).size(), 360) << "more than was asked for";
+}
+
 TEST(Cache, RefusesMorePositionsThanItHolds) {
   KvCache cache;
   cache.layers.push_back({Tensor::zeros({1, 3, 2, 4}, DType::f64), Tensor::zeros({1, 3, 2, 4}, DType::f64)});

@@ -1,7 +1,11 @@
 // Batched decoding with a KV cache, through the pipeline, at any layout.
+//
+// Rows whose sequence is finished make room: once a quarter of the batch is, the next prompts take their places, and when none is
+// left the batch shrinks.
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "skein/generate/sampling.h"
@@ -12,7 +16,7 @@ namespace skein {
 
 struct GenerateConfig {
   int64_t max_tokens = 128;
-  int64_t batch = 16;        // prompts decoded together
+  int64_t batch = 16;        // sequences decoded together
   bool stop_at_end = true;   // at the end-of-text token
   Precision precision;       // of weights, activations and cache
   SamplingConfig sampling;
@@ -25,32 +29,49 @@ void check(const GenerateConfig& config);
 
 using Tokens = std::vector<int32_t>;
 
+// What continues a prompt.
+struct Generated {
+  Tokens tokens;       // without the end-of-text token
+  bool ended = false;  // by that token; else cut after max_tokens or where the context was full
+  bool operator==(const Generated&) const = default;
+};
+
+// What a run fed to the model on this rank's data-parallel index.
+struct DecodingWork {
+  int64_t prompts = 0;  // equal neighbours count once
+  int64_t steps = 0;    // after the prompts, of a token for each row
+  int64_t rows = 0;     // sum over the steps
+  int64_t live = 0;     // of these, rows whose sequence was not finished
+};
+
 class Generator {
  public:
+  using Progress = std::function<void(size_t finished, size_t of)>;
+
   // local holds its weights and outlives the generator, as does the mesh. end_of_text: -1 when there is none.
-  // vocabulary: only ids below it are made, for a model that has more ids than its tokenizer; 0: all.
+  // vocabulary: only ids below it are made, for a model that has more ids than its tokenizer; 0: all. Usage errors: a model that does
+  // not continue text; banned tokens outside of its vocabulary, or all of it.
   Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
             int64_t vocabulary = 0);
 
-  // Collective over the mesh's world; prompts are equal on all ranks. Returns the new tokens of each prompt on every rank,
-  // without end_of_text. A sequence ends at end_of_text, after max_tokens, or when it fills the model's context. An empty prompt
-  // begins from end_of_text. The result does not depend on the batch, nor on data- and pipeline-parallel sizes.
+  // Collective over the mesh's world; prompts are equal on all ranks, and so is the result: what continues each prompt. A sequence ends
+  // at end_of_text, after max_tokens, or when it fills the model's context. An empty prompt begins from end_of_text.
+  // draws: a number for each prompt, alike on all ranks; its index where there are none. A token is a function of the seed, its prompt
+  // and the tokens before it, the number and its position. It does not depend on the batch, nor on data- and pipeline-parallel sizes.
+  // Of equal prompts that follow each other one is fed to the model.
   // Usage errors, with the prompt's number: a prompt without a token where there is no end_of_text; one that fills the context;
   // an id outside of the model's vocabulary.
-  // progress is called on rank 0 with the number of finished prompts, once all data-parallel ranks are through a batch.
-  std::vector<Tokens> run(const std::vector<Tokens>& prompts, const std::function<void(size_t finished)>& progress = {});
+  // progress is called on rank 0 now and then, and at the end, with what its data-parallel index has finished of its share.
+  std::vector<Generated> run(const std::vector<Tokens>& prompts, std::span<const uint64_t> draws = {}, const Progress& progress = {});
+
+  // Of the last run.
+  const DecodingWork& work() const { return work_; }
 
  private:
-  struct Decoding;
+  struct Sequence;
+  class Decoding;
 
   void check_prompts(const std::vector<Tokens>& prompts) const;
-  // New tokens of prompts [first, first + count).
-  std::vector<Tokens> decode(const std::vector<Tokens>& prompts, size_t first, size_t count);
-  Decoding begin(const std::vector<Tokens>& prompts, size_t first, size_t count) const;
-  // Runs the batch through all pieces; logits of the last position [B,V] on the last stage, undefined elsewhere.
-  Tensor forward(Decoding& decoding, const Batch& batch);
-  Tensor whole_rows(const Tensor& logits) const;
-  Tensor choose(const Decoding& decoding, const Tensor& logits) const;
 
   ModelConfig model_;
   LocalModel& local_;
@@ -58,6 +79,7 @@ class Generator {
   GenerateConfig config_;
   int32_t end_of_text_;
   int64_t vocabulary_;
+  DecodingWork work_;
 };
 
 }  // namespace skein

@@ -11,22 +11,25 @@ namespace skein {
 
 struct SamplingConfig : kernels::SampleArguments {
   uint64_t seed = 1;
+  std::vector<int64_t> banned = {};  // ids that are never drawn: the others share their probability
 };
 
 // Binds every field under section "sample".
 void bind(Options& options, SamplingConfig& config);
 // Usage errors with the value and its range.
 void check(const SamplingConfig& config);
+// The same of the banned ids, of which some may be banned twice: each below `ids`, and one of the first `vocabulary` left.
+void check_banned(const SamplingConfig& config, int64_t ids, int64_t vocabulary);
 
 // What a draw is keyed by, beside the seed.
 struct Draw {
-  uint64_t prompt = 0;
+  uint64_t prompt = 0;   // its number
   int64_t position = 0;  // below 0: none is wanted
 };
 
 // An id for each row of logits [B,V], f32 on any device, below `vocabulary`; 0 where none is wanted. The result [B] i32 is on the
-// host. A pure function of its arguments, see kernels/sample.h. Error(failure) when a row holds a NaN or its largest logit is not
-// finite.
+// host. A pure function of its arguments, see kernels/sample.h. Logits of banned ids become -inf. Error(failure) when a row holds a
+// NaN, that of a banned id too, or its largest logit is not finite.
 Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config, const std::vector<Draw>& draws);
 
 }  // namespace skein

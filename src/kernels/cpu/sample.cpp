@@ -67,6 +67,8 @@ size_t draw(const std::vector<double>& shares, double uniform) {
   double left = uniform * std::accumulate(shares.begin(), shares.end(), 0.0);
   size_t chosen = 0;
   while (chosen + 1 < shares.size() && left >= shares[chosen]) left -= shares[chosen++];
+  // Roundings may leave a little for the last one, which may be impossible.
+  while (shares[chosen] == 0) --chosen;
   return chosen;
 }
 

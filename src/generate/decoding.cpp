@@ -1,0 +1,245 @@
+#include "decoding.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "skein/core/profile.h"
+#include "skein/kernels/embedding.h"
+#include "skein/kernels/reduce.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kLeastSlack = 64;
+
+// A quarter is worth the time of moving the rest.
+bool many(int64_t some, int64_t of) { return some > 0 && some * 4 >= of; }
+
+// [B,T] tokens and positions, each prompt at the end of its row.
+Batch side_by_side(const std::vector<const Tokens*>& prompts, int64_t columns) {
+  const auto rows = static_cast<int64_t>(prompts.size());
+  Batch batch;
+  batch.tokens = Tensor::zeros({rows, columns}, DType::i32);
+  batch.positions = Tensor::zeros({rows, columns}, DType::i32);
+  for (int64_t row = 0; row < rows; ++row) {
+    const Tokens& prompt = *prompts[static_cast<size_t>(row)];
+    const int64_t begin = (row + 1) * columns - static_cast<int64_t>(prompt.size());
+    std::copy(prompt.begin(), prompt.end(), batch.tokens.data<int32_t>() + begin);
+    std::iota(batch.positions.data<int32_t>() + begin, batch.positions.data<int32_t>() + (row + 1) * columns, 0);
+  }
+  return batch;
+}
+
+int64_t longest_of(const std::vector<const Tokens*>& prompts) {
+  size_t longest = 0;
+  for (const Tokens* prompt : prompts) longest = std::max(longest, prompt->size());
+  return static_cast<int64_t>(longest);
+}
+
+}  // namespace
+
+void Generator::Sequence::take(int32_t id, int32_t end) {
+  made.ended = id == end;
+  if (made.ended) return;
+  made.tokens.push_back(id);
+  --left;
+}
+
+int64_t Generator::Decoding::Rows::live() const {
+  return std::count_if(all.begin(), all.end(), [](const Row& row) { return !row.sequence->finished(); });
+}
+
+int64_t Generator::Decoding::Rows::most_left() const {
+  int64_t most = 0;
+  for (const Row& row : all)
+    if (!row.sequence->finished()) most = std::max(most, row.sequence->left);
+  return most;
+}
+
+Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequences)
+    : g_(generator), sequences_(sequences), batch_(std::min(g_.config_.batch, static_cast<int64_t>(sequences.size()))) {
+  int64_t longest = 0;
+  for (const Sequence& sequence : sequences) longest = std::max(longest, sequence.length() + sequence.left);
+  slack_ = std::max(kLeastSlack, longest / 4);
+  elements_ = batch_ * (longest + slack_) * g_.model_.kv_heads() / g_.mesh_.tp().size() * g_.model_.head_width();
+}
+
+void Generator::Decoding::run(const Progress& progress) {
+  while (next_ < sequences_.size() || rows_.live() > 0) {
+    if (wants_newcomers()) admit();
+    else if (wants_to_move()) rows_ = joined({&rows_});
+    tell(progress);
+    if (rows_.live() > 0) step();
+  }
+  tell(progress);
+}
+
+void Generator::Decoding::tell(const Progress& progress) {
+  if (!progress || g_.mesh_.world().rank() != 0) return;
+  const auto finished = static_cast<size_t>(std::count_if(sequences_.begin(), sequences_.end(), [](const Sequence& one) { return one.finished(); }));
+  if (finished > told_) progress(told_ = finished, sequences_.size());
+}
+
+bool Generator::Decoding::wants_newcomers() const {
+  return next_ < sequences_.size() && many(batch_ - rows_.live(), batch_);
+}
+
+bool Generator::Decoding::wants_to_move() const {
+  const int64_t live = rows_.live();
+  return live > 0 && (many(rows_.size() - live, rows_.size()) || rows_.cache.length == rows_.places);
+}
+
+void Generator::Decoding::admit() {
+  const int64_t live = rows_.live();
+  if (live == 0) rows_ = {};
+  const size_t count = std::min(sequences_.size() - next_, static_cast<size_t>(batch_ - live));
+  Rows fresh = start(sequences_.subspan(next_, count), live == 0 ? slack_ : 0);
+  next_ += count;
+  const int64_t begun = fresh.live();
+  if (begun == 0) return;
+  const bool as_they_are = live == 0 && begun == fresh.size() && begun == fresh.cache.first_key.size();
+  rows_ = as_they_are ? std::move(fresh) : joined({&rows_, &fresh});
+}
+
+Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcomers, int64_t room) {
+  const Span span("prompt");
+  Rows rows;
+  std::vector<const Tokens*> prompts;
+  for (Sequence& sequence : newcomers) {
+    if (prompts.empty() || *prompts.back() != *sequence.prompt) prompts.push_back(sequence.prompt);
+    rows.all.push_back({&sequence, static_cast<int64_t>(prompts.size()) - 1});
+  }
+  rows.cache = cache_for(prompts, std::min(room, rows.most_left()));
+  rows.places = longest_of(prompts) + std::min(room, rows.most_left());
+  g_.work_.prompts += static_cast<int64_t>(prompts.size());
+  give_tokens(rows, forward(rows.cache, side_by_side(prompts, longest_of(prompts))));
+  return rows;
+}
+
+// The first rows' memory is that of all later ones.
+KvCache Generator::Decoding::cache_for(const std::vector<const Tokens*>& prompts, int64_t room) const {
+  const Parameters& parameters = g_.local_.parameters();
+  const auto rows = static_cast<int64_t>(prompts.size());
+  const int64_t columns = longest_of(prompts);
+  const Tensor begins = Tensor::empty({rows}, DType::i32);
+  for (int64_t row = 0; row < rows; ++row)
+    begins.data<int32_t>()[row] = static_cast<int32_t>(columns - static_cast<int64_t>(prompts[static_cast<size_t>(row)]->size()));
+  KvCache cache;
+  cache.first_key = begins.to(parameters.device());
+  cache.layers.resize(static_cast<size_t>(g_.model_.n_layers));
+  const Shape shape{rows, columns + room, g_.model_.kv_heads() / g_.mesh_.tp().size(), g_.model_.head_width()};
+  const auto memory = [&] { return KvCache::layer_memory(shape, room > 0 ? elements_ : 0, parameters.dtype(), parameters.device()); };
+  for (int block : g_.local_.blocks()) cache.layers[static_cast<size_t>(block)] = {memory(), memory()};
+  return cache;
+}
+
+Generator::Decoding::Rows Generator::Decoding::joined(std::vector<Rows*> all) const {
+  const Span span("move rows");
+  Rows made;
+  std::vector<KvCache::Part> parts;
+  for (Rows* rows : all) {
+    KvCache::Part part{rows->cache, {}};
+    for (const Row& row : rows->all) {
+      if (row.sequence->finished()) continue;
+      part.rows.push_back(row.cached);
+      made.all.push_back({row.sequence, made.size()});
+    }
+    if (!part.rows.empty()) parts.push_back(std::move(part));
+  }
+  const int64_t room = std::min(slack_, made.most_left());
+  made.cache = KvCache::joined(parts, room, elements_);
+  made.places = made.cache.length + room;
+  return made;
+}
+
+void Generator::Decoding::step() {
+  const Span span("decode");
+  Batch batch;
+  batch.tokens = Tensor::zeros({rows_.size(), 1}, DType::i32);
+  batch.positions = Tensor::zeros({rows_.size(), 1}, DType::i32);
+  for (int64_t row = 0; row < rows_.size(); ++row) {
+    const Sequence& sequence = *rows_.all[static_cast<size_t>(row)].sequence;
+    // A finished sequence goes on unread beside the others.
+    if (sequence.finished()) continue;
+    batch.tokens.data<int32_t>()[row] = sequence.made.tokens.back();
+    batch.positions.data<int32_t>()[row] = static_cast<int32_t>(sequence.length() - 1);
+  }
+  ++g_.work_.steps;
+  g_.work_.rows += rows_.size();
+  g_.work_.live += rows_.live();
+  give_tokens(rows_, forward(rows_.cache, batch));
+}
+
+Tensor Generator::Decoding::forward(KvCache& cache, const Batch& batch) {
+  const NoGrad no_grad;
+  Mesh& mesh = g_.mesh_;
+  const Parameters& parameters = g_.local_.parameters();
+  Pass pass = g_.local_.pass();
+  pass.sequence_parallel = false;
+  const Batch here = placed(batch, parameters.device());
+  pass.batch = &here;
+  pass.cache = &cache;
+  const int stages = mesh.pp().size(), pieces = stages * static_cast<int>(g_.local_.pieces().size());
+  Var flow;
+  Tensor logits;
+  for (int chunk = 0; chunk * stages < pieces; ++chunk) {
+    const int piece = chunk * stages + mesh.stage();
+    if (piece > 0 && stages > 1) {
+      const Tensor received = Tensor::empty({batch.size(), batch.length(), g_.model_.d_model}, parameters.dtype(), parameters.device());
+      mesh.pp().recv(received, (piece - 1) % stages, piece).wait();
+      flow = Var(received);
+    }
+    flow = g_.local_.pieces()[static_cast<size_t>(chunk)]->forward(flow, pass);
+    if (piece == pieces - 1) logits = whole_rows(g_.local_.decoder()->logits(flow.value()));
+    else if (stages > 1) mesh.pp().send(flow.value(), (piece + 1) % stages, piece + 1).wait();
+  }
+  cache.length += batch.length();
+  return logits;
+}
+
+// The columns of all shards side by side, padding at the end.
+Tensor Generator::Decoding::whole_rows(const Tensor& logits) const {
+  const Tensor own = logits.to(DType::f32);
+  Group& tp = g_.mesh_.tp();
+  const int64_t shards = tp.size(), rows = own.dim(0), part = own.dim(1);
+  if (shards == 1) return own;
+  const Tensor all = Tensor::empty({shards, rows, part}, DType::f32, own.device()), whole = Tensor::empty({rows, shards, part}, DType::f32, own.device());
+  tp.all_gather(own, all);
+  on_device(own.device(), [&](auto device) { kernels::swap_leading(device, all, whole); });
+  return whole.reshape({rows, -1});
+}
+
+namespace {
+
+// Rows of logits [N,V] by number.
+Tensor chosen_rows(const Tensor& logits, const std::vector<int32_t>& numbers) {
+  const auto rows = static_cast<int64_t>(numbers.size());
+  const Tensor from = Tensor::from(numbers, {rows}).to(logits.device());
+  const Tensor made = Tensor::empty({rows, logits.dim(1)}, logits.dtype(), logits.device());
+  on_device(logits.device(), [&](auto device) { kernels::embedding(device, logits, from, 0, made); });
+  return made;
+}
+
+}  // namespace
+
+void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) const {
+  std::vector<Draw> draws;
+  std::vector<int32_t> numbers;
+  for (const Row& row : rows.all) {
+    const Sequence& sequence = *row.sequence;
+    draws.push_back({sequence.draw, sequence.finished() ? -1 : static_cast<int64_t>(sequence.made.tokens.size())});
+    numbers.push_back(static_cast<int32_t>(row.cached));
+  }
+  Tensor ids = Tensor::zeros({rows.size()}, DType::i32);
+  if (logits.defined()) {
+    const Tensor own = logits.dim(0) == rows.size() ? logits : chosen_rows(logits, numbers);
+    ids = sample(own, g_.vocabulary_, g_.config_.sampling, draws);
+  }
+  g_.mesh_.pp().broadcast(ids, g_.mesh_.pp().size() - 1);
+  for (int64_t row = 0; row < rows.size(); ++row) {
+    Sequence& sequence = *rows.all[static_cast<size_t>(row)].sequence;
+    if (!sequence.finished()) sequence.take(ids.data<int32_t>()[row], g_.config_.stop_at_end ? g_.end_of_text_ : -1);
+  }
+}
+
+}  // namespace skein

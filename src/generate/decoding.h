@@ -1,0 +1,69 @@
+// The sequences of one data-parallel index on their way: all its ranks make the same decisions from the same tokens. Internal to the
+// floor.
+#pragma once
+
+#include "skein/generate/generator.h"
+
+namespace skein {
+
+struct Generator::Sequence {
+  const Tokens* prompt;
+  uint64_t draw;
+  int64_t left;  // tokens it may still be given
+  Generated made;
+
+  bool finished() const { return made.ended || left == 0; }
+  int64_t length() const { return static_cast<int64_t>(prompt->size() + made.tokens.size()); }
+  // end: the token that ends it.
+  void take(int32_t id, int32_t end);
+};
+
+class Generator::Decoding {
+ public:
+  Decoding(Generator& generator, std::span<Sequence> sequences);
+  // Until all are finished.
+  void run(const Progress& progress);
+
+ private:
+  struct Row {
+    Sequence* sequence;
+    int64_t cached;  // its row of the cache
+  };
+  // Prompts of a batch end in the same column: shorter ones begin later, and nothing looks at what stands before them.
+  struct Rows {
+    std::vector<Row> all;
+    KvCache cache;
+    int64_t places = 0;  // of the cache
+
+    int64_t size() const { return static_cast<int64_t>(all.size()); }
+    int64_t live() const;
+    int64_t most_left() const;
+  };
+
+  bool wants_newcomers() const;
+  bool wants_to_move() const;
+  void admit();
+  // Feeds their prompts and gives them their first tokens.
+  Rows start(std::span<Sequence> newcomers, int64_t room);
+  KvCache cache_for(const std::vector<const Tokens*>& prompts, int64_t room) const;
+  // The live rows of all in one cache.
+  Rows joined(std::vector<Rows*> all) const;
+  void step();
+  // Runs a batch through all pieces; logits of the last position [B,V] on the last stage, undefined elsewhere.
+  Tensor forward(KvCache& cache, const Batch& batch);
+  Tensor whole_rows(const Tensor& logits) const;
+  // The next token of each row that is not finished; logits of each row of the cache, as forward gives them.
+  void give_tokens(const Rows& rows, const Tensor& logits) const;
+  void tell(const Progress& progress);
+
+  Generator& g_;
+  std::span<Sequence> sequences_;
+  Rows rows_;
+  size_t next_ = 0;  // sequences that have begun
+  size_t told_ = 0;
+  int64_t batch_ = 0;
+  int64_t slack_ = 0;     // most columns before rows are moved to the front again
+  int64_t elements_ = 0;  // of a layer's keys at most
+};
+
+}  // namespace skein
