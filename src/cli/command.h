@@ -20,6 +20,7 @@ int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group
 int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);

@@ -127,7 +127,11 @@ Batch ChatSamples::batch(int64_t first, int64_t count) const {
 
 uint32_t ChatSamples::checksum() const {
   uint32_t sum = 0;
-  const auto add = [&sum](const auto& numbers) { sum = crc32c(std::as_bytes(std::span(numbers)), sum); };
+  const auto add = [&sum](const auto& numbers) {
+    const uint64_t size = numbers.size();
+    sum = crc32c(std::as_bytes(std::span(&size, 1)), sum);
+    sum = crc32c(std::as_bytes(std::span(numbers)), sum);
+  };
   for (const TemplatedChat& chat : chats_) {
     add(chat.tokens);
     add(chat.answer);

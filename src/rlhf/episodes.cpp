@@ -9,7 +9,6 @@
 namespace skein {
 namespace {
 
-// Padding to multiples of this keeps vectors whole.
 constexpr int64_t kLengthMultiple = 8;
 
 float at(const std::vector<double>& numbers, size_t token) { return token < numbers.size() ? static_cast<float>(numbers[token]) : 0.0f; }
@@ -81,10 +80,14 @@ Batch EpisodeSamples::batch(int64_t first, int64_t count) const {
   return made;
 }
 
-int64_t longest_row(const std::vector<Episode>& episodes, int64_t context) {
+int64_t row_multiple(const ParallelConfig& parallel) {
+  return parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(parallel.tensor)) : kLengthMultiple;
+}
+
+int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64_t multiple) {
   size_t longest = 1;
   for (const Episode& episode : episodes) longest = std::max(longest, episode.prompt.tokens.size() + episode.tokens.size() - 1);
-  return std::min((static_cast<int64_t>(longest) + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple, context);
+  return std::min((static_cast<int64_t>(longest) + multiple - 1) / multiple * multiple, context);
 }
 
 int64_t longest_answer(const std::vector<Episode>& episodes) {

@@ -35,7 +35,7 @@ Ids numbers_of(const Tensor& tensor, int64_t row) {
 }
 
 TEST(PackedRows, GoWhereTheyFitBest) {
-  EXPECT_EQ(packed_rows({5, 6, 3, 4, 2}, 10), (Rows{{0, 2, 4}, {1, 3}}));
+  EXPECT_EQ(packed_rows({5, 6, 3, 4, 2}, 10), (Rows{{0, 3}, {1, 2}, {4}}));
   EXPECT_EQ(packed_rows({10, 10}, 10), (Rows{{0}, {1}}));
   EXPECT_EQ(packed_rows({4, 4, 6}, 8), (Rows{{0, 1}, {2}}));
   EXPECT_EQ(packed_rows({7, 7, 3, 3}, 10), (Rows{{0, 2}, {1, 3}})) << "of equal rows the first";

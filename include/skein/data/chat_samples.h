@@ -49,6 +49,7 @@ class ChatSamples : public SampleSource {
   Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return static_cast<int64_t>(rows_.size()); }
   int64_t length() const { return config_.length; }
+  int64_t places() const { return places_; }
   const ChatCounts& counts() const { return counts_; }
   // Of the chats and the rows they stand in: what the samples are.
   uint32_t checksum() const;
@@ -62,7 +63,7 @@ class ChatSamples : public SampleSource {
   ChatSamplesConfig config_;
   ChatCounts counts_;
   std::vector<std::vector<int64_t>> rows_;  // indices into chats_
-  int64_t places_ = 1;                      // of the row that has the most
+  int64_t places_ = 1;                      // predicted in the row that has the most
   std::unique_ptr<SampleOrder> order_;
 };
 
