@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/train/chat_data.h"
 
 namespace skein {
 namespace {
@@ -39,7 +40,7 @@ std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::str
     head->length = json.at("length").get<int64_t>();
     head->mean = json.at("mean").get<double>();
     head->deviation = json.at("deviation").get<double>();
-    head->chat_template = template_in(notes);
+    head->chat_template = chat_template_in(notes);
   } catch (const Json::exception& error) {
     fail_usage("the notes of {} are damaged: {}", origin, error.what());
   }
@@ -50,11 +51,6 @@ std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::str
 uint32_t reward_checksum(const std::string& notes) {
   const Json json = Json::parse(notes, nullptr, false);
   return json.is_object() && json.contains("checksum") && json["checksum"].is_number_unsigned() ? json["checksum"].get<uint32_t>() : 0;
-}
-
-std::string template_in(const std::string& notes) {
-  const Json json = Json::parse(notes, nullptr, false);
-  return json.is_object() && json.contains("template") && json["template"].is_object() ? json["template"].dump() : "";
 }
 
 RewardForm::RewardForm(const Tokenizer& tokenizer, const ModelConfig& model, const RewardHead& head)

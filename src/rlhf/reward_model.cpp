@@ -64,7 +64,8 @@ std::vector<double> RewardModel::scores(std::vector<FormedSample> sequences) {
   if (sequences.empty()) return {};
   std::vector<PreferenceSample> samples;
   for (FormedSample& sequence : sequences) samples.push_back({PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
-  const Tensor raw = judged(*source(std::move(samples))).scores;
+  const auto answers = source(std::move(samples));
+  const Tensor raw = all_answers({pipeline_, local_.pass(), mesh_, batch_}, *answers, answers->samples_per_epoch(), 1, 1);
   std::vector<double> made;
   for (float score : raw.span<float>()) made.push_back((score - head_.mean) / head_.deviation);
   return made;

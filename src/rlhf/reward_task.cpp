@@ -9,6 +9,7 @@
 #include "skein/core/log.h"
 #include "skein/parallel/local_model.h"
 #include "skein/rlhf/preference_objective.h"
+#include "skein/train/chat_data.h"
 
 namespace skein {
 namespace {
@@ -26,7 +27,7 @@ int64_t sequence_length(const RewardConfig& c) {
 
 std::string chat_template(const RewardTaskConfig& c, const Tokenizer& tokenizer, const std::string& notes, const std::vector<PreferenceRecord>& records) {
   if (!c.chat_template.empty()) return ChatTemplate(c.chat_template, tokenizer).to_json();
-  if (const std::string stored = template_in(notes); !stored.empty()) return stored;
+  if (const std::string stored = chat_template_in(notes); !stored.empty()) return stored;
   const bool dialogues = std::any_of(records.begin(), records.end(), [](const PreferenceRecord& record) { return record.dialogue; });
   return ChatTemplate(dialogues ? "plain" : "none", tokenizer).to_json();
 }
@@ -142,7 +143,7 @@ Scores RewardTask::validate(const Judged& model) const {
 
 std::string RewardTask::measured_notes(const Judged& model) const {
   if (!reference_) return notes();
-  const Tensor scores = preference_scores(model, *reference_).scores;
+  const Tensor scores = all_answers(model, *reference_, reference_->samples_per_epoch(), 1, 1);
   const auto count = static_cast<double>(scores.size());
   RewardHead head = head_;
   double squares = 0;
@@ -159,7 +160,7 @@ std::string RewardTask::measured_notes(const Judged& model) const {
 void RewardTask::check_notes(const std::string& notes, const std::string& origin) const {
   const auto stored = reward_head(notes, origin);
   require(stored != nullptr, "{} is no run of a reward model; give another run.dir", origin);
-  require(stored->chat_template == template_in(this->notes()), "{} was trained with another chat template; give the same reward.template, or another run.dir to begin anew", origin);
+  require(stored->chat_template == chat_template_in(this->notes()), "{} was trained with another chat template; give the same reward.template, or another run.dir to begin anew", origin);
   require(stored->length == head_.length, "{} was trained with reward.length={}, now it is {}; give the same, or another run.dir to begin anew", origin, stored->length, head_.length);
   if (reward_checksum(notes) != training_->checksum())
     log::warn("the training samples are not those that {} was trained on; the run goes on with the new ones", origin);

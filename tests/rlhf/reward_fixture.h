@@ -15,10 +15,9 @@
 
 namespace skein {
 
-// Words of one token each; for encoders with the tokens that stand around a text.
-inline std::unique_ptr<Tokenizer> word_tokenizer(const Workspace& folder) {
+// Words of one token each, with the tokens that stand around a text for encoders.
+inline void write_vocabulary(const Workspace& folder) {
   std::ofstream(folder.at("vocab.txt")) << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\nf\nask\n";
-  return load_tokenizer(folder.at("vocab.txt"));
 }
 
 // Random numbers that a test draws one after the other.
@@ -72,9 +71,10 @@ struct Trained {
 inline Trained train_reward(RewardConfig c, const Workspace& folder, int ranks = 1, const std::string& name = "") {
   c.run.run.dir = name.empty() ? "" : folder.at(name);
   Trained trained;
+  write_vocabulary(folder);
   run_ranks(ranks, [&](Group& world) {
     RewardConfig own = c;
-    const RewardTask task(own, own.run.model.architecture == Architecture::bert ? word_tokenizer(folder) : byte_tokenizer(), "");
+    const RewardTask task(own, own.run.model.architecture == Architecture::bert ? load_tokenizer(folder.at("vocab.txt")) : byte_tokenizer(), "");
     const TrainResult result = train(own.run, task, world);
     if (world.rank() == 0) trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};
   });

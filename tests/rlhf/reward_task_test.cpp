@@ -2,6 +2,7 @@
 #include "rlhf/reward_fixture.h"
 
 #include "rlhf/expect_error.h"
+#include "skein/rlhf/model_reward.h"
 #include "skein/train/scores.h"
 
 namespace skein {
@@ -140,6 +141,24 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
       EXPECT_EQ(model.scores(tokens), alone);
       EXPECT_TRUE(model.scores(std::vector<FormedSample>()).empty());
     });
+  run_ranks(2, [&](Group& world) {
+    Mesh mesh(world, {1, 2, 1});
+    ModelReward reward(folder_.at("run"), byte_tokenizer()->to_json(), {}, DType::f32, 2, mesh);
+    ModelReward by_text(folder_.at("run"), bpe_tokenizer({{1, 2}})->to_json(), {}, DType::f32, 2, mesh);
+    std::vector<Answer> asked(4);
+    for (size_t i = 0; i < 4; ++i) {
+      asked[i].prompt_text = "ask";
+      asked[i].text = answers[i];
+      asked[i].prompt_tokens = byte_tokenizer()->encode("ask");
+      asked[i].tokens = byte_tokenizer()->encode(answers[i]);
+      if (i % 2) asked[i].tokens.push_back(256);
+    }
+    EXPECT_EQ(reward.scores(asked), alone) << "an answer that was cut off is judged as if it had ended";
+    EXPECT_EQ(by_text.scores(asked), alone);
+    EXPECT_NE(reward.name().find("model:"), std::string::npos);
+    asked[3].text = std::string(40, 'a');
+    test::expect_error(ExitCode::usage, {"prompt 0", "24 tokens"}, [&] { by_text.scores(asked); });
+  });
   EXPECT_NEAR(alone[0] + alone[1] + alone[2], 0, 1e-4);
   EXPECT_NEAR(alone[0] * alone[0] + alone[1] * alone[1] + alone[2] * alone[2], 3, 1e-3);
 }

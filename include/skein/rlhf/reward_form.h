@@ -29,8 +29,6 @@ std::string to_json(const RewardHead& head, uint32_t checksum);
 // Null where the notes are not of a reward model. A usage error naming `origin` for damaged ones.
 std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::string& origin);
 uint32_t reward_checksum(const std::string& notes);
-// The chat template, as JSON, that any task's notes hold; "" for none.
-std::string template_in(const std::string& notes);
 
 class RewardForm {
  public:
