@@ -1,5 +1,5 @@
 // Reward models learn the utility that preferences were drawn by, to the same bits at every layout, and go on where they were.
-#include "rlhf/reward_fixture.h"
+#include "rlhf/reward_model_fixture.h"
 
 #include "rlhf/expect_error.h"
 #include "skein/rlhf/model_reward.h"

@@ -1,5 +1,5 @@
 // With a frozen trunk the pairwise loss and its ridge are convex in the head: there is one optimum, and training must land on it.
-#include "rlhf/reward_fixture.h"
+#include "rlhf/reward_model_fixture.h"
 
 #include "skein/models/pooled.h"
 #include "skein/train/judge.h"
