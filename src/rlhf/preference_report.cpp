@@ -85,22 +85,23 @@ class Tally {
   }
 
   void tell_pairs(PreferenceReport& report) const {
-    const double share = 1 / static_cast<double>(pairs_.size());
     for (const Pair& pair : pairs_) {
-      report.pair_loss -= share * ops::log_sigmoid(pair.gap);
-      report.accuracy += share * pair.right();
-      report.margin += share * pair.gap;
-      report.longer += share * (pair.longer > 0 ? 1 : pair.longer == 0 ? 0.5 : 0);
+      report.pair_loss -= ops::log_sigmoid(pair.gap);
+      report.accuracy += pair.right();
+      report.margin += pair.gap;
+      report.longer += pair.longer > 0 ? 1 : pair.longer == 0 ? 0.5 : 0;
     }
     for (const auto& [answers, counts] : votes_) {
       const int64_t all = counts.first + counts.second;
-      report.label_entropy += share * static_cast<double>(all) * entropy(static_cast<double>(counts.first) / static_cast<double>(all));
+      report.label_entropy += static_cast<double>(all) * entropy(static_cast<double>(counts.first) / static_cast<double>(all));
       report.repeated += all > 1 ? all : 0;
     }
     report.slope = slope();
     report.by_confidence = by_confidence();
-    for (const PairBin& bin : report.by_confidence) report.calibration_error += share * static_cast<double>(bin.pairs) * std::abs(bin.accuracy - bin.said);
     report.by_length = by_length();
+    for (const PairBin& bin : report.by_confidence) report.calibration_error += static_cast<double>(bin.pairs) * std::abs(bin.accuracy - bin.said);
+    for (double* mean : {&report.pair_loss, &report.accuracy, &report.margin, &report.longer, &report.label_entropy, &report.calibration_error})
+      *mean /= static_cast<double>(pairs_.size());
   }
 
   // Newton's steps on a convex function, from 0, within what doubles the last best guess.
