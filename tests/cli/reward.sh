@@ -67,8 +67,8 @@ PY
 # What is told of bad input.
 expect 2 "checkpoint.load names no pretrained model" "$skein" reward --data.train=train.jsonl --run.dir=none
 expect 2 "data.train names no file" "$skein" reward --checkpoint.load=decoder --run.dir=none
-echo '{"prompt":"a","chosen":"b"}' >bad.jsonl
-expect 2 'bad.jsonl:1: no field "rejected"' "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=bad.jsonl
+(head -1 train.jsonl; echo '{"prompt":"a","chosen":"b"}') >bad.jsonl
+expect 2 'bad.jsonl:2: no field "rejected"' "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=bad.jsonl
 expect 2 "model.d_model=64 was given" "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=train.jsonl --model.d_model=64
 expect 2 "chatml" "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=train.jsonl --reward.template=chatml
 expect 2 "is no run of a reward model" "$skein" reward --run.dir=decoder --data.train=train.jsonl
