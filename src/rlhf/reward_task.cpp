@@ -50,19 +50,28 @@ void tell(const Preferences& data, const char* what, Diverging diverging) {
   if (data.bad > 0) log::info("{} {} records cannot be used and are left out", data.bad, what);
 }
 
-void tell(const PreferenceData& data, const char* what, LongPrompts long_prompts) {
+void tell(const PreferenceData& data, const char* what) {
   const size_t all = data.samples.size() + static_cast<size_t>(data.left_out);
-  if (data.cut > 0) log::info("{} of {} {} prompts are too long and lose {}", data.cut, all, what, long_prompts == LongPrompts::cut ? "their beginning" : "their end");
+  if (data.cut > 0) log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
   if (data.left_out > 0) log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out, all, what);
   require(!data.samples.empty(), "all {} prompts with their answers are too long; give a larger reward.length, or a model with a longer context", what);
 }
 
+// What the template refuses is told with its place.
+std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceRecord& record, const PreferencesConfig& files) {
+  try {
+    return form.sequences(record.prompt, record.answers);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}:{}: {}", files.files[static_cast<size_t>(record.file)], record.line, error.what()));
+  }
+}
+
 }  // namespace
 
-PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records, LongPrompts long_prompts) {
+PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, LongPrompts long_prompts) {
   PreferenceData data;
   for (const PreferenceRecord& record : records) {
-    PreferenceSample sample{record.kind, form.sequences(record.prompt, record.answers), floats(record.values), floats(record.grades)};
+    PreferenceSample sample{record.kind, sequences_of(form, record, files), floats(record.values), floats(record.grades)};
     const bool cut = std::any_of(sample.sequences.begin(), sample.sequences.end(), [](const FormedSample& sequence) { return sequence.cut; });
     const bool out = sample.sequences.empty() || (cut && long_prompts == LongPrompts::drop);
     data.left_out += out;
@@ -75,8 +84,8 @@ PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord
 PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files, LongPrompts long_prompts, const char* what) {
   const Preferences read = read_preferences(files);
   tell(read, what, files.diverging);
-  PreferenceData data = formed(form, read.records, long_prompts);
-  tell(data, what, long_prompts);
+  PreferenceData data = formed(form, read.records, files, long_prompts);
+  tell(data, what);
   return data;
 }
 
@@ -91,15 +100,16 @@ RewardTask::RewardTask(RewardConfig& c, std::unique_ptr<Tokenizer> tokenizer, co
 }
 
 void RewardTask::read(const RewardConfig& c, const std::string& notes) {
-  const Preferences learnt = read_preferences(files_of(c.task, c.run.data.train));
+  const PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const Preferences learnt = read_preferences(files);
   tell(learnt, "training", c.task.diverging);
   head_.length = sequence_length(c);
   if (c.run.model.architecture == Architecture::gpt) head_.chat_template = chat_template(c.task, *tokenizer_, notes, learnt.records);
   const RewardForm form(*tokenizer_, c.run.model, head_);
   pad_ = form.pad();
   types_ = form.types();
-  PreferenceData data = formed(form, learnt.records, c.task.long_prompts);
-  tell(data, "training", c.task.long_prompts);
+  PreferenceData data = formed(form, learnt.records, files, c.task.long_prompts);
+  tell(data, "training");
   if (c.task.reference_samples > 0) reference_ = source(reference_samples(c.task, form, data.samples), false);
   training_ = source(std::move(data.samples), true);
   if (c.run.data.validation.empty()) return;
@@ -114,8 +124,9 @@ std::unique_ptr<PreferenceSamples> RewardTask::source(std::vector<PreferenceSamp
 std::vector<PreferenceSample> RewardTask::reference_samples(const RewardTaskConfig& c, const RewardForm& form, const std::vector<PreferenceSample>& learnt) const {
   std::vector<PreferenceSample> read;
   if (!c.reference.empty()) {
-    PreferenceData data = formed(form, read_demonstrations(files_of(c, c.reference)).records, c.long_prompts);
-    tell(data, "reference", c.long_prompts);
+    const PreferencesConfig files = files_of(c, c.reference);
+    PreferenceData data = formed(form, read_demonstrations(files).records, files, c.long_prompts);
+    tell(data, "reference");
     read = std::move(data.samples);
   }
   const std::vector<PreferenceSample>& from = c.reference.empty() ? learnt : read;
@@ -175,7 +186,7 @@ bool RewardTask::begins_anew(const std::string& tensor, bool in_checkpoint, cons
 void RewardTask::complete(PretrainConfig& c, double epochs) const {
   c.model.head = c.model.architecture == Architecture::bert ? Head::token : Head::sequence;
   c.model.labels = 1;
-  c.model.pooler = false;
+  c.model.pooler = c.model.value_head = false;
   if (c.model.head_std < 0) c.model.head_std = 1 / std::sqrt(static_cast<double>(c.model.d_model) + 1);
   const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };

@@ -268,6 +268,12 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   error_of([](RewardConfig& c) { c.task.loss.margin = -1; }, {"reward.margin=-1"});
   error_of([](RewardConfig& c) { c.task.epochs = 0; }, {"reward.epochs=0"});
   error_of([](RewardConfig& c) { c.task.chat_template = "chatml"; }, {"chatml"});
+  std::ofstream(folder_.at("system.jsonl")) << R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"u"}],"chosen":"a","rejected":"b"})";
+  std::ofstream(folder_.at("form.json")) << R"({"user":{"open":"U","close":""},"assistant":{"open":"A","close":"{eos}"},"end":"{eos}"})";
+  error_of([&](RewardConfig& c) {
+    c.run.data.train = {folder_.at("system.jsonl")};
+    c.task.chat_template = folder_.at("form.json");
+  }, {"system.jsonl:1", "system"});
   error_of([](RewardConfig& c) { c.run.model.vocab_size = 100; }, {"the model knows 100 ids"});
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});

@@ -45,7 +45,8 @@ struct PreferenceData {
   std::vector<PreferenceSample> samples;
   int64_t cut = 0, left_out = 0;  // for their length
 };
-PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records, LongPrompts long_prompts);
+// files: what the records were read of. A usage error with the place of a record that the chat template has no place for.
+PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, LongPrompts long_prompts);
 // What files hold, with what is told of them in the log. A usage error as read_preferences, and where nothing is short enough.
 PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files, LongPrompts long_prompts, const char* what);
 
