@@ -50,7 +50,7 @@ expect 0 "is done already" "$skein" sft --run.dir=plain --data.train=chats.jsonl
 expect 0 'by the template "chatml"' "$skein" sft --checkpoint.load=chatml --run.dir=more --data.train=chats.jsonl --train.steps=1
 
 # Answers: they end by themselves, and do not depend on the layout.
-answer="$skein generate --generate.chat --generate.temperature=0 --generate.max_tokens=12"
+answer="$skein generate --generate.chat --sample.temperature=0 --generate.max_tokens=12"
 expect 0 "the sea" $answer --checkpoint.path=plain blue
 expect 0 "the sea" $mpi2 $answer --checkpoint.path=plain2 --parallel.pipeline=2 blue
 expect 0 "takes the best weights of the run" $answer --checkpoint.path=chatml blue red
