@@ -19,7 +19,9 @@ namespace skein {
 int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);

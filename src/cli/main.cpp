@@ -23,6 +23,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"pretrain", "pretrain a decoder or an encoder on token stores, or go on with a run", pretrain_command},
     {"finetune", "teach a pretrained model labels of texts, pairs or words", finetune_command},
+    {"sft", "teach a pretrained decoder to answer, from conversations", sft_command},
+    {"ppo", "tune a policy by rewards of its own answers: PPO, RLOO, GRPO", ppo_command},
     {"eval", "what a checkpoint makes of held-out text: loss, bits per byte, masked tokens, labels", evaluate_command},
     {"bench", "measure what this machine makes of a model", bench_command},
     {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},

@@ -40,6 +40,8 @@ struct ShortFlag {
 };
 constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"},
                                      {"--device", "parallel.device", ""},
+                                     {"--oracle", "oracle.language", "built-in"},
+                                     {"--dump", "oracle.dump", "responses.tsv"},
                                      {"--to", "convert.to", ""},
                                      {"--dtype", "convert.dtype", ""},
                                      {"--tokenizer", "convert.tokenizer", ""},

@@ -91,7 +91,7 @@ Losses MaskedTokens::losses(const Var& hidden, const Pass& pass) const {
   const Tensor each = sample_weights(batch.size()), all = Tensor::empty({row_weights.size() + batch.size()}, row_weights.dtype(), row_weights.device());
   all.flat(0, row_weights.size()).copy_from(row_weights);
   all.flat(row_weights.size(), batch.size()).copy_from(row_weights_of(each, pass.sample_scale, hidden.value()));
-  return {ops::end_to_end(tokens, pairs), all, {weights, each}};
+  return {ops::end_to_end({tokens, pairs}), all, {weights, each}};
 }
 
 std::vector<Tensor> MaskedTokens::answers(const Var& hidden, const Pass& pass) const {

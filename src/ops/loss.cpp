@@ -170,29 +170,40 @@ Var cross_entropy(const Var& logits, const Tensor& targets) {
   });
 }
 
-Var squared_error(const Var& x, const Tensor& values) {
-  const DType sums = gradient_dtype(x.value().dtype());
-  const Tensor here = x.value().to(Device{}).to(DType::f64), slope = Tensor::empty({x.value().size()}, DType::f64), losses = Tensor::empty({x.value().size()}, DType::f64);
-  for (int64_t i = 0; i < here.size(); ++i) {
-    const double miss = here.data<double>()[i] - values.data<float>()[i];
-    losses.data<double>()[i] = miss * miss;
-    slope.data<double>()[i] = 2 * miss;
-  }
-  return record(losses.to(sums).to(x.value().device()), {x}, false, [x, slope](const Tensor& row_weights) {
+Var with_slope(const Var& x, const Tensor& value, const Tensor& slope) {
+  const Tensor out = value.to(gradient_dtype(x.value().dtype())).to(x.value().device());
+  return record(out, {x}, false, [x, slope](const Tensor& row_weights) {
     const Tensor weight = row_weights.to(Device{}).to(DType::f64), dx = Tensor::empty(slope.shape(), DType::f64);
     for (int64_t i = 0; i < dx.size(); ++i) dx.data<double>()[i] = slope.data<double>()[i] * weight.data<double>()[i];
     x.add_gradient(dx.to(x.value().dtype()).to(x.value().device()));
   });
 }
 
-Var end_to_end(const Var& a, const Var& b) {
-  const int64_t first = a.value().size(), second = b.value().size();
-  const Tensor out = Tensor::empty({first + second}, a.value().dtype(), a.value().device());
-  out.flat(0, first).copy_from(a.value());
-  out.flat(first, second).copy_from(b.value());
-  return record(out, {a, b}, false, [a, b, first, second](const Tensor& dy) {
-    a.add_gradient(dy.flat(0, first));
-    b.add_gradient(dy.flat(first, second));
+Var squared_error(const Var& x, const Tensor& values) {
+  const Tensor here = x.value().to(Device{}).to(DType::f64), slope = Tensor::empty({here.size()}, DType::f64), losses = Tensor::empty({here.size()}, DType::f64);
+  for (int64_t i = 0; i < here.size(); ++i) {
+    const double miss = here.data<double>()[i] - values.data<float>()[i];
+    losses.data<double>()[i] = miss * miss;
+    slope.data<double>()[i] = 2 * miss;
+  }
+  return with_slope(x, losses, slope);
+}
+
+Var end_to_end(const std::vector<Var>& parts) {
+  int64_t size = 0, begin = 0;
+  for (const Var& part : parts) size += part.value().size();
+  const Tensor out = Tensor::empty({size}, parts.front().value().dtype(), parts.front().value().device());
+  for (const Var& part : parts) {
+    out.flat(begin, part.value().size()).copy_from(part.value());
+    begin += part.value().size();
+  }
+  return record(out, parts, false, [parts](const Tensor& dy) {
+    int64_t first = 0;
+    for (const Var& part : parts) {
+      const int64_t count = part.value().size();
+      if (part.needs_gradient()) part.add_gradient(dy.flat(first, count));
+      first += count;
+    }
   });
 }
 

@@ -21,6 +21,16 @@ Var add(const Var& a, const Var& b) {
   return record_sum(a, b, out);
 }
 
+Var scale(const Var& x, double factor) {
+  if (factor == 1) return x;
+  const auto scaled = [factor](const Tensor& from) {
+    const Tensor out = Tensor::empty(from.shape(), from.dtype(), from.device());
+    on_device(out.device(), [&](auto device) { kernels::scale(device, from, factor, out); });
+    return out;
+  };
+  return record(scaled(x.value()), {x}, false, [x, scaled](const Tensor& dy) { x.add_gradient(scaled(dy)); });
+}
+
 Var activation(const Var& x, Activation kind) {
   Tensor out = like(x.value());
   on_device(out.device(), [&](auto device) { kernels::activation(device, kind, x.value(), out); });

@@ -132,6 +132,7 @@ Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineSte
   inner.loss_scale = step.loss_scale;
   inner.sample_scale = step.sample_scale;
   if (step.answers) answers_.push_back(model_.objective->answers(output, inner));
+  if (!step.train && !step.losses) return {};
   Losses losses = model_.objective->losses(output, inner);
   losses_[static_cast<size_t>(micro_batch)] = {losses.rows.value(), losses.weights};
   return losses;

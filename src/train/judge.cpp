@@ -14,10 +14,11 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
     PipelineStep work;
     work.train = false;
     work.answers = with_answers;
+    work.losses = terms > 0;
     work.micro_batches.push_back(samples.batch(first, std::min(model.batch, count - first)));
     model.pipeline.run(work, model.pass);
     if (!mesh.last_stage()) continue;
-    const auto losses = model.pipeline.losses();
+    const auto losses = terms > 0 ? model.pipeline.losses() : std::vector<std::vector<double>>();
     for (size_t term = 0; term < terms; ++term) std::copy(losses[term].begin(), losses[term].end(), sums[term].data<double>() + first);
     use(work.micro_batches.back(), with_answers ? model.pipeline.answers().front() : std::vector<Tensor>());
   }
@@ -28,6 +29,19 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
     mesh.pp().broadcast(sum, mesh.pp().size() - 1);
     all.emplace_back(sum.span<double>().begin(), sum.span<double>().end());
   }
+  return all;
+}
+
+Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places, int64_t numbers) {
+  const Tensor all = Tensor::zeros({count, places, numbers}, DType::f32);
+  int64_t first = model.mesh.dp().rank() * model.batch;
+  judge(model, samples, count, 0, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
+    all.rows(first, first + batch.size()).copy_from(answers[0].reshape({batch.size(), places, numbers}));
+    first += model.batch * model.mesh.dp().size();
+  });
+  // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
+  model.mesh.dp().all_reduce_sum(all);
+  model.mesh.pp().broadcast(all, model.mesh.pp().size() - 1);
   return all;
 }
 

@@ -18,7 +18,8 @@ void expect_error(ExitCode code, std::initializer_list<std::string> words, Body&
     ADD_FAILURE() << "no error; wanted one with: " << (words.size() ? *words.begin() : "");
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), code) << error.what();
-    for (const std::string& word : words) EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << "\"" << word << "\" in: " << error.what();
+    for (const std::string& word : words)
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << "\"" << word << "\" in: " << error.what();
   }
 }
 

@@ -44,7 +44,10 @@ Var cross_entropy(const Var& logits, const Tensor& targets);
 // x [M], values [M] f32 on the host -> (x - values)² [M] in the accumulator type.
 Var squared_error(const Var& x, const Tensor& values);
 
-// a [M], b [N] -> [M+N]
-Var end_to_end(const Var& a, const Var& b);
+// x [M]; value and slope [M] f64 on the host -> value in the accumulator type, slope being its derivative by x.
+Var with_slope(const Var& x, const Tensor& value, const Tensor& slope);
+
+// [M], [N], ... -> [M+N+...], of one type.
+Var end_to_end(const std::vector<Var>& parts);
 
 }  // namespace skein::ops

@@ -12,6 +12,8 @@ using kernels::DropoutMask;
 using kernels::Norm;
 
 Var add(const Var& a, const Var& b);
+// x * factor; x itself where that is 1.
+Var scale(const Var& x, double factor);
 Var activation(const Var& x, Activation kind);
 // silu(gate) * up
 Var swiglu(const Var& gate, const Var& up);

@@ -29,6 +29,7 @@ struct PipelineStep {
   double sample_scale = 1;  // every sample's, where samples are judged too: 1 / samples of the global batch
   bool train = true;        // false: forward only
   bool answers = false;     // forward only: what the model says is kept too
+  bool losses = true;       // forward only: false where answers alone are wanted
   // Called after the backward of (micro_batch, chunk) is done.
   std::function<void(int micro_batch, int chunk)> after_backward;
 };

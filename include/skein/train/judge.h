@@ -16,4 +16,8 @@ using UseAnswers = std::function<void(const Batch& batch, const std::vector<Tens
 std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& samples, int64_t count, size_t terms, bool with_answers,
                                        const UseAnswers& use);
 
+// The objective's first answer for samples [0, count), as judge, on every rank: [count, places, numbers] f32, the same bits at every data-
+// and pipeline-parallel layout. No losses are made.
+Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places, int64_t numbers);
+
 }  // namespace skein

@@ -1,0 +1,52 @@
+// Tuning a policy by rewards: it answers prompts, the answers are scored, and it learns from them, with PPO (Schulman et al. 2017; for
+// language models Ziegler et al. 2019) or with baselines from several answers to a prompt (RLOO, GRPO). Policy, reference, critic and
+// generation share one mesh and one set of the policy's weights.
+//
+// A run is a function of its options and its data: the same bits at every data- and pipeline-parallel layout and micro-batch, and after
+// every resume. What is decided for an iteration hangs on its number alone, so a killed one is made again with the same bits.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/rlhf/episodes.h"
+#include "skein/rlhf/ppo_config.h"
+#include "skein/rlhf/rewards.h"
+
+namespace skein {
+
+// What a policy is tuned with, beside the options.
+struct Tuning {
+  const Prompts& prompts;
+  RewardMixture& rewards;
+  CheckpointInfo start;     // the policy to begin from; always the reference
+  const Tokenizer& tokenizer;
+  int32_t end = -1;         // the token that ends an answer
+  std::vector<int64_t> banned{};  // ids that are never sampled, and that neither policy nor reference gives any probability
+  std::string chat{};       // the chat template's JSON, for the checkpoint's notes; "" for none
+};
+
+using NamedValues = std::vector<std::pair<std::string, double>>;
+
+struct TuneResult {
+  std::vector<NamedValues> iterations;  // what metrics.jsonl says of each iteration of this start
+  int64_t done = 0;                     // iterations in all
+  bool stopped = false;                 // was asked to stop before ppo.iterations
+};
+
+// What a tuned policy and its reference hold answers to be: log-probabilities of their tokens.
+using AnswerLogps = std::function<std::vector<std::vector<double>>(const std::vector<Episode>& answers)>;
+// Called when a run has ended, with both.
+using Afterwards = std::function<void(const AnswerLogps& policy, const AnswerLogps& reference)>;
+
+// Collective over world. config as settle() leaves it, with config.run.model the policy's. Goes on from the newest good checkpoint in
+// config.run.dir, if there is one. Error(failure) for what makes learning meaningless, naming the cause.
+TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved = "", const Afterwards& afterwards = {});
+
+// ModelConfig of the critic that a policy's config implies.
+ModelConfig critic_model(const ModelConfig& policy);
+
+}  // namespace skein

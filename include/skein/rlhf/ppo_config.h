@@ -1,0 +1,60 @@
+// Everything that tuning a policy by rewards is told.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/generate/generator.h"
+#include "skein/rlhf/advantage.h"
+#include "skein/rlhf/kl.h"
+#include "skein/rlhf/policy_objective.h"
+#include "skein/train/config.h"
+
+namespace skein {
+
+struct PpoConfig {
+  enum class Algorithm { ppo, rloo, grpo };
+  Algorithm algorithm = Algorithm::ppo;
+  int64_t iterations = 100;
+  int64_t rollout_batch = 64;  // episodes an iteration; train.global_batch of them make a minibatch
+  int64_t answers = 0;         // to each prompt; 0: 1 for ppo, 4 for the others
+  int64_t epochs = 0;          // over an iteration's episodes; 0: 4 for ppo, 1 for the others
+  PolicyClip clip;
+  double gamma = 1, lambda = 0.95;
+  bool whiten = true;          // advantages, over the iteration
+  double entropy = 0;
+  double kl_loss = 0;
+  KlEstimator kl_loss_estimator = KlEstimator::k2;
+  Aggregation aggregation = Aggregation::token_mean;
+  double stop_kl = 0;          // the rest of an iteration's epochs is left out once approx_kl is beyond 1.5 times this; 0: never
+  int64_t shown = 1;           // answers shown at each progress line
+
+  int64_t answers_each() const { return answers ? answers : algorithm == Algorithm::ppo ? 1 : 4; }
+  int64_t epochs_each() const { return epochs ? epochs : algorithm == Algorithm::ppo ? 4 : 1; }
+};
+
+struct CriticConfig {
+  enum class Kind { separate, shared };
+  Kind kind = Kind::separate;
+  std::string load;      // checkpoint of a reward model or a critic to begin from; "": the policy's weights, with a new head of zeros
+  double lr = 0;         // 0: lr.lr
+  int64_t warmup = 0;    // iterations in which the policy does not learn
+  ValueRules rules;
+};
+
+struct TuneConfig {
+  PretrainConfig run;    // its checkpoint.load is the policy to begin from, and the reference; train.global_batch a minibatch
+  PpoConfig ppo;
+  CriticConfig critic;
+  KlConfig kl;
+  ShapingConfig shaping;
+  GenerateConfig generate;
+};
+
+// The defaults of design: see bind() for each one's source.
+TuneConfig tune_defaults();
+void bind(Options& options, TuneConfig& config);
+// Usage errors with both numbers for what cannot be, alone or together. Fills in what hangs on the algorithm.
+void settle(TuneConfig& config);
+
+}  // namespace skein

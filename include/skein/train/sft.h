@@ -1,0 +1,37 @@
+// Instruction tuning: a pretrained decoder learns the answers of conversations.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "skein/data/chat_samples.h"
+#include "skein/train/chat_data.h"
+#include "skein/train/config.h"
+#include "skein/train/task.h"
+
+namespace skein {
+
+struct SftTaskConfig {
+  int64_t length = 0;  // tokens of a row; 0: model.context
+  LongChats longer = LongChats::whole;
+  bool pack = true;
+  double epochs = 3;
+};
+
+struct SftConfig {
+  PretrainConfig run;  // data.train and data.validation name files of conversations
+  ChatDataConfig chat;
+  SftTaskConfig task;
+};
+
+// Other defaults than pretraining has. What the data says is left open: train.steps 0 (by task.epochs), lr.warmup -1 (3% of the steps),
+// validation.every -1 (once an epoch).
+SftConfig sft_defaults();
+void bind(Options& options, SftConfig& config);
+
+// The task, for the model that config.run.model describes, its tokenizer (JSON) and the notes of its checkpoint. Reads the data and fills in
+// what was left open. Usage errors for a model that is no language model, and for data that does not fit. The notes of the task hold
+// the template (see chat_template_in).
+std::unique_ptr<Task> sft_task(SftConfig& config, const std::string& tokenizer, const std::string& notes);
+
+}  // namespace skein

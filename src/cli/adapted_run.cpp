@@ -1,0 +1,44 @@
+#include "adapted_run.h"
+
+#include "skein/core/error.h"
+#include "skein/train/run_state.h"
+
+namespace skein {
+
+using Values = std::map<std::string, std::string>;
+
+Values given_model(const Options& options) {
+  Values given;
+  for (const auto& [key, value] : options.values())
+    if (key.starts_with("model.") && options.given(key)) given[key] = value;
+  return given;
+}
+
+Source start_of(const PretrainConfig& c, Group& world) {
+  if (!c.run.dir.empty())
+    if (find_checkpoint(c.run.dir + "/checkpoints", world)) return open_source(c.run.dir + "/checkpoints", world);
+  require(!c.checkpoint.load.empty(), "checkpoint.load names no pretrained model to begin from; give the folder of its run");
+  return open_source(c.checkpoint.load, world);
+}
+
+void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& given) {
+  const ModelConfig asked = c.model;
+  c.model = stored;
+  c.model.dropout = asked.dropout;
+  if (given.contains("model.init_std")) c.model.init_std = asked.init_std;
+  if (given.contains("model.head_std")) c.model.head_std = asked.head_std;
+}
+
+void settle_run(Options& options, const PretrainConfig& c, const Values& given, const Source& source) {
+  const Values final = config_values(c);
+  for (const auto& [key, value] : options.values()) {
+    const auto settled = final.find(key);
+    if (settled == final.end() || settled->second == value) continue;
+    const bool of_model = key.starts_with("model.");
+    require(!of_model || !given.contains(key), "{}={} was given, but the model of {} with the head of this task has {}; leave it out", key, value,
+            source.info.path, settled->second);
+    if (key != "train.precision") options.set(key, settled->second, of_model ? source.info.path : "the data");
+  }
+}
+
+}  // namespace skein

@@ -1,0 +1,120 @@
+#include "skein/rlhf/ppo.h"
+
+#include <cstdio>
+
+#include "command.h"
+#include "label_model.h"
+#include "skein/checkpoint/agree.h"
+#include "skein/core/log.h"
+#include "skein/data/order.h"
+#include "skein/rlhf/oracle_run.h"
+#include "skein/train/chat_data.h"
+
+namespace skein {
+namespace {
+
+struct Command {
+  TuneConfig tune = tune_defaults();
+  ChatDataConfig chat;
+  OracleRunConfig oracle;
+  std::vector<std::string> prompts;
+  std::string rewards;
+  double process_seconds = 60;
+  bool ban_special = true;
+};
+
+void bind(Options& options, Command& c) {
+  options.add("data.prompts", c.prompts, "files of prompts or conversations, whose last answers are left out (JSONL)");
+  bind(options, c.chat);
+  options.add("reward.sources", c.rewards, "where scores come from: \"model:FOLDER; 0.1*regex:PATTERN; process:COMMAND\" and others, see docs/rlhf.md");
+  options.add("reward.process_seconds", c.process_seconds, "longest time that a process may take to score an iteration", "seconds");
+  options.add("sample.ban_special", c.ban_special, "special tokens other than the answer's end are never sampled");
+  bind(options, c.tune);
+  bind(options, c.oracle);
+}
+
+class FilePrompts : public Prompts {
+ public:
+  FilePrompts(const Command& c, const ChatTemplate& form, int64_t room) : seed_(c.tune.run.train.seed) {
+    const ConversationsConfig config = conversations_config(c.chat, form, c.prompts);
+    int64_t longer = 0;
+    for (PromptRecord& record : read_prompts(config)) {
+      std::vector<int32_t> tokens = form.prompt(record.messages);
+      if (static_cast<int64_t>(tokens.size()) > room) ++longer;
+      else prompts_.push_back({std::move(tokens), record.messages.back().content, std::move(record.record)});
+    }
+    require(!prompts_.empty(), "all {} prompts of data.prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context; allow fewer",
+            longer, room);
+    if (longer > 0) log::warn("{} of {} prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context, and left out", longer,
+                              longer + static_cast<int64_t>(prompts_.size()), room);
+  }
+  Prompt at(int64_t index) const override {
+    const auto size = static_cast<int64_t>(prompts_.size());
+    return prompts_[static_cast<size_t>(permuted(seed_, index / size, size, index % size))];
+  }
+  const std::vector<Prompt>& all() const { return prompts_; }
+
+ private:
+  uint64_t seed_;
+  std::vector<Prompt> prompts_;
+};
+
+std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int32_t end) {
+  std::vector<int64_t> banned;
+  for (const auto& [text, id] : tokenizer.special_tokens())
+    if (id != end) banned.push_back(id);
+  return banned;
+}
+
+int tune_by_rewards(Command& c, Group& world, const Options& options) {
+  TuneConfig& config = c.tune;
+  require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from; give the folder of its run");
+  require(!c.prompts.empty(), "data.prompts names no file of prompts");
+  require(!c.rewards.empty(), "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or \"length:target=40\"");
+  const Source source = open_best(config.run.checkpoint.load, world);
+  check_tokenizer(source);
+  require(source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary,
+          "checkpoint.load={} is no language model that continues text; a policy is a GPT with model.head=vocabulary", config.run.checkpoint.load);
+  config.run.model = source.model;
+  settle(config);
+  const auto tokenizer = tokenizer_from_json(source.tokenizer);
+  const ChatTemplate form = chat_template(c.chat, *tokenizer, source.notes);
+  const int64_t room = source.model.context - config.generate.max_tokens;
+  require(room > 0, "generate.max_tokens={} leaves no room for a prompt in the model's context of {}", config.generate.max_tokens, source.model.context);
+  const FilePrompts prompts(c, form, room);
+  RewardMixture rewards = make_rewards(c.rewards, {world, c.process_seconds});
+  for (size_t i = 0; i < prompts.all().size(); ++i) rewards.check_record(static_cast<int64_t>(i), prompts.all()[i].record);
+  Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
+  if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
+  tuning.chat = form.to_json();
+  const TuneResult result = tune(config, tuning, world, options.resolved());
+  return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
+}
+
+int prove(const Command& c, Group& world, const Options& options) {
+  const OracleResult result = run_oracle(c.oracle, c.tune, world, options.resolved());
+  if (result.stopped) return static_cast<int>(ExitCode::requeue);
+  if (world.rank() == 0) std::fputs(oracle_table(result.outcomes).c_str(), stdout);
+  const bool passed = std::all_of(result.outcomes.begin(), result.outcomes.end(), [](const OracleOutcome& one) { return one.passed(); });
+  return static_cast<int>(passed ? ExitCode::done : ExitCode::failure);
+}
+
+void settle_options(Options& options, const Command& c) {
+  if (!c.oracle.language.empty())
+    for (const auto& [key, value] : oracle_defaults())
+      if (!options.given(key)) options.set(key, value, "--oracle");
+  settle_precision(options, "train.precision", c.tune.run.train.precision, c.tune.run.parallel.device);
+}
+
+}  // namespace
+
+int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
+  Command command;
+  Options options("skein ppo", "Tunes a policy by rewards of the answers it samples, with PPO, RLOO or GRPO; --oracle proves that it reaches the optimum.");
+  bind(options, command);
+  if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
+  world = begin_world();
+  return command.oracle.language.empty() ? tune_by_rewards(command, *world, options) : prove(command, *world, options);
+}
+
+}  // namespace skein

@@ -1,0 +1,165 @@
+#include "actors.h"
+
+#include "skein/core/log.h"
+#include "skein/train/run_state.h"
+
+namespace skein {
+namespace {
+
+PolicyRules rules_of(const TuneConfig& c, const Tuning& tuning) {
+  PolicyRules rules;
+  rules.distribution = {c.generate.sampling.temperature, tuning.banned};
+  rules.clip = c.ppo.clip;
+  rules.entropy = c.ppo.entropy;
+  rules.kl = c.ppo.kl_loss;
+  rules.kl_estimator = c.ppo.kl_loss_estimator;
+  rules.shared = c.ppo.algorithm == PpoConfig::Algorithm::ppo && c.critic.kind == CriticConfig::Kind::shared;
+  rules.value = c.critic.rules;
+  return rules;
+}
+
+PolicyRules telling(PolicyRules rules) {
+  rules.shared = false;
+  return rules;
+}
+
+PretrainConfig critic_config(const TuneConfig& c) {
+  PretrainConfig made = c.run;
+  made.model = critic_model(c.run.model);
+  return made;
+}
+
+ModelConfig policy_model(const TuneConfig& c, bool shared) {
+  ModelConfig made = c.run.model;
+  made.value_head = shared;
+  made.head_std = 0;
+  return made;
+}
+
+std::vector<Piece> named(std::vector<Piece> pieces, const std::string& prefix) {
+  for (Piece& piece : pieces) piece.name = prefix + piece.name;
+  return pieces;
+}
+
+bool is_weight(const Piece& piece) { return piece.name.starts_with("param/"); }
+
+// The weights of a replica that a checkpoint has; its others keep their start values, which only a new head may.
+void load_weights(Replica& replica, const CheckpointInfo& from, const std::string& head, Mesh& mesh) {
+  const auto held = checkpoint_tensors(from, mesh.world());
+  std::vector<Piece> targets = replica.optimizer().pieces(false);
+  std::erase_if(targets, [&](const Piece& piece) {
+    return !is_weight(piece) || (piece.name.starts_with("param/" + head) && !held.contains(piece.name));
+  });
+  load_checkpoint(from, targets, false, mesh.world());
+  replica.optimizer().loaded(0);
+}
+
+}  // namespace
+
+ModelConfig critic_model(const ModelConfig& policy) {
+  ModelConfig made = policy;
+  made.head = Head::token;
+  made.labels = 1;
+  made.value_head = false;
+  made.tie_embeddings = true;
+  made.head_std = 0;
+  return made;
+}
+
+Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, const Tuning& tuning)
+    : config_(config), tuning_(tuning), mesh_(mesh), rules_(rules_of(config, tuning)), policy_terms_(PolicyObjective::terms(rules_)) {
+  PretrainConfig run = config.run;
+  run.model = policy_model(config, rules_.shared);
+  policy_ = std::make_unique<Replica>(run, plan, mesh, Learning{[this](const LocalModel& model) {
+    return std::make_unique<PolicyObjective>(*model.decoder(), rules_);
+  }, policy_terms_});
+  if (config.ppo.algorithm == PpoConfig::Algorithm::ppo && !rules_.shared)
+    critic_ = std::make_unique<Replica>(critic_config(config), plan, mesh, Learning{[this](const LocalModel& model) {
+      return std::make_unique<ValueObjective>(*model.labelled(), rules_.value);
+    }, ValueObjective::terms()});
+  reference_ = std::make_unique<FrozenPolicy>(config.run.model, config.run.parallel, mesh, config.run.precision(), telling(rules_), tuning.start);
+}
+
+void Actors::begin() {
+  load_weights(*policy_, tuning_.start, "value.", mesh_);
+  if (critic_) begin_critic();
+}
+
+void Actors::begin_critic() {
+  if (config_.critic.load.empty()) return load_weights(*critic_, tuning_.start, "classifier.", mesh_);
+  const auto found = find_checkpoint(config_.critic.load, mesh_.world());
+  require(found.has_value(), "critic.load={} holds no checkpoint", config_.critic.load);
+  const RunState stored = run_state(found->metadata, found->path);
+  require(stored.tokenizer == tuning_.tokenizer.to_json(), "critic.load={} was trained with another tokenizer than the policy", config_.critic.load);
+  load_weights(*critic_, *found, "classifier.", mesh_);
+  log::info("the critic begins with the weights of {}", found->path);
+}
+
+std::vector<Piece> Actors::pieces(bool own) const {
+  std::vector<Piece> all = policy_->optimizer().pieces(own);
+  if (!critic_) return all;
+  for (Piece& piece : named(critic_->optimizer().pieces(own), "critic_")) all.push_back(std::move(piece));
+  return all;
+}
+
+void Actors::loaded(int64_t policy_steps, int64_t critic_steps) {
+  policy_->optimizer().loaded(policy_steps);
+  if (critic_) critic_->optimizer().loaded(critic_steps);
+}
+
+Judged Actors::judged(Replica& replica) const { return {replica.pipeline(), replica.model().pass(), mesh_, config_.generate.batch}; }
+
+Tensor Actors::answers(const Judged& judged, const EpisodeSamples& samples, int64_t numbers) const {
+  return all_answers(judged, samples, samples.samples_per_epoch(), samples.places(), numbers);
+}
+
+namespace {
+
+std::vector<double> column(const Tensor& answers, size_t sample, size_t tokens, int64_t number) {
+  std::vector<double> made;
+  const float* from = answers.data<float>() + static_cast<int64_t>(sample) * answers.dim(1) * answers.dim(2);
+  for (size_t i = 0; i < tokens; ++i) made.push_back(from[static_cast<int64_t>(i) * answers.dim(2) + number]);
+  return made;
+}
+
+double mean_of(const std::vector<double>& numbers) {
+  double sum = 0;
+  for (double one : numbers) sum += one;
+  return sum / static_cast<double>(numbers.size());
+}
+
+}  // namespace
+
+void Actors::judge(std::vector<Episode>& episodes, const EpisodeSamples& samples) const {
+  const Tensor own = answers(judged(*policy_), samples, PolicyObjective::numbers(rules_));
+  const Tensor reference = answers(reference_->judged(config_.generate.batch), samples, PolicyObjective::numbers(telling(rules_)));
+  const Tensor values = critic_ ? answers(judged(*critic_), samples, 1) : Tensor();
+  for (size_t i = 0; i < episodes.size(); ++i) {
+    Trajectory& path = episodes[i].path;
+    const size_t tokens = episodes[i].tokens.size();
+    path.logp = column(own, i, tokens, 0);
+    episodes[i].entropy = mean_of(column(own, i, tokens, 1));
+    path.ref_logp = column(reference, i, tokens, 0);
+    if (rules_.shared) path.values = column(own, i, tokens, 2);
+    if (critic_) path.values = column(values, i, tokens, 0);
+  }
+}
+
+std::vector<std::vector<double>> Actors::logps(const std::vector<Episode>& episodes, bool of_reference) const {
+  const EpisodeSamples samples(episodes, longest_row(episodes, config_.run.model.context, row_multiple(config_.run.parallel)), longest_answer(episodes));
+  const Tensor found = of_reference ? answers(reference_->judged(config_.generate.batch), samples, PolicyObjective::numbers(telling(rules_)))
+                                    : answers(judged(*policy_), samples, PolicyObjective::numbers(rules_));
+  std::vector<std::vector<double>> made;
+  for (size_t i = 0; i < episodes.size(); ++i) made.push_back(column(found, i, episodes[i].tokens.size(), 0));
+  return made;
+}
+
+Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr, double critic_lr, bool policy_learns) {
+  const Batch batch = samples.batch(policy_->own_first(first), config_.run.train.global_batch / mesh_.dp().size());
+  Step made;
+  if (policy_learns) made.policy = policy_->step(batch, number, lr);
+  if (critic_) made.critic = critic_->step(batch, number, critic_lr);
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,53 @@
+// Policy, critic and reference on one mesh: what they say of answers, and one step of learning.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "frozen.h"
+#include "skein/rlhf/ppo.h"
+#include "skein/train/judge.h"
+#include "skein/train/replica.h"
+
+namespace skein {
+
+class Actors {
+ public:
+  // Collective. Policy and critic have their start values until load() or begin().
+  Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, const Tuning& tuning);
+
+  // Collective. The weights of the policy's start and the critic's.
+  void begin();
+  // What a checkpoint holds; own: each element on one rank, to save.
+  std::vector<Piece> pieces(bool own) const;
+  void loaded(int64_t policy_steps, int64_t critic_steps);
+
+  // Log-probabilities under policy and reference, entropies, and values: all that episodes' paths are made of but rewards.
+  void judge(std::vector<Episode>& episodes, const EpisodeSamples& samples) const;
+  std::vector<std::vector<double>> logps(const std::vector<Episode>& episodes, bool of_reference) const;
+
+  struct Step {
+    StepResult policy, critic;  // that of the policy without terms where it did not learn
+  };
+  // The minibatch of samples [first, first + train.global_batch). number keys nothing random; lr of both.
+  Step learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr, double critic_lr, bool policy_learns);
+
+  Replica& policy() { return *policy_; }
+  Replica* critic() { return critic_.get(); }
+  const std::vector<Term>& policy_terms() const { return policy_terms_; }
+
+ private:
+  Tensor answers(const Judged& judged, const EpisodeSamples& samples, int64_t numbers) const;
+  Judged judged(Replica& replica) const;
+  void begin_critic();
+
+  const TuneConfig& config_;
+  const Tuning& tuning_;
+  Mesh& mesh_;
+  PolicyRules rules_;
+  std::vector<Term> policy_terms_;
+  std::unique_ptr<FrozenPolicy> reference_;
+  std::unique_ptr<Replica> policy_, critic_;
+};
+
+}  // namespace skein

@@ -1,0 +1,26 @@
+#include "frozen.h"
+
+#include "skein/checkpoint/parameters.h"
+
+namespace skein {
+namespace {
+
+PipelineModel telling(LocalModel& model, const PolicyRules& rules) {
+  if (model.decoder()) model.learn(std::make_unique<PolicyObjective>(*model.decoder(), rules));
+  return model.pipeline_model();
+}
+
+}  // namespace
+
+FrozenPolicy::FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh, DType dtype, const PolicyRules& rules,
+                           const CheckpointInfo& weights)
+    : mesh_(mesh), model_(model, parallel, mesh, dtype), pipeline_(mesh, telling(model_, rules), ScheduleKind::gpipe) {
+  model_.parameters().allocate(false);
+  load_checkpoint(weights, parameter_pieces(model_.parameters()), false, mesh.world());
+  model_.parameters().keep_packed();
+  model_.parameters().values_changed();
+}
+
+Judged FrozenPolicy::judged(int64_t batch) { return {pipeline_, model_.pass(), mesh_, batch}; }
+
+}  // namespace skein

@@ -1,0 +1,28 @@
+// Looks at an iteration for what makes learning meaningless, and names the cause.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "skein/rlhf/episodes.h"
+
+namespace skein {
+
+struct KlFinding {
+  double mean = 0;
+  double error = 0;  // standard error of the mean
+  // A KL is never below 0; chance alone hardly takes its estimate so far.
+  bool impossible() const { return mean < -3 * error && mean < -1e-6; }
+};
+
+// Of the sums of k1 over each answer.
+KlFinding kl_finding(const std::vector<Episode>& episodes);
+
+// Warns of a KL that cannot be; Error(failure) at the third in a row. Returns how many in a row that makes.
+int64_t guard_kl(const KlFinding& found, int64_t in_a_row, double temperature);
+// Error(failure) where the policy that learns does not say what it said when it was asked, though it has not learnt since.
+void guard_ratio(double share_off, int64_t iteration);
+// Warns when all scores are equal, all groups flat, or most answers cut. flat: groups of equal rewards among `groups`.
+void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups, int64_t most_tokens);
+
+}  // namespace skein

@@ -1,0 +1,134 @@
+#include "skein/rlhf/ppo_config.h"
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+TuneConfig tune_defaults() {
+  TuneConfig c;
+  c.run.run.dir = "runs/ppo";
+  c.run.run.log_every = 1;
+  c.run.train.global_batch = 64;
+  c.run.train.micro_batch = 8;
+  c.run.lr.lr = 3e-6;
+  c.run.lr.min_lr = 0;
+  c.run.lr.warmup = 0;
+  c.run.lr.decay = LrConfig::Decay::linear;
+  c.run.optimizer.beta2 = 0.999;
+  c.run.optimizer.epsilon = 1e-5;
+  c.run.optimizer.weight_decay = 0;
+  c.run.checkpoint.every = 10;
+  c.generate.max_tokens = 64;
+  c.generate.batch = 64;
+  c.generate.sampling.temperature = 1;
+  return c;
+}
+
+namespace {
+
+void bind(Options& options, PpoConfig& c) {
+  using Algorithm = PpoConfig::Algorithm;
+  options.add_choice("ppo.algorithm", c.algorithm, {{"ppo", Algorithm::ppo}, {"rloo", Algorithm::rloo}, {"grpo", Algorithm::grpo}},
+                     "ppo: with a critic; rloo, grpo: baselines from several answers to a prompt");
+  options.add("ppo.iterations", c.iterations, "times that answers are sampled and learnt from");
+  options.add("ppo.rollout_batch", c.rollout_batch, "answers an iteration, over all ranks", "episodes");
+  options.add("ppo.answers", c.answers, "answers to each prompt; 0: 1 for ppo, 4 for rloo and grpo");
+  options.add("ppo.epochs", c.epochs, "passes over an iteration's answers; 0: 4 for ppo (Ziegler et al. 2019), 1 for rloo and grpo");
+  bind(options, c.clip);
+  options.add("ppo.gamma", c.gamma, "discount of later rewards; 1 in all published work");
+  options.add("ppo.lambda", c.lambda, "of generalised advantage estimation (Ziegler et al. 2019: 0.95)");
+  options.add("ppo.whiten", c.whiten, "advantages of an iteration get mean 0 and deviation 1");
+  options.add("ppo.entropy", c.entropy, "coefficient of the bonus for entropy");
+  options.add("ppo.kl_loss", c.kl_loss, "coefficient of the KL to the reference as a loss, beside or instead of that in the reward (kl.beta)");
+  options.add_choice("ppo.kl_loss_estimator", c.kl_loss_estimator, {{"k2", KlEstimator::k2}, {"k3", KlEstimator::k3}},
+                     "of that loss: the gradient of KL(policy, reference), or of its reverse as GRPO has it");
+  options.add_choice("ppo.aggregation", c.aggregation,
+                     {{"token_mean", Aggregation::token_mean}, {"sequence_mean", Aggregation::sequence_mean}, {"constant", Aggregation::constant}},
+                     "each token of a minibatch counts alike, or each answer, or as tokens over generate.max_tokens");
+  options.add("ppo.stop_kl", c.stop_kl, "once approx_kl exceeds 1.5 times this, the iteration's other epochs are left out; 0: never");
+  options.add("ppo.shown", c.shown, "answers shown at each progress line");
+}
+
+void bind(Options& options, CriticConfig& c) {
+  options.add_choice("critic.kind", c.kind, {{"separate", CriticConfig::Kind::separate}, {"shared", CriticConfig::Kind::shared}},
+                     "a model of its own, or a second head on the policy");
+  options.add("critic.load", c.load, "reward model or critic it begins from; empty: the policy's weights and a head of zeros");
+  options.add("critic.lr", c.lr, "its learning rate; 0: lr.lr");
+  options.add("critic.warmup", c.warmup, "iterations in which it learns and the policy does not");
+  options.add("critic.coefficient", c.rules.coefficient, "of its loss, which matters where the trunk is shared (0.1 in Ziegler et al. 2019)");
+  options.add("critic.clip", c.rules.clip, "a value counts within this of what it was when the answers were sampled; 0: not clipped");
+}
+
+void bind_run(Options& options, PretrainConfig& c) {
+  options.add("train.global_batch", c.train.global_batch, "answers of a minibatch, over all ranks: one optimizer step", "episodes");
+  options.add("train.micro_batch", c.train.micro_batch, "answers a forward and backward pass", "episodes");
+  options.add("train.seed", c.train.seed, "of prompts' order, sampling and minibatches");
+  bind_precision(options, "train.precision", c.train.precision, "of parameters and activations, while the optimizer keeps f32");
+  options.add("train.max_skipped", c.train.max_skipped, "steps in a row without a finite gradient before giving up", "steps");
+}
+
+}  // namespace
+
+void bind(Options& options, TuneConfig& c) {
+  bind(options, c.ppo);
+  bind(options, c.kl);
+  bind(options, c.shaping);
+  bind(options, c.critic);
+  options.add("generate.max_tokens", c.generate.max_tokens, "longest answer", "tokens");
+  options.add("generate.batch", c.generate.batch, "answers decoded together, and scored together", "episodes");
+  options.add("sample.temperature", c.generate.sampling.temperature, "of the policy, and of the reference and all log-probabilities with it");
+  bind(options, c.run.parallel);
+  bind_run(options, c.run);
+  bind(options, c.run.lr);
+  bind(options, c.run.optimizer);
+  bind(options, c.run.checkpoint);
+  bind(options, c.run.run);
+}
+
+namespace {
+
+void check_counts(const TuneConfig& c) {
+  const PpoConfig& p = c.ppo;
+  require(p.iterations > 0 && p.rollout_batch > 0 && p.answers >= 0 && p.epochs >= 0,
+          "ppo.iterations={} and ppo.rollout_batch={} must be at least 1, ppo.answers={} and ppo.epochs={} at least 0", p.iterations, p.rollout_batch,
+          p.answers, p.epochs);
+  require(p.rollout_batch % c.run.train.global_batch == 0,
+          "ppo.rollout_batch={} answers do not divide into minibatches of train.global_batch={}; make one a multiple of the other", p.rollout_batch,
+          c.run.train.global_batch);
+  require(p.rollout_batch % p.answers_each() == 0, "ppo.rollout_batch={} is no multiple of the {} answers to each prompt (ppo.answers)",
+          p.rollout_batch, p.answers_each());
+  require(p.algorithm == PpoConfig::Algorithm::ppo || p.answers_each() > 1,
+          "ppo.answers={}: rloo and grpo compare several answers to a prompt; give at least 2", p.answers);
+  require(c.critic.warmup >= 0 && c.critic.warmup < p.iterations, "critic.warmup={} must be below ppo.iterations={}", c.critic.warmup, p.iterations);
+}
+
+void check_numbers(const TuneConfig& c) {
+  require(c.ppo.gamma >= 0 && c.ppo.gamma <= 1 && c.ppo.lambda >= 0 && c.ppo.lambda <= 1, "ppo.gamma={} and ppo.lambda={} must be from 0 to 1",
+          c.ppo.gamma, c.ppo.lambda);
+  require(c.ppo.stop_kl >= 0 && c.ppo.kl_loss >= 0, "ppo.stop_kl={} and ppo.kl_loss={} must not be negative", c.ppo.stop_kl, c.ppo.kl_loss);
+  require(c.critic.rules.clip >= 0 && c.critic.rules.coefficient > 0 && c.critic.lr >= 0,
+          "critic.clip={} and critic.lr={} must not be negative, critic.coefficient={} must be above 0", c.critic.rules.clip, c.critic.lr,
+          c.critic.rules.coefficient);
+  require(c.generate.sampling.temperature > 0, "sample.temperature={}: a policy that learns must sample; give a number above 0",
+          c.generate.sampling.temperature);
+  require(c.run.precision() != DType::f16, "train.precision=f16 is not for tuning by rewards; take bf16 or f32");
+}
+
+}  // namespace
+
+void settle(TuneConfig& c) {
+  check_counts(c);
+  check_numbers(c);
+  check(c.ppo.clip);
+  check(c.kl, c.ppo.rollout_batch);
+  check(c.shaping);
+  c.ppo.answers = c.ppo.answers_each();
+  c.ppo.epochs = c.ppo.epochs_each();
+  c.run.train.steps = c.ppo.iterations * c.ppo.epochs * (c.ppo.rollout_batch / c.run.train.global_batch);
+  if (c.run.lr.decay == LrConfig::Decay::automatic) c.run.lr.decay = LrConfig::Decay::linear;
+  c.run.model.dropout = 0;
+  c.generate.precision = c.run.train.precision;
+  c.generate.sampling.seed = c.run.train.seed;
+}
+
+}  // namespace skein

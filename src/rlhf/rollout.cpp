@@ -1,0 +1,75 @@
+#include "rollout.h"
+
+#include <numeric>
+
+namespace skein {
+
+Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator, int64_t iteration) {
+  Rollout made;
+  std::vector<Tokens> prompts;
+  std::vector<uint64_t> draws;
+  for (int64_t i = 0; i < c.ppo.rollout_batch; ++i) {
+    Episode episode;
+    episode.number = iteration * c.ppo.rollout_batch + i;
+    episode.prompt = tuning.prompts.at(episode.number / c.ppo.answers);
+    prompts.push_back(episode.prompt.tokens);
+    draws.push_back(static_cast<uint64_t>(episode.number));
+    made.episodes.push_back(std::move(episode));
+  }
+  const std::vector<Generated> answers = generator.run(prompts, draws);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    made.episodes[i].tokens = answers[i].tokens;
+    made.episodes[i].path.ended = answers[i].ended;
+    if (answers[i].ended) made.episodes[i].tokens.push_back(tuning.end);
+  }
+  return made;
+}
+
+void score_answers(const Tuning& tuning, Rollout& rollout) {
+  std::vector<Answer> answers;
+  for (const Episode& episode : rollout.episodes)
+    answers.push_back({episode.number, episode.prompt.text, tuning.tokenizer.decode(episode.tokens), episode.prompt.tokens, episode.tokens,
+                       episode.path.ended, episode.prompt.record});
+  const std::vector<double> scores = tuning.rewards.scores(answers);
+  for (size_t i = 0; i < scores.size(); ++i) rollout.episodes[i].score = rollout.episodes[i].path.score = scores[i];
+  const auto& parts = tuning.rewards.parts();
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const std::vector<double>& each = tuning.rewards.last()[part];
+    rollout.source_means.emplace_back("score_" + parts[part].label, std::accumulate(each.begin(), each.end(), 0.0) / static_cast<double>(each.size()));
+  }
+}
+
+namespace {
+
+std::vector<Trajectory> taken_paths(std::vector<Episode>& episodes) {
+  std::vector<Trajectory> paths;
+  for (Episode& episode : episodes) paths.push_back(std::move(episode.path));
+  return paths;
+}
+
+// RLOO charges the KL of a whole answer to it; GRPO, whose KL is a loss, where kl.beta is given too.
+void compare_answers(const TuneConfig& c, std::vector<Trajectory>& paths, Rollout& rollout) {
+  std::vector<double> rewards;
+  for (const Trajectory& path : paths) rewards.push_back(response_reward(path));
+  const GroupBaseline baseline = c.ppo.algorithm == PpoConfig::Algorithm::rloo ? GroupBaseline::leave_one_out : GroupBaseline::mean_and_std;
+  const GroupAdvantages found = group_advantages(baseline, rewards, c.ppo.answers);
+  spread(paths, found.advantages);
+  rollout.groups = found.groups;
+  rollout.flat_groups = found.flat_groups;
+}
+
+}  // namespace
+
+void weigh_answers(const TuneConfig& c, double beta, Rollout& rollout) {
+  std::vector<Trajectory> paths = taken_paths(rollout.episodes);
+  for (Trajectory& path : paths) shape_rewards(path, beta, c.shaping);
+  if (c.ppo.algorithm == PpoConfig::Algorithm::ppo) {
+    for (Trajectory& path : paths) estimate_advantages(path, c.ppo.gamma, c.ppo.lambda);
+    if (c.ppo.whiten) whiten(paths, &Trajectory::advantages, false);
+  } else {
+    compare_answers(c, paths, rollout);
+  }
+  for (size_t i = 0; i < paths.size(); ++i) rollout.episodes[i].path = std::move(paths[i]);
+}
+
+}  // namespace skein

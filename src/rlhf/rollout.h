@@ -1,0 +1,27 @@
+// One iteration's answers: sampled, scored, judged, with their advantages.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors.h"
+#include "skein/rlhf/ppo.h"
+
+namespace skein {
+
+struct Rollout {
+  std::vector<Episode> episodes;
+  int64_t flat_groups = 0, groups = 0;                         // where answers to a prompt are compared
+  std::vector<std::pair<std::string, double>> source_means;    // of each source of rewards, without its weight
+};
+
+// Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.
+Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator& generator, int64_t iteration);
+// Collective. Gives them their scores.
+void score_answers(const Tuning& tuning, Rollout& rollout);
+// Rewards under the coefficient beta, and advantages, of episodes that are scored and judged.
+void weigh_answers(const TuneConfig& config, double beta, Rollout& rollout);
+
+}  // namespace skein

@@ -1,0 +1,34 @@
+#include "tune_state.h"
+
+#include <nlohmann/json.hpp>
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+std::string to_json(const TuneState& s) {
+  const auto chat = s.chat.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(s.chat);
+  return nlohmann::ordered_json{{"kind", "tuned"}, {"iterations", s.iterations}, {"updates", s.updates}, {"critic_steps", s.critic_steps},
+                                {"negative_kl", s.negative_kl}, {"kl_beta", s.kl.beta}, {"template", chat}, {"start", s.start}}.dump();
+}
+
+TuneState tune_state(const std::string& notes, const std::string& origin) {
+  const auto json = nlohmann::json::parse(notes, nullptr, false);
+  require(json.is_object() && json.value("kind", "") == "tuned", "{} is no checkpoint of a policy tuned by rewards; give another run.dir", origin);
+  try {
+    TuneState state;
+    state.iterations = json.at("iterations");
+    state.updates = json.at("updates");
+    state.critic_steps = json.at("critic_steps");
+    state.negative_kl = json.at("negative_kl");
+    state.kl.beta = json.at("kl_beta");
+    const auto ordered = nlohmann::ordered_json::parse(notes);
+    if (ordered.at("template").is_object()) state.chat = ordered.at("template").dump();
+    state.start = json.at("start");
+    return state;
+  } catch (const nlohmann::json::exception& error) {
+    fail_usage("the notes of {} are damaged: {}", origin, error.what());
+  }
+}
+
+}  // namespace skein

@@ -1,0 +1,25 @@
+// What a checkpoint of a tuned policy says beside that of any run: RunState::notes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "skein/rlhf/kl.h"
+
+namespace skein {
+
+struct TuneState {
+  int64_t iterations = 0;     // done
+  int64_t updates = 0;        // optimizer steps of the policy's schedule, those left out by ppo.stop_kl or critic.warmup included
+  int64_t critic_steps = 0;
+  int64_t negative_kl = 0;    // latest iterations in a row with a KL that cannot be
+  KlState kl;
+  std::string chat;           // JSON of the template; "" for none
+  std::string start;          // checkpoint that the reference is
+};
+
+std::string to_json(const TuneState& state);
+// A usage error naming `origin` when the notes are none of such a run.
+TuneState tune_state(const std::string& notes, const std::string& origin);
+
+}  // namespace skein
