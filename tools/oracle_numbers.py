@@ -2,9 +2,11 @@
 """Prints the exact numbers of a language file of `skein ppo --oracle`, by going through all texts as strings: an independent check of what
 the program prints, and the source of the numbers in tests/rlhf.
 
-usage: oracle_numbers.py FILE
+usage: oracle_numbers.py FILE [DUMP [REFERENCE]]
 
-Reads what include/skein/rlhf/oracle_language.h describes, except tables and the parameters graded and target."""
+With a dump of the tuned policies it also says, from the dump's probabilities alone, which share of the gap each has closed; the reference of
+the dump is the pretrained model unless REFERENCE is "chain". Reads what include/skein/rlhf/oracle_language.h describes, except tables and the
+parameters graded and target."""
 import math
 import sys
 from fractions import Fraction
@@ -107,6 +109,33 @@ def report_reward(language, words, beta):
           f"its KL {divergence!r}")
 
 
+def read_dump(path):
+    """For each reward and beta in order, {(prompt, response): (log of the reference, log of the policy)}."""
+    found = []
+    for line in open(path, encoding="utf-8"):
+        if line.startswith("prompt\t"):
+            found.append({})
+        elif not line.startswith("# reward"):
+            prompt, response, reference, policy = line.rstrip("\n").split("\t")[:4]
+            found[-1][tuple(prompt.split()), tuple(response.split())] = float(reference), float(policy)
+    return found
+
+
+def report_dump(language, words, beta, dump, of_chain):
+    best = reference = value = mass = 0.0
+    for prompt, share in prompts_of(language):
+        rows = []
+        for response, p in responses_of(language, prompt):
+            log_p, log_q = dump[prompt, response]
+            rows.append((math.log(p) if of_chain else log_p, log_q, score(language, words, response)))
+        best += float(share) * beta * math.log(math.fsum(math.exp(p + r / beta) for p, _, r in rows))
+        reference += float(share) * math.fsum(math.exp(p) * r for p, _, r in rows)
+        value += float(share) * math.fsum(math.exp(q) * (r - beta * (q - p)) for p, q, r in rows)
+        mass = max(mass, abs(math.fsum(math.exp(q) for _, q, _ in rows) - 1))
+    print(f"  dump: J* {best!r}, J of the reference {reference!r}, J {value!r}, closed {(value - reference) / (best - reference)!r}, "
+          f"probabilities sum to 1 within {mass:.2g}")
+
+
 def report_texts(language):
     """The least loss of pretraining, from the probability of each beginning of a text."""
     begins, texts = {}, []
@@ -125,9 +154,12 @@ def report_texts(language):
 def main(argv):
     language = read_language(argv[1])
     report_texts(language)
+    dumps = iter(read_dump(argv[2])) if len(argv) > 2 else None
     for reward in language["rewards"]:
         for beta in reward["betas"]:
             report_reward(language, reward["words"], beta)
+            if dumps is not None:
+                report_dump(language, reward["words"], beta, next(dumps), argv[3:] == ["chain"])
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "evaluate_labels.h"
 #include "label_model.h"
+#include "reward_report.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/data/encode.h"
@@ -114,7 +115,7 @@ Values masked_tokens(const Judged& model, const Source& source, const std::vecto
 
 void check(const EvaluateConfig& c) {
   const auto given = static_cast<int>(!c.stores.empty()) + static_cast<int>(!c.text.empty()) + static_cast<int>(!c.labels.files.empty());
-  require(given == 1, "give either data.validation (token stores), data.text or data.test (examples with labels), not {}", given == 0 ? "neither" : "several");
+  require(given == 1, "give either data.validation (token stores), data.text or data.test (examples with labels, or preferences), not {}", given == 0 ? "neither" : "several");
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
 
@@ -141,15 +142,16 @@ Values evaluate_text(EvaluateConfig& config, const Source& source, Group& world)
 int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   EvaluateConfig config;
   Options options("skein eval", "Measures how well a model predicts text: loss, perplexity, bits per byte; for encoders masked tokens; for fine-tuned "
-                  "models their labels.");
+                  "models their labels, for reward models preferences.");
   bind(options, config);
   if (!parse(options, args, false)) return 0;
   check(config);
   world = begin_world();
   const Source source = open_best(config.checkpoint, *world);
   const bool labels = !config.labels.files.empty();
-  const Values values = labels ? evaluate_labels(config.labels, options, source, config.parallel, config.batch, *world)
-                               : evaluate_text(config, source, *world);
+  const Values values = !labels                    ? evaluate_text(config, source, *world)
+                        : is_reward_model(source)  ? evaluate_reward(source.info.path, config.labels.files, config.parallel, config.batch, *world).values()
+                                                   : evaluate_labels(config.labels, options, source, config.parallel, config.batch, *world);
   if (!config.output.empty())
     agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, values); });
   return 0;

@@ -60,18 +60,22 @@ void Buckets::plan_norm(Device device) {
 }
 
 Tensor Buckets::gradient_square_sum() const {
+  return square_sum([this](size_t b) { return buckets_[b].gradients.flat(own_begin(buckets_[b]), own_size(buckets_[b])); });
+}
+
+Tensor Buckets::square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const {
   const NormPlan& n = norm_;
-  const Within here = Within::part("gradient norm");
+  const Within here = Within::part("square sum");
   int64_t begin = 0;
-  for (const Bucket& bucket : buckets_) {
+  for (size_t b = 0; b < buckets_.size(); ++b) {
+    const Bucket& bucket = buckets_[b];
     if (bucket.frozen) continue;
     const int64_t own = own_size(bucket) / kChunk;
     const Tensor all = n.chunks.flat(begin, bucket.size / kChunk), here = all.flat(own * mesh_.dp().rank(), own);
-    on_device(all.device(), [&](auto device) {
-      kernels::chunk_square_sums(device, bucket.gradients.flat(own_begin(bucket), own_size(bucket)), kChunk, here);
-    });
-    mesh_.dp().all_gather(here, all);
     begin += all.size();
+    if (bucket.alias) continue;
+    on_device(all.device(), [&](auto device) { kernels::chunk_square_sums(device, own_slice(b), kChunk, here); });
+    mesh_.dp().all_gather(here, all);
   }
   on_device(n.total.device(), [&](auto device) { kernels::range_sums(device, n.chunks, n.ranges, n.sums.flat(0, n.ranges.dim(0))); });
   mesh_.tp().all_reduce_sum(n.sums);

@@ -32,17 +32,17 @@ double EpisodeSamples::factor(int64_t sample) const {
   LossCounts counts;
   const int64_t first = sample / minibatch_ * minibatch_;
   for (int64_t i = first; i < std::min(first + minibatch_, samples_per_epoch()); ++i) {
-    const Trajectory& path = episodes_[static_cast<size_t>(order_[static_cast<size_t>(i)])].path;
-    if (!path.counted) continue;
+    const Episode& one = episode(i);
+    if (!one.path.counted) continue;
     ++counts.responses;
-    counts.tokens += path.length();
+    counts.tokens += static_cast<int64_t>(one.tokens.size());
   }
-  const Trajectory& own = episodes_[static_cast<size_t>(order_[static_cast<size_t>(sample)])].path;
-  return own.counted ? token_weight(aggregation_, own.length(), counts, constant_) * static_cast<double>(counts.tokens) : 0;
+  const Episode& own = episode(sample);
+  return own.path.counted ? token_weight(aggregation_, static_cast<int64_t>(own.tokens.size()), counts, constant_) * static_cast<double>(counts.tokens) : 0;
 }
 
 void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const {
-  const Episode& episode = episodes_[static_cast<size_t>(order_[static_cast<size_t>(sample)])];
+  const Episode& episode = this->episode(sample);
   const size_t asked = episode.prompt.tokens.size(), answered = episode.tokens.size();
   SKEIN_CHECK(static_cast<int64_t>(asked + answered) - 1 <= length_ && static_cast<int64_t>(answered) <= places_);
   int32_t* tokens = batch.tokens.data<int32_t>() + row * length_;

@@ -155,7 +155,7 @@ class RewardReader {
 std::vector<OracleReward> read_rewards(const OracleLines& lines, const OracleLanguage& language) {
   const SymbolNames names(language);
   std::vector<OracleReward> rewards;
-  std::optional<RewardReader> reader;
+  std::unique_ptr<RewardReader> reader;
   const auto finish = [&] {
     if (reader) rewards.push_back(reader->finish());
     reader.reset();
@@ -163,9 +163,9 @@ std::vector<OracleReward> read_rewards(const OracleLines& lines, const OracleLan
   for (const OracleLine& line : lines.all()) {
     if (line.keyword() == "reward") {
       finish();
-      reader.emplace(line, language, names);
+      reader = std::make_unique<RewardReader>(line, language, names);
     } else if (line.keyword() == "beta" || line.keyword() == "closed" || line.keyword() == "score") {
-      line.require_that(reader.has_value(), "'{}' belongs to a reward, but no line 'reward' stands above it", line.keyword());
+      line.require_that(reader != nullptr, "'{}' belongs to a reward, but no line 'reward' stands above it", line.keyword());
       reader->read(line);
     }
   }

@@ -6,6 +6,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/rlhf/oracle_episodes.h"
 #include "skein/rlhf/oracle_samples.h"
 #include "skein/rlhf/ppo.h"
 #include "skein/train/judge.h"
@@ -70,19 +71,6 @@ class OraclePretraining : public Task {
   std::unique_ptr<Tokenizer> tokenizer_;
 };
 
-class OraclePrompts : public Prompts {
- public:
-  OraclePrompts(const OracleLanguage& language, uint64_t seed) : language_(language), draws_(language, seed) {}
-  Prompt at(int64_t index) const override {
-    const OraclePrompt& prompt = language_.prompts[static_cast<size_t>(draws_.prompt(index))];
-    return {language_.prompt_tokens(prompt), language_.text_of(language_.prompt_tokens(prompt))};
-  }
-
- private:
-  const OracleLanguage& language_;
-  OracleDraws draws_;
-};
-
 class OracleScores : public RewardSource {
  public:
   OracleScores(const OracleLanguage& language, const OracleReward& reward) : language_(language), reward_(reward) {}
@@ -126,46 +114,6 @@ PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfi
   made.run.log_every = std::max<int64_t>(1, oracle.pretraining / 5);
   made.run.dir = c.run.run.dir + "/pretrained";
   return made;
-}
-
-void charge_unended(const OracleLanguage& language, ShapingConfig& shaping) {
-  using MissingEnd = ShapingConfig::MissingEnd;
-  switch (language.unended) {
-    case UnendedScore::keep: shaping.missing_end = MissingEnd::none; break;
-    case UnendedScore::replace:
-      shaping.missing_end = MissingEnd::replace;
-      shaping.missing_end_value = -language.unended_value;
-      break;
-    case UnendedScore::subtract:
-      shaping.missing_end = MissingEnd::subtract;
-      shaping.missing_end_value = language.unended_value;
-      break;
-  }
-}
-
-// All responses to all prompts, in the order of ResponseLogs.
-std::vector<Episode> all_answers_of(const OracleLanguage& language) {
-  std::vector<Episode> made;
-  for (const OraclePrompt& prompt : language.prompts)
-    for (int64_t response = 0; response < language.responses.size(); ++response) {
-      Episode episode;
-      episode.prompt.tokens = language.prompt_tokens(prompt);
-      episode.tokens = language.response_tokens(response);
-      made.push_back(std::move(episode));
-    }
-  return made;
-}
-
-ResponseLogs response_logs_of(const OracleLanguage& language, const std::vector<std::vector<double>>& token_logps) {
-  ResponseLogs logs;
-  const auto responses = static_cast<size_t>(language.responses.size());
-  for (size_t i = 0; i < token_logps.size(); ++i) {
-    if (i % responses == 0) logs.emplace_back();
-    double sum = 0;
-    for (double logp : token_logps[i]) sum += logp;
-    logs.back().push_back(sum);
-  }
-  return logs;
 }
 
 double value_named(const NamedValues& values, const char* name) {
@@ -229,13 +177,13 @@ class OracleRun {
     parts.push_back({1, "oracle", std::make_unique<OracleScores>(language_, reward)});
     RewardMixture rewards(std::move(parts));
     const OraclePrompts prompts(language_, c.run.train.seed);
-    const Tuning tuning{prompts, rewards, start, *tokenizer_, language_.end_id(), {language_.separator_id(), language_.pad_id()}};
+    const Tuning tuning{prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)};
     log::info("tuning for \"{}\" with beta {}", reward.text, beta);
     ResponseLogs policy, reference;
     const TuneResult tuned = tune(c, tuning, world_, resolved_, [&](const AnswerLogps& of_policy, const AnswerLogps& of_reference) {
-      const std::vector<Episode> all = all_answers_of(language_);
-      policy = response_logs_of(language_, of_policy(all));
-      reference = response_logs_of(language_, of_reference(all));
+      const std::vector<Episode> all = oracle_episodes(language_);
+      policy = oracle_logs(language_, of_policy(all));
+      reference = oracle_logs(language_, of_reference(all));
     });
     result.stopped = tuned.stopped;
     if (tuned.stopped) return;
@@ -287,6 +235,9 @@ OracleLanguage oracle_language(const std::string& path) {
 
 OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world, const std::string& resolved) {
   require(!config.run.run.dir.empty(), "run.dir is empty, but --oracle keeps the pretrained model there; give a folder");
+  require(!config.run.parallel.sequence, "parallel.sequence divides sequences, but those of --oracle have a few tokens; leave it out");
+  require(config.shaping.score_clip == 0, "reward.score_clip={} would make the rewards of --oracle others than those it knows the optimum of; leave it out",
+          config.shaping.score_clip);
   return OracleRun(oracle, config, world, resolved).run();
 }
 

@@ -6,6 +6,7 @@
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/philox.h"
 #include "skein/kernels/adamw.h"
+#include "skein/kernels/elementwise.h"
 
 namespace skein {
 
@@ -14,6 +15,7 @@ void bind(Options& options, OptimizerConfig& c) {
   options.add("optimizer.beta2", c.beta2, "decay of the second moment");
   options.add("optimizer.epsilon", c.epsilon, "added to the root of the second moment");
   options.add("optimizer.weight_decay", c.weight_decay, "decoupled decay of matrices and embeddings");
+  options.add("optimizer.ridge", c.ridge, "lambda of lambda |theta|^2 added to the loss, over all parameters that learn; 0 adds none");
   options.add("optimizer.clip", c.clip, "largest global gradient norm; 0 does not clip");
   options.add("optimizer.stochastic_rounding", c.stochastic_rounding,
               "round bf16 weights up or down at random, by how near each is, so that small updates are not lost");
@@ -21,6 +23,7 @@ void bind(Options& options, OptimizerConfig& c) {
 
 Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard, uint64_t seed)
     : config_(config), buckets_(buckets), zero_(zero), shard_(shard), seed_(seed) {
+  require(std::isfinite(config.ridge) && config.ridge >= 0, "optimizer.ridge={} must be a number from 0", config.ridge);
   for (const auto& bucket : buckets.all()) {
     State& state = states_.emplace_back();
     if (bucket.alias) continue;
@@ -48,6 +51,7 @@ int64_t Optimizer::bytes() const {
 }
 
 double Optimizer::step(double lr, double gradient_scale) {
+  if (config_.ridge > 0) add_ridge(gradient_scale);
   const Tensor square_sum = buckets_.gradient_square_sum();
   for (size_t b = 0; b < states_.size(); ++b)
     if (states_[b].m.defined()) update(b, lr, gradient_scale, square_sum);
@@ -56,6 +60,23 @@ double Optimizer::step(double lr, double gradient_scale) {
   const double norm = gradient_scale * std::sqrt(*square_sum.to(Device{}).data<double>());
   if (std::isfinite(norm)) ++steps_;
   return norm;
+}
+
+void Optimizer::add_ridge(double gradient_scale) {
+  const Tensor sum = buckets_.square_sum([this](size_t b) {
+    const auto& bucket = buckets_.all()[b];
+    return states_[b].master.flat(buckets_.own_begin(bucket) - states_[b].begin, buckets_.own_size(bucket));
+  });
+  ridge_loss_ = config_.ridge * *sum.to(Device{}).data<double>();
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    if (!state.m.defined()) continue;
+    const Tensor pull = Tensor::empty({state.size}, state.master.dtype(), state.master.device());
+    on_device(pull.device(), [&](auto device) {
+      kernels::scale(device, state.master, 2 * config_.ridge / gradient_scale, pull);
+      kernels::accumulate(device, pull, buckets_.all()[b].gradients.flat(state.begin, state.size));
+    });
+  }
 }
 
 void Optimizer::update(size_t b, double lr, double gradient_scale, const Tensor& square_sum) {

@@ -86,6 +86,7 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
     result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[i], scale));
     if (terms_[i].learnt) result.loss += result.terms.back();
   }
+  result.loss += optimizer_.ridge_loss();
   result.applied = std::isfinite(result.grad_norm);
   return result;
 }

@@ -86,6 +86,7 @@ class Trainer {
   void keep_as_best(double quality);
   void go_on_with_best(const RunState& stored);
   std::string state_text();
+  Judged judged() { return {replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch}; }
   void profile(int64_t steps_done, bool over);
   void count_skipped(const StepResult& result);
   double rate() const {
@@ -201,6 +202,7 @@ void Trainer::adapt(const RunState& stored) {
 }
 
 std::string Trainer::state_text() {
+  state_.notes = task_.measured_notes(judged());
   state_.optimizer_steps = replica_->optimizer().steps();
   state_.loss_scale = loss_scale_.value();
   state_.good_steps = loss_scale_.good_steps();
@@ -224,7 +226,7 @@ void Trainer::save(bool must) {
 
 Scores Trainer::evaluate() {
   if (evaluated_step_ == state_.step) return evaluated_;
-  const Scores scores = task_.validate({replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch});
+  const Scores scores = task_.validate(judged());
   log::info("step {}  validation: {}", state_.step, scores.text);
   folder_.record(state_.step, scores.values);
   compare_with_best(scores);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "oracle_policies.h"
+#include "skein/rlhf/oracle_run.h"
 
 namespace skein {
 namespace {
@@ -250,6 +251,21 @@ TEST(Oracle, SampledMeansMayMissByChanceOnly) {
   EXPECT_TRUE(sampled_above_best(std::nan(""), 1, 256, 0.5));
 }
 
+// Tuned perfectly, but as if it cost nothing to be cut: no reward is below what it should be but one, and the share closed shows it.
+TEST(Oracle, TheOptimumOfAnotherRewardDoesNotPass) {
+  const std::string text = bytes_of_file("../configs/oracle/palindrome.txt");
+  const size_t at = text.find("unended   replace -1");
+  ASSERT_NE(at, text.npos);
+  const OracleLanguage language = parsed(text), lenient = parsed(std::string(text).replace(at, 20, "unended   replace 0"));
+  const ResponseLogs chain = chain_logs(language);
+  ResponseLogs policy;
+  for (const auto& logs : chain) policy.push_back(best_logs(lenient.rewards[0].rewards, 0.5, logs));
+  const OracleNumbers numbers = oracle_numbers(language, language.rewards[0], 0.5, chain, policy);
+  EXPECT_NEAR(numbers.closed(), 0.5611455828853814, 1e-12);
+  EXPECT_NEAR(numbers.divergence, 0.28712204906820404, 1e-12);
+  EXPECT_LT(numbers.closed(), language.rewards[0].closed);
+}
+
 // Of the files that come with the program; the numbers are from a program of its own (tools/oracle_numbers.py).
 TEST(Oracle, FilesThatComeWithTheProgram) {
   struct Known {
@@ -268,6 +284,20 @@ TEST(Oracle, FilesThatComeWithTheProgram) {
     EXPECT_NEAR(numbers.reference, known.reference, 1e-12);
     EXPECT_NEAR(numbers.best_reward, known.best_reward, 1e-12);
     EXPECT_NEAR(numbers.best_divergence, known.best_divergence, 1e-12);
+  }
+}
+
+TEST(Oracle, TheBuiltInLanguageIsThatOfTheFiles) {
+  const OracleLanguage built_in = oracle_language("built-in");
+  ASSERT_EQ(built_in.rewards.size(), 3u);
+  for (const OracleReward& reward : built_in.rewards) {
+    const std::string name = reward.text.substr(0, reward.text.find(' '));
+    const OracleLanguage file = oracle_language("../configs/oracle/" + name + ".txt");
+    EXPECT_EQ(built_in.transitions, file.transitions);
+    EXPECT_EQ(chain_logs(built_in), chain_logs(file));
+    EXPECT_EQ(reward.rewards, file.rewards.at(0).rewards);
+    EXPECT_EQ(reward.betas, file.rewards[0].betas);
+    EXPECT_EQ(reward.closed, file.rewards[0].closed);
   }
 }
 

@@ -9,6 +9,7 @@
 // squares of one chunk are always summed by one rank.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,6 +65,9 @@ class Buckets {
   // once, in name order. Collective; the same bits on every rank and, without tensor parallelism, under every layout. Valid until
   // the next call.
   Tensor gradient_square_sum() const;
+  // The same of other numbers: own_slice gives, for a bucket that is not frozen, what stands in place of the own slice of its
+  // gradients. Not asked of second uses.
+  Tensor square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const;
 
   std::vector<Bucket>& all() { return buckets_; }
   const std::vector<Bucket>& all() const { return buckets_; }

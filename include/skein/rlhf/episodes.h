@@ -53,6 +53,7 @@ class EpisodeSamples : public SampleSource {
  private:
   void fill(const Batch& batch, int64_t row, int64_t sample) const;
   double factor(int64_t sample) const;
+  const Episode& episode(int64_t sample) const { return episodes_[static_cast<size_t>(order_[static_cast<size_t>(sample)])]; }
 
   const std::vector<Episode>& episodes_;
   int64_t length_, places_;

@@ -12,6 +12,7 @@ namespace skein {
 struct OptimizerConfig {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weight_decay = 0.1;  // of matrices and embeddings; 1-D tensors have none
+  double ridge = 0;           // λ of a penalty λ‖θ‖² in the loss, θ being every parameter that learns, biases and norms too; 0: none
   double clip = 1.0;          // of the global gradient norm; 0: no clipping
   bool stochastic_rounding = false;  // bf16 weights are rounded up or down at random, by how near each is
 };
@@ -23,9 +24,13 @@ class Optimizer {
  public:
   // Copies the values, which must have begun. shard: this rank's tensor-parallel number; seed: of stochastic rounding.
   Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard, uint64_t seed = 0);
-  // After Buckets::reduce(!zero): multiplies the gradients by gradient_scale, clips by the global norm, updates, and gathers values where they are sharded. Returns the
-  // norm before clipping (scaled), the one thing a device is waited for. Nothing changes when the norm is not finite.
+  // After Buckets::reduce(!zero): multiplies the gradients by gradient_scale, adds 2λθ of a ridge (θ as the optimizer keeps it, in the
+  // accumulator type; tied tensors and replicas once), clips by the global norm, updates, and gathers values where they are sharded.
+  // Returns the norm before clipping (scaled); a device is waited for that, and for the size of a ridge. Nothing changes when the norm is
+  // not finite.
   double step(double lr, double gradient_scale = 1);
+  // λ‖θ‖² before the latest step, on every rank; its bits depend on the layout as little as those of the norm.
+  double ridge_loss() const { return ridge_loss_; }
   // Of moments and of masters that are not the values themselves, on this rank.
   int64_t bytes() const;
   int64_t steps() const { return steps_; }
@@ -41,6 +46,7 @@ class Optimizer {
     Tensor master, m, v;  // of the range held here; master is a view of the values when they are accumulators already; frozen: no m and v
     int64_t begin = 0, size = 0;
   };
+  void add_ridge(double gradient_scale);
   void update(size_t bucket, double lr, double gradient_scale, const Tensor& square_sum);
   void round(size_t bucket, int64_t step, const Tensor& square_sum) const;
 
@@ -50,6 +56,7 @@ class Optimizer {
   int shard_;
   uint64_t seed_;
   int64_t steps_ = 0;
+  double ridge_loss_ = 0;
   std::vector<State> states_;  // by bucket
 };
 

@@ -20,7 +20,7 @@ struct Learning {
 };
 
 struct StepResult {
-  double loss = 0;                 // the sum of the terms that are learnt
+  double loss = 0;                 // the sum of the terms that are learnt, and of the optimizer's ridge
   std::vector<double> terms = {};  // means of each
   double grad_norm = 0;  // before clipping
   bool applied = true;   // false: the norm was not finite and nothing was changed

@@ -54,6 +54,11 @@ class Task {
   virtual Scores validate(const Judged& model) const = 0;
   // What a checkpoint of this task says beside the rest, JSON; "" for nothing.
   virtual std::string notes() const { return {}; }
+  // Collective. The notes of a checkpoint of this model as it is, where they tell what the task has measured of it.
+  virtual std::string measured_notes(const Judged& model) const {
+    static_cast<void>(model);
+    return notes();
+  }
   // Before a run whose checkpoint has these notes goes on: a usage error naming `origin` where it cannot as this task.
   virtual void check_notes(const std::string& notes, const std::string& origin) const {
     static_cast<void>(notes), static_cast<void>(origin);

@@ -1,0 +1,30 @@
+// A reward model among the sources of rewards.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "skein/rlhf/reward_model.h"
+#include "skein/rlhf/rewards.h"
+
+namespace skein {
+
+// The scores of a reward model, whose answers have the mean 0 and deviation 1 of its reference answers. Where it is a decoder with the
+// policy's tokenizer it is fed the tokens as they were sampled; else the texts, the prompt's as one turn of the user.
+class ModelReward : public RewardSource {
+ public:
+  // Collective over mesh, which outlives it. policy_tokenizer: JSON; the rest and errors as RewardModel.
+  ModelReward(const std::string& path, const std::string& policy_tokenizer, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh);
+
+  std::string name() const override { return "model:" + model_.origin(); }
+  // A usage error naming the prompt of an answer that leaves no room for any of its prompt.
+  std::vector<double> scores(std::span<const Answer> answers) override;
+
+ private:
+  FormedSample formed(const Answer& answer) const;
+
+  RewardModel model_;
+  bool tokens_;
+};
+
+}  // namespace skein

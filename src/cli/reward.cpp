@@ -1,0 +1,49 @@
+#include "adapted_run.h"
+#include "label_model.h"
+#include "result_file.h"
+#include "reward_report.h"
+#include "skein/checkpoint/agree.h"
+#include "skein/core/log.h"
+#include "skein/rlhf/reward_task.h"
+#include "skein/text/tokenizer.h"
+#include "skein/train/trainer.h"
+
+namespace skein {
+namespace {
+
+void write_report(const PretrainConfig& config, const PreferenceReport& report, Group& world) {
+  if (config.run.dir.empty()) return;
+  const std::string path = config.run.dir + "/report.json";
+  agree(world, [&] {
+    if (world.rank() > 0) return;
+    ResultFile file("run.dir", path);
+    file.write(report.to_json());
+    file.finish();
+  });
+  log::info("what the model makes of data.validation: {}", path);
+}
+
+}  // namespace
+
+int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
+  RewardConfig config = reward_defaults();
+  Options options("skein reward", "Teaches a pretrained model which answers people prefer, at any pipeline x data x tensor layout.");
+  bind(options, config);
+  if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", config.run.train.precision, config.run.parallel.device); })) return 0;
+  world = begin_world();
+  const auto given = given_model(options);
+  const Source source = start_of(config.run, *world);
+  take_model(config.run, source.model, given);
+  check_tokenizer(source);
+  const RewardTask task(config, tokenizer_from_json(source.tokenizer), source.notes);
+  settle_run(options, config.run, given, source);
+  const TrainResult result = train(config.run, task, *world, options.resolved());
+  if (result.stopped) return static_cast<int>(ExitCode::requeue);
+  if (task.validates()) {
+    tell_length_warning(task.report());
+    write_report(config.run, task.report(), *world);
+  }
+  return 0;
+}
+
+}  // namespace skein

@@ -1,0 +1,45 @@
+// Fields of a JSON object, with errors that name the place and what is there instead.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "skein/text/template.h"
+
+namespace skein {
+
+class Fields {
+ public:
+  // Both outlive it. place: "train.jsonl:12".
+  Fields(const nlohmann::json& object, const std::string& place) : object_(object), place_(place) {}
+
+  const std::string& place() const { return place_; }
+  bool has(const std::string& key) const { return object_.contains(key) && !object_[key].is_null(); }
+  // The first of the keys that the object has; the first one where it has none.
+  std::string which(std::initializer_list<const char*> keys) const;
+
+  const nlohmann::json& at(const std::string& key) const;
+  // Not empty, not white space alone.
+  std::string text(const std::string& key) const;
+  // Finite.
+  double number(const std::string& key) const;
+  // true and false are 1 and 0.
+  int64_t integer(const std::string& key, int64_t least, int64_t most) const;
+  std::vector<std::string> texts(const std::string& key) const;
+  // `count` of them.
+  std::vector<double> numbers(const std::string& key, size_t count) const;
+  // {role, content} each, roles as ChatTemplate knows them (human: user; gpt: assistant).
+  std::vector<Message> messages(const std::string& key) const;
+  // The value of a text or of messages, as turns.
+  std::vector<Message> turns(const std::string& key) const;
+
+ private:
+  std::string text_of(const nlohmann::json& value, const std::string& name) const;
+  double number_of(const nlohmann::json& value, const std::string& name) const;
+
+  const nlohmann::json& object_;
+  const std::string& place_;
+};
+
+}  // namespace skein

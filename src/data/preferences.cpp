@@ -1,0 +1,121 @@
+#include "skein/data/preferences.h"
+
+#include "excerpt.h"
+#include "json_line.h"
+#include "line_reader.h"
+#include "preference_record.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kMarkers[] = {"\n\nHuman:", "\n\nAssistant:"};
+
+// Position of the nearest marker from `from` on, and which one; npos for none.
+std::pair<size_t, int> next_marker(const std::string& text, size_t from) {
+  const size_t human = text.find(kMarkers[0], from), assistant = text.find(kMarkers[1], from);
+  return {std::min(human, assistant), human < assistant ? 0 : 1};
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r\n"), last = text.find_last_not_of(" \t\r\n");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+// The records of one file.
+class Reader {
+ public:
+  Reader(const PreferencesConfig& config, size_t file, bool demonstrations, Preferences& into)
+      : config_(config), file_(file), name_(config.files[file] == "-" ? "stdin" : config.files[file]), demonstrations_(demonstrations), into_(into),
+        layout_(config.layout), lines_(open_source(config.files[file]), config.most_record_bytes) {}
+
+  void read() {
+    for (std::string_view line; lines_.next(line);) {
+      require(lines_.ends_line(), "{}: the line is longer than {} bytes; is it JSONL, one object a line?", place(), config_.most_record_bytes);
+      if (!blank(line)) use(line);
+    }
+  }
+
+ private:
+  std::string place() const { return fmt::format("{}:{}", name_, lines_.number()); }
+
+  void use(std::string_view line) {
+    try {
+      add(line);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
+      require(++into_.bad <= config_.bad_records, "{}; data.bad_records=N leaves out up to N such records", error.what());
+      log::warn("left out: {}", error.what());
+    }
+  }
+
+  void add(std::string_view line) {
+    std::string reason;
+    const Json object = parse_json_line(line, reason);
+    require(reason.empty(), "{}: {}", place(), reason);
+    PreferenceRecord record;
+    record.file = static_cast<int64_t>(file_);
+    record.line = lines_.number();
+    if (demonstrations_) {
+      read_demonstration(object, place(), record);
+      into_.records.push_back(std::move(record));
+      return;
+    }
+    if (layout_ == PreferenceLayout::automatic) find_layout(object);
+    const RecordOutcome outcome = read_record(object, layout_, config_.diverging, place(), record);
+    into_.diverging += outcome == RecordOutcome::diverging;
+    into_.tied += outcome == RecordOutcome::tied;
+    if (outcome != RecordOutcome::tied && !record.answers.empty()) into_.records.push_back(std::move(record));
+  }
+
+  void find_layout(const Json& object) {
+    layout_ = layout_of(object);
+    require(layout_ != PreferenceLayout::automatic,
+            "{}: these fields are no preference data that is known: {}; wanted are prompt with chosen and rejected, chosen and rejected alone as "
+            "dialogues, or one of the layouts summaries, best_of, shp, ranked and scored (docs/reward.md)", place(), listed(keys_of(object)));
+  }
+
+  const PreferencesConfig& config_;
+  size_t file_;
+  std::string name_;
+  bool demonstrations_;
+  Preferences& into_;
+  PreferenceLayout layout_;
+  LineReader lines_;
+};
+
+Preferences read_all(const PreferencesConfig& config, bool demonstrations) {
+  Preferences all;
+  for (size_t file = 0; file < config.files.size(); ++file) {
+    const size_t before = all.records.size();
+    Reader(config, file, demonstrations, all).read();
+    require(all.records.size() > before, "{} holds no record that can be used", config.files[file]);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Message> dialogue_turns(const std::string& text) {
+  std::vector<Message> turns;
+  // Some files have lost the line breaks at their beginning.
+  const std::string whole = text.starts_with("Human:") || text.starts_with("Assistant:") ? "\n\n" + text : text;
+  auto [at, who] = next_marker(whole, 0);
+  if (at == std::string::npos || !trimmed(whole.substr(0, at)).empty()) return turns;
+  while (at != std::string::npos) {
+    const size_t begin = at + std::string_view(kMarkers[who]).size();
+    const auto [next, following] = next_marker(whole, begin);
+    turns.push_back({who == 0 ? "user" : "assistant", trimmed(whole.substr(begin, next - begin))});
+    at = next;
+    who = following;
+  }
+  return turns;
+}
+
+Preferences read_preferences(const PreferencesConfig& config) { return read_all(config, false); }
+Preferences read_demonstrations(const PreferencesConfig& config) { return read_all(config, true); }
+
+}  // namespace skein

@@ -1,0 +1,30 @@
+#include "skein/rlhf/model_reward.h"
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+ModelReward::ModelReward(const std::string& path, const std::string& policy_tokenizer, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
+    : model_(path, parallel, dtype, batch, mesh),
+      tokens_(!model_.head().chat_template.empty() && same_tokenizer(policy_tokenizer, model_.tokenizer().to_json())) {}
+
+FormedSample ModelReward::formed(const Answer& answer) const {
+  if (tokens_) {
+    std::vector<int32_t> tokens = answer.prompt_tokens;
+    tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());
+    return model_.form().sequence(std::move(tokens));
+  }
+  const std::vector<Message> prompt{{"user", answer.prompt_text}};
+  std::vector<FormedSample> one = model_.form().sequences(prompt, std::span(&answer.text, 1));
+  require(!one.empty(), "the answer to prompt {} is longer than the {} tokens that {} can judge; sample shorter answers", answer.prompt, model_.head().length,
+          model_.origin());
+  return std::move(one.front());
+}
+
+std::vector<double> ModelReward::scores(std::span<const Answer> answers) {
+  std::vector<FormedSample> sequences;
+  for (const Answer& answer : answers) sequences.push_back(formed(answer));
+  return model_.scores(std::move(sequences));
+}
+
+}  // namespace skein

@@ -1,0 +1,80 @@
+#include "skein/rlhf/reward_model.h"
+
+#include <numeric>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/parameters.h"
+#include "skein/core/error.h"
+#include "skein/train/run_state.h"
+
+namespace skein {
+
+struct RewardModel::Opened {
+  CheckpointInfo info;
+  ModelConfig model;
+  RewardHead head;
+  std::unique_ptr<Tokenizer> tokenizer;
+};
+
+RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
+  require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
+  const std::string best = path + "/best";
+  const bool kept = from_root(mesh.world(), [&] { return std::string(list_checkpoints(best).empty() ? "" : "kept"); }) == "kept";
+  const auto info = find_checkpoint(kept ? best : path, mesh.world());
+  require(info.has_value(), "{} holds no checkpoint; give the folder of a run of `skein reward`", path);
+  const RunState state = run_state(info->metadata, info->path);
+  const auto head = reward_head(state.notes, info->path);
+  require(head != nullptr, "{} is no reward model; `skein reward` makes one of it", info->path);
+  require(!state.tokenizer.empty(), "{} names no tokenizer", info->path);
+  return {*info, stored_model(state, info->path), *head, tokenizer_from_json(state.tokenizer)};
+}
+
+RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
+    : RewardModel(open(path, mesh), parallel, dtype, batch, mesh) {}
+
+RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
+    : origin_(opened.info.path), head_(opened.head), tokenizer_(std::move(opened.tokenizer)),
+      form_(std::make_unique<RewardForm>(*tokenizer_, opened.model, head_)), mesh_(mesh), local_(opened.model, parallel, mesh, dtype),
+      pipeline_(mesh, pieces(), parallel.schedule), batch_(batch),
+      multiple_(std::lcm(int64_t{8}, static_cast<int64_t>(parallel.sequence ? parallel.tensor : 1))) {
+  require(batch > 0, "{} answers a forward pass were asked for; give at least 1", batch);
+  local_.parameters().allocate(false);
+  load_checkpoint(opened.info, parameter_pieces(local_.parameters()), false, mesh.world());
+  local_.parameters().values_changed();
+}
+
+PipelineModel RewardModel::pieces() {
+  PipelineModel model = local_.pipeline_model();
+  if (local_.labelled()) objective_ = std::make_unique<PreferenceObjective>(*local_.labelled(), ops::PreferenceLossConfig{});
+  model.objective = objective_.get();
+  return model;
+}
+
+std::unique_ptr<PreferenceSamples> RewardModel::source(std::vector<PreferenceSample> samples) const {
+  const PreferenceBatchShape shape = shape_of(samples, multiple_, form_->pad(), form_->types());
+  return std::make_unique<PreferenceSamples>(std::move(samples), shape, 0, false);
+}
+
+PreferenceScores RewardModel::judged(const PreferenceSamples& samples) {
+  return preference_scores({pipeline_, local_.pass(), mesh_, batch_}, samples);
+}
+
+std::vector<double> RewardModel::scores(std::vector<FormedSample> sequences) {
+  if (sequences.empty()) return {};
+  std::vector<PreferenceSample> samples;
+  for (FormedSample& sequence : sequences) samples.push_back({PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
+  const auto answers = source(std::move(samples));
+  const Tensor raw = all_answers({pipeline_, local_.pass(), mesh_, batch_}, *answers, answers->samples_per_epoch(), 1, 1);
+  std::vector<double> made;
+  for (float score : raw.span<float>()) made.push_back((score - head_.mean) / head_.deviation);
+  return made;
+}
+
+std::vector<double> RewardModel::scores(std::span<const std::vector<int32_t>> sequences) {
+  std::vector<FormedSample> formed;
+  for (const std::vector<int32_t>& tokens : sequences) formed.push_back(form_->sequence(tokens));
+  return scores(std::move(formed));
+}
+
+}  // namespace skein

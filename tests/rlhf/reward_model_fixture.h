@@ -1,0 +1,88 @@
+// A small reward problem: answers of words whose worth is known.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "skein/core/philox.h"
+#include "skein/rlhf/reward_model.h"
+#include "skein/rlhf/reward_task.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+
+// Words of one token each, with the tokens that stand around a text for encoders.
+inline void write_vocabulary(const Workspace& folder) {
+  std::ofstream(folder.at("vocab.txt")) << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\nf\nask\n";
+}
+
+// Random numbers that a test draws one after the other.
+class Chance {
+ public:
+  explicit Chance(uint64_t seed) : seed_(seed) {}
+  double uniform() {
+    const PhiloxBlock bits = philox(seed_, 0, next_++);
+    return uniform_double(bits[0], bits[1]);
+  }
+  int below(int size) { return static_cast<int>(uniform() * size); }
+
+ private:
+  uint64_t seed_, next_ = 0;
+};
+
+inline RewardConfig small_reward(bool encoder = false) {
+  RewardConfig c = reward_defaults();
+  ModelConfig& model = c.run.model;
+  model.architecture = encoder ? Architecture::bert : Architecture::gpt;
+  if (encoder) {
+    model.norm_placement = NormPlacement::post;
+    model.embedding_norm = true;
+    model.activation = MlpKind::gelu_erf;
+    model.token_types = 2;
+  }
+  model.vocab_size = encoder ? 12 : 257;
+  model.context = 24;
+  model.d_model = 32;
+  model.n_layers = 2;
+  model.n_heads = 2;
+  model.init_std = 0.1;
+  c.run.train.global_batch = 16;
+  c.run.lr.lr = 3e-3;
+  c.run.validation.every = 0;
+  c.run.run.log_every = 1000;
+  c.run.run.tensorboard = false;
+  c.run.run.dir.clear();
+  return c;
+}
+
+struct Trained {
+  std::vector<double> losses, grad_norms;
+  Scores validation;
+  PreferenceReport report;
+  State state;
+  std::string notes;
+};
+
+// A run under `folder`, with a tokenizer of words for encoders and of bytes for decoders.
+inline Trained train_reward(RewardConfig c, const Workspace& folder, int ranks = 1, const std::string& name = "") {
+  c.run.run.dir = name.empty() ? "" : folder.at(name);
+  Trained trained;
+  write_vocabulary(folder);
+  run_ranks(ranks, [&](Group& world) {
+    RewardConfig own = c;
+    const RewardTask task(own, own.run.model.architecture == Architecture::bert ? load_tokenizer(folder.at("vocab.txt")) : byte_tokenizer(), "");
+    const TrainResult result = train(own.run, task, world);
+    if (world.rank() == 0) trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};
+  });
+  if (name.empty()) return trained;
+  trained.state = state_of(folder.at(name));
+  const auto alone = single_rank();
+  trained.notes = nlohmann::json::parse(find_checkpoint(folder.at(name), *alone)->metadata)["notes"].dump();
+  return trained;
+}
+
+}  // namespace skein

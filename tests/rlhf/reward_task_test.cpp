@@ -1,0 +1,296 @@
+// Reward models learn the utility that preferences were drawn by, to the same bits at every layout, and go on where they were.
+#include "rlhf/reward_model_fixture.h"
+
+#include "rlhf/expect_error.h"
+#include "skein/rlhf/model_reward.h"
+#include "skein/train/scores.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+
+// What a letter adds to the worth of an answer.
+double worth(const std::string& answer) {
+  const std::map<char, double> letters{{'a', 1.2}, {'b', -1.2}, {'c', 0.6}, {'d', -0.6}};
+  double sum = 0;
+  for (char letter : answer)
+    if (const auto found = letters.find(letter); found != letters.end()) sum += found->second;
+  return sum;
+}
+
+std::string drawn_answer(Chance& chance) {
+  std::string answer;
+  for (int i = 0, length = 1 + chance.below(3); i < length; ++i) answer += fmt::format("{}{}", i ? " " : "", static_cast<char>('a' + chance.below(6)));
+  return answer;
+}
+
+// Pairs whose labels are drawn by σ of the difference of their worth.
+std::string write_pairs(const std::string& path, int count, uint64_t seed) {
+  Chance chance(seed);
+  std::ofstream file(path);
+  for (int i = 0; i < count;) {
+    std::string first = drawn_answer(chance), second = drawn_answer(chance);
+    if (first == second) continue;
+    if (chance.uniform() > 1 / (1 + std::exp(worth(second) - worth(first)))) std::swap(first, second);
+    file << Json{{"prompt", "ask"}, {"chosen", first}, {"rejected", second}}.dump() << '\n';
+    ++i;
+  }
+  return path;
+}
+
+// Lists, choices of the best and scores beside pairs, with long and short prompts.
+std::string write_mixed(const std::string& path) {
+  Chance chance(9);
+  std::ofstream file(path);
+  for (int i = 0; i < 48; ++i) {
+    std::vector<std::string> answers;
+    while (answers.size() < 2 + static_cast<size_t>(i % 3)) {
+      const std::string drawn = drawn_answer(chance);
+      if (std::find(answers.begin(), answers.end(), drawn) == answers.end()) answers.push_back(drawn);
+    }
+    std::vector<double> ranks;
+    for (const std::string& answer : answers) ranks.push_back(-worth(answer) - 1e-3 * static_cast<double>(ranks.size()));
+    file << Json{{"prompt", std::string(static_cast<size_t>(i % 4), 'e') + " ask"}, {"answers", answers}, {"ranks", ranks}, {"scores", ranks}}.dump() << '\n';
+  }
+  return path;
+}
+
+std::string write_scores(const std::string& path) {
+  Chance chance(10);
+  std::ofstream file(path);
+  for (int i = 0; i < 32; ++i) {
+    const std::string answer = drawn_answer(chance);
+    file << Json{{"prompt", "ask"}, {"answer", answer}, {"score", worth(answer)}}.dump() << '\n';
+  }
+  return path;
+}
+
+class RewardTasks : public testing::Test {
+ protected:
+  Workspace folder_;
+};
+
+// The floor of the loss is what the utility itself has on the fresh pairs; within a prompt the score is the utility plus a constant.
+TEST_F(RewardTasks, LearnAKnownUtility) {
+  for (bool encoder : {false, true}) {
+    RewardConfig c = small_reward(encoder);
+    c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 3000, 1)};
+    c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 600, 2)};
+    c.task.epochs = 2;
+    c.task.reference_samples = 64;
+    const Trained trained = train_reward(c, folder_, 1, encoder ? "encoder" : "decoder");
+    const PreferenceReport& report = trained.report;
+    double floor = 0, bayes = 0;
+    for (const auto& record : read_preferences({.files = c.run.data.validation}).records) {
+      const double gap = worth(record.answers[0]) - worth(record.answers[1]);
+      floor -= ops::log_sigmoid(gap) / 600;
+      bayes += (gap > 0 ? 1 : gap == 0 ? 0.5 : 0) / 600.0;
+    }
+    EXPECT_LT(report.pair_loss, floor + 0.03) << report.text();
+    EXPECT_GT(report.pair_loss, floor - 0.02) << report.text();
+    EXPECT_NEAR(report.accuracy, bayes, 0.04) << report.text();
+    EXPECT_NEAR(report.slope, 1, 0.15) << report.text();
+    EXPECT_LT(report.calibration_error, 0.08);
+    EXPECT_FALSE(report.length_explains());
+    run_ranks(1, [&](Group& world) {
+      Mesh mesh(world, {1, 1, 1});
+      RewardModel model(folder_.at(encoder ? "encoder" : "decoder"), {}, DType::f32, 8, mesh);
+      Chance chance(3);
+      std::vector<std::string> answers;
+      std::vector<double> truth;
+      for (int i = 0; i < 200; ++i) truth.push_back(worth(answers.emplace_back(drawn_answer(chance))));
+      const std::vector<Message> prompt{{"user", "ask"}};
+      std::vector<double> found = model.scores(model.form().sequences(prompt, answers));
+      EXPECT_GT(pearson(truth, found), 0.96);
+      for (double& score : found) score *= model.head().deviation;
+      double covariance = 0, variance = 0, mean = 0, mean_found = 0;
+      for (size_t i = 0; i < truth.size(); ++i) mean += truth[i] / 200, mean_found += found[i] / 200;
+      for (size_t i = 0; i < truth.size(); ++i) covariance += (truth[i] - mean) * (found[i] - mean_found), variance += (truth[i] - mean) * (truth[i] - mean);
+      EXPECT_NEAR(covariance / variance, 1, 0.15);
+    });
+  }
+}
+
+TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
+  RewardConfig c = small_reward();
+  c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 64, 1)};
+  std::ofstream(folder_.at("good.jsonl")) << R"({"prompt":"ask","completion":"a c"}
+{"prompt":"ask","completion":"d"}
+{"prompt":"ask","completion":"a"}
+)";
+  c.task.reference = {folder_.at("good.jsonl")};
+  c.run.train.steps = 8;
+  train_reward(c, folder_, 1, "run");
+  const std::vector<Message> prompt{{"user", "ask"}};
+  const std::vector<std::string> answers{"a c", "d", "a", "b b"};
+  std::vector<double> alone;
+  for (const auto& [data, pipeline] : {std::pair{1, 1}, {2, 1}, {1, 2}})
+    run_ranks(data * pipeline, [&, pipeline = pipeline](Group& world) {
+      ParallelConfig parallel;
+      parallel.pipeline = pipeline;
+      Mesh mesh(world, mesh_shape(parallel, world.size()));
+      RewardModel model(folder_.at("run"), parallel, DType::f32, 2, mesh);
+      const std::vector<double> scores = model.scores(model.form().sequences(prompt, answers));
+      if (alone.empty()) alone = scores;
+      EXPECT_EQ(scores, alone) << "rank " << world.rank() << " of " << data << " x " << pipeline;
+      // The same as tokens, whose end is appended where it is missing.
+      std::vector<std::vector<int32_t>> tokens;
+      for (const FormedSample& sequence : model.form().sequences(prompt, answers)) tokens.push_back(sequence.tokens);
+      tokens[1].pop_back();
+      EXPECT_EQ(model.scores(tokens), alone);
+      EXPECT_TRUE(model.scores(std::vector<FormedSample>()).empty());
+    });
+  run_ranks(2, [&](Group& world) {
+    Mesh mesh(world, {1, 2, 1});
+    ModelReward reward(folder_.at("run"), byte_tokenizer()->to_json(), {}, DType::f32, 2, mesh);
+    ModelReward by_text(folder_.at("run"), bpe_tokenizer({{1, 2}})->to_json(), {}, DType::f32, 2, mesh);
+    std::vector<Answer> asked(4);
+    for (size_t i = 0; i < 4; ++i) {
+      asked[i].prompt_text = "ask";
+      asked[i].text = answers[i];
+      asked[i].prompt_tokens = byte_tokenizer()->encode("ask");
+      asked[i].tokens = byte_tokenizer()->encode(answers[i]);
+      if (i % 2) asked[i].tokens.push_back(256);
+    }
+    EXPECT_EQ(reward.scores(asked), alone) << "an answer that was cut off is judged as if it had ended";
+    EXPECT_EQ(by_text.scores(asked), alone);
+    EXPECT_NE(reward.name().find("model:"), std::string::npos);
+    asked[3].text = std::string(40, 'a');
+    test::expect_error(ExitCode::usage, {"prompt 0", "24 tokens"}, [&] { by_text.scores(asked); });
+  });
+  EXPECT_NEAR(alone[0] + alone[1] + alone[2], 0, 1e-4);
+  EXPECT_NEAR(alone[0] * alone[0] + alone[1] * alone[1] + alone[2] * alone[2], 3, 1e-3);
+}
+
+TEST_F(RewardTasks, GiveEqualBitsAtEveryLayout) {
+  struct Case { bool encoder; DType precision; int64_t frozen; double ridge; };
+  for (const Case& each : {Case{false, DType::f32, -1, 0.001}, Case{true, DType::f32, 1, 0}, Case{false, DType::bf16, -1, 0}}) {
+    RewardConfig c = small_reward(each.encoder);
+    c.run.model.context = 16;
+    c.run.data.train = {write_mixed(folder_.at("mixed.jsonl")), write_scores(folder_.at("scores.jsonl"))};
+    c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 20, 2)};
+    c.run.train.steps = 6;
+    c.run.train.precision = each.precision;
+    c.run.train.frozen_layers = each.frozen;
+    c.run.optimizer.ridge = each.ridge;
+    c.run.parallel.reduction_groups = 4;
+    c.task.loss = {0.1, 0.01};
+    const std::string name = fmt::format("case{}{}", each.encoder, name_of(each.precision));
+    const Trained expected = train_reward(c, folder_, 1, name);
+    for (const auto& [data, pipeline, zero] : {std::tuple{2, 1, false}, {4, 1, true}, {1, 2, false}, {2, 2, true}}) {
+      c.run.parallel.pipeline = pipeline;
+      c.run.parallel.zero = zero;
+      c.run.train.micro_batch = data == 2 ? 2 : 1;
+      const std::string other = fmt::format("{}_{}{}{}", name, data, pipeline, zero);
+      const Trained found = train_reward(c, folder_, data * pipeline, other);
+      EXPECT_EQ(found.losses, expected.losses) << other;
+      EXPECT_EQ(found.grad_norms, expected.grad_norms) << other;
+      EXPECT_EQ(first_difference(found.state, expected.state), "") << other;
+      EXPECT_EQ(found.validation.values, expected.validation.values) << other;
+      EXPECT_EQ(found.notes, expected.notes) << other;
+    }
+  }
+}
+
+TEST_F(RewardTasks, TensorParallelRanksAgree) {
+  for (bool encoder : {false, true})
+    for (bool sequence : {false, true}) {
+      RewardConfig c = small_reward(encoder);
+      c.run.data.train = {write_mixed(folder_.at("mixed.jsonl"))};
+      c.run.train.steps = 5;
+      c.run.optimizer.ridge = 0.001;
+      const Trained expected = train_reward(c, folder_);
+      c.run.parallel.tensor = 2;
+      c.run.parallel.sequence = sequence;
+      const Trained found = train_reward(c, folder_, 2);
+      ASSERT_EQ(found.losses.size(), 5u);
+      for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-4) << encoder << sequence;
+    }
+}
+
+TEST_F(RewardTasks, GoOnWithEqualBits) {
+  RewardConfig c = small_reward();
+  c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 96, 1)};
+  c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 20, 2)};
+  c.run.train.steps = 8;
+  c.run.lr.decay = LrConfig::Decay::constant;
+  const Trained expected = train_reward(c, folder_, 1, "expected");
+  c.run.train.steps = 4;
+  train_reward(c, folder_, 1, "run");
+  c.run.train.steps = 8;
+  c.run.parallel.pipeline = 2;
+  const Trained found = train_reward(c, folder_, 2, "run");
+  EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 4, expected.losses.end()));
+  EXPECT_EQ(first_difference(found.state, expected.state), "");
+  EXPECT_EQ(found.validation.values, expected.validation.values);
+  EXPECT_EQ(found.notes, expected.notes);
+  c.run.train.steps = 9;
+  c.run.parallel.pipeline = 1;
+  c.task.length = 20;
+  test::expect_error(ExitCode::usage, {"reward.length=24, now it is 20"}, [&] { train_reward(c, folder_, 1, "run"); });
+  c.task.length = 0;
+  c.task.chat_template = "plain";
+  test::expect_error(ExitCode::usage, {"another chat template"}, [&] { train_reward(c, folder_, 1, "run"); });
+}
+
+TEST_F(RewardTasks, LongPromptsLoseTheirBeginningOrAreLeftOut) {
+  RewardConfig c = small_reward();
+  std::ofstream(folder_.at("long.jsonl")) << Json{{"prompt", std::string(60, 'p')}, {"chosen", "a"}, {"rejected", "bbb"}}.dump() << "\n"
+                                          << Json{{"prompt", "p"}, {"chosen", "a"}, {"rejected", "b"}}.dump() << "\n"
+                                          << Json{{"prompt", "p"}, {"chosen", std::string(60, 'a')}, {"rejected", "b"}}.dump() << "\n";
+  c.run.data.train = {folder_.at("long.jsonl")};
+  const auto samples = [&] {
+    RewardConfig own = c;
+    return RewardTask(own, byte_tokenizer(), "").samples().all();
+  };
+  auto all = samples();
+  ASSERT_EQ(all.size(), 2u) << "an answer is never cut";
+  EXPECT_EQ(all[0].sequences[0].tokens.size(), 22u);
+  EXPECT_EQ(all[0].sequences[1].tokens.size(), 24u);
+  EXPECT_EQ(all[0].sequences[1].tokens.back(), 256) << "what ends the answer stays";
+  EXPECT_EQ(all[0].sequences[0].places[0], 21);
+  c.task.long_prompts = LongPrompts::drop;
+  EXPECT_EQ(samples().size(), 1u);
+  c.task.length = 2;
+  test::expect_error(ExitCode::usage, {"all training prompts", "reward.length"}, samples);
+}
+
+TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
+  const auto error_of = [&](auto change, std::initializer_list<std::string> words) {
+    RewardConfig c = small_reward();
+    c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1)};
+    change(c);
+    test::expect_error(ExitCode::usage, words, [&] { RewardTask(c, byte_tokenizer(), ""); });
+  };
+  error_of([](RewardConfig& c) { c.run.data.train.clear(); }, {"data.train names no file"});
+  error_of([](RewardConfig& c) { c.task.length = 25; }, {"reward.length=25", "model.context=24"});
+  error_of([](RewardConfig& c) { c.task.loss.margin = -1; }, {"reward.margin=-1"});
+  error_of([](RewardConfig& c) { c.task.epochs = 0; }, {"reward.epochs=0"});
+  error_of([](RewardConfig& c) { c.task.chat_template = "chatml"; }, {"chatml"});
+  std::ofstream(folder_.at("system.jsonl")) << R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"u"}],"chosen":"a","rejected":"b"})";
+  std::ofstream(folder_.at("form.json")) << R"({"user":{"open":"U","close":""},"assistant":{"open":"A","close":"{eos}"},"end":"{eos}"})";
+  error_of([&](RewardConfig& c) {
+    c.run.data.train = {folder_.at("system.jsonl")};
+    c.task.chat_template = folder_.at("form.json");
+  }, {"system.jsonl:1", "system"});
+  error_of([](RewardConfig& c) { c.run.model.vocab_size = 100; }, {"the model knows 100 ids"});
+  run_ranks(1, [&](Group& world) {
+    Mesh mesh(world, {1, 1, 1});
+    test::expect_error(ExitCode::usage, {"holds no checkpoint"}, [&] { RewardModel(folder_.path(), {}, DType::f32, 1, mesh); });
+  });
+}
+
+TEST(RewardNotes, KeepAllOfThem) {
+  const RewardHead head{R"({"name":"mine"})", 77, -3.25, 0.1};
+  const auto back = reward_head(to_json(head, 4'000'000'000u), "here");
+  ASSERT_NE(back, nullptr);
+  EXPECT_EQ(to_json(*back, reward_checksum(to_json(head, 4'000'000'000u))), to_json(head, 4'000'000'000u));
+  EXPECT_EQ(reward_head("", "here"), nullptr);
+  EXPECT_EQ(reward_head(R"({"task":"labels"})", "here"), nullptr);
+  test::expect_error(ExitCode::usage, {"here are damaged"}, [] { reward_head(R"({"task":"reward"})", "here"); });
+  test::expect_error(ExitCode::usage, {"here are damaged"}, [] { reward_head(R"({"task":"reward","length":4,"mean":0,"deviation":0})", "here"); });
+}
+
+}  // namespace
+}  // namespace skein
