@@ -11,7 +11,8 @@ export PATH=$PATH:/usr/local/cuda/bin
 # One architecture is enough to see that it compiles, and one level of the CPU; what is never run need not be fast.
 flags=-O3
 [[ $kind == ON ]] && flags=-O0
-cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSKEIN_CUDA="$kind" -DCMAKE_CUDA_ARCHITECTURES=90-real -DSKEIN_ALL_CPU_LEVELS=OFF -DCMAKE_CXX_FLAGS_RELEASE="$flags" > /dev/null
+cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSKEIN_CUDA="$kind" -DCMAKE_CUDA_ARCHITECTURES=90-real -DSKEIN_ALL_CPU_LEVELS=OFF -DCMAKE_CXX_FLAGS_RELEASE="$flags" \
+  -DCMAKE_CUDA_FLAGS_RELEASE="-O0 -Xcicc=-O0 -Xptxas=-O0" > /dev/null
 if [[ $kind == ON ]]; then
   cmake --build "$build" --target skein_kernels_cuda skein_base skein 2>&1 | tee "$build/log"
   if grep -q "warning" "$build/log"; then
