@@ -52,7 +52,9 @@ void tell(const PairData& data, const char* what, size_t all) {
 
 std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record, const PreferencesConfig& files, int64_t length) {
   try {
-    return answer_sequences(form, record.prompt, record.answers, length);
+    std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
+    require(made.empty() || made.front().begin > 0, "the prompt has no token by the chat template \"{}\", so nothing stands before its answers", form.name());
+    return made;
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", place_of(record, files), error.what()));
   }

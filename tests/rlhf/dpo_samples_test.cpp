@@ -107,6 +107,9 @@ TEST(DpoPairs, AreAllOfWhichOneIsBetter) {
   PreferenceRecord system = record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0});
   system.prompt.insert(system.prompt.begin(), {"system", "be good"});
   test::expect_error(ExitCode::usage, {"x.jsonl:7", "system"}, [&] { of({system}); });
+  PreferenceRecord silent = record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0});
+  silent.prompt.front().content = "";
+  test::expect_error(ExitCode::usage, {"x.jsonl:7", "no token", "none"}, [&] { of({silent}); });
 }
 
 // Of the whole model in f64, against central differences.
