@@ -55,7 +55,7 @@ expect 2 "data.train names no file" $tune --run.dir=none
 (head -1 train.jsonl; echo '{"prompt":"a","chosen":"b"}') >bad.jsonl
 expect 2 'bad.jsonl:2: no field "rejected"' $tune --run.dir=none --data.train=bad.jsonl
 expect 2 "model.d_model=64 was given" $tune --run.dir=none --data.train=train.jsonl --model.d_model=64
-expect 2 "chatml" $tune --run.dir=none --data.train=train.jsonl --dpo.template=chatml
+expect 2 "chatml" $tune --run.dir=none --data.train=train.jsonl --chat.template=chatml
 expect 2 "dpo.beta=0" $tune --run.dir=none --data.train=train.jsonl --dpo.beta=0
 expect 2 "is no run of skein dpo" $tune --run.dir=policy --data.train=train.jsonl
 expect 2 "was trained against a reference" "$skein" dpo --checkpoint.load=one --run.dir=three --data.train=train.jsonl.xz,train-lists.jsonl --train.steps=13 --train.global_batch=16
