@@ -23,6 +23,7 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
 int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);

@@ -152,6 +152,10 @@ Var stand_in(const Var& x, const Tensor& value) {
   return record(value, {x}, false, [x](const Tensor& dy) { x.add_gradient(dy); });
 }
 
+Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient) {
+  return record(value, {x}, false, [x, gradient](const Tensor&) { x.add_gradient(gradient); });
+}
+
 Var cross_entropy(const Var& logits, const Tensor& targets) {
   const Tensor& x = logits.value();
   const int64_t rows = x.dim(0), classes = x.dim(1);

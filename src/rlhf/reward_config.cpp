@@ -1,3 +1,4 @@
+#include "skein/rlhf/preference_files.h"
 #include "skein/rlhf/reward_task.h"
 
 namespace skein {
@@ -36,14 +37,7 @@ void bind(Options& options, RewardConfig& c) {
   options.add("data.train", c.run.data.train, "JSONL files of preferences to learn (docs/reward.md), plain, .gz, .xz or .zst");
   options.add("data.validation", c.run.data.validation, "JSONL files of preferences to evaluate on");
   options.add("data.reference", c.task.reference, "JSONL files of prompts with good answers, whose scores are the origin; empty: the better answers of data.train");
-  options.add_choice("data.layout", c.task.layout,
-                     {{"auto", PreferenceLayout::automatic}, {"pairs", PreferenceLayout::pairs}, {"dialogues", PreferenceLayout::dialogues},
-                      {"summaries", PreferenceLayout::summaries}, {"best_of", PreferenceLayout::best_of}, {"shp", PreferenceLayout::shp},
-                      {"ranked", PreferenceLayout::ranked}, {"scored", PreferenceLayout::scored}},
-                     "of the files; auto: of each file by its first record");
-  options.add_choice("data.diverging", c.task.diverging, {{"drop", Diverging::drop}, {"keep", Diverging::keep}},
-                     "dialogues that differ before their last turns: left out, or their first answers that differ are compared");
-  options.add("data.bad_records", c.task.bad_records, "records that cannot be used and are left out, before one is an error");
+  bind_preference_files(options, c.task.layout, c.task.diverging, c.task.bad_records);
   bind_task(options, c.task);
   bind(options, c.run.model);
   bind(options, c.run.parallel);

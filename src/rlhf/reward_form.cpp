@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/rlhf/answer_form.h"
 #include "skein/train/chat_data.h"
 
 namespace skein {
@@ -69,23 +70,9 @@ std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt,
     for (const std::string& answer : answers) all.push_back(pairs_->pair(joined(prompt), answer));
     return all;
   }
-  const auto asked = static_cast<int64_t>(template_->prompt(prompt).size());
-  std::vector<Message> turns(prompt.begin(), prompt.end());
-  turns.push_back({"assistant", ""});
-  int64_t longest = 0;
-  for (const std::string& answer : answers) {
-    turns.back().content = answer;
-    TemplatedChat chat = template_->conversation(turns);
-    while (!chat.tokens.empty() && !chat.answer[chat.tokens.size() - 1]) chat.tokens.pop_back();
-    longest = std::max(longest, static_cast<int64_t>(chat.tokens.size()));
-    all.push_back({std::move(chat.tokens), {}, {}});
-  }
-  const int64_t over = std::max<int64_t>(0, longest - length_);
-  if (over > 0 && over >= asked) return {};
-  for (FormedSample& sample : all) {
-    drop_beginning(sample.tokens, over);
-    sample.places = {static_cast<int32_t>(sample.tokens.size()) - 1};
-    sample.cut = over > 0;
+  for (AnswerSequence& one : answer_sequences(*template_, prompt, answers, length_)) {
+    const auto last = static_cast<int32_t>(one.size() - 1);
+    all.push_back({std::move(one.tokens), {}, {last}, one.cut});
   }
   return all;
 }

@@ -8,6 +8,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/parallel/local_model.h"
+#include "skein/rlhf/preference_files.h"
 #include "skein/rlhf/preference_objective.h"
 #include "skein/train/chat_data.h"
 
@@ -25,13 +26,6 @@ int64_t sequence_length(const RewardConfig& c) {
   return asked > 0 ? asked : context;
 }
 
-std::string chat_template(const RewardTaskConfig& c, const Tokenizer& tokenizer, const std::string& notes, const std::vector<PreferenceRecord>& records) {
-  if (!c.chat_template.empty()) return ChatTemplate(c.chat_template, tokenizer).to_json();
-  if (const std::string stored = chat_template_in(notes); !stored.empty()) return stored;
-  const bool dialogues = std::any_of(records.begin(), records.end(), [](const PreferenceRecord& record) { return record.dialogue; });
-  return ChatTemplate(dialogues ? "plain" : "none", tokenizer).to_json();
-}
-
 void check(const RewardTaskConfig& c) {
   require(std::isfinite(c.loss.margin) && c.loss.margin >= 0 && std::isfinite(c.loss.centring) && c.loss.centring >= 0,
           "reward.margin={} and reward.centring={} must be numbers from 0", c.loss.margin, c.loss.centring);
@@ -40,14 +34,6 @@ void check(const RewardTaskConfig& c) {
 
 PreferencesConfig files_of(const RewardTaskConfig& c, const std::vector<std::string>& files) {
   return {.files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
-}
-
-void tell(const Preferences& data, const char* what, Diverging diverging) {
-  if (data.diverging > 0)
-    log::info("{} {} dialogues differ before their last turns and are {}", data.diverging, what,
-              diverging == Diverging::drop ? "left out; data.diverging=keep compares their first answers that differ" : "compared where their first answers differ, if they differ in one");
-  if (data.tied > 0) log::info("{} {} records have no answer that is better than another and are left out", data.tied, what);
-  if (data.bad > 0) log::info("{} {} records cannot be used and are left out", data.bad, what);
 }
 
 void tell(const PreferenceData& data, const char* what) {
@@ -62,7 +48,7 @@ std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceR
   try {
     return form.sequences(record.prompt, record.answers);
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}:{}: {}", files.files[static_cast<size_t>(record.file)], record.line, error.what()));
+    throw Error(error.code(), fmt::format("{}: {}", place_of(record, files), error.what()));
   }
 }
 
@@ -105,7 +91,7 @@ void RewardTask::read(const RewardConfig& c, const std::string& notes) {
   tell(learnt, "training", c.task.diverging);
   head_.length = sequence_length(c);
   head_.loss = c.task.loss;
-  if (c.run.model.architecture == Architecture::gpt) head_.chat_template = chat_template(c.task, *tokenizer_, notes, learnt.records);
+  if (c.run.model.architecture == Architecture::gpt) head_.chat_template = preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
   const RewardForm form(*tokenizer_, c.run.model, head_);
   pad_ = form.pad();
   types_ = form.types();

@@ -62,6 +62,44 @@ TEST(RowExtras, WeightsMayHangOnTheLosses) {
   expect_slopes(in, in.weight, found.dweight, false);
 }
 
+// The square of what all rows lose together, whose slope is known only after all of them: they are made twice.
+struct Square {
+  Tensor total, dx, dweight;
+};
+
+Square square(const Rows& in) {
+  Square made{Tensor::zeros({1}, DType::f64), {}, Tensor::zeros({kIds, kWidth}, DType::f64)};
+  const Weight weight{in.weight, made.dweight};
+  const Var x = Var::leaf(in.x);
+  const auto losses = [&](const Tensor& row_weights) { return ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows, {0, kValid}, nullptr); };
+  double sum = 0;
+  {
+    const NoGrad no_grad;
+    for (double loss : losses({}).value().span<double>()) sum += loss;
+  }
+  made.total.data<double>()[0] = sum * sum;
+  const Tensor slopes = Tensor::from(std::vector<double>(kRows, 2 * sum), {kRows});
+  backward(ops::stand_in(losses(slopes), made.total, slopes), Tensor::from(std::vector<double>{7}, {1}));
+  made.dx = x.gradient();
+  return made;
+}
+
+TEST(RowExtras, RowsMayBeMadeTwiceForALossOfThemAll) {
+  const Rows in;
+  const Square found = square(in);
+  for (const auto& [of, slopes] : {std::pair{in.x, found.dx}, {in.weight, found.dweight}})
+    for (int64_t i = 0; i < of.size(); ++i) {
+      double& at = of.data<double>()[i];
+      const double before = at, step = 1e-5;
+      at = before + step;
+      const double above = square(in).total.data<double>()[0];
+      at = before - step;
+      const double below = square(in).total.data<double>()[0];
+      at = before;
+      EXPECT_NEAR(slopes.data<double>()[i], (above - below) / (2 * step), 1e-6);
+    }
+}
+
 TEST(RowExtras, EntropiesHaveGradients) {
   const Rows in;
   const Found found = run(in, true);

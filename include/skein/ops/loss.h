@@ -37,6 +37,8 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
 
 // `value` in place of x's, whose gradient is passed on as it is: for a loss whose slope is in the weights of x's rows already.
 Var stand_in(const Var& x, const Tensor& value);
+// `value`, of any shape, in place of x's, which gets `gradient` whatever `value` gets: for a loss all of whose slope is in that already.
+Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient);
 
 // logits [M,N], targets [M] i32 -> the loss of each row [M] in the accumulator type, as an op of its own: for few classes.
 Var cross_entropy(const Var& logits, const Tensor& targets);

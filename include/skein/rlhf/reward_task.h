@@ -7,15 +7,13 @@
 
 #include "skein/data/preferences.h"
 #include "skein/ops/preference.h"
+#include "skein/rlhf/preference_files.h"
 #include "skein/rlhf/preference_report.h"
 #include "skein/rlhf/reward_form.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 
 namespace skein {
-
-// What becomes of a prompt with answers that are too long: the prompt loses its beginning, or all of it is left out.
-enum class LongPrompts { cut, drop };
 
 struct RewardTaskConfig {
   std::string chat_template;  // as ChatTemplate has them; "": the checkpoint's, else plain for dialogues and none for single texts

@@ -1,0 +1,27 @@
+// A prompt with one of its answers as a decoder is fed them: the conversation as its chat template has it, up to the token that ends the answer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "skein/text/template.h"
+
+namespace skein {
+
+struct AnswerSequence {
+  std::vector<int32_t> tokens;
+  int64_t begin = 0;  // of the answer: the index of its first token, above 0
+  bool cut = false;   // the prompt has lost its beginning
+
+  int64_t size() const { return static_cast<int64_t>(tokens.size()); }
+  // Tokens of the answer, its end included.
+  int64_t answer_tokens() const { return size() - begin; }
+};
+
+// One sequence an answer, none above `length` tokens: what is too long loses the beginning of the prompt, the same of it before each answer.
+// Empty where an answer leaves no room for any of the prompt. A usage error for turns that the template has no place for.
+std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form, std::span<const Message> prompt, std::span<const std::string> answers, int64_t length);
+
+}  // namespace skein

@@ -1,0 +1,28 @@
+// Files of preferences as runs are told of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/core/options.h"
+#include "skein/data/preferences.h"
+
+namespace skein {
+
+// What becomes of a prompt with answers that are too long: the prompt loses its beginning, or all of it is left out.
+enum class LongPrompts { cut, drop };
+
+// Binds data.layout, data.diverging and data.bad_records.
+void bind_preference_files(Options& options, PreferenceLayout& layout, Diverging& diverging, int64_t& bad_records);
+
+// JSON of the chat template `spec`; "": the one in the notes of a checkpoint, else plain for dialogues and none for single texts. Usage errors
+// as ChatTemplate.
+std::string preference_template(const std::string& spec, const Tokenizer& tokenizer, const std::string& notes, const std::vector<PreferenceRecord>& records);
+
+// "pairs.jsonl:12", for messages about a record.
+std::string place_of(const PreferenceRecord& record, const PreferencesConfig& files);
+
+// Tells in the log what was left out.
+void tell(const Preferences& data, const char* what, Diverging diverging);
+
+}  // namespace skein

@@ -1,0 +1,36 @@
+#include "skein/rlhf/dpo_task.h"
+
+#include "adapted_run.h"
+#include "label_model.h"
+#include "skein/train/trainer.h"
+
+namespace skein {
+namespace {
+
+constexpr const char* kAbout =
+    "Teaches a pretrained decoder to answer as people prefer, from pairs of answers, by direct preference optimisation (DPO). checkpoint.load is "
+    "the reference too. lr.lr=1e-6 is for billions of parameters; models of millions want 1e-5 to 1e-3.";
+
+}  // namespace
+
+int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
+  DpoTuneConfig config = dpo_defaults();
+  Options options("skein dpo", kAbout);
+  bind(options, config);
+  if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", config.run.train.precision, config.run.parallel.device); })) return 0;
+  world = begin_world();
+  require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from, which is the reference too; give the folder of its run");
+  const auto given = given_model(options);
+  const Source source = start_of(config.run, *world);
+  take_model(config.run, source.model, given);
+  check_tokenizer(source);
+  DpoTask task(config, tokenizer_from_json(source.tokenizer), source.notes);
+  settle_run(options, config.run, given, source);
+  const auto reference = find_checkpoint(config.run.checkpoint.load, *world);
+  require(reference.has_value(), "checkpoint.load={} holds no checkpoint", config.run.checkpoint.load);
+  task.ask_reference(config.run, *reference, *world);
+  const TrainResult result = train(config.run, task, *world, options.resolved());
+  return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
+}
+
+}  // namespace skein

@@ -1,0 +1,196 @@
+#include "skein/rlhf/dpo_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "frozen.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/rlhf/reward_task.h"
+#include "skein/train/chat_data.h"
+#include "skein/train/judge.h"
+#include "skein/train/run_state.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kTask = "dpo";
+// Padding to multiples of this keeps vectors whole.
+constexpr int64_t kLengthMultiple = 8;
+// By so much may the mean log-probability of a token differ between two layouts or types of the same reference.
+constexpr double kReferenceTolerance = 2e-3;
+
+void check(const DpoTuneConfig& c) {
+  check(c.task.rules.loss);
+  require(std::isfinite(c.task.rules.sft) && c.task.rules.sft >= 0, "dpo.sft={} must be a number from 0", c.task.rules.sft);
+  require(c.task.bad_records >= 0, "data.bad_records={} must be at least 0", c.task.bad_records);
+  require(!c.run.data.train.empty(), "data.train names no file of preferences");
+  require(c.run.model.architecture == Architecture::gpt && c.run.model.head == Head::vocabulary,
+          "the model to begin from does not continue text; a policy is a GPT with model.head=vocabulary");
+  require(c.run.model.dropout == 0, "model.dropout={} would make the policy another one than its reference; leave it out", c.run.model.dropout);
+  require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
+  require(c.task.length >= 0 && c.task.length <= c.run.model.context, "dpo.length={} must be from 1 to model.context={}, the longest that the model can see",
+          c.task.length, c.run.model.context);
+}
+
+PreferencesConfig files_of(const DpoTaskConfig& c, const std::vector<std::string>& files) {
+  return {.files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
+}
+
+void tell(const PairData& data, const char* what, size_t all) {
+  if (data.cut > 0) log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
+  if (data.left_out > 0) log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out, all, what);
+  if (data.without > 0) log::info("{} of {} {} records have no two answers of which one is better and are left out", data.without, all, what);
+  require(!data.pairs.pairs.empty(), "no pair of answers is left of {} {} records: {} are too long (a larger dpo.length, or a model with a longer context, makes room), "
+          "{} have no two answers of which one is better", all, what, data.left_out, data.without);
+}
+
+std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record, const PreferencesConfig& files, int64_t length) {
+  try {
+    std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
+    require(made.empty() || made.front().begin > 0, "the prompt has no token by the chat template \"{}\", so nothing stands before its answers", form.name());
+    return made;
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", place_of(record, files), error.what()));
+  }
+}
+
+void complete(PretrainConfig& c, double epochs, int64_t samples) {
+  c.model.value_head = false;
+  const double epoch = static_cast<double>(samples) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
+  const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
+  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "dpo.epochs={} must be above 0", epochs);
+  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
+  if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
+}
+
+double mean_named(const std::vector<Term>& terms, const std::vector<double>& means, const char* name) {
+  for (size_t i = 0; i < terms.size(); ++i)
+    if (terms[i].name == name) return means[i];
+  SKEIN_CHECK(false);
+}
+
+}  // namespace
+
+PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, int64_t length, LongPrompts long_prompts) {
+  PairData data;
+  for (const PreferenceRecord& record : records) {
+    const size_t answers = record.answers.size(), before = data.pairs.pairs.size(), first = data.pairs.answers.size();
+    std::vector<AnswerSequence> sequences = sequences_of(form, record, files, length);
+    if (sequences.empty() || (sequences.front().cut && long_prompts == LongPrompts::drop)) {
+      ++data.left_out;
+      continue;
+    }
+    for (size_t better = 0; better < answers; ++better)
+      for (size_t worse = 0; worse < answers; ++worse)
+        if (record.values[better] > record.values[worse]) data.pairs.pairs.push_back({first + better, first + worse});
+    if (data.pairs.pairs.size() == before) {
+      ++data.without;
+      continue;
+    }
+    data.cut += sequences.front().cut;
+    for (AnswerSequence& sequence : sequences) data.pairs.answers.push_back(std::move(sequence));
+  }
+  return data;
+}
+
+void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world, const std::vector<DpoSamples*>& samples) {
+  Mesh mesh(world, mesh_shape(config.parallel, world.size()));
+  FrozenPolicy reference(config.model, config.parallel, mesh, config.precision(), {}, weights);
+  for (DpoSamples* each : samples)
+    each->remember(all_answers(reference.judged(config.train.micro_batch), *each, each->samples_per_epoch(), each->places(), PolicyObjective::numbers({})));
+}
+
+std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples, const DpoRules& rules) {
+  const int64_t count = samples.samples_per_epoch();
+  std::vector<double> means;
+  for (const auto& sums : judge(model, samples, count, DpoObjective::terms(rules).size(), false, [](const Batch&, const std::vector<Tensor>&) {}))
+    means.push_back(std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(count));
+  return means;
+}
+
+DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes) : tokenizer_(std::move(tokenizer)), rules_(c.task.rules) {
+  check(c);
+  require(c.run.model.vocab_size >= tokenizer_->vocab_size(), "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size, tokenizer_->vocab_size());
+  length_ = c.task.length > 0 ? c.task.length : c.run.model.context;
+  read(c, notes);
+  complete(c.run, c.task.epochs, training_->samples_per_epoch());
+}
+
+void DpoTask::read(const DpoTuneConfig& c, const std::string& notes) {
+  const PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const Preferences learnt = read_preferences(files);
+  tell(learnt, "training", c.task.diverging);
+  template_ = preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
+  const ChatTemplate form = ChatTemplate::from_json(template_, *tokenizer_);
+  training_ = source(c, form, learnt.records, files, "training");
+  if (c.run.data.validation.empty()) return;
+  const PreferencesConfig held_out = files_of(c.task, c.run.data.validation);
+  const Preferences judged = read_preferences(held_out);
+  tell(judged, "validation", c.task.diverging);
+  validation_ = source(c, form, judged.records, held_out, "validation");
+}
+
+std::unique_ptr<DpoSamples> DpoTask::source(const DpoTuneConfig& c, const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
+                                            const PreferencesConfig& files, const char* what) const {
+  PairData data = paired(form, records, files, length_, c.task.long_prompts);
+  tell(data, what, records.size());
+  const int64_t multiple = c.run.parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(c.run.parallel.tensor)) : kLengthMultiple;
+  return std::make_unique<DpoSamples>(std::move(data.pairs), multiple, std::max(0, tokenizer_->roles().pad), c.run.train.seed, true);
+}
+
+void DpoTask::ask_reference(const PretrainConfig& c, const CheckpointInfo& weights, Group& world) {
+  require(run_state(weights.metadata, weights.path).tokenizer == tokenizer(), "checkpoint.load={} is the reference, but has another tokenizer than the policy", c.checkpoint.load);
+  std::vector<DpoSamples*> all{training_.get()};
+  if (validation_) all.push_back(validation_.get());
+  skein::ask_reference(c, weights, world, all);
+  log::info("the reference is {}: {:.4f} nats a token of {} training pairs", weights.path, -training_->mean_reference(), training_->samples_per_epoch());
+}
+
+std::unique_ptr<Objective> DpoTask::objective(const LocalModel& model) const { return std::make_unique<DpoObjective>(*model.decoder(), rules_); }
+
+Scores DpoTask::validate(const Judged& model) const {
+  const std::vector<double> means = dpo_means(model, *validation_, rules_);
+  const auto mean = [&, terms = terms()](const char* name) { return mean_named(terms, means, name); };
+  Scores scores;
+  const double loss = mean("dpo_loss");
+  scores.text = fmt::format("loss {:.4f}, accuracy {:.4f} of {} pairs, margin {:.4f} (rewards {:.4f} chosen, {:.4f} rejected)", loss, mean("reward_accuracy"),
+                            validation_->samples_per_epoch(), mean("reward_margin"), mean("chosen_reward"), mean("rejected_reward"));
+  scores.values.emplace_back("validation_loss", loss);
+  for (const char* name : {"reward_accuracy", "reward_margin", "chosen_reward", "rejected_reward", "chosen_logp", "rejected_logp"})
+    scores.values.emplace_back(fmt::format("validation_{}", name), mean(name));
+  scores.quality = std::isfinite(loss) ? -loss : std::numeric_limits<double>::lowest();
+  return scores;
+}
+
+std::string DpoTask::notes() const {
+  return Json{{"task", kTask}, {"length", length_}, {"checksum", training_->checksum()}, {"reference", training_->mean_reference()}, {"template", Json::parse(template_)}}.dump();
+}
+
+void DpoTask::check_notes(const std::string& notes, const std::string& origin) const {
+  const Json stored = Json::parse(notes, nullptr, false), own = Json::parse(this->notes());
+  require(stored.is_object() && stored.value("task", Json()) == kTask, "{} is no run of skein dpo; give another run.dir", origin);
+  const auto as_number = [&](const char* key) {
+    require(stored.contains(key) && stored[key].is_number(), "the notes of {} are damaged: no number \"{}\"", origin, key);
+    return stored[key].get<double>();
+  };
+  require(chat_template_in(notes) == chat_template_in(this->notes()), "{} was trained with another chat template; give the same chat.template, or another run.dir to begin anew", origin);
+  require(as_number("length") == static_cast<double>(length_), "{} was trained with dpo.length={}, now it is {}; give the same, or another run.dir to begin anew", origin,
+          as_number("length"), length_);
+  if (as_number("checksum") != own["checksum"].get<double>()) {
+    log::warn("the training pairs are not those that {} was trained on; the run goes on with the new ones", origin);
+    return;
+  }
+  const double reference = training_->mean_reference();
+  require(std::abs(as_number("reference") - reference) <= kReferenceTolerance,
+          "{} was trained against a reference that gives tokens a mean log-probability of {}, but checkpoint.load gives {}; give the checkpoint.load it began from, or another run.dir",
+          origin, as_number("reference"), reference);
+}
+
+}  // namespace skein

@@ -1,0 +1,87 @@
+// A small policy to begin from, and pairs of answers for it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "rlhf/reward_model_fixture.h"
+#include "skein/rlhf/dpo_task.h"
+#include "skein/train/sft.h"
+
+namespace skein {
+
+inline ModelConfig small_policy() {
+  ModelConfig model;
+  model.vocab_size = 257;
+  model.context = 24;
+  model.d_model = 32;
+  model.n_layers = 2;
+  model.n_heads = 2;
+  model.init_std = 0.1;
+  return model;
+}
+
+// The folder of a policy that has seen a few answers.
+inline std::string write_policy(const Workspace& folder, const std::string& name = "start", int64_t steps = 10) {
+  std::ofstream file(folder.at(name + ".jsonl"));
+  for (const char* answer : {"a", "b b", "c d", "d"}) file << nlohmann::json{{"prompt", "ask"}, {"completion", answer}}.dump() << '\n';
+  file.close();
+  SftConfig c = sft_defaults();
+  c.run.model = small_policy();
+  c.run.data.train = {folder.at(name + ".jsonl")};
+  c.chat.form = "none";
+  c.run.train.global_batch = 1;
+  c.run.train.steps = steps;
+  c.run.lr.lr = 1e-3;
+  c.run.run.log_every = 1000;
+  c.run.run.tensorboard = false;
+  c.run.run.dir = folder.at(name);
+  run_ranks(1, [&](Group& world) {
+    SftConfig own = c;
+    const auto task = sft_task(own, byte_tokenizer()->to_json(), "");
+    train(own.run, *task, world);
+  });
+  return folder.at(name);
+}
+
+inline DpoTuneConfig small_dpo(const std::string& policy) {
+  DpoTuneConfig c = dpo_defaults();
+  c.run.model = small_policy();
+  c.run.checkpoint.load = policy;
+  c.task.chat_template = "none";
+  c.run.train.global_batch = 16;
+  c.run.lr.lr = 1e-3;
+  c.run.validation.every = 0;
+  c.run.run.log_every = 1000;
+  c.run.run.tensorboard = false;
+  return c;
+}
+
+struct TunedByPairs {
+  std::vector<double> losses, grad_norms;
+  Scores validation;
+  State state;
+  std::string notes;
+  std::vector<nlohmann::json> metrics;
+};
+
+inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int ranks, const std::string& name) {
+  c.run.run.dir = folder.at(name);
+  TunedByPairs tuned;
+  run_ranks(ranks, [&](Group& world) {
+    DpoTuneConfig own = c;
+    const auto reference = find_checkpoint(c.run.checkpoint.load, world);
+    DpoTask task(own, byte_tokenizer(), "");
+    task.ask_reference(own.run, *reference, world);
+    const TrainResult result = train(own.run, task, world);
+    if (world.rank() == 0) tuned = {result.losses, result.grad_norms, result.validation, {}, task.notes(), {}};
+  });
+  tuned.state = state_of(folder.at(name));
+  std::ifstream file(folder.at(name) + "/metrics.jsonl");
+  for (std::string line; std::getline(file, line);) tuned.metrics.push_back(nlohmann::json::parse(line));
+  return tuned;
+}
+
+}  // namespace skein

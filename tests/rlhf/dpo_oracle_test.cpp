@@ -1,0 +1,155 @@
+// Pairs drawn from a policy and judged by a known utility teach it the optimum for that utility, which an enumerable language tells exactly.
+#include "rlhf/dpo_fixture.h"
+
+#include "skein/rlhf/oracle.h"
+#include "skein/rlhf/oracle_samples.h"
+
+namespace skein {
+namespace {
+
+constexpr const char* kLanguage = R"(alphabet A B
+end </s>
+separator <sep>
+pad <pad>
+initial A 0.5 B 0.5
+from A A 0.2 B 0.5 </s> 0.3
+from B A 0.4 B 0.2 </s> 0.4
+prompts chain 1 2
+response 3
+unended replace -1
+reward length
+beta 0.5
+)";
+
+class OracleTask : public Task {
+ public:
+  OracleTask(const OracleLanguage& language, const SampleSource& samples, int64_t length) : tokenizer_(oracle_tokenizer(language)->to_json()), samples_(samples), length_(length) {}
+  const SampleSource& samples() const override { return samples_; }
+  int64_t length() const override { return length_; }
+  std::string tokenizer() const override { return tokenizer_; }
+  bool validates() const override { return false; }
+  Scores validate(const Judged&) const override { return {}; }
+
+ private:
+  std::string tokenizer_;
+  const SampleSource& samples_;
+  int64_t length_;
+};
+
+class OracleDpo : public OracleTask {
+ public:
+  OracleDpo(const OracleLanguage& language, const DpoSamples& samples, const DpoRules& rules) : OracleTask(language, samples, samples.length()), rules_(rules) {}
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override { return std::make_unique<DpoObjective>(*model.decoder(), rules_); }
+  std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
+  bool adapts() const override { return true; }
+
+ private:
+  DpoRules rules_;
+};
+
+class DpoOracle : public testing::Test {
+ protected:
+  DpoOracle() {
+    config_.model.vocab_size = language_.vocab_size();
+    config_.model.context = language_.context() + 1;
+    config_.model.d_model = 32;
+    config_.model.n_layers = 2;
+    config_.model.n_heads = 2;
+    config_.train.global_batch = 64;
+    config_.train.micro_batch = 16;
+    config_.optimizer.weight_decay = 0;
+    config_.lr.min_lr = 0;
+    config_.validation.every = 0;
+    config_.run.log_every = 1000;
+    config_.run.tensorboard = false;
+  }
+
+  CheckpointInfo trained(const std::string& name, const Task& task, int64_t steps, double lr, const std::string& from = "") {
+    PretrainConfig c = config_;
+    c.run.dir = folder_.at(name);
+    c.train.steps = steps;
+    c.lr.lr = lr;
+    c.lr.warmup = steps / 10;
+    c.checkpoint.load = from;
+    run_ranks(1, [&](Group& world) { train(c, task, world); });
+    const auto alone = single_rank();
+    return *find_checkpoint(folder_.at(name), *alone);
+  }
+
+  AnswerSequence sequence(size_t prompt, int64_t response) const {
+    AnswerSequence made{language_.prompt_tokens(language_.prompts[prompt])};
+    made.begin = made.size();
+    const std::vector<int32_t> answer = language_.response_tokens(response);
+    made.tokens.insert(made.tokens.end(), answer.begin(), answer.end());
+    return made;
+  }
+
+  // Of all responses, among which alone pairs choose: each prompt's sum to 1.
+  ResponseLogs logs_of(const CheckpointInfo& policy) {
+    const int64_t responses = language_.responses.size();
+    AnswerPairs all;
+    for (size_t x = 0; x < language_.prompts.size(); ++x)
+      for (int64_t y = 0; y < responses; ++y) {
+        all.answers.push_back(sequence(x, y));
+        all.pairs.push_back({all.answers.size() - 1, 0});
+      }
+    DpoSamples samples(std::move(all), 1, language_.pad_id(), 1, false);
+    run_ranks(1, [&](Group& world) { ask_reference(config_, policy, world, {&samples}); });
+    ResponseLogs logs(language_.prompts.size());
+    for (int64_t i = 0; i < samples.samples_per_epoch(); ++i) logs[static_cast<size_t>(i / responses)].push_back(samples.reference(i).ref_chosen);
+    for (std::vector<double>& row : logs) {
+      const double sum = log_sum(row);
+      for (double& log : row) log -= sum;
+    }
+    return logs;
+  }
+
+  // Two different responses of the reference each, the better one by a draw of sigmoid(difference of their rewards).
+  AnswerPairs judged_pairs(const ResponseLogs& reference, int64_t count) const {
+    Chance chance(5);
+    std::vector<WeightedDraw> draws;
+    for (const std::vector<double>& row : reference) {
+      std::vector<double> weights;
+      for (double log : row) weights.push_back(std::exp(log));
+      draws.emplace_back(weights);
+    }
+    const OracleDraws prompts(language_, 3);
+    const std::vector<double>& rewards = language_.rewards[0].rewards;
+    AnswerPairs made;
+    for (int64_t k = 0; made.pairs.size() < static_cast<size_t>(count); ++k) {
+      const auto x = static_cast<size_t>(prompts.prompt(k));
+      const int64_t first = draws[x].at(chance.uniform()), second = draws[x].at(chance.uniform());
+      if (first == second) continue;
+      const bool first_better = chance.uniform() < sigmoid(rewards[static_cast<size_t>(first)] - rewards[static_cast<size_t>(second)]);
+      made.answers.push_back(sequence(x, first));
+      made.answers.push_back(sequence(x, second));
+      const size_t at = made.answers.size() - 2;
+      made.pairs.push_back(first_better ? AnswerPairs::Pair{at, at + 1} : AnswerPairs::Pair{at + 1, at});
+    }
+    return made;
+  }
+
+  Workspace folder_;
+  OracleLanguage language_ = parse_oracle_language(kLanguage, "the test");
+  PretrainConfig config_;
+};
+
+TEST_F(DpoOracle, ComesNearTheOptimumOfTheUtility) {
+  const OracleSamples texts(language_, 1, 64);
+  const OracleTask pretraining(language_, texts, texts.context());
+  const CheckpointInfo start = trained("start", pretraining, 300, 3e-3);
+  const ResponseLogs reference = logs_of(start);
+  DpoSamples samples(judged_pairs(reference, 6000), 8, language_.pad_id(), 1, true);
+  run_ranks(1, [&](Group& world) { ask_reference(config_, start, world, {&samples}); });
+  const DpoRules rules{{0.5, 0}, 0};
+  const CheckpointInfo tuned = trained("tuned", OracleDpo(language_, samples, rules), 300, 2e-3, folder_.at("start"));
+  const OracleNumbers numbers = oracle_numbers(language_, language_.rewards[0], rules.loss.beta, reference, logs_of(tuned));
+  RecordProperty("closed", fmt::format("{:.4f}", numbers.closed()));
+  EXPECT_GT(numbers.closed(), 0.95) << numbers.value << " of " << numbers.best << ", begun at " << numbers.reference;
+  EXPECT_FALSE(numbers.above_best());
+  EXPECT_NEAR(numbers.divergence, numbers.best_divergence, 0.1 * numbers.best_divergence);
+  EXPECT_GT(numbers.best - numbers.reference, 0.2) << "there is something to learn";
+}
+
+}  // namespace
+}  // namespace skein
