@@ -4,12 +4,12 @@
 #include <cmath>
 #include <optional>
 
-#include "guards.h"
 #include "rollout.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/data/order.h"
+#include "skein/rlhf/guards.h"
 #include "skein/train/progress.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"

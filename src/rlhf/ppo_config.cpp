@@ -1,6 +1,7 @@
 #include "skein/rlhf/ppo_config.h"
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 
 namespace skein {
 
@@ -126,6 +127,8 @@ void settle(TuneConfig& c) {
   c.ppo.epochs = c.ppo.epochs_each();
   c.run.train.steps = c.ppo.iterations * c.ppo.epochs * (c.ppo.rollout_batch / c.run.train.global_batch);
   if (c.run.lr.decay == LrConfig::Decay::automatic) c.run.lr.decay = LrConfig::Decay::linear;
+  if (c.run.model.dropout > 0)
+    log::info("model.dropout={} of the policy is left out: with it no ratio of probabilities would mean anything", c.run.model.dropout);
   c.run.model.dropout = 0;
   c.generate.precision = c.run.train.precision;
   c.generate.sampling.seed = c.run.train.seed;
