@@ -6,26 +6,27 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "label_model.h"
+#include "prompts.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
-#include "skein/text/tokenizer.h"
+#include "skein/train/chat_data.h"
 
 namespace skein {
 namespace {
 
-using Texts = std::vector<std::string>;
 using Json = nlohmann::ordered_json;
-
-enum class Format { text, jsonl };
 
 struct Command {
   std::string checkpoint, input, output;
-  Format format = Format::text;
+  PromptFormat format = PromptFormat::text;
+  bool chat = false;
+  std::string form, system;
   GenerateConfig generate;
   ParallelConfig parallel;
 };
@@ -34,36 +35,13 @@ void bind(Options& options, Command& c) {
   options.add("checkpoint.path", c.checkpoint, "run folder (its newest good checkpoint) or checkpoint");
   options.add("generate.input", c.input, "file of prompts, one a line, instead of ARGUMENTs; - for stdin");
   options.add("generate.output", c.output, "file for the result instead of stdout");
-  options.add_choice("generate.format", c.format, {{"text", Format::text}, {"jsonl", Format::jsonl}},
+  options.add_choice("generate.format", c.format, {{"text", PromptFormat::text}, {"jsonl", PromptFormat::jsonl}},
                      "of input and output; jsonl: {\"prompt\": ...} a line");
+  options.add("generate.chat", c.chat, "a prompt is the user's turn of a conversation, which the model answers; jsonl: also whole conversations, docs/sft.md");
+  options.add("generate.template", c.form, "chat template: none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's");
+  options.add("generate.system", c.system, "of conversations without one, the system's turn; empty: none");
   bind(options, c.generate);
   bind(options, c.parallel);
-}
-
-std::string prompt_of(const std::string& line, Format format, const std::string& path, int number) {
-  if (format == Format::text) return line;
-  const auto json = Json::parse(line, nullptr, false);
-  require(json.is_object() && json.contains("prompt") && json["prompt"].is_string(),
-          "{}:{}: a line of generate.format=jsonl is an object with a \"prompt\" text", path, number);
-  return json["prompt"];
-}
-
-Texts read_prompts(const Command& command) {
-  std::ifstream file;
-  if (command.input != "-") {
-    file.open(command.input);
-    require(file.is_open(), "generate.input={} cannot be opened", command.input);
-  }
-  std::istream& in = command.input == "-" ? std::cin : file;
-  Texts prompts;
-  int number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) prompts.push_back(prompt_of(line, command.format, command.input, number));
-  }
-  require(!prompts.empty(), "generate.input={} holds no prompt", command.input);
-  return prompts;
 }
 
 // Before the work, so that its result is not lost; the file stays as it is until then.
@@ -76,17 +54,44 @@ void check_output(const std::string& path) {
           "generate.output={} cannot be written; give a file in a folder that exists and may be written", path);
 }
 
-// Any bytes, which JSON's text could not hold.
-std::string packed_texts(const Texts& texts) {
-  const auto bytes = nlohmann::json::to_cbor(texts);
-  return {bytes.begin(), bytes.end()};
-}
+// How prompts become tokens, and tokens text.
+class Writer {
+ public:
+  Writer(const Command& command, const Source& source) : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)) {
+    const bool stored = !chat_template_in(source.notes).empty();
+    require(command.chat || (command.form.empty() && command.system.empty()), "generate.template and generate.system are for conversations; give generate.chat too");
+    if (!command.chat) return;
+    require(stored || !command.form.empty(), "{} knows no chat template, since it was not tuned on conversations; `skein sft` does that, generate.template names one",
+            source.info.path);
+    form_ = chat_template({.form = command.form}, *tokenizer_, source.notes);
+  }
 
-// Bytes that are no UTF-8 become U+FFFD: a model may stop inside of a character.
-std::string result_text(const Command& command, const std::string& prompt, const std::string& made, const Tokens& tokens) {
-  if (command.format == Format::text) return prompt + made + "\n---\n";
-  return Json{{"prompt", prompt}, {"completion", made}, {"tokens", tokens}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+  Tokens prompt(const Turns& turns) const {
+    if (!form_) return tokenizer_->encode(turns.front().content);
+    if (command_.system.empty() || turns.front().role == "system") return form_->prompt(turns);
+    Turns all{{"system", command_.system}};
+    all.insert(all.end(), turns.begin(), turns.end());
+    return form_->prompt(all);
+  }
+  // Bytes that are no UTF-8 become U+FFFD in JSON: a model may stop inside of a character.
+  std::string result(const Turns& turns, const Tokens& tokens) const {
+    const std::string made = form_ ? form_->answer_text(tokens) : tokenizer_->decode(tokens);
+    if (command_.format == PromptFormat::text) return (form_ ? "" : turns.front().content) + made + "\n---\n";
+    Json json;
+    if (turns.size() == 1) json["prompt"] = turns.front().content;
+    else for (const auto& [role, content] : turns) json["messages"].push_back({{"role", role}, {"content", content}});
+    json["completion"] = made;
+    json["tokens"] = tokens;
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  int32_t end() const { return form_ ? form_->end() : tokenizer_->end_of_text(); }
+  int64_t vocabulary() const { return tokenizer_->vocab_size(); }
+
+ private:
+  const Command& command_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::optional<ChatTemplate> form_;
+};
 
 void write_results(const Command& command, const std::string& text) {
   if (command.output.empty()) {
@@ -100,15 +105,14 @@ void write_results(const Command& command, const std::string& text) {
   if (!file) fail("generate.output={} cannot be written", command.output);
 }
 
-void generate(const Command& command, const Texts& texts, const Source& source, Group& world) {
-  require(!source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so it cannot read or write text",
-          source.info.path);
-  const auto tokenizer = tokenizer_from_json(source.tokenizer);
+void generate(const Command& command, const std::vector<Turns>& turns, const Source& source, Group& world) {
+  check_tokenizer(source);
+  const Writer writer(command, source);
   std::vector<Tokens> prompts;
-  for (const std::string& text : texts) prompts.push_back(tokenizer->encode(text));
+  for (const Turns& one : turns) prompts.push_back(writer.prompt(one));
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
   LocalModel local(source.model, command.parallel, mesh, precision_on(command.parallel.device, command.generate.precision));
-  Generator generator(source.model, local, mesh, command.generate, tokenizer->end_of_text(), tokenizer->vocab_size());
+  Generator generator(source.model, local, mesh, command.generate, writer.end(), writer.vocabulary());
   load_weights(source, local, mesh);
   const auto start = std::chrono::steady_clock::now();
   const std::vector<Generated> made = generator.run(prompts, {}, [&](size_t finished, size_t of) {
@@ -118,7 +122,7 @@ void generate(const Command& command, const Texts& texts, const Source& source, 
   std::string text;
   size_t tokens = 0;
   for (size_t i = 0; i < made.size(); ++i) {
-    text += result_text(command, texts[i], tokenizer->decode(made[i].tokens), made[i].tokens);
+    text += writer.result(turns[i], made[i].tokens);
     tokens += made[i].tokens.size();
   }
   agree(world, [&] { if (world.rank() == 0) write_results(command, text); });
@@ -137,12 +141,12 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
           command.input.empty() ? "neither" : "both");
   check(command.generate);
   world = begin_world();
-  const Source source = open_source(command.checkpoint, *world);
+  const Source source = command.chat ? open_best(command.checkpoint, *world) : open_source(command.checkpoint, *world);
   const std::string shared = from_root(*world, [&] {
     check_output(command.output);
-    return packed_texts(command.input.empty() ? options.words() : read_prompts(command));
+    return packed(command.input.empty() ? prompts_of(options.words()) : prompts_in(command.input, command.format, command.chat));
   });
-  generate(command, nlohmann::json::from_cbor(shared).get<Texts>(), source, *world);
+  generate(command, unpacked(shared), source, *world);
   return 0;
 }
 

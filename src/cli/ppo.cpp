@@ -7,6 +7,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/data/order.h"
+#include "skein/rlhf/model_reward.h"
 #include "skein/rlhf/oracle_run.h"
 #include "skein/train/chat_data.h"
 
@@ -82,7 +83,11 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   const int64_t room = source.model.context - config.generate.max_tokens;
   require(room > 0, "generate.max_tokens={} leaves no room for a prompt in the model's context of {}", config.generate.max_tokens, source.model.context);
   const FilePrompts prompts(c, form, room);
-  RewardMixture rewards = make_rewards(c.rewards, {world, c.process_seconds});
+  Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
+  const auto model_reward = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
+    return std::make_unique<ModelReward>(spec.argument, source.tokenizer, config.run.parallel, config.run.precision(), config.generate.batch, mesh);
+  };
+  RewardMixture rewards = make_rewards(c.rewards, {world, c.process_seconds, {{"model", model_reward}}});
   for (size_t i = 0; i < prompts.all().size(); ++i) rewards.check_record(static_cast<int64_t>(i), prompts.all()[i].record);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());

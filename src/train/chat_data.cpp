@@ -16,6 +16,7 @@ void bind(Options& options, ChatDataConfig& c) {
   options.add("chat.answer", c.answer, "key of their answers; empty: completion, response, output or answer");
   options.add_choice("chat.instructions", c.instructions, {{"auto", std::nullopt}, {"turn", InstructionForm::turn}, {"alpaca", InstructionForm::alpaca}},
                      "an instruction and its input are the user's turn, or stand under Alpaca's headings; auto: alpaca for chat.template=none");
+  options.add("data.bad_records", c.bad_records, "records that cannot be used and are left out, before one is an error");
 }
 
 ChatTemplate chat_template(const ChatDataConfig& c, const Tokenizer& tokenizer, const std::string& notes) {
@@ -30,6 +31,7 @@ ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemp
   made.kind = c.kind;
   made.prompt = c.prompt;
   made.answer = c.answer;
+  made.bad_records = c.bad_records;
   made.instructions = c.instructions.value_or(form.name() == "none" ? InstructionForm::alpaca : InstructionForm::turn);
   return made;
 }

@@ -142,6 +142,25 @@ TEST(Conversations, SayWhatIsWrongWithARecord) {
   expect_error(ExitCode::usage, {"none.jsonl"}, [] { read_conversations({.files = {"/none.jsonl"}}); });
 }
 
+TEST(Conversations, SomeBadRecordsMayBeLeftOut) {
+  const std::string good = "{\"prompt\": \"a\", \"completion\": \"b\"}\n", bad = "{\"prompt\": 3}\n";
+  ConversationsConfig config;
+  config.bad_records = 2;
+  testing::internal::CaptureStderr();
+  const auto made = read(bad + good + "{\n" + good, config);
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(made[1].line, 4);
+  EXPECT_NE(said.find("left out: "), std::string::npos) << said;
+  EXPECT_NE(said.find("x.jsonl:3"), std::string::npos) << said;
+  testing::internal::CaptureStderr();
+  refused(bad + good + bad + bad, {"x.jsonl:4", "not a string", "data.bad_records=N"}, config);
+  refused(bad, {"holds no conversations"}, config);
+  testing::internal::GetCapturedStderr();
+  config.bad_records = -1;
+  refused(good, {"data.bad_records=-1"}, config);
+}
+
 TEST(Conversations, PromptsToAnswer) {
   const auto made = read_questions("{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n{\"prompt\": \"x\"}");
   ASSERT_EQ(made.size(), 2u);

@@ -32,6 +32,7 @@ struct ConversationsConfig {
   std::string prompt = "prompt";     // key of prompts; another one than this makes records of kind prompt
   std::string answer{};              // key of answers to prompts and instructions; "": the first of those above that is there
   InstructionForm instructions = InstructionForm::turn;
+  int64_t bad_records = 0;  // so many that cannot be used are left out and told of, before one is an error
   int64_t most_record_bytes = int64_t{16} << 20;  // the longest line that is read
 };
 

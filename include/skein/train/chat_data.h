@@ -15,9 +15,10 @@ struct ChatDataConfig {
   ConversationKind kind = ConversationKind::automatic;
   std::string prompt = "prompt", answer{};  // keys
   std::optional<InstructionForm> instructions{};  // none: under Alpaca's headings where the template is "none", else as a turn
+  int64_t bad_records = 0;  // see ConversationsConfig
 };
 
-// Binds every field under section "chat".
+// Binds the fields under section "chat", and data.bad_records.
 void bind(Options& options, ChatDataConfig& config);
 
 // notes: of the checkpoint, see chat_template_in. tokenizer outlives the template. Usage errors as ChatTemplate.

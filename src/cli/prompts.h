@@ -1,0 +1,25 @@
+// Prompts as commands are given them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/text/template.h"
+
+namespace skein {
+
+using Turns = std::vector<Message>;
+
+enum class PromptFormat { text, jsonl };
+
+// Of a file, or of stdin for "-": a turn of the user each. text: one a line; jsonl: {"prompt": ...}, or, where whole is set, the conversations that
+// read_prompts knows. A usage error for a file without prompts.
+std::vector<Turns> prompts_in(const std::string& path, PromptFormat format, bool whole);
+// Each a turn of the user.
+std::vector<Turns> prompts_of(const std::vector<std::string>& texts);
+
+// Any bytes, which JSON's text could not hold.
+std::string packed(const std::vector<Turns>& prompts);
+std::vector<Turns> unpacked(const std::string& bytes);
+
+}  // namespace skein

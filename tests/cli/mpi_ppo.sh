@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Tuning by rewards from the command line: rules, programs and models score, kills lose nothing, and the proof proves.
+source "$(dirname "$0")/expect.sh"
+skein="$bin/skein"
+mpi2="mpirun -np 2"
+
+python3 - <<'PY'
+import json, random
+draw = random.Random(5)
+with open("corpus.txt", "w") as out:
+    for _ in range(600):
+        out.write("say " + " ".join(draw.choice(["red", "green", "blue"]) for _ in range(draw.randint(1, 3))) + "\n\n")
+with open("prompts.jsonl", "w") as out:
+    for i in range(24):
+        out.write(json.dumps({"prompt": "say" + " red" * (i % 3), "answer": "blue"}) + "\n")
+with open("pairs.jsonl", "w") as out:
+    for i in range(48):
+        out.write(json.dumps({"prompt": "say", "chosen": " blue" * (1 + i % 2), "rejected": " red" * (1 + i % 3)}) + "\n")
+PY
+"$bin/skein-data" encode --tokenizer.path=bytes --data.blank_lines=1 --output.path=store.h5 corpus.txt 2>/dev/null
+expect 0 "done: 60 steps" "$skein" pretrain --model.context=48 --model.d_model=32 --model.n_layers=2 --model.n_heads=4 --data.train=store.h5 \
+  --train.global_batch=8 --train.steps=60 --lr.lr=5e-3 --run.dir=policy
+ppo="$skein ppo --checkpoint.load=policy --data.prompts=prompts.jsonl --chat.template=none --ppo.iterations=4 --ppo.rollout_batch=16 --train.global_batch=8
+  --train.micro_batch=2 --generate.max_tokens=12 --lr.lr=1e-3 --ppo.epochs=2 --parallel.reduction_groups=4 --checkpoint.every=2 --checkpoint.keep=5"
+
+# Rules and a program, logged by source; a JSON line an iteration.
+cat >length.py <<'PY'
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"id": asked["id"], "score": min(len(asked["response"]), 10) / 10}), flush=True)
+PY
+sources='regex:blue; 0.5*process:python3 length.py'
+expect 0 "iteration 4/4" $ppo --run.dir=rules "--reward.sources=$sources"
+grep -q "=> " output || die "no answer is shown"
+python3 - <<'PY' || die "metrics.jsonl misses what an iteration says"
+import json
+lines = [json.loads(line) for line in open("rules/metrics.jsonl")]
+assert [line["step"] for line in lines] == [1, 2, 3, 4]
+wanted = {"score_regex", "score_process", "kl", "kl_beta", "entropy", "policy_loss", "critic_value_loss", "approx_kl", "ratio", "seconds",
+          "generation_share", "scoring_share", "training_share", "generated_tokens_per_second", "answer_tokens", "ended"}
+assert wanted <= set(lines[0]), wanted - set(lines[0])
+assert lines[0]["ratio_off"] < 1 and abs(lines[0]["score"] - lines[0]["score_regex"] - 0.5 * lines[0]["score_process"]) < 1e-6
+PY
+# The same bits over two ranks and after a kill.
+same() {
+  python3 - "$1" "$2" <<'PY' || die "$1 and $2 differ"
+import json, sys
+def lines(path):
+    drop = lambda name: name == "seconds" or name.endswith(("_share", "_per_second"))
+    return [{k: v for k, v in json.loads(line).items() if not drop(k)} for line in open(path + "/metrics.jsonl")]
+a, b = map(lines, sys.argv[1:])
+assert a == b, [(x, y) for x, y in zip(a, b) if x != y][:1]
+PY
+}
+expect 0 "data 2" $mpi2 $ppo --run.dir=ranks "--reward.sources=$sources"
+same rules ranks
+expect 0 "pipeline 2" $mpi2 $ppo --run.dir=stages --parallel.pipeline=2 "--reward.sources=$sources"
+same rules stages
+cp -r rules killed
+rm -r killed/checkpoints/step-00000004*
+expect 0 "goes on from" $ppo --run.dir=killed "--reward.sources=$sources"
+same rules killed
+expect 0 "is done already" $ppo --run.dir=killed "--reward.sources=$sources"
+expect 0 "prompts, " "$skein" generate --checkpoint.path=rules --generate.max_tokens=4 "say"
+
+# A reward model, from which the critic begins too.
+expect 0 "accuracy" "$skein" reward --checkpoint.load=policy --data.train=pairs.jsonl --data.validation=pairs.jsonl --run.log_every=1 --reward.template=none --train.global_batch=8 --train.micro_batch=2 \
+  --lr.lr=3e-3 --reward.epochs=4 --run.dir=reward
+expect 0 "the critic begins with the weights of" $mpi2 $ppo --run.dir=modelled --reward.sources=model:reward --critic.load=reward
+expect 0 "iteration 4/4" $ppo --run.dir=group --ppo.algorithm=rloo --reward.sources=exact:field=answer
+grep -q flat_groups group/metrics.jsonl || die "flat groups are not told"
+
+# What cannot be is told, and nothing is left behind.
+expect 2 "checkpoint.load names no policy" "$skein" ppo --data.prompts=prompts.jsonl --reward.sources=ended
+expect 2 "data.prompts names no file" "$skein" ppo --checkpoint.load=policy --reward.sources=ended
+expect 2 "reward.sources names nothing" "$skein" ppo --checkpoint.load=policy --data.prompts=prompts.jsonl
+expect 2 "there is no reward beauty" $ppo --run.dir=bad --reward.sources=beauty:
+expect 2 "is no language model" "$skein" ppo --checkpoint.load=reward --data.prompts=prompts.jsonl --reward.sources=ended
+printf '{"prompt":"a"}\n{"question":"b"}\n' >wrong.jsonl
+expect 2 "wrong.jsonl:2" $ppo --run.dir=bad --reward.sources=ended --data.prompts=wrong.jsonl
+expect 1 "process:exit 3" $mpi2 $ppo --run.dir=bad "--reward.sources=process:exit 3"
+expect 1 "not-json" $ppo --run.dir=bad2 "--reward.sources=process:sed -u s/.*/not-json/"
+expect 2 "another" $ppo --run.dir=rules --chat.template=plain "--reward.sources=$sources"
+
+# The proof: a table of its own in a user's file, every response in the dump; too high a bar fails.
+cat >language.txt <<'LANGUAGE'
+alphabet A B
+end </s>
+separator <sep>
+pad <pad>
+initial A 0.5 B 0.5
+from A A 0.2 B 0.5 </s> 0.3
+from B A 0.4 B 0.2 </s> 0.4
+prompts chain 1 2
+response 3
+reward table default=0
+score 1 A B </s>
+beta 0.5
+closed 0.5
+LANGUAGE
+oracle="--oracle.pretraining=200 --oracle.d_model=16 --ppo.iterations=12 --ppo.rollout_batch=64 --train.global_batch=32 --train.micro_batch=8 --lr.lr=3e-3"
+expect 0 "passed" $mpi2 "$skein" ppo --oracle=language.txt $oracle --run.dir=proof --dump=responses.tsv
+python3 - <<'PY' || die "the dump is no distribution"
+import math
+rows = [line.rstrip("\n").split("\t") for line in open("responses.tsv") if not line.startswith("#")]
+head, rows = rows[0], rows[1:]
+assert len({(row[0], row[1]) for row in rows}) == len(rows) == 6 * 15, len(rows)
+for prompt in {row[0] for row in rows}:
+    assert abs(sum(math.exp(float(row[3])) for row in rows if row[0] == prompt) - 1) < 1e-4
+PY
+sed -i 's/closed 0.5/closed 0.9999/' language.txt
+expect 1 "is needed" "$skein" ppo --oracle=language.txt $oracle --run.dir=proof2 --ppo.iterations=1
+sed 's/A 0.2/A 0.3/' language.txt >wrong.txt
+expect 2 "wrong.txt:6" "$skein" ppo --oracle=wrong.txt $oracle --run.dir=proof3

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# From a small pretrained decoder over instruction tuning to answers, by several templates, and what bad input is told.
+source "$(dirname "$0")/expect.sh"
+skein="$bin/skein"
+mpi2="mpirun -np 2"
+
+# Every colour has its thing; the user names a colour.
+python3 - <<'PY'
+import json, random
+draw = random.Random(3)
+things = {"red": "a rose", "blue": "the sea", "green": "grass", "white": "snow"}
+with open("corpus.txt", "w") as out:
+    for _ in range(400):
+        colour = draw.choice(list(things))
+        out.write("%s is %s.\n\n" % (things[colour], colour))
+with open("chats.jsonl", "w") as chats, open("pairs.jsonl", "w") as pairs, open("tasks.jsonl", "w") as tasks, open("asked.jsonl", "w") as asked:
+    for i in range(96):
+        turns = [draw.choice(list(things)) for _ in range(1 + i % 3)]
+        messages = []
+        for colour in turns:
+            messages += [{"role": "user", "content": colour}, {"role": "assistant", "content": things[colour]}]
+        chats.write(json.dumps({"messages": messages}) + "\n")
+        pairs.write(json.dumps({"prompt": turns[0], "completion": " " + things[turns[0]], "id": i}) + "\n")
+        tasks.write(json.dumps({"instruction": turns[0], "input": "", "output": things[turns[0]]}) + "\n")
+    for colours in (["red", "blue"], ["green"]):
+        messages = []
+        for colour in colours:
+            messages += [{"role": "user", "content": colour}, {"role": "assistant", "content": things[colour]}]
+        asked.write(json.dumps({"messages": messages[:-1]}) + "\n")
+PY
+gzip -k chats.jsonl
+"$bin/skein-data" train-tokenizer --data.vocab_size=300 --tokenizer.special='<|endoftext|>,<|im_start|>,<|im_end|>' --output.path=tok.json corpus.txt 2>/dev/null
+"$bin/skein-data" encode --tokenizer.path=tok.json --output.path=store.h5 corpus.txt 2>/dev/null
+shape="--model.context=64 --model.d_model=32 --model.n_layers=2 --model.n_heads=4 --train.global_batch=8 --lr.lr=3e-3 --model.init_std=0.1"
+expect 0 "done: 20 steps" "$skein" pretrain $shape --data.train=store.h5 --train.steps=20 --run.dir=base
+tune="$skein sft --checkpoint.load=base --lr.lr=1e-2 --train.global_batch=4 --data.validation=chats.jsonl"
+
+# Packed and by several templates; the same at two layouts.
+expect 0 'by the template "plain"' $tune --data.train=chats.jsonl.gz --run.dir=plain --sft.epochs=12
+grep -q "100.0% of .* answer tokens right" output || { cat output; die "answers are not learnt"; }
+expect 0 "done" $mpi2 $tune --data.train=chats.jsonl --run.dir=plain2 --sft.epochs=12 --parallel.pipeline=2
+expect 0 'by the template "chatml"' $mpi2 $tune --data.train=chats.jsonl --run.dir=chatml --sft.epochs=12 --chat.template=chatml --validation.patience=3
+expect 0 'by the template "none"' "$skein" sft --checkpoint.load=base --run.dir=none --data.train=pairs.jsonl --chat.template=none --sft.pack=false --train.steps=3
+expect 0 "done: 2 steps" "$skein" sft --checkpoint.load=base --run.dir=tasks --data.train=tasks.jsonl,pairs.jsonl --train.steps=2 --sft.length=40
+grep -q "^steps = 2 " tasks/config.ini || die "config.ini does not tell the steps"
+grep -q "^d_model = 32 .*base" tasks/config.ini || die "config.ini does not say where the model comes from"
+
+# It goes on with its own checkpoint and template.
+expect 0 "is done already" "$skein" sft --run.dir=plain --data.train=chats.jsonl.gz --data.validation=chats.jsonl --sft.epochs=12 --lr.lr=1e-2 --train.global_batch=4
+expect 0 'by the template "chatml"' "$skein" sft --checkpoint.load=chatml --run.dir=more --data.train=chats.jsonl --train.steps=1
+
+# Answers: they end by themselves, and do not depend on the layout.
+answer="$skein generate --generate.chat --sample.temperature=0 --generate.max_tokens=12"
+expect 0 "the sea" $answer --checkpoint.path=plain blue
+expect 0 "the sea" $mpi2 $answer --checkpoint.path=plain2 --parallel.pipeline=2 blue
+expect 0 "takes the best weights of the run" $answer --checkpoint.path=chatml blue red
+$answer --checkpoint.path=chatml blue red 2>/dev/null >answers.txt
+printf 'the sea\n---\na rose\n---\n' | cmp - answers.txt || { cat answers.txt; die "answers by ChatML are not right"; }
+$answer --checkpoint.path=plain --generate.input=asked.jsonl --generate.format=jsonl --generate.output=answers.jsonl 2>/dev/null
+$mpi2 $answer --checkpoint.path=plain2 --generate.input=asked.jsonl --generate.format=jsonl --generate.output=answers2.jsonl 2>/dev/null
+cmp answers.jsonl answers2.jsonl
+python3 - <<'PY' || die "answers to whole conversations are not right"
+import json
+found = [json.loads(line) for line in open("answers.jsonl")]
+assert [row["completion"] for row in found] == ["the sea", "grass"], found
+assert [turn["content"] for turn in found[0]["messages"]] == ["red", "a rose", "blue"] and found[1]["prompt"] == "green"
+PY
+
+# What is told of bad input.
+expect 2 "checkpoint.load names no pretrained model" "$skein" sft --data.train=chats.jsonl --run.dir=bad
+expect 2 "data.train names no file of conversations" "$skein" sft --checkpoint.load=base --run.dir=bad
+expect 2 "llama3" $tune --run.dir=bad --data.train=chats.jsonl --chat.template=llama
+expect 2 "needs the special token <|begin_of_text|>" $mpi2 $tune --run.dir=bad --data.train=chats.jsonl --chat.template=llama3
+expect 2 "corpus.txt:1" $tune --run.dir=bad --data.train=corpus.txt
+echo '{"messages": [{"role": "user", "content": "x"}]}' >open.jsonl
+expect 2 "open.jsonl:1: the conversation has no answer" $tune --run.dir=bad --data.train=open.jsonl
+expect 2 "sft.length=65 must be from 1 to model.context=64" $tune --run.dir=bad --data.train=chats.jsonl --sft.length=65
+expect 2 'but chat.template is "chatml"' "$skein" sft --run.dir=plain --data.train=chats.jsonl --chat.template=chatml --train.steps=1000
+expect 2 "model.d_model=64 was given, but the model of base" $tune --run.dir=bad --data.train=chats.jsonl --model.d_model=64
+[ ! -e bad ] || die "a refused run has left a folder"
+expect 2 "base/checkpoints" $answer --checkpoint.path=base blue
+grep -q "knows no chat template" output || die "it is not said that the model knows no template"
+expect 2 "give generate.chat too" "$skein" generate --checkpoint.path=plain --generate.system=x blue
+expect 2 "has no place for a turn of the system" $answer --checkpoint.path=base --generate.template=none --generate.system=x blue
+echo passed

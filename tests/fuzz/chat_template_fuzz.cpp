@@ -1,0 +1,19 @@
+// Chat templates; what is read must come back from its own JSON, and prompts must begin their conversations.
+#include "skein/text/template.h"
+
+#include <algorithm>
+
+#include "fuzz.h"
+
+void fuzz(std::string_view input) {
+  static const auto tokenizer = skein::byte_tokenizer();
+  const auto form = skein::ChatTemplate::from_json(std::string(input), *tokenizer);
+  const std::string json = form.to_json();
+  if (skein::ChatTemplate::from_json(json, *tokenizer).to_json() != json) std::abort();
+  const std::vector<skein::Message> turns{{"user", " What?\n"}, {"assistant", "\xff that <|endoftext|>"}};
+  const auto prompt = form.prompt(std::span(turns).first(1));
+  const auto chat = form.conversation(turns);
+  if (chat.tokens.size() != chat.answer.size() || chat.tokens.size() < prompt.size()) std::abort();
+  if (!std::equal(prompt.begin(), prompt.end(), chat.tokens.begin()) || !chat.answer[prompt.size()]) std::abort();
+  form.answer_text(chat.tokens);
+}
