@@ -16,10 +16,10 @@
 namespace skein {
 
 void bind(Options& options, BenchConfig& c) {
-  options.add("bench.what", c.what, "parts to measure: gemm, attention, fused, collectives, step, decode");
+  options.add("bench.what", c.what, "parts to measure: gemm, attention, fused, collectives, step, decode, rollout");
   options.add("bench.samples", c.samples, "measurements of each figure; the median counts");
   options.add("bench.prompt", c.prompt, "length of the prompt before decoding", "tokens");
-  options.add("bench.new_tokens", c.new_tokens, "tokens decoded after it", "tokens");
+  options.add("bench.new_tokens", c.new_tokens, "tokens decoded after it; in a rollout most of them, and four times their mean", "tokens");
   options.add("bench.batches", c.batches, "prompts decoded together, once each");
   options.add("bench.peak_size", c.peak_size, "rows and columns of the product whose rate counts as a GPU's peak");
   options.add("bench.stream_mib", c.stream_mib, "size of the tensors that memory speed is measured with", "MiB");
@@ -103,7 +103,8 @@ std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& 
     else if (what == "collectives") bench_collectives(run, config, device, world, figures);
     else if (what == "step") bench_step(run, config, world, figures);
     else if (what == "decode") bench_decode(run, config, world, figures);
-    else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step and decode", what);
+    else if (what == "rollout") bench_rollout(run, config, world, figures);
+    else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step, decode and rollout", what);
   }
   return figures.all();
 }

@@ -13,6 +13,14 @@ std::vector<double> decode_seconds(const std::vector<ProfileEvent>& events) {
   return all;
 }
 
+std::vector<Tokens> random_prompts(int64_t count, int64_t length, int64_t vocabulary) {
+  std::vector<Tokens> prompts(static_cast<size_t>(count));
+  for (size_t i = 0; i < prompts.size(); ++i)
+    for (int64_t t = 0; t < length; ++t)
+      prompts[i].push_back(static_cast<int32_t>(philox(3, i, static_cast<uint64_t>(t))[0] % static_cast<uint32_t>(vocabulary)));
+  return prompts;
+}
+
 }  // namespace
 
 void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
@@ -34,10 +42,7 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
     generate.stop_at_end = false;
     generate.sampling.temperature = 0;
     Generator generator(run.model, local, mesh, generate, -1);
-    std::vector<Tokens> prompts(static_cast<size_t>(batch * mesh.dp().size()));
-    for (size_t i = 0; i < prompts.size(); ++i)
-      for (int64_t t = 0; t < config.prompt; ++t)
-        prompts[i].push_back(static_cast<int32_t>(philox(3, i, static_cast<uint64_t>(t))[0] % static_cast<uint32_t>(run.model.vocab_size)));
+    const auto prompts = random_prompts(batch * mesh.dp().size(), config.prompt, run.model.vocab_size);
     std::vector<double> medians, peaks;
     std::vector<ProfileEvent> events;
     for (int64_t i = 0; i < config.samples; ++i) {
@@ -52,6 +57,39 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
     figures.add(made);
     figures.title("the last of these runs by kernel, with its prompt; each without what it calls");
     add_breakdown(events, figures);
+  }
+}
+
+// Of so few tokens, all alike likely, one ends an answer: lengths are geometric.
+void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
+  constexpr int64_t kAnswersOfAPlace = 8;
+  Mesh mesh(world, mesh_shape(run.parallel, world.size()));
+  LocalModel local(run.model, run.parallel, mesh, run.precision());
+  local.parameters().allocate(false);
+  local.parameters().initialize(1);
+  GenerateConfig generate;
+  generate.max_tokens = config.new_tokens;
+  generate.sampling.temperature = 1e9;
+  const int64_t mean = std::min(std::max<int64_t>(2, config.new_tokens / 4), run.model.vocab_size);
+  figures.title(fmt::format("{} answers for each place of the batch, of {} tokens at most and geometric lengths of mean {}, to prompts of {}",
+                            kAnswersOfAPlace, config.new_tokens, mean, config.prompt));
+  for (int64_t batch : config.batches) {
+    generate.batch = batch;
+    Generator generator(run.model, local, mesh, generate, 0, mean);
+    const auto prompts = random_prompts(batch * kAnswersOfAPlace * mesh.dp().size(), config.prompt, run.model.vocab_size);
+    std::vector<double> seconds;
+    double tokens = 0;
+    for (int64_t i = 0; i < config.samples; ++i) {
+      tokens = 0;
+      seconds.push_back(seconds_of(local.parameters().device(), [&] {
+        for (const Generated& one : generator.run(prompts)) tokens += static_cast<double>(one.tokens.size()) + one.ended;
+      }));
+    }
+    figures.add({"rollout", fmt::format("batch {}", batch), median(seconds), 0, 0, 0, tokens});
+    const DecodingWork& work = generator.work();
+    figures.title(fmt::format("{} steps of {:.1f} rows, of which {:.1f} were not finished", work.steps,
+                              static_cast<double>(work.rows) / static_cast<double>(std::max<int64_t>(1, work.steps)),
+                              static_cast<double>(work.live) / static_cast<double>(std::max<int64_t>(1, work.steps))));
   }
 }
 

@@ -65,5 +65,6 @@ void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device de
 void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device, Group& world, Figures& figures);
 void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
+void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 
 }  // namespace skein

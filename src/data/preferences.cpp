@@ -46,7 +46,7 @@ class Reader {
     try {
       add(line);
     } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
+      if (error.code() != ExitCode::usage || unknown_) throw;
       require(++into_.bad <= config_.bad_records, "{}; data.bad_records=N leaves out up to N such records", error.what());
       log::warn("left out: {}", error.what());
     }
@@ -73,7 +73,8 @@ class Reader {
 
   void find_layout(const Json& object) {
     layout_ = layout_of(object);
-    require(layout_ != PreferenceLayout::automatic,
+    unknown_ = layout_ == PreferenceLayout::automatic;
+    require(!unknown_,
             "{}: these fields are no preference data that is known: {}; wanted are prompt with chosen and rejected, chosen and rejected alone as "
             "dialogues, or one of the layouts summaries, best_of, shp, ranked and scored (docs/reward.md)", place(), listed(keys_of(object)));
   }
@@ -84,6 +85,7 @@ class Reader {
   bool demonstrations_;
   Preferences& into_;
   PreferenceLayout layout_;
+  bool unknown_ = false;  // the first record is of no layout
   LineReader lines_;
 };
 

@@ -1,6 +1,7 @@
 #include "decoding.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "skein/core/profile.h"
@@ -116,7 +117,7 @@ Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcome
   return rows;
 }
 
-// The first rows' memory is that of all later ones.
+// The first rows' memory is that of all later ones; of newcomers beside them there are few sizes, for memory is kept by its size.
 KvCache Generator::Decoding::cache_for(const std::vector<const Tokens*>& prompts, int64_t room) const {
   const Parameters& parameters = g_.local_.parameters();
   const auto rows = static_cast<int64_t>(prompts.size());
@@ -128,7 +129,8 @@ KvCache Generator::Decoding::cache_for(const std::vector<const Tokens*>& prompts
   cache.first_key = begins.to(parameters.device());
   cache.layers.resize(static_cast<size_t>(g_.model_.n_layers));
   const Shape shape{rows, columns + room, g_.model_.kv_heads() / g_.mesh_.tp().size(), g_.model_.head_width()};
-  const auto memory = [&] { return KvCache::layer_memory(shape, room > 0 ? elements_ : 0, parameters.dtype(), parameters.device()); };
+  const int64_t elements = room > 0 ? elements_ : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(shape.size())));
+  const auto memory = [&] { return KvCache::layer_memory(shape, elements, parameters.dtype(), parameters.device()); };
   for (int block : g_.local_.blocks()) cache.layers[static_cast<size_t>(block)] = {memory(), memory()};
   return cache;
 }

@@ -1,6 +1,7 @@
 #include "skein/models/gpt.h"
 
 #include "skein/core/where.h"
+#include "skein/kernels/reduce.h"
 #include "skein/models/likeliest.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/collective.h"
@@ -12,10 +13,8 @@ namespace {
 
 // x [B,T,C] -> [B,1,C]
 Tensor last_position(const Tensor& x) {
-  const int64_t length = x.dim(1), width = x.dim(2);
-  Tensor last = Tensor::empty({x.dim(0), 1, width}, x.dtype(), x.device());
-  for (int64_t row = 0; row < x.dim(0); ++row)
-    last.flat(row * width, width).copy_from(x.flat(((row + 1) * length - 1) * width, width));
+  Tensor last = Tensor::empty({x.dim(0), 1, x.dim(2)}, x.dtype(), x.device());
+  on_device(x.device(), [&](auto device) { kernels::copy_places(device, x, x.dim(1) - 1, 1, last, 0); });
   return last;
 }
 

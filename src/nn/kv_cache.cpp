@@ -3,15 +3,10 @@
 #include <algorithm>
 
 #include "skein/kernels/embedding.h"
+#include "skein/kernels/reduce.h"
 
 namespace skein {
 namespace {
-
-void copy_rows(const Tensor& from, const Tensor& into, int64_t first) {
-  const int64_t row = from.size() / (from.dim(0) * from.dim(1));
-  for (int64_t b = 0; b < from.dim(0); ++b)
-    into.flat((b * into.dim(1) + first) * row, from.dim(1) * row).copy_from(from.rows(b, b + 1));
-}
 
 // How many positions each row of the part has.
 std::vector<int64_t> lengths_of(const KvCache::Part& part) {
@@ -61,9 +56,11 @@ struct Join {
 
 void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
   Layer& held = layers.at(static_cast<size_t>(layer));
-  SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1));
-  copy_rows(k, held.keys, length);
-  copy_rows(v, held.values, length);
+  SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) && k.dtype() == held.keys.dtype());
+  on_device(k.device(), [&](auto device) {
+    kernels::copy_places(device, k, 0, k.dim(1), held.keys, length);
+    kernels::copy_places(device, v, 0, v.dim(1), held.values, length);
+  });
 }
 
 int64_t KvCache::places() const {

@@ -60,12 +60,12 @@ void Buckets::plan_norm(Device device) {
 }
 
 Tensor Buckets::gradient_square_sum() const {
+  const Within here = Within::part("gradient norm");
   return square_sum([this](size_t b) { return buckets_[b].gradients.flat(own_begin(buckets_[b]), own_size(buckets_[b])); });
 }
 
 Tensor Buckets::square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const {
   const NormPlan& n = norm_;
-  const Within here = Within::part("square sum");
   int64_t begin = 0;
   for (size_t b = 0; b < buckets_.size(); ++b) {
     const Bucket& bucket = buckets_[b];

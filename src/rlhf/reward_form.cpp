@@ -27,7 +27,8 @@ void drop_beginning(std::vector<int32_t>& tokens, int64_t count) { tokens.erase(
 }  // namespace
 
 std::string to_json(const RewardHead& head, uint32_t checksum) {
-  Json json{{"task", kTask}, {"length", head.length}, {"mean", head.mean}, {"deviation", head.deviation}, {"checksum", checksum}};
+  Json json{{"task", kTask}, {"length", head.length}, {"mean", head.mean}, {"deviation", head.deviation}, {"margin", head.loss.margin},
+            {"centring", head.loss.centring}, {"checksum", checksum}};
   if (!head.chat_template.empty()) json["template"] = Json::parse(head.chat_template);
   return json.dump();
 }
@@ -40,6 +41,7 @@ std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::str
     head->length = json.at("length").get<int64_t>();
     head->mean = json.at("mean").get<double>();
     head->deviation = json.at("deviation").get<double>();
+    head->loss = {json.at("margin").get<double>(), json.at("centring").get<double>()};
     head->chat_template = chat_template_in(notes);
   } catch (const Json::exception& error) {
     fail_usage("the notes of {} are damaged: {}", origin, error.what());

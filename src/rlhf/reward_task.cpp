@@ -90,7 +90,7 @@ PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& file
 }
 
 RewardTask::RewardTask(RewardConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
-    : tokenizer_(std::move(tokenizer)), loss_(c.task.loss), seed_(c.run.train.seed) {
+    : tokenizer_(std::move(tokenizer)), seed_(c.run.train.seed) {
   require(c.run.model.vocab_size >= tokenizer_->vocab_size(), "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size, tokenizer_->vocab_size());
   require(!c.run.data.train.empty(), "data.train names no file of preferences");
   check(c.task);
@@ -104,6 +104,7 @@ void RewardTask::read(const RewardConfig& c, const std::string& notes) {
   const Preferences learnt = read_preferences(files);
   tell(learnt, "training", c.task.diverging);
   head_.length = sequence_length(c);
+  head_.loss = c.task.loss;
   if (c.run.model.architecture == Architecture::gpt) head_.chat_template = chat_template(c.task, *tokenizer_, notes, learnt.records);
   const RewardForm form(*tokenizer_, c.run.model, head_);
   pad_ = form.pad();
@@ -141,7 +142,7 @@ std::vector<PreferenceSample> RewardTask::reference_samples(const RewardTaskConf
 }
 
 std::unique_ptr<Objective> RewardTask::objective(const LocalModel& model) const {
-  return model.labelled() ? std::make_unique<PreferenceObjective>(*model.labelled(), loss_) : nullptr;
+  return model.labelled() ? std::make_unique<PreferenceObjective>(*model.labelled(), head_.loss) : nullptr;
 }
 
 Scores RewardTask::validate(const Judged& model) const {
@@ -171,8 +172,11 @@ std::string RewardTask::measured_notes(const Judged& model) const {
 void RewardTask::check_notes(const std::string& notes, const std::string& origin) const {
   const auto stored = reward_head(notes, origin);
   require(stored != nullptr, "{} is no run of a reward model; give another run.dir", origin);
-  require(stored->chat_template == chat_template_in(this->notes()), "{} was trained with another chat template; give the same reward.template, or another run.dir to begin anew", origin);
+  require(stored->chat_template == chat_template_in(this->notes()), "{} was trained with another chat template; give the same chat.template, or another run.dir to begin anew", origin);
   require(stored->length == head_.length, "{} was trained with reward.length={}, now it is {}; give the same, or another run.dir to begin anew", origin, stored->length, head_.length);
+  if (stored->loss.margin != head_.loss.margin || stored->loss.centring != head_.loss.centring)
+    log::warn("{} learnt by reward.margin={} and reward.centring={}, now they are {} and {}; the run goes on with these", origin, stored->loss.margin,
+              stored->loss.centring, head_.loss.margin, head_.loss.centring);
   if (reward_checksum(notes) != training_->checksum())
     log::warn("the training samples are not those that {} was trained on; the run goes on with the new ones", origin);
 }

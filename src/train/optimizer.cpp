@@ -5,6 +5,7 @@
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/philox.h"
+#include "skein/core/where.h"
 #include "skein/kernels/adamw.h"
 #include "skein/kernels/elementwise.h"
 
@@ -67,6 +68,7 @@ double Optimizer::step(double lr, double gradient_scale) {
 }
 
 void Optimizer::add_ridge(double gradient_scale) {
+  const Within here = Within::part("ridge");
   const Tensor sum = buckets_.square_sum([this](size_t b) {
     const auto& bucket = buckets_.all()[b];
     return states_[b].master.flat(buckets_.own_begin(bucket) - states_[b].begin, buckets_.own_size(bucket));

@@ -29,6 +29,14 @@ for name in ("f32", "bf16"):
     assert {f["name"] for f in figures if f["group"] == "decode"} == {"batch 1", "batch 3"}
 assert json.load(open("trace.json"))["traceEvents"]
 EOF
+expect 0 "were not finished" $bench --bench.what=rollout --bench.new_tokens=16 --bench.output=rollout.json
+python3 - <<'EOF' || die "the rollouts do not hold together"
+import json
+figures = json.load(open("rollout.json"))["figures"]
+assert [(f["group"], f["name"]) for f in figures] == [("rollout", "batch 1"), ("rollout", "batch 3")], figures
+# Lengths are geometric of mean 4: of 8 answers and of 24.
+assert all(1.5 < f["tokens_per_second"] * f["seconds"] / answers < 8 for f, answers in zip(figures, (8, 24)))
+EOF
 expect 2 "bench.what has 'gem'" $bench --bench.what=gem
 expect 2 "bench.samples=0" $bench --bench.samples=0
 echo passed

@@ -65,7 +65,7 @@ expect 0 "is done already" $ppo --run.dir=killed "--reward.sources=$sources"
 expect 0 "prompts, " "$skein" generate --checkpoint.path=rules --generate.max_tokens=4 "say"
 
 # A reward model, from which the critic begins too.
-expect 0 "accuracy" "$skein" reward --checkpoint.load=policy --data.train=pairs.jsonl --data.validation=pairs.jsonl --run.log_every=1 --reward.template=none --train.global_batch=8 --train.micro_batch=2 \
+expect 0 "accuracy" "$skein" reward --checkpoint.load=policy --data.train=pairs.jsonl --data.validation=pairs.jsonl --run.log_every=1 --chat.template=none --train.global_batch=8 --train.micro_batch=2 \
   --lr.lr=3e-3 --reward.epochs=4 --run.dir=reward
 expect 0 "the critic begins with the weights of" $mpi2 $ppo --run.dir=modelled --reward.sources=model:reward --critic.load=reward
 expect 0 "iteration 4/4" $ppo --run.dir=group --ppo.algorithm=rloo --reward.sources=exact:field=answer

@@ -70,7 +70,7 @@ expect 2 "data.train names no file" "$skein" reward --checkpoint.load=decoder --
 (head -1 train.jsonl; echo '{"prompt":"a","chosen":"b"}') >bad.jsonl
 expect 2 'bad.jsonl:2: no field "rejected"' "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=bad.jsonl
 expect 2 "model.d_model=64 was given" "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=train.jsonl --model.d_model=64
-expect 2 "chatml" "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=train.jsonl --reward.template=chatml
+expect 2 "chatml" "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=train.jsonl --chat.template=chatml
 expect 2 "is no run of a reward model" "$skein" reward --run.dir=decoder --data.train=train.jsonl
 expect 2 "optimizer.ridge=-1" "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=train.jsonl --optimizer.ridge=-1
 expect 2 "was not fine-tuned" "$skein" eval --checkpoint.path=decoder --data.test=test.jsonl

@@ -263,6 +263,7 @@ TEST_P(OnCuda, ReductionsAndMoves) {
   for (int64_t last : {1, 3, 8, 64}) {
     const Tensor y = random_tensor({3, 5, last}, 2, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0, kernels::swap_leading(device, at(y), out[0]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{random_tensor({3, 7, last}, 3, dtype())}), 0, kernels::copy_places(device, at(y), 1, 3, out[0], 2));
   }
 }
 

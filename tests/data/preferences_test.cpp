@@ -96,7 +96,7 @@ TEST(Preferences, BadRecordsAreErrorsWithTheirPlace) {
   refused(good + "\n{\"prompt\":\"q\",\"chosen\":\"a\"}", {"x.jsonl:2", "no field \"rejected\"", "chosen, prompt", "data.bad_records=N"});
   refused(good + "\n[1]", {"x.jsonl:2", "JSON array"});
   refused(good + "\n{\"prompt\":", {"x.jsonl:2"});
-  refused(R"({"text":"q"})", {"x.jsonl:1", "no preference data", "text"});
+  refused(R"({"text":"q"})", {"x.jsonl:1", "no preference data", "text"}, {.bad_records = 9});
   refused(R"({"prompt":"q","chosen":"a","rejected":"a"})", {"both are \"a\""});
   refused(R"({"prompt":"q","chosen":"a","rejected":" "})", {"\"rejected\" is empty"});
   refused(R"({"prompt":"","chosen":"a","rejected":"b"})", {"\"prompt\" is empty"});

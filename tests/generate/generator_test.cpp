@@ -186,6 +186,12 @@ TEST(OnGpu, TakesTheTokensOfTheCpu) {
       setup.device = DeviceKind::cuda;
       EXPECT_EQ(generated(model(rotary), setup), expected) << rotary << setup.tensor << setup.pipeline << setup.temperature;
     }
+  // Rows are moved there, and tokens banned.
+  Layout setup = brief(4);
+  setup.banned = {3, 5};
+  const auto expected = generated(model(true), setup, many_prompts(8));
+  setup.device = DeviceKind::cuda;
+  EXPECT_EQ(generated(model(true), setup, many_prompts(8)), expected);
 }
 
 TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {

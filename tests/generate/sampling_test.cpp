@@ -68,6 +68,38 @@ TEST(Sampling, BannedIdsLeaveTheirProbabilityToTheOthers) {
   EXPECT_EQ(sample(kLogits, greedy, 0, 0), 2);
 }
 
+// The border between two ids is where exp puts it.
+TEST(Sampling, SharesAreExponentialsToTheLastPlaces) {
+  const Tensor ids = Tensor::empty({1}, DType::i32);
+  for (double temperature : {0.37, 1.0, 2.5})
+    for (float below = 0; below < 10; below += 0.173f) {
+      const double border = 1 / (1 + std::exp(-double{below} / temperature));
+      for (double beyond : {-3e-15, 3e-15}) {
+        const Tensor uniform = Tensor::from(std::vector<double>{border + beyond}, {1});
+        kernels::sample(Cpu{}, Tensor::from(std::vector<float>{0, -below}, {1, 2}), 2, {temperature, 0, 1}, uniform, ids);
+        EXPECT_EQ(ids.data<int32_t>()[0], beyond > 0) << below << " " << temperature;
+      }
+    }
+}
+
+TEST(Sampling, DrawsAreFoundAmongManyIds) {
+  const int64_t count = 5000;
+  std::vector<float> logits(count);
+  for (int64_t i = 0; i < count; ++i) logits[static_cast<size_t>(i)] = static_cast<float>(i % 97) / 40;
+  double total = 0;
+  for (float logit : logits) total += std::exp(double{logit});
+  const Tensor row = Tensor::from(logits, {1, count}), ids = Tensor::empty({1}, DType::i32);
+  double before = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double share = std::exp(double{logits[static_cast<size_t>(i)]});
+    if (i % 73 == 0 || i % 1024 < 2 || i % 1024 == 1023) {
+      kernels::sample(Cpu{}, row, count, {}, Tensor::from(std::vector<double>{(before + share / 2) / total}, {1}), ids);
+      EXPECT_EQ(ids.data<int32_t>()[0], i);
+    }
+    before += share;
+  }
+}
+
 TEST(Sampling, NothingImpossibleIsDrawnAtTheVeryEnd) {
   const Tensor logits = Tensor::from(std::vector<float>{0, 0.3f, 0.1f, -std::numeric_limits<float>::infinity()}, {1, 4});
   const Tensor ids = Tensor::empty({1}, DType::i32);

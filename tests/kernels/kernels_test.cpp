@@ -271,6 +271,17 @@ TEST(Reduce, SquareSumsAndSwaps) {
       for (int64_t c = 0; c < 3; ++c) EXPECT_EQ(swapped.data<float>()[(b * 2 + a) * 3 + c], from.data<float>()[(a * 5 + b) * 3 + c]);
 }
 
+TEST(Reduce, CopiesPlacesAndNothingElse) {
+  const Tensor from = random_tensor({2, 5, 3}, 2, DType::f32), before = random_tensor({2, 4, 3}, 3, DType::f32), out = before.clone();
+  kernels::copy_places(Cpu{}, from, 3, 2, out, 1);
+  for (int64_t a = 0; a < 2; ++a)
+    for (int64_t b = 0; b < 4; ++b)
+      for (int64_t c = 0; c < 3; ++c) {
+        const bool copied = b == 1 || b == 2;
+        EXPECT_EQ(out.data<float>()[(a * 4 + b) * 3 + c], copied ? from.data<float>()[(a * 5 + b + 2) * 3 + c] : before.data<float>()[(a * 4 + b) * 3 + c]);
+      }
+}
+
 // Every result of a few kernels, as bytes.
 std::vector<std::byte> some_results(int64_t rows) {
   const int64_t width = 129;

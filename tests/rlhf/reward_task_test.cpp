@@ -227,6 +227,11 @@ TEST_F(RewardTasks, GoOnWithEqualBits) {
   EXPECT_EQ(found.notes, expected.notes);
   c.run.train.steps = 9;
   c.run.parallel.pipeline = 1;
+  c.task.loss.margin = 0.5;
+  testing::internal::CaptureStderr();
+  train_reward(c, folder_, 1, "run");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("reward.margin=0 and reward.centring=0, now they are 0.5 and 0"), std::string::npos) << said;
   c.task.length = 20;
   test::expect_error(ExitCode::usage, {"reward.length=24, now it is 20"}, [&] { train_reward(c, folder_, 1, "run"); });
   c.task.length = 0;
@@ -282,14 +287,14 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
 }
 
 TEST(RewardNotes, KeepAllOfThem) {
-  const RewardHead head{R"({"name":"mine"})", 77, -3.25, 0.1};
+  const RewardHead head{R"({"name":"mine"})", 77, -3.25, 0.1, {0.5, 0.25}};
   const auto back = reward_head(to_json(head, 4'000'000'000u), "here");
   ASSERT_NE(back, nullptr);
   EXPECT_EQ(to_json(*back, reward_checksum(to_json(head, 4'000'000'000u))), to_json(head, 4'000'000'000u));
   EXPECT_EQ(reward_head("", "here"), nullptr);
   EXPECT_EQ(reward_head(R"({"task":"labels"})", "here"), nullptr);
   test::expect_error(ExitCode::usage, {"here are damaged"}, [] { reward_head(R"({"task":"reward"})", "here"); });
-  test::expect_error(ExitCode::usage, {"here are damaged"}, [] { reward_head(R"({"task":"reward","length":4,"mean":0,"deviation":0})", "here"); });
+  test::expect_error(ExitCode::usage, {"here are damaged"}, [] { reward_head(R"({"task":"reward","length":4,"mean":0,"deviation":0,"margin":0,"centring":0})", "here"); });
 }
 
 }  // namespace

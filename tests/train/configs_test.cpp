@@ -34,7 +34,7 @@ TEST(Configs, AllAreValid) {
     EXPECT_NO_THROW(plan_batch(c.parallel, {1, 2, 1}, c.train.global_batch, c.train.micro_batch)) << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 16);
+  EXPECT_EQ(count, 17);
 }
 
 TEST(Configs, HaveThePublishedSizes) {

@@ -14,7 +14,7 @@ struct BenchConfig {
   std::vector<std::string> what{"gemm", "attention", "fused", "collectives", "step", "decode"};
   int64_t samples = 5;            // of each figure; the median counts
   int64_t prompt = 64;            // tokens of a prompt before decoding
-  int64_t new_tokens = 32;        // decoded tokens
+  int64_t new_tokens = 32;        // decoded tokens; the most of a rollout
   std::vector<int64_t> batches{1, 32};  // prompts decoded together
   int64_t peak_size = 8192;       // rows and columns of the product whose rate is a GPU's peak
   int64_t stream_mib = 256;       // of the tensors that memory speed is measured with

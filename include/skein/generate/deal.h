@@ -1,6 +1,7 @@
 // Who decodes which prompts, and in which order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -19,5 +19,8 @@ void ordered_sum(Cuda, const Tensor& values, const Tensor& order, const Tensor& 
 // out [B,A,...] from x [A,B,...]: swaps the two leading dims.
 void swap_leading(Cpu, const Tensor& x, const Tensor& out);
 void swap_leading(Cuda, const Tensor& x, const Tensor& out);
+// out[a, to .. to + count] = x[a, from .. from + count] for each a, of x [A,B,...] and out [A,C,...]; the rest of out stays.
+void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to);
+void copy_places(Cuda, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to);
 
 }  // namespace skein::kernels

@@ -13,6 +13,7 @@
 #include "skein/data/label_form.h"
 #include "skein/data/preference_samples.h"
 #include "skein/models/config.h"
+#include "skein/ops/preference.h"
 #include "skein/text/template.h"
 
 namespace skein {
@@ -22,6 +23,7 @@ struct RewardHead {
   std::string chat_template = {};     // JSON; "" for encoders
   int64_t length = 0;                 // tokens of the longest sequence
   double mean = 0, deviation = 1;     // of the raw scores of reference answers; a score is told as (raw - mean) / deviation
+  ops::PreferenceLossConfig loss = {};  // that it learnt by
 };
 
 // JSON. checksum: of the training samples.

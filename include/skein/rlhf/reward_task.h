@@ -81,7 +81,6 @@ class RewardTask : public Task {
 
   std::unique_ptr<Tokenizer> tokenizer_;
   RewardHead head_;
-  ops::PreferenceLossConfig loss_;
   int64_t multiple_ = 8;
   uint64_t seed_ = 0;
   int32_t pad_ = 0;

@@ -51,4 +51,12 @@ void swap_leading(Cpu, const Tensor& x, const Tensor& out) {
   });
 }
 
+void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to) {
+  if (x.size() == 0) return;
+  const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1)), step = x.dim(1) * place, out_step = out.dim(1) * place;
+  const std::byte* in = x.bytes_data() + from * place;
+  std::byte* target = out.bytes_data() + to * place;
+  for (int64_t row = 0; row < rows; ++row) std::memcpy(target + row * out_step, in + row * step, static_cast<size_t>(count * place));
+}
+
 }  // namespace skein::kernels

@@ -1,13 +1,16 @@
 #include "skein/kernels/sample.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "parallel.h"
 #include "skein/core/profile.h"
+#include "vector.h"
 
 namespace skein::kernels {
 namespace {
@@ -62,9 +65,40 @@ std::vector<int32_t> likeliest_until(std::span<const float> logits, const std::v
   }
 }
 
-// Index of the share that the part `uniform` of their sum falls into.
-size_t draw(const std::vector<double>& shares, double uniform) {
-  double left = uniform * std::accumulate(shares.begin(), shares.end(), 0.0);
+// exp(x) for x at most 0, to a few units in the last place; 0 below -708. A Taylor series around a multiple of ln 2, without branches, so
+// that a loop over it runs in lanes.
+inline double falling_exponential(double x) {
+  constexpr double kHalves = 0x1.8p52, kLog2E = 0x1.71547652b82fep+0, kHigh = 0x1.62e42fefa3800p-1, kLow = 0x1.ef35793c76730p-45;
+  const double bounded = std::max(x, -708.0), rounded = bounded * kLog2E + kHalves, whole = rounded - kHalves;
+  const double r = bounded - whole * kHigh - whole * kLow;
+  double sum = 1.0 / 479001600;
+  for (double factorial : {39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0}) sum = sum * r + 1 / factorial;
+  const auto scale = std::bit_cast<double>((std::bit_cast<int64_t>(rounded) + 1023) << 52);
+  return x < -708 ? 0 : sum * scale;
+}
+
+struct Shares {
+  static constexpr size_t kChunk = 1024;
+  std::vector<double> all;   // of each id
+  std::vector<double> sums;  // of each kChunk of them
+
+  double total() const { return std::accumulate(sums.begin(), sums.end(), 0.0); }
+};
+
+Shares shares_of(std::span<const float> logits, float top, double temperature) {
+  Shares made{std::vector<double>(logits.size()), {}};
+  for (size_t i = 0; i < logits.size(); i += Shares::kChunk) {
+    const auto count = static_cast<int64_t>(std::min(Shares::kChunk, logits.size() - i));
+    const float* from = logits.data() + i;
+    double* to = made.all.data() + i;
+    for (int64_t j = 0; j < count; ++j) to[j] = falling_exponential((double{from[j]} - top) / temperature);
+    made.sums.push_back(lane_sum<double>(count, [=](int64_t j) { return to[j]; }));
+  }
+  return made;
+}
+
+// Index of the share in which `left` of their sum ends; takes from it what stands before.
+size_t walk(std::span<const double> shares, double& left) {
   size_t chosen = 0;
   while (chosen + 1 < shares.size() && left >= shares[chosen]) left -= shares[chosen++];
   // Roundings may leave a little for the last one, which may be impossible.
@@ -72,24 +106,30 @@ size_t draw(const std::vector<double>& shares, double uniform) {
   return chosen;
 }
 
+int32_t draw(const Shares& shares, double uniform) {
+  double left = uniform * shares.total();
+  const size_t begin = walk(shares.sums, left) * Shares::kChunk, count = std::min(Shares::kChunk, shares.all.size() - begin);
+  return static_cast<int32_t>(begin + walk({shares.all.data() + begin, count}, left));
+}
+
 int32_t sample_row(std::span<const float> logits, const SampleArguments& c, double uniform) {
   const float top = greatest(logits);
   if (const int32_t fault = fault_of(logits, top)) return fault;
   if (c.temperature == 0 || c.top_k == 1) return static_cast<int32_t>(std::find(logits.begin(), logits.end(), top) - logits.begin());
-  const auto share_of = [&](float logit) { return std::exp((double{logit} - top) / c.temperature); };
-  std::vector<double> shares(logits.size());
+  Shares shares = shares_of(logits, top, c.temperature);
   const bool some = c.top_k && static_cast<size_t>(c.top_k) < logits.size();
-  if (!some) std::transform(logits.begin(), logits.end(), shares.begin(), share_of);
-  if (!some && c.top_p == 1) return static_cast<int32_t>(draw(shares, uniform));
-  if (some)
-    for (int32_t id : likeliest(logits, static_cast<size_t>(c.top_k)))
-      shares[static_cast<size_t>(id)] = share_of(logits[static_cast<size_t>(id)]);
-  const double wanted = c.top_p * std::accumulate(shares.begin(), shares.end(), 0.0);
-  const std::vector<int32_t> kept = likeliest_until(logits, shares, wanted);
+  if (!some && c.top_p == 1) return draw(shares, uniform);
+  if (some) {
+    const std::vector<double> every = std::exchange(shares.all, std::vector<double>(logits.size()));
+    for (int32_t id : likeliest(logits, static_cast<size_t>(c.top_k))) shares.all[static_cast<size_t>(id)] = every[static_cast<size_t>(id)];
+    shares.sums = {std::accumulate(shares.all.begin(), shares.all.end(), 0.0)};
+  }
+  const std::vector<int32_t> kept = likeliest_until(logits, shares.all, c.top_p * shares.total());
   std::vector<double> kept_shares;
   for (int32_t id : kept)
-    if (shares[static_cast<size_t>(id)] > 0) kept_shares.push_back(shares[static_cast<size_t>(id)]);
-  return kept[draw(kept_shares, uniform)];
+    if (shares.all[static_cast<size_t>(id)] > 0) kept_shares.push_back(shares.all[static_cast<size_t>(id)]);
+  double left = uniform * std::accumulate(kept_shares.begin(), kept_shares.end(), 0.0);
+  return kept[walk(kept_shares, left)];
 }
 
 }  // namespace

@@ -47,6 +47,26 @@ __global__ void swap_blocks(int64_t a, int64_t b, int64_t words, const Word* x, 
     out[to * words + w] = x[from * words + w];
 }
 
+// Words of a row, and from one row to the next.
+template <class Word>
+__global__ void copy_rows(int64_t words, const Word* x, int64_t step, Word* out, int64_t out_step) {
+  const int64_t row = blockIdx.x;
+  for (int64_t w = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x; w < words; w += static_cast<int64_t>(gridDim.y) * blockDim.x)
+    out[row * out_step + w] = x[row * step + w];
+}
+
+// The widest word that blocks of so many bytes at these places consist of.
+template <class F>
+void by_word(int64_t block, const std::byte* in, const std::byte* out, const F& f) {
+  if (block % 16 == 0 && aligned(in) && aligned(out)) f(Pack<float>{});
+  else if (block % 4 == 0) f(uint32_t{});
+  else f(uint16_t{});
+}
+
+dim3 rows_of_words(int64_t rows, int64_t words) {
+  return dim3(static_cast<unsigned>(rows), static_cast<unsigned>(std::clamp<int64_t>(words / (4 * kThreads), 1, 64)));
+}
+
 }  // namespace
 
 void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, const Tensor& sums) {
@@ -70,16 +90,25 @@ void swap_leading(Cuda on, const Tensor& x, const Tensor& out) {
   const int64_t a = x.dim(0), b = x.dim(1);
   if (x.size() == 0) return;
   const int64_t block = x.bytes() / (a * b);
-  const auto move = [&](auto word) {
+  by_word(block, x.bytes_data(), out.bytes_data(), [&](auto word) {
     using Word = decltype(word);
     const auto words = block / static_cast<int64_t>(sizeof(Word));
-    const dim3 grid(static_cast<unsigned>(a * b), static_cast<unsigned>(std::clamp<int64_t>(words / (4 * kThreads), 1, 64)));
-    launch("swap_leading", on, swap_blocks<Word>, grid, kThreads, 0, a, b, words, reinterpret_cast<const Word*>(x.bytes_data()),
-           reinterpret_cast<Word*>(out.bytes_data()));
-  };
-  if (block % 16 == 0 && aligned(x.bytes_data()) && aligned(out.bytes_data())) move(Pack<float>{});
-  else if (block % 4 == 0) move(uint32_t{});
-  else move(uint16_t{});
+    launch("swap_leading", on, swap_blocks<Word>, rows_of_words(a * b, words), kThreads, 0, a, b, words,
+           reinterpret_cast<const Word*>(x.bytes_data()), reinterpret_cast<Word*>(out.bytes_data()));
+  });
+}
+
+void copy_places(Cuda on, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to) {
+  if (x.size() == 0) return;
+  const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1));
+  const std::byte* in = x.bytes_data() + from * place;
+  std::byte* target = out.bytes_data() + to * place;
+  by_word(place, in, target, [&](auto word) {
+    using Word = decltype(word);
+    const int64_t of_place = place / static_cast<int64_t>(sizeof(Word));
+    launch("copy_places", on, copy_rows<Word>, rows_of_words(rows, count * of_place), kThreads, 0, count * of_place, reinterpret_cast<const Word*>(in),
+           x.dim(1) * of_place, reinterpret_cast<Word*>(target), out.dim(1) * of_place);
+  });
 }
 
 }  // namespace skein::kernels
