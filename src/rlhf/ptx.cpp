@@ -29,8 +29,7 @@ BatchPlan plan_beside(const TuneConfig& c, const BatchPlan& answers, const Mesh&
 PtxTexts::PtxTexts(const TuneConfig& c, const BatchPlan& plan, const Mesh& mesh, const Tokenizer& tokenizer)
     : coefficient_(c.ptx.coefficient), mesh_(mesh), loader_(c.ptx.data, c.ptx.length, c.run.train.seed, data_config(c)), plan_(plan_beside(c, plan, mesh)) {
   const TokenStore& store = loader_.store(0);
-  require(same_tokenizer(store.info().tokenizer, tokenizer.to_json()), "{} (ptx.data) was made with another tokenizer than the policy; encode its text with that one",
-          store.path());
+  require(same_tokenizer(store.info().tokenizer, tokenizer.to_json()), "{} (ptx.data) was made with another tokenizer than the policy, or does not name its own; encode its text with the policy's", store.path());
 }
 
 Beside PtxTexts::of_update(int64_t number) const {

@@ -99,6 +99,18 @@ TEST_F(TunedBeside, TextsAndAMeanGiveEqualBits) {
   expect_equal_at_layouts({{"ptx.data", texts()}, {"ptx.batch", "8"}, {"ptx.length", "5"}, {"ptx.coefficient", "0.7"}, {"ppo.ema", "0.9"}});
 }
 
+TEST_F(TunedBeside, TextsAndAMeanInBf16GiveEqualBits) {
+  expect_equal_at_layouts({{"ptx.data", texts()}, {"ppo.ema", "0.9"}, {"train.precision", "bf16"}, {"critic.kind", "shared"}});
+}
+
+TEST_F(TunedBeside, TextsOverShardsOfTheVocabularyAgree) {
+  const Settings settings{{"ptx.data", texts()}, {"ppo.ema", "0.9"}};
+  Settings sharded = settings;
+  sharded.emplace_back("parallel.tensor", "2");
+  const double expected = told(run(1, settings, "alone"), "ptx_loss").front();
+  EXPECT_NEAR(told(run(2, sharded, "tensor"), "ptx_loss").front(), expected, 1e-4);
+}
+
 TEST_F(TunedBeside, TextsAndAMeanGoOnWhereTheyWere) {
   const Settings settings{{"ptx.data", texts()}, {"ppo.ema", "0.9"}, {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}, {"critic.kind", "shared"}};
   const Tuned whole = run(1, settings, "killed");
