@@ -29,10 +29,11 @@ PretrainConfig critic_config(const TuneConfig& c) {
   return made;
 }
 
-ModelConfig policy_model(const TuneConfig& c, bool shared) {
-  ModelConfig made = c.run.model;
-  made.value_head = shared;
-  made.head_std = 0;
+PretrainConfig policy_config(const TuneConfig& c, bool shared) {
+  PretrainConfig made = c.run;
+  made.model.value_head = shared;
+  made.model.head_std = 0;
+  made.optimizer.mean_decay = c.ppo.ema;
   return made;
 }
 
@@ -68,11 +69,8 @@ ModelConfig critic_model(const ModelConfig& policy) {
 
 Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, const Tuning& tuning)
     : config_(config), tuning_(tuning), mesh_(mesh), rules_(rules_of(config, tuning)), policy_terms_(PolicyObjective::terms(rules_)) {
-  PretrainConfig run = config.run;
-  run.model = policy_model(config, rules_.shared);
-  policy_ = std::make_unique<Replica>(run, plan, mesh, Learning{[this](const LocalModel& model) {
-    return std::make_unique<PolicyObjective>(*model.decoder(), rules_);
-  }, policy_terms_});
+  if (!config.ptx.data.empty()) texts_ = std::make_unique<PtxTexts>(config, plan, mesh, tuning.tokenizer);
+  policy_ = std::make_unique<Replica>(policy_config(config, rules_.shared), plan, mesh, policy_learning(), texts_ ? texts_->plan() : BatchPlan{});
   if (config.ppo.algorithm == PpoConfig::Algorithm::ppo && !rules_.shared)
     critic_ = std::make_unique<Replica>(critic_config(config), plan, mesh, Learning{[this](const LocalModel& model) {
       return std::make_unique<ValueObjective>(*model.labelled(), rules_.value);
@@ -80,8 +78,15 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
   reference_ = std::make_unique<FrozenPolicy>(config.run.model, config.run.parallel, mesh, config.run.precision(), telling(rules_), tuning.start);
 }
 
+Learning Actors::policy_learning() const {
+  Learning made{[this](const LocalModel& model) { return std::make_unique<PolicyObjective>(*model.decoder(), rules_); }, policy_terms_};
+  if (texts_) made.beside = [](const LocalModel& model) { return std::make_unique<NextToken>(*model.decoder()); };
+  return made;
+}
+
 void Actors::begin() {
   load_weights(*policy_, tuning_.start, "value.", mesh_);
+  if (config_.ppo.ema > 0) policy_->optimizer().begin_mean();
   if (critic_) begin_critic();
 }
 
@@ -157,7 +162,9 @@ std::vector<std::vector<double>> Actors::logps(const std::vector<Episode>& episo
 Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr, double critic_lr, bool policy_learns) {
   const Batch batch = samples.batch(policy_->own_first(first), config_.run.train.global_batch / mesh_.dp().size());
   Step made;
-  if (policy_learns) made.policy = policy_->step(batch, number, lr);
+  std::optional<Beside> beside;
+  if (texts_ && policy_learns) beside = texts_->of_update(number);
+  if (policy_learns) made.policy = policy_->step(batch, number, lr, 1, beside ? &*beside : nullptr);
   if (critic_) made.critic = critic_->step(batch, number, critic_lr);
   return made;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frozen.h"
+#include "ptx.h"
 #include "skein/rlhf/ppo.h"
 #include "skein/train/judge.h"
 #include "skein/train/replica.h"
@@ -20,6 +21,8 @@ class Actors {
   void begin();
   // What a checkpoint holds; own: each element on one rank, to save.
   std::vector<Piece> pieces(bool own) const;
+  // Of the running mean of the policy, as a model of its own; with ppo.ema only.
+  std::vector<Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
   void loaded(int64_t policy_steps, int64_t critic_steps);
 
   // Log-probabilities under policy and reference, entropies, and values: all that episodes' paths are made of but rewards.
@@ -29,7 +32,7 @@ class Actors {
   struct Step {
     StepResult policy, critic;  // that of the policy without terms where it did not learn
   };
-  // The minibatch of samples [first, first + train.global_batch). number keys nothing random; lr of both.
+  // The minibatch of samples [first, first + train.global_batch), with the texts of update `number` beside it where there are any; lr of both.
   Step learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr, double critic_lr, bool policy_learns);
 
   Replica& policy() { return *policy_; }
@@ -39,6 +42,7 @@ class Actors {
  private:
   Tensor answers(const Judged& judged, const EpisodeSamples& samples, int64_t numbers) const;
   Judged judged(Replica& replica) const;
+  Learning policy_learning() const;
   void begin_critic();
 
   const TuneConfig& config_;
@@ -47,6 +51,7 @@ class Actors {
   PolicyRules rules_;
   std::vector<Term> policy_terms_;
   std::unique_ptr<FrozenPolicy> reference_;
+  std::unique_ptr<PtxTexts> texts_;
   std::unique_ptr<Replica> policy_, critic_;
 };
 

@@ -1,4 +1,4 @@
-#include "guards.h"
+#include "skein/rlhf/guards.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ int64_t guard_kl(const KlFinding& found, int64_t in_a_row, double temperature) {
 void guard_ratio(double share_off, int64_t iteration) {
   if (share_off == 0) return;
   fail("iteration {}: before anything was learnt, {:.2g} of the sampled tokens have another probability than when they were scored (ratio not 1): "
-       "dropout, a batch-dependent kernel or damaged memory; no weight has been changed by this iteration", iteration, share_off);
+       "dropout, a batch-dependent kernel or damaged memory; nothing of this iteration is saved", iteration, share_off);
 }
 
 void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups, int64_t most_tokens) {

@@ -63,7 +63,7 @@ ValueRows value_rows(const Tensor& values, const Batch& batch, const ValueRules&
   const ValueRows made{Tensor::zeros({rows}, DType::f64), Tensor::zeros({rows}, DType::f64), Tensor::zeros({rows}, DType::f64)};
   for (int64_t i = 0; i < rows; ++i) {
     const float* known = batch.known.data<float>() + i * known::columns;
-    if (batch.weights.data<float>()[i] == 0 || known[known::language] > 0) continue;
+    if (batch.weights.data<float>()[i] == 0) continue;
     const ValueLoss one = value_loss(found.data<double>()[i], known[known::old_value], known[known::return_to_go], rules.clip);
     const double factor = rules.coefficient * known[known::factor];
     made.losses.data<double>()[i] = factor * one.loss;
@@ -83,10 +83,6 @@ struct PolicyObjective::Rows {
 
   // The loss of row i with that log-probability; returns its derivative.
   double weigh(int64_t i, double logp, const float* known, const PolicyRules& rules) const {
-    if (known[known::language] > 0) {
-      loss.data<double>()[i] = -logp * known[known::language];
-      return -known[known::language];
-    }
     const PolicyLoss made = policy_loss(logp, known[known::old_logp], known[known::advantage], rules.clip);
     const double d = logp - known[known::ref_logp], step = logp - known[known::old_logp];
     double value = made.loss, slope = made.derivative;

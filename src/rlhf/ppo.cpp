@@ -4,12 +4,12 @@
 #include <cmath>
 #include <optional>
 
-#include "guards.h"
 #include "rollout.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/data/order.h"
+#include "skein/rlhf/guards.h"
 #include "skein/train/progress.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
@@ -48,13 +48,6 @@ class StepMeans {
     for (const auto& [name, sum] : sums_) made.emplace_back(name, sum.first / static_cast<double>(sum.second));
     return made;
   }
-  double mean(const std::string& name) const {
-    for (const auto& [known, sum] : sums_)
-      if (known == name) return sum.first / static_cast<double>(sum.second);
-    return 0;
-  }
-
- private:
   void add(const std::string& name, double value) {
     for (auto& [known, sum] : sums_)
       if (known == name) {
@@ -64,7 +57,13 @@ class StepMeans {
       }
     sums_.emplace_back(name, std::pair(value, int64_t{1}));
   }
+  double mean(const std::string& name) const {
+    for (const auto& [known, sum] : sums_)
+      if (known == name) return sum.first / static_cast<double>(sum.second);
+    return 0;
+  }
 
+ private:
   std::vector<std::pair<std::string, std::pair<double, int64_t>>> sums_;
 };
 
@@ -86,6 +85,7 @@ class Tuner {
   std::optional<CheckpointInfo> find_own();
   void resume(const CheckpointInfo& own);
   void save();
+  void save_mean() const;
   // False when the run was asked to stop: nothing was learnt then.
   bool iterate(TuneResult& result);
   StepMeans learn(Rollout& rollout, const EpisodeSamples& samples);
@@ -131,6 +131,7 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   state_.config = config_values(stored);
   tuned_.chat = tuning.chat;
   tuned_.start = tuning.start.path;
+  tuned_.ema = config_.ppo.ema;
   if (own) resume(*own);
   else actors_->begin();
   first_iteration_ = tuned_.iterations;
@@ -149,6 +150,9 @@ void Tuner::resume(const CheckpointInfo& own) {
   require(tuned_.start == tuning_.start.path, "{} was tuned from {}, which is its reference still, but checkpoint.load names {}; give the same, or another run.dir",
           own.path, tuned_.start, tuning_.start.path);
   require(tuned_.chat == tuning_.chat, "{} was tuned with another chat template; give the same, or another run.dir", own.path);
+  require((tuned_.ema > 0) == (config_.ppo.ema > 0), "{} was tuned with ppo.ema={}, now it is {}: a running mean is of all steps or of none; give the same, or another run.dir",
+          own.path, tuned_.ema, config_.ppo.ema);
+  tuned_.ema = config_.ppo.ema;
   PretrainConfig now = config_.run;
   now.model.value_head = state_.config.at("model.value_head") == "true";
   const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path);
@@ -174,6 +178,16 @@ void Tuner::save() {
   saved_ = state_.step;
 }
 
+// A model without its moments, as one that is imported.
+void Tuner::save_mean() const {
+  if (!store_ || config_.ppo.ema == 0) return;
+  CheckpointStore store(folder_.path() + "/ema", 1, mesh_.world());
+  RunState state = state_;
+  state.optimizer_steps = 0;
+  state.notes = to_json(tuned_);
+  store.save(state.step, actors_->mean_pieces(), to_json(state, shape_));
+}
+
 double Tuner::rate(double lr) const {
   LrConfig schedule = config_.run.lr;
   if (lr > 0) {
@@ -191,6 +205,7 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   own.add(actors_->policy_terms(), step.policy);
   if (policy_learns && epoch == 0 && minibatch == 0) guard_ratio(own.mean("ratio_off"), tuned_.iterations + 1);
   means.add(actors_->policy_terms(), step.policy);
+  if (policy_learns && !config_.ptx.data.empty()) means.add("ptx_loss", step.policy.beside);
   means.add(ValueObjective::terms(), step.critic, step.policy.terms.empty() || actors_->critic() ? "critic_" : "");
   const bool applied = (!policy_learns || step.policy.applied) && (!actors_->critic() || step.critic.applied);
   state_.skipped_in_a_row = applied ? 0 : state_.skipped_in_a_row + 1;
@@ -321,6 +336,7 @@ TuneResult Tuner::run() {
     if (!result.stopped && every > 0 && state_.step % every == 0) save();
   }
   save();
+  save_mean();
   if (result.stopped) stop_.clear();
   result.done = tuned_.iterations;
   log::info("{}: {} iterations in {}{}", result.stopped ? "stopped as asked" : "done", tuned_.iterations - first_iteration_, readable_seconds(seconds_since(begun_)),

@@ -1,6 +1,7 @@
 #include "skein/rlhf/ppo_config.h"
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 
 namespace skein {
 
@@ -45,8 +46,16 @@ void bind(Options& options, PpoConfig& c) {
   options.add_choice("ppo.aggregation", c.aggregation,
                      {{"token_mean", Aggregation::token_mean}, {"sequence_mean", Aggregation::sequence_mean}, {"constant", Aggregation::constant}},
                      "each token of a minibatch counts alike, or each answer, or as tokens over generate.max_tokens");
+  options.add("ppo.ema", c.ema, "keeps a running mean of the policy's weights, of which so much stays at each step, and leaves it in run.dir/ema; 0: none (InstructGPT: 0.992)");
   options.add("ppo.stop_kl", c.stop_kl, "once approx_kl exceeds 1.5 times this, the iteration's other epochs are left out; 0: never");
   options.add("ppo.shown", c.shown, "answers shown at each progress line");
+}
+
+void bind(Options& options, PtxConfig& c) {
+  options.add("ptx.data", c.data, "token stores of texts that the policy learns beside its answers, each \"path\" or \"weight:path\"; none: no such texts");
+  options.add("ptx.coefficient", c.coefficient, "of their loss, the mean over tokens (InstructGPT: 27.8)");
+  options.add("ptx.batch", c.batch, "texts a step, over all ranks; 0: train.global_batch");
+  options.add("ptx.length", c.length, "of each text; 0: the model's context", "tokens");
 }
 
 void bind(Options& options, CriticConfig& c) {
@@ -71,6 +80,7 @@ void bind_run(Options& options, PretrainConfig& c) {
 
 void bind(Options& options, TuneConfig& c) {
   bind(options, c.ppo);
+  bind(options, c.ptx);
   bind(options, c.kl);
   bind(options, c.shaping);
   bind(options, c.critic);
@@ -106,12 +116,23 @@ void check_numbers(const TuneConfig& c) {
   require(c.ppo.gamma >= 0 && c.ppo.gamma <= 1 && c.ppo.lambda >= 0 && c.ppo.lambda <= 1, "ppo.gamma={} and ppo.lambda={} must be from 0 to 1",
           c.ppo.gamma, c.ppo.lambda);
   require(c.ppo.stop_kl >= 0 && c.ppo.kl_loss >= 0, "ppo.stop_kl={} and ppo.kl_loss={} must not be negative", c.ppo.stop_kl, c.ppo.kl_loss);
+  require(c.ppo.ema >= 0 && c.ppo.ema < 1, "ppo.ema={} must be from 0 (none) to below 1", c.ppo.ema);
   require(c.critic.rules.clip >= 0 && c.critic.rules.coefficient > 0 && c.critic.lr >= 0,
           "critic.clip={} and critic.lr={} must not be negative, critic.coefficient={} must be above 0", c.critic.rules.clip, c.critic.lr,
           c.critic.rules.coefficient);
   require(c.generate.sampling.temperature > 0, "sample.temperature={}: a policy that learns must sample; give a number above 0",
           c.generate.sampling.temperature);
   require(c.run.precision() != DType::f16, "train.precision=f16 is not for tuning by rewards; take bf16 or f32");
+}
+
+void settle(PtxConfig& ptx, const PretrainConfig& run) {
+  require(ptx.coefficient > 0 && ptx.batch >= 0 && ptx.length >= 0, "ptx.coefficient={} must be above 0, ptx.batch={} and ptx.length={} at least 0",
+          ptx.coefficient, ptx.batch, ptx.length);
+  if (ptx.batch == 0) ptx.batch = run.train.global_batch;
+  if (ptx.length == 0) ptx.length = run.model.context;
+  require(ptx.length <= run.model.context, "ptx.length={} is more than the {} tokens of the policy's context", ptx.length, run.model.context);
+  require(!run.parallel.sequence || ptx.length % run.parallel.tensor == 0, "ptx.length={} does not divide by parallel.tensor={}, as parallel.sequence needs",
+          ptx.length, run.parallel.tensor);
 }
 
 }  // namespace
@@ -122,10 +143,13 @@ void settle(TuneConfig& c) {
   check(c.ppo.clip);
   check(c.kl, c.ppo.rollout_batch);
   check(c.shaping);
+  if (!c.ptx.data.empty()) settle(c.ptx, c.run);
   c.ppo.answers = c.ppo.answers_each();
   c.ppo.epochs = c.ppo.epochs_each();
   c.run.train.steps = c.ppo.iterations * c.ppo.epochs * (c.ppo.rollout_batch / c.run.train.global_batch);
   if (c.run.lr.decay == LrConfig::Decay::automatic) c.run.lr.decay = LrConfig::Decay::linear;
+  if (c.run.model.dropout > 0)
+    log::info("model.dropout={} of the policy is left out: with it no ratio of probabilities would mean anything", c.run.model.dropout);
   c.run.model.dropout = 0;
   c.generate.precision = c.run.train.precision;
   c.generate.sampling.seed = c.run.train.seed;

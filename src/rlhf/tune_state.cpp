@@ -9,7 +9,7 @@ namespace skein {
 std::string to_json(const TuneState& s) {
   const auto chat = s.chat.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(s.chat);
   return nlohmann::ordered_json{{"kind", "tuned"}, {"iterations", s.iterations}, {"updates", s.updates}, {"critic_steps", s.critic_steps},
-                                {"negative_kl", s.negative_kl}, {"kl_beta", s.kl.beta}, {"template", chat}, {"start", s.start}}.dump();
+                                {"negative_kl", s.negative_kl}, {"kl_beta", s.kl.beta}, {"ema", s.ema}, {"template", chat}, {"start", s.start}}.dump();
 }
 
 TuneState tune_state(const std::string& notes, const std::string& origin) {
@@ -22,6 +22,7 @@ TuneState tune_state(const std::string& notes, const std::string& origin) {
     state.critic_steps = json.at("critic_steps");
     state.negative_kl = json.at("negative_kl");
     state.kl.beta = json.at("kl_beta");
+    state.ema = json.value("ema", 0.0);
     const auto ordered = nlohmann::ordered_json::parse(notes);
     if (ordered.at("template").is_object()) state.chat = ordered.at("template").dump();
     state.start = json.at("start");

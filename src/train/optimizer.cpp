@@ -32,6 +32,7 @@ Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero,
     state.size = zero ? buckets.own_size(bucket) : bucket.size;
     const DType sums = bucket.gradients.dtype();
     state.master = bucket.values.flat(state.begin, state.size).to(sums);
+    if (config.mean_decay > 0) state.mean = state.master.clone();
     if (!bucket.frozen) state.m = Tensor::zeros({state.size}, sums, bucket.values.device());
     if (!bucket.frozen) state.v = Tensor::zeros({state.size}, sums, bucket.values.device());
     require(!config.stochastic_rounding || bucket.values.dtype() == DType::bf16,
@@ -46,7 +47,7 @@ int64_t Optimizer::bytes() const {
     const State& state = states_[b];
     if (!state.master.defined()) continue;
     const bool apart = state.master.dtype() != buckets_.all()[b].values.dtype();
-    total += (state.m.defined() ? state.m.bytes() + state.v.bytes() : 0) + (apart ? state.master.bytes() : 0);
+    total += (state.m.defined() ? state.m.bytes() + state.v.bytes() : 0) + (apart ? state.master.bytes() : 0) + (state.mean.defined() ? state.mean.bytes() : 0);
   }
   return total;
 }
@@ -59,7 +60,10 @@ double Optimizer::step(double lr, double gradient_scale) {
   if (zero_) buckets_.gather_values();
   buckets_.values_changed();
   const double norm = gradient_scale * std::sqrt(*square_sum.to(Device{}).data<double>());
-  if (std::isfinite(norm)) ++steps_;
+  if (!std::isfinite(norm)) return norm;
+  ++steps_;
+  for (const State& state : states_)
+    if (state.mean.defined() && state.m.defined()) follow(state);
   return norm;
 }
 
@@ -117,8 +121,7 @@ void Optimizer::round(size_t b, int64_t step, const Tensor& square_sum) const {
   }
 }
 
-std::vector<Piece> Optimizer::pieces(bool own) const {
-  std::vector<Piece> all;
+void Optimizer::each_part(bool own, const std::function<void(const State&, const Parameter&, int64_t, int64_t, int64_t)>& use) const {
   for (size_t b = 0; b < states_.size(); ++b) {
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];
@@ -129,15 +132,44 @@ std::vector<Piece> Optimizer::pieces(bool own) const {
       const Parameter& parameter = *member.parameter;
       if (own && (parameter.tied() || (parameter.split == Split::none && shard_ > 0))) continue;
       const int64_t begin = std::max(first, member.begin), count = std::min(last, member.begin + member.valid) - begin;
-      if (count <= 0) continue;
-      const int64_t at = begin - state.begin, inside = begin - member.begin;
-      all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
-      if (bucket.frozen) continue;
-      all.push_back(piece_of("adam_m", parameter, inside, state.m.flat(at, count)));
-      all.push_back(piece_of("adam_v", parameter, inside, state.v.flat(at, count)));
+      if (count > 0) use(state, parameter, begin - state.begin, begin - member.begin, count);
     }
   }
+}
+
+std::vector<Piece> Optimizer::pieces(bool own) const {
+  std::vector<Piece> all;
+  each_part(own, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside, int64_t count) {
+    all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
+    if (state.mean.defined()) all.push_back(piece_of("ema_param", parameter, inside, state.mean.flat(at, count)));
+    if (!state.m.defined()) return;
+    all.push_back(piece_of("adam_m", parameter, inside, state.m.flat(at, count)));
+    all.push_back(piece_of("adam_v", parameter, inside, state.v.flat(at, count)));
+  });
   return all;
+}
+
+std::vector<Piece> Optimizer::mean_pieces() const {
+  std::vector<Piece> all;
+  each_part(true, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside, int64_t count) {
+    SKEIN_CHECK(state.mean.defined());
+    all.push_back(piece_of("param", parameter, inside, state.mean.flat(at, count)));
+  });
+  return all;
+}
+
+void Optimizer::begin_mean() {
+  for (State& state : states_)
+    if (state.master.defined()) state.mean.copy_from(state.master);
+}
+
+void Optimizer::follow(const State& state) const {
+  const Tensor now = Tensor::empty({state.size}, state.mean.dtype(), state.mean.device());
+  on_device(now.device(), [&](auto device) {
+    kernels::scale(device, state.master, 1 - config_.mean_decay, now);
+    kernels::scale(device, state.mean, config_.mean_decay, state.mean);
+    kernels::accumulate(device, now, state.mean);
+  });
 }
 
 void Optimizer::loaded(int64_t steps) {

@@ -6,6 +6,7 @@
 #include "skein/core/profile.h"
 #include "skein/core/where.h"
 #include "skein/data/windows.h"
+#include "skein/kernels/elementwise.h"
 #include "skein/models/memory.h"
 #include "skein/tensor/buffer.h"
 
@@ -26,8 +27,8 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
 
 }  // namespace
 
-Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning)
-    : config_(config), plan_(plan), mesh_(mesh), terms_(learning.terms), model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
+Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning, const BatchPlan& beside)
+    : config_(config), plan_(plan), beside_plan_(beside), mesh_(mesh), terms_(learning.terms), model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
       optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  mesh.tp().rank(), config.train.seed),
@@ -37,28 +38,32 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
   require(!config.parallel.cuda_graph || config.model.dropout == 0,
           "parallel.cuda_graph repeats one recording, but model.dropout={} draws other masks each time; leave one of them out", config.model.dropout);
   model_.parameters().keep_packed();
+  if (!learning.beside) return;
+  SKEIN_CHECK_EQ(beside.groups_per_rank, plan.groups_per_rank);
+  PipelineModel network = model_.pipeline_model();
+  if (mesh.last_stage()) beside_objective_ = learning.beside(model_);
+  network.objective = beside_objective_.get();
+  beside_ = std::make_unique<Pipeline>(mesh, network, config.parallel.schedule);
 }
 
-PipelineStep Replica::cut(const Batch& batch) const {
-  SKEIN_CHECK_EQ(batch.size(), plan_.samples_per_rank);
+PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
+  SKEIN_CHECK_EQ(batch.size(), plan.samples_per_rank);
   PipelineStep work;
-  for (int64_t i = 0; i < batch.size(); i += plan_.micro_batch)
-    work.micro_batches.push_back(batch_rows(batch, i, i + plan_.micro_batch));
+  for (int64_t i = 0; i < batch.size(); i += plan.micro_batch)
+    work.micro_batches.push_back(batch_rows(batch, i, i + plan.micro_batch));
   double counted = 0;
   for (float weight : batch.weights.span<float>()) counted += weight;
   work.loss_scale = 1 / std::max(1.0, mesh_.dp().sum(counted));
-  work.sample_scale = 1 / static_cast<double>(plan_.global_batch);
+  work.sample_scale = 1 / static_cast<double>(plan.global_batch);
   return work;
 }
 
-StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale) {
-  const Span span("step");
-  const Within step = Within::step(number + 1);
-  PipelineStep work = cut(batch);
-  const double place_scale = work.loss_scale, sample_scale = work.sample_scale;
-  work.loss_scale *= loss_scale;
-  work.sample_scale *= loss_scale;
-  work.after_backward = [this, per_group = plan_.micro_batches_per_group()](int micro_batch, int chunk) {
+double Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number, double factor) {
+  PipelineStep work = cut(batch, plan);
+  const double place_scale = work.loss_scale;
+  work.loss_scale *= factor;
+  work.sample_scale *= factor;
+  work.after_backward = [this, per_group = plan.micro_batches_per_group()](int micro_batch, int chunk) {
     if ((micro_batch + 1) % per_group == 0) buckets_.end_group(chunk);
   };
   Pass pass = model_.pass();
@@ -69,12 +74,33 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
     const Span zero("zero gradients");
     buckets_.zero_gradients();
   }
-  pipeline_.run(work, pass);
-  {
-    const Span sum("sum gradients");
-    buckets_.reduce(!config_.parallel.zero);
-  }
+  pipeline.run(work, pass);
+  const Span sum("sum gradients");
+  buckets_.reduce(!config_.parallel.zero);
+  return place_scale;
+}
+
+// Each of both sums is final before they are added, so that neither's order of samples hangs on the layout.
+double Replica::add_beside(const Beside& beside, int64_t number, double loss_scale) {
+  SKEIN_CHECK(beside_ != nullptr);
+  const auto own = [this](const Buckets::Bucket& bucket) {
+    return config_.parallel.zero ? bucket.gradients.flat(buckets_.own_begin(bucket), buckets_.own_size(bucket)) : bucket.gradients;
+  };
+  std::vector<Tensor> kept;
+  for (const auto& bucket : buckets_.all()) kept.push_back(bucket.frozen ? Tensor() : own(bucket).clone());
+  const double place_scale = backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale);
+  for (size_t b = 0; b < kept.size(); ++b)
+    if (kept[b].defined()) on_device(kept[b].device(), [&](auto device) { kernels::accumulate(device, kept[b], own(buckets_.all()[b])); });
+  const auto losses = beside_->losses();
+  return mean_loss(losses.empty() ? std::vector<double>() : losses.front(), beside_plan_, place_scale);
+}
+
+StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale, const Beside* beside) {
+  const Span span("step");
+  const Within step = Within::step(number + 1);
   StepResult result;
+  const double place_scale = backpropagate(pipeline_, plan_, batch, number, loss_scale);
+  if (beside) result.beside = add_beside(*beside, number, loss_scale);
   {
     const Span update("optimizer");
     result.grad_norm = optimizer_.step(lr, 1 / loss_scale);
@@ -82,11 +108,11 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
   const auto own = pipeline_.losses();
   for (size_t i = 0; i < terms_.size(); ++i) {
     SKEIN_CHECK(own.empty() || own.size() == terms_.size());
-    const double scale = terms_[i].over == Term::Over::places ? place_scale : sample_scale;
-    result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[i], scale));
+    const double scale = terms_[i].over == Term::Over::places ? place_scale : 1 / static_cast<double>(plan_.global_batch);
+    result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[i], plan_, scale));
     if (terms_[i].learnt) result.loss += result.terms.back();
   }
-  result.loss += optimizer_.ridge_loss();
+  result.loss += optimizer_.ridge_loss() + (beside ? beside->coefficient * result.beside : 0);
   result.applied = std::isfinite(result.grad_norm);
   return result;
 }
@@ -110,9 +136,9 @@ ReplicaMemory Replica::memory() const {
 }
 
 // Sums of all samples of the step in sample order, on every rank.
-double Replica::mean_loss(const std::vector<double>& own, double scale) const {
-  const int64_t count = plan_.samples_per_rank;
-  const Tensor sums = Tensor::zeros({count}, DType::f64), all = Tensor::zeros({plan_.global_batch}, DType::f64);
+double Replica::mean_loss(const std::vector<double>& own, const BatchPlan& plan, double scale) const {
+  const int64_t count = plan.samples_per_rank;
+  const Tensor sums = Tensor::zeros({count}, DType::f64), all = Tensor::zeros({plan.global_batch}, DType::f64);
   if (!own.empty()) std::copy(own.begin(), own.end(), sums.data<double>());
   mesh_.dp().all_gather(sums, all);
   mesh_.pp().broadcast(all, mesh_.pp().size() - 1);

@@ -57,6 +57,12 @@ expect 0 "data 2" $mpi2 $ppo --run.dir=ranks "--reward.sources=$sources"
 same rules ranks
 expect 0 "pipeline 2" $mpi2 $ppo --run.dir=stages --parallel.pipeline=2 "--reward.sources=$sources"
 same rules stages
+# Texts beside the answers, and the mean of the policies on the way, which continues prompts like any.
+expect 0 "beside/ema/step-00000004" $ppo --run.dir=beside "--reward.sources=$sources" --ptx.data=store.h5 --ptx.batch=4 --ppo.ema=0.9
+expect 0 "data 2" $mpi2 $ppo --run.dir=beside-ranks "--reward.sources=$sources" --ptx.data=store.h5 --ptx.batch=4 --ppo.ema=0.9 --parallel.zero=true
+same beside beside-ranks
+grep -q ptx_loss beside/metrics.jsonl || die "metrics.jsonl misses the loss of texts"
+expect 0 "from beside/ema/step-00000004" "$skein" generate --checkpoint.path=beside/ema --generate.max_tokens=4 say
 cp -r rules killed
 rm -r killed/checkpoints/step-00000004*
 expect 0 "goes on from" $ppo --run.dir=killed "--reward.sources=$sources"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <mutex>
 
 #include "skein/comm/local.h"
@@ -16,9 +17,9 @@ namespace {
 
 // One optimizer over two parameters on each rank of a data-parallel group.
 struct Setting {
-  Setting(Group& world, bool zero, DType dtype)
+  Setting(Group& world, bool zero, DType dtype, const OptimizerConfig& config = {})
       : mesh(world, {1, world.size(), 1}), parameters(dtype, 0, 1), buckets(added(parameters), mesh, 1),
-        optimizer({}, begun(buckets, parameters), zero, 0), everywhere(!zero) {}
+        optimizer(config, begun(buckets, parameters), zero, 0), everywhere(!zero) {}
   static Parameters& added(Parameters& parameters) {
     parameters.enter("a", 0);
     parameters.add({"matrix", {30, 40}, Split::none, {Start::normal, 0.5}});
@@ -62,6 +63,46 @@ TEST(LossScale, HalvesOnOverflowAndDoublesAfterItsWindow) {
   EXPECT_EQ(fixed.value(), 128);
   EXPECT_EQ(none.value(), 1);
   EXPECT_THROW(LossScale({128, 3}, DType::bf16), Error);
+}
+
+// The parts of a tensor that a rank has, by where they begin.
+std::map<int64_t, std::vector<float>> parts_of(const std::vector<Piece>& pieces, const std::string& name) {
+  std::map<int64_t, std::vector<float>> parts;
+  for (const Piece& piece : pieces) {
+    const auto* data = reinterpret_cast<const float*>(piece.data);
+    if (piece.name == name) parts[piece.begin] = {data, data + (piece.end - piece.begin)};
+  }
+  return parts;
+}
+
+TEST(Optimizer, KeepsARunningMeanOfItsValues) {
+  OptimizerConfig config;
+  config.mean_decay = 0.75;
+  for (bool zero : {false, true})
+    for (DType dtype : {DType::f32, DType::bf16})
+      run_ranks(2, [&](Group& world) {
+        Setting setting(world, zero, dtype, config);
+        const auto held = [&](const char* name) { return parts_of(setting.optimizer.pieces(true), name); };
+        auto expected = held("param/vector");
+        EXPECT_EQ(held("ema_param/vector"), expected) << "it begins with the values";
+        for (int step = 0; step < 3; ++step) {
+          setting.buckets.zero_gradients();
+          setting.parameters.all()[1].gradient.fill_zero();
+          setting.parameters.all()[1].gradient.data<float>()[step] = 1;
+          setting.step(0.1);
+          const auto now = held("param/vector");
+          for (auto& [begin, numbers] : expected)
+            for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.75f * numbers[i] + 0.25f * now.at(begin)[i];
+        }
+        EXPECT_EQ(held("ema_param/vector"), expected);
+        EXPECT_EQ(parts_of(setting.optimizer.mean_pieces(), "param/vector"), expected);
+        EXPECT_TRUE(expected.empty() || held("param/vector") != expected);
+        setting.parameters.all()[1].gradient.data<float>()[0] = std::numeric_limits<float>::infinity();
+        setting.step(0.1);
+        EXPECT_EQ(held("ema_param/vector"), expected) << "no step was made";
+        setting.optimizer.begin_mean();
+        EXPECT_EQ(held("ema_param/vector"), held("param/vector"));
+      });
 }
 
 TEST(Optimizer, ChangesNothingAnywhereWhenOneGradientIsNotFinite) {

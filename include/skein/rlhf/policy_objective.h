@@ -17,7 +17,6 @@ enum Column : int64_t {
   ref_logp,    // of the reference
   advantage,
   factor,      // the token's weight over that of the mean over tokens: see Aggregation
-  language,    // above 0: no token of an answer but of a text to be learnt, its loss times this
   return_to_go,
   old_value,
   columns

@@ -26,6 +26,7 @@ struct PpoConfig {
   double kl_loss = 0;
   KlEstimator kl_loss_estimator = KlEstimator::k2;
   Aggregation aggregation = Aggregation::token_mean;
+  double ema = 0;              // of the policy's weights, kept beside them: so much of it stays at each step; 0: none
   double stop_kl = 0;          // the rest of an iteration's epochs is left out once approx_kl is beyond 1.5 times this; 0: never
   int64_t shown = 1;           // answers shown at each progress line
 
@@ -42,9 +43,18 @@ struct CriticConfig {
   ValueRules rules;
 };
 
+// Texts that the policy learns to predict beside its answers, in the same steps (PPO-ptx, Ouyang et al. 2022).
+struct PtxConfig {
+  std::vector<std::string> data;  // token stores as in DataConfig::train; empty: none
+  double coefficient = 1;         // of their mean loss over tokens
+  int64_t batch = 0;              // texts a step, over all ranks; 0: train.global_batch
+  int64_t length = 0;             // tokens of each; 0: the model's context
+};
+
 struct TuneConfig {
   PretrainConfig run;    // its checkpoint.load is the policy to begin from, and the reference; train.global_batch a minibatch
   PpoConfig ppo;
+  PtxConfig ptx;
   CriticConfig critic;
   KlConfig kl;
   ShapingConfig shaping;

@@ -17,11 +17,20 @@ namespace skein {
 struct Learning {
   std::function<std::unique_ptr<Objective>(const LocalModel&)> objective = {};
   std::vector<Term> terms = {{}};
+  // Of the samples that steps are given beside the batch; empty: there are none.
+  std::function<std::unique_ptr<Objective>(const LocalModel&)> beside = {};
+};
+
+// Other samples that learn in the same step: their mean loss over places, times coefficient, is added to that of the batch.
+struct Beside {
+  Batch batch;  // this rank's samples, of any length
+  double coefficient = 1;
 };
 
 struct StepResult {
   double loss = 0;                 // the sum of the terms that are learnt, and of the optimizer's ridge
   std::vector<double> terms = {};  // means of each
+  double beside = 0;     // mean loss of the samples beside the batch, without their coefficient
   double grad_norm = 0;  // before clipping
   bool applied = true;   // false: the norm was not finite and nothing was changed
 };
@@ -36,11 +45,12 @@ struct ReplicaMemory {
 
 class Replica {
  public:
-  Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning = {});
+  // beside: how samples beside the batch are cut, where learning has an objective for them.
+  Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning = {}, const BatchPlan& beside = {});
 
   // Collective. batch: this rank's samples of the step, [samples_per_rank, context]. number keys the dropout masks;
   // losses are multiplied by loss_scale on their way back, gradients divided by it.
-  StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1);
+  StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1, const Beside* beside = nullptr);
   // Number of the first sample that belongs to this rank, of a step that begins with sample `first`.
   int64_t own_first(int64_t first) const { return first + mesh_.dp().rank() * plan_.samples_per_rank; }
 
@@ -52,17 +62,22 @@ class Replica {
   Pipeline& pipeline() { return pipeline_; }
 
  private:
-  PipelineStep cut(const Batch& batch) const;
-  double mean_loss(const std::vector<double>& own, double scale) const;
+  PipelineStep cut(const Batch& batch, const BatchPlan& plan) const;
+  // Leaves the gradients of the batch's mean loss times factor, reduced; returns the share of a place in that mean.
+  double backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number, double factor);
+  double add_beside(const Beside& beside, int64_t number, double loss_scale);
+  double mean_loss(const std::vector<double>& own, const BatchPlan& plan, double scale) const;
 
   PretrainConfig config_;
-  BatchPlan plan_;
+  BatchPlan plan_, beside_plan_;
   Mesh& mesh_;
   std::vector<Term> terms_;
   LocalModel model_;
   Buckets buckets_;
   Optimizer optimizer_;
   Pipeline pipeline_;
+  std::unique_ptr<Objective> beside_objective_;
+  std::unique_ptr<Pipeline> beside_;
 };
 
 }  // namespace skein

@@ -1,0 +1,153 @@
+// What makes learning meaningless is seen, and told by its cause.
+#include "skein/rlhf/guards.h"
+
+#include <gtest/gtest.h>
+
+#include "rlhf/expect_error.h"
+#include "skein/rlhf/ppo_config.h"
+
+namespace skein {
+namespace {
+
+using test::expect_error;
+
+// An answer of that many nats of k1, over two tokens.
+Episode episode(double kl, double score = 0, bool ended = true) {
+  Episode made;
+  made.tokens = {3, 4};
+  made.path.logp = {-1, -1};
+  made.path.ref_logp = {-1 - kl, -1};
+  made.path.ended = ended;
+  made.score = score;
+  return made;
+}
+
+template <class Body>
+std::string said(Body&& body) {
+  testing::internal::CaptureStderr();
+  body();
+  return testing::internal::GetCapturedStderr();
+}
+
+void expect_words(const std::string& text, std::initializer_list<const char*> words) {
+  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << "\"" << word << "\" in: " << text;
+}
+
+TEST(KlGuard, MeasuresTheMeanAndItsStandardError) {
+  const KlFinding found = kl_finding({episode(1), episode(2), episode(3), episode(6)});
+  EXPECT_DOUBLE_EQ(found.mean, 3);
+  EXPECT_DOUBLE_EQ(found.error, std::sqrt(14.0 / 3 / 4));
+  EXPECT_EQ(kl_finding({episode(2)}).error, 0);
+}
+
+TEST(KlGuard, HoldsOnlyWhatChanceCannotDoImpossible) {
+  EXPECT_FALSE((KlFinding{0.5, 0.01}.impossible()));
+  EXPECT_FALSE((KlFinding{-0.29, 0.1}.impossible()));
+  EXPECT_TRUE((KlFinding{-0.31, 0.1}.impossible()));
+  EXPECT_FALSE((KlFinding{-1e-9, 0}.impossible())) << "rounding";
+}
+
+TEST(KlGuard, WarnsNamingTheCauseAndFailsAtTheThirdInARow) {
+  const KlFinding bad{-0.5, 0.1}, good{0.1, 0.1};
+  int64_t in_a_row = 0;
+  expect_words(said([&] { in_a_row = guard_kl(bad, in_a_row, 0.7); }), {"-0.5000 nats", "5.0 standard errors below 0", "another distribution", "temperature 0.7"});
+  EXPECT_EQ(in_a_row, 1);
+  EXPECT_EQ(said([&] { EXPECT_EQ(guard_kl(good, 2, 0.7), 0); }), "");
+  said([&] { in_a_row = guard_kl(bad, in_a_row, 0.7); });
+  EXPECT_EQ(in_a_row, 2);
+  expect_error(ExitCode::failure, {"-0.5000 nats", "another distribution", "3 iterations in a row"}, [&] { guard_kl(bad, in_a_row, 0.7); });
+}
+
+TEST(RatioGuard, FailsWhenThePolicySaysSomethingElseThanItDid) {
+  guard_ratio(0, 1);
+  expect_error(ExitCode::failure, {"iteration 7", "0.25 of the sampled tokens", "ratio not 1", "dropout", "nothing of this iteration is saved"}, [] { guard_ratio(0.25, 7); });
+}
+
+TEST(ScoreGuard, WarnsOfScoresThatAreAllEqual) {
+  expect_words(said([] { guard_scores({episode(0, 2), episode(0, 2)}, 0, 0, 8); }), {"all 2 answers have the score 2", "nothing to learn"});
+  EXPECT_EQ(said([] { guard_scores({episode(0, 2), episode(0, 3)}, 0, 0, 8); }), "");
+}
+
+TEST(ScoreGuard, WarnsOfFlatGroups) {
+  const std::vector<Episode> two{episode(0, 1), episode(0, 2)};
+  expect_words(said([&] { guard_scores(two, 3, 4, 8); }), {"3 of 4 prompts", "equal rewards"});
+  EXPECT_EQ(said([&] { guard_scores(two, 2, 4, 8); }), "") << "half of them are not most";
+}
+
+TEST(ScoreGuard, WarnsOfAnswersThatAreCut) {
+  const std::vector<Episode> most{episode(0, 1, false), episode(0, 2, false), episode(0, 3)}, half{episode(0, 1, false), episode(0, 2)};
+  expect_words(said([&] { guard_scores(most, 0, 0, 8); }), {"2 of 3 answers were cut", "generate.max_tokens=8", "reward.missing_end"});
+  EXPECT_EQ(said([&] { guard_scores(half, 0, 0, 8); }), "");
+}
+
+class TuneConfigs : public ::testing::Test {
+ protected:
+  void expect_refused(std::initializer_list<std::string> words) {
+    expect_error(ExitCode::usage, words, [this] { settle(config_); });
+    config_ = tune_defaults();
+  }
+
+  TuneConfig config_ = tune_defaults();
+};
+
+TEST_F(TuneConfigs, AreSettledByTheAlgorithm) {
+  settle(config_);
+  EXPECT_EQ(config_.ppo.epochs, 4);
+  EXPECT_EQ(config_.ppo.answers, 1);
+  EXPECT_EQ(config_.run.train.steps, 100 * 4);
+  config_ = tune_defaults();
+  config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
+  config_.ppo.rollout_batch = 128;
+  settle(config_);
+  EXPECT_EQ(config_.ppo.epochs, 1);
+  EXPECT_EQ(config_.ppo.answers, 4);
+  EXPECT_EQ(config_.run.train.steps, 100 * 2);
+}
+
+TEST_F(TuneConfigs, SayOnceThatDropoutIsLeftOut) {
+  config_.run.model.dropout = 0.1;
+  expect_words(said([this] { settle(config_); }), {"dropout", "0.1", "ratio"});
+  EXPECT_EQ(config_.run.model.dropout, 0);
+  EXPECT_EQ(said([this] { settle(config_); }), "");
+}
+
+TEST_F(TuneConfigs, RefuseCountsThatDoNotDivide) {
+  config_.ppo.rollout_batch = 96;
+  expect_refused({"ppo.rollout_batch=96", "train.global_batch=64"});
+  config_.ppo.answers = 5;
+  expect_refused({"ppo.rollout_batch=64", "5 answers"});
+  config_.ppo.iterations = 0;
+  expect_refused({"ppo.iterations=0", "at least 1"});
+  config_.ppo.epochs = -1;
+  expect_refused({"ppo.epochs=-1"});
+  config_.ppo.algorithm = PpoConfig::Algorithm::rloo;
+  config_.ppo.answers = 1;
+  expect_refused({"ppo.answers=1", "at least 2"});
+  config_.critic.warmup = 100;
+  expect_refused({"critic.warmup=100", "ppo.iterations"});
+}
+
+TEST_F(TuneConfigs, RefuseNumbersOutOfTheirRange) {
+  config_.ppo.lambda = -0.1;
+  expect_refused({"ppo.lambda=-0.1"});
+  config_.ppo.stop_kl = -1;
+  expect_refused({"ppo.stop_kl=-1"});
+  config_.ppo.kl_loss = -1;
+  expect_refused({"ppo.kl_loss=-1"});
+  config_.critic.rules.coefficient = 0;
+  expect_refused({"critic.coefficient=0"});
+  config_.critic.rules.clip = -0.2;
+  expect_refused({"critic.clip=-0.2"});
+  config_.ppo.clip.low = 1.5;
+  expect_refused({"ppo.clip_low"});
+  config_.kl.beta = -1;
+  expect_refused({"kl.beta"});
+  config_.kl.control = KlConfig::Control::adaptive;
+  config_.kl.horizon = 10;
+  expect_refused({"kl.horizon"});
+  config_.run.train.precision = DType::f16;
+  expect_refused({"train.precision=f16", "bf16"});
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,217 @@
+// What a policy may keep and learn beside its answers: texts, a running mean, a coefficient that follows the KL, a critic begun elsewhere.
+#include "rlhf/expect_error.h"
+#include "rlhf/tune_fixture.h"
+#include "skein/checkpoint/parameters.h"
+#include "skein/data/store.h"
+#include "skein/rlhf/oracle_episodes.h"
+#include "skein/rlhf/ppo.h"
+#include "skein/train/run_state.h"
+
+namespace skein {
+namespace {
+
+// Likes answers with many symbols of the lowest id.
+class ManyFirst : public RewardSource {
+ public:
+  std::string name() const override { return "many"; }
+  std::vector<double> scores(std::span<const Answer> answers) override {
+    std::vector<double> made;
+    for (const Answer& one : answers) made.push_back(static_cast<double>(std::count(one.tokens.begin(), one.tokens.end(), 0)));
+    return made;
+  }
+};
+
+class TunedBeside : public TunedPolicy {
+ protected:
+  TunedBeside() : language_(oracle_language(folder_.at("language.txt"))), tokenizer_(oracle_tokenizer(language_)) {}
+
+  // Texts of the language, each as a document.
+  std::string texts(const std::string& name = "texts.h5") {
+    const OracleDraws draws(language_, 5);
+    TokenStoreWriter writer(folder_.at(name), language_.vocab_size(), language_.end_id(), tokenizer_->to_json());
+    for (int64_t i = 0; i < 100; ++i) writer.add_document(draws.text(i), 8);
+    writer.finish();
+    return folder_.at(name);
+  }
+
+  // A policy to begin from, below run NAME.
+  CheckpointInfo pretrained(const std::string& name) {
+    run(1, {{"ppo.iterations", "1"}}, name);
+    return *find_checkpoint(folder_.at(name) + "/pretrained", *single_rank());
+  }
+
+  // As run(), but begun from `start`, with that reward, and with settings that run() decides itself.
+  Tuned tune_from(const CheckpointInfo& start, int ranks, const Settings& settings, const std::string& name) {
+    TuneConfig config = tune_defaults();
+    Options options("test", "");
+    bind(options, config);
+    for (const auto& [key, value] : oracle_defaults()) options.set(key, value, "test");
+    for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)}, {"ppo.iterations", "4"}, {"ppo.rollout_batch", "32"}, {"train.global_batch", "16"},
+                                             {"train.micro_batch", "4"}, {"generate.batch", "8"}, {"ppo.epochs", "1"}, {"parallel.reduction_groups", "4"},
+                                             {"lr.lr", "3e-3"}, {"ppo.shown", "0"}, {"run.log_every", "1000"}, {"generate.max_tokens", "3"},
+                                             {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}})
+      options.set(key, value, "test");
+    for (const auto& [key, value] : settings) options.set(key, value, "test");
+    config.run.model = stored_model(run_state(start.metadata, start.path), start.path);
+    settle(config);
+    run_ranks(ranks, [&](Group& world) {
+      std::vector<RewardMixture::Part> parts;
+      parts.push_back({1, "many", std::make_unique<ManyFirst>()});
+      RewardMixture rewards(std::move(parts));
+      const OraclePrompts prompts(language_, 1);
+      tune(config, {prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)}, world);
+    });
+    Tuned tuned;
+    tuned.metrics = metrics_in(folder_.at(name) + "/metrics.jsonl");
+    tuned.state = state_of(folder_.at(name));
+    return tuned;
+  }
+
+  static void expect_same(const Tuned& found, const Tuned& expected) {
+    EXPECT_EQ(found.metrics, expected.metrics);
+    EXPECT_EQ(first_difference(found.state, expected.state), "");
+  }
+
+  // A critic of random weights, saved as a reward model is.
+  CheckpointInfo some_critic(const ModelConfig& policy) {
+    const auto alone = single_rank();
+    Mesh mesh(*alone, {1, 1, 1});
+    LocalModel critic(critic_model(policy), {}, mesh, DType::f32);
+    critic.parameters().allocate(false);
+    critic.parameters().initialize(77);
+    RunState state;
+    state.tokenizer = tokenizer_->to_json();
+    CheckpointStore(folder_.at("critic"), 1, *alone).save(1, parameter_pieces(critic.parameters()), to_json(state, {1, 1, 1}));
+    return *find_checkpoint(folder_.at("critic"), *alone);
+  }
+
+  OracleLanguage language_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+};
+
+std::vector<double> told(const Tuned& tuned, const char* name) {
+  std::vector<double> made;
+  for (const auto& line : tuned.metrics) made.push_back(line.value(name, -1.0));
+  return made;
+}
+
+TEST_F(TunedBeside, TextsAndAMeanGiveEqualBits) {
+  expect_equal_at_layouts({{"ptx.data", texts()}, {"ptx.batch", "8"}, {"ptx.length", "5"}, {"ptx.coefficient", "0.7"}, {"ppo.ema", "0.9"}});
+}
+
+TEST_F(TunedBeside, TextsAndAMeanInBf16GiveEqualBits) {
+  expect_equal_at_layouts({{"ptx.data", texts()}, {"ppo.ema", "0.9"}, {"train.precision", "bf16"}, {"critic.kind", "shared"}});
+}
+
+TEST_F(TunedBeside, TextsOverShardsOfTheVocabularyAgree) {
+  const Settings settings{{"ptx.data", texts()}, {"ppo.ema", "0.9"}};
+  Settings sharded = settings;
+  sharded.emplace_back("parallel.tensor", "2");
+  const double expected = told(run(1, settings, "alone"), "ptx_loss").front();
+  EXPECT_NEAR(told(run(2, sharded, "tensor"), "ptx_loss").front(), expected, 1e-4);
+}
+
+TEST_F(TunedBeside, TextsAndAMeanGoOnWhereTheyWere) {
+  const Settings settings{{"ptx.data", texts()}, {"ppo.ema", "0.9"}, {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}, {"critic.kind", "shared"}};
+  const Tuned whole = run(1, settings, "killed");
+  forget_from(tuned_at("killed"), 2);
+  std::filesystem::remove_all(tuned_at("killed") + "/ema");
+  Settings other = settings;
+  other.emplace_back("parallel.zero", "true");
+  expect_equal(run(2, other, "killed"), whole);
+  EXPECT_FALSE(whole.mean.empty());
+}
+
+// Tuning alone takes the policy away from its texts; with them beside it stays nearer.
+TEST_F(TunedBeside, TextsAreLearnt) {
+  const Settings longer{{"ppo.iterations", "12"}, {"oracle.pretraining", "200"}, {"ptx.data", texts()}, {"lr.decay", "constant"}};
+  const auto last_loss = [&](const char* coefficient) {
+    Settings settings = longer;
+    settings.emplace_back("ptx.coefficient", coefficient);
+    return told(run(1, settings, std::string("texts-") + coefficient), "ptx_loss").back();
+  };
+  const double hardly = last_loss("1e-6"), strongly = last_loss("30");
+  EXPECT_GT(hardly, 0);
+  EXPECT_LT(strongly, hardly - 0.02);
+}
+
+TEST_F(TunedBeside, TextsMustFit) {
+  const auto refused = [&](Settings settings, std::initializer_list<std::string> words) {
+    test::expect_error(ExitCode::usage, words, [&] { run(1, settings); });
+  };
+  refused({{"ptx.data", texts()}, {"ptx.batch", "6"}}, {"ptx.batch=6", "4 groups", "nearest", "8"});
+  refused({{"ptx.data", texts()}, {"ptx.length", "1000"}}, {"ptx.length=1000", "context"});
+  refused({{"ptx.data", texts()}, {"ptx.coefficient", "0"}}, {"ptx.coefficient=0"});
+  write_small_store(folder_.at("other.h5"));
+  refused({{"ptx.data", folder_.at("other.h5")}}, {"other.h5", "ptx.data", "another tokenizer"});
+  refused({{"ppo.ema", "1"}}, {"ppo.ema=1"});
+}
+
+TEST_F(TunedBeside, TheMeanIsAModelOfItsOwn) {
+  const CheckpointInfo start = pretrained("base");
+  const Settings settings{{"ppo.ema", "0.9"}};
+  const Tuned tuned = tune_from(start, 1, settings, "mean");
+  const State mean = state_of(folder_.at("mean/ema"));
+  ASSERT_FALSE(mean.empty());
+  for (const auto& [name, bytes] : mean) {
+    ASSERT_TRUE(name.starts_with("param/")) << name;
+    ASSERT_TRUE(tuned.state.contains("ema_" + name)) << name;
+    EXPECT_EQ(bytes, tuned.state.at("ema_" + name)) << name;
+    EXPECT_NE(bytes, tuned.state.at(name)) << name;
+  }
+  const CheckpointInfo found = *find_checkpoint(folder_.at("mean/ema"), *single_rank());
+  const Tuned again = tune_from(found, 1, {{"ppo.iterations", "1"}}, "from-mean");
+  EXPECT_EQ(told(again, "kl"), std::vector<double>{0}) << "it begins as the mean, which is its reference too";
+}
+
+TEST_F(TunedBeside, AMeanIsOfAllStepsOrOfNone) {
+  const CheckpointInfo start = pretrained("base");
+  tune_from(start, 1, {{"ppo.iterations", "1"}}, "run2");
+  test::expect_error(ExitCode::usage, {"ppo.ema=0", "0.9", "another run.dir"}, [&] { tune_from(start, 1, {{"ppo.ema", "0.9"}}, "run2"); });
+}
+
+TEST_F(TunedBeside, AnAdaptiveCoefficientGivesEqualBitsAndGoesOn) {
+  const CheckpointInfo start = pretrained("base");
+  const Settings settings{{"kl.control", "adaptive"}, {"kl.target", "0.001"}, {"kl.horizon", "500"}, {"kl.beta", "0.2"}};
+  const Tuned whole = tune_from(start, 1, settings, "alone");
+  const std::vector<double> betas = told(whole, "kl_beta");
+  ASSERT_EQ(betas.size(), 4u);
+  EXPECT_DOUBLE_EQ(betas[0], 0.2);
+  EXPECT_NEAR(betas[3] / betas[2], 1 + 0.2 * 32 / 500, 1e-12) << "the KL is far above its target";
+  expect_same(tune_from(start, 2, settings, "two"), whole);
+  Settings layout = settings;
+  layout.insert(layout.end(), {{"parallel.pipeline", "2"}, {"train.micro_batch", "2"}});
+  expect_same(tune_from(start, 2, layout, "stages"), whole);
+  forget_from(folder_.at("alone"), 3);
+  expect_same(tune_from(start, 2, settings, "alone"), whole);
+}
+
+TEST_F(TunedBeside, ACriticLearnsFirst) {
+  const CheckpointInfo start = pretrained("base");
+  const Settings settings{{"critic.warmup", "2"}};
+  const Tuned tuned = tune_from(start, 1, settings, "warm");
+  const std::vector<double> kl = told(tuned, "kl"), explained = told(tuned, "explained_variance");
+  ASSERT_EQ(kl.size(), 4u);
+  for (size_t i : {0u, 1u, 2u}) EXPECT_EQ(kl[i], 0) << "nothing but the critic has learnt before iteration " << i + 1;
+  EXPECT_NE(kl[3], 0);
+  EXPECT_EQ(explained[0], 0) << "its head begins with zeros";
+  EXPECT_NE(explained[1], 0);
+  EXPECT_FALSE(tuned.metrics[1].contains("policy_loss"));
+  EXPECT_TRUE(tuned.metrics[2].contains("policy_loss"));
+  forget_from(folder_.at("warm"), 2);
+  expect_same(tune_from(start, 1, settings, "warm"), tuned);
+}
+
+TEST_F(TunedBeside, ACriticBeginsWithGivenWeights) {
+  const CheckpointInfo start = pretrained("base");
+  const CheckpointInfo critic = some_critic(stored_model(run_state(start.metadata, start.path), start.path));
+  const Tuned tuned = tune_from(start, 1, {{"critic.load", critic.path}, {"ppo.iterations", "1"}, {"critic.lr", "1e-30"}}, "loaded");
+  const std::string name = "param/embedding.tokens.weight";
+  EXPECT_EQ(tuned.state.at("critic_" + name), state_of(critic.path).at(name)) << "a learning rate that moves nothing";
+  EXPECT_NE(tuned.state.at("critic_" + name), state_of(start.path).at(name));
+  test::expect_error(ExitCode::usage, {"critic.load=" + folder_.at("nothing"), "no checkpoint"},
+                     [&] { tune_from(start, 1, {{"critic.load", folder_.at("nothing")}}, "refused"); });
+}
+
+}  // namespace
+}  // namespace skein
