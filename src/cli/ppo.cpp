@@ -38,11 +38,12 @@ class FilePrompts : public Prompts {
  public:
   FilePrompts(const Command& c, const ChatTemplate& form, int64_t room) : seed_(c.tune.run.train.seed) {
     const ConversationsConfig config = conversations_config(c.chat, form, c.prompts);
-    int64_t longer = 0;
+    int64_t longer = 0, number = 0;
     for (PromptRecord& record : read_prompts(config)) {
       std::vector<int32_t> tokens = form.prompt(record.messages);
       if (static_cast<int64_t>(tokens.size()) > room) ++longer;
-      else prompts_.push_back({std::move(tokens), record.messages.back().content, std::move(record.record)});
+      else prompts_.push_back({std::move(tokens), record.messages.back().content, std::move(record.record), number});
+      ++number;
     }
     require(!prompts_.empty(), "all {} prompts of data.prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context; allow fewer",
             longer, room);
@@ -88,7 +89,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
     return std::make_unique<ModelReward>(spec.argument, source.tokenizer, config.run.parallel, config.run.precision(), config.generate.batch, mesh);
   };
   RewardMixture rewards = make_rewards(c.rewards, {world, c.process_seconds, {{"model", model_reward}}});
-  for (size_t i = 0; i < prompts.all().size(); ++i) rewards.check_record(static_cast<int64_t>(i), prompts.all()[i].record);
+  for (size_t i = 0; i < prompts.all().size(); ++i) rewards.check_record(prompts.all()[i].number, prompts.all()[i].record);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   tuning.chat = form.to_json();

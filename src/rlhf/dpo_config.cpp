@@ -4,17 +4,7 @@ namespace skein {
 
 DpoTuneConfig dpo_defaults() {
   DpoTuneConfig c;
-  c.run.run.dir = "runs/dpo";
-  c.run.model.dropout = 0;
-  c.run.train.steps = 0;
-  c.run.train.global_batch = 32;
-  c.run.train.micro_batch = 4;
-  c.run.lr.lr = 1e-6;
-  c.run.lr.min_lr = 0;
-  c.run.lr.warmup = -1;
-  c.run.lr.decay = LrConfig::Decay::linear;
-  c.run.optimizer.weight_decay = 0;
-  c.run.validation.every = -1;
+  c.run = adapting_defaults({"runs/dpo", 32, 1e-6});
   return c;
 }
 
@@ -28,14 +18,7 @@ void bind(Options& options, DpoTuneConfig& c) {
   bind(options, c.task.rules.loss);
   options.add("dpo.sft", c.task.rules.sft, "factor of the mean cross entropy of chosen answers in the loss");
   options.add("dpo.epochs", c.task.epochs, "passes over data.train, where train.steps is 0");
-  bind(options, c.run.model);
-  bind(options, c.run.parallel);
-  bind(options, c.run.train);
-  bind(options, c.run.lr);
-  bind(options, c.run.optimizer);
-  bind_pace(options, c.run.validation);
-  bind(options, c.run.checkpoint);
-  bind(options, c.run.run);
+  bind_adapting(options, c.run);
 }
 
 }  // namespace skein

@@ -5,17 +5,7 @@ namespace skein {
 
 RewardConfig reward_defaults() {
   RewardConfig c;
-  c.run.run.dir = "runs/reward";
-  c.run.model.dropout = 0;
-  c.run.train.steps = 0;
-  c.run.train.global_batch = 32;
-  c.run.train.micro_batch = 4;
-  c.run.lr.lr = 9e-6;
-  c.run.lr.min_lr = 0;
-  c.run.lr.warmup = -1;
-  c.run.lr.decay = LrConfig::Decay::cosine;
-  c.run.optimizer.weight_decay = 0;
-  c.run.validation.every = -1;
+  c.run = adapting_defaults({"runs/reward", 32, 9e-6, LrConfig::Decay::cosine});
   return c;
 }
 
@@ -39,14 +29,7 @@ void bind(Options& options, RewardConfig& c) {
   options.add("data.reference", c.task.reference, "JSONL files of prompts with good answers, whose scores are the origin; empty: the better answers of data.train");
   bind_preference_files(options, c.task.layout, c.task.diverging, c.task.bad_records);
   bind_task(options, c.task);
-  bind(options, c.run.model);
-  bind(options, c.run.parallel);
-  bind(options, c.run.train);
-  bind(options, c.run.lr);
-  bind(options, c.run.optimizer);
-  bind_pace(options, c.run.validation);
-  bind(options, c.run.checkpoint);
-  bind(options, c.run.run);
+  bind_adapting(options, c.run);
 }
 
 }  // namespace skein

@@ -62,4 +62,30 @@ void bind(Options& options, PretrainConfig& c) {
   bind(options, c.run);
 }
 
+PretrainConfig adapting_defaults(const AdaptingDefaults& defaults) {
+  PretrainConfig c;
+  c.run.dir = defaults.dir;
+  c.train.steps = 0;
+  c.train.global_batch = defaults.global_batch;
+  c.train.micro_batch = 4;
+  c.lr.lr = defaults.lr;
+  c.lr.min_lr = 0;
+  c.lr.warmup = -1;
+  c.lr.decay = defaults.decay;
+  c.optimizer.weight_decay = 0;
+  c.validation.every = -1;
+  return c;
+}
+
+void bind_adapting(Options& options, PretrainConfig& c) {
+  bind(options, c.model);
+  bind(options, c.parallel);
+  bind(options, c.train);
+  bind(options, c.lr);
+  bind(options, c.optimizer);
+  bind_pace(options, c.validation);
+  bind(options, c.checkpoint);
+  bind(options, c.run);
+}
+
 }  // namespace skein

@@ -8,18 +8,10 @@ namespace skein {
 
 FinetuneConfig finetune_defaults() {
   FinetuneConfig c;
-  c.run.run.dir = "runs/finetune";
+  c.run = adapting_defaults({"runs/finetune", 16, 5e-5});
   c.run.model.dropout = 0.1;
-  c.run.train.steps = 0;
-  c.run.train.global_batch = 16;
-  c.run.train.micro_batch = 4;
-  c.run.lr.lr = 5e-5;
-  c.run.lr.min_lr = 0;
-  c.run.lr.warmup = -1;
-  c.run.lr.decay = LrConfig::Decay::linear;
   c.run.optimizer.beta2 = 0.999;
   c.run.optimizer.weight_decay = 0.01;
-  c.run.validation.every = -1;
   return c;
 }
 
@@ -45,14 +37,7 @@ void bind(Options& options, FinetuneConfig& c) {
   bind_task(options, c.task);
   options.add("data.train", c.run.data.train, "files of examples to learn: .csv, .tsv, .jsonl, or CoNLL columns");
   options.add("data.validation", c.run.data.validation, "files of examples to evaluate on");
-  bind(options, c.run.model);
-  bind(options, c.run.parallel);
-  bind(options, c.run.train);
-  bind(options, c.run.lr);
-  bind(options, c.run.optimizer);
-  bind_pace(options, c.run.validation);
-  bind(options, c.run.checkpoint);
-  bind(options, c.run.run);
+  bind_adapting(options, c.run);
 }
 
 }  // namespace skein

@@ -4,16 +4,8 @@ namespace skein {
 
 SftConfig sft_defaults() {
   SftConfig c;
-  c.run.run.dir = "runs/sft";
-  c.run.train.steps = 0;
-  c.run.train.global_batch = 16;
-  c.run.lr.lr = 2e-5;
-  c.run.lr.min_lr = 0;
-  c.run.lr.warmup = -1;
-  c.run.lr.decay = LrConfig::Decay::cosine;
+  c.run = adapting_defaults({"runs/sft", 16, 2e-5, LrConfig::Decay::cosine});
   c.run.optimizer.beta2 = 0.999;
-  c.run.optimizer.weight_decay = 0;
-  c.run.validation.every = -1;
   return c;
 }
 
@@ -26,14 +18,7 @@ void bind(Options& options, SftConfig& c) {
                      "of a conversation longer than that: whole: answers that do not end within it are left out; cut: they lose their ends");
   options.add("sft.pack", c.task.pack, "several conversations a row, blind to each other");
   options.add("sft.epochs", c.task.epochs, "passes over data.train, where train.steps is 0");
-  bind(options, c.run.model);
-  bind(options, c.run.parallel);
-  bind(options, c.run.train);
-  bind(options, c.run.lr);
-  bind(options, c.run.optimizer);
-  bind_pace(options, c.run.validation);
-  bind(options, c.run.checkpoint);
-  bind(options, c.run.run);
+  bind_adapting(options, c.run);
 }
 
 }  // namespace skein

@@ -17,6 +17,7 @@ struct Prompt {
   std::vector<int32_t> tokens;
   std::string text;
   std::string record = {};  // the whole JSON line it came from, for rewards that need more of it; "" for none
+  int64_t number = 0;       // in the data
 };
 
 class Prompts {

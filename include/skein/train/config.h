@@ -64,6 +64,18 @@ struct PretrainConfig {
   DType precision() const { return precision_on(parallel.device, train.precision); }
 };
 
+// What runs have in common that go on from another task's model. What the data says is left open: train.steps 0, lr.warmup -1,
+// validation.every -1.
+struct AdaptingDefaults {
+  std::string dir;
+  int64_t global_batch = 16;
+  double lr = 0;
+  LrConfig::Decay decay = LrConfig::Decay::linear;
+};
+PretrainConfig adapting_defaults(const AdaptingDefaults& defaults);
+// All options of such a run but those of its data.
+void bind_adapting(Options& options, PretrainConfig& config);
+
 void bind(Options& options, TrainConfig& config);
 void bind(Options& options, RunConfig& config);
 void bind(Options& options, CheckpointConfig& config);
