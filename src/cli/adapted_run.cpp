@@ -18,7 +18,7 @@ Source start_of(const PretrainConfig& c, Group& world) {
   if (!c.run.dir.empty())
     if (find_checkpoint(c.run.dir + "/checkpoints", world)) return open_source(c.run.dir + "/checkpoints", world);
   require(!c.checkpoint.load.empty(), "checkpoint.load names no pretrained model to begin from; give the folder of its run");
-  return open_source(c.checkpoint.load, world);
+  return open_source(c.checkpoint.load, world, "checkpoint.load");
 }
 
 void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& given) {

@@ -27,10 +27,10 @@ std::unique_ptr<Group> begin_world() {
   return world;
 }
 
-Source open_source(const std::string& path, Group& world) {
-  require(!path.empty(), "checkpoint.path is empty; give a run's folder or a checkpoint, as --checkpoint.path=runs/pretrain");
+Source open_source(const std::string& path, Group& world, const std::string& option) {
+  require(!path.empty(), "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
   const auto info = find_checkpoint(path, world);
-  require(info.has_value(), "checkpoint.path={} holds no checkpoint; give a run's folder or a checkpoint", path);
+  require(info.has_value(), "{}={} holds no checkpoint; give a run's folder or a checkpoint", option, path);
   const RunState state = run_state(info->metadata, info->path);
   return {*info, stored_model(state, info->path), stored_masks(state, info->path), state.tokenizer, state.notes};
 }

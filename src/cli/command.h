@@ -44,8 +44,8 @@ struct Source {
   std::string notes = {};  // of the task, JSON
 };
 
-// Collective. path: a checkpoint, or a run's folder, whose newest good one is taken.
-Source open_source(const std::string& path, Group& world);
+// Collective. path: a checkpoint, or a run's folder, whose newest good one is taken. option: that named it, for messages.
+Source open_source(const std::string& path, Group& world, const std::string& option = "checkpoint.path");
 // Collective. Gives the parameters memory and fills them.
 void load_weights(const Source& source, LocalModel& local, Mesh& mesh);
 

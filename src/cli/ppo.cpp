@@ -86,13 +86,15 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   const FilePrompts prompts(c, form, room);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
   const auto model_reward = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
-    return std::make_unique<ModelReward>(spec.argument, source.tokenizer, config.run.parallel, config.run.precision(), config.generate.batch, mesh);
+    return std::make_unique<ModelReward>(spec.argument, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel, config.run.precision(), config.generate.batch, mesh);
   };
   RewardMixture rewards = make_rewards(c.rewards, {world, c.process_seconds, {{"model", model_reward}}});
   for (size_t i = 0; i < prompts.all().size(); ++i) rewards.check_record(prompts.all()[i].number, prompts.all()[i].record);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
+  for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);
   tuning.chat = form.to_json();
+  tuning.answer_text = [&form](const std::vector<int32_t>& tokens) { return form.answer_text(tokens); };
   const TuneResult result = tune(config, tuning, world, options.resolved());
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }

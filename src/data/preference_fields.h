@@ -16,6 +16,8 @@ class Fields {
 
   const std::string& place() const { return place_; }
   bool has(const std::string& key) const { return object_.contains(key) && !object_[key].is_null(); }
+  // Also where its value is null.
+  bool names(const std::string& key) const { return object_.contains(key); }
   // The first of the keys that the object has; the first one where it has none.
   std::string which(std::initializer_list<const char*> keys) const;
 

@@ -49,8 +49,8 @@ RecordOutcome compare_dialogues(const std::vector<Message>& chosen, const std::v
 void pair_grades(const Fields& fields, PreferenceRecord& record) {
   record.values = {1, 0};
   record.grades = {0, 0};
-  if (fields.has("score_chosen") && fields.has("score_rejected")) record.grades = {fields.number("score_chosen"), fields.number("score_rejected")};
-  else if (fields.has("margin")) record.grades = {fields.number("margin"), 0};
+  if (fields.names("score_chosen") || fields.names("score_rejected")) record.grades = {fields.number("score_chosen"), fields.number("score_rejected")};
+  else if (fields.names("margin")) record.grades = {fields.number("margin"), 0};
 }
 
 RecordOutcome read_pair(const Fields& fields, Diverging diverging, PreferenceRecord& record) {

@@ -1,12 +1,15 @@
 #include "skein/rlhf/model_reward.h"
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 
 namespace skein {
 
-ModelReward::ModelReward(const std::string& path, const std::string& policy_tokenizer, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
+ModelReward::ModelReward(const std::string& path, const PolicyText& policy, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
     : model_(path, parallel, dtype, batch, mesh),
-      tokens_(!model_.head().chat_template.empty() && same_tokenizer(policy_tokenizer, model_.tokenizer().to_json())) {}
+      tokens_(model_.head().chat_template == policy.chat_template && same_tokenizer(policy.tokenizer, model_.tokenizer().to_json())) {
+  if (!tokens_) log::info("{} is fed texts: the last turn of each prompt and the answer, since its tokenizer or chat template is not the policy's", model_.origin());
+}
 
 FormedSample ModelReward::formed(const Answer& answer) const {
   if (tokens_) {

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <nlohmann/json.hpp>
+
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -40,6 +42,14 @@ beta      0.25
 closed    0.97
 )";
 
+// What its texts are drawn from.
+std::string text_source(const OracleLanguage& language) {
+  nlohmann::ordered_json json{{"alphabet", language.alphabet}, {"initial", language.initial}, {"transitions", language.transitions},
+                              {"response", language.responses.length()}};
+  for (const OraclePrompt& prompt : language.prompts) json["prompts"].push_back({prompt.symbols, prompt.probability});
+  return json.dump();
+}
+
 class OraclePretraining : public Task {
  public:
   OraclePretraining(const OracleLanguage& language, uint64_t seed, int64_t samples)
@@ -48,6 +58,10 @@ class OraclePretraining : public Task {
   const SampleSource& samples() const override { return training_; }
   int64_t length() const override { return training_.context(); }
   std::string tokenizer() const override { return tokenizer_->to_json(); }
+  std::string notes() const override { return text_source(language_); }
+  void check_notes(const std::string& notes, const std::string& origin) const override {
+    require(notes == this->notes(), "{} was pretrained on another language than {} has now; give another run.dir", origin, language_.origin);
+  }
   bool validates() const override { return true; }
   Scores validate(const Judged& model) const override {
     const double loss = mean_loss(model), least = oracle_text_numbers(language_).loss;
@@ -177,7 +191,8 @@ class OracleRun {
     parts.push_back({1, "oracle", std::make_unique<OracleScores>(language_, reward)});
     RewardMixture rewards(std::move(parts));
     const OraclePrompts prompts(language_, c.run.train.seed);
-    const Tuning tuning{prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)};
+    Tuning tuning{prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)};
+    tuning.settings_stay = true;
     log::info("tuning for \"{}\" with beta {}", reward.text, beta);
     ResponseLogs policy, reference;
     const TuneResult tuned = tune(c, tuning, world_, resolved_, [&](const AnswerLogps& of_policy, const AnswerLogps& of_reference) {

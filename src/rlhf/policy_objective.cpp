@@ -53,6 +53,13 @@ class Parts {
   std::vector<Tensor> row_weights_;
 };
 
+// The weights of places times the factor of their aggregation.
+Tensor weighed_by_factor(const Batch& batch) {
+  const Tensor made = batch.weights.clone();
+  for (int64_t i = 0; i < made.size(); ++i) made.data<float>()[i] *= batch.known.data<float>()[i * known::columns + known::factor];
+  return made;
+}
+
 struct ValueRows {
   Tensor losses, slopes, clipped;  // [M] f64
 };
@@ -141,7 +148,7 @@ Losses PolicyObjective::losses(const Var& output, const Pass& pass) const {
   ops::RowExtras extras{weigher(rows, pass)};
   if (rules_.entropy != 0) {
     extras.entropies = parts.zeros();
-    extras.entropy_weights = row_weights_of(batch.weights, -rules_.entropy * pass.loss_scale, output.value());
+    extras.entropy_weights = row_weights_of(weighed_by_factor(batch), -rules_.entropy * pass.loss_scale, output.value());
   }
   const Tensor row_weights = parts.zeros();
   const Var logs = log_losses(output, pass, row_weights, extras);
@@ -154,7 +161,7 @@ Losses PolicyObjective::losses(const Var& output, const Pass& pass) const {
   }
   if (rules_.entropy != 0) {
     const Tensor bonus = host_numbers(extras.entropies);
-    for (double& one : bonus.span<double>()) one *= -rules_.entropy;
+    for (int64_t i = 0; i < bonus.size(); ++i) bonus.data<double>()[i] *= -rules_.entropy * batch.known.data<float>()[i * known::columns + known::factor];
     parts.tell(bonus);
   }
   for (const Tensor& value : {rows.approx_kl, rows.clipped, rows.ratio, rows.off_one}) parts.tell(value);

@@ -83,6 +83,8 @@ class Tuner {
   };
 
   std::optional<CheckpointInfo> find_own();
+  void take_over_groups(const CheckpointInfo& own);
+  std::string compare_settings(const std::string& origin) const;
   void resume(const CheckpointInfo& own);
   void save();
   void save_mean() const;
@@ -117,7 +119,7 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
     : config_(config), tuning_(tuning), shape_(mesh_shape(config.run.parallel, world.size())), mesh_(world, shape_),
       folder_(config.run.run.dir, config.run.run.tensorboard), kl_(config.kl), stop_(config.run.run.dir) {
   const auto own = find_own();
-  if (own && config_.run.parallel.reduction_groups == 0) config_.run.parallel.reduction_groups = run_state(own->metadata, own->path).reduction_groups;
+  if (own) take_over_groups(*own);
   plan_ = plan_batch(config_.run.parallel, shape_, config_.run.train.global_batch, config_.run.train.micro_batch);
   config_.run.parallel.reduction_groups = plan_.groups;
   actors_ = std::make_unique<Actors>(config_, plan_, mesh_, tuning_);
@@ -132,12 +134,36 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   tuned_.chat = tuning.chat;
   tuned_.start = tuning.start.path;
   tuned_.ema = config_.ppo.ema;
+  tuned_.settings = tune_settings(config_);
   if (own) resume(*own);
   else actors_->begin();
   first_iteration_ = tuned_.iterations;
   folder_.begin(resolved, tuned_.iterations, world);
   if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config_.run.checkpoint.keep), world);
   else log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
+}
+
+// The sums' grouping stays what it was, so that a run has the same bits however its layout changes on the way.
+void Tuner::take_over_groups(const CheckpointInfo& own) {
+  const int64_t groups = run_state(own.metadata, own.path).reduction_groups;
+  if (config_.run.parallel.reduction_groups != 0) return;
+  if (groups % shape_.dp == 0 && config_.run.train.global_batch % groups == 0) config_.run.parallel.reduction_groups = groups;
+  else
+    log::warn("the {} reduction groups of {} do not fit {} data-parallel ranks and minibatches of {}: gradients will be summed in another order", groups,
+              own.path, shape_.dp, config_.run.train.global_batch);
+}
+
+// Settings that number answers and steps must stay; others may change, and are told.
+std::string Tuner::compare_settings(const std::string& origin) const {
+  std::string changes;
+  for (const auto& [key, value] : tune_settings(config_)) {
+    const auto before = tuned_.settings.find(key);
+    if (before == tuned_.settings.end() || before->second == value) continue;
+    const bool counts = key == "ppo.rollout_batch" || key == "ppo.answers" || key == "ppo.epochs" || key == "train.global_batch";
+    require(!counts && !tuning_.settings_stay, "{} was tuned with {}={}, now it is {}; give the same, or another run.dir", origin, key, before->second, value);
+    changes += fmt::format("\n  {}: {} -> {}", key, before->second, value);
+  }
+  return changes;
 }
 
 std::optional<CheckpointInfo> Tuner::find_own() {
@@ -155,14 +181,15 @@ void Tuner::resume(const CheckpointInfo& own) {
   tuned_.ema = config_.ppo.ema;
   PretrainConfig now = config_.run;
   now.model.value_head = state_.config.at("model.value_head") == "true";
-  const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path);
+  const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path) + compare_settings(own.path);
+  tuned_.settings = tune_settings(config_);
   load_checkpoint(own, actors_->pieces(false), true, mesh_.world());
   actors_->loaded(stored.optimizer_steps, tuned_.critic_steps);
   state_.step = stored.step;
   state_.samples = stored.samples;
   state_.optimizer_steps = stored.optimizer_steps;
   state_.skipped_in_a_row = stored.skipped_in_a_row;
-  kl_ = KlController(config_.kl, tuned_.kl);
+  if (config_.kl.control == KlConfig::Control::adaptive) kl_ = KlController(config_.kl, tuned_.kl);
   saved_ = stored.step;
   log::info("goes on from {} (iteration {})", own.path, tuned_.iterations);
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
@@ -255,7 +282,7 @@ bool Tuner::iterate(TuneResult& result) {
   const StepMeans means = learn(rollout, samples);
   times.training = seconds_since(start);
   const NamedValues made = values(rollout, means, kl, times);
-  kl_.update(kl.mean, config_.ppo.rollout_batch);
+  if (tuned_.iterations >= config_.critic.warmup) kl_.update(kl.mean, config_.ppo.rollout_batch);
   state_.step = ++tuned_.iterations;
   state_.samples += config_.ppo.rollout_batch;
   folder_.record(state_.step, made);
@@ -319,7 +346,7 @@ void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
             readable_seconds(seconds_since(begun_) / static_cast<double>(here) * static_cast<double>(left)));
   for (int64_t i = 0; i < std::min<int64_t>(config_.ppo.shown, static_cast<int64_t>(rollout.episodes.size())); ++i) {
     const Episode& one = rollout.episodes[static_cast<size_t>(i)];
-    log::info("  score {:.3f}, kl {:.3f}: {} => {}", one.score, response_kl(one.path), excerpt(one.prompt.text), excerpt(tuning_.tokenizer.decode(one.tokens)));
+    log::info("  score {:.3f}, kl {:.3f}: {} => {}", one.score, response_kl(one.path), excerpt(one.prompt.text), excerpt(tuning_.text_of(one.tokens)));
   }
 }
 

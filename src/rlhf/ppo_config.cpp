@@ -102,6 +102,9 @@ void check_counts(const TuneConfig& c) {
   require(p.iterations > 0 && p.rollout_batch > 0 && p.answers >= 0 && p.epochs >= 0,
           "ppo.iterations={} and ppo.rollout_batch={} must be at least 1, ppo.answers={} and ppo.epochs={} at least 0", p.iterations, p.rollout_batch,
           p.answers, p.epochs);
+  require(c.run.train.global_batch > 0 && c.run.train.micro_batch > 0 && c.run.run.log_every > 0 && c.run.checkpoint.every >= 0 && c.run.checkpoint.keep > 0,
+          "train.global_batch={}, train.micro_batch={}, run.log_every={} and checkpoint.keep={} must be at least 1, checkpoint.every={} at least 0",
+          c.run.train.global_batch, c.run.train.micro_batch, c.run.run.log_every, c.run.checkpoint.keep, c.run.checkpoint.every);
   require(p.rollout_batch % c.run.train.global_batch == 0,
           "ppo.rollout_batch={} answers do not divide into minibatches of train.global_batch={}; make one a multiple of the other", p.rollout_batch,
           c.run.train.global_batch);
@@ -110,6 +113,9 @@ void check_counts(const TuneConfig& c) {
   require(p.algorithm == PpoConfig::Algorithm::ppo || p.answers_each() > 1,
           "ppo.answers={}: rloo and grpo compare several answers to a prompt; give at least 2", p.answers);
   require(c.critic.warmup >= 0 && c.critic.warmup < p.iterations, "critic.warmup={} must be below ppo.iterations={}", c.critic.warmup, p.iterations);
+  require(c.critic.warmup == 0 || c.has_critic(), "critic.warmup={}: only a critic of its own learns before the policy does; it needs ppo.algorithm=ppo and critic.kind=separate",
+          c.critic.warmup);
+  require(c.critic.load.empty() || c.has_critic(), "critic.load={} needs a critic of its own: ppo.algorithm=ppo and critic.kind=separate", c.critic.load);
 }
 
 void check_numbers(const TuneConfig& c) {
@@ -122,6 +128,9 @@ void check_numbers(const TuneConfig& c) {
           c.critic.rules.coefficient);
   require(c.generate.sampling.temperature > 0, "sample.temperature={}: a policy that learns must sample; give a number above 0",
           c.generate.sampling.temperature);
+  require(c.run.lr.lr > 0 && c.run.lr.unit == LrConfig::Unit::steps, "lr.lr={} must be above 0, and lr.unit is steps where answers are learnt from", c.run.lr.lr);
+  require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
+  require(c.run.run.profile == 0, "run.profile is for pretraining and fine-tuning; leave it out");
   require(c.run.precision() != DType::f16, "train.precision=f16 is not for tuning by rewards; take bf16 or f32");
 }
 
@@ -148,6 +157,10 @@ void settle(TuneConfig& c) {
   c.ppo.epochs = c.ppo.epochs_each();
   c.run.train.steps = c.ppo.iterations * c.ppo.epochs * (c.ppo.rollout_batch / c.run.train.global_batch);
   if (c.run.lr.decay == LrConfig::Decay::automatic) c.run.lr.decay = LrConfig::Decay::linear;
+  check(c.run.lr, c.run.train.steps, 1);
+  // The KL of answers that are compared with each other is a loss; in the reward it would be divided by their deviation (Shao et al. 2024).
+  if (c.ppo.algorithm == PpoConfig::Algorithm::grpo && c.ppo.kl_loss == 0) c.ppo.kl_loss = c.kl.beta;
+  if (const std::string caveat = kl_caveat(c.shaping.estimator, KlUse::reward); !caveat.empty()) log::warn("reward.kl_estimator: {}", caveat);
   if (c.run.model.dropout > 0)
     log::info("model.dropout={} of the policy is left out: with it no ratio of probabilities would mean anything", c.run.model.dropout);
   c.run.model.dropout = 0;

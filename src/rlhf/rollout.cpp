@@ -28,7 +28,7 @@ Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& gen
 void score_answers(const Tuning& tuning, Rollout& rollout) {
   std::vector<Answer> answers;
   for (const Episode& episode : rollout.episodes)
-    answers.push_back({episode.prompt.number, episode.prompt.text, tuning.tokenizer.decode(episode.tokens), episode.prompt.tokens, episode.tokens,
+    answers.push_back({episode.prompt.number, episode.prompt.text, tuning.text_of(episode.tokens), episode.prompt.tokens, episode.tokens,
                        episode.path.ended, episode.prompt.record});
   const std::vector<double> scores = tuning.rewards.scores(answers);
   for (size_t i = 0; i < scores.size(); ++i) rollout.episodes[i].score = rollout.episodes[i].path.score = scores[i];
@@ -47,15 +47,18 @@ std::vector<Trajectory> taken_paths(std::vector<Episode>& episodes) {
   return paths;
 }
 
-// RLOO charges the KL of a whole answer to it; GRPO, whose KL is a loss, where kl.beta is given too.
+// RLOO charges the KL of a whole answer to it, GRPO has it as a loss. Groups are flat whose scores are equal, whatever their KL.
 void compare_answers(const TuneConfig& c, std::vector<Trajectory>& paths, Rollout& rollout) {
-  std::vector<double> rewards;
-  for (const Trajectory& path : paths) rewards.push_back(response_reward(path));
+  std::vector<double> rewards, scores;
+  for (const Trajectory& path : paths) {
+    scores.push_back(shaped_score(c.shaping, path.score, path.ended));
+    rewards.push_back(c.ppo.algorithm == PpoConfig::Algorithm::grpo ? scores.back() : response_reward(path));
+  }
   const GroupBaseline baseline = c.ppo.algorithm == PpoConfig::Algorithm::rloo ? GroupBaseline::leave_one_out : GroupBaseline::mean_and_std;
   const GroupAdvantages found = group_advantages(baseline, rewards, c.ppo.answers);
   spread(paths, found.advantages);
   rollout.groups = found.groups;
-  rollout.flat_groups = found.flat_groups;
+  rollout.flat_groups = group_advantages(baseline, scores, c.ppo.answers).flat_groups;
 }
 
 }  // namespace

@@ -6,10 +6,21 @@
 
 namespace skein {
 
+std::map<std::string, std::string> tune_settings(const TuneConfig& config) {
+  TuneConfig copy = config;
+  Options options("", "");
+  bind(options, copy);
+  std::map<std::string, std::string> made;
+  for (const auto& [key, value] : options.values())
+    for (const char* section : {"ppo.", "ptx.", "kl.", "reward.", "critic.", "sample.", "lr.", "optimizer.", "generate.max_tokens", "train.global_batch", "train.seed"})
+      if (key.starts_with(section) && key != "ppo.shown" && key != "ppo.iterations") made[key] = value;
+  return made;
+}
+
 std::string to_json(const TuneState& s) {
   const auto chat = s.chat.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(s.chat);
   return nlohmann::ordered_json{{"kind", "tuned"}, {"iterations", s.iterations}, {"updates", s.updates}, {"critic_steps", s.critic_steps},
-                                {"negative_kl", s.negative_kl}, {"kl_beta", s.kl.beta}, {"ema", s.ema}, {"template", chat}, {"start", s.start}}.dump();
+                                {"negative_kl", s.negative_kl}, {"kl_beta", s.kl.beta}, {"ema", s.ema}, {"template", chat}, {"start", s.start}, {"settings", s.settings}}.dump();
 }
 
 TuneState tune_state(const std::string& notes, const std::string& origin) {
@@ -26,6 +37,7 @@ TuneState tune_state(const std::string& notes, const std::string& origin) {
     const auto ordered = nlohmann::ordered_json::parse(notes);
     if (ordered.at("template").is_object()) state.chat = ordered.at("template").dump();
     state.start = json.at("start");
+    state.settings = json.at("settings");
     return state;
   } catch (const nlohmann::json::exception& error) {
     fail_usage("the notes of {} are damaged: {}", origin, error.what());

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
-#include "skein/rlhf/kl.h"
+#include "skein/rlhf/ppo_config.h"
 
 namespace skein {
 
@@ -17,7 +18,11 @@ struct TuneState {
   KlState kl;
   std::string chat;           // JSON of the template; "" for none
   std::string start;          // checkpoint that the reference is
+  std::map<std::string, std::string> settings;  // as tune_settings gives them
 };
+
+// The options that what is learnt hangs on, and that no other part of a checkpoint tells, by key.
+std::map<std::string, std::string> tune_settings(const TuneConfig& config);
 
 std::string to_json(const TuneState& state);
 // A usage error naming `origin` when the notes are none of such a run.

@@ -108,6 +108,8 @@ TEST(Preferences, BadRecordsAreErrorsWithTheirPlace) {
   refused(R"({"chosen":"\n\nHuman: a\n\nAssistant: b\n\nHuman: c","rejected":"\n\nHuman: a\n\nAssistant: b"})", {"the last turn is the user's"});
   refused(R"({"chosen":"\n\nHuman: a\n\nAssistant: ","rejected":"\n\nHuman: a\n\nAssistant: b"})", {"an answer is empty"});
   refused(R"({"prompt":"q","answer":"a","score":null})", {"\"score\" is a JSON null", "NaN"});
+  refused(R"({"prompt":"q","chosen":"a","rejected":"b","score_chosen":null,"score_rejected":1})", {"\"score_chosen\" is a JSON null"});
+  refused(R"({"prompt":"q","chosen":"a","rejected":"b","score_chosen":1})", {"score_rejected"});
   refused(R"({"prompt":"q","answer":"a","score":NaN})", {"x.jsonl:1"});
   refused(R"({"prompt":"q","answers":["a","b"],"ranks":[1]})", {"\"ranks\" has 1 numbers, but there are 2 answers"});
   refused(R"({"prompt":"q","answers":["a","b"],"ranks":[1,"2"]})", {"ranks[1]", "not a number"});

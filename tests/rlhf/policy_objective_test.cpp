@@ -153,7 +153,7 @@ std::map<std::string, double> expected_sums(const Problem& problem, const Policy
     made["approx_kl"] += 0.5 * std::pow(logp - known[known::old_logp], 2);
     made["clipped"] += policy.clipped;
     made["ratio"] += policy.ratio;
-    if (rules.entropy != 0) made["entropy_bonus"] -= rules.entropy * entropy;
+    if (rules.entropy != 0) made["entropy_bonus"] -= rules.entropy * entropy * known[known::factor];
     if (!rules.shared) continue;
     const ValueLoss value = value_loss(values.data<double>()[i], known[known::old_value], known[known::return_to_go], rules.value.clip);
     made["value_loss"] += rules.value.coefficient * known[known::factor] * value.loss;

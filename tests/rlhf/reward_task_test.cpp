@@ -143,8 +143,9 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     });
   run_ranks(2, [&](Group& world) {
     Mesh mesh(world, {1, 2, 1});
-    ModelReward reward(folder_.at("run"), byte_tokenizer()->to_json(), {}, DType::f32, 2, mesh);
-    ModelReward by_text(folder_.at("run"), bpe_tokenizer({{1, 2}})->to_json(), {}, DType::f32, 2, mesh);
+    const std::string own_template = RewardModel(folder_.at("run"), {}, DType::f32, 2, mesh).head().chat_template;
+    ModelReward reward(folder_.at("run"), {byte_tokenizer()->to_json(), own_template}, {}, DType::f32, 2, mesh);
+    ModelReward by_text(folder_.at("run"), {bpe_tokenizer({{1, 2}})->to_json(), own_template}, {}, DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
     for (size_t i = 0; i < 4; ++i) {
       asked[i].prompt_text = "ask";

@@ -1,6 +1,8 @@
 // Policies that are tuned reach what is exactly best, to the same bits at every layout, and go on where they were.
 #include "rlhf/tune_fixture.h"
 
+#include "rlhf/expect_error.h"
+
 namespace skein {
 namespace {
 
@@ -72,8 +74,28 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"ppo.gamma", "1.5"}}, "ppo.gamma=1.5");
   refused({{"critic.warmup", "3"}}, "critic.warmup=3");
   refused({{"train.precision", "f16"}}, "f16");
+  refused({{"critic.warmup", "1"}, {"critic.kind", "shared"}}, "critic.warmup=1");
+  refused({{"train.global_batch", "0"}}, "train.global_batch=0");
+  refused({{"run.log_every", "0"}}, "run.log_every=0");
+  refused({{"lr.lr", "0"}}, "lr.lr=0");
+  refused({{"lr.unit", "tokens"}}, "lr.unit");
+  refused({{"parallel.cuda_graph", "true"}}, "parallel.cuda_graph");
   refused({{"reward.score_clip", "1"}}, "reward.score_clip=1");
   refused({{"parallel.sequence", "true"}}, "parallel.sequence");
+}
+
+// A proof is of the settings that it says, not of those that a folder was made with.
+TEST_F(TunedPolicy, OfTheProofKeepsItsSettingsAndItsLanguage) {
+  run(1, {});
+  const auto refused = [&](const Settings& settings, const std::string& words) {
+    test::expect_error(ExitCode::usage, {words, "another run.dir"}, [&] { run(1, settings); });
+  };
+  refused({{"lr.lr", "1e-2"}}, "lr.lr=0.003");
+  refused({{"ppo.rollout_batch", "64"}}, "ppo.rollout_batch=32");
+  std::string other = kTunedLanguage;
+  other.replace(other.find("A 0.2"), 5, "A 0.1").replace(other.find("</s> 0.3"), 8, "</s> 0.4");
+  std::ofstream(folder_.at("language.txt")) << other;
+  refused({}, "another language");
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ class DpoTask : public Task {
   std::unique_ptr<Tokenizer> tokenizer_;
   DpoRules rules_;
   std::string template_;  // JSON
+  std::string reference_path_;
   int64_t length_ = 0;
   std::unique_ptr<DpoSamples> training_, validation_;
 };

@@ -9,12 +9,17 @@
 
 namespace skein {
 
+// How a policy's answers are made of tokens.
+struct PolicyText {
+  std::string tokenizer, chat_template;  // JSON
+};
+
 // The scores of a reward model, whose answers have the mean 0 and deviation 1 of its reference answers. Where it is a decoder with the
-// policy's tokenizer it is fed the tokens as they were sampled; else the texts, the prompt's as one turn of the user.
+// policy's tokenizer and chat template it is fed the tokens as they were sampled; else the texts, the prompt's as one turn of the user.
 class ModelReward : public RewardSource {
  public:
-  // Collective over mesh, which outlives it. policy_tokenizer: JSON; the rest and errors as RewardModel.
-  ModelReward(const std::string& path, const std::string& policy_tokenizer, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh);
+  // Collective over mesh, which outlives it; the rest and errors as RewardModel.
+  ModelReward(const std::string& path, const PolicyText& policy, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh);
 
   std::string name() const override { return "model:" + model_.origin(); }
   // A usage error naming the prompt of an answer that leaves no room for any of its prompt.

@@ -27,6 +27,10 @@ struct Tuning {
   int32_t end = -1;         // the token that ends an answer
   std::vector<int64_t> banned{};  // ids that are never sampled, and that neither policy nor reference gives any probability
   std::string chat{};       // the chat template's JSON, for the checkpoint's notes; "" for none
+  std::function<std::string(const std::vector<int32_t>&)> answer_text{};  // what an answer's tokens say; null: all they decode to
+  bool settings_stay = false;  // refuses to go on with settings other than it began with, instead of telling them
+
+  std::string text_of(const std::vector<int32_t>& tokens) const { return answer_text ? answer_text(tokens) : tokenizer.decode(tokens); }
 };
 
 using NamedValues = std::vector<std::pair<std::string, double>>;

@@ -59,6 +59,9 @@ struct TuneConfig {
   KlConfig kl;
   ShapingConfig shaping;
   GenerateConfig generate;
+
+  // A critic that is a model of its own.
+  bool has_critic() const { return ppo.algorithm == PpoConfig::Algorithm::ppo && critic.kind == CriticConfig::Kind::separate; }
 };
 
 // The defaults of design: see bind() for each one's source.
