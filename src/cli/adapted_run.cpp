@@ -1,11 +1,18 @@
 #include "adapted_run.h"
 
+#include "label_model.h"
 #include "skein/core/error.h"
 #include "skein/train/run_state.h"
 
 namespace skein {
 
 using Values = std::map<std::string, std::string>;
+
+bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& c) {
+  return parse(options, args, false, [&] { settle_precision(options, "train.precision", c.train.precision, c.parallel.device); });
+}
+
+namespace {
 
 Values given_model(const Options& options) {
   Values given;
@@ -29,15 +36,25 @@ void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& give
   if (given.contains("model.head_std")) c.model.head_std = asked.head_std;
 }
 
-void settle_run(Options& options, const PretrainConfig& c, const Values& given, const Source& source) {
+}  // namespace
+
+AdaptedRun begin_adapted(const Options& options, PretrainConfig& c, std::unique_ptr<Group>& world) {
+  world = begin_world();
+  AdaptedRun run{given_model(options), start_of(c, *world)};
+  take_model(c, run.source.model, run.given);
+  check_tokenizer(run.source);
+  return run;
+}
+
+void settle_run(Options& options, const PretrainConfig& c, const AdaptedRun& run) {
   const Values final = config_values(c);
   for (const auto& [key, value] : options.values()) {
     const auto settled = final.find(key);
     if (settled == final.end() || settled->second == value) continue;
     const bool of_model = key.starts_with("model.");
-    require(!of_model || !given.contains(key), "{}={} was given, but the model of {} with the head of this task has {}; leave it out", key, value,
-            source.info.path, settled->second);
-    if (key != "train.precision") options.set(key, settled->second, of_model ? source.info.path : "the data");
+    require(!of_model || !run.given.contains(key), "{}={} was given, but the model of {} with the head of this task has {}; leave it out", key, value,
+            run.source.info.path, settled->second);
+    if (key != "train.precision") options.set(key, settled->second, of_model ? run.source.info.path : "the data");
   }
 }
 

@@ -9,17 +9,20 @@
 
 namespace skein {
 
-// The options of the model that were given, by key.
-std::map<std::string, std::string> given_model(const Options& options);
+// parse(), with what train.precision means.
+bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& config);
 
-// Collective. The run's own checkpoint where it has one, else the one it begins from. A usage error where there is neither.
-Source start_of(const PretrainConfig& config, Group& world);
+struct AdaptedRun {
+  std::map<std::string, std::string> given;  // the options of the model that were given, by key
+  Source source;                             // the run's own checkpoint where it has one, else the one it begins from
+};
 
-// config.model as it is stored, but for the dropout of this run, and its deviations of start values where they were given.
-void take_model(PretrainConfig& config, const ModelConfig& stored, const std::map<std::string, std::string>& given);
+// Starts the world and finds what the run begins from; config.model becomes what is stored there, but for the dropout of this run, and its
+// deviations of start values where they were given. Usage errors where there is no such model, or none that text can be encoded for.
+AdaptedRun begin_adapted(const Options& options, PretrainConfig& config, std::unique_ptr<Group>& world);
 
 // The options as the run has them: what the model and the data said is told with its origin. A usage error for an option of the model
 // that was given and is otherwise.
-void settle_run(Options& options, const PretrainConfig& config, const std::map<std::string, std::string>& given, const Source& source);
+void settle_run(Options& options, const PretrainConfig& config, const AdaptedRun& run);
 
 }  // namespace skein

@@ -1,7 +1,6 @@
 #include "skein/rlhf/dpo_task.h"
 
 #include "adapted_run.h"
-#include "label_model.h"
 #include "skein/train/trainer.h"
 
 namespace skein {
@@ -17,15 +16,11 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   DpoTuneConfig config = dpo_defaults();
   Options options("skein dpo", kAbout);
   bind(options, config);
-  if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", config.run.train.precision, config.run.parallel.device); })) return 0;
-  world = begin_world();
+  if (!parse_run(options, args, config.run)) return 0;
   require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from, which is the reference too; give the folder of its run");
-  const auto given = given_model(options);
-  const Source source = start_of(config.run, *world);
-  take_model(config.run, source.model, given);
-  check_tokenizer(source);
-  DpoTask task(config, tokenizer_from_json(source.tokenizer), source.notes);
-  settle_run(options, config.run, given, source);
+  const AdaptedRun run = begin_adapted(options, config.run, world);
+  DpoTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
+  settle_run(options, config.run, run);
   const auto reference = find_checkpoint(config.run.checkpoint.load, *world);
   require(reference.has_value(), "checkpoint.load={} holds no checkpoint", config.run.checkpoint.load);
   task.ask_reference(config.run, *reference, *world);

@@ -1,5 +1,4 @@
 #include "adapted_run.h"
-#include "label_model.h"
 #include "result_file.h"
 #include "reward_report.h"
 #include "skein/checkpoint/agree.h"
@@ -29,14 +28,10 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   RewardConfig config = reward_defaults();
   Options options("skein reward", "Teaches a pretrained model which answers people prefer, at any pipeline x data x tensor layout.");
   bind(options, config);
-  if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", config.run.train.precision, config.run.parallel.device); })) return 0;
-  world = begin_world();
-  const auto given = given_model(options);
-  const Source source = start_of(config.run, *world);
-  take_model(config.run, source.model, given);
-  check_tokenizer(source);
-  const RewardTask task(config, tokenizer_from_json(source.tokenizer), source.notes);
-  settle_run(options, config.run, given, source);
+  if (!parse_run(options, args, config.run)) return 0;
+  const AdaptedRun run = begin_adapted(options, config.run, world);
+  const RewardTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
+  settle_run(options, config.run, run);
   const TrainResult result = train(config.run, task, *world, options.resolved());
   if (result.stopped) return static_cast<int>(ExitCode::requeue);
   if (task.validates()) {
