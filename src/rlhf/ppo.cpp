@@ -233,7 +233,7 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   if (policy_learns && epoch == 0 && minibatch == 0) guard_ratio(own.mean("ratio_off"), tuned_.iterations + 1);
   means.add(actors_->policy_terms(), step.policy);
   if (policy_learns && !config_.ptx.data.empty()) means.add("ptx_loss", step.policy.beside);
-  means.add(ValueObjective::terms(), step.critic, step.policy.terms.empty() || actors_->critic() ? "critic_" : "");
+  means.add(ValueObjective::terms(), step.critic, "critic_");
   const bool applied = (!policy_learns || step.policy.applied) && (!actors_->critic() || step.critic.applied);
   state_.skipped_in_a_row = applied ? 0 : state_.skipped_in_a_row + 1;
   if (!applied) log::warn("iteration {}: the gradient norm is not finite; the step is skipped", tuned_.iterations + 1);

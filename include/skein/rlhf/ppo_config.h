@@ -64,7 +64,7 @@ struct TuneConfig {
   bool has_critic() const { return ppo.algorithm == PpoConfig::Algorithm::ppo && critic.kind == CriticConfig::Kind::separate; }
 };
 
-// The defaults of design: see bind() for each one's source.
+// Other defaults than pretraining has; docs/rlhf.md says where each comes from.
 TuneConfig tune_defaults();
 void bind(Options& options, TuneConfig& config);
 // Usage errors with both numbers for what cannot be, alone or together. Fills in what hangs on the algorithm.
