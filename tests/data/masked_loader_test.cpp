@@ -107,7 +107,7 @@ TEST_F(MaskedSamples, KeepDocumentsApartWhereAsked) {
     const auto ids = unmasked(batch, sample), segments = row(batch.segments, sample), positions = row(batch.positions, sample);
     for (size_t t = 1; t < ids.size(); ++t) {
       const bool begins = segments[t] != segments[t - 1];
-      if (begins) EXPECT_EQ(ids[t - 1], kSep);
+      if (begins) { EXPECT_EQ(ids[t - 1], kSep); }
       EXPECT_EQ(positions[t], begins ? 0 : positions[t - 1] + 1);
       ends += begins;
     }
@@ -133,7 +133,7 @@ TEST_F(MaskedSamples, OfPairsHaveTwoPartsTypesAndPadding) {
       const auto t = static_cast<size_t>(at - ids.begin());
       EXPECT_EQ(types[t], at > first && at <= second ? 1 : 0);
       EXPECT_EQ(segments[t], at > second ? -1 : 0);
-      if (at > second) EXPECT_EQ(*at, kPad);
+      if (at > second) { EXPECT_EQ(*at, kPad); }
       padded += at > second;
     }
     labels.insert(batch.pair_labels.data<int32_t>()[sample]);
@@ -152,7 +152,7 @@ TEST_F(MaskedSamples, HideWholeWords) {
   for (int64_t sample = 0; sample < 20; ++sample) {
     const auto ids = unmasked(batch, sample), shown = row(batch.tokens, sample);
     for (size_t t = 1; t < ids.size(); ++t)
-      if (ids[t] >= 48 && ids[t - 1] > 4) EXPECT_EQ(shown[t] == kMask, shown[t - 1] == kMask) << sample << " " << t;
+      if (ids[t] >= 48 && ids[t - 1] > 4) { EXPECT_EQ(shown[t] == kMask, shown[t - 1] == kMask) << sample << " " << t; }
   }
 }
 

@@ -3,23 +3,10 @@
 
 #include "skein/rlhf/oracle.h"
 #include "skein/rlhf/oracle_samples.h"
+#include "rlhf/small_language.h"
 
 namespace skein {
 namespace {
-
-constexpr const char* kLanguage = R"(alphabet A B
-end </s>
-separator <sep>
-pad <pad>
-initial A 0.5 B 0.5
-from A A 0.2 B 0.5 </s> 0.3
-from B A 0.4 B 0.2 </s> 0.4
-prompts chain 1 2
-response 3
-unended replace -1
-reward length
-beta 0.5
-)";
 
 class OracleTask : public Task {
  public:
@@ -130,7 +117,7 @@ class DpoOracle : public testing::Test {
   }
 
   Workspace folder_;
-  OracleLanguage language_ = parse_oracle_language(kLanguage, "the test");
+  OracleLanguage language_ = parse_oracle_language(kSmallLanguage + "beta 0.5\n", "the test");
   PretrainConfig config_;
 };
 

@@ -10,25 +10,12 @@
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
 #include "skein/rlhf/oracle_run.h"
+#include "rlhf/small_language.h"
 #include "train/train_fixture.h"
 
 namespace skein {
 
-constexpr const char* kTunedLanguage = R"(alphabet A B
-end </s>
-separator <sep>
-pad <pad>
-initial A 0.5 B 0.5
-from A A 0.2 B 0.5 </s> 0.3
-from B A 0.4 B 0.2 </s> 0.4
-prompts chain 1 2
-response 3
-unended replace -1
-reward length
-beta 0.25
-closed 0.5
-)";
-
+inline const std::string kTunedLanguage = kSmallLanguage + "beta 0.25\nclosed 0.5\n";
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 struct Tuned {
