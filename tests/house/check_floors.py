@@ -12,7 +12,7 @@ FLOORS = {
     "kernels": 3, "comm": 3, "data": 3, "text": 3, "formats": 3,
     "ops": 4, "nn": 5, "models": 6,
     "parallel": 7, "checkpoint": 7,
-    "train": 8, "generate": 8, "bench": 9, "convert": 9, "rlhf": 9,
+    "train": 8, "generate": 8, "bench": 9, "convert": 9, "rlhf": 9, "scaling": 9,
     "cli": 10,
 }
 TOOLS = 11

@@ -1,0 +1,40 @@
+// Model shapes and their counts: from a number of parameters to layers x width, and back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skein/models/config.h"
+
+namespace skein {
+
+struct ShapeRule {
+  int64_t d_head = 64;       // widths are its multiples
+  double aspect = 64;        // width / layers aimed at
+  int64_t least_heads = 1;
+  int64_t most_layers = 128;
+};
+
+// Layers, width and heads of `base` so that its blocks' parameters come nearest to `block_parameters` (in ln), ties to the aspect aimed at. A
+// usage error when the nearest is off by more than a factor of 1.5.
+ModelConfig shape_for(double block_parameters, const ModelConfig& base, const ShapeRule& rule);
+
+struct ModelCounts {
+  double blocks = 0, embedding = 0, head = 0, all = 0;  // head: C V whether tied or not; all: tied tensors once
+  double flops_per_token = 0;                           // model_flops_per_token at the model's context, half the scores
+};
+ModelCounts counts_of(const ModelConfig& model);
+
+// Learning rate and batch by size, as published:
+//   kaplan     lr .003239 - .0001395 ln N                                (N: blocks; Kaplan et al., 2020, D.6)
+//   porian     lr .0047 (N/1.08e8)^(-1/3), batch 160 * 2048 (N/1.08e8)^(2/3) tokens  (N: blocks + head; Porian et al., 2024)
+//   deepseek   lr .3118 C^-.125, batch .2920 C^.3271 tokens              (DeepSeek-AI, 2024)
+//   step_law   lr 1.79 N^-.713 D^.307, batch .58 D^.571 tokens           (N: blocks; Li et al., "Step Law", 2025)
+struct Hyperparameters {
+  double lr = 0, batch_tokens = 0;  // batch 0: the rule says nothing of it
+};
+Hyperparameters hyperparameters(const std::string& rule, const ModelCounts& counts, double tokens);
+const std::vector<std::string>& hyperparameter_rules();
+
+}  // namespace skein
