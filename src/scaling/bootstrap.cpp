@@ -10,12 +10,14 @@
 #include <optional>
 #include <set>
 
+#include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 
 namespace skein {
 namespace {
 
+constexpr int64_t kMostResamples = 1'000'000;
 using Content = std::array<double, 4>;
 
 // Says now and then how far it is.
@@ -40,23 +42,13 @@ class Resampled {
   std::mutex mutex_;
 };
 
-std::vector<Unknowns> starts_for(const PowerSum& sum, const Solution& solution, const Criterion& criterion) {
-  std::vector<std::pair<double, size_t>> scores;
-  for (size_t i = 0; i < solution.candidates.size(); ++i) {
-    const double value = objective(sum, criterion, solution.candidates[i]);
-    if (std::isfinite(value)) scores.emplace_back(value, i);
-  }
-  std::sort(scores.begin(), scores.end());
-  std::vector<Unknowns> made{solution.at};
-  for (size_t i = 0; i < std::min<size_t>(2, scores.size()); ++i) made.push_back(solution.candidates[scores[i].second]);
-  return made;
-}
-
 std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& solution, const ParametricOptions& options) {
   const Criterion criterion = criterion_of(options);
+  std::vector<Unknowns> starts = lowest(sum, criterion, solution.candidates, 2);
+  starts.insert(starts.begin(), solution.at);
   Minimum best;
   best.value = std::numeric_limits<double>::infinity();
-  for (const Unknowns& start : starts_for(sum, solution, criterion)) {
+  for (const Unknowns& start : starts) {
     const Minimum found = polish(sum, criterion, start);
     if (found.converged && found.value < best.value * (1 - 1e-12)) best = found;
   }
@@ -96,6 +88,10 @@ OrderedRows order_rows(const std::vector<Content>& rows, const std::vector<int64
     if (!places.empty()) made.clusters.push_back(std::move(places));
   }
   return made;
+}
+
+void require_resamples(int64_t resamples) {
+  require(resamples >= 0 && resamples <= kMostResamples, "fit.resamples is {}; it must lie between 0 (no intervals) and {}", resamples, kMostResamples);
 }
 
 std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int64_t resample) {

@@ -16,6 +16,8 @@ struct OrderedRows {
 };
 OrderedRows order_rows(const std::vector<std::array<double, 4>>& rows, const std::vector<int64_t>& clusters);
 
+// A usage error unless there can be so many.
+void require_resamples(int64_t resamples);
 // How often each row is in a resample: a pure function of seed and number.
 std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int64_t resample);
 

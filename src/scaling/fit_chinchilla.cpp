@@ -42,7 +42,7 @@ Interval band(const ChinchillaLaw& best, std::span<const ChinchillaLaw> draws, c
 }
 
 ParametricFit fit_chinchilla(std::span<const ScalingPoint> points, const ParametricOptions& options) {
-  require(options.resamples >= 0, "fit.resamples is {}; it must be 0 (no intervals) or more", options.resamples);
+  require_resamples(options.resamples);
   const OrderedRows rows = order_points(points);
   const std::vector<ScalingPoint> kept = arranged(points, rows);
   require_design(kept, options.resamples > 0 ? rows.clusters.size() : kept.size());

@@ -65,6 +65,7 @@ PowerLaw law_of(const Line& line) { return {std::exp(line.level), line.slope}; }
 }  // namespace
 
 PowerFit fit_power(std::span<const XY> pairs, int64_t resamples, uint64_t seed) {
+  require_resamples(resamples);
   const OrderedRows rows = order_pairs(pairs);
   const std::vector<XY> kept = arranged(pairs, rows);
   require(different_x(kept) >= 2, "a power law needs pairs at 2 or more x, and there are {} pairs at {}", kept.size(), different_x(kept));
@@ -85,6 +86,7 @@ PowerFit fit_power(std::span<const XY> pairs, int64_t resamples, uint64_t seed) 
 }
 
 OffsetPowerFit fit_offset_power(std::span<const XY> pairs, const ParametricOptions& options) {
+  require_resamples(options.resamples);
   const OrderedRows rows = order_pairs(pairs);
   const std::vector<XY> kept = arranged(pairs, rows);
   require(different_x(kept) >= kLeastForOffset, "E + k x^-p has 3 unknowns and needs pairs at {} or more x, and there are {} pairs at {}", kLeastForOffset, kept.size(),

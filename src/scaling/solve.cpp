@@ -13,6 +13,7 @@ constexpr double kFirstDelta = 1e-3, kLastDelta = 1e-10;  // of least absolutes
 constexpr double kSame = 1e-3;                            // relative, of objectives of one basin
 constexpr double kAgree = 1e-4, kAgreeAtKinks = 1e-3;     // relative, of objectives of two solvers
 constexpr double kGone = 1e-6;                            // share of the loss
+constexpr size_t kBasins = 8, kGridCandidates = 24;       // that resamples start from
 
 double total(const std::vector<double>& values) {
   double sum = 0;
@@ -64,7 +65,7 @@ Minimum best_of(const std::vector<Minimum>& ends, double slack, Solution& soluti
   double last = least;
   for (size_t i : order) {
     as_good += value(i) <= least * (1 + kSame) + slack;
-    if (value(i) > last * (1 + kSame) + slack && solution.candidates.size() < 8) {
+    if (value(i) > last * (1 + kSame) + slack && solution.candidates.size() < kBasins) {
       solution.candidates.push_back(ends[i].at);
       last = value(i);
     }
@@ -146,7 +147,7 @@ Solution solve(const PowerSum& sum, const ParametricOptions& options, const std:
     best = again;
   }
   judge(sum, options, best, objective_of(sum, options, other), solution);
-  solution.candidates.insert(solution.candidates.end(), starts.begin(), starts.begin() + static_cast<ptrdiff_t>(std::min<size_t>(24, starts.size())));
+  for (const Unknowns& start : lowest(sum, criterion, starts, kGridCandidates)) solution.candidates.push_back(start);
   return solution;
 }
 

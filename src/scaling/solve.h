@@ -18,6 +18,8 @@ struct Solution {
 
 // Levels and slopes from a dense grid that is scored but not refined: the best 40, then 40 spread over the rest of the ranking.
 std::vector<Unknowns> scored_starts(const PowerSum& sum, const Criterion& criterion);
+// Those of them with the lowest objective as they are, lowest first.
+std::vector<Unknowns> lowest(const PowerSum& sum, const Criterion& criterion, const std::vector<Unknowns>& starts, size_t count);
 // The minimum that the best start leads to.
 Solution solve(const PowerSum& sum, const ParametricOptions& options, const std::vector<Unknowns>& starts);
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 #include "solve.h"
 
@@ -73,19 +73,39 @@ std::vector<Unknowns> dense_grid(const PowerSum& sum) {
   return made;
 }
 
+struct Ranked {
+  double value = 0;
+  size_t start = 0;
+  bool operator<(const Ranked& other) const { return std::pair(value, start) < std::pair(other.value, other.start); }
+};
+
+// Lowest objective first; without those that have none.
+std::vector<Ranked> ranking(const PowerSum& sum, const Criterion& criterion, const std::vector<Unknowns>& starts) {
+  std::vector<Ranked> made;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const double value = objective(sum, criterion, starts[i]);
+    if (std::isfinite(value)) made.push_back({value, i});
+  }
+  std::sort(made.begin(), made.end());
+  return made;
+}
+
 }  // namespace
+
+std::vector<Unknowns> lowest(const PowerSum& sum, const Criterion& criterion, const std::vector<Unknowns>& starts, size_t count) {
+  const std::vector<Ranked> ranked = ranking(sum, criterion, starts);
+  std::vector<Unknowns> made;
+  for (size_t i = 0; i < std::min(count, ranked.size()); ++i) made.push_back(starts[ranked[i].start]);
+  return made;
+}
 
 std::vector<Unknowns> scored_starts(const PowerSum& sum, const Criterion& criterion) {
   const std::vector<Unknowns> grid = dense_grid(sum);
-  std::vector<double> score(grid.size());
-  for (size_t i = 0; i < grid.size(); ++i) score[i] = objective(sum, criterion, grid[i]);
-  std::vector<size_t> rank(grid.size());
-  std::iota(rank.begin(), rank.end(), size_t{0});
-  std::stable_sort(rank.begin(), rank.end(), [&](size_t a, size_t b) { return score[a] < score[b]; });
+  const std::vector<Ranked> rank = ranking(sum, criterion, grid);
   std::vector<Unknowns> made;
   const size_t best = std::min(kBest, rank.size()), rest = rank.size() - best, spread = std::min(kSpread, rest);
-  for (size_t i = 0; i < best; ++i) made.push_back(grid[rank[i]]);
-  for (size_t i = 0; i < spread; ++i) made.push_back(grid[rank[best + i * rest / spread]]);
+  for (size_t i = 0; i < best; ++i) made.push_back(grid[rank[i].start]);
+  for (size_t i = 0; i < spread; ++i) made.push_back(grid[rank[best + i * rest / spread].start]);
   return made;
 }
 

@@ -83,7 +83,8 @@ TEST(Design, RefusesLossesThatFitNothing) {
 
 TEST(Design, RefusesBadOptions) {
   const auto points = drawn_points(kLaw, 3, 4, 0, 1);
-  expect_refused(points, {"fit.resamples is -1"}, -1);
+  expect_refused(points, {"fit.resamples is -1", "between 0"}, -1);
+  expect_refused(points, {"fit.resamples is 1000000000000"}, 1000000000000);
   ParametricOptions options = point_estimate();
   options.delta = 0;
   expect_error(ExitCode::usage, {"fit.delta is 0"}, [&] { fit_chinchilla(points, options); });

@@ -78,7 +78,7 @@ TEST(FitChinchilla, HasThePublishedStandardErrors) {
   ParametricOptions options;
   options.resamples = 300;
   const ParametricFit fit = fit_chinchilla(chinchilla_points(), options);
-  // Of 4,000 resamples, with the spread of 300 (about 4%, more for the heavy tail of B).
+  // Of their own 4,000 resamples, which ours are not: 300 have a spread of about 4%, more for the heavy tail of B.
   EXPECT_NEAR(fit.a.error / 124.5, 1, 0.15);
   EXPECT_NEAR(fit.b.error / 1293, 1, 0.4);
   EXPECT_NEAR(fit.e.error / 0.02566, 1, 0.15);
