@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "figures.h"
+#include "skein/core/error.h"
 #include "skein/scaling/report_text.h"
 
 namespace skein {
@@ -167,7 +168,7 @@ Rollout held_out_fit(const Study& study) {
   options.resamples = kHeldOutResamples;
   try {
     made.fit = fit_chinchilla(kept, options);
-  } catch (const std::runtime_error&) {
+  } catch (const Error&) {
     made.budget = kUnknown;
   }
   return made;

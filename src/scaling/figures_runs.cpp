@@ -12,15 +12,15 @@
 namespace skein {
 namespace {
 
-constexpr size_t kMostCurvePoints = 160;
+constexpr size_t kMostCurvePoints = 160, kMostPointsOfCurves = 20000;
 constexpr double kCurveMargin = 1.15;  // how far a parabola goes beyond its sizes
 
 const std::string& run_name(const Study& study, const ScalingPoint& point) { return study.table.runs[static_cast<size_t>(point.run)].name; }
 
-void add_curve(std::vector<Sample>& samples, const ScalingRun& run, const Convention& convention) {
+void add_curve(std::vector<Sample>& samples, const ScalingRun& run, const Convention& convention, size_t most) {
   const double per_token = flops_of(run, convention) / run.tokens;
   if (!(per_token > 0)) return;
-  const size_t step = run.curve.size() / kMostCurvePoints + 1;
+  const size_t step = run.curve.size() / most + 1;
   for (size_t i = 0; i < run.curve.size(); i += step)
     if (run.curve[i].tokens > 0 && run.curve[i].loss > 0)
       samples.push_back({per_token * run.curve[i].tokens, run.curve[i].loss, kUnknown, kUnknown, run.name});
@@ -35,11 +35,14 @@ void add_runs(Panel& panel, const Study& study) {
     curves[static_cast<size_t>(i)] = {"", size_ink(i, count), Mark::line, 1, {}};
     ends[static_cast<size_t>(i)] = {classes.titles[static_cast<size_t>(i)], size_ink(i, count), Mark::dots, 2, {}};
   }
+  const auto runs =
+      static_cast<size_t>(std::count_if(study.table.runs.begin(), study.table.runs.end(), [](const ScalingRun& run) { return !run.curve.empty(); }));
+  const size_t most = std::clamp<size_t>(kMostPointsOfCurves / std::max<size_t>(1, runs), 8, kMostCurvePoints);
   Series lost{"kept out", Ink::alert, Mark::dashes, 1, {}};
   for (const ScalingRun& run : study.table.runs) {
     const bool done = run.status == "done";
     const double n = parameters_of(run, study.main.convention.parameters);
-    if (!run.curve.empty() && n > 0) add_curve(done ? curves[classes.of(n)].samples : lost.samples, run, study.main.convention);
+    if (!run.curve.empty() && n > 0) add_curve(done ? curves[classes.of(n)].samples : lost.samples, run, study.main.convention, most);
   }
   for (const ScalingPoint& point : study.main.points)
     ends[classes.of(point.n)].samples.push_back({point.c, point.loss, kUnknown, kUnknown, run_name(study, point)});

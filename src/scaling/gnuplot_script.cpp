@@ -46,6 +46,8 @@ std::string quoted(const std::string& text) {
   return made + "'";
 }
 
+constexpr size_t kMostPoints = 4000;  // of a series: more are a blot, and slow to scroll
+
 class Script {
  public:
   Script(const Figure& figure, Canvas canvas) : figure_(figure), canvas_(canvas), size_(size_of(figure, canvas)) {}
@@ -88,7 +90,13 @@ class Script {
   void data(const Panel& panel) {
     for (size_t i = 0; i < panel.series.size(); ++i) {
       text_ += fmt::format("$s{} << EOD\n", i);
-      for (const Sample& one : panel.series[i].samples) text_ += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", one.x, one.y, one.low, one.high);
+      const std::vector<Sample>& samples = panel.series[i].samples;
+      const bool points = panel.series[i].mark == Mark::dots || panel.series[i].mark == Mark::rings;
+      const size_t step = points ? samples.size() / kMostPoints + 1 : 1;
+      for (size_t at = 0; at < samples.size(); at += step) {
+        const Sample& one = samples[at];
+        text_ += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", one.x, one.y, one.low, one.high);
+      }
       text_ += "EOD\n";
     }
   }

@@ -19,6 +19,7 @@ void write_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 ReportFiles write_report(const Study& study, const std::string& folder) {
+  SKEIN_CHECK(!study.main.points.empty());
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail("the folder {} cannot be made: {}", folder, error.message());
@@ -28,6 +29,7 @@ ReportFiles write_report(const Study& study, const std::string& folder) {
   for (const Figure& figure : figures) {
     drawn.emplace_back();
     if (!figure.problem.empty()) {
+      for (const char* kind : {".png", ".csv"}) std::filesystem::remove(folder + "/" + figure.name + kind, error);
       made.left_out.push_back(figure.title + ": " + figure.problem);
       continue;
     }

@@ -51,7 +51,7 @@ figcaption{color:var(--text);font-size:.95rem;max-width:88ch;margin-top:10px}
 table{border-collapse:collapse;width:100%;font-size:.88rem}
 th,td{padding:8px 14px 8px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);font-weight:400}
 td,tbody th{white-space:nowrap}
-td:not(.n){white-space:normal;min-width:9ch}
+td:not(.n),tbody th:not(.n){white-space:normal;min-width:9ch}
 thead th{color:var(--faint);position:sticky;top:0;background:var(--card);vertical-align:bottom;font-size:.82rem}
 .n{text-align:right}
 .i{display:block;color:var(--faint);font-size:.8rem}

@@ -9,6 +9,8 @@
 namespace skein {
 namespace {
 
+constexpr size_t kMostRows = 2000;
+
 // A cell's text, and what it is sorted by where that is not the text.
 struct Cell {
   std::string text;
@@ -188,7 +190,8 @@ Table comparison(const Study& study) {
 Table kept_out(const Study& study) {
   Table table{"excluded", "Runs kept out", "", {"run", "status", "reason", "line"}, {}};
   for (const ScalingRun& run : study.table.runs)
-    if (run.status != "done") table.rows.push_back({words(run.name), words(run.status), words(run.reason), whole_cell(run.line)});
+    if (run.status != "done" && table.rows.size() < kMostRows) table.rows.push_back({words(run.name), words(run.status), words(run.reason), whole_cell(run.line)});
+  if (table.rows.size() == kMostRows) table.note = fmt::format("The first {}.", kMostRows);
   table.folded = table.rows.size() > 12;
   return table;
 }
@@ -202,6 +205,10 @@ Table all_runs(const Study& study) {
               true};
   const Convention& convention = study.main.convention;
   for (const ScalingRun& run : study.table.runs) {
+    if (table.rows.size() == kMostRows) {
+      table.note += fmt::format(" The first {} of {}.", kMostRows, study.table.runs.size());
+      break;
+    }
     const double n = parameters_of(run, convention.parameters);
     const double off = study.main.parametric ? run.loss / study.main.parametric->law.loss(n, run.tokens) - 1 : kUnknown;
     table.rows.push_back({words(run.name), words(run.status), count_cell(n), count_cell(run.tokens), power_cell(flops_of(run, convention)),
