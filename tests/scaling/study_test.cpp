@@ -8,6 +8,7 @@
 
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
+#include "skein/scaling/results_store.h"
 
 namespace skein {
 namespace {
@@ -174,6 +175,25 @@ TEST(StudyJson, OtherFilesAreNoFits) {
   refuse("{\"skein_fit\": 1}", {"is no fit", "main"});
   refuse("{\"skein_fit\": 1, \"main\": {\"parametric\": null, \"parametric_problem\": \"one size\"}}", {"no fit of approach 3", "one size"});
   expect_error(ExitCode::usage, {"nowhere.json", "cannot be read"}, [] { read_fit("nowhere.json"); });
+}
+
+TEST(StudyInputs, StoresOfSweepsAreReadAsTheirTablesAre) {
+  const TableFile place("");
+  ScalingTable table = isoflop_table(TrueLaw(), 2, 3, 1.5);
+  for (ScalingRun& run : table.runs) {
+    run.n_all = run.n_params;
+    run.flops_exact = run.flops;
+    run.flops = kUnknown;
+    run.curve = {{run.tokens / 2, run.loss + 1}, {run.tokens, run.loss}};
+  }
+  StudyInput input;
+  input.path = place.folder() + "/results.h5";
+  write_store(input.path, table.runs, std::vector<Settings>(table.runs.size()));
+  const ScalingTable again = read_input(input);
+  EXPECT_EQ(table_csv(again.runs), table_csv(table.runs));
+  EXPECT_EQ(curves_csv(again.runs), curves_csv(table.runs));
+  input.curves = "curves.csv";
+  expect_error(ExitCode::usage, {"results.h5", "data.curves"}, [&] { read_input(input); });
 }
 
 TEST(StudyInputs, FoldersHoldResultsAndCurves) {
