@@ -102,6 +102,22 @@ TEST(Study, FitsEveryWayOfCounting) {
   EXPECT_NE(text.find("blocks + head, exact FLOPs"), std::string::npos) << text;
 }
 
+TEST(Study, NamesNoOptimumWhereFlopsDoNotFollowFromSizes) {
+  ScalingTable table = isoflop_table(TrueLaw(), 5, 7, 1.5, 0.003);
+  for (size_t i = 0; i < table.runs.size(); ++i) {
+    table.runs[i].n_blocks = table.runs[i].n_params;
+    table.runs[i].flops_exact = table.runs[i].flops * (i % 2 ? 3 : 1);
+  }
+  StudyOptions options = quick();
+  options.convention = {ParameterCount::given, FlopCount::exact};
+  options.all_conventions = false;
+  const Study study = make_study(table, options);
+  ASSERT_TRUE(study.main.parametric);
+  EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
+  EXPECT_TRUE(std::isnan(study.target->n.value));
+  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("no power of N"), std::string::npos);
+}
+
 TEST(Study, RefusesWhatNoApproachCanFit) {
   ScalingTable table = isoflop_table(TrueLaw(), 1, 4, 1.5);
   expect_error(ExitCode::usage, {"none of the three approaches", "approach 1", "approach 2", "approach 3"}, [&] { make_study(table, quick()); });
@@ -110,6 +126,12 @@ TEST(Study, RefusesWhatNoApproachCanFit) {
   StudyOptions options = quick();
   options.target = -1;
   expect_error(ExitCode::usage, {"fit.target=-1"}, [&] { make_study(table, options); });
+  options = quick();
+  options.parametric.delta = 0;
+  expect_error(ExitCode::usage, {"fit.delta=0"}, [&] { make_study(table, options); });
+  options = quick();
+  options.parametric.threads = -3;
+  expect_error(ExitCode::usage, {"fit.threads=-3"}, [&] { make_study(table, options); });
   options = quick(-1);
   expect_error(ExitCode::usage, {"fit.resamples=-1"}, [&] { make_study(table, options); });
 }
