@@ -46,8 +46,8 @@ void complete(ScalingTable& table) {
     if (no_tokens) run.tokens = run.flops / (6 * run.n_params);
     if (no_flops) run.flops = 6 * run.n_params * run.tokens;
   }
-  if (no_tokens) table.warnings.push_back("the runs' tokens are not given: taken as flops / (6 n_params)");
-  if (no_flops) table.warnings.push_back("the runs' FLOPs are not given: taken as 6 n_params tokens");
+  if (no_tokens) table.warnings.emplace_back("the runs' tokens are not given: taken as flops / (6 n_params)");
+  if (no_flops) table.warnings.emplace_back("the runs' FLOPs are not given: taken as 6 n_params tokens");
 }
 
 }  // namespace

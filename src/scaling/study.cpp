@@ -14,9 +14,23 @@ namespace skein {
 namespace {
 
 constexpr int64_t kResamplesBeside = 200;
+constexpr double kMostOffPath = 1.3;
 constexpr const char* kNotAsked = "not asked for (fit.approach)";
 
 bool asks(const StudyOptions& options, Approach approach) { return options.approach == Approach::all || options.approach == approach; }
+
+// By how much the power law of C / D misses the run that it misses most.
+double worst_ratio(const ConventionStudy& study) {
+  double worst = 1;
+  for (const ScalingPoint& point : study.points) {
+    const double ratio = point.c / point.d / study.flops_per_token.at(point.n);
+    worst = std::max({worst, ratio, 1 / ratio});
+  }
+  return worst;
+}
+
+// Whether N* and D* of a budget follow from a law of N and D: C / D must be a function of N that is known.
+bool has_path(const ConventionStudy& study) { return study.parametric && worst_ratio(study) < kMostOffPath; }
 
 void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
   if (!asks(options, Approach::parametric)) {
@@ -30,6 +44,7 @@ void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
     study.parametric_problem = error.what();
     return;
   }
+  if (!has_path(study)) return;
   const auto over = [&](const auto& quantity) { return band(study.parametric->law, study.parametric->draws, quantity); };
   study.n_exponent = over([&](const ChinchillaLaw& law) { return efficient_exponent(law, study.flops_per_token); });
   study.d_exponent = over([&](const ChinchillaLaw& law) { return 1 - study.flops_per_token.exponent * efficient_exponent(law, study.flops_per_token); });
@@ -45,7 +60,7 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
   fit_parametric(study, options);
   if (asks(options, Approach::isoflop)) study.isoflop = fit_isoflop(study.points, options.isoflop);
   if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop.resamples, options.isoflop.seed);
-  if (study.parametric) find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
+  if (has_path(study)) find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
   return study;
 }
 
@@ -106,7 +121,7 @@ TargetPrediction predict(const ConventionStudy& study, const StudyOptions& optio
   const double largest = study.points.back().c;
   target.flops = options.target > 0 ? options.target : 10 * largest;
   target.beyond = target.flops / largest;
-  if (study.parametric) {
+  if (has_path(study)) {
     const auto over = [&](const std::function<double(const Optimum&)>& part) {
       return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) { return part(efficient(law, target.flops, study.flops_per_token)); });
     };
@@ -137,12 +152,18 @@ void compare(Study& study, const StudyOptions& options) {
   }
 }
 
+void check(const StudyOptions& options) {
+  require(options.parametric.resamples >= 0, "fit.resamples={} must not be negative", options.parametric.resamples);
+  require(options.parametric.delta > 0 && std::isfinite(options.parametric.delta), "fit.delta={} must be above 0, such as 0.001", options.parametric.delta);
+  require(options.parametric.threads >= 0 && options.parametric.threads <= 1024, "fit.threads={} must lie between 0 (all) and 1024", options.parametric.threads);
+  require(std::isfinite(options.target) && options.target >= 0, "fit.target={} must be FLOPs, or 0", options.target);
+}
+
 }  // namespace
 
 Study make_study(const ScalingTable& table, const StudyOptions& given) {
   StudyOptions options = given;
-  require(options.parametric.resamples >= 0, "fit.resamples={} must not be negative", options.parametric.resamples);
-  require(std::isfinite(options.target) && options.target >= 0, "fit.target={} must be FLOPs, or 0", options.target);
+  check(options);
   options.convention = settled(given.convention, table);
   options.isoflop.resamples = options.parametric.resamples;
   options.isoflop.seed = options.parametric.seed;
@@ -162,6 +183,9 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   study.loss_of_d = fit_slice(slice(study.main.points, &ScalingPoint::n, &ScalingPoint::d), options);
   study.critical_batch = fit_critical_batch(table);
   study.target = predict(study.main, options);
+  if (study.main.parametric && !has_path(study.main))
+    study.warnings.push_back(fmt::format("approach 3 names no N* and D*: C / D of these runs is no power of N under this way of counting (off by up to {:.3g} times); count otherwise",
+                                         worst_ratio(study.main)));
   for (std::string& warning : warnings_of(study)) study.warnings.push_back(std::move(warning));
   return study;
 }

@@ -1,9 +1,21 @@
 #include <filesystem>
 
 #include "skein/core/error.h"
+#include "skein/scaling/results_store.h"
 #include "skein/scaling/study.h"
 
 namespace skein {
+namespace {
+
+bool is_store(const std::string& path) { return path.ends_with(".h5") || path.ends_with(".hdf5"); }
+
+ScalingTable read_runs(const std::string& path, const std::string& curves, const TableOptions& options) {
+  if (!is_store(path)) return read_table(path, options, curves);
+  require(options.where.empty() && curves.empty(), "{} is a sweep's store, which has its curves and no other rows; data.where and data.curves are for CSV", path);
+  return read_store(path);
+}
+
+}  // namespace
 
 void bind(Options& options, StudyInput& input) {
   options.add("data.curves", input.curves, "CSV file of the runs' learning curves: run, tokens, loss; curves.csv of a sweep's folder is found");
@@ -26,7 +38,7 @@ ScalingTable read_input(const StudyInput& input) {
     path = folder / "results.csv";
     if (curves.empty() && fs::exists(folder / "curves.csv", ignored)) curves = folder / "curves.csv";
   }
-  ScalingTable table = read_table(path, input.table, curves);
+  ScalingTable table = read_runs(path, curves, input.table);
   exclude(table, input.exclusions);
   return table;
 }

@@ -8,6 +8,7 @@
 
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
+#include "skein/scaling/results_store.h"
 
 namespace skein {
 namespace {
@@ -101,6 +102,22 @@ TEST(Study, FitsEveryWayOfCounting) {
   EXPECT_NE(text.find("blocks + head, exact FLOPs"), std::string::npos) << text;
 }
 
+TEST(Study, NamesNoOptimumWhereFlopsDoNotFollowFromSizes) {
+  ScalingTable table = isoflop_table(TrueLaw(), 5, 7, 1.5, 0.003);
+  for (size_t i = 0; i < table.runs.size(); ++i) {
+    table.runs[i].n_blocks = table.runs[i].n_params;
+    table.runs[i].flops_exact = table.runs[i].flops * (i % 2 ? 3 : 1);
+  }
+  StudyOptions options = quick();
+  options.convention = {ParameterCount::given, FlopCount::exact};
+  options.all_conventions = false;
+  const Study study = make_study(table, options);
+  ASSERT_TRUE(study.main.parametric);
+  EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
+  EXPECT_TRUE(std::isnan(study.target->n.value));
+  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("no power of N"), std::string::npos);
+}
+
 TEST(Study, RefusesWhatNoApproachCanFit) {
   ScalingTable table = isoflop_table(TrueLaw(), 1, 4, 1.5);
   expect_error(ExitCode::usage, {"none of the three approaches", "approach 1", "approach 2", "approach 3"}, [&] { make_study(table, quick()); });
@@ -109,6 +126,12 @@ TEST(Study, RefusesWhatNoApproachCanFit) {
   StudyOptions options = quick();
   options.target = -1;
   expect_error(ExitCode::usage, {"fit.target=-1"}, [&] { make_study(table, options); });
+  options = quick();
+  options.parametric.delta = 0;
+  expect_error(ExitCode::usage, {"fit.delta=0"}, [&] { make_study(table, options); });
+  options = quick();
+  options.parametric.threads = -3;
+  expect_error(ExitCode::usage, {"fit.threads=-3"}, [&] { make_study(table, options); });
   options = quick(-1);
   expect_error(ExitCode::usage, {"fit.resamples=-1"}, [&] { make_study(table, options); });
 }
@@ -174,6 +197,25 @@ TEST(StudyJson, OtherFilesAreNoFits) {
   refuse("{\"skein_fit\": 1}", {"is no fit", "main"});
   refuse("{\"skein_fit\": 1, \"main\": {\"parametric\": null, \"parametric_problem\": \"one size\"}}", {"no fit of approach 3", "one size"});
   expect_error(ExitCode::usage, {"nowhere.json", "cannot be read"}, [] { read_fit("nowhere.json"); });
+}
+
+TEST(StudyInputs, StoresOfSweepsAreReadAsTheirTablesAre) {
+  const TableFile place("");
+  ScalingTable table = isoflop_table(TrueLaw(), 2, 3, 1.5);
+  for (ScalingRun& run : table.runs) {
+    run.n_all = run.n_params;
+    run.flops_exact = run.flops;
+    run.flops = kUnknown;
+    run.curve = {{run.tokens / 2, run.loss + 1}, {run.tokens, run.loss}};
+  }
+  StudyInput input;
+  input.path = place.folder() + "/results.h5";
+  write_store(input.path, table.runs, std::vector<Settings>(table.runs.size()));
+  const ScalingTable again = read_input(input);
+  EXPECT_EQ(table_csv(again.runs), table_csv(table.runs));
+  EXPECT_EQ(curves_csv(again.runs), curves_csv(table.runs));
+  input.curves = "curves.csv";
+  expect_error(ExitCode::usage, {"results.h5", "data.curves"}, [&] { read_input(input); });
 }
 
 TEST(StudyInputs, FoldersHoldResultsAndCurves) {
