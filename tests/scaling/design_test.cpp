@@ -126,6 +126,10 @@ TEST(Design, RatesFollowTheRule) {
   const auto widths = make_design(c).cells;
   EXPECT_DOUBLE_EQ(widths[0].run.lr.lr, 2e-2);
   EXPECT_DOUBLE_EQ(widths[3].run.lr.lr, 1e-2);
+  c.lr_rule = "mup";
+  const auto scaled = make_design(c).cells;
+  EXPECT_EQ(scaled[0].run.lr.lr, scaled[3].run.lr.lr);
+  EXPECT_EQ(scaled[0].run.model.mup_base_width, 16);
   c.lr_rule = "porian";
   c.lr_factor = 0.5;
   const SweepCell cell = make_design(c).cells[0];
