@@ -147,7 +147,7 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   if (!parse(options, args, false)) return 0;
   check(config);
   world = begin_world();
-  const Source source = open_best(config.checkpoint, *world);
+  const Source source = open_source(config.checkpoint, *world);
   const bool labels = !config.labels.files.empty();
   const Values values = !labels                    ? evaluate_text(config, source, *world)
                         : is_reward_model(source)  ? evaluate_reward(source.info.path, config.labels.files, config.parallel, config.batch, *world).values()

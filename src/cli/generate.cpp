@@ -32,7 +32,7 @@ struct Command {
 };
 
 void bind(Options& options, Command& c) {
-  options.add("checkpoint.path", c.checkpoint, "run folder (its newest good checkpoint) or checkpoint");
+  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("generate.input", c.input, "file of prompts, one a line, instead of ARGUMENTs; - for stdin");
   options.add("generate.output", c.output, "file for the result instead of stdout");
   options.add_choice("generate.format", c.format, {{"text", PromptFormat::text}, {"jsonl", PromptFormat::jsonl}},
@@ -141,7 +141,7 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
           command.input.empty() ? "neither" : "both");
   check(command.generate);
   world = begin_world();
-  const Source source = command.chat ? open_best(command.checkpoint, *world) : open_source(command.checkpoint, *world);
+  const Source source = open_source(command.checkpoint, *world);
   const std::string shared = from_root(*world, [&] {
     check_output(command.output);
     return packed(command.input.empty() ? prompts_of(options.words()) : prompts_in(command.input, command.format, command.chat));

@@ -15,6 +15,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/text/tokenizer.h"
+#include "skein/train/run_weights.h"
 
 namespace skein {
 namespace {
@@ -25,9 +26,9 @@ constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128, kMostFileByt
 
 std::string kept_name(const std::string& ours) { return "param/" + ours; }
 
-CheckpointInfo newest(const std::string& path) {
+CheckpointInfo weights_in(const std::string& path) {
   const auto alone = single_rank();
-  const auto info = find_checkpoint(path, *alone);
+  const auto info = find_weights(path, *alone);
   require(info.has_value(), "{} holds no checkpoint", path);
   return *info;
 }
@@ -66,7 +67,7 @@ void check_scale(const LabelHead& head, const ModelConfig& model, const std::str
 }  // namespace
 
 Export::Export(const std::string& source, Form form, const ConvertConfig& config)
-    : config_(config), form_(form), info_(newest(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
+    : config_(config), form_(form), info_(weights_in(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
       notes_(import_notes(state_, info_.path)), head_(label_head(state_.notes, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
   names_ = form == Form::llmc ? llmc_names(model_, padded) : huggingface_names(model_);

@@ -52,7 +52,7 @@ grep -q "^head = sequence .*decoder" numbers/config.ini || die "config.ini does 
 expect 0 "is done already" $tune --run.dir=numbers --data.train=train.tsv --data.validation=test.tsv --task.kind=regress --task.text=1 --task.label=2
 
 # Evaluation: the columns are those of the training.
-expect 0 "takes the best weights of the run: classes/best" "$skein" eval --checkpoint.path=classes --data.test=test.csv --eval.output=classes.json
+expect 0 "takes the best weights of the run, of step" "$skein" eval --checkpoint.path=classes --data.test=test.csv --eval.output=classes.json
 expect 0 "accuracy" $mpi2 "$skein" eval --checkpoint.path=pairs --data.test=test.jsonl --eval.output=pairs.json
 expect 0 "F1 1.0000" $mpi2 "$skein" eval --checkpoint.path=tags --data.test=test.conll --eval.output=tags.json --parallel.pipeline=2
 expect 0 "Spearman" "$skein" eval --checkpoint.path=numbers --data.test=test.tsv --eval.output=numbers.json
