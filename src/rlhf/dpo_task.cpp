@@ -151,6 +151,7 @@ void DpoTask::ask_reference(const PretrainConfig& c, const CheckpointInfo& weigh
   if (validation_) all.push_back(validation_.get());
   skein::ask_reference(c, weights, world, all);
   reference_path_ = weights.path;
+  reference_sum_ = weights.sum;
   log::info("the reference is {}: {:.4f} nats a token of {} training pairs", weights.path, -training_->mean_reference(), training_->samples_per_epoch());
 }
 
@@ -171,7 +172,7 @@ Scores DpoTask::validate(const Judged& model) const {
 }
 
 std::string DpoTask::notes() const {
-  return Json{{"task", kTask}, {"length", length_}, {"checksum", training_->checksum()}, {"reference", training_->mean_reference()}, {"template", Json::parse(template_)}, {"reference_path", reference_path_},
+  return Json{{"task", kTask}, {"length", length_}, {"checksum", training_->checksum()}, {"reference", training_->mean_reference()}, {"template", Json::parse(template_)}, {"reference_path", reference_path_}, {"reference_sum", reference_sum_},
               {"beta", rules_.loss.beta}, {"label_smoothing", rules_.loss.label_smoothing}, {"sft", rules_.sft}}.dump();
 }
 
@@ -185,7 +186,9 @@ void DpoTask::check_notes(const std::string& notes, const std::string& origin) c
   require(chat_template_in(notes) == chat_template_in(this->notes()), "{} was trained with another chat template; give the same chat.template, or another run.dir to begin anew", origin);
   require(as_number("length") == static_cast<double>(length_), "{} was trained with dpo.length={}, now it is {}; give the same, or another run.dir to begin anew", origin,
           as_number("length"), length_);
-  require(stored.value("reference_path", "") == reference_path_, "{} was trained against a reference, {}, that checkpoint.load does not give: {}; give the checkpoint.load it began from, or another run.dir",
+  // Sums came later than paths.
+  require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_ : stored.value("reference_path", "") == reference_path_,
+          "{} was trained against a reference, {}, whose weights are not those that checkpoint.load gives: {}; give the checkpoint.load it began from, or another run.dir",
           origin, stored.value("reference_path", ""), reference_path_);
   for (const char* rule : {"beta", "label_smoothing", "sft"})
     if (as_number(rule) != own[rule].get<double>())

@@ -78,6 +78,7 @@ class DpoTask : public Task {
   DpoRules rules_;
   std::string template_;  // JSON
   std::string reference_path_;
+  uint32_t reference_sum_ = 0;
   int64_t length_ = 0;
   std::unique_ptr<DpoSamples> training_, validation_;
 };
