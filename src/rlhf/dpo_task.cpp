@@ -64,8 +64,7 @@ void complete(PretrainConfig& c, double epochs, int64_t samples) {
   c.model.value_head = false;
   const double epoch = static_cast<double>(samples) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
-  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "dpo.epochs={} must be above 0", epochs);
-  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.train.steps == 0) c.train.steps = steps_of("dpo.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
   if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
 }

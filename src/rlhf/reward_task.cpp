@@ -180,8 +180,7 @@ void RewardTask::complete(PretrainConfig& c, double epochs) const {
   if (c.model.head_std < 0) c.model.head_std = 1 / std::sqrt(static_cast<double>(c.model.d_model) + 1);
   const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
-  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "reward.epochs={} must be above 0", epochs);
-  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.train.steps == 0) c.train.steps = steps_of("reward.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps * 3 / 100;
   if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
 }

@@ -118,8 +118,7 @@ void SftTask::check_notes(const std::string& notes, const std::string& origin) c
 void SftTask::complete(PretrainConfig& c, double epochs) const {
   const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::min(count, 1e12)))); };
-  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "sft.epochs={} must be above 0", epochs);
-  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.train.steps == 0) c.train.steps = steps_of("sft.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = steps(0.03 * static_cast<double>(c.train.steps));
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::cosine;
   if (c.validation.every < 0) c.validation.every = steps(epoch);
