@@ -36,15 +36,15 @@ void bind(Options& options, Command& c) {
 
 class FilePrompts : public Prompts {
  public:
-  FilePrompts(const Command& c, const ChatTemplate& form, int64_t room) : seed_(c.tune.run.train.seed) {
-    const ConversationsConfig config = conversations_config(c.chat, form, c.prompts);
+  // notes: of the policy's checkpoint.
+  FilePrompts(const Command& c, const ChatTemplate& form, const std::string& notes, int64_t room) : seed_(c.tune.run.train.seed) {
     int64_t longer = 0, number = 0;
-    for (PromptRecord& record : read_prompts(config)) {
+    read_prompts(conversations_config(c.chat, form, c.prompts, notes), true, [&](const PromptRecord& record) {
       std::vector<int32_t> tokens = form.prompt(record.messages);
       if (static_cast<int64_t>(tokens.size()) > room) ++longer;
-      else prompts_.push_back({std::move(tokens), record.messages.back().content, std::move(record.record), number});
+      else prompts_.push_back({std::move(tokens), record.messages.back().content, record.record, number});
       ++number;
-    }
+    });
     require(!prompts_.empty(), "all {} prompts of data.prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context; allow fewer",
             longer, room);
     if (longer > 0) log::warn("{} of {} prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context, and left out", longer,
@@ -83,7 +83,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   const ChatTemplate form = chat_template(c.chat, *tokenizer, source.notes);
   const int64_t room = source.model.context - config.generate.max_tokens;
   require(room > 0, "generate.max_tokens={} leaves no room for a prompt in the model's context of {}", config.generate.max_tokens, source.model.context);
-  const FilePrompts prompts(c, form, room);
+  const FilePrompts prompts(c, form, source.notes, room);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
   const auto model_reward = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
     return std::make_unique<ModelReward>(spec.argument, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel, config.run.precision(), config.generate.batch, mesh);
@@ -94,6 +94,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);
   tuning.chat = form.to_json();
+  tuning.instructions = instruction_notes(source.notes);
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) { return form.answer_text(tokens); };
   const TuneResult result = tune(config, tuning, world, options.resolved());
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);

@@ -118,6 +118,7 @@ DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const s
   check(c);
   require(c.run.model.vocab_size >= tokenizer_->vocab_size(), "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size, tokenizer_->vocab_size());
   length_ = c.task.length > 0 ? c.task.length : c.run.model.context;
+  instructions_ = instruction_notes(notes);
   read(c, notes);
   complete(c.run, c.task.epochs, training_->samples_per_epoch());
 }
@@ -171,8 +172,9 @@ Scores DpoTask::validate(const Judged& model) const {
 }
 
 std::string DpoTask::notes() const {
-  return Json{{"task", kTask}, {"length", length_}, {"checksum", training_->checksum()}, {"reference", training_->mean_reference()}, {"template", Json::parse(template_)}, {"reference_path", reference_path_}, {"reference_sum", reference_sum_},
-              {"beta", rules_.loss.beta}, {"label_smoothing", rules_.loss.label_smoothing}, {"sft", rules_.sft}}.dump();
+  const Json own{{"task", kTask}, {"length", length_}, {"checksum", training_->checksum()}, {"reference", training_->mean_reference()}, {"template", Json::parse(template_)}, {"reference_path", reference_path_}, {"reference_sum", reference_sum_},
+              {"beta", rules_.loss.beta}, {"label_smoothing", rules_.loss.label_smoothing}, {"sft", rules_.sft}};
+  return with_instructions(own.dump(), instructions_);
 }
 
 void DpoTask::check_notes(const std::string& notes, const std::string& origin) const {

@@ -214,7 +214,7 @@ void Tuner::save() {
   state_.optimizer_steps = actors_->policy().optimizer().steps();
   tuned_.critic_steps = actors_->critic() ? actors_->critic()->optimizer().steps() : 0;
   tuned_.kl = kl_.state();
-  state_.notes = to_json(tuned_);
+  state_.notes = with_instructions(to_json(tuned_), tuning_.instructions);
   store_->save(state_.step, actors_->pieces(true), to_json(state_, shape_));
   saved_ = state_.step;
 }
@@ -225,7 +225,7 @@ void Tuner::save_mean() const {
   CheckpointStore store(folder_.path() + "/ema", 1, mesh_.world());
   RunState state = state_;
   state.optimizer_steps = 0;
-  state.notes = to_json(tuned_);
+  state.notes = with_instructions(to_json(tuned_), tuning_.instructions);
   store.save(state.step, actors_->mean_pieces(), to_json(state, shape_));
 }
 

@@ -36,26 +36,28 @@ class SftTask : public Task {
   void complete(PretrainConfig& config, double epochs) const;
 
  private:
-  std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files, bool training) const;
+  std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files, const std::string& notes, bool training);
   void tell(const ChatSamples& samples, const char* what) const;
 
   std::unique_ptr<Tokenizer> tokenizer_;
   ChatTemplate form_;
+  InstructionNotes instructions_;  // of the training data
   std::unique_ptr<ChatSamples> training_, validation_;
   int64_t vocabulary_;
 };
 
 SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
-    : tokenizer_(std::move(tokenizer)), form_(chat_template(c.chat, *tokenizer_, notes)), training_(read(c, c.run.data.train, true)),
-      validation_(c.run.data.validation.empty() ? nullptr : read(c, c.run.data.validation, false)), vocabulary_(c.run.model.vocab_size) {
+    : tokenizer_(std::move(tokenizer)), form_(chat_template(c.chat, *tokenizer_, notes)), training_(read(c, c.run.data.train, notes, true)),
+      validation_(c.run.data.validation.empty() ? nullptr : read(c, c.run.data.validation, notes, false)), vocabulary_(c.run.model.vocab_size) {
   tell(*training_, "training");
   if (validation_) tell(*validation_, "validation");
 }
 
-std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector<std::string>& files, bool training) const {
+std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector<std::string>& files, const std::string& notes, bool training) {
   const int64_t context = c.run.model.context, length = c.task.length > 0 ? c.task.length : context;
   const int64_t multiple = c.run.parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(c.run.parallel.tensor)) : kLengthMultiple;
-  std::vector<TemplatedChat> chats = read_chats(c.chat, form_, files);
+  auto [chats, instructions] = read_chats(c.chat, form_, files, notes);
+  if (training) instructions_ = instructions;
   ChatSamplesConfig config;
   config.length = c.task.pack ? length : padded_length(chats, multiple, length);
   config.pack = c.task.pack;
@@ -101,7 +103,8 @@ Scores SftTask::validate(const Judged& model) const {
 }
 
 std::string SftTask::notes() const {
-  return Json{{"task", "sft"}, {"template", Json::parse(form_.to_json())}, {"length", length()}, {"training_checksum", training_->checksum()}}.dump();
+  return with_instructions(Json{{"task", "sft"}, {"template", Json::parse(form_.to_json())}, {"length", length()}, {"training_checksum", training_->checksum()}}.dump(),
+                           instructions_);
 }
 
 void SftTask::check_notes(const std::string& notes, const std::string& origin) const {

@@ -8,6 +8,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/rlhf/dpo_objective.h"
 #include "skein/rlhf/preference_files.h"
+#include "skein/train/chat_data.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 
@@ -77,6 +78,7 @@ class DpoTask : public Task {
   std::unique_ptr<Tokenizer> tokenizer_;
   DpoRules rules_;
   std::string template_;  // JSON
+  InstructionNotes instructions_;
   std::string reference_path_;
   uint32_t reference_sum_ = 0;
   int64_t length_ = 0;
