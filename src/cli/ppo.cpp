@@ -42,7 +42,7 @@ class FilePrompts : public Prompts {
     read_prompts(conversations_config(c.chat, form, c.prompts, notes), true, [&](const PromptRecord& record) {
       std::vector<int32_t> tokens = form.prompt(record.messages);
       if (static_cast<int64_t>(tokens.size()) > room) ++longer;
-      else prompts_.push_back({std::move(tokens), record.messages.back().content, record.record, number});
+      else prompts_.push_back({std::move(tokens), record.messages, record.record, number});
       ++number;
     });
     require(!prompts_.empty(), "all {} prompts of data.prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context; allow fewer",
@@ -89,7 +89,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
     return std::make_unique<ModelReward>(spec.argument, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel, config.run.precision(), config.generate.batch, mesh);
   };
   RewardMixture rewards = make_rewards(c.rewards, {world, c.process_seconds, {{"model", model_reward}}});
-  for (size_t i = 0; i < prompts.all().size(); ++i) rewards.check_record(prompts.all()[i].number, prompts.all()[i].record);
+  for (const Prompt& prompt : prompts.all()) rewards.check_prompt(prompt.number, prompt.messages, prompt.record);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);

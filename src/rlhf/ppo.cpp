@@ -360,7 +360,7 @@ void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
             readable_seconds(seconds_since(begun_) / static_cast<double>(here) * static_cast<double>(left)));
   for (int64_t i = 0; i < std::min<int64_t>(config_.ppo.shown, static_cast<int64_t>(rollout.episodes.size())); ++i) {
     const Episode& one = rollout.episodes[static_cast<size_t>(i)];
-    log::info("  score {:.3f}, kl {:.3f}: {} => {}", one.score, response_kl(one.path), excerpt(one.prompt.text), excerpt(tuning_.text_of(one.tokens)));
+    log::info("  score {:.3f}, kl {:.3f}: {} => {}", one.score, response_kl(one.path), excerpt(one.prompt.text()), excerpt(tuning_.text_of(one.tokens)));
   }
 }
 

@@ -148,7 +148,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     ModelReward by_text(folder_.at("run"), {bpe_tokenizer({{1, 2}})->to_json(), own_template}, {}, DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
     for (size_t i = 0; i < 4; ++i) {
-      asked[i].prompt_text = "ask";
+      asked[i].messages = {{"user", "ask"}};
       asked[i].text = answers[i];
       asked[i].prompt_tokens = byte_tokenizer()->encode("ask");
       asked[i].tokens = byte_tokenizer()->encode(answers[i]);
@@ -157,6 +157,14 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     EXPECT_EQ(reward.scores(asked), alone) << "an answer that was cut off is judged as if it had ended";
     EXPECT_EQ(by_text.scores(asked), alone);
     EXPECT_NE(reward.name().find("model:"), std::string::npos);
+    // The whole dialogue is judged, not its last turn.
+    const std::vector<Message> talk{{"user", "a"}, {"assistant", "d"}, {"user", "ask"}};
+    std::vector<Answer> heard{asked[2], asked[2]};
+    heard[0].messages = talk;
+    const std::vector<double> judged = by_text.scores(heard);
+    RewardModel model(folder_.at("run"), {}, DType::f32, 2, mesh);
+    EXPECT_EQ(judged[0], model.scores(model.form().sequences(talk, std::span(&answers[2], 1)))[0]);
+    EXPECT_NE(judged[0], judged[1]);
     asked[3].text = std::string(40, 'a');
     test::expect_error(ExitCode::usage, {"prompt 0", "24 tokens"}, [&] { by_text.scores(asked); });
   });
