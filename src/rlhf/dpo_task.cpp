@@ -45,19 +45,16 @@ PreferencesConfig files_of(const DpoTaskConfig& c, const std::vector<std::string
 void tell(const PairData& data, const char* what, size_t all) {
   if (data.cut > 0) log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
   if (data.left_out > 0) log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out, all, what);
+  if (data.bad > 0) log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
   if (data.without > 0) log::info("{} of {} {} records have no two answers of which one is better and are left out", data.without, all, what);
   require(!data.pairs.pairs.empty(), "no pair of answers is left of {} {} records: {} are too long (a larger dpo.length, or a model with a longer context, makes room), "
           "{} have no two answers of which one is better", all, what, data.left_out, data.without);
 }
 
-std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record, const PreferencesConfig& files, int64_t length) {
-  try {
-    std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
-    require(made.empty() || made.front().begin > 0, "the prompt has no token by the chat template \"{}\", so nothing stands before its answers", form.name());
-    return made;
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", place_of(record, files), error.what()));
-  }
+std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record, int64_t length) {
+  std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
+  require(made.empty() || made.front().begin > 0, "the prompt has no token by the chat template \"{}\", so nothing stands before its answers", form.name());
+  return made;
 }
 
 void complete(PretrainConfig& c, double epochs, int64_t samples) {
@@ -81,7 +78,8 @@ PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& r
   PairData data;
   for (const PreferenceRecord& record : records) {
     const size_t answers = record.answers.size(), before = data.pairs.pairs.size(), first = data.pairs.answers.size();
-    std::vector<AnswerSequence> sequences = sequences_of(form, record, files, length);
+    std::vector<AnswerSequence> sequences;
+    if (!usable(record, files, data.bad, [&] { sequences = sequences_of(form, record, length); })) continue;
     if (sequences.empty() || (sequences.front().cut && long_prompts == LongPrompts::drop)) {
       ++data.left_out;
       continue;
@@ -129,12 +127,12 @@ void DpoTask::read(const DpoTuneConfig& c, const std::string& notes) {
   tell(learnt, "training", c.task.diverging);
   template_ = preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
   const ChatTemplate form = ChatTemplate::from_json(template_, *tokenizer_);
-  training_ = source(c, form, learnt.records, files, "training");
+  training_ = source(c, form, learnt.records, left_of(files, learnt), "training");
   if (c.run.data.validation.empty()) return;
   const PreferencesConfig held_out = files_of(c.task, c.run.data.validation);
   const Preferences judged = read_preferences(held_out);
   tell(judged, "validation", c.task.diverging);
-  validation_ = source(c, form, judged.records, held_out, "validation");
+  validation_ = source(c, form, judged.records, left_of(held_out, judged), "validation");
 }
 
 std::unique_ptr<DpoSamples> DpoTask::source(const DpoTuneConfig& c, const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
