@@ -68,6 +68,24 @@ std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int32_t end) {
   return banned;
 }
 
+// What only a critic, or advantages that come from one, would read.
+void refuse_unread(const Options& options, const TuneConfig& c) {
+  if (c.ppo.algorithm == PpoConfig::Algorithm::ppo) return;
+  Command standard;
+  Options defaults("", "");
+  bind(defaults, standard);
+  const auto usual = defaults.values();
+  const auto unread = [&](const std::pair<std::string, std::string>& option) {
+    const std::string& key = option.first;
+    const bool of_critic = key.starts_with("critic.") || key == "ppo.gamma" || key == "ppo.lambda" || key == "ppo.whiten";
+    return of_critic && options.given(key) && std::find(usual.begin(), usual.end(), option) == usual.end();
+  };
+  for (const auto& [key, value] : options.values())
+    require(!unread({key, value}),
+            "{}={} was given, but {} has no critic: the advantages are differences of the rewards of several answers to a prompt; leave it out, or take ppo.algorithm=ppo", key,
+            value, c.ppo.algorithm == PpoConfig::Algorithm::rloo ? "rloo" : "grpo");
+}
+
 int tune_by_rewards(Command& c, Group& world, const Options& options) {
   TuneConfig& config = c.tune;
   require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from; give the folder of its run");
@@ -109,6 +127,7 @@ int prove(const Command& c, Group& world, const Options& options) {
 }
 
 void settle_options(Options& options, const Command& c) {
+  refuse_unread(options, c.tune);
   if (!c.oracle.language.empty())
     for (const auto& [key, value] : oracle_defaults())
       if (!options.given(key)) options.set(key, value, "--oracle");
