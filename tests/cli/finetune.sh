@@ -138,5 +138,13 @@ expect 2 "holds nothing to label" "$skein" predict --checkpoint.path=classes --d
 expect 2 "output.path=none/made.jsonl cannot be written" $mpi2 "$skein" predict --checkpoint.path=classes --data.input=texts.txt --output.path=none/made.jsonl
 expect 2 "embed.output=made.h5 must end in" "$skein" embed --checkpoint.path=encoder --data.input=texts.txt --embed.output=made.h5
 expect 2 "embed.length=99 must be" "$skein" embed --checkpoint.path=encoder --data.input=texts.txt --embed.length=99
+# Nor does a command that is killed leave one.
+mkfifo slow
+(printf 'good\n'; sleep 20) >slow &
+writer=$!
+"$skein" predict --checkpoint.path=classes --data.input=slow --output.path=made.jsonl >output 2>&1 &
+predicting=$!
+sleep 3
+kill -9 $predicting $writer || true
 ! ls made* *.partial 2>/dev/null || die "a failed command has left a file"
 echo passed
