@@ -76,6 +76,7 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
     require(model_.labels == head_->outputs(), "{} has a head of {} numbers, and notes on one of {}", info_.path, model_.labels, head_->outputs());
     check_scale(*head_, model_, info_.path);
   }
+  if (model_.value_head) log::warn("{} has a head of values beside its vocabulary, which other programs' models lack: it is left out", info_.path);
   choose_dtypes();
   choose_files();
   for (size_t i = 0; i < names_.tensors.size(); ++i) total_ += bytes_of(i);
@@ -175,6 +176,8 @@ ConfigExtras Export::extras() const {
   ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !whole_};
   if (!head_) return made;
   made.labels = head_->labels;
+  // What an import says of its training stays.
+  if (!notes_.empty() && state_.step == 0) return made;
   if (head_->kind != LabelKind::tag) made.problem = head_->kind == LabelKind::regress ? "regression" : "single_label_classification";
   return made;
 }
