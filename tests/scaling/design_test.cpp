@@ -1,0 +1,221 @@
+#include "skein/scaling/design.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "scaling/sweep_fixture.h"
+
+namespace skein {
+namespace {
+
+SweepConfig config() { return tiny_sweep("none", ""); }
+
+SweepConfig isoflop() {
+  SweepConfig c = config();
+  c.kind = SweepConfig::Kind::isoflop;
+  c.shapes.clear();
+  c.tokens.clear();
+  c.budgets = {"1e9", "1e10"};
+  c.sizes_per_budget = 5;
+  c.spread = 2;
+  c.shape.aspect = 16;
+  c.centres = {"5k", "2e4"};
+  return c;
+}
+
+TEST(Design, NumbersAreReadAsTheyAreSpoken) {
+  EXPECT_EQ(number_of("2.5M", "x"), 2.5e6);
+  EXPECT_EQ(number_of("10k", "x"), 1e4);
+  EXPECT_EQ(number_of("1e12", "x"), 1e12);
+  for (const char* bad : {"", "k", "1q", "10kk", "-1", "0", "nan", "inf", "1e999", "1 k"}) expect_error([&] { number_of(bad, "sweep.sizes"); }, "sweep.sizes");
+}
+
+TEST(Design, GridIsAllCombinationsWithWholeSteps) {
+  SweepConfig c = config();
+  c.lr = {"1e-2", "2e-2"};
+  c.seeds = {1, 2, 3};
+  const SweepDesign design = make_design(c);
+  ASSERT_EQ(design.cells.size(), 2u * 2 * 2 * 3);
+  const SweepCell& cell = design.cells.front();
+  EXPECT_EQ(cell.name, "1x8-16x128-lr0.01-s1");
+  EXPECT_EQ(cell.run.train.steps, 16);
+  EXPECT_EQ(cell.run.train.global_batch, 8);
+  EXPECT_EQ(cell.tokens, 2048);
+  EXPECT_EQ(cell.flops, cell.counts.flops_per_token * 2048);
+  EXPECT_EQ(cell.run.model.n_heads, 1);
+  EXPECT_DOUBLE_EQ(design.cells[3].run.lr.min_lr, 2e-4) << "the least rate keeps its proportion";
+  EXPECT_EQ(design.cells[1].run.train.seed, 2u);
+  EXPECT_TRUE(design.warnings.empty());
+}
+
+TEST(Design, TokensFollowTheParametersAndStepsAreRounded) {
+  SweepConfig c = config();
+  c.tokens.clear();
+  c.tokens_per_parameter = {"3"};
+  c.batch = {"160"};
+  c.shapes = {"1x8"};
+  const SweepDesign design = make_design(c);
+  const double wanted = 3 * design.cells[0].counts.all;
+  EXPECT_LE(std::abs(design.cells[0].tokens - wanted), 80);
+  EXPECT_EQ(std::fmod(design.cells[0].tokens, 160), 0);
+}
+
+TEST(Design, BudgetsAreMetBySizesAroundTheirCentres) {
+  const SweepConfig c = isoflop();
+  const SweepDesign design = make_design(c);
+  ASSERT_EQ(design.cells.size(), 10u);
+  EXPECT_TRUE(design.warnings.empty());
+  for (size_t i = 0; i < 10; ++i) {
+    const SweepCell& cell = design.cells[i];
+    EXPECT_NEAR(cell.flops / (i < 5 ? 1e9 : 1e10), 1, 0.02) << cell.name;
+    EXPECT_EQ(cell.budget, i < 5 ? 1e9 : 1e10);
+  }
+  EXPECT_NEAR(std::log(design.cells[2].counts.blocks / 5e3), 0, 0.4);
+  EXPECT_NEAR(std::log(design.cells[7].counts.blocks / 2e4), 0, 0.4);
+}
+
+TEST(Design, BudgetsAreCountedAsAsked) {
+  SweepConfig c = isoflop();
+  c.flops = FlopCount::six_n;
+  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(6 * cell.counts.all * cell.tokens / cell.budget, 1, 0.02);
+  c.flops = FlopCount::six_n_head;
+  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(6 * (cell.counts.blocks + cell.counts.head) * cell.tokens / cell.budget, 1, 0.02);
+}
+
+TEST(Design, CentresFollowTheRatioUnlessTheyAreGiven) {
+  SweepConfig c = isoflop();
+  c.centres.clear();
+  c.sizes_per_budget = 1;
+  c.centre_ratio = 5;
+  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(std::log(cell.counts.blocks / std::sqrt(cell.budget / 30)), 0, 0.4);
+}
+
+TEST(Design, MissedBudgetsAndEqualCellsAreTold) {
+  SweepConfig c = isoflop();
+  c.budgets = {"1e7"};
+  c.centres = {"5k"};
+  c.batch = {"2048"};
+  const SweepDesign design = make_design(c);
+  ASSERT_FALSE(design.warnings.empty());
+  EXPECT_NE(design.warnings[0].find("% off the 1e+07"), std::string::npos) << design.warnings[0];
+
+  SweepConfig twice = config();
+  twice.shapes = {"1x8", "1x8"};
+  EXPECT_EQ(make_design(twice).cells.size(), 2u);
+  EXPECT_EQ(make_design(twice).warnings.size(), 2u);
+}
+
+TEST(Design, WarmUpIsTheLessOfItsShareAndATokenAParameter) {
+  SweepConfig c = config();
+  c.tokens = {"1e6"};
+  c.warmup = 0.1;
+  c.shapes = {"1x8"};
+  const SweepDesign design = make_design(c);
+  EXPECT_EQ(design.cells[0].run.lr.warmup, std::llround(design.cells[0].counts.all / 128));
+  c.tokens = {"4096"};
+  EXPECT_EQ(make_design(c).cells[0].run.lr.warmup, 3);
+  c.warmup = 0;
+  EXPECT_EQ(make_design(c).cells[0].run.lr.warmup, 0);
+}
+
+TEST(Design, RatesFollowTheRule) {
+  SweepConfig c = config();
+  c.lr_rule = "width";
+  c.base_width = 16;
+  const auto widths = make_design(c).cells;
+  EXPECT_DOUBLE_EQ(widths[0].run.lr.lr, 2e-2);
+  EXPECT_DOUBLE_EQ(widths[3].run.lr.lr, 1e-2);
+  c.lr_rule = "porian";
+  c.lr_factor = 0.5;
+  const SweepCell cell = make_design(c).cells[0];
+  EXPECT_NEAR(cell.run.lr.lr, 0.5 * hyperparameters("porian", cell.counts, cell.tokens).lr, 1e-3 * cell.run.lr.lr);
+  c.lr_rule = "fixed";
+  c.batch.clear();
+  c.batch_rule = "step_law";
+  EXPECT_EQ(make_design(c).cells[0].run.train.global_batch % 4, 0);
+}
+
+TEST(Design, BatchesAreSummedAlikeWhateverTheRanks) {
+  SweepConfig c = config();
+  c.batch = {"96"};
+  c.run.train.micro_batch = 4;
+  const SweepCell cell = make_design(c).cells[0];
+  EXPECT_EQ(cell.run.train.global_batch, 6);
+  EXPECT_EQ(cell.run.parallel.reduction_groups, 2);
+  EXPECT_EQ(cell.run.train.micro_batch, 3);
+}
+
+TEST(Design, FallsOfWsdFitTheRun) {
+  SweepConfig c = config();
+  c.run.lr.decay = LrConfig::Decay::wsd;
+  EXPECT_EQ(make_design(c).cells[1].run.lr.cooldown, 6);
+}
+
+TEST(Design, ListsAreReadByTheirColumns) {
+  Workspace folder;
+  const std::string path = folder.at("cells.csv");
+  std::ofstream(path) << "shape,tokens,lr,seed\n1x8,2048,0.02,0\n2x16,1e4,,7\n";
+  SweepConfig c = config();
+  c.kind = SweepConfig::Kind::list;
+  c.shapes.clear();
+  c.tokens.clear();
+  c.batch.clear();
+  c.list = path;
+  const auto cells = make_design(c).cells;
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(cells[0].run.lr.lr, 0.02);
+  EXPECT_EQ(cells[0].run.train.seed, 0u);
+  EXPECT_EQ(cells[1].run.lr.lr, 0.01);
+  EXPECT_EQ(cells[1].run.model.n_layers, 2);
+
+  const auto expect_told = [&](const std::string& text, const std::string& word) {
+    std::ofstream(path) << text;
+    expect_error([&] { make_design(c); }, word);
+  };
+  expect_told("", "is empty");
+  expect_told("shape,tokens\n", "no row");
+  expect_told("shape,token\n1x8,5\n", "did you mean \"tokens\"");
+  expect_told("shape,tokens,tokens\n1x8,5,5\n", "twice");
+  expect_told("shape,tokens\n1x8,many\n", ":2: tokens: \"many\"");
+  expect_told("shape,tokens\n1y8,500\n", "\"1y8\" is no shape");
+  expect_told("shape,tokens\n1x8\n", "1 fields for 2");
+  expect_told("shape,size,tokens\n1x8,500,500\n", "both size and shape");
+  expect_told("shape,tokens,seed\n1x8,500,1.5\n", "no whole number");
+}
+
+TEST(Design, ContradictionsAreRefused) {
+  const auto expect_told = [](const std::function<void(SweepConfig&)>& change, const std::string& word) {
+    SweepConfig c = config();
+    change(c);
+    expect_error([&] { make_design(c); }, word);
+  };
+  expect_told([](SweepConfig& c) { c.tokens.clear(); }, "sweep.tokens or sweep.tokens_per_parameter");
+  expect_told([](SweepConfig& c) { c.sizes = {"1000"}; }, "sweep.sizes and sweep.shapes");
+  expect_told([](SweepConfig& c) { c.budgets = {"1e9"}; }, "isoflop only");
+  expect_told([](SweepConfig& c) { c.list = "x"; }, "kind=list only");
+  expect_told([](SweepConfig& c) { c.lr_rule = "best"; }, "sweep.lr_rule=best");
+  expect_told([](SweepConfig& c) { c.lr_rule = "width"; }, "sweep.base_width");
+  expect_told([](SweepConfig& c) { c.lr_rule = "porian", c.lr = {"1e-3"}; }, "sweep.lr_factor");
+  expect_told([](SweepConfig& c) { c.batch_rule = "kaplan"; }, "sweep.batch_rule=kaplan");
+  expect_told([](SweepConfig& c) { c.batch_rule = "porian"; }, "contradicts");
+  expect_told([](SweepConfig& c) { c.run.train.steps = 7; }, "train.steps=7");
+  expect_told([](SweepConfig& c) { c.run.lr.warmup = 7; }, "sweep.warmup");
+  expect_told([](SweepConfig& c) { c.run.validation.patience = 7; }, "validation.patience=7");
+  expect_told([](SweepConfig& c) { c.run.checkpoint.load = "x"; }, "checkpoint.load=x");
+  expect_told([](SweepConfig& c) { c.warmup = 1.5; }, "sweep.warmup=1.5");
+  expect_told([](SweepConfig& c) { c.shapes = {"1x12"}; }, "heads of width 8");
+  expect_told([](SweepConfig& c) { c.tokens = {"1e300"}; }, "no run makes");
+  SweepConfig c = isoflop();
+  c.sizes = {"1e4"};
+  expect_error([&] { make_design(c); }, "one of them");
+  c = isoflop();
+  c.centres = {"1e4"};
+  expect_error([&] { make_design(c); }, "1 sizes for 2 budgets");
+  c = isoflop();
+  c.tokens = {"1e4"};
+  expect_error([&] { make_design(c); }, "leave out sweep.tokens");
+}
+
+}  // namespace
+}  // namespace skein
