@@ -49,7 +49,7 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory) {
   for (const CheckpointName& name : committed_checkpoints(folder)) {
     CheckpointInfo info{join_path(folder, name.text()), name.step, name.generation, ""};
     try {
-      info.metadata = read_manifest(info.path).metadata;
+      info = info_of(info.path, read_manifest(info.path));
     } catch (const Error& error) {
       log::warn("{} is damaged: {}", info.path, error.what());
     }

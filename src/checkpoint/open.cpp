@@ -3,8 +3,10 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/core/error.h"
+#include "skein/formats/crc32c.h"
 
 #include <filesystem>
+#include <span>
 #include <system_error>
 
 namespace skein {
@@ -53,7 +55,9 @@ Manifest share_manifest(const std::string& directory, Group& world) {
 }
 
 CheckpointInfo info_of(const std::string& path, const Manifest& manifest) {
-  return {path, manifest.step, manifest.generation, manifest.metadata};
+  uint32_t sum = 0;
+  for (const ShardEntry& shard : manifest.shards) sum = crc32c(std::as_bytes(std::span(&shard.total, 1)), sum);
+  return {path, manifest.step, manifest.generation, manifest.metadata, manifest.created, sum};
 }
 
 }  // namespace skein

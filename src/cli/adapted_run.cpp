@@ -21,11 +21,11 @@ Values given_model(const Options& options) {
   return given;
 }
 
-Source start_of(const PretrainConfig& c, Group& world) {
+AdaptedRun start_of(const PretrainConfig& c, Group& world) {
   if (!c.run.dir.empty())
-    if (find_checkpoint(c.run.dir + "/checkpoints", world)) return open_source(c.run.dir + "/checkpoints", world);
+    if (const auto own = find_checkpoint(c.run.dir + "/checkpoints", world)) return {{}, source_of(*own), true};
   require(!c.checkpoint.load.empty(), "checkpoint.load names no pretrained model to begin from; give the folder of its run");
-  return open_source(c.checkpoint.load, world, "checkpoint.load");
+  return {{}, open_source(c.checkpoint.load, world, "checkpoint.load"), false};
 }
 
 void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& given) {
@@ -40,7 +40,8 @@ void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& give
 
 AdaptedRun begin_adapted(const Options& options, PretrainConfig& c, std::unique_ptr<Group>& world) {
   world = begin_world();
-  AdaptedRun run{given_model(options), start_of(c, *world)};
+  AdaptedRun run = start_of(c, *world);
+  run.given = given_model(options);
   take_model(c, run.source.model, run.given);
   check_tokenizer(run.source);
   return run;

@@ -15,6 +15,7 @@ bool parse_run(Options& options, const std::vector<std::string>& args, const Pre
 struct AdaptedRun {
   std::map<std::string, std::string> given;  // the options of the model that were given, by key
   Source source;                             // the run's own checkpoint where it has one, else the one it begins from
+  bool goes_on = false;                      // it is its own
 };
 
 // Starts the world and finds what the run begins from; config.model becomes what is stored there, but for the dropout of this run, and its

@@ -6,6 +6,7 @@
 #include "skein/comm/world.h"
 #include "skein/kernels/threads.h"
 #include "skein/train/run_state.h"
+#include "skein/train/run_weights.h"
 
 namespace skein {
 
@@ -29,10 +30,14 @@ std::unique_ptr<Group> begin_world() {
 
 Source open_source(const std::string& path, Group& world, const std::string& option) {
   require(!path.empty(), "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
-  const auto info = find_checkpoint(path, world);
+  const auto info = find_weights(path, world);
   require(info.has_value(), "{}={} holds no checkpoint; give a run's folder or a checkpoint", option, path);
-  const RunState state = run_state(info->metadata, info->path);
-  return {*info, stored_model(state, info->path), stored_masks(state, info->path), state.tokenizer, state.notes};
+  return source_of(*info);
+}
+
+Source source_of(const CheckpointInfo& info) {
+  const RunState state = run_state(info.metadata, info.path);
+  return {info, stored_model(state, info.path), stored_masks(state, info.path), state.tokenizer, state.notes};
 }
 
 void load_weights(const Source& source, LocalModel& local, Mesh& mesh) {

@@ -47,7 +47,9 @@ struct Source {
   std::string notes = {};  // of the task, JSON
 };
 
-// Collective. path: a checkpoint, or a run's folder, whose newest good one is taken. option: that named it, for messages.
+// What a checkpoint that has been found holds.
+Source source_of(const CheckpointInfo& info);
+// Collective. path: a checkpoint, or a run's folder, of which find_weights decides what is taken. option: that named it, for messages.
 Source open_source(const std::string& path, Group& world, const std::string& option = "checkpoint.path");
 // Collective. Gives the parameters memory and fills them.
 void load_weights(const Source& source, LocalModel& local, Mesh& mesh);

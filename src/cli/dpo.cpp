@@ -21,10 +21,9 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   const AdaptedRun run = begin_adapted(options, config.run, world);
   DpoTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
   settle_run(options, config.run, run);
-  const auto reference = find_checkpoint(config.run.checkpoint.load, *world);
-  require(reference.has_value(), "checkpoint.load={} holds no checkpoint", config.run.checkpoint.load);
-  task.ask_reference(config.run, *reference, *world);
-  const TrainResult result = train(config.run, task, *world, options.resolved());
+  const Source reference = run.goes_on ? open_source(config.run.checkpoint.load, *world, "checkpoint.load") : run.source;
+  task.ask_reference(config.run, reference.info, *world);
+  const TrainResult result = train(config.run, task, *world, options.resolved(), run.source.info);
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }
 

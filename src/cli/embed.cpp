@@ -113,7 +113,7 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   if (!parse(options, args, false, [&] { settle_precision(options, "embed.precision", config.precision, config.parallel.device); })) return 0;
   check(config);
   world = begin_world();
-  const Source source = open_best(config.checkpoint, *world);
+  const Source source = open_source(config.checkpoint, *world);
   check_tokenizer(source);
   const int64_t done = embed(config, source, *world);
   log::info("{} vectors of {} numbers from {}", done, source.model.d_model, source.info.path);

@@ -158,7 +158,7 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   if (!parse(options, args, false)) return 0;
   check(config);
   world = begin_world();
-  const Source source = open_best(config.checkpoint, *world);
+  const Source source = open_source(config.checkpoint, *world);
   const bool examples = !config.labels.files.empty();
   const Values values = examples ? evaluate_examples(config, options, source, *world) : evaluate_text(config, source, *world);
   if (!config.output.empty())

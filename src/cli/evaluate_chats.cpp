@@ -14,7 +14,7 @@ std::unique_ptr<ChatSamples> read_samples(const ChatDataConfig& config, const st
   how.length = source.model.context;
   how.pad = std::max(0, tokenizer->roles().pad);
   how.shuffle = false;
-  auto made = std::make_unique<ChatSamples>(read_chats(config, form, files), how);
+  auto made = std::make_unique<ChatSamples>(read_chats(config, form, files, source.notes).chats, how);
   require(made->samples_per_epoch() > 0, "none of the {} conversations of data.test has an answer that fits into model.context={} tokens",
           made->counts().chats, how.length);
   tell_samples(*made, "test", form.name());

@@ -13,7 +13,7 @@ int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group
   const AdaptedRun run = begin_adapted(options, config.run, world);
   const auto task = label_task(config, run.source.tokenizer);
   settle_run(options, config.run, run);
-  const TrainResult result = train(config.run, *task, *world, options.resolved());
+  const TrainResult result = train(config.run, *task, *world, options.resolved(), run.source.info);
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }
 

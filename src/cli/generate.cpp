@@ -26,20 +26,22 @@ struct Command {
   std::string checkpoint, input, output;
   PromptFormat format = PromptFormat::text;
   bool chat = false;
-  std::string form, system;
+  ChatDataConfig records;
+  std::string system;
   GenerateConfig generate;
   ParallelConfig parallel;
 };
 
 void bind(Options& options, Command& c) {
-  options.add("checkpoint.path", c.checkpoint, "run folder (its newest good checkpoint) or checkpoint");
+  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("generate.input", c.input, "file of prompts, one a line, instead of ARGUMENTs; - for stdin");
   options.add("generate.output", c.output, "file for the result instead of stdout");
   options.add_choice("generate.format", c.format, {{"text", PromptFormat::text}, {"jsonl", PromptFormat::jsonl}},
                      "of input and output; jsonl: {\"prompt\": ...} a line");
   options.add("generate.chat", c.chat, "a prompt is the user's turn of a conversation, which the model answers; jsonl: also whole conversations, docs/sft.md");
-  options.add("generate.template", c.form, "chat template: none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's");
+  options.add("generate.template", c.records.form, "chat template: none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's");
   options.add("generate.system", c.system, "of conversations without one, the system's turn; empty: none");
+  bind_records(options, c.records);
   bind(options, c.generate);
   bind(options, c.parallel);
 }
@@ -57,20 +59,25 @@ void check_output(const std::string& path) {
 // How prompts become tokens, and tokens text.
 class Writer {
  public:
-  Writer(const Command& command, const Source& source) : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)) {
-    const bool stored = !chat_template_in(source.notes).empty();
-    require(command.chat || (command.form.empty() && command.system.empty()), "generate.template and generate.system are for conversations; give generate.chat too");
+  Writer(const Command& command, const Source& source) : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)), notes_(source.notes) {
+    const std::string& named = command.records.form;
+    require(command.chat || (named.empty() && command.system.empty()), "generate.template and generate.system are for conversations; give generate.chat too");
     if (!command.chat) return;
-    require(stored || !command.form.empty(), "{} knows no chat template, since it was not tuned on conversations; `skein sft` does that, generate.template names one",
+    require(!chat_template_in(notes_).empty() || !named.empty(), "{} knows no chat template, since it was not tuned on conversations; `skein sft` does that, generate.template names one",
             source.info.path);
-    form_ = chat_template({.form = command.form}, *tokenizer_, source.notes);
+    form_ = chat_template(command.records, *tokenizer_, notes_);
+    const bool alone = command.records.instructions ? true : instruction_notes(notes_).alone;
+    headings_ = alone && conversations({}).instructions == InstructionForm::alpaca;
   }
+
+  // How files of conversations are read for this model.
+  ConversationsConfig conversations(const std::vector<std::string>& files) const { return conversations_config(command_.records, *form_, files, notes_); }
 
   Tokens prompt(const Turns& turns) const {
     if (!form_) return tokenizer_->encode(turns.front().content);
-    if (command_.system.empty() || turns.front().role == "system") return form_->prompt(turns);
-    Turns all{{"system", command_.system}};
-    all.insert(all.end(), turns.begin(), turns.end());
+    Turns all = turns;
+    if (headings_ && all.size() == 1 && !has_headings(all.front().content)) all.front().content = instruction_turn(all.front().content, "", InstructionForm::alpaca);
+    if (!command_.system.empty() && all.front().role != "system") all.insert(all.begin(), {"system", command_.system});
     return form_->prompt(all);
   }
   // Bytes that are no UTF-8 become U+FFFD in JSON: a model may stop inside of a character.
@@ -90,7 +97,9 @@ class Writer {
  private:
   const Command& command_;
   std::unique_ptr<Tokenizer> tokenizer_;
+  std::string notes_;
   std::optional<ChatTemplate> form_;
+  bool headings_ = false;  // a prompt that stands for itself is an instruction
 };
 
 void write_results(const Command& command, const std::string& text) {
@@ -105,9 +114,19 @@ void write_results(const Command& command, const std::string& text) {
   if (!file) fail("generate.output={} cannot be written", command.output);
 }
 
-void generate(const Command& command, const std::vector<Turns>& turns, const Source& source, Group& world) {
+std::vector<Turns> asked(const Command& command, const Writer& writer, const std::vector<std::string>& words) {
+  if (command.input.empty()) return prompts_of(words);
+  if (command.chat && command.format == PromptFormat::jsonl) return conversations_in(writer.conversations({command.input}));
+  return prompts_in(command.input, command.format);
+}
+
+void generate(const Command& command, const std::vector<std::string>& words, const Source& source, Group& world) {
   check_tokenizer(source);
   const Writer writer(command, source);
+  const std::vector<Turns> turns = unpacked(from_root(world, [&] {
+    check_output(command.output);
+    return packed(asked(command, writer, words));
+  }));
   std::vector<Tokens> prompts;
   for (const Turns& one : turns) prompts.push_back(writer.prompt(one));
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
@@ -141,12 +160,8 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
           command.input.empty() ? "neither" : "both");
   check(command.generate);
   world = begin_world();
-  const Source source = command.chat ? open_best(command.checkpoint, *world) : open_source(command.checkpoint, *world);
-  const std::string shared = from_root(*world, [&] {
-    check_output(command.output);
-    return packed(command.input.empty() ? prompts_of(options.words()) : prompts_in(command.input, command.format, command.chat));
-  });
-  generate(command, unpacked(shared), source, *world);
+  const Source source = open_source(command.checkpoint, *world);
+  generate(command, options.words(), source, *world);
   return 0;
 }
 

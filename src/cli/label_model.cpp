@@ -2,8 +2,7 @@
 
 #include <numeric>
 
-#include "skein/checkpoint/agree.h"
-#include "skein/core/log.h"
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -16,14 +15,6 @@ LabelHead head_in(const Source& source) {
 }
 
 }  // namespace
-
-Source open_best(const std::string& path, Group& world) {
-  const std::string best = path + "/best";
-  const std::string found = from_root(world, [&] { return std::string(path.empty() || list_checkpoints(best).empty() ? "" : "found"); });
-  if (found.empty()) return open_source(path, world);
-  log::info("takes the best weights of the run: {}", best);
-  return open_source(best, world);
-}
 
 void check_tokenizer(const Source& source) {
   require(!source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text can be encoded for it", source.info.path);

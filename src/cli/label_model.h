@@ -9,9 +9,6 @@
 
 namespace skein {
 
-// Collective. As open_source, but the best weights of a run that has kept them.
-Source open_best(const std::string& path, Group& world);
-
 // A usage error where no text can be encoded for the model.
 void check_tokenizer(const Source& source);
 

@@ -36,15 +36,15 @@ void bind(Options& options, Command& c) {
 
 class FilePrompts : public Prompts {
  public:
-  FilePrompts(const Command& c, const ChatTemplate& form, int64_t room) : seed_(c.tune.run.train.seed) {
-    const ConversationsConfig config = conversations_config(c.chat, form, c.prompts);
+  // notes: of the policy's checkpoint.
+  FilePrompts(const Command& c, const ChatTemplate& form, const std::string& notes, int64_t room) : seed_(c.tune.run.train.seed) {
     int64_t longer = 0, number = 0;
-    for (PromptRecord& record : read_prompts(config)) {
+    read_prompts(conversations_config(c.chat, form, c.prompts, notes), true, [&](const PromptRecord& record) {
       std::vector<int32_t> tokens = form.prompt(record.messages);
       if (static_cast<int64_t>(tokens.size()) > room) ++longer;
-      else prompts_.push_back({std::move(tokens), record.messages.back().content, std::move(record.record), number});
+      else prompts_.push_back({std::move(tokens), record.messages, record.record, number});
       ++number;
-    }
+    });
     require(!prompts_.empty(), "all {} prompts of data.prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context; allow fewer",
             longer, room);
     if (longer > 0) log::warn("{} of {} prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context, and left out", longer,
@@ -68,12 +68,30 @@ std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int32_t end) {
   return banned;
 }
 
+// What only a critic, or advantages that come from one, would read.
+void refuse_unread(const Options& options, const TuneConfig& c) {
+  if (c.ppo.algorithm == PpoConfig::Algorithm::ppo) return;
+  Command standard;
+  Options defaults("", "");
+  bind(defaults, standard);
+  const auto usual = defaults.values();
+  const auto unread = [&](const std::pair<std::string, std::string>& option) {
+    const std::string& key = option.first;
+    const bool of_critic = key.starts_with("critic.") || key == "ppo.gamma" || key == "ppo.lambda" || key == "ppo.whiten";
+    return of_critic && options.given(key) && std::find(usual.begin(), usual.end(), option) == usual.end();
+  };
+  for (const auto& [key, value] : options.values())
+    require(!unread({key, value}),
+            "{}={} was given, but {} has no critic: the advantages are differences of the rewards of several answers to a prompt; leave it out, or take ppo.algorithm=ppo", key,
+            value, c.ppo.algorithm == PpoConfig::Algorithm::rloo ? "rloo" : "grpo");
+}
+
 int tune_by_rewards(Command& c, Group& world, const Options& options) {
   TuneConfig& config = c.tune;
   require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from; give the folder of its run");
   require(!c.prompts.empty(), "data.prompts names no file of prompts");
   require(!c.rewards.empty(), "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or \"length:target=40\"");
-  const Source source = open_best(config.run.checkpoint.load, world);
+  const Source source = open_source(config.run.checkpoint.load, world);
   check_tokenizer(source);
   require(source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary,
           "checkpoint.load={} is no language model that continues text; a policy is a GPT with model.head=vocabulary", config.run.checkpoint.load);
@@ -83,17 +101,18 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   const ChatTemplate form = chat_template(c.chat, *tokenizer, source.notes);
   const int64_t room = source.model.context - config.generate.max_tokens;
   require(room > 0, "generate.max_tokens={} leaves no room for a prompt in the model's context of {}", config.generate.max_tokens, source.model.context);
-  const FilePrompts prompts(c, form, room);
+  const FilePrompts prompts(c, form, source.notes, room);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
   const auto model_reward = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
     return std::make_unique<ModelReward>(spec.argument, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel, config.run.precision(), config.generate.batch, mesh);
   };
   RewardMixture rewards = make_rewards(c.rewards, {world, c.process_seconds, {{"model", model_reward}}});
-  for (size_t i = 0; i < prompts.all().size(); ++i) rewards.check_record(prompts.all()[i].number, prompts.all()[i].record);
+  for (const Prompt& prompt : prompts.all()) rewards.check_prompt(prompt.number, prompt.messages, prompt.record);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);
   tuning.chat = form.to_json();
+  tuning.instructions = instruction_notes(source.notes);
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) { return form.answer_text(tokens); };
   const TuneResult result = tune(config, tuning, world, options.resolved());
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
@@ -108,6 +127,7 @@ int prove(const Command& c, Group& world, const Options& options) {
 }
 
 void settle_options(Options& options, const Command& c) {
+  refuse_unread(options, c.tune);
   if (!c.oracle.language.empty())
     for (const auto& [key, value] : oracle_defaults())
       if (!options.given(key)) options.set(key, value, "--oracle");

@@ -95,7 +95,7 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   require(!config.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
   require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
   world = begin_world();
-  const Source source = open_best(config.checkpoint, *world);
+  const Source source = open_source(config.checkpoint, *world);
   LabelModel model(source, config.parallel, precision_on(config.parallel.device, config.precision), config.batch, *world);
   model.settle_columns(options, source.info.path);
   std::unique_ptr<ResultFile> result;

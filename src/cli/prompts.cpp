@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
-#include "skein/data/conversations.h"
 
 namespace skein {
 namespace {
@@ -23,12 +22,14 @@ std::string prompt_of(const std::string& line, PromptFormat format, const std::s
 
 }  // namespace
 
-std::vector<Turns> prompts_in(const std::string& path, PromptFormat format, bool whole) {
+std::vector<Turns> conversations_in(const ConversationsConfig& config) {
   std::vector<Turns> prompts;
-  if (whole && format == PromptFormat::jsonl) {
-    for (PromptRecord& record : read_prompts({.files = {path}})) prompts.push_back(std::move(record.messages));
-    return prompts;
-  }
+  for (PromptRecord& record : read_prompts(config)) prompts.push_back(std::move(record.messages));
+  return prompts;
+}
+
+std::vector<Turns> prompts_in(const std::string& path, PromptFormat format) {
+  std::vector<Turns> prompts;
   std::ifstream file;
   if (path != "-") {
     file.open(path);

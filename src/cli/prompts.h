@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/text/template.h"
+#include "skein/data/conversations.h"
 
 namespace skein {
 
@@ -12,9 +12,10 @@ using Turns = std::vector<Message>;
 
 enum class PromptFormat { text, jsonl };
 
-// Of a file, or of stdin for "-": a turn of the user each. text: one a line; jsonl: {"prompt": ...}, or, where whole is set, the conversations that
-// read_prompts knows. A usage error for a file without prompts.
-std::vector<Turns> prompts_in(const std::string& path, PromptFormat format, bool whole);
+// Of a file, or of stdin for "-": a turn of the user each. text: one a line; jsonl: {"prompt": ...}. A usage error for a file without prompts.
+std::vector<Turns> prompts_in(const std::string& path, PromptFormat format);
+// The conversations that read_prompts knows, without their last answers.
+std::vector<Turns> conversations_in(const ConversationsConfig& config);
 // Each a turn of the user.
 std::vector<Turns> prompts_of(const std::vector<std::string>& texts);
 

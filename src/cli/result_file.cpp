@@ -1,6 +1,10 @@
 #include "result_file.h"
 
-#include <cstdio>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -13,26 +17,42 @@ ResultFile::ResultFile(std::string option, std::string path) : option_(std::move
   std::error_code ignored;
   require(!std::filesystem::is_directory(path_, ignored), "{}={} is a folder; give a file", option_, path_);
   partial_ = path_ + ".partial";
-  file_.open(partial_, std::ios::binary | std::ios::trunc);
-  require(file_.is_open(), "{}={} cannot be written; give a file in a folder that exists and may be written", option_, path_);
+  open();
+  require(file_ != nullptr, "{}={} cannot be written; give a file in a folder that exists and may be written", option_, path_);
+}
+
+void ResultFile::open() {
+  const std::filesystem::path file(path_);
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  int opened = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  // Not every file system has files without names.
+  named_ = opened < 0;
+  if (named_) opened = ::open(partial_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+  if (opened >= 0) file_ = ::fdopen(opened, "wb");
 }
 
 ResultFile::~ResultFile() {
-  std::error_code ignored;
-  if (!finished_ && !partial_.empty()) std::filesystem::remove(partial_, ignored);
+  if (file_) std::fclose(file_);
+  if (named_) ::unlink(partial_.c_str());
 }
 
 void ResultFile::write(std::string_view bytes) {
-  if (path_.empty()) {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) fail("the result cannot be written to stdout");
-  } else if (!file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
-    fail("{}={} cannot be written: is the disk full?", option_, path_);
-  }
+  if (std::fwrite(bytes.data(), 1, bytes.size(), path_.empty() ? stdout : file_) == bytes.size()) return;
+  if (path_.empty()) fail("the result cannot be written to stdout");
+  fail("{}={} cannot be written: is the disk full?", option_, path_);
 }
 
 void ResultFile::rewrite_begin(std::string_view bytes) {
-  file_.seekp(0);
+  if (std::fseek(file_, 0, SEEK_SET) != 0) fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
   write(bytes);
+}
+
+void ResultFile::give_name() {
+  const std::string opened = "/proc/self/fd/" + std::to_string(::fileno(file_));
+  ::unlink(partial_.c_str());
+  if (::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, partial_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
+  named_ = true;
 }
 
 void ResultFile::finish() {
@@ -40,11 +60,10 @@ void ResultFile::finish() {
     if (std::fflush(stdout) != 0) fail("the result cannot be written to stdout");
     return;
   }
-  file_.close();
-  std::error_code error;
-  if (file_) std::filesystem::rename(partial_, path_, error);
-  if (!file_ || error) fail("{}={} cannot be written: {}", option_, path_, error ? error.message() : "is the disk full?");
-  finished_ = true;
+  if (std::fflush(file_) != 0) fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
+  if (!named_) give_name();
+  if (::rename(partial_.c_str(), path_.c_str()) != 0) fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
+  named_ = false;
 }
 
 }  // namespace skein

@@ -1,7 +1,7 @@
 // What a command writes its result to, bit by bit: stdout, or a file that has its name only once it is whole.
 #pragma once
 
-#include <fstream>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -11,7 +11,7 @@ class ResultFile {
  public:
   // path "": stdout. A usage error naming the option where the file cannot be made.
   ResultFile(std::string option, std::string path);
-  // Removes what was not finished.
+  // Leaves nothing of what was not finished. Where the file system has files without names nothing is left either when the process is killed.
   ~ResultFile();
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
@@ -22,9 +22,12 @@ class ResultFile {
   void finish();
 
  private:
-  std::string option_, path_, partial_;
-  std::ofstream file_;
-  bool finished_ = false;
+  void open();
+  void give_name();
+
+  std::string option_, path_, partial_;  // partial_: the name until it is whole
+  std::FILE* file_ = nullptr;
+  bool named_ = false;
 };
 
 }  // namespace skein

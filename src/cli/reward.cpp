@@ -32,7 +32,7 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   const AdaptedRun run = begin_adapted(options, config.run, world);
   const RewardTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
   settle_run(options, config.run, run);
-  const TrainResult result = train(config.run, task, *world, options.resolved());
+  const TrainResult result = train(config.run, task, *world, options.resolved(), run.source.info);
   if (result.stopped) return static_cast<int>(ExitCode::requeue);
   if (task.validates()) {
     tell_length_warning(task.report());

@@ -13,7 +13,7 @@ int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   const AdaptedRun run = begin_adapted(options, config.run, world);
   const auto task = sft_task(config, run.source.tokenizer, run.source.notes);
   settle_run(options, config.run, run);
-  const TrainResult result = train(config.run, *task, *world, options.resolved());
+  const TrainResult result = train(config.run, *task, *world, options.resolved(), run.source.info);
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }
 

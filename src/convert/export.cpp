@@ -16,6 +16,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/text/tokenizer.h"
+#include "skein/train/run_weights.h"
 
 namespace skein {
 namespace {
@@ -26,9 +27,9 @@ constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128, kMostFileByt
 
 std::string kept_name(const std::string& ours) { return "param/" + ours; }
 
-CheckpointInfo newest(const std::string& path) {
+CheckpointInfo weights_in(const std::string& path) {
   const auto alone = single_rank();
-  const auto info = find_checkpoint(path, *alone);
+  const auto info = find_weights(path, *alone);
   require(info.has_value(), "{} holds no checkpoint", path);
   return *info;
 }
@@ -67,7 +68,7 @@ void check_scale(const LabelHead& head, const ModelConfig& model, const std::str
 }  // namespace
 
 Export::Export(const std::string& source, Form form, const ConvertConfig& config)
-    : config_(config), form_(form), info_(newest(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
+    : config_(config), form_(form), info_(weights_in(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
       notes_(import_notes(state_, info_.path)), head_(label_head(state_.notes, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
   fold_mup();
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
@@ -77,6 +78,7 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
     require(model_.labels == head_->outputs(), "{} has a head of {} numbers, and notes on one of {}", info_.path, model_.labels, head_->outputs());
     check_scale(*head_, model_, info_.path);
   }
+  if (model_.value_head) log::warn("{} has a head of values beside its vocabulary, which other programs' models lack: it is left out", info_.path);
   choose_dtypes();
   choose_files();
   for (size_t i = 0; i < names_.tensors.size(); ++i) total_ += bytes_of(i);
@@ -193,6 +195,8 @@ ConfigExtras Export::extras() const {
   ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !whole_};
   if (!head_) return made;
   made.labels = head_->labels;
+  // What an import says of its training stays.
+  if (!notes_.empty() && state_.step == 0) return made;
   if (head_->kind != LabelKind::tag) made.problem = head_->kind == LabelKind::regress ? "regression" : "single_label_classification";
   return made;
 }

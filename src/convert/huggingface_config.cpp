@@ -5,6 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/formats/strict_json.h"
+#include "skein/train/label_head.h"
 
 namespace skein {
 namespace {
@@ -186,6 +187,24 @@ void read_bert(const Config& config, bool roberta, const std::set<std::string>& 
 }
 
 }  // namespace
+
+std::string label_notes(const std::string& text, const std::string& origin, const ModelConfig& model) {
+  const Config config(text, origin);
+  if (model.head == Head::vocabulary || model.architecture != Architecture::bert || config.text("problem_type", "") == "multi_label_classification") return "";
+  LabelHead head;
+  head.kind = model.head == Head::token ? LabelKind::tag : model.labels == 1 ? LabelKind::regress : LabelKind::classify;
+  head.metric = metric_of(head.kind, LabelMetric::automatic);
+  head.length = model.context;
+  if (head.kind == LabelKind::regress) return to_json(head, 0);
+  if (!config.has("id2label") || !config.at("id2label").is_object()) return "";
+  std::set<std::string> known;
+  for (int64_t i = 0; i < model.labels; ++i) {
+    const auto found = config.at("id2label").find(std::to_string(i));
+    if (found == config.at("id2label").end() || !found->is_string() || !known.insert(found->get<std::string>()).second) return "";
+    head.labels.push_back(found->get<std::string>());
+  }
+  return to_json(head, 0);
+}
 
 std::map<std::string, std::string> model_values(const ModelConfig& model) {
   ModelConfig copy = model;

@@ -59,6 +59,7 @@ void check_names(const ImportNotes& notes, const std::string& origin) {
 
 std::string import_metadata(const ModelConfig& model, const std::string& tokenizer, const ImportNotes& notes) {
   RunState state;
+  if (!notes.config.empty()) state.notes = label_notes(notes.config, join_path(notes.source, "config.json"), model);
   state.reduction_groups = 1;
   state.tokenizer = tokenizer;
   state.config = model_values(model);

@@ -5,6 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/text/byte_alphabet.h"
+#include "skein/text/export.h"
 
 namespace skein {
 namespace {
@@ -54,15 +55,26 @@ Json own_tokenizer(const Json& own) {
           {"normalizer", nullptr}, {"pre_tokenizer", byte_level}, {"post_processor", nullptr}, {"decoder", byte_level}, {"model", model}};
 }
 
+std::string config_of(const Tokenizer& tokenizer) {
+  for (auto& [name, text] : tokenizer_files(tokenizer))
+    if (name == "tokenizer_config.json") return text;
+  SKEIN_CHECK(false);
+}
+
 }  // namespace
 
 std::map<std::string, std::string> tokenizer_files(const std::string& tokenizer) {
   if (tokenizer.empty()) return {};
   try {
     const Json json = Json::parse(tokenizer);
-    if (json.contains("model")) return {{"tokenizer.json", tokenizer}};
-    const Json config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"bos_token", kEndOfText}, {"eos_token", kEndOfText}, {"unk_token", kEndOfText}};
-    return {{"tokenizer.json", own_tokenizer(json).dump(1)}, {"tokenizer_config.json", config.dump(2) + "\n"}};
+    if (json.contains("model")) return {{"tokenizer.json", tokenizer}, {"tokenizer_config.json", config_of(*tokenizer_from_json(tokenizer))}};
+    const Json whole = own_tokenizer(json);
+    Json config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"bos_token", kEndOfText}, {"eos_token", kEndOfText}, {"unk_token", kEndOfText}};
+    Json end = whole["added_tokens"][0];
+    const std::string id = end["id"].dump();
+    end.erase("id");
+    config["added_tokens_decoder"] = {{id, end}};
+    return {{"tokenizer.json", whole.dump(1)}, {"tokenizer_config.json", config.dump(2) + "\n"}};
   } catch (const std::exception& error) {
     fail_usage("the checkpoint's tokenizer cannot be written: {}", error.what());
   }

@@ -103,13 +103,14 @@ std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
 // The same model in another precision.
 std::string with_dtype(const std::string& before, DType dtype) {
   Json json = Json::parse(before);
+  bool changed = false;
   for (const char* key : {"dtype", "torch_dtype"}) {
     const auto found = json.find(key);
     if (found == json.end() || *found == dtype_name(dtype)) continue;
     *found = dtype_name(dtype);
-    return text_of(json);
+    changed = true;
   }
-  return before;
+  return changed ? text_of(json) : before;
 }
 
 bool has_labels(const Json& json, const std::vector<std::string>& labels) {

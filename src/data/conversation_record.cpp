@@ -16,12 +16,13 @@ const std::vector<std::string> kInstructionAnswers{"output", "response", "comple
 
 bool without_word(const std::string& text) { return text.find_first_not_of(" \t\n\r\f\v") == std::string::npos; }
 
+constexpr const char* kHeading = "Below is an instruction that describes a task";
+
 // As Alpaca's training data was worded.
 std::string alpaca_prompt(const std::string& instruction, const std::string& input) {
-  const char* const task = "Below is an instruction that describes a task";
   const char* const wish = "Write a response that appropriately completes the request.";
-  if (without_word(input)) return fmt::format("{}. {}\n\n### Instruction:\n{}\n\n### Response:", task, wish, instruction);
-  return fmt::format("{}, paired with an input that provides further context. {}\n\n### Instruction:\n{}\n\n### Input:\n{}\n\n### Response:", task, wish,
+  if (without_word(input)) return fmt::format("{}. {}\n\n### Instruction:\n{}\n\n### Response:", kHeading, wish, instruction);
+  return fmt::format("{}, paired with an input that provides further context. {}\n\n### Instruction:\n{}\n\n### Input:\n{}\n\n### Response:", kHeading, wish,
                      instruction, input);
 }
 
@@ -31,6 +32,13 @@ std::string role_of(const std::string& from) { return from == "human" ? "user" :
 bool known_role(const std::string& role) { return role == "system" || role == "user" || role == "assistant"; }
 
 }  // namespace
+
+std::string instruction_turn(const std::string& instruction, const std::string& input, InstructionForm form) {
+  if (form == InstructionForm::alpaca) return alpaca_prompt(instruction, input);
+  return without_word(input) ? instruction : instruction + "\n\n" + input;
+}
+
+bool has_headings(const std::string& text) { return text.starts_with(kHeading); }
 
 ConversationKind ConversationRecord::kind() const {
   const auto has = [this](const std::string& key) { return json_.contains(key); };
@@ -116,8 +124,7 @@ std::string ConversationRecord::instruction_text() const {
   const std::string task = text(at(json_, "instruction"), "the value of \"instruction\"");
   const char* const key = json_.contains("input") ? "input" : "context";
   const std::string input = json_.contains(key) ? text(json_.at(key), fmt::format("the value of \"{}\"", key)) : "";
-  if (config_.instructions == InstructionForm::alpaca) return alpaca_prompt(task, input);
-  return without_word(input) ? task : task + "\n\n" + input;
+  return instruction_turn(task, input, config_.instructions);
 }
 
 std::vector<Message> ConversationRecord::instruction(bool answered) const {

@@ -11,12 +11,19 @@ namespace {
 
 std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
 
+// What is asked of the conversations of all files.
+struct Wanted {
+  bool answers = true;       // each has one
+  bool drop_answers = true;  // without `answers`: a last one is left out, else it is a usage error
+  const UseConversation& use;
+};
+
 class File {
  public:
-  // answered: each record must have an answer. left_out: how many records of all files were so far.
-  File(const std::string& path, const ConversationsConfig& config, bool answered, int64_t& left_out)
-      : name_(shown(path)), config_(config), answered_(answered), left_out_(left_out), lines_(open_source(path), config.most_record_bytes),
-        kind_(config.kind) {}
+  // left_out: how many records of all files were so far.
+  File(size_t file, const ConversationsConfig& config, const Wanted& wanted, int64_t& left_out)
+      : file_(static_cast<int64_t>(file)), name_(shown(config.files[file])), config_(config), wanted_(wanted), left_out_(left_out),
+        lines_(open_source(config.files[file]), config.most_record_bytes), kind_(config.kind) {}
 
   bool next(Conversation& conversation) {
     for (std::string_view line; lines_.next(line);) {
@@ -47,21 +54,35 @@ class File {
     const nlohmann::json json = parse_json_line(line, reason);
     require(reason.empty(), "{}: {}", place, reason);
     const ConversationRecord record(json, config_, place);
-    if (kind_ == ConversationKind::automatic) kind_ = record.kind();
-    conversation.messages = record.messages(kind_, answered_);
-    conversation.record = without_break(line);
-    conversation.line = lines_.number();
+    const ConversationKind kind = kind_ == ConversationKind::automatic ? record.kind() : kind_;
+    conversation = {record.messages(kind, wanted_.answers), std::string(without_break(line)), kind, file_, lines_.number()};
+    if (!wanted_.answers && conversation.messages.back().role == "assistant") {
+      require(wanted_.drop_answers, "{}: the conversation ends with an answer, so there is nothing to answer", place);
+      conversation.messages.pop_back();
+    }
+    use(conversation, place);
+    kind_ = kind;
   }
 
+  void use(const Conversation& conversation, const std::string& place) const {
+    if (!wanted_.use) return;
+    try {
+      wanted_.use(conversation);
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("{}: {}", place, error.what()));
+    }
+  }
+
+  int64_t file_;
   std::string name_;
   const ConversationsConfig& config_;
-  bool answered_;
+  const Wanted& wanted_;
   int64_t& left_out_;
   LineReader lines_;
   ConversationKind kind_;
 };
 
-std::vector<Conversation> read_all(const ConversationsConfig& config, bool answered) {
+std::vector<Conversation> read_all(const ConversationsConfig& config, const Wanted& wanted) {
   require(!config.files.empty(), "no file with conversations is named");
   require(!config.prompt.empty(), "no key of prompts is named");
   require(config.most_record_bytes > 0, "the longest record is {} bytes; it must be above 0", config.most_record_bytes);
@@ -69,12 +90,9 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, bool answe
   std::vector<Conversation> made;
   int64_t left_out = 0;
   for (size_t i = 0; i < config.files.size(); ++i) {
-    File file(config.files[i], config, answered, left_out);
+    File file(i, config, wanted, left_out);
     const size_t before = made.size();
-    for (Conversation one; file.next(one);) {
-      one.file = static_cast<int64_t>(i);
-      made.push_back(std::move(one));
-    }
+    for (Conversation one; file.next(one);) made.push_back(std::move(one));
     require(made.size() > before, "{} holds no conversations", shown(config.files[i]));
   }
   return made;
@@ -86,16 +104,10 @@ std::string place_of(const Conversation& conversation, const ConversationsConfig
   return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(conversation.file))), conversation.line);
 }
 
-std::vector<Conversation> read_conversations(const ConversationsConfig& config) { return read_all(config, true); }
+std::vector<Conversation> read_conversations(const ConversationsConfig& config, const UseConversation& use) { return read_all(config, {true, false, use}); }
 
-std::vector<PromptRecord> read_prompts(const ConversationsConfig& config, bool drop_answers) {
-  std::vector<PromptRecord> made = read_all(config, false);
-  for (PromptRecord& record : made) {
-    if (record.messages.back().role != "assistant") continue;
-    require(drop_answers, "{}: the conversation ends with an answer, so there is nothing to answer", place_of(record, config));
-    record.messages.pop_back();
-  }
-  return made;
+std::vector<PromptRecord> read_prompts(const ConversationsConfig& config, bool drop_answers, const UseConversation& use) {
+  return read_all(config, {false, drop_answers, use});
 }
 
 }  // namespace skein

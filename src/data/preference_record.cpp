@@ -23,6 +23,13 @@ bool same_turns(const std::vector<Message>& a, const std::vector<Message>& b, si
 void require_question(const std::vector<Message>& prompt, const std::string& place) {
   require(!prompt.empty(), "{}: there is no prompt before the answer", place);
   require(prompt.back().role != "assistant", "{}: the last turn of the prompt is the assistant's, so there is nothing to answer", place);
+  const size_t begin = prompt.front().role == "system" ? 1 : 0;
+  require(prompt.size() > begin, "{}: the prompt is of the system alone", place);
+  for (size_t i = begin; i < prompt.size(); ++i) {
+    const char* const wanted = (i - begin) % 2 == 0 ? "user" : "assistant";
+    require(prompt[i].role == wanted, "{}: turn {} of the prompt is of the {}, where one of the {} is due: turns alternate, the user begins, and the system stands before all",
+            place, i + 1, prompt[i].role, wanted);
+  }
 }
 
 // Two dialogues that end in the answers to compare.
@@ -173,11 +180,16 @@ void check_answers(const PreferenceRecord& record, const std::string& place) {
   if (record.kind == PreferenceKind::scored) return;
   for (size_t i = 0; i < record.answers.size(); ++i)
     for (size_t k = 0; k < i; ++k)
-      require(record.answers[i] != record.answers[k] || record.values[i] == record.values[k],
-              "{}: one answer is said to be better than another, but both are \"{}\"", place, excerpt(record.answers[i]));
+      require(trimmed(record.answers[i]) != trimmed(record.answers[k]) || record.values[i] == record.values[k],
+              "{}: one answer is said to be better than another, but both are \"{}\"", place, excerpt(trimmed(record.answers[i])));
 }
 
 }  // namespace
+
+std::string trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r\n\f\v"), last = text.find_last_not_of(" \t\r\n\f\v");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
 
 PreferenceLayout layout_of(const Json& object) {
   const auto has = [&](const char* key) { return object.contains(key); };

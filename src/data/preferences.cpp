@@ -20,23 +20,19 @@ std::pair<size_t, int> next_marker(const std::string& text, size_t from) {
   return {std::min(human, assistant), human < assistant ? 0 : 1};
 }
 
-std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t\r\n"), last = text.find_last_not_of(" \t\r\n");
-  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
-
 // The records of one file.
 class Reader {
  public:
   Reader(const PreferencesConfig& config, size_t file, bool demonstrations, Preferences& into)
       : config_(config), file_(file), name_(config.files[file] == "-" ? "stdin" : config.files[file]), demonstrations_(demonstrations), into_(into),
-        layout_(config.layout), lines_(open_source(config.files[file]), config.most_record_bytes) {}
+        before_(into.records.size()), layout_(config.layout), lines_(open_source(config.files[file]), config.most_record_bytes) {}
 
   void read() {
     for (std::string_view line; lines_.next(line);) {
       require(lines_.ends_line(), "{}: the line is longer than {} bytes; is it JSONL, one object a line?", place(), config_.most_record_bytes);
       if (!blank(line)) use(line);
     }
+    require(into_.records.size() > before_, "{} holds no record that can be used{}", name_, reason_.empty() ? "" : "; the first that cannot: " + reason_);
   }
 
  private:
@@ -46,7 +42,8 @@ class Reader {
     try {
       add(line);
     } catch (const Error& error) {
-      if (error.code() != ExitCode::usage || unknown_) throw;
+      if (error.code() != ExitCode::usage) throw;
+      if (reason_.empty()) reason_ = error.what();
       require(++into_.bad <= config_.bad_records, "{}; data.bad_records=N leaves out up to N such records", error.what());
       log::warn("left out: {}", error.what());
     }
@@ -73,8 +70,7 @@ class Reader {
 
   void find_layout(const Json& object) {
     layout_ = layout_of(object);
-    unknown_ = layout_ == PreferenceLayout::automatic;
-    require(!unknown_,
+    require(layout_ != PreferenceLayout::automatic,
             "{}: these fields are no preference data that is known: {}; wanted are prompt with chosen and rejected, chosen and rejected alone as "
             "dialogues, or one of the layouts summaries, best_of, shp, ranked and scored (docs/reward.md)", place(), listed(keys_of(object)));
   }
@@ -84,18 +80,15 @@ class Reader {
   std::string name_;
   bool demonstrations_;
   Preferences& into_;
+  size_t before_;
   PreferenceLayout layout_;
-  bool unknown_ = false;  // the first record is of no layout
+  std::string reason_;  // why the first record that cannot be used cannot
   LineReader lines_;
 };
 
 Preferences read_all(const PreferencesConfig& config, bool demonstrations) {
   Preferences all;
-  for (size_t file = 0; file < config.files.size(); ++file) {
-    const size_t before = all.records.size();
-    Reader(config, file, demonstrations, all).read();
-    require(all.records.size() > before, "{} holds no record that can be used", config.files[file]);
-  }
+  for (size_t file = 0; file < config.files.size(); ++file) Reader(config, file, demonstrations, all).read();
   return all;
 }
 
@@ -110,7 +103,9 @@ std::vector<Message> dialogue_turns(const std::string& text) {
   while (at != std::string::npos) {
     const size_t begin = at + std::string_view(kMarkers[who]).size();
     const auto [next, following] = next_marker(whole, begin);
-    turns.push_back({who == 0 ? "user" : "assistant", trimmed(whole.substr(begin, next - begin))});
+    const std::string role = who == 0 ? "user" : "assistant", text = trimmed(whole.substr(begin, next - begin));
+    if (!turns.empty() && turns.back().role == role) turns.back().content += "\n\n" + text;
+    else turns.push_back({role, text});
     at = next;
     who = following;
   }

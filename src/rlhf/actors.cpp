@@ -1,7 +1,6 @@
 #include "actors.h"
 
 #include "skein/core/log.h"
-#include "skein/train/run_state.h"
 
 namespace skein {
 namespace {
@@ -84,20 +83,12 @@ Learning Actors::policy_learning() const {
   return made;
 }
 
-void Actors::begin() {
+void Actors::begin(const CriticStart& critic) {
   load_weights(*policy_, tuning_.start, "value.", mesh_);
   if (config_.ppo.ema > 0) policy_->optimizer().begin_mean();
-  if (critic_) begin_critic();
-}
-
-void Actors::begin_critic() {
-  if (config_.critic.load.empty()) return load_weights(*critic_, tuning_.start, "classifier.", mesh_);
-  const auto found = find_checkpoint(config_.critic.load, mesh_.world());
-  require(found.has_value(), "critic.load={} holds no checkpoint", config_.critic.load);
-  const RunState stored = run_state(found->metadata, found->path);
-  require(stored.tokenizer == tuning_.tokenizer.to_json(), "critic.load={} was trained with another tokenizer than the policy", config_.critic.load);
-  load_weights(*critic_, *found, "classifier.", mesh_);
-  log::info("the critic begins with the weights of {}", found->path);
+  if (!critic_) return;
+  load_weights(*critic_, critic.from ? *critic.from : tuning_.start, "classifier.", mesh_);
+  if (critic.from) log::info("the critic begins with the weights of {}", critic.from->path);
 }
 
 std::vector<Piece> Actors::pieces(bool own) const {

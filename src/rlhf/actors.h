@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "critic_start.h"
 #include "frozen.h"
 #include "ptx.h"
 #include "skein/rlhf/ppo.h"
@@ -18,7 +19,7 @@ class Actors {
   Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, const Tuning& tuning);
 
   // Collective. The weights of the policy's start and the critic's.
-  void begin();
+  void begin(const CriticStart& critic);
   // What a checkpoint holds; own: each element on one rank, to save.
   std::vector<Piece> pieces(bool own) const;
   // Of the running mean of the policy, as a model of its own; with ppo.ema only.
@@ -43,7 +44,6 @@ class Actors {
   Tensor answers(const Judged& judged, const EpisodeSamples& samples, int64_t numbers) const;
   Judged judged(Replica& replica) const;
   Learning policy_learning() const;
-  void begin_critic();
 
   const TuneConfig& config_;
   const Tuning& tuning_;

@@ -45,27 +45,23 @@ PreferencesConfig files_of(const DpoTaskConfig& c, const std::vector<std::string
 void tell(const PairData& data, const char* what, size_t all) {
   if (data.cut > 0) log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
   if (data.left_out > 0) log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out, all, what);
+  if (data.bad > 0) log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
   if (data.without > 0) log::info("{} of {} {} records have no two answers of which one is better and are left out", data.without, all, what);
   require(!data.pairs.pairs.empty(), "no pair of answers is left of {} {} records: {} are too long (a larger dpo.length, or a model with a longer context, makes room), "
           "{} have no two answers of which one is better", all, what, data.left_out, data.without);
 }
 
-std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record, const PreferencesConfig& files, int64_t length) {
-  try {
-    std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
-    require(made.empty() || made.front().begin > 0, "the prompt has no token by the chat template \"{}\", so nothing stands before its answers", form.name());
-    return made;
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", place_of(record, files), error.what()));
-  }
+std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record, int64_t length) {
+  std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
+  require(made.empty() || made.front().begin > 0, "the prompt has no token by the chat template \"{}\", so nothing stands before its answers", form.name());
+  return made;
 }
 
 void complete(PretrainConfig& c, double epochs, int64_t samples) {
   c.model.value_head = false;
   const double epoch = static_cast<double>(samples) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
-  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "dpo.epochs={} must be above 0", epochs);
-  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.train.steps == 0) c.train.steps = steps_of("dpo.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
   if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
 }
@@ -82,7 +78,8 @@ PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& r
   PairData data;
   for (const PreferenceRecord& record : records) {
     const size_t answers = record.answers.size(), before = data.pairs.pairs.size(), first = data.pairs.answers.size();
-    std::vector<AnswerSequence> sequences = sequences_of(form, record, files, length);
+    std::vector<AnswerSequence> sequences;
+    if (!usable(record, files, data.bad, [&] { sequences = sequences_of(form, record, length); })) continue;
     if (sequences.empty() || (sequences.front().cut && long_prompts == LongPrompts::drop)) {
       ++data.left_out;
       continue;
@@ -119,6 +116,7 @@ DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const s
   check(c);
   require(c.run.model.vocab_size >= tokenizer_->vocab_size(), "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size, tokenizer_->vocab_size());
   length_ = c.task.length > 0 ? c.task.length : c.run.model.context;
+  instructions_ = instruction_notes(notes);
   read(c, notes);
   complete(c.run, c.task.epochs, training_->samples_per_epoch());
 }
@@ -129,12 +127,12 @@ void DpoTask::read(const DpoTuneConfig& c, const std::string& notes) {
   tell(learnt, "training", c.task.diverging);
   template_ = preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
   const ChatTemplate form = ChatTemplate::from_json(template_, *tokenizer_);
-  training_ = source(c, form, learnt.records, files, "training");
+  training_ = source(c, form, learnt.records, left_of(files, learnt), "training");
   if (c.run.data.validation.empty()) return;
   const PreferencesConfig held_out = files_of(c.task, c.run.data.validation);
   const Preferences judged = read_preferences(held_out);
   tell(judged, "validation", c.task.diverging);
-  validation_ = source(c, form, judged.records, held_out, "validation");
+  validation_ = source(c, form, judged.records, left_of(held_out, judged), "validation");
 }
 
 std::unique_ptr<DpoSamples> DpoTask::source(const DpoTuneConfig& c, const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
@@ -151,6 +149,7 @@ void DpoTask::ask_reference(const PretrainConfig& c, const CheckpointInfo& weigh
   if (validation_) all.push_back(validation_.get());
   skein::ask_reference(c, weights, world, all);
   reference_path_ = weights.path;
+  reference_sum_ = weights.sum;
   log::info("the reference is {}: {:.4f} nats a token of {} training pairs", weights.path, -training_->mean_reference(), training_->samples_per_epoch());
 }
 
@@ -171,8 +170,9 @@ Scores DpoTask::validate(const Judged& model) const {
 }
 
 std::string DpoTask::notes() const {
-  return Json{{"task", kTask}, {"length", length_}, {"checksum", training_->checksum()}, {"reference", training_->mean_reference()}, {"template", Json::parse(template_)}, {"reference_path", reference_path_},
-              {"beta", rules_.loss.beta}, {"label_smoothing", rules_.loss.label_smoothing}, {"sft", rules_.sft}}.dump();
+  const Json own{{"task", kTask}, {"length", length_}, {"checksum", training_->checksum()}, {"reference", training_->mean_reference()}, {"template", Json::parse(template_)}, {"reference_path", reference_path_}, {"reference_sum", reference_sum_},
+              {"beta", rules_.loss.beta}, {"label_smoothing", rules_.loss.label_smoothing}, {"sft", rules_.sft}};
+  return with_instructions(own.dump(), instructions_);
 }
 
 void DpoTask::check_notes(const std::string& notes, const std::string& origin) const {
@@ -185,7 +185,9 @@ void DpoTask::check_notes(const std::string& notes, const std::string& origin) c
   require(chat_template_in(notes) == chat_template_in(this->notes()), "{} was trained with another chat template; give the same chat.template, or another run.dir to begin anew", origin);
   require(as_number("length") == static_cast<double>(length_), "{} was trained with dpo.length={}, now it is {}; give the same, or another run.dir to begin anew", origin,
           as_number("length"), length_);
-  require(stored.value("reference_path", "") == reference_path_, "{} was trained against a reference, {}, that checkpoint.load does not give: {}; give the checkpoint.load it began from, or another run.dir",
+  // Sums came later than paths.
+  require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_ : stored.value("reference_path", "") == reference_path_,
+          "{} was trained against a reference, {}, whose weights are not those that checkpoint.load gives: {}; give the checkpoint.load it began from, or another run.dir",
           origin, stored.value("reference_path", ""), reference_path_);
   for (const char* rule : {"beta", "label_smoothing", "sft"})
     if (as_number(rule) != own[rule].get<double>())

@@ -8,7 +8,7 @@ namespace skein {
 
 OraclePrompts::OraclePrompts(const OracleLanguage& language, uint64_t seed) : draws_(language, seed) {
   for (const OraclePrompt& prompt : language.prompts)
-    prompts_.push_back({.tokens = language.prompt_tokens(prompt), .text = language.text_of(prompt.symbols)});
+    prompts_.push_back({.tokens = language.prompt_tokens(prompt), .messages = {{"user", language.text_of(prompt.symbols)}}});
 }
 
 Prompt OraclePrompts::at(int64_t index) const { return prompts_[static_cast<size_t>(draws_.prompt(index))]; }
@@ -29,7 +29,7 @@ std::vector<Episode> oracle_episodes(const OracleLanguage& language) {
     for (int64_t y = 0; y < language.responses.size(); ++y) {
       Episode episode;
       episode.number = static_cast<int64_t>(episodes.size());
-      episode.prompt = {.tokens = language.prompt_tokens(prompt), .text = language.text_of(prompt.symbols)};
+      episode.prompt = {.tokens = language.prompt_tokens(prompt), .messages = {{"user", language.text_of(prompt.symbols)}}};
       episode.tokens = language.response_tokens(y);
       episode.path.ended = language.responses.ended(y);
       episodes.push_back(std::move(episode));

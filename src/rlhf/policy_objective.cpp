@@ -64,6 +64,13 @@ struct ValueRows {
   Tensor losses, slopes, clipped;  // [M] f64
 };
 
+// What a critic of its own says, as values, [M] f64 on the host.
+Tensor scaled(const Tensor& scores, const ValueRules& rules) {
+  const Tensor said = host_numbers(scores), made = Tensor::empty({said.size()}, DType::f64);
+  for (int64_t i = 0; i < said.size(); ++i) made.data<double>()[i] = (said.data<double>()[i] - rules.mean) / rules.deviation;
+  return made;
+}
+
 ValueRows value_rows(const Tensor& values, const Batch& batch, const ValueRules& rules) {
   const Tensor found = host_numbers(values);
   const int64_t rows = found.size();
@@ -188,7 +195,8 @@ Losses ValueObjective::losses(const Var& output, const Pass& pass) const {
   const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
   const Var scores = ops::reshape(model_.label_scores(output, pass), {batch.weights.size()});
-  const ValueRows made = value_rows(scores.value(), batch, rules_);
+  const ValueRows made = value_rows(scaled(scores.value(), rules_), batch, rules_);
+  for (double& slope : made.slopes.span<double>()) slope /= rules_.deviation;
   Parts parts(batch.weights, pass, output);
   parts.learn(ops::with_slope(scores, made.losses, made.slopes), parts.places());
   parts.tell(made.clipped);
@@ -196,7 +204,8 @@ Losses ValueObjective::losses(const Var& output, const Pass& pass) const {
 }
 
 std::vector<Tensor> ValueObjective::answers(const Var& output, const Pass& pass) const {
-  return {model_.label_scores(output, pass).value().to(Device{}).to(DType::f32)};
+  const Tensor said = model_.label_scores(output, pass).value();
+  return {scaled(said, rules_).to(DType::f32).reshape(said.shape())};
 }
 
 }  // namespace skein

@@ -85,6 +85,8 @@ class Tuner {
   std::optional<CheckpointInfo> find_own();
   void take_over_groups(const CheckpointInfo& own);
   std::string compare_settings(const std::string& origin) const;
+  void begin(const CriticStart& critic);
+  // tuned_ is what own says of itself.
   void resume(const CheckpointInfo& own);
   void save();
   void save_mean() const;
@@ -122,6 +124,12 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   if (own) take_over_groups(*own);
   plan_ = plan_batch(config_.run.parallel, shape_, config_.run.train.global_batch, config_.run.train.micro_batch);
   config_.run.parallel.reduction_groups = plan_.groups;
+  const CriticStart critic = own ? CriticStart{} : critic_start(config_, tuning_, world);
+  tuned_.critic_mean = critic.mean;
+  tuned_.critic_deviation = critic.deviation;
+  if (own) tuned_ = tune_state(run_state(own->metadata, own->path).notes, own->path);
+  config_.critic.rules.mean = tuned_.critic_mean;
+  config_.critic.rules.deviation = tuned_.critic_deviation;
   actors_ = std::make_unique<Actors>(config_, plan_, mesh_, tuning_);
   GenerateConfig generate = config_.generate;
   generate.sampling.banned = tuning.banned;
@@ -131,12 +139,8 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   PretrainConfig stored = config_.run;
   stored.model.value_head = config_.critic.kind == CriticConfig::Kind::shared && config_.ppo.algorithm == PpoConfig::Algorithm::ppo;
   state_.config = config_values(stored);
-  tuned_.chat = tuning.chat;
-  tuned_.start = tuning.start.path;
-  tuned_.ema = config_.ppo.ema;
-  tuned_.settings = tune_settings(config_);
   if (own) resume(*own);
-  else actors_->begin();
+  else begin(critic);
   first_iteration_ = tuned_.iterations;
   folder_.begin(resolved, tuned_.iterations, world);
   if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config_.run.checkpoint.keep), world);
@@ -170,11 +174,21 @@ std::optional<CheckpointInfo> Tuner::find_own() {
   return folder_.writes() ? find_checkpoint(folder_.checkpoints(), mesh_.world()) : std::nullopt;
 }
 
+void Tuner::begin(const CriticStart& critic) {
+  tuned_.chat = tuning_.chat;
+  tuned_.start = tuning_.start.path;
+  tuned_.start_sum = tuning_.start.sum;
+  tuned_.ema = config_.ppo.ema;
+  tuned_.settings = tune_settings(config_);
+  actors_->begin(critic);
+}
+
 void Tuner::resume(const CheckpointInfo& own) {
   const RunState stored = run_state(own.metadata, own.path);
-  tuned_ = tune_state(stored.notes, own.path);
-  require(tuned_.start == tuning_.start.path, "{} was tuned from {}, which is its reference still, but checkpoint.load names {}; give the same, or another run.dir",
-          own.path, tuned_.start, tuning_.start.path);
+  // Sums came later than paths.
+  require(tuned_.start_sum ? tuned_.start_sum == tuning_.start.sum : tuned_.start == tuning_.start.path,
+          "{} was tuned from {}, which is its reference still, but the weights that checkpoint.load names are others, {}; give the same, or another run.dir", own.path,
+          tuned_.start, tuning_.start.path);
   require(tuned_.chat == tuning_.chat, "{} was tuned with another chat template; give the same, or another run.dir", own.path);
   require((tuned_.ema > 0) == (config_.ppo.ema > 0), "{} was tuned with ppo.ema={}, now it is {}: a running mean is of all steps or of none; give the same, or another run.dir",
           own.path, tuned_.ema, config_.ppo.ema);
@@ -200,7 +214,7 @@ void Tuner::save() {
   state_.optimizer_steps = actors_->policy().optimizer().steps();
   tuned_.critic_steps = actors_->critic() ? actors_->critic()->optimizer().steps() : 0;
   tuned_.kl = kl_.state();
-  state_.notes = to_json(tuned_);
+  state_.notes = with_instructions(to_json(tuned_), tuning_.instructions);
   store_->save(state_.step, actors_->pieces(true), to_json(state_, shape_));
   saved_ = state_.step;
 }
@@ -211,7 +225,7 @@ void Tuner::save_mean() const {
   CheckpointStore store(folder_.path() + "/ema", 1, mesh_.world());
   RunState state = state_;
   state.optimizer_steps = 0;
-  state.notes = to_json(tuned_);
+  state.notes = with_instructions(to_json(tuned_), tuning_.instructions);
   store.save(state.step, actors_->mean_pieces(), to_json(state, shape_));
 }
 
@@ -346,7 +360,7 @@ void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
             readable_seconds(seconds_since(begun_) / static_cast<double>(here) * static_cast<double>(left)));
   for (int64_t i = 0; i < std::min<int64_t>(config_.ppo.shown, static_cast<int64_t>(rollout.episodes.size())); ++i) {
     const Episode& one = rollout.episodes[static_cast<size_t>(i)];
-    log::info("  score {:.3f}, kl {:.3f}: {} => {}", one.score, response_kl(one.path), excerpt(one.prompt.text), excerpt(tuning_.text_of(one.tokens)));
+    log::info("  score {:.3f}, kl {:.3f}: {} => {}", one.score, response_kl(one.path), excerpt(one.prompt.text()), excerpt(tuning_.text_of(one.tokens)));
   }
 }
 

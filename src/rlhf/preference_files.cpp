@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/train/chat_data.h"
 
@@ -27,6 +28,24 @@ std::string preference_template(const std::string& spec, const Tokenizer& tokeni
 
 std::string place_of(const PreferenceRecord& record, const PreferencesConfig& files) {
   return fmt::format("{}:{}", files.files[static_cast<size_t>(record.file)], record.line);
+}
+
+PreferencesConfig left_of(PreferencesConfig files, const Preferences& read) {
+  files.bad_records -= read.bad;
+  return files;
+}
+
+bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad, const std::function<void()>& use) {
+  try {
+    use();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    const std::string told = fmt::format("{}: {}", place_of(record, files), error.what());
+    require(++bad <= files.bad_records, "{}; data.bad_records=N leaves out up to N such records", told);
+    log::warn("left out: {}", told);
+    return false;
+  }
 }
 
 void tell(const Preferences& data, const char* what, Diverging diverging) {

@@ -2,11 +2,10 @@
 
 #include <numeric>
 
-#include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/train/run_state.h"
+#include "skein/train/run_weights.h"
 
 namespace skein {
 
@@ -19,9 +18,7 @@ struct RewardModel::Opened {
 
 RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
   require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
-  const std::string best = path + "/best";
-  const bool kept = from_root(mesh.world(), [&] { return std::string(list_checkpoints(best).empty() ? "" : "kept"); }) == "kept";
-  const auto info = find_checkpoint(kept ? best : path, mesh.world());
+  const auto info = find_weights(path, mesh.world());
   require(info.has_value(), "{} holds no checkpoint; give the folder of a run of `skein reward`", path);
   const RunState state = run_state(info->metadata, info->path);
   const auto head = reward_head(state.notes, info->path);

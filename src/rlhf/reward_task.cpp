@@ -30,6 +30,8 @@ void check(const RewardTaskConfig& c) {
   require(std::isfinite(c.loss.margin) && c.loss.margin >= 0 && std::isfinite(c.loss.centring) && c.loss.centring >= 0,
           "reward.margin={} and reward.centring={} must be numbers from 0", c.loss.margin, c.loss.centring);
   require(c.bad_records >= 0 && c.reference_samples >= 0, "data.bad_records={} and reward.reference_samples={} must be at least 0", c.bad_records, c.reference_samples);
+  require(c.reference.empty() || c.reference_samples > 0, "data.reference={} is given, but reward.reference_samples=0 asks for no scores of them; leave one of them out",
+          fmt::join(c.reference, ","));
 }
 
 PreferencesConfig files_of(const RewardTaskConfig& c, const std::vector<std::string>& files) {
@@ -40,16 +42,17 @@ void tell(const PreferenceData& data, const char* what) {
   const size_t all = data.samples.size() + static_cast<size_t>(data.left_out);
   if (data.cut > 0) log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
   if (data.left_out > 0) log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out, all, what);
+  if (data.bad > 0) log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
   require(!data.samples.empty(), "all {} prompts with their answers are too long; give a larger reward.length, or a model with a longer context", what);
 }
 
-// What the template refuses is told with its place.
-std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceRecord& record, const PreferencesConfig& files) {
-  try {
-    return form.sequences(record.prompt, record.answers);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", place_of(record, files), error.what()));
-  }
+void check_grades(const RewardTaskConfig& c, const std::vector<PreferenceRecord>& records) {
+  const auto graded = [](const PreferenceRecord& record) {
+    return record.kind == PreferenceKind::ranked && std::any_of(record.grades.begin(), record.grades.end(), [&](double grade) { return grade != record.grades.front(); });
+  };
+  require(c.loss.margin == 0 || std::any_of(records.begin(), records.end(), graded),
+          "reward.margin={} asks for a gap by the difference of grades, but no pair or ranked list of data.train has grades that differ (score_chosen and score_rejected, "
+          "margin, or scores); leave it out", c.loss.margin);
 }
 
 }  // namespace
@@ -57,7 +60,8 @@ std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceR
 PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, LongPrompts long_prompts) {
   PreferenceData data;
   for (const PreferenceRecord& record : records) {
-    PreferenceSample sample{record.kind, sequences_of(form, record, files), floats(record.values), floats(record.grades)};
+    PreferenceSample sample{record.kind, {}, floats(record.values), floats(record.grades)};
+    if (!usable(record, files, data.bad, [&] { sample.sequences = form.sequences(record.prompt, record.answers); })) continue;
     const bool cut = std::any_of(sample.sequences.begin(), sample.sequences.end(), [](const FormedSample& sequence) { return sequence.cut; });
     const bool out = sample.sequences.empty() || (cut && long_prompts == LongPrompts::drop);
     data.left_out += out;
@@ -70,7 +74,7 @@ PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord
 PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files, LongPrompts long_prompts, const char* what) {
   const Preferences read = read_preferences(files);
   tell(read, what, files.diverging);
-  PreferenceData data = formed(form, read.records, files, long_prompts);
+  PreferenceData data = formed(form, read.records, left_of(files, read), long_prompts);
   tell(data, what);
   return data;
 }
@@ -95,7 +99,8 @@ void RewardTask::read(const RewardConfig& c, const std::string& notes) {
   const RewardForm form(*tokenizer_, c.run.model, head_);
   pad_ = form.pad();
   types_ = form.types();
-  PreferenceData data = formed(form, learnt.records, files, c.task.long_prompts);
+  check_grades(c.task, learnt.records);
+  PreferenceData data = formed(form, learnt.records, left_of(files, learnt), c.task.long_prompts);
   tell(data, "training");
   if (c.task.reference_samples > 0) reference_ = source(reference_samples(c.task, form, data.samples), false);
   training_ = source(std::move(data.samples), true);
@@ -112,7 +117,8 @@ std::vector<PreferenceSample> RewardTask::reference_samples(const RewardTaskConf
   std::vector<PreferenceSample> read;
   if (!c.reference.empty()) {
     const PreferencesConfig files = files_of(c, c.reference);
-    PreferenceData data = formed(form, read_demonstrations(files).records, files, c.long_prompts);
+    const Preferences good = read_demonstrations(files);
+    PreferenceData data = formed(form, good.records, left_of(files, good), c.long_prompts);
     tell(data, "reference");
     read = std::move(data.samples);
   }
@@ -180,8 +186,7 @@ void RewardTask::complete(PretrainConfig& c, double epochs) const {
   if (c.model.head_std < 0) c.model.head_std = 1 / std::sqrt(static_cast<double>(c.model.d_model) + 1);
   const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
-  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "reward.epochs={} must be above 0", epochs);
-  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.train.steps == 0) c.train.steps = steps_of("reward.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps * 3 / 100;
   if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
 }

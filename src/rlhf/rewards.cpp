@@ -51,7 +51,7 @@ void check_scores(const std::string& source, std::span<const Answer> answers, st
 
 }  // namespace
 
-void RewardSource::check_record(int64_t, const std::string&) const {}
+void RewardSource::check_prompt(int64_t, std::span<const Message>, const std::string&) const {}
 
 int64_t answer_length(const Answer& answer) { return static_cast<int64_t>(answer.tokens.size()) - (answer.ended && !answer.tokens.empty()); }
 
@@ -74,8 +74,8 @@ std::vector<double> RewardMixture::scores(std::span<const Answer> answers) {
   return sums;
 }
 
-void RewardMixture::check_record(int64_t prompt, const std::string& record) const {
-  for (const Part& part : parts_) part.source->check_record(prompt, record);
+void RewardMixture::check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const {
+  for (const Part& part : parts_) part.source->check_prompt(prompt, messages, record);
 }
 
 RewardMixture make_rewards(const std::string& list, const RewardContext& context) {

@@ -65,7 +65,7 @@ class ExactReward : public Rule {
     numbers_ = match == "number";
   }
 
-  void check_record(int64_t prompt, const std::string& record) const override { right_answers(prompt, record); }
+  void check_prompt(int64_t prompt, std::span<const Message>, const std::string& record) const override { right_answers(prompt, record); }
 
  protected:
   double score(const Answer& answer) override {

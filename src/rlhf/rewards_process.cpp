@@ -21,7 +21,8 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") 
 
 std::string request_line(int64_t id, const Answer& answer) {
   const Json record = answer.record.empty() ? Json() : Json::parse(answer.record, nullptr, false);
-  Json request{{"id", id}, {"prompt", answer.prompt_text}, {"response", answer.text}, {"ended", answer.ended}};
+  Json request{{"id", id}, {"prompt", answer.asked()}, {"messages", Json::array()}, {"response", answer.text}, {"ended", answer.ended}};
+  for (const auto& [role, content] : answer.messages) request["messages"].push_back({{"role", role}, {"content", content}});
   request["record"] = record.is_object() ? record : Json::object();
   return request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -20,7 +20,8 @@ std::map<std::string, std::string> tune_settings(const TuneConfig& config) {
 std::string to_json(const TuneState& s) {
   const auto chat = s.chat.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(s.chat);
   return nlohmann::ordered_json{{"kind", "tuned"}, {"iterations", s.iterations}, {"updates", s.updates}, {"critic_steps", s.critic_steps},
-                                {"negative_kl", s.negative_kl}, {"kl_beta", s.kl.beta}, {"ema", s.ema}, {"template", chat}, {"start", s.start}, {"settings", s.settings}}.dump();
+                                {"negative_kl", s.negative_kl}, {"kl_beta", s.kl.beta}, {"ema", s.ema}, {"template", chat}, {"start", s.start}, {"start_sum", s.start_sum},
+                                {"critic_mean", s.critic_mean}, {"critic_deviation", s.critic_deviation}, {"settings", s.settings}}.dump();
 }
 
 TuneState tune_state(const std::string& notes, const std::string& origin) {
@@ -37,6 +38,9 @@ TuneState tune_state(const std::string& notes, const std::string& origin) {
     const auto ordered = nlohmann::ordered_json::parse(notes);
     if (ordered.at("template").is_object()) state.chat = ordered.at("template").dump();
     state.start = json.at("start");
+    state.start_sum = json.value("start_sum", uint32_t{0});
+    state.critic_mean = json.value("critic_mean", 0.0);
+    state.critic_deviation = json.value("critic_deviation", 1.0);
     state.settings = json.at("settings");
     return state;
   } catch (const nlohmann::json::exception& error) {

@@ -18,6 +18,8 @@ struct TuneState {
   KlState kl;
   std::string chat;           // JSON of the template; "" for none
   std::string start;          // checkpoint that the reference is
+  uint32_t start_sum = 0;     // CheckpointInfo::sum of it; 0 where it is not known
+  double critic_mean = 0, critic_deviation = 1;  // as ValueRules has them
   std::map<std::string, std::string> settings;  // as tune_settings gives them
 };
 

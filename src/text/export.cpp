@@ -79,6 +79,10 @@ Json config_json(const Tokenizer& tokenizer, const Json& full) {
   Json json = roles_json(tokenizer);
   json["tokenizer_class"] = "PreTrainedTokenizerFast";
   json["clean_up_tokenization_spaces"] = false;
+  for (const Json& token : full.at("added_tokens")) {
+    Json& entry = json["added_tokens_decoder"][std::to_string(token.at("id").get<int64_t>())] = {{"content", token.at("content")}};
+    for (const char* key : {"lstrip", "normalized", "rstrip", "single_word", "special"}) entry[key] = token.value(key, false);
+  }
   const Json& normalizer = full.at("normalizer");
   if (normalizer.is_object() && normalizer.contains("lowercase"))
     json["do_lower_case"] = normalizer["lowercase"];

@@ -6,8 +6,7 @@
 
 namespace skein {
 
-void bind(Options& options, ChatDataConfig& c) {
-  options.add("chat.template", c.form, "none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's, else plain");
+void bind_records(Options& options, ChatDataConfig& c) {
   options.add_choice("chat.kind", c.kind,
                      {{"auto", ConversationKind::automatic}, {"prompt", ConversationKind::prompt}, {"instruction", ConversationKind::instruction},
                       {"messages", ConversationKind::messages}, {"sharegpt", ConversationKind::sharegpt}},
@@ -15,7 +14,13 @@ void bind(Options& options, ChatDataConfig& c) {
   options.add("chat.prompt", c.prompt, "key of prompts");
   options.add("chat.answer", c.answer, "key of their answers; empty: completion, response, output or answer");
   options.add_choice("chat.instructions", c.instructions, {{"auto", std::nullopt}, {"turn", InstructionForm::turn}, {"alpaca", InstructionForm::alpaca}},
-                     "an instruction and its input are the user's turn, or stand under Alpaca's headings; auto: alpaca for chat.template=none");
+                     "an instruction and its input are the user's turn, or stand under Alpaca's headings; auto: as the checkpoint learnt them, else alpaca for "
+                     "chat.template=none");
+}
+
+void bind(Options& options, ChatDataConfig& c) {
+  options.add("chat.template", c.form, "none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's, else plain");
+  bind_records(options, c);
   options.add("data.bad_records", c.bad_records, "records that cannot be used and are left out, before one is an error");
 }
 
@@ -25,28 +30,54 @@ ChatTemplate chat_template(const ChatDataConfig& c, const Tokenizer& tokenizer, 
   return stored.empty() ? ChatTemplate("plain", tokenizer) : ChatTemplate::from_json(stored, tokenizer);
 }
 
-ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemplate& form, const std::vector<std::string>& files) {
+namespace {
+
+constexpr const char* kTurn = "turn";
+constexpr const char* kAlpaca = "alpaca";
+
+InstructionForm instruction_form(const ChatDataConfig& c, const ChatTemplate& form, const std::string& notes) {
+  if (c.instructions) return *c.instructions;
+  if (const InstructionNotes stored = instruction_notes(notes); stored.form && c.form.empty()) return *stored.form;
+  return form.name() == "none" ? InstructionForm::alpaca : InstructionForm::turn;
+}
+
+}  // namespace
+
+ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemplate& form, const std::vector<std::string>& files, const std::string& notes) {
   ConversationsConfig made;
   made.files = files;
   made.kind = c.kind;
   made.prompt = c.prompt;
   made.answer = c.answer;
   made.bad_records = c.bad_records;
-  made.instructions = c.instructions.value_or(form.name() == "none" ? InstructionForm::alpaca : InstructionForm::turn);
+  made.instructions = instruction_form(c, form, notes);
   return made;
 }
 
-std::vector<TemplatedChat> read_chats(const ChatDataConfig& c, const ChatTemplate& form, const std::vector<std::string>& files) {
-  const ConversationsConfig config = conversations_config(c, form, files);
-  std::vector<TemplatedChat> made;
-  for (const Conversation& conversation : read_conversations(config)) {
-    try {
-      made.push_back(form.conversation(conversation.messages));
-    } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{}: {}", place_of(conversation, config), error.what()));
-    }
-  }
+Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form, const std::vector<std::string>& files, const std::string& notes) {
+  const ConversationsConfig config = conversations_config(c, form, files, notes);
+  Chats made{{}, {config.instructions, true}};
+  read_conversations(config, [&](const Conversation& conversation) {
+    made.chats.push_back(form.conversation(conversation.messages));
+    made.instructions.alone = made.instructions.alone && conversation.kind == ConversationKind::instruction;
+  });
   return made;
+}
+
+InstructionNotes instruction_notes(const std::string& notes) {
+  const auto json = nlohmann::json::parse(notes, nullptr, false);
+  if (!json.is_object() || !json.contains("instructions") || !json["instructions"].is_object()) return {};
+  const auto& stored = json["instructions"];
+  const auto form = stored.value("form", nlohmann::json());
+  if (form != kTurn && form != kAlpaca) return {};
+  return {form == kAlpaca ? InstructionForm::alpaca : InstructionForm::turn, stored.value("alone", nlohmann::json()) == true};
+}
+
+std::string with_instructions(const std::string& notes, const InstructionNotes& instructions) {
+  if (!instructions.form) return notes;
+  auto json = nlohmann::ordered_json::parse(notes);
+  json["instructions"] = {{"form", *instructions.form == InstructionForm::alpaca ? kAlpaca : kTurn}, {"alone", instructions.alone}};
+  return json.dump();
 }
 
 std::string chat_template_in(const std::string& notes) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "skein/core/error.h"
+
 namespace skein {
 
 std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps) {
@@ -90,6 +92,14 @@ PretrainConfig adapting_defaults(const AdaptingDefaults& defaults) {
   c.optimizer.weight_decay = 0;
   c.validation.every = -1;
   return c;
+}
+
+int64_t steps_of(const std::string& option, double passes, double steps_a_pass) {
+  constexpr double kMost = 1e12;
+  require(std::isfinite(passes) && passes > 0, "{}={} must be above 0", option, passes);
+  const double steps = std::ceil(passes * steps_a_pass);
+  require(steps <= kMost, "{}={} are {:.3g} steps; at most {:.0e} can be made", option, passes, steps, kMost);
+  return std::max<int64_t>(1, static_cast<int64_t>(steps));
 }
 
 void bind_adapting(Options& options, PretrainConfig& c) {

@@ -126,8 +126,7 @@ void LabelTask::complete(PretrainConfig& c, double epochs) const {
   c.model.pooler = c.model.architecture == Architecture::bert && c.model.head == Head::sequence;
   const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
-  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "task.epochs={} must be above 0", epochs);
-  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.train.steps == 0) c.train.steps = steps_of("task.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::linear;
   if (c.validation.every < 0) c.validation.every = steps(epoch);

@@ -33,25 +33,27 @@ class SftTask : public Task {
   void complete(PretrainConfig& config, double epochs) const;
 
  private:
-  std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files, bool training) const;
+  std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files, const std::string& notes, bool training);
 
   std::unique_ptr<Tokenizer> tokenizer_;
   ChatTemplate form_;
+  InstructionNotes instructions_;  // of the training data
   std::unique_ptr<ChatSamples> training_, validation_;
   int64_t vocabulary_;
 };
 
 SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
-    : tokenizer_(std::move(tokenizer)), form_(chat_template(c.chat, *tokenizer_, notes)), training_(read(c, c.run.data.train, true)),
-      validation_(c.run.data.validation.empty() ? nullptr : read(c, c.run.data.validation, false)), vocabulary_(c.run.model.vocab_size) {
+    : tokenizer_(std::move(tokenizer)), form_(chat_template(c.chat, *tokenizer_, notes)), training_(read(c, c.run.data.train, notes, true)),
+      validation_(c.run.data.validation.empty() ? nullptr : read(c, c.run.data.validation, notes, false)), vocabulary_(c.run.model.vocab_size) {
   tell_samples(*training_, "training", form_.name());
   if (validation_) tell_samples(*validation_, "validation", form_.name());
 }
 
-std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector<std::string>& files, bool training) const {
+std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector<std::string>& files, const std::string& notes, bool training) {
   const int64_t context = c.run.model.context, length = c.task.length > 0 ? c.task.length : context;
   const int64_t multiple = c.run.parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(c.run.parallel.tensor)) : kLengthMultiple;
-  std::vector<TemplatedChat> chats = read_chats(c.chat, form_, files);
+  auto [chats, instructions] = read_chats(c.chat, form_, files, notes);
+  if (training) instructions_ = instructions;
   ChatSamplesConfig config;
   config.length = c.task.pack ? length : padded_length(chats, multiple, length);
   config.pack = c.task.pack;
@@ -66,7 +68,8 @@ std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector
 }
 
 std::string SftTask::notes() const {
-  return Json{{"task", "sft"}, {"template", Json::parse(form_.to_json())}, {"length", length()}, {"training_checksum", training_->checksum()}}.dump();
+  return with_instructions(Json{{"task", "sft"}, {"template", Json::parse(form_.to_json())}, {"length", length()}, {"training_checksum", training_->checksum()}}.dump(),
+                           instructions_);
 }
 
 void SftTask::check_notes(const std::string& notes, const std::string& origin) const {
@@ -83,8 +86,7 @@ void SftTask::check_notes(const std::string& notes, const std::string& origin) c
 void SftTask::complete(PretrainConfig& c, double epochs) const {
   const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::min(count, 1e12)))); };
-  require(c.train.steps > 0 || (std::isfinite(epochs) && epochs > 0), "sft.epochs={} must be above 0", epochs);
-  if (c.train.steps == 0) c.train.steps = steps(epochs * epoch);
+  if (c.train.steps == 0) c.train.steps = steps_of("sft.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = steps(0.03 * static_cast<double>(c.train.steps));
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::cosine;
   if (c.validation.every < 0) c.validation.every = steps(epoch);

@@ -8,7 +8,6 @@
 #include <set>
 #include <sstream>
 
-#include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/files.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
@@ -20,6 +19,7 @@
 #include "skein/train/replica.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
+#include "skein/train/run_weights.h"
 #include "skein/train/stop.h"
 
 namespace skein {
@@ -51,9 +51,9 @@ std::set<std::string> lines_of(const std::vector<std::string>& texts) {
 
 class Trainer {
  public:
-  Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved)
+  Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start)
       : config_(config), task_(task), shape_(mesh_shape(config.parallel, world.size())),
-        mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(find_start(world)),
+        mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(start ? start : find_start(world)),
         loss_scale_(config.train.loss_scale, config.precision()) {
     check_run(config, task.length());
     points_ = evaluation_steps(config.validation.points, config.train.steps);
@@ -127,7 +127,8 @@ std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
   if (folder_.writes())
     if (auto found = find_checkpoint(folder_.checkpoints(), world)) return found;
   if (config_.checkpoint.load.empty()) return std::nullopt;
-  auto found = find_checkpoint(config_.checkpoint.load, world);
+  const bool weights = task_.adapts() || config_.checkpoint.weights_only;
+  auto found = weights ? find_weights(config_.checkpoint.load, world) : find_checkpoint(config_.checkpoint.load, world);
   require(found.has_value(), "checkpoint.load={} holds no checkpoint", config_.checkpoint.load);
   return found;
 }
@@ -362,8 +363,8 @@ TrainResult Trainer::run() {
 
 }  // namespace
 
-TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved) {
-  return Trainer(config, task, world, resolved).run();
+TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start) {
+  return Trainer(config, task, world, resolved, start).run();
 }
 
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {

@@ -52,7 +52,7 @@ grep -q "^head = sequence .*decoder" numbers/config.ini || die "config.ini does 
 expect 0 "is done already" $tune --run.dir=numbers --data.train=train.tsv --data.validation=test.tsv --task.kind=regress --task.text=1 --task.label=2
 
 # Evaluation: the columns are those of the training.
-expect 0 "takes the best weights of the run: classes/best" "$skein" eval --checkpoint.path=classes --data.test=test.csv --eval.output=classes.json
+expect 0 "takes the best weights of the run, of step" "$skein" eval --checkpoint.path=classes --data.test=test.csv --eval.output=classes.json
 expect 0 "accuracy" $mpi2 "$skein" eval --checkpoint.path=pairs --data.test=test.jsonl --eval.output=pairs.json
 expect 0 "F1 1.0000" $mpi2 "$skein" eval --checkpoint.path=tags --data.test=test.conll --eval.output=tags.json --parallel.pipeline=2
 expect 0 "Spearman" "$skein" eval --checkpoint.path=numbers --data.test=test.tsv --eval.output=numbers.json
@@ -138,5 +138,13 @@ expect 2 "holds nothing to label" "$skein" predict --checkpoint.path=classes --d
 expect 2 "output.path=none/made.jsonl cannot be written" $mpi2 "$skein" predict --checkpoint.path=classes --data.input=texts.txt --output.path=none/made.jsonl
 expect 2 "embed.output=made.h5 must end in" "$skein" embed --checkpoint.path=encoder --data.input=texts.txt --embed.output=made.h5
 expect 2 "embed.length=99 must be" "$skein" embed --checkpoint.path=encoder --data.input=texts.txt --embed.length=99
+# Nor does a command that is killed leave one.
+mkfifo slow
+(printf 'good\n'; sleep 20) >slow &
+writer=$!
+"$skein" predict --checkpoint.path=classes --data.input=slow --output.path=made.jsonl >output 2>&1 &
+predicting=$!
+sleep 3
+kill -9 $predicting $writer || true
 ! ls made* *.partial 2>/dev/null || die "a failed command has left a file"
 echo passed

@@ -77,6 +77,10 @@ expect 0 "the critic begins with the weights of" $mpi2 $ppo --run.dir=modelled -
 expect 0 "iteration 4/4" $ppo --run.dir=group --ppo.algorithm=rloo --reward.sources=exact:field=answer
 grep -q flat_groups group/metrics.jsonl || die "flat groups are not told"
 
+expect 2 "critic.clip=0.1 was given, but rloo has no critic" $ppo --run.dir=bad --ppo.algorithm=rloo --reward.sources=ended --critic.clip=0.1
+expect 2 "ppo.whiten=false was given, but grpo has no critic" $ppo --run.dir=bad --ppo.algorithm=grpo --ppo.answers=4 --reward.sources=ended --ppo.whiten=false
+expect 0 "done already" "$skein" ppo --config group/config.ini
+
 # What cannot be is told, and nothing is left behind.
 expect 2 "checkpoint.load names no policy" "$skein" ppo --data.prompts=prompts.jsonl --reward.sources=ended
 expect 2 "data.prompts names no file" "$skein" ppo --checkpoint.load=policy --reward.sources=ended

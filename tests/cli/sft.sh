@@ -66,6 +66,26 @@ assert [row["completion"] for row in found] == ["the sea", "grass"], found
 assert [turn["content"] for turn in found[0]["messages"]] == ["red", "a rose", "blue"] and found[1]["prompt"] == "green"
 PY
 
+# Instructions under Alpaca's headings: the checkpoint knows, so prompts get them by themselves.
+expect 0 "done: 20 steps" "$skein" pretrain $shape --model.context=192 --data.train=store.h5 --train.steps=20 --run.dir=wide
+expect 0 "done" $tune --checkpoint.load=wide --data.train=tasks.jsonl --data.validation=tasks.jsonl --run.dir=alpaca --chat.template=none --sft.epochs=3 --sft.pack=false
+drawn="$answer --sample.temperature=9 --checkpoint.path=alpaca"
+asked=$'Below is an instruction that describes a task. Write a response that appropriately completes the request.\n\n### Instruction:\nblue\n\n### Response:'
+$drawn --chat.instructions=turn "$asked" 2>/dev/null >wanted.txt
+$drawn --chat.instructions=turn blue 2>/dev/null >bare.txt
+! cmp -s wanted.txt bare.txt || die "the headings make no difference"
+$drawn blue 2>/dev/null | cmp - wanted.txt || die "a prompt has got no headings"
+$drawn "$asked" 2>/dev/null | cmp - wanted.txt || die "a prompt has got headings twice"
+completions() { python3 -c 'import json, sys; print([json.loads(line)["completion"] for line in open(sys.argv[1])])' "$1"; }
+echo '{"instruction": "blue", "input": ""}' >record.jsonl
+echo '{"question": "blue"}' >question.jsonl
+$drawn --generate.format=jsonl --generate.input=record.jsonl 2>/dev/null >record.out
+$drawn --generate.format=jsonl --generate.input=question.jsonl --chat.prompt=question 2>/dev/null >question.out
+$drawn --generate.format=jsonl --generate.output=wanted.out blue 2>/dev/null
+for name in record question; do
+  [ "$(completions $name.out)" = "$(completions wanted.out)" ] || die "a record has got no headings"
+done
+
 echo '{"messages": [{"role": "user", "content": "x"}]}' >open.jsonl
 # Evaluation: what the run itself found, whatever the layout and the number of rows at once.
 judge="$skein eval --data.test=chats.jsonl"

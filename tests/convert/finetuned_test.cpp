@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "convert/fresh_run.h"
+#include "skein/convert/huggingface_config.h"
 #include "skein/train/finetune.h"
 #include "skein/train/label_head.h"
 #include "skein/train/trainer.h"
@@ -91,6 +92,55 @@ TEST(FineTuned, ClassesKeepTheirNames) {
   head.labels.pop_back();
   save_fresh(scratch.file("lying"), labelled(test::small_bert(false), Head::sequence, 3), 1, with_head(head));
   expect_error(ExitCode::usage, {"lying", "head of 3 numbers", "one of 2"}, [&] { test::export_folder(scratch.file("lying"), scratch.file("other")); });
+}
+
+TEST(FineTuned, ImportedEncodersKnowTheirLabels) {
+  const auto labels = [](const std::string& config, const ModelConfig& model) { return label_head(label_notes(config, "here", model), "here"); };
+  const ModelConfig three = labelled(test::small_bert(false), Head::sequence, 3);
+  const auto head = labels(R"({"id2label": {"0": "no", "2": "both", "1": "yes"}})", three);
+  ASSERT_NE(head, nullptr);
+  EXPECT_EQ(head->kind, LabelKind::classify);
+  EXPECT_EQ(head->labels, (std::vector<std::string>{"no", "yes", "both"}));
+  EXPECT_EQ(head->length, three.context);
+  EXPECT_EQ(labels(R"({"id2label": {"0": "a", "1": "b"}})", labelled(test::small_bert(false), Head::token, 2))->kind, LabelKind::tag);
+  EXPECT_EQ(labels("{}", labelled(test::small_bert(false), Head::sequence, 1))->kind, LabelKind::regress);
+  for (const char* without : {"{}", R"({"id2label": {"0": "no", "1": "yes"}})", R"({"id2label": {"0": "no", "1": "no", "2": "x"}})",
+                              R"({"problem_type": "multi_label_classification", "id2label": {"0": "no", "1": "yes", "2": "x"}})"})
+    EXPECT_EQ(labels(without, three), nullptr) << without;
+  EXPECT_EQ(labels(R"({"id2label": {"0": "no", "1": "yes", "2": "x"}})", labelled(test::small_model(), Head::sequence, 3)), nullptr) << "decoders read another token";
+  const Scratch scratch;
+  const std::string imported = test::import_folder(test::golden("bert_sequence"), scratch.file("run"));
+  const auto alone = single_rank();
+  const auto stored = label_head(run_state(find_checkpoint(imported, *alone)->metadata, imported).notes, imported);
+  ASSERT_NE(stored, nullptr);
+  EXPECT_EQ(stored->labels.at(2), "LABEL_2");
+  test::export_folder(scratch.file("run"), scratch.file("out"));
+  EXPECT_EQ(test::bytes_of_file(scratch.file("out") + "/config.json"), test::bytes_of_file(test::golden("bert_sequence") + "/config.json"));
+}
+
+// A decoder's reward model is a classifier of one number.
+TEST(FineTuned, RewardModelsAreClassifiersOfOneNumber) {
+  const Scratch scratch;
+  RunState state;
+  state.notes = R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})";
+  save_fresh(scratch.file("run"), labelled(test::small_model(), Head::sequence, 1), 1, state);
+  test::export_folder(scratch.file("run"), scratch.file("out"));
+  EXPECT_EQ(config_in(scratch.file("out"))["architectures"], Json::array({"GPT2ForSequenceClassification"}));
+  EXPECT_EQ(config_in(scratch.file("out"))["id2label"].size(), 1u);
+  const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+  EXPECT_EQ(test::read_tensor(file, "score.weight").data<float>()[0], floats_in(test::tensors_of(scratch.file("run")).at("param/classifier.weight"), 8)[0]);
+}
+
+TEST(FineTuned, HeadsOfValuesAreLeftOutAndTold) {
+  const Scratch scratch;
+  ModelConfig model = test::small_model();
+  model.value_head = true;
+  save_fresh(scratch.file("run"), model, 1);
+  log::set_level(log::Level::warn);
+  testing::internal::CaptureStderr();
+  Export(scratch.file("run"), Form::huggingface, {}).run(scratch.file("out"), {});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("head of values"), std::string::npos);
+  EXPECT_EQ(config_in(scratch.file("out"))["architectures"], Json::array({"GPT2LMHeadModel"}));
 }
 
 TEST(FineTuned, DecodersOfTagsAreRefused) {

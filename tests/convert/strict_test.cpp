@@ -211,6 +211,9 @@ TEST(Config, KeepsKeysThatItDoesNotKnow) {
   const Json narrow = Json::parse(huggingface_config(model, DType::bf16, {}, before));
   EXPECT_EQ(narrow["torch_dtype"], "bfloat16");
   EXPECT_EQ(narrow["zebra"], Json({1, 2}));
+  const Json both = Json::parse(huggingface_config(model, DType::bf16, {}, before.substr(0, before.size() - 1) + R"(, "dtype": "float32"})"));
+  EXPECT_EQ(both["torch_dtype"], "bfloat16");
+  EXPECT_EQ(both["dtype"], "bfloat16");
   model.context = 8;
   const Json changed = Json::parse(huggingface_config(model, DType::f32, {}, before));
   EXPECT_EQ(changed["n_positions"], 8);

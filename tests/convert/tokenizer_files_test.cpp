@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "data/data_fixtures.h"
 #include "skein/text/tokenizer.h"
 
@@ -19,6 +21,18 @@ TEST(TokenizerFiles, OfOurOwnGiveTheSameIds) {
   EXPECT_EQ(theirs->end_of_text(), own->end_of_text());
   for (const std::string text : {"the other  the caf\xc3\xa9's\n\tthe 12", "", " ", "\xff\xfe the"}) EXPECT_EQ(theirs->encode(text), own->encode(text)) << text;
   EXPECT_EQ(tokenizer_files(theirs->to_json()).at("tokenizer.json"), theirs->to_json());
+}
+
+TEST(TokenizerFiles, NameTheSpecialTokens) {
+  const auto decoder = [](const std::string& tokenizer) {
+    return nlohmann::json::parse(tokenizer_files(tokenizer).at("tokenizer_config.json")).at("added_tokens_decoder");
+  };
+  const auto bytes = decoder(byte_tokenizer()->to_json());
+  EXPECT_EQ(bytes.size(), 1u);
+  EXPECT_EQ(bytes.at("256").at("content"), "<|endoftext|>");
+  EXPECT_EQ(bytes.at("256").at("special"), true);
+  const auto theirs = tokenizer_from_json(tokenizer_files(byte_tokenizer()->to_json()).at("tokenizer.json"));
+  EXPECT_EQ(decoder(theirs->to_json()), bytes);
 }
 
 TEST(TokenizerFiles, OfBytesAreAnAlphabet) {

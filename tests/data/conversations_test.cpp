@@ -161,6 +161,36 @@ TEST(Conversations, SomeBadRecordsMayBeLeftOut) {
   refused(good, {"data.bad_records=-1"}, config);
 }
 
+// What a user of conversations refuses, a chat template say, is a bad record, the first of a file as any.
+TEST(Conversations, BadRecordsAreAlsoThoseThatTheirUserRefuses) {
+  const Scratch scratch;
+  write_file(scratch.file("x.jsonl"), "{\"prompt\": \"no\"}\n{\"oops\": 1}\n{\"prompt\": \"a\", \"answer\": \"b\"}\n{\"prompt\": \"c\"}\n");
+  ConversationsConfig config{.files = {scratch.file("x.jsonl")}};
+  config.bad_records = 2;
+  std::vector<std::string> seen;
+  const UseConversation use = [&](const Conversation& one) {
+    require(one.messages.back().content != "no", "this is refused");
+    seen.push_back(place_of(one, config) + " " + summary(one));
+  };
+  testing::internal::CaptureStderr();
+  const auto made = read_prompts(config, true, use);
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(made[0].kind, ConversationKind::prompt);
+  EXPECT_EQ(seen, (std::vector<std::string>{scratch.file("x.jsonl") + ":3 user:a", scratch.file("x.jsonl") + ":4 user:c"}));
+  EXPECT_NE(said.find("x.jsonl:1: this is refused"), std::string::npos) << said;
+  config.bad_records = 0;
+  expect_error(ExitCode::usage, {"x.jsonl:1: this is refused", "data.bad_records=N"}, [&] { read_prompts(config, true, use); });
+}
+
+TEST(Conversations, InstructionsStandUnderHeadingsOrNot) {
+  EXPECT_EQ(instruction_turn("Do.", " ", InstructionForm::turn), "Do.");
+  EXPECT_EQ(instruction_turn("Do.", "x", InstructionForm::turn), "Do.\n\nx");
+  EXPECT_TRUE(has_headings(instruction_turn("Do.", "", InstructionForm::alpaca)));
+  EXPECT_TRUE(has_headings(instruction_turn("Do.", "x", InstructionForm::alpaca)));
+  EXPECT_FALSE(has_headings("Do."));
+}
+
 TEST(Conversations, PromptsToAnswer) {
   const auto made = read_questions("{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n{\"prompt\": \"x\"}");
   ASSERT_EQ(made.size(), 2u);

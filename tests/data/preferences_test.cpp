@@ -134,6 +134,42 @@ TEST(Preferences, SomeBadRecordsMayBeLeftOut) {
   refused(bytes, {"x.jsonl:4"}, {.bad_records = 1});
 }
 
+TEST(Preferences, AFirstRecordMayBeLeftOutToo) {
+  testing::internal::CaptureStderr();
+  const Preferences some = read("{\"text\":\"q\"}\n{\"prompt\":\"q\",\"chosen\":\"a\",\"rejected\":\"b\"}\n", {.bad_records = 1});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("left out"), std::string::npos);
+  EXPECT_EQ(some.records.size(), 1u);
+  EXPECT_EQ(some.bad, 1);
+}
+
+TEST(Preferences, AnswersThatDifferInWhiteSpaceAloneAreTheSame) {
+  refused(R"({"prompt":"q","chosen":" a\n","rejected":"a"})", {"x.jsonl:1", "both are \"a\""});
+  refused(R"({"prompt":"q","answers":["a","b","a "],"ranks":[1,2,3]})", {"both are \"a\""});
+  EXPECT_EQ(only(R"({"prompt":"q","answers":["a","b","a "],"ranks":[1,2,1]})"), "user: q => a [-1, 0] | b [-2, 0] | a  [-1, 0]");
+}
+
+TEST(Preferences, TurnsOfPromptsMustBeInOrder) {
+  const auto pair = [](const std::string& turns) {
+    std::string list;
+    for (const char who : turns)
+      list += fmt::format(R"({}{{"role":"{}","content":"x"}})", list.empty() ? "" : ",", who == 'u' ? "user" : who == 'a' ? "assistant" : "system");
+    return "{\"prompt\":[" + list + R"(],"chosen":"a","rejected":"b"})";
+  };
+  EXPECT_EQ(read(pair("suau")).records.at(0).prompt.size(), 4u);
+  refused(pair("uu"), {"x.jsonl:1", "turn 2 of the prompt is of the user", "one of the assistant is due"});
+  refused(pair("au"), {"turn 1 of the prompt is of the assistant", "the user begins"});
+  refused(pair("us"), {"turn 2", "of the system"});
+  refused(pair("s"), {"system alone"});
+  refused(pair("uua"), {"last turn of the prompt"});
+}
+
+// Some dialogues of Anthropic's data name a speaker twice in a row.
+TEST(Preferences, SpeakersWhoAreNamedTwiceGoOn) {
+  const auto turns = dialogue_turns("\n\nHuman: a\n\nAssistant: b\n\nAssistant: c\n\nHuman: d");
+  ASSERT_EQ(turns.size(), 3u);
+  EXPECT_EQ(turns[1].content, "b\n\nc");
+}
+
 TEST(Preferences, DemonstrationsAreTheGoodAnswers) {
   const Scratch scratch;
   write_file(scratch.file("x.jsonl"), R"({"prompt":"q","completion":"a"}

@@ -107,6 +107,10 @@ TEST(DpoPairs, AreAllOfWhichOneIsBetter) {
   PreferenceRecord system = record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0});
   system.prompt.insert(system.prompt.begin(), {"system", "be good"});
   test::expect_error(ExitCode::usage, {"x.jsonl:7", "system"}, [&] { of({system}); });
+  testing::internal::CaptureStderr();
+  const PairData most = paired(form, {system, record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0})}, {.files = {"x.jsonl"}, .bad_records = 1}, 20, LongPrompts::cut);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: x.jsonl:7"), std::string::npos);
+  EXPECT_EQ(std::pair(most.bad, most.pairs.pairs.size()), std::pair(int64_t{1}, size_t{1}));
   PreferenceRecord silent = record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0});
   silent.prompt.front().content = "";
   test::expect_error(ExitCode::usage, {"x.jsonl:7", "no token", "none"}, [&] { of({silent}); });

@@ -142,6 +142,15 @@ TEST_F(DpoTasks, GoOnWithEqualBits) {
   other = c_;
   other.run.checkpoint.load = write_policy(folder_, "further", 60);
   refused(other, {"was trained against a reference", "checkpoint.load"});
+  const std::string policy = c_.run.checkpoint.load;
+  std::filesystem::copy(policy, folder_.at("copy"), std::filesystem::copy_options::recursive);
+  c_.run.checkpoint.load = folder_.at("copy");
+  tune_by_pairs(c_, folder_, 1, "run");
+  c_.run.train.steps = 10;
+  c_.run.checkpoint.load = policy;
+  std::filesystem::remove_all(policy);
+  std::filesystem::rename(write_policy(folder_, "further", 61), policy);
+  refused(c_, {"was trained against a reference", "checkpoint.load"});
 }
 
 TEST_F(DpoTasks, RefuseWhatCannotBe) {

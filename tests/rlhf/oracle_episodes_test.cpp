@@ -18,7 +18,7 @@ TEST(OracleEpisodes, PromptsAreDrawnWithTheirSeparator) {
     const bool is_second = draws.prompt(i) == 1;
     second += is_second;
     EXPECT_EQ(prompt.tokens, is_second ? (Ids{0, 1, 3}) : (Ids{0, 3}));
-    EXPECT_EQ(prompt.text, is_second ? "A B" : "A");
+    EXPECT_EQ(prompt.text(), is_second ? "A B" : "A");
   }
   EXPECT_NEAR(static_cast<double>(second), 250, 5 * std::sqrt(1000 * 0.25 * 0.75));
 }

@@ -239,9 +239,9 @@ TEST(PolicyObjective, SaysWhatItLearns) {
   }
 }
 
-TEST(ValueObjective, LearnsReturnsWithinItsClip) {
+void expect_learns_returns(const ValueRules& rules) {
   Problem problem(small_critic());
-  const ValueRules rules{1, 0.3};
+  const auto value = [&](const Tensor& said, int64_t i) { return (said.data<double>()[i] - rules.mean) / rules.deviation; };
   const ValueObjective objective(problem.model, rules);
   problem.remember(problem.answers(objective));
   const auto expected = [&] {
@@ -251,7 +251,7 @@ TEST(ValueObjective, LearnsReturnsWithinItsClip) {
     for (int64_t i = 0; i < values.size(); ++i) {
       const float* known = problem.known(i);
       if (problem.weight(i) == 0) continue;
-      const ValueLoss one = value_loss(values.data<double>()[i], known[known::old_value], known[known::return_to_go], rules.clip);
+      const ValueLoss one = value_loss(value(values, i), known[known::old_value], known[known::return_to_go], rules.clip);
       made.first += known[known::factor] * one.loss;
       made.second += one.clipped;
     }
@@ -263,7 +263,14 @@ TEST(ValueObjective, LearnsReturnsWithinItsClip) {
   EXPECT_GT(expected().second, 0);
   EXPECT_LT(expected().second, 9);
   problem.expect_gradients(objective, [&] { return kScale * expected().first; });
+  const NoGrad no_grad;
+  const Tensor told = problem.answers(objective), said = problem.model.label_scores(problem.model.forward({}, problem.pass), problem.pass).value();
+  for (int64_t i = 0; i < told.size(); ++i) EXPECT_EQ(told.data<float>()[i], static_cast<float>(value(said, i)));
 }
+
+TEST(ValueObjective, LearnsReturnsWithinItsClip) { expect_learns_returns({1, 0.3}); }
+
+TEST(ValueObjective, LearnsReturnsOnAnotherScaleThanItsModels) { expect_learns_returns({1, 0.3, 0.25, 0.5}); }
 
 }  // namespace
 }  // namespace skein

@@ -49,6 +49,20 @@ TEST_F(ProcessRewards, AreWhatTheProcessSays) {
   EXPECT_EQ(rewards.scores(std::vector<Answer>{answer("four")}), (std::vector<double>{8}));
 }
 
+TEST_F(ProcessRewards, SeeTheWholeDialogue) {
+  Answer one = answer("x");
+  one.messages = {{"system", "s"}, {"user", "a"}, {"assistant", "b"}, {"user", "last"}};
+  const std::string list = script(R"(import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    roles = [turn["role"] for turn in asked["messages"]]
+    said = "".join(turn["content"] for turn in asked["messages"])
+    right = asked["prompt"] == "last" and roles == ["system", "user", "assistant", "user"] and said == "sablast"
+    print(json.dumps({"id": asked["id"], "score": int(right)}), flush=True)
+)");
+  EXPECT_EQ(scores(list, {one}), std::vector<double>{1});
+}
+
 TEST_F(ProcessRewards, AreSeenByAllRanks) {
   const std::string list = script(kLengths);
   run_ranks(3, [&](Group& world) {

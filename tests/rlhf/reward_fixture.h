@@ -14,7 +14,7 @@ namespace skein::test {
 inline Answer answer(const std::string& text, const std::string& record = "", int64_t tokens = 1, bool ended = true) {
   Answer made;
   made.prompt = 12;
-  made.prompt_text = "What?";
+  made.messages = {{"user", "What?"}};
   made.text = text;
   made.tokens.assign(static_cast<size_t>(tokens), 7);
   made.ended = ended;

@@ -148,7 +148,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     ModelReward by_text(folder_.at("run"), {bpe_tokenizer({{1, 2}})->to_json(), own_template}, {}, DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
     for (size_t i = 0; i < 4; ++i) {
-      asked[i].prompt_text = "ask";
+      asked[i].messages = {{"user", "ask"}};
       asked[i].text = answers[i];
       asked[i].prompt_tokens = byte_tokenizer()->encode("ask");
       asked[i].tokens = byte_tokenizer()->encode(answers[i]);
@@ -157,6 +157,14 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     EXPECT_EQ(reward.scores(asked), alone) << "an answer that was cut off is judged as if it had ended";
     EXPECT_EQ(by_text.scores(asked), alone);
     EXPECT_NE(reward.name().find("model:"), std::string::npos);
+    // The whole dialogue is judged, not its last turn.
+    const std::vector<Message> talk{{"user", "a"}, {"assistant", "d"}, {"user", "ask"}};
+    std::vector<Answer> heard{asked[2], asked[2]};
+    heard[0].messages = talk;
+    const std::vector<double> judged = by_text.scores(heard);
+    RewardModel model(folder_.at("run"), {}, DType::f32, 2, mesh);
+    EXPECT_EQ(judged[0], model.scores(model.form().sequences(talk, std::span(&answers[2], 1)))[0]);
+    EXPECT_NE(judged[0], judged[1]);
     asked[3].text = std::string(40, 'a');
     test::expect_error(ExitCode::usage, {"prompt 0", "24 tokens"}, [&] { by_text.scores(asked); });
   });
@@ -228,11 +236,11 @@ TEST_F(RewardTasks, GoOnWithEqualBits) {
   EXPECT_EQ(found.notes, expected.notes);
   c.run.train.steps = 9;
   c.run.parallel.pipeline = 1;
-  c.task.loss.margin = 0.5;
+  c.task.loss.centring = 0.5;
   testing::internal::CaptureStderr();
   train_reward(c, folder_, 1, "run");
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("reward.margin=0 and reward.centring=0, now they are 0.5 and 0"), std::string::npos) << said;
+  EXPECT_NE(said.find("reward.margin=0 and reward.centring=0, now they are 0 and 0.5"), std::string::npos) << said;
   c.task.length = 20;
   test::expect_error(ExitCode::usage, {"reward.length=24, now it is 20"}, [&] { train_reward(c, folder_, 1, "run"); });
   c.task.length = 0;
@@ -279,7 +287,18 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   error_of([&](RewardConfig& c) {
     c.run.data.train = {folder_.at("system.jsonl")};
     c.task.chat_template = folder_.at("form.json");
-  }, {"system.jsonl:1", "system"});
+  }, {"system.jsonl:1", "system", "data.bad_records=N"});
+  error_of([](RewardConfig& c) { c.task.loss.margin = 0.5; }, {"reward.margin=0.5", "no pair or ranked list of data.train has grades"});
+  error_of([&](RewardConfig& c) {
+    c.task.reference = c.run.data.train;
+    c.task.reference_samples = 0;
+  }, {"data.reference=", "reward.reference_samples=0"});
+  error_of([](RewardConfig& c) { c.task.epochs = 1e30; }, {"reward.epochs=1e+30", "at most 1e+12"});
+  RewardConfig some = small_reward();
+  some.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1), folder_.at("system.jsonl")};
+  some.task.chat_template = folder_.at("form.json");
+  some.task.bad_records = 1;
+  EXPECT_EQ(RewardTask(some, byte_tokenizer(), "").samples().all().size(), 8u);
   error_of([](RewardConfig& c) { c.run.model.vocab_size = 100; }, {"the model knows 100 ids"});
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});

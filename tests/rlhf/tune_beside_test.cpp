@@ -5,6 +5,7 @@
 #include "skein/data/store.h"
 #include "skein/rlhf/oracle_episodes.h"
 #include "skein/rlhf/ppo.h"
+#include "skein/rlhf/reward_form.h"
 #include "skein/train/run_state.h"
 
 namespace skein {
@@ -72,8 +73,8 @@ class TunedBeside : public TunedPolicy {
     EXPECT_EQ(first_difference(found.state, expected.state), "");
   }
 
-  // A critic of random weights, saved as a reward model is.
-  CheckpointInfo some_critic(const ModelConfig& policy) {
+  // A critic of random weights, saved as a reward model is; head: size of its last ones.
+  CheckpointInfo some_critic(const ModelConfig& policy, const std::string& name = "critic", float head = 0, const std::string& notes = "") {
     const auto alone = single_rank();
     Mesh mesh(*alone, {1, 1, 1});
     LocalModel critic(critic_model(policy), {}, mesh, DType::f32);
@@ -81,8 +82,13 @@ class TunedBeside : public TunedPolicy {
     critic.parameters().initialize(77);
     RunState state;
     state.tokenizer = tokenizer_->to_json();
-    CheckpointStore(folder_.at("critic"), 1, *alone).save(1, parameter_pieces(critic.parameters()), to_json(state, {1, 1, 1}));
-    return *find_checkpoint(folder_.at("critic"), *alone);
+    state.notes = notes;
+    const std::vector<Piece> pieces = parameter_pieces(critic.parameters());
+    for (const Piece& piece : pieces)
+      if (piece.name == "param/classifier.weight")
+        for (float& weight : std::span(reinterpret_cast<float*>(piece.data), static_cast<size_t>(piece.end - piece.begin))) weight = head = -head;
+    CheckpointStore(folder_.at(name), 1, *alone).save(1, pieces, to_json(state, {1, 1, 1}));
+    return *find_checkpoint(folder_.at(name), *alone);
   }
 
   OracleLanguage language_;
@@ -211,6 +217,35 @@ TEST_F(TunedBeside, ACriticBeginsWithGivenWeights) {
   EXPECT_NE(tuned.state.at("critic_" + name), state_of(start.path).at(name));
   test::expect_error(ExitCode::usage, {"critic.load=" + folder_.at("nothing"), "no checkpoint"},
                      [&] { tune_from(start, 1, {{"critic.load", folder_.at("nothing")}}, "refused"); });
+}
+
+TEST_F(TunedBeside, ACriticBegunFromARewardModelHasTheScaleOfItsRewards) {
+  const CheckpointInfo start = pretrained("base");
+  const ModelConfig policy = stored_model(run_state(start.metadata, start.path), start.path);
+  const auto notes = [](double mean) { return to_json(RewardHead{.chat_template = "", .length = 8, .mean = mean, .deviation = 4}, 1); };
+  const auto value_loss = [&](const CheckpointInfo& critic, const std::string& name) {
+    return told(tune_from(start, 1, {{"critic.load", critic.path}, {"ppo.iterations", "1"}, {"critic.lr", "1e-30"}}, name), "critic_value_loss").front();
+  };
+  const double divided = value_loss(some_critic(policy, "divided", 0.25f), "one");
+  EXPECT_EQ(value_loss(some_critic(policy, "scored", 1, notes(0)), "two"), divided);
+  EXPECT_NE(value_loss(some_critic(policy, "raw", 1), "three"), divided);
+  const CheckpointInfo moved = some_critic(policy, "moved", 1, notes(3));
+  EXPECT_NE(value_loss(moved, "four"), divided);
+  const Settings settings{{"critic.load", moved.path}, {"ppo.iterations", "3"}};
+  const Tuned whole = tune_from(start, 1, settings, "whole");
+  forget_from(folder_.at("whole"), 2);
+  expect_same(tune_from(start, 1, settings, "whole"), whole);
+}
+
+TEST_F(TunedBeside, TheReferenceIsKnownByItsBytes) {
+  const CheckpointInfo start = pretrained("base");
+  tune_from(start, 1, {{"ppo.iterations", "1"}}, "run");
+  std::filesystem::copy(start.path, folder_.at("copy"), std::filesystem::copy_options::recursive);
+  const auto alone = single_rank();
+  tune_from(*find_checkpoint(folder_.at("copy"), *alone), 1, {{"ppo.iterations", "2"}}, "run");
+  CheckpointInfo other = start;
+  ++other.sum;
+  test::expect_error(ExitCode::usage, {"was tuned from " + start.path, "others"}, [&] { tune_from(other, 1, {{"ppo.iterations", "3"}}, "run"); });
 }
 
 }  // namespace

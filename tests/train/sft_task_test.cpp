@@ -247,6 +247,48 @@ TEST_F(SftTasks, TellWhatIsTooLong) {
   EXPECT_NE(said.find("1 of 65 training conversations are left out"), std::string::npos) << said;
 }
 
+TEST_F(SftTasks, LeaveOutWhatTheTemplateRefuses) {
+  std::ofstream(file_, std::ios::app) << R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]})" << '\n';
+  SftConfig c = small_task(file_, form_);
+  EXPECT_NE(error_of(c).find("chats.jsonl:65"), std::string::npos) << error_of(c);
+  c.chat.bad_records = 1;
+  testing::internal::CaptureStderr();
+  sft_task(c, byte_tokenizer()->to_json(), "");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: " + file_ + ":65"), std::string::npos);
+}
+
+TEST_F(SftTasks, RefusePassesWithoutEnd) {
+  SftConfig c = small_task(file_, form_);
+  c.run.train.steps = 0;
+  c.task.epochs = 1e30;
+  const std::string error = error_of(c);
+  EXPECT_NE(error.find("sft.epochs=1e+30"), std::string::npos) << error;
+  EXPECT_NE(error.find("at most 1e+12"), std::string::npos) << error;
+}
+
+// The notes say how instructions were worded, for whoever asks the model.
+TEST_F(SftTasks, NoteTheFormOfInstructions) {
+  std::ofstream(folder_.at("tasks.jsonl")) << R"({"instruction": "do", "input": "x", "output": "y"})" << '\n';
+  std::ofstream(folder_.at("pairs.jsonl")) << R"({"prompt": "do", "completion": "y"})" << '\n';
+  const auto noted = [&](const std::string& form, std::vector<std::string> files, const std::string& before = "") {
+    SftConfig c = small_task(file_, form);
+    c.run.data.train = std::move(files);
+    c.run.data.validation.clear();
+    c.run.model.context = 512;
+    return sft_task(c, byte_tokenizer()->to_json(), before)->notes();
+  };
+  const std::string alpaca = noted("none", {folder_.at("tasks.jsonl")});
+  EXPECT_EQ(instruction_notes(alpaca).form, InstructionForm::alpaca);
+  EXPECT_TRUE(instruction_notes(alpaca).alone);
+  EXPECT_FALSE(instruction_notes(noted("none", {folder_.at("tasks.jsonl"), folder_.at("pairs.jsonl")})).alone);
+  EXPECT_EQ(instruction_notes(noted("plain", {folder_.at("tasks.jsonl")})).form, InstructionForm::turn);
+  const std::string turns = with_instructions(alpaca, {InstructionForm::turn, false});
+  EXPECT_EQ(instruction_notes(noted("", {folder_.at("tasks.jsonl")}, turns)).form, InstructionForm::turn) << "as the checkpoint learnt them";
+  EXPECT_FALSE(instruction_notes("{}").form.has_value());
+  EXPECT_FALSE(instruction_notes(R"({"instructions":{"form":"poem"}})").form.has_value());
+  EXPECT_EQ(with_instructions("{}", {}), "{}");
+}
+
 TEST_F(SftTasks, FillInWhatTheDataSays) {
   SftConfig c = small_task(file_, form_);
   c.run.train.steps = 0;

@@ -26,6 +26,8 @@ struct CheckpointInfo {
   int64_t step = 0;
   int64_t generation = 0;
   std::string metadata;  // JSON given to save(): config, cursor, versions
+  std::string created = {};  // UTC, "2024-05-06T07:08:09Z"
+  uint32_t sum = 0;          // CRC-32C of its shards' sums: the same for a copy, another one for other bytes; 0 where it is not known
 };
 
 class CheckpointStore {
@@ -48,8 +50,8 @@ class CheckpointStore {
   int64_t generation_ = 0;
 };
 
-// Committed checkpoints in a directory (or in the `checkpoints` folder of a run's), newest first, unverified. Empty
-// when there is none.
+// Committed checkpoints in a directory (or in the `checkpoints` folder of a run's), newest first, unverified; of damaged ones, metadata, created
+// and sum are missing. Empty when there is none.
 std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 
 // Collective. The newest checkpoint in `directory` whose manifest and shards all verify; older ones are

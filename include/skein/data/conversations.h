@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ enum class ConversationKind { automatic, prompt, instruction, messages, sharegpt
 
 // What the user says of an instruction: its text and its input, divided by an empty line, or both under Alpaca's headings.
 enum class InstructionForm { turn, alpaca };
+
+// The user's turn of an instruction, and of its input where it has a word.
+std::string instruction_turn(const std::string& instruction, const std::string& input, InstructionForm form);
+// Whether a text stands under Alpaca's headings.
+bool has_headings(const std::string& text);
 
 struct ConversationsConfig {
   std::vector<std::string> files{};  // "-" for stdin
@@ -39,6 +45,7 @@ struct ConversationsConfig {
 struct Conversation {
   std::vector<Message> messages{};
   std::string record{};  // the whole JSON line
+  ConversationKind kind = ConversationKind::automatic;  // as which it was read
   int64_t file = 0;      // index into ConversationsConfig::files
   int64_t line = 0;      // from 1
 };
@@ -48,12 +55,15 @@ using PromptRecord = Conversation;
 // "dolly.jsonl:12", for messages about a conversation.
 std::string place_of(const Conversation& conversation, const ConversationsConfig& config);
 
+// Sees each conversation that could be read; its usage errors are those of a record that cannot be used, and are told with the record's place.
+using UseConversation = std::function<void(const Conversation&)>;
+
 // All in order, each with at least one answer. A usage error naming file and line for: a line that is no JSON object or too long,
 // a file without conversations, a missing key (with those there are), a value of another type, an unknown role, turns out of
 // order, and an answer without a word.
-std::vector<Conversation> read_conversations(const ConversationsConfig& config);
+std::vector<Conversation> read_conversations(const ConversationsConfig& config, const UseConversation& use = {});
 
 // Answers to the last prompt may be missing. With drop_answers they are left out where they are there, else they are a usage error.
-std::vector<PromptRecord> read_prompts(const ConversationsConfig& config, bool drop_answers = true);
+std::vector<PromptRecord> read_prompts(const ConversationsConfig& config, bool drop_answers = true, const UseConversation& use = {});
 
 }  // namespace skein

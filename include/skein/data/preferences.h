@@ -59,15 +59,16 @@ struct Preferences {
 constexpr size_t kMostAnswers = 256;
 
 // All records in order. A usage error naming file and line for: no JSON object, fields that are missing or of another type, an empty
-// answer or prompt, answers that are the same, numbers that are not finite, lists of different lengths; for a first record of no known
-// layout, with its fields; and for files without any record that can be used.
+// answer or prompt, turns of a prompt out of order, answers of which one is better though they are the same but for white space around them,
+// numbers that are not finite, lists of different lengths; for a record of no known layout where none before it has said the file's, with its
+// fields; and for files without any record that can be used.
 Preferences read_preferences(const PreferencesConfig& config);
 
 // Prompts with an answer each that is known to be good, as scored records of score 0: of prompt and answer (also completion, response,
 // output or chosen), or of messages whose last one is the answer. Usage errors as above.
 Preferences read_demonstrations(const PreferencesConfig& config);
 
-// Turns of "\n\nHuman:" and "\n\nAssistant:". Empty where text does not begin with one of them.
+// Turns of "\n\nHuman:" and "\n\nAssistant:"; those that follow one of the same speaker are joined to it by an empty line. Empty where text does not begin with one of them.
 std::vector<Message> dialogue_turns(const std::string& text);
 
 }  // namespace skein

@@ -8,6 +8,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/rlhf/dpo_objective.h"
 #include "skein/rlhf/preference_files.h"
+#include "skein/train/chat_data.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 
@@ -39,8 +40,10 @@ struct PairData {
   AnswerPairs pairs;
   int64_t cut = 0, left_out = 0;  // records, for their length
   int64_t without = 0;            // records with no such pair
+  int64_t bad = 0;                // records that the chat template has no place for
 };
-// files: what the records were read of. A usage error with the place of a record that the chat template has no place for.
+// files: what the records were read of, with what is left of bad_records. A usage error with the place of a record that the chat template has no
+// place for, beyond them.
 PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, int64_t length, LongPrompts long_prompts);
 
 // Collective. Gives the samples what a policy with these weights holds of them: the same bits at every data- and pipeline-parallel layout, and
@@ -77,7 +80,9 @@ class DpoTask : public Task {
   std::unique_ptr<Tokenizer> tokenizer_;
   DpoRules rules_;
   std::string template_;  // JSON
+  InstructionNotes instructions_;
   std::string reference_path_;
+  uint32_t reference_sum_ = 0;
   int64_t length_ = 0;
   std::unique_ptr<DpoSamples> training_, validation_;
 };

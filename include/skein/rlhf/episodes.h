@@ -9,15 +9,19 @@
 #include "skein/parallel/layout.h"
 #include "skein/rlhf/advantage.h"
 #include "skein/rlhf/losses.h"
+#include "skein/text/template.h"
 
 namespace skein {
 
 // What is asked of the policy.
 struct Prompt {
   std::vector<int32_t> tokens;
-  std::string text;
+  std::vector<Message> messages;  // the turns before the answer, the last one the user's
   std::string record = {};  // the whole JSON line it came from, for rewards that need more of it; "" for none
   int64_t number = 0;       // in the data
+
+  // Its last turn.
+  std::string text() const { return messages.empty() ? "" : messages.back().content; }
 };
 
 class Prompts {

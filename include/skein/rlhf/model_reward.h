@@ -15,7 +15,7 @@ struct PolicyText {
 };
 
 // The scores of a reward model, whose answers have the mean 0 and deviation 1 of its reference answers. Where it is a decoder with the
-// policy's tokenizer and chat template it is fed the tokens as they were sampled; else the texts, the prompt's as one turn of the user.
+// policy's tokenizer and chat template it is fed the tokens as they were sampled; else the texts of all turns and the answer.
 class ModelReward : public RewardSource {
  public:
   // Collective over mesh, which outlives it; the rest and errors as RewardModel.
@@ -24,6 +24,8 @@ class ModelReward : public RewardSource {
   std::string name() const override { return "model:" + model_.origin(); }
   // A usage error naming the prompt of an answer that leaves no room for any of its prompt.
   std::vector<double> scores(std::span<const Answer> answers) override;
+  // A usage error for turns that the reward model's chat template has no place for, where it is fed texts.
+  void check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const override;
 
  private:
   FormedSample formed(const Answer& answer) const;

@@ -33,6 +33,8 @@ struct PolicyDistribution {
 struct ValueRules {
   double coefficient = 1;
   double clip = 0.2;  // 0: not clipped
+  // Of a critic of its own: a value is (what the model says - mean) / deviation.
+  double mean = 0, deviation = 1;
 };
 
 struct PolicyRules {

@@ -15,6 +15,7 @@
 #include "skein/rlhf/episodes.h"
 #include "skein/rlhf/ppo_config.h"
 #include "skein/rlhf/rewards.h"
+#include "skein/train/chat_data.h"
 
 namespace skein {
 
@@ -27,6 +28,7 @@ struct Tuning {
   int32_t end = -1;         // the token that ends an answer
   std::vector<int64_t> banned{};  // ids that are never sampled, and that neither policy nor reference gives any probability
   std::string chat{};       // the chat template's JSON, for the checkpoint's notes; "" for none
+  InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
   std::function<std::string(const std::vector<int32_t>&)> answer_text{};  // what an answer's tokens say; null: all they decode to
   bool settings_stay = false;  // refuses to go on with settings other than it began with, instead of telling them
 

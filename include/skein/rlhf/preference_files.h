@@ -1,6 +1,7 @@
 // Files of preferences as runs are told of them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ std::string preference_template(const std::string& spec, const Tokenizer& tokeni
 
 // "pairs.jsonl:12", for messages about a record.
 std::string place_of(const PreferenceRecord& record, const PreferencesConfig& files);
+
+// files, with what reading has left of data.bad_records.
+PreferencesConfig left_of(PreferencesConfig files, const Preferences& read);
+// Whether `use` takes the record; its usage errors are those of a record that cannot be used: they count in `bad`, and beyond files.bad_records
+// they are errors with the record's place.
+bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad, const std::function<void()>& use);
 
 // Tells in the log what was left out.
 void tell(const Preferences& data, const char* what, Diverging diverging);

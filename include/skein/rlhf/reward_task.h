@@ -42,8 +42,10 @@ void bind(Options& options, RewardConfig& config);
 struct PreferenceData {
   std::vector<PreferenceSample> samples;
   int64_t cut = 0, left_out = 0;  // for their length
+  int64_t bad = 0;                // that the chat template has no place for
 };
-// files: what the records were read of. A usage error with the place of a record that the chat template has no place for.
+// files: what the records were read of, with what is left of bad_records. A usage error with the place of a record that the chat template has no
+// place for, beyond them.
 PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, LongPrompts long_prompts);
 // What files hold, with what is told of them in the log. A usage error as read_preferences, and where nothing is short enough.
 PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files, LongPrompts long_prompts, const char* what);

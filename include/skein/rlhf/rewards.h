@@ -20,7 +20,8 @@
 //   process:COMMAND       what a program says, see below
 //
 // A process is started once, by rank 0, as /bin/sh -c COMMAND; stderr is that of the run. For each answer it reads a line
-//   {"id":7,"prompt":"...","response":"...","ended":true,"record":{...}}
+//   {"id":7,"prompt":"...","messages":[{"role":"user","content":"..."}],"response":"...","ended":true,"record":{...}}
+// with the last turn of the prompt and all of its turns,
 // and writes, in any order, {"id":7,"score":0.5}. It must not wait for the whole batch to be sent before it writes, other than to read
 // on, and must flush its lines. Its input is closed at the end of the run; a process that goes on is ended, with all it has started.
 #pragma once
@@ -34,15 +35,20 @@
 #include <vector>
 
 #include "skein/comm/group.h"
+#include "skein/text/template.h"
 
 namespace skein {
 
 struct Answer {
   int64_t prompt = 0;  // its number in the data, from 0
-  std::string prompt_text, text;
+  std::vector<Message> messages;  // the prompt: the turns before the answer, the last one the user's
+  std::string text;               // of the answer
   std::vector<int32_t> prompt_tokens, tokens;  // tokens: of the answer, its end token included where it ended
   bool ended = false;
   std::string record;  // the prompt's whole JSON line, or "" where there is none
+
+  // The last turn of the prompt.
+  std::string asked() const { return messages.empty() ? "" : messages.back().content; }
 };
 
 class RewardSource {
@@ -52,8 +58,9 @@ class RewardSource {
   virtual std::string name() const = 0;
   // Collective: the same answers, and the same result, on all ranks. A number an answer.
   virtual std::vector<double> scores(std::span<const Answer> answers) = 0;
-  // A usage error for a prompt that cannot be scored because of its record, so that a run can look at all prompts before it begins.
-  virtual void check_record(int64_t prompt, const std::string& record) const;
+  // A usage error for a prompt whose answers cannot be scored because of its turns or its record, so that a run can look at all prompts before it
+  // begins.
+  virtual void check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const;
 };
 
 struct RewardSpec {
@@ -80,7 +87,7 @@ class RewardMixture : public RewardSource {
   std::string name() const override;
   // Error(failure) naming the source and the prompt where a score is not finite.
   std::vector<double> scores(std::span<const Answer> answers) override;
-  void check_record(int64_t prompt, const std::string& record) const override;
+  void check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const override;
 
   const std::vector<Part>& parts() const { return parts_; }
   // Of the last call: for each part, its scores without the weight.

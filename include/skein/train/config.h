@@ -78,6 +78,9 @@ struct AdaptingDefaults {
   LrConfig::Decay decay = LrConfig::Decay::linear;
 };
 PretrainConfig adapting_defaults(const AdaptingDefaults& defaults);
+// Steps of so many passes over data of so many steps, rounded up, at least 1. option: that names the passes. Usage errors for passes that are not
+// above 0, and for more steps than 1e12.
+int64_t steps_of(const std::string& option, double passes, double steps_a_pass);
 // All options of such a run but those of its data.
 void bind_adapting(Options& options, PretrainConfig& config);
 

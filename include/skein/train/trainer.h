@@ -1,9 +1,11 @@
 // One training run at any pipeline × data × tensor layout: from the options to the last checkpoint.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "skein/checkpoint/checkpoint.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 
@@ -20,8 +22,10 @@ struct TrainResult {
 // Collective over world. Goes on from the newest good checkpoint in config.run.dir, if there is one, whatever layout wrote
 // it. resolved: the options as text, for run.dir/config.ini. Usage errors say what does not fit, with both numbers.
 // With config.validation.patience the run ends once validation has not been better for so many times in a row; the best weights are
-// in run.dir/best.
-TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved = "");
+// in run.dir/best. start: the checkpoint to begin from where the caller has found and so verified it already, by the rule here: the run's own
+// newest, else what checkpoint.load names, of which a run that takes weights alone takes those of find_weights.
+TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved = "",
+                  const std::optional<CheckpointInfo>& start = std::nullopt);
 
 // The same with the model's own task: next tokens or masked ones, of config.data's stores.
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved = "");
