@@ -64,7 +64,7 @@ void add_optimum(Panel& panel, const Study& study, OfOptimum of, const ComputeRa
 }
 
 void add_vertices(Panel& panel, const IsoflopFit& fit, double (*of)(const IsoflopBudget&)) {
-  Series vertices{"minima of the parabolas", Ink::isoflop, Mark::diamonds, 1.8, {}};
+  Series vertices{"minima of the parabolas", Ink::isoflop, Mark::diamonds, fit.budgets.size() > 12 ? 1.1 : 1.8, {}};
   for (const IsoflopBudget& budget : fit.budgets)
     if (budget.problem.empty()) vertices.samples.push_back({budget.flops, of(budget)});
   panel.series.push_back(vertices);

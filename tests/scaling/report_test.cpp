@@ -352,6 +352,8 @@ TEST(Gnuplot, RunsNothingThatAFileSays) {
     figure.convention = figure.panels[0].x.label = figure.panels[0].title = name;
     EXPECT_NO_THROW(draw(figure, scratch / "small.png")) << name;
     EXPECT_FALSE(std::filesystem::exists(victim)) << name;
+    EXPECT_NO_THROW(draw(small_figure("x"), scratch / "it's \"`odd`\" $x @y.png")) << name;
+    EXPECT_TRUE(std::filesystem::exists(scratch / "it's \"`odd`\" $x @y.png"));
   }
 }
 
