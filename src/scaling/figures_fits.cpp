@@ -64,7 +64,7 @@ void add_optimum(Panel& panel, const Study& study, OfOptimum of, const ComputeRa
 }
 
 void add_vertices(Panel& panel, const IsoflopFit& fit, double (*of)(const IsoflopBudget&)) {
-  Series vertices{"minima of the parabolas", Ink::isoflop, Mark::diamonds, 1.8, {}};
+  Series vertices{"minima of the parabolas", Ink::isoflop, Mark::diamonds, fit.budgets.size() > 12 ? 1.1 : 1.8, {}};
   for (const IsoflopBudget& budget : fit.budgets)
     if (budget.problem.empty()) vertices.samples.push_back({budget.flops, of(budget)});
   panel.series.push_back(vertices);
@@ -296,9 +296,10 @@ Figure extrapolation_figure(const Study& study) {
     panel.series.push_back({"target, by all runs", Ink::text, Mark::diamonds, 2.2, {{study.target->flops, study.target->loss.value}}});
   made.panels.push_back(panel);
   made.caption = rollout.fit ? fmt::format(
-                                   "The law fitted to the {} runs below {} FLOPs, and the {} runs that it has not seen. Runs lie on or above the "
+                                   "The law fitted to the {} below {} FLOPs, and {} that it has not seen. Runs lie on or above the "
                                    "line: it is the least loss for a budget. ",
-                                   fitted.samples.size(), power_text(rollout.budget), held.samples.size())
+                                   runs_text(static_cast<int64_t>(fitted.samples.size())), power_text(rollout.budget),
+                                   runs_text(static_cast<int64_t>(held.samples.size())))
                              : std::string("The law fitted to all runs: none could be held out. ");
   if (study.target)
     made.caption += fmt::format("At the target of {} FLOPs, {} times the largest budget, all runs together say {}.", power_text(study.target->flops),

@@ -13,6 +13,7 @@ namespace skein {
 namespace {
 
 constexpr size_t kMostCurvePoints = 160, kMostPointsOfCurves = 20000;
+constexpr size_t kFewBudgets = 12;
 constexpr double kCurveMargin = 1.15;  // how far a parabola goes beyond its sizes
 
 const std::string& run_name(const Study& study, const ScalingPoint& point) { return study.table.runs[static_cast<size_t>(point.run)].name; }
@@ -72,10 +73,30 @@ std::string vertex_text(const IsoflopBudget& budget) {
   return fmt::format("{} FLOPs: N {}, loss {}", power_text(budget.flops), count_text(budget.n), number_text(budget.loss, 4));
 }
 
-void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget, Ink ink) {
+// How budgets are told apart: each by itself where they are few, else by the power of ten below.
+struct BudgetLook {
+  std::string title;
+  Ink ink = Ink::text;
+  double size = 1;  // of its marks
+};
+
+BudgetLook look_of(const std::vector<IsoflopBudget>& budgets, size_t index) {
+  const IsoflopBudget& budget = budgets[index];
   const bool counts = budget.problem.empty();
-  Series runs{power_text(budget.flops, 2) + (counts ? "" : ": " + budget.problem), ink, counts ? Mark::dots : Mark::rings, 2, {}};
-  Series bowl{"", ink, Mark::line, 1.5, {}}, vertex{"", ink, Mark::diamonds, 2.2, {}};
+  if (budgets.size() <= kFewBudgets)
+    return {power_text(budget.flops, 2) + (counts ? "" : ": " + budget.problem),
+            size_ink(static_cast<int64_t>(index), static_cast<int64_t>(budgets.size())), 1};
+  const auto decade = [](const IsoflopBudget& one) { return static_cast<int64_t>(std::floor(std::log10(one.flops))); };
+  const int64_t first = decade(budgets.front()), at = decade(budget);
+  const Ink ink = size_ink(at - first, decade(budgets.back()) - first + 1);
+  const std::string from = power_text(std::pow(10, at), 1);
+  return {counts ? fmt::format("{} to {}", from, power_text(std::pow(10, at + 1), 1)) : "not used, from " + from, ink, 0.6};
+}
+
+void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget, const BudgetLook& look) {
+  const bool counts = budget.problem.empty();
+  Series runs{look.title, look.ink, counts ? Mark::dots : Mark::rings, 2 * look.size, {}};
+  Series bowl{"", look.ink, Mark::line, 1.5 * look.size, {}}, vertex{"", look.ink, Mark::diamonds, 2.2 * look.size, {}};
   double low = INFINITY, high = 0;
   for (const int64_t index : budget.points) {
     const ScalingPoint& point = study.main.points[static_cast<size_t>(index)];
@@ -99,7 +120,8 @@ std::string isoflop_caption(const IsoflopFit& fit) {
       counts, fit.budgets.size());
   for (const IsoflopBudget& budget : fit.budgets)
     if (budget.problem.empty() && (&budget == &fit.budgets.front() || &budget == &fit.budgets.back())) made += "; " + vertex_text(budget);
-  made += counts < static_cast<int64_t>(fit.budgets.size()) ? ". Rings belong to budgets that are not used, for the reason in the legend" : "";
+  made +=
+      counts < static_cast<int64_t>(fit.budgets.size()) ? ". Rings belong to budgets that are not used, for the reason in the table of budgets" : "";
   return made + (fit.valid() ? fmt::format(". Through the vertices N* grows as C to the power {}.", interval_text(fit.n_of_c.exponent))
                              : ". No law is put through them: " + fit.problem + ".");
 }
@@ -146,7 +168,7 @@ Figure isoflop_figure(const Study& study) {
   const std::vector<IsoflopBudget>& budgets = study.main.isoflop.budgets;
   Panel panel{"", {"parameters N", true}, {"loss, nats a token", true}, {}};
   for (size_t i = 0; i < budgets.size(); ++i)
-    if (budgets[i].points.size() > 1) add_budget(panel, study, budgets[i], size_ink(static_cast<int64_t>(i), static_cast<int64_t>(budgets.size())));
+    if (budgets[i].points.size() > 1) add_budget(panel, study, budgets[i], look_of(budgets, i));
   if (panel.series.empty()) {
     made.problem = "No two runs of different size spent the same compute, so there are no parabolas to draw.";
     return made;

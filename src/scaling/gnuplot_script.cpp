@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <string_view>
 
 #include "skein/scaling/gnuplot.h"
 #include "gnuplot_inks.h"
@@ -29,21 +31,25 @@ struct Size {
 
 Size size_of(const Figure& figure, Canvas canvas) {
   const int panels = static_cast<int>(figure.panels.size());
-  if (canvas == Canvas::narrow) return {390, panels == 1 ? 370 : 28 + 300 * panels, 1, panels};
+  if (canvas == Canvas::narrow) return {340, panels == 1 ? 330 : 28 + 272 * panels, 1, panels};
   if (panels == 1) return {900, 500, 1, 1};
   if (panels == 2) return {900, 410, 2, 1};
   if (panels == 3) return {940, 360, 3, 1};
   return {900, 700, 2, (panels + 1) / 2};
 }
 
-// Within single quotes gnuplot reads nothing but the quote itself; a line end would end the command.
+// As octal escapes whatever could end the string, begin a command or stand for something else: quotes doubled within single quotes are not read
+// back at the string's beginning.
 std::string quoted(const std::string& text) {
-  std::string made = "'";
+  static constexpr std::string_view kPlain = " .,:;=+-/()<>*^_";
+  std::string made = "\"";
   for (const char c : with_valid_utf8(text)) {
-    if (c == '\'') made += "''";
-    else made += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) made += ' ';
+    else if (byte >= 0x80 || std::isalnum(byte) || kPlain.find(c) != std::string_view::npos) made += c;
+    else made += fmt::format("\\{:03o}", byte);
   }
-  return made + "'";
+  return made + '"';
 }
 
 constexpr size_t kMostPoints = 4000;  // of a series: more are a blot, and slow to scroll

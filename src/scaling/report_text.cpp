@@ -22,6 +22,8 @@ std::string with_minus(std::string text) {
 // Of so many significant digits, trailing zeros kept: 2.00, 74.0, 518.
 std::string digits_of(double value, int digits) {
   std::string text = fmt::format("{:#.{}g}", value, digits);
+  if (text.find('.') != std::string::npos && std::abs(value) >= 0.9995 * std::pow(10, digits - 1) && text.ends_with(".0"))
+    text.resize(text.size() - 2);
   if (text.back() == '.') text.pop_back();
   return with_minus(text);
 }
@@ -89,6 +91,8 @@ std::string count_text(double value, int digits) {
     }
   return digits_of(value, std::max(digits, 3));
 }
+
+std::string runs_text(int64_t count) { return fmt::format("{} run{}", count, count == 1 ? "" : "s"); }
 
 std::string signed_share(double share) { return with_minus(fmt::format("{:+.2f}%", 100 * share)); }
 

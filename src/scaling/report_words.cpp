@@ -69,8 +69,8 @@ std::string law_text(const ConventionStudy& main) {
   const std::string verdict = fit.convergence.converged
                                   ? "The fit has converged"
                                   : "The fit has not converged (" + fit.convergence.problem + "), so its numbers are not to be relied on";
-  return fmt::format("{}: L = E + A/N^α + B/D^β with E = {}, α = {}, β = {}, over {} runs.", verdict, interval_text(fit.e), interval_text(fit.alpha),
-                     interval_text(fit.beta), main.points.size());
+  return fmt::format("{}: L = E + A/N^α + B/D^β with E = {}, α = {}, β = {}, over {}.", verdict, interval_text(fit.e), interval_text(fit.alpha),
+                     interval_text(fit.beta), runs_text(static_cast<int64_t>(main.points.size())));
 }
 
 std::string held_out_text(const Study& study) {
@@ -78,9 +78,8 @@ std::string held_out_text(const Study& study) {
   for (const HeldOut& one : study.comparison)
     if (one.converged && std::isfinite(one.mean_error) && (!best || std::abs(one.mean_error) < std::abs(best->mean_error))) best = &one;
   if (!best) return {};
-  return fmt::format(
-      "Asked for the {} runs from {} FLOPs on, which it had not seen, {} came closest on average: off by {} of the loss, by {} at worst.",
-      best->held_out, power_text(best->budget), best->law, signed_share(best->mean_error), signed_share(best->worst_error));
+  return fmt::format("Asked for the {} from {} FLOPs on, which it had not seen, {} came closest on average: off by {} of the loss, by {} at worst.",
+                     runs_text(best->held_out), power_text(best->budget), best->law, signed_share(best->mean_error), signed_share(best->worst_error));
 }
 
 }  // namespace

@@ -304,6 +304,8 @@ TEST(Report, NumbersReadWell) {
   EXPECT_EQ(number_text(kUnknown, 3), "unknown");
   EXPECT_EQ(count_text(7.397e10, 3), "74.0\u00a0B");
   EXPECT_EQ(count_text(1.3249e12, 3), "1.32\u00a0T");
+  EXPECT_EQ(count_text(1.1399e11, 3), "114\u00a0B");
+  EXPECT_EQ(number_text(10, 3), "10.0");
   EXPECT_EQ(count_text(999960, 3), "1.00\u00a0M");
   EXPECT_EQ(count_text(768, 3), "768");
   EXPECT_EQ(power_text(5.88e23, 3), "5.88×10²³");
@@ -350,6 +352,8 @@ TEST(Gnuplot, RunsNothingThatAFileSays) {
     figure.convention = figure.panels[0].x.label = figure.panels[0].title = name;
     EXPECT_NO_THROW(draw(figure, scratch / "small.png")) << name;
     EXPECT_FALSE(std::filesystem::exists(victim)) << name;
+    EXPECT_NO_THROW(draw(small_figure("x"), scratch / "it's \"`odd`\" $x @y.png")) << name;
+    EXPECT_TRUE(std::filesystem::exists(scratch / "it's \"`odd`\" $x @y.png"));
   }
 }
 

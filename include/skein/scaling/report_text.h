@@ -14,6 +14,8 @@ std::string html(std::string_view text);
 std::string number_text(double value, int digits = 3);
 // "74.0 B", "1.32 T", "12.3 k".
 std::string count_text(double value, int digits = 3);
+// "1 run", "7 runs".
+std::string runs_text(int64_t count);
 // "+0.31%".
 std::string signed_share(double share);
 // "5.88×10²³".
