@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"bench", "measure what this machine makes of a model", bench_command},
     {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
     {"embed", "turn texts into vectors", embed_command},
+    {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost", plan_command},
     {"generate", "continue prompts with a checkpoint", generate_command},
 };
 
