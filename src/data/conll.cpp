@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "excerpt.h"
-#include "line_reader.h"
+#include "skein/data/excerpt.h"
+#include "skein/data/line_reader.h"
 
 namespace skein {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 #include "json_line.h"
 #include "skein/core/error.h"
 

@@ -2,7 +2,7 @@
 
 #include "conversation_record.h"
 #include "json_line.h"
-#include "line_reader.h"
+#include "skein/data/line_reader.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 

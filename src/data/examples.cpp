@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "example_source.h"
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 
 namespace skein {
 namespace {

@@ -1,4 +1,4 @@
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 
 #include "skein/core/error.h"
 #include "skein/core/options.h"

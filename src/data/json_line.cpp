@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 
 namespace skein {
 namespace {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "documents.h"
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 #include "json_line.h"
-#include "line_reader.h"
+#include "skein/data/line_reader.h"
 
 namespace skein {
 namespace {

@@ -1,9 +1,9 @@
 #include "skein/core/error.h"
 
 #include "example_source.h"
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 #include "json_line.h"
-#include "line_reader.h"
+#include "skein/data/line_reader.h"
 
 namespace skein {
 namespace {

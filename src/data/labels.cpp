@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 
 namespace skein {
 namespace {

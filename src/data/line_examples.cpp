@@ -1,7 +1,7 @@
 #include "skein/core/error.h"
 
 #include "example_source.h"
-#include "line_reader.h"
+#include "skein/data/line_reader.h"
 
 namespace skein {
 namespace {

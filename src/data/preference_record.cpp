@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 #include "json_line.h"
-#include "line_reader.h"
+#include "skein/data/line_reader.h"
 #include "preference_fields.h"
 #include "skein/core/error.h"
 

@@ -1,8 +1,8 @@
 #include "skein/data/preferences.h"
 
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 #include "json_line.h"
-#include "line_reader.h"
+#include "skein/data/line_reader.h"
 #include "preference_record.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 
 namespace skein {
 namespace {

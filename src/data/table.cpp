@@ -1,8 +1,8 @@
-#include "table.h"
+#include "skein/data/table.h"
 
 #include "skein/core/error.h"
 
-#include "excerpt.h"
+#include "skein/data/excerpt.h"
 
 namespace skein {
 namespace {

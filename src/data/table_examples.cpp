@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "example_source.h"
-#include "excerpt.h"
-#include "table.h"
+#include "skein/data/excerpt.h"
+#include "skein/data/table.h"
 
 namespace skein {
 namespace {

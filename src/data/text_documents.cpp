@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "documents.h"
-#include "line_reader.h"
+#include "skein/data/line_reader.h"
 
 namespace skein {
 namespace {

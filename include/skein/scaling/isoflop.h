@@ -5,15 +5,19 @@
 
 namespace skein {
 
-// ln L-free parabola loss = curvature (ln n - ln n_best)^2 / 2 + loss_best of one budget.
+// The parabola loss = curvature (ln n - ln n_best)^2 / 2 + loss_best of one budget, and another one over ln d: n d is c / 6 only where FLOPs are
+// 6 n d. Of a law with alpha != beta, a parabola's vertex is not the minimum (Czech et al., "Problems with Chinchilla approach 2", 2026):
+// n_bias and d_bias say by how much.
 struct IsoflopBudget {
   double flops = 0;
   std::vector<int64_t> points;  // indices into the points fitted
   double n = kUnknown, d = kUnknown, loss = kUnknown;  // at the vertex
-  double curvature = kUnknown;     // of the loss over ln n, twice
+  double curvature = kUnknown;     // second derivative of the loss over ln n
   double half_width = kUnknown;    // of the grid of sizes, in ln n
   double centre_offset = kUnknown; // of the grid's centre from the vertex, in ln n
-  std::string problem;             // why it has no vertex that counts: "minimum at the edge", "concave", "two sizes"
+  // Vertices of approach 3's law at these very sizes and tokens, over the law's own optimum, less 1; unknown without that fit.
+  double n_bias = kUnknown, d_bias = kUnknown;
+  std::string problem;             // why it has no vertex that counts: "minimum beyond the largest size", "concave", "two sizes"
 };
 
 struct IsoflopOptions {
@@ -25,11 +29,23 @@ struct IsoflopOptions {
 struct IsoflopFit {
   std::vector<IsoflopBudget> budgets;
   PowerFit n_of_c, d_of_c;      // through the vertices that count
-  OffsetPowerFit loss_of_c;
+  PowerFit loss_of_c;           // without an offset, within the budgets alone
+  OffsetPowerFit offset_loss_of_c;
+  int64_t resamples = 0, failed_draws = 0;  // in which fewer than 3 budgets kept a minimum
   std::string problem;          // why there is no fit: "fewer than 3 budgets with a minimum inside"
   bool valid() const { return problem.empty(); }
 };
+// Intervals by bootstrap: runs are drawn anew within each budget and its vertices found again.
 IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOptions& options);
+// Fills in n_bias and d_bias of the budgets that have a vertex. flops_per_token: of N, C / D of these runs.
+void find_bias(IsoflopFit& fit, std::span<const ScalingPoint> points, const ChinchillaLaw& law, const PowerLaw& flops_per_token);
+
+// C / D as a power law of N over these runs: 6 N where FLOPs are 6 N D, something else where they are not.
+PowerLaw flops_per_token(std::span<const ScalingPoint> points);
+// Where a law's loss is least for C = D flops_per_token(N). N* grows as C^efficient_exponent: beta / (alpha + s beta), s the exponent of
+// flops_per_token, which is 1 for 6 N D.
+Optimum efficient(const ChinchillaLaw& law, double flops, const PowerLaw& flops_per_token);
+double efficient_exponent(const ChinchillaLaw& law, const PowerLaw& flops_per_token);
 
 struct EnvelopePoint {
   double c = 0, n = 0, d = 0, loss = 0;
@@ -38,10 +54,14 @@ struct EnvelopePoint {
 struct EnvelopeFit {
   std::vector<EnvelopePoint> envelope;
   PowerFit n_of_c, d_of_c, loss_of_c;
-  std::string problem;
+  bool from_curves = false;
+  int64_t resamples = 0, failed_draws = 0;
+  std::string problem;          // why there is no fit
   bool valid() const { return problem.empty(); }
 };
-// From the runs' curves, or from their last points alone where there are none.
+// Each curve's ln L is averaged over 5% of tokens around each point and interpolated over ln C; at 1,500 budgets spaced evenly in ln C the lowest
+// curve counts, unless it is of the smallest or of the largest model: there the sizes end, not the optimum. Intervals by bootstrap over runs.
+// Without curves: the runs' last points that no run of less compute undercuts.
 EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, int64_t resamples, uint64_t seed);
 
 }  // namespace skein

@@ -31,7 +31,9 @@ struct CurvePoint {
 
 struct ScalingRun {
   std::string name;             // unique in its table
-  std::string status = "done";  // done, diverged, failed, unfinished; all but done are kept out of fits
+  // done, diverged, failed, unfinished; excluded (by a rule of the user), outclassed (another learning rate or batch size did better with the
+  // same model and tokens). All but done are kept out of fits.
+  std::string status = "done";
   std::string reason;           // why it is kept out
   std::string folder;           // of the run, relative to the table's; "": unknown
   int64_t line = 0;             // of the file, from 1 with the header
@@ -57,8 +59,10 @@ struct ScalingTable {
 // N or C of a run under a convention; kUnknown where the table does not say.
 double parameters_of(const ScalingRun& run, ParameterCount count);
 double flops_of(const ScalingRun& run, const Convention& convention);
-// Conventions that every run that is done has numbers for.
+// Conventions that every run that is done has numbers for, those with the numbers of an earlier one left out.
 std::vector<Convention> conventions_of(const ScalingTable& table);
+// `given` where the table has no such column: all parameters, and the most exact FLOPs that it has.
+Convention settled(const Convention& convention, const ScalingTable& table);
 
 // One run that is fitted. Rows with the same cluster are resampled together: a run, or points of one curve.
 struct ScalingPoint {
@@ -66,7 +70,8 @@ struct ScalingPoint {
   int64_t run = 0;      // index into ScalingTable::runs
   int64_t cluster = 0;
 };
-// Of runs that are done, sorted by (c, n, d, loss), so that a table's order does not matter; equal rows once.
+// Of runs that are done, sorted by (c, n, d, loss), so that a table's order does not matter; equal rows once. Clusters are numbered in that
+// order. A usage error naming lines where a run has no such number.
 std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention& convention);
 
 struct TableOptions {
@@ -76,8 +81,18 @@ struct TableOptions {
 };
 // Reads CSV (quotes, BOM, CRLF): columns n_params or n_blocks/n_head/n_embedding/n_all (also params, n_params_nonemb for n_blocks), tokens or
 // n_tokens, flops, loss, run or run_id and those of ScalingRun by name; others are left alone. A missing one of tokens and flops follows from
-// C = 6 N D, with a warning. curves: CSV of run, tokens, loss; "": none. Usage errors name file, line, column, what stood there.
+// C = 6 N D, with a warning. curves: CSV of run, tokens, loss; "": none. A loss of nan or inf marks its run as diverged, none at all as
+// unfinished; rows that say the same are kept once. Usage errors name file, line, column, what stood there. At most 100,000 runs.
 ScalingTable read_table(const std::string& path, const TableOptions& options = {}, const std::string& curves = "");
+
+// Rules by which runs are kept out of fits, each with its reason.
+struct ExclusionRules {
+  int64_t highest_losses = 0;  // those with a loss not below the highest so many
+  double least_tokens = 0;     // those trained on fewer tokens
+  bool best_settings = true;   // of a model and its tokens only the learning rate and batch size with the lowest mean loss over seeds
+};
+void exclude(ScalingTable& table, const ExclusionRules& rules);
+
 // The same table as CSV, in the columns below, unknown numbers empty:
 //   run,status,reason,folder,seed,d_model,n_layers,n_heads,vocab_size,context,n_blocks,n_embedding,n_head,n_all,n_params,tokens,
 //   flops_6n,flops_6n_head,flops_exact,lr,global_batch,steps,loss,train_loss,seconds

@@ -1,21 +1,39 @@
 // All fits of one table: what `skein fit` prints and writes, `skein report` draws and `skein plan` goes by.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "skein/core/options.h"
 #include "skein/scaling/isoflop.h"
 
 namespace skein {
 
+// Where the runs come from.
+struct StudyInput {
+  std::string path;    // CSV, the results.h5 or the folder of a sweep
+  std::string curves;  // CSV of run, tokens, loss; "": curves.csv of a folder, else none
+  TableOptions table;
+  ExclusionRules exclusions;
+};
+void bind(Options& options, StudyInput& input);
+// The table with its curves, excluded runs marked.
+ScalingTable read_input(const StudyInput& input);
+
+enum class Approach { all, envelope, isoflop, parametric };
+
 struct StudyOptions {
-  Convention convention;      // of the main fit
+  Approach approach = Approach::all;
+  Convention convention;      // of the main fit; settled() by the table
   bool all_conventions = true;
   ParametricOptions parametric;
   IsoflopOptions isoflop;
   double target = 0;          // FLOPs to predict for; 0: ten times the largest budget
 };
+
+void bind(Options& options, StudyOptions& study);
 
 // What the fits say of a budget.
 struct TargetPrediction {
@@ -28,6 +46,8 @@ struct TargetPrediction {
 struct ConventionStudy {
   Convention convention;
   std::vector<ScalingPoint> points;
+  PowerLaw flops_per_token{6, 1};           // of N: C / D
+  Interval n_exponent, d_exponent;          // approach 3: of N* and D* over C
   std::optional<ParametricFit> parametric;  // none: refused, see problem
   std::string parametric_problem;
   IsoflopFit isoflop;
@@ -35,11 +55,14 @@ struct ConventionStudy {
 };
 
 struct Study {
+  StudyOptions options;
   ScalingTable table;
   ConventionStudy main;
   std::vector<ConventionStudy> others;  // exponents alone: 200 resamples
+  std::optional<ConventionStudy> with_excluded;  // the main one with the runs that rules exclude put back: 200 resamples; none: no such runs
   std::vector<HeldOut> comparison;
-  std::optional<OffsetPowerFit> loss_of_n, loss_of_d;  // at the largest D of each N and the largest N of each D; none: too few
+  // Over N of runs within a factor of 2 of the largest D, and over D of runs within a factor of 2 of the largest N; none: too few of them.
+  std::optional<OffsetPowerFit> loss_of_n, loss_of_d;
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;    // with lines
 };

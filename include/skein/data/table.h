@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "line_reader.h"
+#include "skein/data/line_reader.h"
 
 namespace skein {
 

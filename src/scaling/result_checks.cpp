@@ -1,0 +1,189 @@
+#include "result_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "result_columns.h"
+#include "skein/core/error.h"
+#include "skein/data/table.h"
+
+namespace skein {
+namespace {
+
+constexpr double kFlopsOff = 0.2;
+// Above the natural logarithm of a vocabulary of a million.
+constexpr double kMostNats = 14;
+
+using Numbers = std::vector<double>;
+
+// NaN, which equals nothing, as -1.
+double comparable(double value) { return std::isnan(value) ? -1 : value; }
+
+Numbers numbers_of(const ScalingRun& run) {
+  Numbers numbers;
+  for (const double value : {run.n_params, run.n_blocks, run.n_embedding, run.n_head, run.n_all, run.tokens, run.flops, run.flops_exact, run.lr,
+                             run.global_batch, run.loss})
+    numbers.push_back(comparable(value));
+  for (const int64_t value : {run.seed, run.d_model, run.n_layers, run.n_heads, run.vocab_size, run.context}) numbers.push_back(static_cast<double>(value));
+  return numbers;
+}
+
+bool same(const ScalingRun& one, const ScalingRun& other) { return one.status == other.status && numbers_of(one) == numbers_of(other); }
+
+class Lines {
+ public:
+  void add(int64_t line) {
+    if (count_++ < 10) text_ += fmt::format("{}{}", text_.empty() ? "" : ", ", line);
+  }
+  bool any() const { return count_ > 0; }
+  int64_t count() const { return count_; }
+  std::string text() const { return fmt::format("{} {}{}", count_ == 1 ? "line" : "lines", text_, count_ > 10 ? ", ..." : ""); }
+
+ private:
+  int64_t count_ = 0;
+  std::string text_;
+};
+
+Lines lines_where(const ScalingTable& table, const std::function<bool(const ScalingRun&)>& condition) {
+  Lines lines;
+  for (const ScalingRun& run : table.runs)
+    if (run.status == "done" && condition(run)) lines.add(run.line);
+  return lines;
+}
+
+void drop_repeated(ScalingTable& table) {
+  std::unordered_map<std::string, size_t> by_name;
+  std::vector<ScalingRun> kept;
+  Lines repeated;
+  for (ScalingRun& run : table.runs) {
+    const auto [at, is_new] = by_name.emplace(run.name, kept.size());
+    if (is_new) {
+      kept.push_back(std::move(run));
+      continue;
+    }
+    const ScalingRun& first = kept[at->second];
+    require(same(first, run), "{}:{}: run {} stands on line {} already, with other numbers; give every run a name of its own", table.path, run.line, run.name,
+            first.line);
+    repeated.add(run.line);
+  }
+  table.runs = std::move(kept);
+  if (repeated.any()) table.warnings.push_back(fmt::format("{} say again what an earlier line says of the same run; kept once", repeated.text()));
+}
+
+void warn_of_equal(ScalingTable& table) {
+  std::map<Numbers, int64_t> seen;
+  Lines equal;
+  for (const ScalingRun& run : table.runs)
+    if (run.status == "done" && !seen.emplace(numbers_of(run), run.line).second) equal.add(run.line);
+  if (equal.any()) table.warnings.push_back(fmt::format("{}: the same numbers as an earlier line; fitted once", equal.text()));
+}
+
+void refuse_gaps(const ScalingTable& table) {
+  const auto refuse = [&](const char* column, double ScalingRun::*field) {
+    const Lines gaps = lines_where(table, [&](const ScalingRun& run) { return std::isnan(run.*field); });
+    require(!gaps.any(), "{}: column {} is empty or nan on {}; fill it, or give the run a status other than done", table.path, column, gaps.text());
+  };
+  refuse("tokens", &ScalingRun::tokens);
+  if (has(table, &ScalingRun::n_params)) refuse("n_params", &ScalingRun::n_params);
+  if (has(table, &ScalingRun::flops)) refuse("flops", &ScalingRun::flops);
+}
+
+void warn_of_flops(ScalingTable& table) {
+  double worst = 1;
+  const auto ratio = [](const ScalingRun& run) { return run.flops / (6 * run.n_params * run.tokens); };
+  const Lines off = lines_where(table, [&](const ScalingRun& run) {
+    const bool is_off = std::abs(ratio(run) - 1) > kFlopsOff;
+    if (is_off && std::abs(std::log(ratio(run))) > std::abs(std::log(worst))) worst = ratio(run);
+    return is_off;
+  });
+  if (off.any())
+    table.warnings.push_back(fmt::format("flops of {} runs are not 6 n_params tokens within {:.0f}% (up to {:.3g} times): {}", off.count(), 100 * kFlopsOff,
+                                         worst, off.text()));
+}
+
+void warn_of_units(ScalingTable& table, const TableOptions& options) {
+  const bool bits_by_name = options.loss_column.find("bit") != std::string::npos || options.loss_column.find("bpb") != std::string::npos;
+  if (bits_by_name && options.loss_unit == "nats")
+    table.warnings.push_back(fmt::format("column {} sounds like bits, but is read as nats; if it is bits a token, give data.loss_unit=bits", options.loss_column));
+  const Lines guessing = lines_where(table, [](const ScalingRun& run) { return run.vocab_size > 1 && run.loss > std::log(static_cast<double>(run.vocab_size)); });
+  if (guessing.any())
+    table.warnings.push_back(fmt::format("losses above the logarithm of vocab_size, worse than guessing (are they bits? data.loss_unit): {}", guessing.text()));
+  const Lines large = lines_where(table, [](const ScalingRun& run) { return run.loss > kMostNats; });
+  if (large.any()) table.warnings.push_back(fmt::format("losses above {} nats a token (are they perplexities?): {}", kMostNats, large.text()));
+}
+
+void warn_of_statuses(ScalingTable& table) {
+  std::map<std::string, Lines> unknown;
+  for (const ScalingRun& run : table.runs)
+    if (run.status != "done" && run.status != "diverged" && run.status != "failed" && run.status != "unfinished") unknown[run.status].add(run.line);
+  for (const auto& [status, lines] : unknown)
+    table.warnings.push_back(fmt::format("runs of status \"{}\" are kept out, only those that are \"done\" are fitted: {}", status, lines.text()));
+}
+
+std::unordered_map<std::string, ScalingRun*> by_name(ScalingTable& table) {
+  std::unordered_map<std::string, ScalingRun*> runs;
+  for (ScalingRun& run : table.runs) runs[run.name] = &run;
+  return runs;
+}
+
+struct CurveColumns {
+  size_t run = 0, tokens = 0, loss = 0, count = 0;
+};
+
+CurveColumns curve_columns(const TableRow& header, const std::string& path) {
+  const auto find = [&](std::initializer_list<const char*> names) {
+    for (size_t i = 0; i < header.fields.size(); ++i)
+      for (const char* name : names)
+        if (header.fields[i] == name) return i;
+    fail_usage("{}: there is no column {}; curves are CSV with the columns run, tokens, loss", path, *names.begin());
+  };
+  return {find({"run", "run_id"}), find({"tokens", "n_tokens"}), find({"loss"}), header.fields.size()};
+}
+
+bool usable(const CurvePoint& point) { return std::isfinite(point.tokens) && point.tokens > 0 && std::isfinite(point.loss) && point.loss > 0; }
+
+}  // namespace
+
+bool has(const ScalingTable& table, double ScalingRun::*field) {
+  return std::any_of(table.runs.begin(), table.runs.end(), [&](const ScalingRun& run) { return !std::isnan(run.*field); });
+}
+
+void check_runs(ScalingTable& table, const TableOptions& options) {
+  drop_repeated(table);
+  warn_of_equal(table);
+  refuse_gaps(table);
+  warn_of_statuses(table);
+  warn_of_flops(table);
+  warn_of_units(table, options);
+}
+
+void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options, size_t most_points) {
+  TableReader reader(path, TableKind::csv, 1 << 20);
+  TableRow row;
+  require(reader.next(row), "{} is empty; curves are CSV with the columns run, tokens, loss", path);
+  const CurveColumns columns = curve_columns(row, path);
+  const auto runs = by_name(table);
+  std::unordered_set<std::string> strangers;
+  Lines unusable;
+  size_t points = 0;
+  while (reader.next(row)) {
+    require(row.fields.size() == columns.count, "{}:{}: the row has {} fields where the header has {}", path, row.line, row.fields.size(), columns.count);
+    require(++points <= most_points, "{}: more than {} points; log fewer", path, most_points);
+    CurvePoint point{number_of(row.fields[columns.tokens], path, row.line, "tokens"), number_of(row.fields[columns.loss], path, row.line, "loss")};
+    if (options.loss_unit == "bits") point.loss *= 0.69314718055994530942;
+    const auto run = runs.find(row.fields[columns.run]);
+    if (run == runs.end()) strangers.insert(row.fields[columns.run]);
+    else if (usable(point)) run->second->curve.push_back(point);
+    else unusable.add(row.line);
+  }
+  for (ScalingRun& run : table.runs)
+    std::sort(run.curve.begin(), run.curve.end(), [](const CurvePoint& one, const CurvePoint& other) { return one.tokens < other.tokens; });
+  if (!strangers.empty()) table.warnings.push_back(fmt::format("{}: {} runs that {} does not have, such as {}", path, strangers.size(), table.path, *strangers.begin()));
+  if (unusable.any()) table.warnings.push_back(fmt::format("{}: points without a loss or tokens above 0 left out: {}", path, unusable.text()));
+}
+
+}  // namespace skein

@@ -1,0 +1,159 @@
+#include "result_columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "skein/core/error.h"
+#include "skein/data/excerpt.h"
+
+namespace skein {
+namespace {
+
+struct NumberNames {
+  std::vector<std::string> names;
+  double ScalingRun::*field;
+  bool zero_allowed;
+};
+
+const std::vector<NumberNames>& number_names() {
+  static const std::vector<NumberNames> kNames = {
+      {{"n_params", "params", "parameters"}, &ScalingRun::n_params, false},
+      {{"n_blocks", "n_params_nonemb"}, &ScalingRun::n_blocks, false},
+      {{"n_embedding"}, &ScalingRun::n_embedding, true},
+      {{"n_head"}, &ScalingRun::n_head, true},
+      {{"n_all"}, &ScalingRun::n_all, false},
+      {{"tokens", "n_tokens"}, &ScalingRun::tokens, false},
+      {{"flops"}, &ScalingRun::flops, false},
+      {{"flops_exact"}, &ScalingRun::flops_exact, false},
+      {{"lr"}, &ScalingRun::lr, true},
+      {{"global_batch"}, &ScalingRun::global_batch, true},
+      {{"steps"}, &ScalingRun::steps, true},
+      {{"train_loss"}, &ScalingRun::train_loss, true},
+      {{"seconds"}, &ScalingRun::seconds, true},
+  };
+  return kNames;
+}
+
+const std::vector<std::pair<std::string, int64_t ScalingRun::*>>& whole_names() {
+  static const std::vector<std::pair<std::string, int64_t ScalingRun::*>> kNames = {
+      {"seed", &ScalingRun::seed},       {"d_model", &ScalingRun::d_model},       {"n_layers", &ScalingRun::n_layers},
+      {"n_heads", &ScalingRun::n_heads}, {"vocab_size", &ScalingRun::vocab_size}, {"context", &ScalingRun::context},
+  };
+  return kNames;
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+}  // namespace
+
+double number_of(const std::string& text, const std::string& path, int64_t line, const std::string& column) {
+  std::string digits = trimmed(text);
+  if (digits.starts_with('+')) digits.erase(0, 1);
+  if (digits.empty()) return kUnknown;
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  require(error == std::errc() && end == digits.data() + digits.size(), "{}:{}: \"{}\" in column {} is no number that can be read; write it as 1234.5 or 1.2e9", path,
+          line, excerpt(text), column);
+  return value;
+}
+
+ResultColumns::ResultColumns(const TableRow& header, const std::string& path, const TableOptions& options) : path_(path) {
+  for (const std::string& field : header.fields) header_.push_back(trimmed(field));
+  find_numbers();
+  for (const auto& [name, field] : whole_names())
+    if (const int index = find({name}); index >= 0) wholes_.push_back({index, field});
+  run_ = find({"run", "run_id"});
+  status_ = find({"status"});
+  reason_ = find({"reason"});
+  folder_ = find({"folder"});
+  loss_ = find({options.loss_column});
+  if (loss_ < 0) fail_missing("losses", options.loss_column);
+  find_conditions(options.where);
+}
+
+int ResultColumns::find(const std::vector<std::string>& names) const {
+  int found = -1;
+  for (size_t i = 0; i < header_.size(); ++i) {
+    if (std::find(names.begin(), names.end(), header_[i]) == names.end()) continue;
+    require(found < 0, "{}: the columns {} and {} say the same; take one away or give it another name", path_, header_[static_cast<size_t>(std::max(found, 0))],
+            header_[i]);
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
+void ResultColumns::fail_missing(const std::string& what, const std::string& wanted) const {
+  fail_usage("{}: there is no column {} ({}); the file has: {}{}", path_, wanted, what, listed(header_), did_you_mean(wanted, header_));
+}
+
+void ResultColumns::find_numbers() {
+  for (const NumberNames& number : number_names())
+    if (const int index = find(number.names); index >= 0) numbers_.push_back({index, number.field, number.zero_allowed});
+  const auto found = [&](double ScalingRun::*field) {
+    return std::any_of(numbers_.begin(), numbers_.end(), [&](const Number& number) { return number.field == field; });
+  };
+  if (!found(&ScalingRun::n_params) && !found(&ScalingRun::n_blocks) && !found(&ScalingRun::n_all))
+    fail_missing("numbers of parameters; n_blocks and n_all do as well", "n_params");
+  if (!found(&ScalingRun::tokens) && !(found(&ScalingRun::flops) && found(&ScalingRun::n_params)))
+    fail_missing("training tokens; flops with n_params do as well", "tokens");
+}
+
+void ResultColumns::find_conditions(const std::vector<std::string>& where) {
+  for (const std::string& condition : where) {
+    const size_t equals = condition.find('=');
+    require(equals != std::string::npos, "data.where: \"{}\" is no COLUMN=VALUE", condition);
+    const std::string column = trimmed(condition.substr(0, equals));
+    const int index = find({column});
+    if (index < 0) fail_missing("of data.where", column);
+    conditions_.push_back({index, trimmed(condition.substr(equals + 1))});
+  }
+}
+
+bool ResultColumns::wanted(const TableRow& row) const {
+  return std::all_of(conditions_.begin(), conditions_.end(),
+                     [&](const Condition& condition) { return trimmed(row.fields[static_cast<size_t>(condition.index)]) == condition.value; });
+}
+
+double ResultColumns::number(const TableRow& row, int index) const {
+  return number_of(row.fields[static_cast<size_t>(index)], path_, row.line, header_[static_cast<size_t>(index)]);
+}
+
+void ResultColumns::read_numbers(const TableRow& row, ScalingRun& run) const {
+  for (const Number& column : numbers_) {
+    const double value = number(row, column.index);
+    const bool bad = std::isinf(value) || value < 0 || (value == 0 && !column.zero_allowed);
+    require(!bad, "{}:{}: {} in column {} must be {} and finite", path_, row.line, value, header_[static_cast<size_t>(column.index)],
+            column.zero_allowed ? "0 or more" : "above 0");
+    run.*column.field = value;
+  }
+  for (const Whole& column : wholes_) {
+    const double value = number(row, column.index);
+    require(std::isnan(value) || (value == std::floor(value) && value >= 0 && value < 9e15), "{}:{}: {} in column {} must be a whole number, 0 or more", path_,
+            row.line, value, header_[static_cast<size_t>(column.index)]);
+    run.*column.field = std::isnan(value) ? 0 : static_cast<int64_t>(value);
+  }
+}
+
+ScalingRun ResultColumns::run_of(const TableRow& row) const {
+  const auto text = [&](int index) { return index < 0 ? std::string() : trimmed(row.fields[static_cast<size_t>(index)]); };
+  ScalingRun run;
+  run.line = row.line;
+  run.name = text(run_);
+  if (run.name.empty()) run.name = fmt::format("line {}", row.line);
+  if (!text(status_).empty()) run.status = text(status_);
+  run.reason = text(reason_);
+  run.folder = text(folder_);
+  run.loss = number(row, loss_);
+  if (run.status == "done" && text(loss_).empty()) {
+    run.status = "unfinished";
+    run.reason = "no loss is given";
+  }
+  read_numbers(row, run);
+  return run;
+}
+
+}  // namespace skein

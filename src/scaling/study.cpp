@@ -1,0 +1,168 @@
+#include "skein/scaling/study.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "intervals.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "study_warnings.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kResamplesBeside = 200;
+constexpr const char* kNotAsked = "not asked for (fit.approach)";
+
+bool asks(const StudyOptions& options, Approach approach) { return options.approach == Approach::all || options.approach == approach; }
+
+void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
+  if (!asks(options, Approach::parametric)) {
+    study.parametric_problem = kNotAsked;
+    return;
+  }
+  try {
+    study.parametric = fit_chinchilla(study.points, options.parametric);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    study.parametric_problem = error.what();
+    return;
+  }
+  const auto over = [&](const auto& quantity) { return band(study.parametric->law, study.parametric->draws, quantity); };
+  study.n_exponent = over([&](const ChinchillaLaw& law) { return efficient_exponent(law, study.flops_per_token); });
+  study.d_exponent = over([&](const ChinchillaLaw& law) { return 1 - study.flops_per_token.exponent * efficient_exponent(law, study.flops_per_token); });
+}
+
+ConventionStudy study_of(const ScalingTable& table, const Convention& convention, const StudyOptions& options) {
+  ConventionStudy study;
+  study.convention = convention;
+  study.points = points_of(table, convention);
+  require(!study.points.empty(), "{}: none of {} runs is done; there is nothing to fit", table.path, table.runs.size());
+  study.isoflop.problem = study.envelope.problem = kNotAsked;
+  study.flops_per_token = flops_per_token(study.points);
+  fit_parametric(study, options);
+  if (asks(options, Approach::isoflop)) study.isoflop = fit_isoflop(study.points, options.isoflop);
+  if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop.resamples, options.isoflop.seed);
+  if (study.parametric) find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
+  return study;
+}
+
+StudyOptions beside(const StudyOptions& options) {
+  StudyOptions fewer = options;
+  fewer.parametric.resamples = std::min(options.parametric.resamples, kResamplesBeside);
+  fewer.isoflop.resamples = fewer.parametric.resamples;
+  fewer.parametric.show_progress = false;
+  return fewer;
+}
+
+void require_one(const Study& study) {
+  const ConventionStudy& main = study.main;
+  require(main.parametric || main.isoflop.valid() || main.envelope.valid(),
+          "{}: none of the three approaches can be fitted under {}\n  approach 1: {}\n  approach 2: {}\n  approach 3: {}", study.table.path,
+          name(main.convention), main.envelope.problem, main.isoflop.problem, main.parametric_problem);
+}
+
+std::optional<ConventionStudy> with_excluded(const ScalingTable& table, const Convention& convention, const StudyOptions& options) {
+  ScalingTable all = table;
+  bool any = false;
+  for (ScalingRun& run : all.runs) {
+    if (run.status != "excluded") continue;
+    run.status = "done";
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return study_of(all, convention, beside(options));
+}
+
+// Of the runs within a factor of 2 of the largest `held`, the least loss at each `moving`.
+std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoint::*held, double ScalingPoint::*moving) {
+  double largest = 0;
+  for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
+  std::map<double, double> least;
+  for (const ScalingPoint& point : points) {
+    if (point.*held < largest / 2) continue;
+    const auto [at, is_new] = least.emplace(point.*moving, point.loss);
+    if (!is_new) at->second = std::min(at->second, point.loss);
+  }
+  std::vector<XY> pairs;
+  for (const auto& [x, y] : least) pairs.push_back({x, y, 1, static_cast<int64_t>(pairs.size())});
+  return pairs;
+}
+
+std::optional<OffsetPowerFit> fit_slice(const std::vector<XY>& pairs, const StudyOptions& options) {
+  if (pairs.size() < 5) return std::nullopt;
+  try {
+    return fit_offset_power(pairs, beside(options).parametric);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    return std::nullopt;
+  }
+}
+
+TargetPrediction predict(const ConventionStudy& study, const StudyOptions& options) {
+  TargetPrediction target;
+  const double largest = study.points.back().c;
+  target.flops = options.target > 0 ? options.target : 10 * largest;
+  target.beyond = target.flops / largest;
+  if (study.parametric) {
+    const auto over = [&](const std::function<double(const Optimum&)>& part) {
+      return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) { return part(efficient(law, target.flops, study.flops_per_token)); });
+    };
+    target.n = over([](const Optimum& best) { return best.n; });
+    target.d = over([](const Optimum& best) { return best.d; });
+    target.ratio = over([](const Optimum& best) { return best.ratio(); });
+    target.loss = over([](const Optimum& best) { return best.loss; });
+  }
+  if (study.isoflop.valid()) {
+    target.isoflop_n = at(study.isoflop.n_of_c, target.flops, study.isoflop.resamples);
+    target.isoflop_d = at(study.isoflop.d_of_c, target.flops, study.isoflop.resamples);
+    const OffsetPowerFit& loss = study.isoflop.offset_loss_of_c;
+    if (loss.convergence.converged) target.isoflop_loss.value = loss.law.at(target.flops);
+  }
+  return target;
+}
+
+void compare(Study& study, const StudyOptions& options) {
+  if (!asks(options, Approach::parametric)) return;
+  try {
+    ParametricOptions point_alone = options.parametric;
+    point_alone.resamples = 0;
+    point_alone.show_progress = false;
+    study.comparison = compare_laws(study.main.points, point_alone);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    study.warnings.push_back(fmt::format("laws are not compared: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+Study make_study(const ScalingTable& table, const StudyOptions& given) {
+  StudyOptions options = given;
+  require(options.parametric.resamples >= 0, "fit.resamples={} must not be negative", options.parametric.resamples);
+  require(std::isfinite(options.target) && options.target >= 0, "fit.target={} must be FLOPs, or 0", options.target);
+  options.convention = settled(given.convention, table);
+  options.isoflop.resamples = options.parametric.resamples;
+  options.isoflop.seed = options.parametric.seed;
+  Study study;
+  study.options = options;
+  study.table = table;
+  study.warnings = table.warnings;
+  study.main = study_of(table, options.convention, options);
+  require_one(study);
+  if (options.all_conventions) {
+    for (const Convention& convention : conventions_of(table))
+      if (!(convention == options.convention)) study.others.push_back(study_of(table, convention, beside(options)));
+  }
+  study.with_excluded = with_excluded(table, options.convention, options);
+  compare(study, options);
+  study.loss_of_n = fit_slice(slice(study.main.points, &ScalingPoint::d, &ScalingPoint::n), options);
+  study.loss_of_d = fit_slice(slice(study.main.points, &ScalingPoint::n, &ScalingPoint::d), options);
+  study.target = predict(study.main, options);
+  for (std::string& warning : warnings_of(study)) study.warnings.push_back(std::move(warning));
+  return study;
+}
+
+}  // namespace skein

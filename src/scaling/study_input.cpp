@@ -1,0 +1,56 @@
+#include <filesystem>
+
+#include "skein/core/error.h"
+#include "skein/scaling/study.h"
+
+namespace skein {
+
+void bind(Options& options, StudyInput& input) {
+  options.add("data.curves", input.curves, "CSV file of the runs' learning curves: run, tokens, loss; curves.csv of a sweep's folder is found");
+  options.add("data.where", input.table.where, "COLUMN=VALUE, ...: rows that say all of this, and no others");
+  options.add("data.loss_column", input.table.loss_column, "the column with the losses");
+  options.add("data.loss_unit", input.table.loss_unit, "nats or bits a token");
+  options.add("fit.drop_highest_losses", input.exclusions.highest_losses, "leave out runs with one of the so many highest losses", "runs");
+  options.add("fit.least_tokens", input.exclusions.least_tokens, "leave out runs trained on fewer", "tokens");
+  options.add("fit.best_settings", input.exclusions.best_settings, "of a model and its tokens take the best learning rate and batch size alone");
+}
+
+ScalingTable read_input(const StudyInput& input) {
+  namespace fs = std::filesystem;
+  require(!input.path.empty(), "no table of runs is named; give a CSV file, or the folder of a sweep");
+  std::string path = input.path, curves = input.curves;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    const fs::path folder = path;
+    require(fs::exists(folder / "results.csv", ignored), "{} is a folder without results.csv; give the folder of a sweep, or a CSV file", path);
+    path = folder / "results.csv";
+    if (curves.empty() && fs::exists(folder / "curves.csv", ignored)) curves = folder / "curves.csv";
+  }
+  ScalingTable table = read_table(path, input.table, curves);
+  exclude(table, input.exclusions);
+  return table;
+}
+
+void bind(Options& options, StudyOptions& study) {
+  options.add_choice("fit.approach", study.approach,
+                     {{"all", Approach::all}, {"envelope", Approach::envelope}, {"isoflop", Approach::isoflop}, {"parametric", Approach::parametric}},
+                     "of Hoffmann et al.: envelope is 1, isoflop 2, parametric 3");
+  options.add_choice("fit.parameters", study.convention.parameters,
+                     {{"given", ParameterCount::given}, {"blocks", ParameterCount::blocks}, {"blocks_head", ParameterCount::blocks_head}, {"all", ParameterCount::all}},
+                     "parameters counted as N; given: column n_params, else all");
+  options.add_choice("fit.flops", study.convention.flops,
+                     {{"given", FlopCount::given}, {"six_n", FlopCount::six_n}, {"six_n_head", FlopCount::six_n_head}, {"exact", FlopCount::exact}},
+                     "FLOPs counted as C; given: column flops, else flops_exact, else 6 N D");
+  options.add("fit.conventions", study.all_conventions, "fit under every other way of counting as well, for the exponents");
+  options.add_choice("fit.loss", study.parametric.kind,
+                     {{"huber", LossKind::huber}, {"absolute", LossKind::absolute}, {"squared", LossKind::squared}}, "of residuals of ln L, approach 3");
+  options.add("fit.delta", study.parametric.delta, "where the Huber loss turns from squares to absolute values");
+  options.add("fit.every_start", study.parametric.every_start, "try all 4,500 starts of Hoffmann et al. instead of the best of a scored grid");
+  options.add("fit.resamples", study.parametric.resamples, "of runs, for intervals; 0: none", "resamples");
+  options.add("fit.seed", study.parametric.seed, "of the resamples");
+  options.add("fit.threads", study.parametric.threads, "0: all of this machine", "threads");
+  options.add("fit.budget_tolerance", study.isoflop.tolerance, "runs whose FLOPs are within so much are of one budget, approach 2");
+  options.add("fit.target", study.target, "predict for this budget; 0: ten times the largest", "FLOPs");
+}
+
+}  // namespace skein

@@ -1,0 +1,34 @@
+#include "study_names.h"
+
+namespace skein {
+
+const char* name_of(LossKind kind) {
+  switch (kind) {
+    case LossKind::huber: return "huber";
+    case LossKind::absolute: return "absolute";
+    case LossKind::squared: return "squared";
+  }
+  return "";
+}
+
+const char* name_of(ParameterCount count) {
+  switch (count) {
+    case ParameterCount::given: return "given";
+    case ParameterCount::blocks: return "blocks";
+    case ParameterCount::blocks_head: return "blocks_head";
+    case ParameterCount::all: return "all";
+  }
+  return "";
+}
+
+const char* name_of(FlopCount count) {
+  switch (count) {
+    case FlopCount::given: return "given";
+    case FlopCount::six_n: return "six_n";
+    case FlopCount::six_n_head: return "six_n_head";
+    case FlopCount::exact: return "exact";
+  }
+  return "";
+}
+
+}  // namespace skein

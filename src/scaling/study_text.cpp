@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "skein/scaling/study.h"
+#include "text_table.h"
+
+namespace skein {
+namespace {
+
+std::string range(const Interval& interval, int digits = 4) {
+  if (std::isnan(interval.low)) return "-";
+  return fmt::format("{} to {}", shown(interval.low, digits), shown(interval.high, digits));
+}
+
+std::string exponent(const Interval& interval) {
+  if (std::isnan(interval.value)) return "-";
+  if (std::isnan(interval.low)) return fmt::format("{:.3f}", interval.value);
+  return fmt::format("{:.3f} ({:.3f}..{:.3f})", interval.value, interval.low, interval.high);
+}
+
+std::string percent(double share) { return std::isnan(share) ? "-" : fmt::format("{:+.1f}%", 100 * share); }
+
+std::string span(const std::vector<ScalingPoint>& points, double ScalingPoint::*field) {
+  const auto less = [&](const ScalingPoint& one, const ScalingPoint& other) { return one.*field < other.*field; };
+  const auto [low, high] = std::minmax_element(points.begin(), points.end(), less);
+  return fmt::format("{} to {}", shown(*low.*field, 3), shown(*high.*field, 3));
+}
+
+std::string left_out(const ScalingTable& table) {
+  std::map<std::string, std::vector<std::string>> reasons;
+  for (const ScalingRun& run : table.runs)
+    if (run.status != "done") reasons[fmt::format("{}{}{}", run.status, run.reason.empty() ? "" : ": ", run.reason)].push_back(run.name);
+  std::string text;
+  for (auto& [reason, names] : reasons) {
+    const size_t count = names.size(), most = 20;
+    if (count > most) names.resize(most);
+    text += fmt::format("  left out, {}: {} {} ({}{})\n", reason, count, count == 1 ? "run" : "runs", fmt::join(names, ", "), count > most ? ", ..." : "");
+  }
+  return text;
+}
+
+std::string head_text(const Study& study) {
+  const auto& points = study.main.points;
+  return fmt::format("{}: {} of {} runs fitted, N is {}, C is {}\n", study.table.path, points.size(), study.table.runs.size(),
+                     name(study.main.convention).substr(0, name(study.main.convention).find(',')),
+                     name(study.main.convention).substr(name(study.main.convention).find(',') + 2)) +
+         left_out(study.table) +
+         fmt::format("  N {}, D {} tokens, C {} FLOPs, loss {} nats a token\n", span(points, &ScalingPoint::n), span(points, &ScalingPoint::d),
+                     span(points, &ScalingPoint::c), span(points, &ScalingPoint::loss));
+}
+
+void add_power(TextTable& rows, const std::string& what, const PowerFit& fit) {
+  rows.add({what, shown(fit.law.coefficient), exponent(fit.exponent), shown(fit.exponent.error, 2)});
+}
+
+TextTable power_table() { return TextTable({"", "coefficient", "exponent of C (95% interval)", "standard error"}); }
+
+std::string envelope_text(const EnvelopeFit& fit) {
+  std::string text = "\nApproach 1, envelope: ";
+  if (!fit.valid()) return text + "not fitted: " + fit.problem + "\n";
+  text += fit.from_curves ? fmt::format("the lowest curve at {} budgets\n", fit.envelope.size())
+                          : fmt::format("{} runs whose last loss no run of less compute undercuts\n", fit.envelope.size());
+  TextTable rows = power_table();
+  add_power(rows, "N*", fit.n_of_c);
+  add_power(rows, "D*", fit.d_of_c);
+  add_power(rows, "L*", fit.loss_of_c);
+  return text + rows.text();
+}
+
+std::string budget_table(const IsoflopFit& fit) {
+  TextTable rows({"FLOPs", "runs", "N*", "D*", "D*/N*", "L*", "curvature", "half-width", "centre", "bias N", "bias D", "vertex"});
+  size_t small = 0;
+  for (const IsoflopBudget& budget : fit.budgets) {
+    if (budget.points.size() < 3) {
+      ++small;
+      continue;
+    }
+    rows.add({shown(budget.flops, 3), std::to_string(budget.points.size()), shown(budget.n, 3), shown(budget.d, 3), shown(budget.d / budget.n, 3),
+              shown(budget.loss), shown(budget.curvature, 3), shown(budget.half_width, 3), shown(budget.centre_offset, 2), percent(budget.n_bias),
+              percent(budget.d_bias), budget.problem.empty() ? "inside" : budget.problem});
+  }
+  return rows.text() + (small ? fmt::format("  {} budgets with fewer than 3 runs are not shown\n", small) : "");
+}
+
+std::string isoflop_text(const ConventionStudy& study) {
+  const IsoflopFit& fit = study.isoflop;
+  std::string text = "\nApproach 2, isoFLOP parabolas of the loss over ln N and over ln D: ";
+  text += fit.valid() ? "\n" : "not fitted: " + fit.problem + "\n";
+  if (!fit.budgets.empty() && fit.budgets.size() < study.points.size()) text += budget_table(fit);
+  if (!fit.valid()) return text;
+  text +=
+      "  Half-width and centre (the middle of the sizes less the vertex) are in ln N, curvature is of the loss over ln N. Where alpha and beta\n"
+      "  differ, a parabola's vertex misses the minimum even without noise, the more the wider the sizes; bias is what it makes of approach 3's\n"
+      "  law on these sizes. It moves the coefficients; the exponents too when half-width or centre change from budget to budget.\n";
+  TextTable rows = power_table();
+  add_power(rows, "N*", fit.n_of_c);
+  add_power(rows, "D*", fit.d_of_c);
+  add_power(rows, "L*", fit.loss_of_c);
+  text += rows.text();
+  const OffsetPowerFit& offset = fit.offset_loss_of_c;
+  return text + (offset.convergence.converged
+                     ? fmt::format("  L* = {} + {} C^-{}; E {}\n", shown(offset.law.e), shown(offset.law.k), shown(offset.law.p), range(offset.e))
+                     : fmt::format("  L* = E + k C^-p is not fitted: {}\n", offset.convergence.problem));
+}
+
+void add_parameter(TextTable& rows, const std::string& what, double value, const Interval& interval) {
+  rows.add({what, shown(value, 7), range(interval), shown(interval.error)});
+}
+
+std::string convergence_text(const Convergence& c, double objective) {
+  return fmt::format(
+      "  {}: objective {}, gradient {}, {:.0f}% of {} starts within 0.1% of it, condition {}, second solver {}\n",
+      c.converged ? "Converged" : "NOT CONVERGED (" + c.problem + ")", shown(objective, 11), shown(c.gradient_norm, 2), 100 * c.best_share, c.starts,
+      shown(c.condition, 3), shown(c.second_solver, 11));
+}
+
+const char* name_of(LossKind kind) {
+  switch (kind) {
+    case LossKind::huber: return "Huber loss";
+    case LossKind::absolute: return "least absolute";
+    case LossKind::squared: return "least squares";
+  }
+  return "";
+}
+
+std::string parametric_text(const Study& study) {
+  const ConventionStudy& main = study.main;
+  const ParametricOptions& options = study.options.parametric;
+  std::string text = "\nApproach 3, L = E + A/N^alpha + B/D^beta: ";
+  if (!main.parametric) return text + "not fitted: " + main.parametric_problem + "\n";
+  const ParametricFit& fit = *main.parametric;
+  text += fmt::format("{}{} of ln L\n", name_of(options.kind), options.kind == LossKind::huber ? fmt::format(" (delta {})", options.delta) : "");
+  TextTable rows({"", "estimate", "95% interval", "standard error"});
+  add_parameter(rows, "A", fit.law.a, fit.a);
+  add_parameter(rows, "B", fit.law.b, fit.b);
+  add_parameter(rows, "E", fit.law.e, fit.e);
+  add_parameter(rows, "alpha", fit.law.alpha, fit.alpha);
+  add_parameter(rows, "beta", fit.law.beta, fit.beta);
+  add_parameter(rows, "N* ~ C^", main.n_exponent.value, main.n_exponent);
+  add_parameter(rows, "D* ~ C^", main.d_exponent.value, main.d_exponent);
+  text += rows.text() + convergence_text(fit.convergence, fit.objective);
+  if (main.flops_per_token.coefficient != 6 || main.flops_per_token.exponent != 1)
+    text += fmt::format("  C / D of these runs is taken as {} N^{}\n", shown(main.flops_per_token.coefficient), shown(main.flops_per_token.exponent));
+  return text + fmt::format("  Intervals: {} resamples of runs, seed {}, {} of them without a minimum\n", options.resamples, options.seed, fit.failed_draws);
+}
+
+std::vector<std::string> exponent_row(const std::string& label, const ConventionStudy& study) {
+  return {label, std::to_string(study.points.size()), exponent(study.envelope.n_of_c.exponent), exponent(study.isoflop.n_of_c.exponent),
+          exponent(study.n_exponent)};
+}
+
+std::string beside_text(const Study& study) {
+  if (study.others.empty() && !study.with_excluded) return "";
+  TextTable rows({"N and C", "runs", "approach 1", "approach 2", "approach 3"});
+  rows.add(exponent_row(name(study.main.convention), study.main));
+  for (const ConventionStudy& other : study.others) rows.add(exponent_row(name(other.convention), other));
+  if (study.with_excluded) rows.add(exponent_row("with the excluded runs", *study.with_excluded));
+  return "\nExponent of N* over C by ways of counting (95% intervals, of 200 resamples but for the first)\n" + rows.text();
+}
+
+std::string comparison_text(const Study& study) {
+  if (study.comparison.empty()) return "";
+  TextTable rows({"law", "fitted", "held out", "mean error", "largest error", ""});
+  for (const HeldOut& held : study.comparison)
+    rows.add({held.law, std::to_string(held.fitted), std::to_string(held.held_out), percent(held.mean_error), percent(held.worst_error),
+              held.converged ? "" : "not fitted: " + held.problem});
+  return fmt::format("\nLaws fitted without the budgets from {} FLOPs on, and asked for them (errors of ln L)\n", shown(study.comparison.front().budget, 3)) +
+         rows.text();
+}
+
+std::string slices_text(const Study& study) {
+  std::string text;
+  const auto add = [&](const char* what, const char* held, const std::optional<OffsetPowerFit>& fit) {
+    if (fit)
+      text += fmt::format("\nL({}) of runs within a factor of 2 of the largest {}: {} + {} {}^-{}{}\n", what, held, shown(fit->law.e), shown(fit->law.k), what,
+                          shown(fit->law.p), fit->convergence.converged ? "" : " (NOT CONVERGED: " + fit->convergence.problem + ")");
+  };
+  add("N", "D", study.loss_of_n);
+  add("D", "N", study.loss_of_d);
+  return text;
+}
+
+std::string target_text(const Study& study) {
+  if (!study.target) return "";
+  const TargetPrediction& target = *study.target;
+  TextTable rows({"", "approach 3", "95% interval", "approach 2", "95% interval"});
+  const auto add = [&](const char* what, const Interval& three, const Interval& two) {
+    rows.add({what, shown(three.value), range(three, 3), shown(two.value), range(two, 3)});
+  };
+  add("N*", target.n, target.isoflop_n);
+  add("D*", target.d, target.isoflop_d);
+  Interval ratio;
+  ratio.value = target.isoflop_d.value / target.isoflop_n.value;
+  add("D*/N*", target.ratio, ratio);
+  add("L*", target.loss, target.isoflop_loss);
+  return fmt::format("\nAt {} FLOPs, {} times the largest budget fitted\n", shown(target.flops), shown(target.beyond, 3)) + rows.text();
+}
+
+}  // namespace
+
+std::string study_text(const Study& study) {
+  std::string text = head_text(study);
+  text += envelope_text(study.main.envelope);
+  text += isoflop_text(study.main);
+  text += parametric_text(study);
+  text += beside_text(study);
+  text += comparison_text(study);
+  text += slices_text(study);
+  text += target_text(study);
+  if (!study.warnings.empty()) text += "\nWarnings\n";
+  for (const std::string& warning : study.warnings) text += "  - " + warning + "\n";
+  return text;
+}
+
+}  // namespace skein

@@ -1,0 +1,107 @@
+#include "study_warnings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace skein {
+namespace {
+
+using Warnings = std::vector<std::string>;
+
+void warn_of_parametric(const Study& study, Warnings& warnings) {
+  const ConventionStudy& main = study.main;
+  if (!main.parametric) {
+    if (study.options.approach == Approach::all) warnings.push_back(fmt::format("approach 3 is not fitted: {}", main.parametric_problem));
+    return;
+  }
+  const ParametricFit& fit = *main.parametric;
+  if (!fit.convergence.converged) warnings.push_back(fmt::format("approach 3 has not converged: {}; do not use its numbers", fit.convergence.problem));
+  const auto lower = [](const ScalingPoint& one, const ScalingPoint& other) { return one.loss < other.loss; };
+  const double least = std::min_element(main.points.begin(), main.points.end(), lower)->loss;
+  if (fit.law.e >= least) warnings.push_back(fmt::format("E of approach 3 is {:.4g}, not below the least loss of {:.4g}", fit.law.e, least));
+  const auto asked = study.options.parametric.resamples;
+  if (fit.failed_draws * 20 > asked) warnings.push_back(fmt::format("{} of {} resamples of approach 3 did not converge", fit.failed_draws, asked));
+}
+
+// How the grid's centre moves against the minimum from budget to budget, in ln n per ln c.
+double centre_drift(const std::vector<IsoflopBudget>& budgets) {
+  double count = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (const IsoflopBudget& budget : budgets) {
+    if (!budget.problem.empty()) continue;
+    const double c = std::log(budget.flops / budgets.front().flops);
+    count += 1;
+    x += c;
+    y += budget.centre_offset;
+    xx += c * c;
+    xy += c * budget.centre_offset;
+  }
+  return (count * xy - x * y) / (count * xx - x * x);
+}
+
+void warn_of_thin_budgets(const IsoflopFit& fit, Warnings& warnings) {
+  std::vector<std::string> thin;
+  for (const IsoflopBudget& budget : fit.budgets)
+    if (budget.problem.empty() && budget.points.size() < 5) thin.push_back(fmt::format("{:.3g}", budget.flops));
+  if (!thin.empty())
+    warnings.push_back(fmt::format("approach 2: the minima at {} budgets rest on 3 or 4 runs alone ({} FLOPs)", thin.size(), fmt::join(thin, ", ")));
+}
+
+void warn_of_budgets(const IsoflopFit& fit, Warnings& warnings) {
+  warn_of_thin_budgets(fit, warnings);
+  for (const IsoflopBudget& budget : fit.budgets) {
+    if (budget.problem.empty() && std::abs(budget.centre_offset) > budget.half_width / 2)
+      warnings.push_back(fmt::format("approach 2: the sizes at {:.3g} FLOPs lie to one side of the minimum (centre off by {:+.2g} of a half-width of {:.2g} in ln N)",
+                                     budget.flops, budget.centre_offset, budget.half_width));
+    if (!budget.problem.empty() && budget.points.size() >= 3)
+      warnings.push_back(fmt::format("approach 2: no minimum at {:.3g} FLOPs: {}", budget.flops, budget.problem));
+  }
+}
+
+void warn_of_isoflop(const Study& study, Warnings& warnings) {
+  const IsoflopFit& fit = study.main.isoflop;
+  if (study.options.approach != Approach::all && study.options.approach != Approach::isoflop) return;
+  if (!fit.valid()) {
+    warnings.push_back(fmt::format("approach 2 is not fitted: {}", fit.problem));
+    return;
+  }
+  warn_of_budgets(fit, warnings);
+  if (const double drift = centre_drift(fit.budgets); std::abs(drift) > 0.1)
+    warnings.push_back(fmt::format("approach 2: the sizes' centre drifts against the minimum by {:+.2g} in ln N per ln C, which biases the exponents", drift));
+  if (fit.failed_draws * 20 > fit.resamples)
+    warnings.push_back(fmt::format("approach 2: {} of {} resamples left fewer than 3 budgets with a minimum", fit.failed_draws, fit.resamples));
+}
+
+void warn_of_envelope(const Study& study, Warnings& warnings) {
+  const EnvelopeFit& fit = study.main.envelope;
+  if (study.options.approach != Approach::all && study.options.approach != Approach::envelope) return;
+  if (!fit.valid()) warnings.push_back(fmt::format("approach 1 is not fitted: {}", fit.problem));
+  else if (!fit.from_curves) warnings.push_back("approach 1 goes by the runs' last losses, for want of curves: its sizes are those that were sampled, a staircase");
+}
+
+bool apart(const Interval& one, const Interval& other) { return one.low > other.high || other.low > one.high; }
+
+void warn_of_disagreement(const Study& study, Warnings& warnings) {
+  const Interval& two = study.main.isoflop.n_of_c.exponent;
+  const Interval& three = study.main.n_exponent;
+  if (apart(two, three))
+    warnings.push_back(fmt::format("approaches 2 and 3 disagree on the exponent of N*: {:.3f} ({:.3f} to {:.3f}) against {:.3f} ({:.3f} to {:.3f})", two.value,
+                                   two.low, two.high, three.value, three.low, three.high));
+}
+
+}  // namespace
+
+Warnings warnings_of(const Study& study) {
+  Warnings warnings;
+  warn_of_envelope(study, warnings);
+  warn_of_isoflop(study, warnings);
+  warn_of_parametric(study, warnings);
+  warn_of_disagreement(study, warnings);
+  if (study.target && study.target->beyond > 30)
+    warnings.push_back(fmt::format("the target of {:.3g} FLOPs is {:.3g} times the largest budget: the intervals know of noise, not of laws that change on the way",
+                                   study.target->flops, study.target->beyond));
+  return warnings;
+}
+
+}  // namespace skein

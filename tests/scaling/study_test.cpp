@@ -1,0 +1,192 @@
+#include "skein/scaling/study.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "rlhf/expect_error.h"
+#include "scaling/table_fixture.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+using test::expect_error;
+using test::isoflop_table;
+using test::TableFile;
+using test::TrueLaw;
+
+StudyOptions quick(int64_t resamples = 0) {
+  StudyOptions options;
+  options.parametric.resamples = resamples;
+  options.parametric.threads = 1;
+  return options;
+}
+
+StudyInput chinchilla_points() {
+  StudyInput input;
+  input.path = "scaling/data/chinchilla_245.csv";
+  input.exclusions.highest_losses = 5;
+  return input;
+}
+
+const Study& chinchilla_study() {
+  static const Study kStudy = make_study(read_input(chinchilla_points()), quick());
+  return kStudy;
+}
+
+TEST(Study, LandsOnTheConvergedMinimumOfThePublicPoints) {
+  const Study& study = chinchilla_study();
+  ASSERT_TRUE(study.main.parametric);
+  const ParametricFit& fit = *study.main.parametric;
+  EXPECT_TRUE(fit.convergence.converged) << fit.convergence.problem;
+  EXPECT_NEAR(fit.law.a, 477.826, 0.02);
+  EXPECT_NEAR(fit.law.b, 2143.42, 0.2);
+  EXPECT_NEAR(fit.law.e, 1.817218, 2e-6);
+  EXPECT_NEAR(fit.law.alpha, 0.347311, 2e-6);
+  EXPECT_NEAR(fit.law.beta, 0.367172, 2e-6);
+  EXPECT_NEAR(study.main.n_exponent.value, 0.51390, 1e-5);
+  EXPECT_NEAR(study.main.n_exponent.value + study.main.d_exponent.value, 1, 1e-12);
+  EXPECT_NEAR(fit.objective, 1.0182740178e-3, 1e-12);
+}
+
+TEST(Study, PutsTheExcludedRunsBackBeside) {
+  const Study& study = chinchilla_study();
+  EXPECT_EQ(study.main.points.size(), 240u);
+  ASSERT_TRUE(study.with_excluded);
+  EXPECT_EQ(study.with_excluded->points.size(), 245u);
+  EXPECT_NEAR(study.with_excluded->n_exponent.value, 0.56464, 1e-5);
+}
+
+TEST(Study, PredictsAtTheTargetAndSaysHowFarItIs) {
+  StudyOptions options = quick();
+  options.target = 5.88e23;
+  options.all_conventions = false;
+  const Study study = make_study(read_input(chinchilla_points()), options);
+  EXPECT_NEAR(study.target->n.value / 7.397e10, 1, 1e-3);
+  EXPECT_NEAR(study.target->d.value / 1.3249e12, 1, 1e-3);
+  EXPECT_NEAR(study.target->ratio.value, 17.9, 0.05);
+  EXPECT_NEAR(study.target->loss.value, 1.97334, 1e-5);
+  EXPECT_NEAR(study.target->beyond, 5.88e23 / study.main.points.back().c, 1e-9);
+  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("times the largest budget"), std::string::npos);
+}
+
+TEST(Study, DoesNotDependOnTheOrderOfRowsNorOnThreads) {
+  ScalingTable table = isoflop_table(TrueLaw(), 5, 7, 1.5, 0.003);
+  StudyOptions options = quick(40);
+  const Study one = make_study(table, options);
+  std::reverse(table.runs.begin(), table.runs.end());
+  options.parametric.threads = 2;
+  const Study other = make_study(table, options);
+  EXPECT_EQ(study_json(one), study_json(other));
+}
+
+TEST(Study, FitsEveryWayOfCounting) {
+  ScalingTable table = isoflop_table(TrueLaw(), 5, 7, 1.5, 0.003);
+  for (ScalingRun& run : table.runs) {
+    run.n_all = run.n_params;
+    run.n_head = 1e6;
+    run.n_blocks = run.n_all - 3e6;
+    run.flops_exact = 7 * std::pow(run.n_all, 0.99) * run.tokens;
+    run.n_params = run.flops = kUnknown;
+  }
+  const Study study = make_study(table, quick());
+  EXPECT_EQ(name(study.main.convention), "all parameters, exact FLOPs");
+  EXPECT_NEAR(study.main.flops_per_token.exponent, 0.99, 1e-6);
+  EXPECT_EQ(study.others.size(), 7u);
+  for (const ConventionStudy& other : study.others) EXPECT_TRUE(other.parametric) << name(other.convention) << other.parametric_problem;
+  const std::string text = study_text(study);
+  EXPECT_NE(text.find("blocks + head, exact FLOPs"), std::string::npos) << text;
+}
+
+TEST(Study, RefusesWhatNoApproachCanFit) {
+  ScalingTable table = isoflop_table(TrueLaw(), 1, 4, 1.5);
+  expect_error(ExitCode::usage, {"none of the three approaches", "approach 1", "approach 2", "approach 3"}, [&] { make_study(table, quick()); });
+  for (ScalingRun& run : table.runs) run.status = "failed";
+  expect_error(ExitCode::usage, {"none of 4 runs is done"}, [&] { make_study(table, quick()); });
+  StudyOptions options = quick();
+  options.target = -1;
+  expect_error(ExitCode::usage, {"fit.target=-1"}, [&] { make_study(table, options); });
+  options = quick(-1);
+  expect_error(ExitCode::usage, {"fit.resamples=-1"}, [&] { make_study(table, options); });
+}
+
+TEST(Study, OneSizeAloneIsNoLaw) {
+  ScalingTable table;
+  for (int i = 0; i < 8; ++i) {
+    ScalingRun run;
+    run.name = std::to_string(i);
+    run.n_params = 1e8;
+    run.tokens = 1e9 * std::pow(2.0, i);
+    run.flops = 6 * run.n_params * run.tokens;
+    run.loss = TrueLaw().loss(run.n_params, run.tokens);
+    table.runs.push_back(run);
+  }
+  expect_error(ExitCode::usage, {"none of the three approaches", "size"}, [&] { make_study(table, quick()); });
+}
+
+TEST(Study, WarnsOfBudgetsWithoutAMinimumAndOfOneSidedGrids) {
+  ScalingTable table = isoflop_table(TrueLaw(), 5, 7, 1.5);
+  for (ScalingRun& run : table.runs)
+    if (run.flops == 4e18) run.loss = 2.5 + 0.1 * std::log(run.n_params / 1e8);
+  const Study study = make_study(table, quick());
+  const std::string warnings = fmt::format("{}", fmt::join(study.warnings, "|"));
+  EXPECT_NE(warnings.find("no minimum at 4e+18 FLOPs"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("want of curves"), std::string::npos) << warnings;
+}
+
+bool has_word(const std::string& json, const std::string& word) { return json.find(word) != std::string::npos; }
+
+TEST(StudyJson, HasNullForWhatIsUnknown) {
+  const std::string json = study_json(make_study(isoflop_table(TrueLaw(), 2, 6, 1.5), quick()));
+  EXPECT_FALSE(has_word(json, "nan"));
+  EXPECT_FALSE(has_word(json, "inf,"));
+  const Json read = Json::parse(json);
+  EXPECT_TRUE(read["main"]["isoflop"]["n_of_c"]["exponent"]["value"].is_null());
+  EXPECT_EQ(read["skein_fit"], 1);
+  EXPECT_TRUE(read["main"]["parametric"]["A"].is_number());
+}
+
+TEST(StudyJson, IsReadBackAsTheSameLaw) {
+  StudyOptions options = quick(20);
+  options.all_conventions = false;
+  const Study study = make_study(isoflop_table(TrueLaw(), 5, 7, 1.5, 0.002), options);
+  const TableFile file(study_json(study));
+  const ParametricFit fit = read_fit(file.path());
+  EXPECT_EQ(fit.law.a, study.main.parametric->law.a);
+  EXPECT_EQ(fit.law.beta, study.main.parametric->law.beta);
+  EXPECT_EQ(fit.alpha.low, study.main.parametric->alpha.low);
+  EXPECT_EQ(fit.n_exponent.value, study.main.n_exponent.value);
+  EXPECT_EQ(fit.convergence.starts, study.main.parametric->convergence.starts);
+  ASSERT_EQ(fit.draws.size(), study.main.parametric->draws.size());
+  for (size_t i = 0; i < fit.draws.size(); ++i) EXPECT_EQ(fit.draws[i].e, study.main.parametric->draws[i].e);
+}
+
+TEST(StudyJson, OtherFilesAreNoFits) {
+  const auto refuse = [](const std::string& text, std::initializer_list<std::string> words) {
+    const TableFile file(text);
+    expect_error(ExitCode::usage, words, [&] { read_fit(file.path()); });
+  };
+  refuse("{}", {"is no fit", "skein fit --output.path"});
+  refuse("[1", {"is no fit", "parse error"});
+  refuse("{\"skein_fit\": 1}", {"is no fit", "main"});
+  refuse("{\"skein_fit\": 1, \"main\": {\"parametric\": null, \"parametric_problem\": \"one size\"}}", {"no fit of approach 3", "one size"});
+  expect_error(ExitCode::usage, {"nowhere.json", "cannot be read"}, [] { read_fit("nowhere.json"); });
+}
+
+TEST(StudyInputs, FoldersHoldResultsAndCurves) {
+  StudyInput input;
+  expect_error(ExitCode::usage, {"no table of runs"}, [&] { read_input(input); });
+  const TableFile file("run,tokens,loss\na,50,3.5\n");
+  input.path = file.folder();
+  expect_error(ExitCode::usage, {"without results.csv"}, [&] { read_input(input); });
+  std::ofstream(file.folder() + "/results.csv") << "run,n_params,tokens,flops,loss\na,10,100,6000,3\n";
+  EXPECT_TRUE(read_input(input).runs[0].curve.empty());
+  std::ofstream(file.folder() + "/curves.csv") << "run,tokens,loss\na,50,3.5\n";
+  EXPECT_EQ(read_input(input).runs[0].curve.size(), 1u);
+}
+
+}  // namespace
+}  // namespace skein

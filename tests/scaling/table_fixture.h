@@ -1,0 +1,73 @@
+// Tables of runs for tests, as files and as structs.
+#pragma once
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "skein/core/philox.h"
+#include "skein/scaling/results.h"
+
+namespace skein::test {
+
+// A file that is gone with this object.
+class TableFile {
+ public:
+  explicit TableFile(const std::string& text) {
+    static int number = 0;
+    folder_ = std::filesystem::temp_directory_path() / ("skein-table-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
+    std::filesystem::create_directories(folder_);
+    std::ofstream(path(), std::ios::binary) << text;
+  }
+  ~TableFile() { std::filesystem::remove_all(folder_); }
+  TableFile(const TableFile&) = delete;
+  TableFile& operator=(const TableFile&) = delete;
+  std::string path() const { return (folder_ / "runs.csv").string(); }
+  std::string folder() const { return folder_.string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+inline ScalingTable read(const std::string& text, const TableOptions& options = {}) { return read_table(TableFile(text).path(), options); }
+
+// Number `i` of a fixed series within -1 and 1.
+inline double wobble(int i) { return std::sin(12.9898 * i + 78.233); }
+
+inline double uniform(uint64_t series, uint64_t i) {
+  const PhiloxBlock block = philox(11, series, i);
+  return uniform_double(block[0], block[1]);
+}
+
+// sizes x budgets runs with C = 6 N D, sizes spaced by `step` around the law's optimum moved by `off`.
+template <class Law>
+ScalingTable isoflop_table(const Law& law, int budgets, int sizes, double step, double noise = 0, double off = 1) {
+  ScalingTable table;
+  table.path = "synthetic";
+  for (int b = 0; b < budgets; ++b) {
+    const double c = 1e18 * std::pow(4.0, b);
+    for (int s = 0; s < sizes; ++s) {
+      ScalingRun run;
+      run.n_params = law.best_n(c) * off * std::pow(step, s - (sizes - 1) / 2.0);
+      run.flops = c;
+      run.tokens = c / (6 * run.n_params);
+      run.loss = law.loss(run.n_params, run.tokens) * std::exp(noise * wobble(31 * b + s));
+      run.line = static_cast<int64_t>(table.runs.size()) + 2;
+      run.name = "run" + std::to_string(run.line);
+      table.runs.push_back(run);
+    }
+  }
+  return table;
+}
+
+struct TrueLaw {
+  double e = 1.8, a = 480, b = 2100, alpha = 0.35, beta = 0.37;
+  double loss(double n, double d) const { return e + a * std::pow(n, -alpha) + b * std::pow(d, -beta); }
+  double exponent() const { return beta / (alpha + beta); }
+  double best_n(double c) const { return std::pow(alpha * a / (beta * b), 1 / (alpha + beta)) * std::pow(c / 6, exponent()); }
+};
+
+}  // namespace skein::test
