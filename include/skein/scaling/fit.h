@@ -1,5 +1,8 @@
-// Fits of the laws to runs, with proofs that they have converged. All are pure functions of the points as a set: neither their order nor
-// threads nor ranks change a digit.
+// Fits of the laws to runs, with proofs that they have converged. All are pure functions of the points as a set: neither their order nor equal
+// ones given twice nor threads nor ranks change a digit.
+//
+// The minimum is searched by L-BFGS and Newton's method over centred logarithms, with exact derivatives, from many starts (Hoffmann et al.,
+// 2022, section 3.3, have the objective); then once more by variable projection, which shares no derivatives with it.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +22,22 @@ struct Interval {
 
 // What shows that a minimum was found.
 struct Convergence {
-  double gradient_norm = kUnknown;    // at the end, of the objective over centred logarithms
+  double gradient_norm = kUnknown;    // at the end, of the objective over centred logarithms; least absolutes: smoothed over the last delta
   int64_t starts = 0;
   double best_share = kUnknown;       // of starts that came within 0.1% of the best objective
-  double condition = kUnknown;        // of the Hessian
+  double condition = kUnknown;        // of the Hessian; for least absolutes, which have none, of Gauss-Newton's matrix
   double second_solver = kUnknown;    // its objective, found in another way
-  bool converged = false;
+  bool converged = false;             // the gradient vanishes, the end is a minimum of full rank, no term has vanished, the solvers agree
   std::string problem;                // why not
 };
 
-enum class LossKind { huber, absolute, squared };  // of residuals of ln L
+// Of residuals r of ln L, summed: r^2 / 2 up to delta and delta (|r| - delta / 2) beyond (Huber), |r|, r^2. The replication of Besiroglu et al.
+// (2024) is in effect the second: its scale floats, and ends at a delta of 5e-9.
+enum class LossKind { huber, absolute, squared };
 struct ParametricOptions {
   LossKind kind = LossKind::huber;
-  double delta = 1e-3;
-  bool every_start = false;      // all 4,500 starts of the paper, instead of the best of a scored grid
+  double delta = 1e-3;           // of Huber's
+  bool every_start = false;      // all 4,500 starts of the paper, instead of the best of a scored grid; read by fit_chinchilla alone
   int64_t resamples = 4000;      // of the bootstrap over clusters; 0: no intervals
   uint64_t seed = 42;
   int threads = 0;               // 0: of this machine
@@ -45,17 +50,19 @@ struct ParametricFit {
   double objective = kUnknown;  // the sum over points
   Convergence convergence;
   Interval e, a, b, alpha, beta, n_exponent;
-  std::vector<ChinchillaLaw> draws;  // of the bootstrap, those that converged
-  int64_t failed_draws = 0;
+  std::vector<ChinchillaLaw> draws;  // of the bootstrap, those that converged with positive exponents
+  int64_t failed_draws = 0;          // the others
 };
-// A usage error that names what is missing: fewer than 6 points or clusters, one size, one D, one ratio D/N, one budget only (D a function of N),
-// or a Jacobian of lower rank.
+// A usage error that names what is missing: fewer than 6 points or (for intervals) clusters, fewer than 3 sizes or numbers of tokens, one ratio
+// D/N, one budget only, D a power of N, a constant loss, N, D or loss not positive, or a Jacobian of lower rank. A fit whose law says nothing for
+// another reason, such as a negative exponent, comes back with convergence.converged false and says why.
 ParametricFit fit_chinchilla(std::span<const ScalingPoint> points, const ParametricOptions& options);
 
-// A band of a quantity over the draws of a fit.
+// A band of a quantity over the draws of a fit; draws where it is not finite are left out. Without draws its ends are unknown.
 Interval band(const ChinchillaLaw& best, std::span<const ChinchillaLaw> draws, const std::function<double(const ChinchillaLaw&)>& quantity);
 
-// ln y on ln x by (weighted) least squares, intervals by bootstrap over the pairs.
+// ln y on ln x by (weighted) least squares, intervals by bootstrap over the clusters; pairs that all have one cluster are resampled one by one.
+// A usage error unless x, y and weights are positive and there are two x; no intervals from two clusters.
 struct XY {
   double x = 0, y = 0, weight = 1;
   int64_t cluster = 0;
@@ -72,6 +79,7 @@ struct OffsetPowerFit {
   Convergence convergence;
   Interval e, k, p;
 };
+// Of residuals of ln y. A usage error below 4 different x, or where all y are one.
 OffsetPowerFit fit_offset_power(std::span<const XY> pairs, const ParametricOptions& options);
 
 struct KaplanFit {
@@ -79,6 +87,7 @@ struct KaplanFit {
   Convergence convergence;
   double objective = kUnknown;
 };
+// These two: a usage error below 6 points, for a constant loss, and for points that have no C where the law has it. No intervals.
 KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptions& options);
 
 struct OverTrainingFit {
@@ -88,12 +97,13 @@ struct OverTrainingFit {
 };
 OverTrainingFit fit_over_training(std::span<const ScalingPoint> points, const ParametricOptions& options);
 
-// Every law fitted without the largest budget and asked for it.
+// Every law fitted without the largest budget (the runs whose C is within 10% of the largest) and asked for it: Chinchilla's, the same with
+// alpha = beta, Kaplan's of N and D, the over-training law, and a pure power of C through the lowest loss of each budget.
 struct HeldOut {
   std::string law;           // "E + A/N^alpha + B/D^beta"
   double budget = kUnknown;  // smallest C that was held out
   int64_t fitted = 0, held_out = 0;
-  double mean_error = kUnknown, worst_error = kUnknown;  // of ln L, signed and by size
+  double mean_error = kUnknown, worst_error = kUnknown;  // of ln L, predicted less measured: the mean with its sign, the largest by size
   bool converged = false;
   std::string problem;
 };

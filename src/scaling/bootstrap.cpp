@@ -1,0 +1,143 @@
+#include "bootstrap.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "skein/core/log.h"
+#include "skein/core/philox.h"
+
+namespace skein {
+namespace {
+
+using Content = std::array<double, 4>;
+
+// Says now and then how far it is.
+class Resampled {
+ public:
+  Resampled(bool show, int64_t count) : show_(show), count_(count), last_(std::chrono::steady_clock::now()) {}
+  void one() {
+    if (!show_) return;
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::seconds(5)) return;
+    last_ = now;
+    log::info("{} of {} resamples", done_, count_);
+  }
+
+ private:
+  const bool show_;
+  const int64_t count_;
+  int64_t done_ = 0;
+  std::chrono::steady_clock::time_point last_;
+  std::mutex mutex_;
+};
+
+std::vector<Unknowns> starts_for(const PowerSum& sum, const Solution& solution, const Criterion& criterion) {
+  std::vector<std::pair<double, size_t>> scores;
+  for (size_t i = 0; i < solution.candidates.size(); ++i) {
+    const double value = objective(sum, criterion, solution.candidates[i]);
+    if (std::isfinite(value)) scores.emplace_back(value, i);
+  }
+  std::sort(scores.begin(), scores.end());
+  std::vector<Unknowns> made{solution.at};
+  for (size_t i = 0; i < std::min<size_t>(2, scores.size()); ++i) made.push_back(solution.candidates[scores[i].second]);
+  return made;
+}
+
+std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& solution, const ParametricOptions& options) {
+  const Criterion criterion = criterion_of(options);
+  Minimum best;
+  best.value = std::numeric_limits<double>::infinity();
+  for (const Unknowns& start : starts_for(sum, solution, criterion)) {
+    const Minimum found = polish(sum, criterion, start);
+    if (found.converged && found.value < best.value * (1 - 1e-12)) best = found;
+  }
+  if (best.converged && options.kind == LossKind::absolute) best = refine(sum, options, best.at);
+  if (!best.converged || !degenerate(sum, best.at, true).empty()) return {};
+  return best.at;
+}
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const size_t below = static_cast<size_t>(place), above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+OrderedRows order_rows(const std::vector<Content>& rows, const std::vector<int64_t>& clusters) {
+  std::map<int64_t, std::vector<size_t>> members;
+  for (size_t i = 0; i < rows.size(); ++i) members[clusters[i]].push_back(i);
+  std::vector<std::pair<std::vector<Content>, std::vector<size_t>>> sorted;
+  for (auto& [cluster, which] : members) {
+    std::stable_sort(which.begin(), which.end(), [&](size_t a, size_t b) { return rows[a] < rows[b]; });
+    std::vector<Content> contents;
+    for (size_t i : which) contents.push_back(rows[i]);
+    sorted.emplace_back(std::move(contents), std::move(which));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  OrderedRows made;
+  std::set<Content> seen;
+  for (const auto& [contents, which] : sorted) {
+    std::vector<size_t> places;
+    for (size_t i : which) {
+      if (!seen.insert(rows[i]).second) continue;
+      places.push_back(made.rows.size());
+      made.rows.push_back(i);
+    }
+    if (!places.empty()) made.clusters.push_back(std::move(places));
+  }
+  return made;
+}
+
+std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int64_t resample) {
+  const uint64_t key = derive_key(seed, "resamples of a fit");
+  std::vector<double> counts(rows.rows.size());
+  for (size_t i = 0; i < rows.clusters.size(); ++i) {
+    const PhiloxBlock bits = philox(key, static_cast<uint64_t>(resample), i);
+    const size_t drawn = static_cast<size_t>(uniform_double(bits[0], bits[1]) * static_cast<double>(rows.clusters.size()));
+    for (size_t place : rows.clusters[drawn]) counts[place] += 1;
+  }
+  return counts;
+}
+
+std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows, const Solution& solution, const ParametricOptions& options) {
+  std::vector<std::optional<Unknowns>> found(static_cast<size_t>(options.resamples));
+  Resampled progress(options.show_progress, options.resamples);
+  in_parallel(options.resamples, options.threads, [&](int64_t i) {
+    PowerSum resampled = sum;
+    const std::vector<double> counts = resample_counts(rows, options.seed, i);
+    for (size_t j = 0; j < counts.size(); ++j) resampled.weight[j] *= counts[j];
+    found[static_cast<size_t>(i)] = fit_resample(resampled, solution, options);
+    progress.one();
+  });
+  std::vector<Unknowns> made;
+  for (const auto& one : found) {
+    if (one) made.push_back(*one);
+  }
+  return made;
+}
+
+Interval interval_of(double value, std::vector<double> draws) {
+  Interval made{value, kUnknown, kUnknown, kUnknown};
+  std::erase_if(draws, [](double one) { return !std::isfinite(one); });
+  if (draws.size() < 2) return made;
+  std::sort(draws.begin(), draws.end());
+  const double mean = std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
+  double squares = 0;
+  for (double one : draws) squares += (one - mean) * (one - mean);
+  made.low = quantile(draws, 0.025);
+  made.high = quantile(draws, 0.975);
+  made.error = std::sqrt(squares / static_cast<double>(draws.size() - 1));
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,29 @@
+// Points as a set, and resamples of it.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "solve.h"
+
+namespace skein {
+
+// Which rows there are, in an order that depends on what they hold alone, equal rows once; and which of them are resampled together.
+struct OrderedRows {
+  std::vector<size_t> rows;                   // of what was given
+  std::vector<std::vector<size_t>> clusters;  // of places in `rows`
+};
+OrderedRows order_rows(const std::vector<std::array<double, 4>>& rows, const std::vector<int64_t>& clusters);
+
+// How often each row is in a resample: a pure function of seed and number.
+std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int64_t resample);
+
+// The unknowns of the resamples that converged and are a law, in their order. Each is refined from the solution and from the two candidates
+// that are best by its own objective.
+std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows, const Solution& solution, const ParametricOptions& options);
+
+// Quantiles by linear interpolation between order statistics; unknown from fewer than two draws.
+Interval interval_of(double value, std::vector<double> draws);
+
+}  // namespace skein

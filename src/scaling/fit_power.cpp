@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "forms.h"
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+constexpr size_t kLeastForOffset = 4;
+
+// Pairs that all claim one cluster are resampled one by one.
+OrderedRows order_pairs(std::span<const XY> pairs) {
+  std::vector<std::array<double, 4>> rows;
+  std::vector<int64_t> clusters;
+  bool one_cluster = true;
+  for (const XY& pair : pairs) {
+    require(pair.x > 0 && std::isfinite(pair.x) && pair.y > 0 && std::isfinite(pair.y), "a power law has positive x and y, and a pair is x = {}, y = {}", pair.x, pair.y);
+    require(pair.weight > 0 && std::isfinite(pair.weight), "the pair x = {}, y = {} has weight {}; a weight must be positive", pair.x, pair.y, pair.weight);
+    rows.push_back({pair.x, pair.y, pair.weight, 0});
+    clusters.push_back(pair.cluster);
+    one_cluster &= pair.cluster == pairs[0].cluster;
+  }
+  for (size_t i = 0; one_cluster && i < clusters.size(); ++i) clusters[i] = static_cast<int64_t>(i);
+  return order_rows(rows, clusters);
+}
+
+std::vector<XY> arranged(std::span<const XY> pairs, const OrderedRows& rows) {
+  std::vector<XY> made;
+  for (size_t i : rows.rows) made.push_back(pairs[i]);
+  return made;
+}
+
+size_t different_x(std::span<const XY> pairs) {
+  std::set<double> seen;
+  for (const XY& pair : pairs) seen.insert(pair.x);
+  return seen.size();
+}
+
+struct Line {
+  double slope = kUnknown, level = kUnknown;  // of ln y over ln x, at ln x = 0
+};
+
+// Unknown where all that count have one x.
+Line line_through(std::span<const XY> pairs, const std::vector<double>& counts) {
+  double total = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (size_t i = 0; i < pairs.size(); ++i) total += counts[i] * pairs[i].weight;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const double share = counts[i] * pairs[i].weight / total;
+    x += share * std::log(pairs[i].x);
+    y += share * std::log(pairs[i].y);
+  }
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const double share = counts[i] * pairs[i].weight / total, dx = std::log(pairs[i].x) - x;
+    xx += share * dx * dx;
+    xy += share * dx * (std::log(pairs[i].y) - y);
+  }
+  if (!(xx > 1e-12)) return {};
+  return {xy / xx, y - xy / xx * x};
+}
+
+PowerLaw law_of(const Line& line) { return {std::exp(line.level), line.slope}; }
+
+}  // namespace
+
+PowerFit fit_power(std::span<const XY> pairs, int64_t resamples, uint64_t seed) {
+  const OrderedRows rows = order_pairs(pairs);
+  const std::vector<XY> kept = arranged(pairs, rows);
+  require(different_x(kept) >= 2, "a power law needs pairs at 2 or more x, and there are {} pairs at {}", kept.size(), different_x(kept));
+  PowerFit fit;
+  fit.law = law_of(line_through(kept, std::vector<double>(kept.size(), 1.0)));
+  std::vector<double> exponents, coefficients;
+  // Two clusters have no spread that says anything.
+  for (int64_t i = 0; rows.clusters.size() > 2 && i < resamples; ++i) {
+    const Line line = line_through(kept, resample_counts(rows, seed, i));
+    if (!std::isfinite(line.slope)) continue;
+    fit.draws.push_back(law_of(line));
+    exponents.push_back(fit.draws.back().exponent);
+    coefficients.push_back(fit.draws.back().coefficient);
+  }
+  fit.exponent = interval_of(fit.law.exponent, std::move(exponents));
+  fit.coefficient = interval_of(fit.law.coefficient, std::move(coefficients));
+  return fit;
+}
+
+OffsetPowerFit fit_offset_power(std::span<const XY> pairs, const ParametricOptions& options) {
+  const OrderedRows rows = order_pairs(pairs);
+  const std::vector<XY> kept = arranged(pairs, rows);
+  require(different_x(kept) >= kLeastForOffset, "E + k x^-p has 3 unknowns and needs pairs at {} or more x, and there are {} pairs at {}", kLeastForOffset, kept.size(),
+          different_x(kept));
+  const auto [least, most] = std::minmax_element(kept.begin(), kept.end(), [](const XY& a, const XY& b) { return a.y < b.y; });
+  require(std::log(most->y / least->y) > 1e-9, "all {} pairs have y = {:.6g}: a constant fits no law", kept.size(), least->y);
+  const PowerSum sum = offset_sum(kept);
+  const Solution solution = solve(sum, options, scored_starts(sum, criterion_of(options)));
+  OffsetPowerFit fit;
+  fit.law = offset_law(sum, solution.at);
+  fit.convergence = solution.convergence;
+  std::vector<double> e, k, p;
+  for (const Unknowns& at : bootstrap(sum, rows, solution, options)) {
+    const OffsetPowerLaw draw = offset_law(sum, at);
+    e.push_back(draw.e), k.push_back(draw.k), p.push_back(draw.p);
+  }
+  fit.e = interval_of(fit.law.e, std::move(e));
+  fit.k = interval_of(fit.law.k, std::move(k));
+  fit.p = interval_of(fit.law.p, std::move(p));
+  return fit;
+}
+
+}  // namespace skein

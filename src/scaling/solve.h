@@ -1,0 +1,40 @@
+// The minimum of a law's objective, found from many starts and again in another way.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "skein/scaling/minimise.h"
+
+namespace skein {
+
+struct Solution {
+  Unknowns at{};
+  double objective = kUnknown;       // of the caller's kind: a sum over points
+  Convergence convergence;
+  std::vector<Unknowns> candidates;  // where else a resample's minimum may be near
+};
+
+// Levels and slopes from a dense grid that is scored but not refined: the best 40, then 40 spread over the rest of the ranking.
+std::vector<Unknowns> scored_starts(const PowerSum& sum, const Criterion& criterion);
+// The minimum that the best start leads to.
+Solution solve(const PowerSum& sum, const ParametricOptions& options, const std::vector<Unknowns>& starts);
+
+// Polished from one start by the caller's kind of residual; for least absolutes with a delta that falls until it changes nothing.
+Minimum refine(const PowerSum& sum, const ParametricOptions& options, const Unknowns& start);
+Criterion criterion_of(const ParametricOptions& options);
+
+// The minimum by variable projection (Golub and Pereyra, 1973): the law is linear in exp of the levels, so these are found by non-negative least
+// squares, reweighted for the criterion, and the slopes by a grid and a simplex. Shares no derivatives with the first solver.
+Unknowns project(const PowerSum& sum, const Criterion& criterion);
+
+// "" where every term counts somewhere and every slope is positive. levels_may_vanish: of terms without slope.
+std::string degenerate(const PowerSum& sum, const Unknowns& at, bool levels_may_vanish);
+// "" where the Jacobian has full rank.
+std::string rank_problem(const PowerSum& sum, const Unknowns& at);
+
+// body(i) for i below count on that many threads (0: of this machine).
+void in_parallel(int64_t count, int threads, const std::function<void(int64_t)>& body);
+
+}  // namespace skein

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "solve.h"
+
+namespace skein {
+namespace {
+
+constexpr std::array kSlopes{0.03, 0.06, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.6, 0.8, 1.1, 1.6};
+constexpr std::array kConstantShares{0.05, 0.25, 0.5, 0.7, 0.85, 0.95};
+constexpr std::array kSplits{0.1, 0.3, 0.5, 0.7, 0.9};
+constexpr size_t kBest = 40, kSpread = 40;
+
+bool has_constant(const PowerSum& sum) {
+  const PowerSum::Term& last = sum.terms.back();
+  return last.slope < 0 && last.fixed == 0;
+}
+
+// How the terms may share the loss at the centre of the covariates.
+std::vector<std::vector<double>> shares_of(const PowerSum& sum) {
+  const size_t powers = sum.terms.size() - (has_constant(sum) ? 1 : 0);
+  std::vector<std::vector<double>> made;
+  const auto add = [&](double constant) {
+    if (powers == 1) made.push_back({1 - constant});
+    for (double split : kSplits) {
+      if (powers == 2) made.push_back({(1 - constant) * split, (1 - constant) * (1 - split)});
+    }
+  };
+  if (!has_constant(sum)) {
+    add(0);
+    return made;
+  }
+  for (double constant : kConstantShares) {
+    const size_t from = made.size();
+    add(constant);
+    for (size_t i = from; i < made.size(); ++i) made[i].push_back(constant);
+  }
+  return made;
+}
+
+// All combinations of so many values.
+std::vector<std::vector<double>> combinations(size_t count) {
+  std::vector<std::vector<double>> made{{}};
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<std::vector<double>> longer;
+    for (const auto& one : made) {
+      for (double slope : kSlopes) {
+        longer.push_back(one);
+        longer.back().push_back(slope);
+      }
+    }
+    made = std::move(longer);
+  }
+  return made;
+}
+
+std::vector<Unknowns> dense_grid(const PowerSum& sum) {
+  double mean = 0, total = 0;
+  for (size_t i = 0; i < sum.size(); ++i) mean += sum.weight[i] * sum.ln_loss[i], total += sum.weight[i];
+  mean /= total;
+  std::vector<Unknowns> made;
+  const auto shares = shares_of(sum);
+  for (const std::vector<double>& slopes : combinations(sum.slopes.size())) {
+    const double q = sum.multiplier < 0 ? 1 : slopes[static_cast<size_t>(sum.multiplier)];
+    for (const std::vector<double>& share : shares) {
+      Unknowns at{};
+      for (size_t k = 0; k < share.size(); ++k) at[k] = mean / q + std::log(share[k]);
+      std::copy(slopes.begin(), slopes.end(), at.begin() + static_cast<ptrdiff_t>(share.size()));
+      made.push_back(at);
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<Unknowns> scored_starts(const PowerSum& sum, const Criterion& criterion) {
+  const std::vector<Unknowns> grid = dense_grid(sum);
+  std::vector<double> score(grid.size());
+  for (size_t i = 0; i < grid.size(); ++i) score[i] = objective(sum, criterion, grid[i]);
+  std::vector<size_t> rank(grid.size());
+  std::iota(rank.begin(), rank.end(), size_t{0});
+  std::stable_sort(rank.begin(), rank.end(), [&](size_t a, size_t b) { return score[a] < score[b]; });
+  std::vector<Unknowns> made;
+  const size_t best = std::min(kBest, rank.size()), rest = rank.size() - best, spread = std::min(kSpread, rest);
+  for (size_t i = 0; i < best; ++i) made.push_back(grid[rank[i]]);
+  for (size_t i = 0; i < spread; ++i) made.push_back(grid[rank[best + i * rest / spread]]);
+  return made;
+}
+
+}  // namespace skein
