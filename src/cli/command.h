@@ -28,6 +28,7 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 
 // False when the command line asked for a text (help, resolved options) that has been printed now. settle gives options that

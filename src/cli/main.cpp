@@ -29,6 +29,7 @@ constexpr Command kCommands[] = {
     {"dpo", "tune a policy by preferences alone: DPO", dpo_command},
     {"eval", "what a checkpoint makes of held-out text: loss, bits per byte, masked tokens, labels", evaluate_command},
     {"fit", "fit scaling laws to a table of runs", fit_command},
+    {"report", "fit scaling laws and draw them: one HTML page, PNG, CSV", report_command},
     {"bench", "measure what this machine makes of a model", bench_command},
     {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
     {"embed", "turn texts into vectors", embed_command},

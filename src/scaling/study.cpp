@@ -160,6 +160,7 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   compare(study, options);
   study.loss_of_n = fit_slice(slice(study.main.points, &ScalingPoint::d, &ScalingPoint::n), options);
   study.loss_of_d = fit_slice(slice(study.main.points, &ScalingPoint::n, &ScalingPoint::d), options);
+  study.critical_batch = fit_critical_batch(table);
   study.target = predict(study.main, options);
   for (std::string& warning : warnings_of(study)) study.warnings.push_back(std::move(warning));
   return study;

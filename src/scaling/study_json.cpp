@@ -122,6 +122,10 @@ Json json_of(const TargetPrediction& target) {
           {"isoflop_n", json_of(target.isoflop_n)}, {"isoflop_d", json_of(target.isoflop_d)}, {"isoflop_loss", json_of(target.isoflop_loss)}};
 }
 
+Json json_of(const CriticalBatchPoint& point) {
+  return {{"n", number(point.n_all)}, {"loss", number(point.loss)}, {"batch", number(point.batch)}, {"least_tokens", number(point.least_tokens)}, {"batches", point.batches}};
+}
+
 Json json_of(const StudyOptions& options) {
   return {{"loss", name_of(options.parametric.kind)},
           {"delta", options.parametric.delta},
@@ -144,7 +148,11 @@ Json each(const Items& items) {
   return list;
 }
 
-// Thousands of draws are one line a draw's worth of digits; all else is for reading.
+Json json_of(const CriticalBatchFit& fit) {
+  return {{"problem", fit.problem}, {"points", each(fit.points)}, {"of_loss", fit.valid() ? json_of(fit.of_loss) : Json(nullptr)}};
+}
+
+// Thousands of draws go on one line; all else is for reading.
 constexpr const char* kDrawsHere = "\"draws go here\"";
 
 }  // namespace
@@ -161,6 +169,7 @@ std::string study_json(const Study& study) {
             {"comparison", each(study.comparison)},
             {"loss_of_n", json_of(study.loss_of_n)},
             {"loss_of_d", json_of(study.loss_of_d)},
+            {"critical_batch", json_of(study.critical_batch)},
             {"target", study.target ? json_of(*study.target) : Json(nullptr)},
             {"draws", Json::parse(kDrawsHere)}};
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);

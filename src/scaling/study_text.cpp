@@ -44,9 +44,10 @@ std::string left_out(const ScalingTable& table) {
 
 std::string head_text(const Study& study) {
   const auto& points = study.main.points;
+  const std::string counted = name(study.main.convention);
   return fmt::format("{}: {} of {} runs fitted, N is {}, C is {}\n", study.table.path, points.size(), study.table.runs.size(),
-                     name(study.main.convention).substr(0, name(study.main.convention).find(',')),
-                     name(study.main.convention).substr(name(study.main.convention).find(',') + 2)) +
+                     counted.substr(0, counted.find(',')),
+                     counted.substr(counted.find(',') + 2)) +
          left_out(study.table) +
          fmt::format("  N {}, D {} tokens, C {} FLOPs, loss {} nats a token\n", span(points, &ScalingPoint::n), span(points, &ScalingPoint::d),
                      span(points, &ScalingPoint::c), span(points, &ScalingPoint::loss));
@@ -144,6 +145,7 @@ std::string parametric_text(const Study& study) {
   text += rows.text() + convergence_text(fit.convergence, fit.objective);
   if (main.flops_per_token.coefficient != 6 || main.flops_per_token.exponent != 1)
     text += fmt::format("  C / D of these runs is taken as {} N^{}\n", shown(main.flops_per_token.coefficient), shown(main.flops_per_token.exponent));
+  if (options.resamples == 0) return text;
   return text + fmt::format("  Intervals: {} resamples of runs, seed {}, {} of them without a minimum\n", options.resamples, options.seed, fit.failed_draws);
 }
 
@@ -183,6 +185,14 @@ std::string slices_text(const Study& study) {
   return text;
 }
 
+std::string critical_batch_text(const CriticalBatchFit& fit) {
+  if (!fit.valid()) return "";
+  TextTable rows({"parameters", "loss", "critical batch", "least tokens", "batch sizes"});
+  for (const CriticalBatchPoint& point : fit.points)
+    rows.add({shown(point.n_all), shown(point.loss), shown(point.batch, 3), shown(point.least_tokens, 3), std::to_string(point.batches)});
+  return fmt::format("\nCritical batch size in tokens: {} L^{}\n", shown(fit.of_loss.coefficient, 3), shown(fit.of_loss.exponent, 3)) + rows.text();
+}
+
 std::string target_text(const Study& study) {
   if (!study.target) return "";
   const TargetPrediction& target = *study.target;
@@ -209,6 +219,7 @@ std::string study_text(const Study& study) {
   text += beside_text(study);
   text += comparison_text(study);
   text += slices_text(study);
+  text += critical_batch_text(study.critical_batch);
   text += target_text(study);
   if (!study.warnings.empty()) text += "\nWarnings\n";
   for (const std::string& warning : study.warnings) text += "  - " + warning + "\n";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -40,23 +41,25 @@ double centre_drift(const std::vector<IsoflopBudget>& budgets) {
   return (count * xy - x * y) / (count * xx - x * x);
 }
 
-void warn_of_thin_budgets(const IsoflopFit& fit, Warnings& warnings) {
-  std::vector<std::string> thin;
+// One warning for all budgets of which `fault` says something.
+void warn_of_some(const IsoflopFit& fit, const std::string& what, const std::function<std::string(const IsoflopBudget&)>& fault, Warnings& warnings) {
+  std::vector<std::string> found;
   for (const IsoflopBudget& budget : fit.budgets)
-    if (budget.problem.empty() && budget.points.size() < 5) thin.push_back(fmt::format("{:.3g}", budget.flops));
-  if (!thin.empty())
-    warnings.push_back(fmt::format("approach 2: the minima at {} budgets rest on 3 or 4 runs alone ({} FLOPs)", thin.size(), fmt::join(thin, ", ")));
+    if (const std::string said = fault(budget); !said.empty()) found.push_back(fmt::format("{:.3g} FLOPs{}", budget.flops, said));
+  if (!found.empty()) warnings.push_back(fmt::format("approach 2, {} at {} of {} budgets: {}", what, found.size(), fit.budgets.size(), fmt::join(found, "; ")));
 }
 
 void warn_of_budgets(const IsoflopFit& fit, Warnings& warnings) {
-  warn_of_thin_budgets(fit, warnings);
-  for (const IsoflopBudget& budget : fit.budgets) {
-    if (budget.problem.empty() && std::abs(budget.centre_offset) > budget.half_width / 2)
-      warnings.push_back(fmt::format("approach 2: the sizes at {:.3g} FLOPs lie to one side of the minimum (centre off by {:+.2g} of a half-width of {:.2g} in ln N)",
-                                     budget.flops, budget.centre_offset, budget.half_width));
-    if (!budget.problem.empty() && budget.points.size() >= 3)
-      warnings.push_back(fmt::format("approach 2: no minimum at {:.3g} FLOPs: {}", budget.flops, budget.problem));
-  }
+  warn_of_some(fit, "no minimum that counts", [](const IsoflopBudget& budget) {
+    return !budget.problem.empty() && budget.points.size() >= 3 ? ", " + budget.problem : "";
+  }, warnings);
+  warn_of_some(fit, "a minimum that rests on 3 or 4 runs alone", [](const IsoflopBudget& budget) {
+    return budget.problem.empty() && budget.points.size() < 5 ? fmt::format(", {} runs", budget.points.size()) : "";
+  }, warnings);
+  warn_of_some(fit, "sizes that lie to one side of the minimum", [](const IsoflopBudget& budget) {
+    const bool off = budget.problem.empty() && std::abs(budget.centre_offset) > budget.half_width / 2;
+    return off ? fmt::format(", centre off by {:+.2g} of a half-width of {:.2g} in ln N", budget.centre_offset, budget.half_width) : "";
+  }, warnings);
 }
 
 void warn_of_isoflop(const Study& study, Warnings& warnings) {

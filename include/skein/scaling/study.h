@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "skein/core/options.h"
+#include "skein/scaling/critical_batch.h"
 #include "skein/scaling/isoflop.h"
 
 namespace skein {
@@ -63,6 +64,7 @@ struct Study {
   std::vector<HeldOut> comparison;
   // Over N of runs within a factor of 2 of the largest D, and over D of runs within a factor of 2 of the largest N; none: too few of them.
   std::optional<OffsetPowerFit> loss_of_n, loss_of_d;
+  CriticalBatchFit critical_batch;
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;    // with lines
 };

@@ -1,0 +1,31 @@
+// Figures drawn by gnuplot, as SVG to stand inside a page and as PNG.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/scaling/report.h"
+
+namespace skein {
+
+enum class Canvas { wide, narrow, png };
+
+// gnuplot commands that draw the figure on one canvas. Text of files is never read as a command or as markup.
+std::string gnuplot_script(const Figure& figure, Canvas canvas, const std::string& output = "");
+
+// What gnuplot writes to its output when fed with the script. Error(failure) names the Debian package where there is no gnuplot, and says what
+// gnuplot said where it fails or takes longer than `seconds`.
+std::string run_gnuplot(const std::string& script, double seconds = 120);
+
+// An <svg> element whose colours are the page's: var(--ink-...); every id begins with `prefix`.
+std::string inline_svg(const std::string& gnuplot_svg, const std::string& prefix, const std::string& description);
+
+// "text", "size-3": the variable --ink-NAME of a page.
+std::string ink_name(Ink ink);
+// "#rrggbb" in the light and in the dark.
+std::string ink_colour(Ink ink, bool dark);
+
+// Draws one figure: both SVGs, and the PNG at png_path.
+FigureSvg draw(const Figure& figure, const std::string& png_path);
+
+}  // namespace skein

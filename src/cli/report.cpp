@@ -1,0 +1,37 @@
+#include "skein/scaling/report.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "command.h"
+#include "skein/comm/world.h"
+#include "skein/core/log.h"
+
+namespace skein {
+
+int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
+  StudyInput input;
+  StudyOptions study;
+  std::string output = "report";
+  Options options("skein report", "Fits scaling laws to the runs of a table and draws them: skein report results.csv|SWEEP_FOLDER");
+  bind(options, input);
+  bind(options, study);
+  options.add("output.path", output, "folder for report.html, and PNG and CSV of every plot");
+  if (!parse(options, args, true)) return 0;
+  // One process is enough; the others of a launcher have nothing to add.
+  if (detect_launch().rank > 0) return 0;
+  require(options.words().size() == 1, "{} tables are named; give one, as skein report results.csv, or the folder of a sweep",
+          options.words().size());
+  require(!output.empty(), "output.path is empty; give a folder for the report");
+  input.path = options.words().front();
+  study.parametric.show_progress = isatty(STDERR_FILENO) != 0;
+  const Study fitted = make_study(read_input(input), study);
+  const ReportFiles made = write_report(fitted, output);
+  for (const std::string& sentence : conclusions(fitted)) std::printf("- %s\n", sentence.c_str());
+  for (const std::string& sentence : made.left_out) log::info("left out: {}", sentence);
+  log::info("report in {}", made.page);
+  return 0;
+}
+
+}  // namespace skein

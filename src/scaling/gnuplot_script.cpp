@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cmath>
+
+#include "skein/scaling/gnuplot.h"
+#include "gnuplot_inks.h"
+#include "gnuplot_ticks.h"
+#include "skein/core/error.h"
+#include "skein/text/words.h"
+
+namespace skein {
+namespace {
+
+struct InkValue {
+  const char *name, *light, *dark;
+};
+// The approaches: blue, orange and green of Okabe and Ito ("Color universal design", 2008), darker or brighter for contrast; sizes: viridis without
+// the end that the ground would swallow.
+constexpr InkValue kInkValues[kInks] = {
+    {"text", "#1d2430", "#e6e9ef"},    {"faint", "#667085", "#98a2b3"},      {"grid", "#e4e7ec", "#2b3342"},   {"envelope", "#b4540a", "#f2a65a"},
+    {"isoflop", "#0b6fb8", "#6cb8f0"}, {"parametric", "#00795a", "#3fcf9f"}, {"alert", "#c01f5b", "#ff7aa8"},  {"size-0", "#440154", "#6c4fa8"},
+    {"size-1", "#472d7b", "#5f6bc4"},  {"size-2", "#3b528b", "#4c86c8"},     {"size-3", "#2c728e", "#3a9fc0"}, {"size-4", "#21918c", "#2fb5ab"},
+    {"size-5", "#28a06f", "#45c88b"},  {"size-6", "#56ad46", "#7fd65c"},     {"size-7", "#90b029", "#b5de2b"}, {"size-8", "#c2a318", "#fde725"}};
+
+const InkValue& value_of(Ink ink) { return kInkValues[static_cast<size_t>(ink)]; }
+
+struct Size {
+  int width = 0, height = 0, columns = 1, rows = 1;
+};
+
+Size size_of(const Figure& figure, Canvas canvas) {
+  const int panels = static_cast<int>(figure.panels.size());
+  if (canvas == Canvas::narrow) return {390, panels == 1 ? 370 : 28 + 300 * panels, 1, panels};
+  if (panels == 1) return {900, 500, 1, 1};
+  if (panels == 2) return {900, 410, 2, 1};
+  if (panels == 3) return {940, 360, 3, 1};
+  return {900, 700, 2, (panels + 1) / 2};
+}
+
+// Within single quotes gnuplot reads nothing but the quote itself; a line end would end the command.
+std::string quoted(const std::string& text) {
+  std::string made = "'";
+  for (const char c : with_valid_utf8(text)) {
+    if (c == '\'') made += "''";
+    else made += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  }
+  return made + "'";
+}
+
+constexpr size_t kMostPoints = 4000;  // of a series: more are a blot, and slow to scroll
+
+class Script {
+ public:
+  Script(const Figure& figure, Canvas canvas) : figure_(figure), canvas_(canvas), size_(size_of(figure, canvas)) {}
+
+  std::string make(const std::string& output) {
+    begin(output);
+    for (const Panel& panel : figure_.panels) {
+      data(panel);
+      axes(panel);
+      names(panel);
+      curves(panel);
+    }
+    return text_ + "unset multiplot\nset output\n";
+  }
+
+ private:
+  bool png() const { return canvas_ == Canvas::png; }
+  std::string colour(Ink ink) const {
+    return png() ? "rgb '" + ink_colour(ink, false) + "'" : fmt::format("rgb '#{:02x}{:02x}{:02x}'", kCodeRed, kCodeGreen, static_cast<int>(ink));
+  }
+  int font() const { return canvas_ == Canvas::wide ? 13 : 12; }
+
+  void begin(const std::string& output) {
+    text_ += "reset session\nset encoding utf8\n";
+    if (png())
+      text_ += fmt::format("set terminal pngcairo size {},{} enhanced font 'sans,12' fontscale 1.8 linewidth 2 pointscale 2\n", 2 * size_.width,
+                           2 * size_.height + 60);
+    else text_ += fmt::format("set terminal svg size {},{} dynamic enhanced font 'sans-serif,{}' linewidth 1\n", size_.width, size_.height, font());
+    text_ += png() ? "set output " + quoted(output) + "\n" : "set output\n";
+    text_ += fmt::format("set multiplot layout {},{} title {} noenhanced font ',{}' textcolor {}\n", size_.rows, size_.columns,
+                         quoted(figure_.convention), font() - 1, colour(Ink::faint));
+    text_ += fmt::format(
+        "set border 3 linewidth 1 linecolor {0}\nset grid linetype 1 linewidth 1 linecolor {1}, linetype 1 linewidth 1 linecolor {1}\nset tics "
+        "nomirror out scale 0.5\n",
+        colour(Ink::faint), colour(Ink::grid));
+    if (png()) text_ += fmt::format("set key top right samplen 2 spacing 1.1 textcolor {}\n", colour(Ink::text));
+    else text_ += "unset key\n";
+  }
+
+  void data(const Panel& panel) {
+    for (size_t i = 0; i < panel.series.size(); ++i) {
+      text_ += fmt::format("$s{} << EOD\n", i);
+      const std::vector<Sample>& samples = panel.series[i].samples;
+      const bool points = panel.series[i].mark == Mark::dots || panel.series[i].mark == Mark::rings;
+      const size_t step = points ? samples.size() / kMostPoints + 1 : 1;
+      for (size_t at = 0; at < samples.size(); at += step) {
+        const Sample& one = samples[at];
+        text_ += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", one.x, one.y, one.low, one.high);
+      }
+      text_ += "EOD\n";
+    }
+  }
+
+  void axis(const char* letter, const Axis& axis, Range range, int pixels) {
+    text_ += fmt::format("{} logscale {}\n", axis.logarithmic ? "set" : "unset", letter);
+    text_ += fmt::format("set {}range [{:.9g}:{:.9g}]\n", letter, range.low, range.high);
+    text_ += fmt::format("set {}label {} noenhanced textcolor {}\n", letter, quoted(axis.label), colour(Ink::text));
+    std::string ticks;
+    for (const Tick& tick : ticks_of(axis, range, pixels)) ticks += fmt::format("{}{} {:.9g}", ticks.empty() ? "" : ", ", quoted(tick.text), tick.at);
+    text_ += fmt::format("set {}tics ({}) textcolor {}\n", letter, ticks, colour(Ink::faint));
+  }
+
+  void axes(const Panel& panel) {
+    axis("x", panel.x, range_of(panel, true), size_.width / size_.columns);
+    axis("y", panel.y, range_of(panel, false), size_.height / size_.rows);
+    text_ += panel.title.empty() ? "unset title\n"
+                                 : fmt::format("set title {} noenhanced textcolor {} offset 0,-0.4\n", quoted(panel.title), colour(Ink::text));
+  }
+
+  void names(const Panel& panel) {
+    text_ += "unset label\n";
+    const Range range = range_of(panel, true);
+    for (const Series& series : panel.series)
+      for (const Sample& one : series.samples) {
+        if (!one.named || !std::isfinite(one.x) || !std::isfinite(one.y)) continue;
+        const bool right = panel.x.logarithmic ? one.x * one.x > range.low * range.high : one.x > (range.low + range.high) / 2;
+        text_ += fmt::format("set label {} at {:.9g},{:.9g} {} offset {},0.5 noenhanced font ',{}' textcolor {}\n", quoted(one.name), one.x, one.y,
+                             right ? "right" : "left", right ? -0.6 : 0.6, font() - 2, colour(Ink::text));
+      }
+  }
+
+  std::string style(const Series& series) const {
+    const std::string ink = colour(series.ink);
+    const auto points = [&](int type, double size) {
+      return fmt::format("using 1:2 with points pointtype {} pointsize {} linewidth 1.5 linecolor {}", type, size * series.weight, ink);
+    };
+    switch (series.mark) {
+      case Mark::line: return fmt::format("using 1:2 with lines linewidth {} linecolor {}", series.weight, ink);
+      case Mark::dashes: return fmt::format("using 1:2 with lines linewidth {} dashtype (8,6) linecolor {}", series.weight, ink);
+      case Mark::dots: return points(7, 0.28);
+      case Mark::rings: return points(6, 0.34);
+      case Mark::diamonds: return points(13, 0.45);
+      case Mark::crosses: return points(2, 0.3);
+      case Mark::band: return fmt::format("using 1:3:4 with filledcurves fillcolor {} fillstyle transparent solid 0.18 noborder", ink);
+    }
+    return {};
+  }
+
+  void curves(const Panel& panel) {
+    std::string all;
+    for (size_t i = 0; i < panel.series.size(); ++i) {
+      const Series& series = panel.series[i];
+      if (series.samples.empty()) continue;
+      const std::string title = series.title.empty() ? "notitle" : "title " + quoted(series.title) + " noenhanced";
+      all += fmt::format("{}$s{} {} {}", all.empty() ? "plot " : ", ", i, style(series), title);
+    }
+    text_ += all + "\n";
+  }
+
+  const Figure& figure_;
+  Canvas canvas_;
+  Size size_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string ink_name(Ink ink) { return value_of(ink).name; }
+std::string ink_colour(Ink ink, bool dark) { return dark ? value_of(ink).dark : value_of(ink).light; }
+
+std::string gnuplot_script(const Figure& figure, Canvas canvas, const std::string& output) { return Script(figure, canvas).make(output); }
+
+}  // namespace skein

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "skein/scaling/report_text.h"
+#include "skein/scaling/report.h"
+
+namespace skein {
+namespace {
+
+constexpr double kOrdinary = 10, kFar = 1000;  // times the largest budget
+
+std::string forecast_text(const TargetPrediction& target) {
+  return fmt::format(
+      "For {} FLOPs the parametric law proposes {} parameters on {} tokens, {} tokens per parameter, and forecasts a loss of {} nats a token.",
+      power_text(target.flops), interval_text(target.n, count_text), interval_text(target.d, count_text), interval_text(target.ratio),
+      interval_text(target.loss, number_text, 4));
+}
+
+std::string parabola_text(const TargetPrediction& target) {
+  std::string made = fmt::format("The parabolas through runs of equal compute say {} parameters on {} tokens",
+                                 interval_text(target.isoflop_n, count_text), interval_text(target.isoflop_d, count_text));
+  if (std::isfinite(target.isoflop_loss.value)) made += " and a loss of " + interval_text(target.isoflop_loss, number_text, 4);
+  if (!std::isfinite(target.n.value)) return made + fmt::format(", for {} FLOPs.", power_text(target.flops));
+  const bool apart = target.isoflop_n.low > target.n.high || target.isoflop_n.high < target.n.low;
+  return made + (apart ? ": the intervals of N* do not meet, so at least one approach is biased here." : "; the intervals of N* overlap.");
+}
+
+std::string beyond_text(const TargetPrediction& target) {
+  if (target.beyond <= 1) return "The target lies within the budgets that were fitted.";
+  const char* judged = target.beyond <= kOrdinary * 1.0001 ? "as far as such laws are commonly trusted"
+                       : target.beyond < kFar              ? "further than such laws are commonly checked"
+                                                           : "far further than such laws have been checked";
+  return fmt::format("The target is {} times the largest budget that was fitted, {}; intervals hold only if the law goes on to hold.",
+                     number_text(target.beyond), judged);
+}
+
+std::string exponents(const ConventionStudy& main) {
+  std::vector<std::string> parts;
+  if (main.envelope.valid()) parts.push_back(interval_text(main.envelope.n_of_c.exponent) + " by the frontier");
+  if (main.isoflop.valid()) parts.push_back(interval_text(main.isoflop.n_of_c.exponent) + " by parabolas");
+  if (main.parametric) parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
+  if (parts.empty()) return {};
+  std::string made;
+  for (size_t i = 0; i < parts.size(); ++i) made += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return "The best size grows as compute to the power " + made + fmt::format(" (counted: {}).", name(main.convention));
+}
+
+double exponent_of(const ConventionStudy& one) {
+  if (one.parametric) return one.n_exponent.value;
+  return one.isoflop.valid() ? one.isoflop.n_of_c.exponent.value : kUnknown;
+}
+
+std::string convention_spread(const Study& study) {
+  const ConventionStudy *least = &study.main, *most = &study.main;
+  for (const ConventionStudy& other : study.others) {
+    if (exponent_of(other) < exponent_of(*least)) least = &other;
+    if (exponent_of(other) > exponent_of(*most)) most = &other;
+  }
+  if (!(exponent_of(*least) < exponent_of(*most))) return {};
+  return fmt::format("What is counted moves that power from {} ({}) to {} ({}), with the same losses.", number_text(exponent_of(*least)),
+                     name(least->convention), number_text(exponent_of(*most)), name(most->convention));
+}
+
+std::string law_text(const ConventionStudy& main) {
+  if (!main.parametric) return "No parametric law was fitted: " + main.parametric_problem + (main.parametric_problem.ends_with('.') ? "" : ".");
+  const ParametricFit& fit = *main.parametric;
+  const std::string verdict = fit.convergence.converged
+                                  ? "The fit has converged"
+                                  : "The fit has not converged (" + fit.convergence.problem + "), so its numbers are not to be relied on";
+  return fmt::format("{}: L = E + A/N^α + B/D^β with E = {}, α = {}, β = {}, over {} runs.", verdict, interval_text(fit.e), interval_text(fit.alpha),
+                     interval_text(fit.beta), main.points.size());
+}
+
+std::string held_out_text(const Study& study) {
+  const HeldOut* best = nullptr;
+  for (const HeldOut& one : study.comparison)
+    if (one.converged && std::isfinite(one.mean_error) && (!best || std::abs(one.mean_error) < std::abs(best->mean_error))) best = &one;
+  if (!best) return {};
+  return fmt::format(
+      "Asked for the {} runs from {} FLOPs on, which it had not seen, {} came closest on average: off by {} of the loss, by {} at worst.",
+      best->held_out, power_text(best->budget), best->law, signed_share(best->mean_error), signed_share(best->worst_error));
+}
+
+}  // namespace
+
+std::vector<std::string> conclusions(const Study& study) {
+  std::vector<std::string> made;
+  const auto add = [&](std::string sentence) {
+    if (!sentence.empty()) made.push_back(std::move(sentence));
+  };
+  if (study.target && std::isfinite(study.target->n.value)) add(forecast_text(*study.target));
+  if (study.target && std::isfinite(study.target->isoflop_n.value)) add(parabola_text(*study.target));
+  if (study.target) add(beyond_text(*study.target));
+  add(exponents(study.main));
+  add(convention_spread(study));
+  add(law_text(study.main));
+  add(held_out_text(study));
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,397 @@
+#include "skein/scaling/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "report_study.h"
+#include "rlhf/expect_error.h"
+#include "skein/scaling/gnuplot.h"
+#include "skein/scaling/report_text.h"
+
+namespace skein {
+namespace {
+
+using test::expect_error;
+
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "skein-report-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+int64_t count_of(const std::string& text, const std::string& part) {
+  int64_t count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
+  return count;
+}
+
+const Figure& named(const std::vector<Figure>& figures, const std::string& name) {
+  return *std::find_if(figures.begin(), figures.end(), [&](const Figure& one) { return one.name == name; });
+}
+
+const Series& titled(const Panel& panel, const std::string& title) {
+  const auto at = std::find_if(panel.series.begin(), panel.series.end(), [&](const Series& one) { return one.title == title; });
+  if (at == panel.series.end()) throw std::runtime_error("no series " + title);
+  return *at;
+}
+
+std::string page_of(const Study& study) {
+  const std::vector<Figure> figures = figures_of(study);
+  return report_html(study, figures, std::vector<FigureSvg>(figures.size()));
+}
+
+TEST(Report, DrawsWhatTheStudyGivesAndSaysWhyNotTheRest) {
+  std::set<std::string> names;
+  for (const Figure& figure : figures_of(report_study())) {
+    EXPECT_TRUE(names.insert(figure.name).second);
+    EXPECT_EQ(figure.convention, "counted: parameters as given, FLOPs as given");
+    EXPECT_EQ(figure.panels.empty(), !figure.problem.empty()) << figure.name;
+    EXPECT_TRUE(figure.problem.empty() || figure.problem.ends_with('.')) << figure.problem;
+    EXPECT_EQ(figure.problem.empty(), figure.name != "single" && figure.name != "learning-rate") << figure.problem;
+    EXPECT_FALSE(figure.problem.empty() && figure.caption.empty()) << figure.name;
+  }
+  EXPECT_EQ(names.size(), 9);
+}
+
+TEST(Report, LeavesOutWhatNeedsAFitWhereThereIsNone) {
+  Study study = report_study();
+  study.main.parametric.reset();
+  study.main.parametric_problem = "all runs have one ratio D/N";
+  study.main.isoflop = {};
+  study.main.isoflop.problem = "fewer than 3 budgets";
+  study.main.envelope = {};
+  study.main.envelope.problem = "no curves";
+  study.target.reset();
+  const auto figures = figures_of(study);
+  for (const char* name : {"contour", "residuals", "extrapolation"})
+    EXPECT_TRUE(holds(named(figures, name).problem, "all runs have one ratio D/N")) << name;
+  EXPECT_TRUE(holds(named(figures, "isoflop").problem, "no parabolas"));
+  EXPECT_TRUE(holds(named(figures, "allocation").problem, "No approach"));
+  EXPECT_TRUE(holds(named(figures, "bootstrap").problem, "no resamples"));
+  EXPECT_TRUE(named(figures, "loss").problem.empty());
+  const std::string page = page_of(study);
+  EXPECT_TRUE(holds(page, "No parametric law was fitted: all runs have one ratio D/N."));
+  EXPECT_FALSE(holds(page, "class=\"tiles\""));
+  EXPECT_FALSE(holds(page, ">nan"));
+}
+
+TEST(Report, ParabolasAreLowestAtTheirVertices) {
+  const auto figures = figures_of(report_study());
+  const Panel& panel = named(figures, "isoflop").panels.front();
+  int64_t bowls = 0, rings = 0, vertices = 0;
+  for (size_t i = 0; i < panel.series.size(); ++i) {
+    const Series& series = panel.series[i];
+    if (series.mark == Mark::rings) ++rings, EXPECT_TRUE(holds(series.title, "minimum beyond the largest size"));
+    if (series.mark == Mark::diamonds && !series.samples.empty()) ++vertices;
+    if (series.mark != Mark::line || series.samples.empty()) continue;
+    ++bowls;
+    const auto lowest = std::min_element(series.samples.begin(), series.samples.end(), [](const Sample& a, const Sample& b) { return a.y < b.y; });
+    EXPECT_NEAR(std::log(lowest->x / panel.series[i + 2].samples.front().x), 0, 0.06);
+    EXPECT_NEAR(lowest->y, panel.series[i + 2].samples.front().y, 1e-4);
+  }
+  EXPECT_EQ(bowls, 4);
+  EXPECT_EQ(vertices, 4);
+  EXPECT_EQ(rings, 1);
+}
+
+TEST(Report, AllocationFollowsTheLawToTheTarget) {
+  const Study study = report_study();
+  const auto figures = figures_of(study);
+  const Figure& figure = named(figures, "allocation");
+  ASSERT_EQ(figure.panels.size(), 3);
+  const Optimum best = efficient(kTruth, study.target->flops, study.main.flops_per_token);
+  const double expected[] = {best.n, best.d, best.ratio()};
+  for (size_t i = 0; i < 3; ++i) {
+    const Sample& last = titled(figure.panels[i], "approach 3: parametric").samples.back();
+    EXPECT_NEAR(last.x / study.target->flops, 1, 1e-9);
+    EXPECT_NEAR(last.y / expected[i], 1, 1e-9);
+    const auto band = std::find_if(figure.panels[i].series.begin(), figure.panels[i].series.end(),
+                                   [](const Series& one) { return one.mark == Mark::band && one.ink == Ink::parametric; });
+    EXPECT_LT(band->samples.back().low, last.y);
+    EXPECT_GT(band->samples.back().high, last.y);
+    EXPECT_TRUE(std::any_of(figure.panels[i].series.begin(), figure.panels[i].series.end(),
+                            [](const Series& one) { return one.title == "end of the data"; }));
+  }
+  // The frontier's ratio is the quotient of its laws, and its band that of draws which belong together.
+  EXPECT_NEAR(titled(figure.panels[2], "approach 1: frontier").samples.back().y,
+              study.main.envelope.d_of_c.law.at(2.56e20) / study.main.envelope.n_of_c.law.at(2.56e20), 1e-9);
+}
+
+TEST(Report, ContoursAreOfEqualLossAndThePathIsEfficient) {
+  const auto figures = figures_of(report_study());
+  const Panel& panel = named(figures, "contour").panels.front();
+  int64_t contours = 0;
+  for (const Series& series : panel.series) {
+    if (series.samples.empty() || !series.samples.front().named) continue;
+    ++contours;
+    const double loss = kTruth.loss(series.samples.front().x, series.samples.front().y);
+    EXPECT_EQ(series.samples.front().name, "L = " + number_text(loss));
+    for (const Sample& one : series.samples) EXPECT_NEAR(kTruth.loss(one.x, one.y), loss, 1e-9);
+  }
+  EXPECT_GE(contours, 6);
+  for (const Sample& one : titled(panel, "efficient path").samples) {
+    const Optimum best = optimum(kTruth, 6 * one.x * one.y);
+    EXPECT_NEAR(one.x / best.n, 1, 1e-9);
+  }
+}
+
+TEST(Report, NamesTheOutlierAlone) {
+  const Study study = report_study();
+  const auto outliers = outliers_of(residuals_of(study.main));
+  ASSERT_EQ(outliers.size(), 1);
+  EXPECT_EQ(study.main.points[outliers.front()].run, 17);
+  const auto figures = figures_of(study);
+  const Figure& figure = named(figures, "residuals");
+  ASSERT_EQ(figure.panels.size(), 4);
+  EXPECT_EQ(titled(figure.panels[0], "outliers").samples.size(), 1);
+  EXPECT_EQ(titled(figure.panels[0], "outliers").samples[0].name, kNastyName);
+  EXPECT_EQ(titled(figure.panels[0], "runs").samples.size(), 34);
+  EXPECT_TRUE(holds(figure.caption, "1 run lies further")) << figure.caption;
+  EXPECT_TRUE(holds(figure.caption, kNastyName)) << figure.caption;
+  EXPECT_TRUE(outliers_of({}).empty());
+  EXPECT_TRUE(outliers_of({0.5, 0.5, 0.5}).empty());
+}
+
+TEST(Report, ShowsBowlsOfLearningRatesAndThoseAtTheEdge) {
+  Study study = report_study();
+  for (int i = 0; i < 6; ++i) {
+    ScalingRun run = report_run(i < 3 ? 1e8 : 2e8, i < 3 ? 1e18 : 2e18, 100 + i);
+    run.lr = 1e-3 * std::pow(2, i % 3);
+    run.loss = i < 3 ? 3 + 0.1 * std::abs(i - 1) : 3.5 - 0.1 * i;
+    run.status = "outclassed";
+    study.table.runs.push_back(run);
+  }
+  const auto figures = figures_of(study);
+  const Panel& panel = named(figures, "learning-rate").panels.front();
+  ASSERT_EQ(titled(panel, "best of a cell").samples.size(), 1);
+  EXPECT_DOUBLE_EQ(titled(panel, "best of a cell").samples[0].x, 2e-3);
+  ASSERT_EQ(titled(panel, "best at the edge of those tried").samples.size(), 1);
+  EXPECT_DOUBLE_EQ(titled(panel, "best at the edge of those tried").samples[0].x, 4e-3);
+  EXPECT_TRUE(holds(named(figures, "learning-rate").caption, "2 cells"));
+}
+
+TEST(Report, HoldsOutTheLargestBudgetInTheForecast) {
+  const auto figures = figures_of(report_study());
+  const Panel& panel = named(figures, "extrapolation").panels.front();
+  const Series& held = titled(panel, "held-out runs");
+  EXPECT_EQ(held.samples.size(), 7);
+  for (const Sample& one : held.samples) EXPECT_EQ(one.x, 2.56e19);
+  // A law fitted to the rest is near the truth, but not the one that has seen all.
+  const Sample& last = titled(panel, "forecast without the held-out runs").samples.back();
+  EXPECT_NEAR(last.y, optimum(kTruth, last.x).loss, 0.05);
+  EXPECT_NE(last.y, optimum(kTruth, last.x).loss);
+}
+
+TEST(Report, DensitiesAreOfOneAndFilledWithin95Percent) {
+  const auto figures = figures_of(report_study());
+  const Figure& figure = named(figures, "bootstrap");
+  ASSERT_EQ(figure.panels.size(), 4);
+  for (const Panel& panel : figure.panels) {
+    const auto& samples = titled(panel, "bootstrap").samples;
+    double sum = 0;
+    for (size_t i = 1; i < samples.size(); ++i) sum += (samples[i].x - samples[i - 1].x) * (samples[i].y + samples[i - 1].y) / 2;
+    EXPECT_NEAR(sum, 1, 0.02) << panel.x.label;
+  }
+  const Series& area = figure.panels[1].series.front();
+  EXPECT_GE(area.samples.front().x, kTruth.e - 0.04);
+  EXPECT_LE(area.samples.back().x, kTruth.e + 0.04);
+}
+
+TEST(Report, WritesEveryNumberThatItDraws) {
+  const Study study = report_study();
+  const auto figures = figures_of(study);
+  const std::string csv = figure_csv(named(figures, "loss"));
+  EXPECT_EQ(csv.substr(0, csv.find('\n')), "panel,series,x,y,low,high,run");
+  const ScalingPoint& point = study.main.points[17];
+  EXPECT_TRUE(holds(csv, fmt::format(",{:.17g},{:.17g},,,\"<b>\"\"q'&`@x`\"\n", point.c, point.loss)));
+  EXPECT_FALSE(holds(csv, "nan"));
+  const std::string bands = figure_csv(named(figures, "allocation"));
+  EXPECT_TRUE(holds(bands, "parameters,,1e+17,,"));
+}
+
+TEST(Report, SaysItsConclusionsWithTheirUncertainty) {
+  const std::vector<std::string> said = conclusions(report_study());
+  std::string all;
+  for (const std::string& sentence : said) all += sentence + "\n";
+  for (const char* part :
+       {"For 2.56×10²⁰ FLOPs the parametric law proposes 3.21\u00a0B (2.57\u00a0B to 3.85\u00a0B) parameters",
+        "tokens per parameter, and forecasts a loss of 2.150 (2.130 to 2.170)", "The target is 10.0 times the largest budget",
+        "0.500 (0.440 to 0.560) by the frontier, 0.520 (0.480 to 0.560) by parabolas and 0.521 (0.491 to 0.551) by the parametric law",
+        "moves that power from 0.521 (parameters as given, FLOPs as given) to 0.713 (blocks, exact FLOPs)", "The fit has converged",
+        "came closest on average: off by +0.31% of the loss"})
+    EXPECT_TRUE(holds(all, part)) << part << "\nin\n" << all;
+  Study doubtful = report_study();
+  doubtful.main.parametric->convergence.converged = false;
+  doubtful.main.parametric->convergence.problem = "the gradient is 0.3";
+  doubtful.target->beyond = 5000;
+  all.clear();
+  for (const std::string& sentence : conclusions(doubtful)) all += sentence + "\n";
+  EXPECT_TRUE(holds(all, "has not converged (the gradient is 0.3), so its numbers are not to be relied on"));
+  EXPECT_TRUE(holds(all, "far further than such laws have been checked"));
+}
+
+TEST(Report, EscapesWhatFilesSay) {
+  const std::string page = page_of(report_study());
+  EXPECT_FALSE(holds(page, "<b>\"q"));
+  EXPECT_FALSE(holds(page, "<nan>"));
+  EXPECT_FALSE(holds(page, "<line 9>"));
+  EXPECT_FALSE(holds(page, "results <1>"));
+  EXPECT_TRUE(holds(page, "&lt;b&gt;&quot;q&#39;&amp;`@x`"));
+  EXPECT_TRUE(holds(page, "<title>Scaling laws of results &lt;1&gt; &amp; &quot;two&quot;.csv</title>"));
+  EXPECT_TRUE(holds(page, "its loss rose to &lt;nan&gt; &amp; stayed"));
+  EXPECT_EQ(html("a\x01"
+                 "b\xff"
+                 "c"),
+            "ab\xef\xbf\xbd"
+            "c");
+  EXPECT_EQ(html_formula("A/N^alpha < B/D^β^x"), "A/N<sup>α</sup> &lt; B/D<sup>β</sup>^x");
+}
+
+TEST(Report, TablesHoldTheNumbersOfTheStudy) {
+  const std::string page = page_of(report_study());
+  for (const char* id : {"approaches", "laws", "convergence", "conventions", "budgets", "comparison", "excluded", "runs"})
+    EXPECT_TRUE(holds(page, fmt::format("id=\"table-{}\"", id))) << id;
+  EXPECT_TRUE(holds(page, "<td class=\"n\" data-v=\"0.34000000000000002\">0.3400 <span class=\"i\">(0.3200 to 0.3600)</span></td>"));
+  EXPECT_TRUE(holds(page, "0.713 <span class=\"i\">(0.673 to 0.753)</span>"));
+  EXPECT_TRUE(holds(page, "minimum beyond the largest size"));
+  EXPECT_TRUE(holds(page, "<td>converged</td>"));
+  const std::string runs = page.substr(page.find("id=\"table-runs\""));
+  EXPECT_EQ(count_of(runs.substr(0, runs.find("</table>")), "<tr>"), 37);
+  EXPECT_FALSE(holds(page, "nan<"));
+}
+
+TEST(Report, LoadsNothingFromElsewhere) {
+  const std::string page = page_of(report_study());
+  for (const char* part : {"http:", "https:", "src=", "@import", "url(", "<link"}) EXPECT_FALSE(holds(page, part)) << part;
+  EXPECT_TRUE(holds(page, "<meta name=\"viewport\""));
+  EXPECT_TRUE(holds(page, "prefers-color-scheme:dark"));
+}
+
+TEST(Report, NumbersReadWell) {
+  EXPECT_EQ(number_text(0.51390, 3), "0.514");
+  EXPECT_EQ(number_text(17.9123, 3), "17.9");
+  EXPECT_EQ(number_text(2143.42, 3), "2143");
+  EXPECT_EQ(number_text(1.0182740178e-5, 3), "1.02×10⁻⁵");
+  EXPECT_EQ(number_text(-0.09, 3), "−0.0900");
+  EXPECT_EQ(number_text(0, 3), "0.00");
+  EXPECT_EQ(number_text(kUnknown, 3), "unknown");
+  EXPECT_EQ(count_text(7.397e10, 3), "74.0\u00a0B");
+  EXPECT_EQ(count_text(1.3249e12, 3), "1.32\u00a0T");
+  EXPECT_EQ(count_text(999960, 3), "1.00\u00a0M");
+  EXPECT_EQ(count_text(768, 3), "768");
+  EXPECT_EQ(power_text(5.88e23, 3), "5.88×10²³");
+  EXPECT_EQ(power_text(9.999e22, 3), "1.00×10²³");
+  EXPECT_EQ(tick_text(1e17, true, true), "10¹⁷");
+  EXPECT_EQ(tick_text(3e9, false, true), "3 B");
+  EXPECT_EQ(tick_text(-0.25, false, false), "−0.25");
+  EXPECT_EQ(interval_text({0.5, 0.4, 0.6, 0.05}), "0.500 (0.400 to 0.600)");
+  EXPECT_EQ(interval_text({0.5}), "0.500");
+}
+
+Figure small_figure(const std::string& name) {
+  Figure figure{"small", "Small", "", "counted: it's 'all'", "", {}};
+  Series series{name, Ink::alert, Mark::dots, 2, {{1, 2, kUnknown, kUnknown, name, true}, {10, 3}, {}, {100, 5}}};
+  figure.panels.push_back({"", {"x", true}, {"y"}, {series}});
+  return figure;
+}
+
+TEST(Gnuplot, DrawsSvgWhoseColoursAreThePages) {
+  const Scratch scratch;
+  const FigureSvg svg = draw(small_figure("a <&> 'b'"), scratch / "small.png");
+  for (const std::string& one : {svg.wide, svg.narrow}) {
+    EXPECT_TRUE(one.starts_with("<svg ") && one.ends_with("</svg>"));
+    EXPECT_TRUE(holds(one, "viewBox=\"0 0 "));
+    EXPECT_TRUE(holds(one, "var(--ink-alert)"));
+    EXPECT_FALSE(holds(one, "rgb("));
+    EXPECT_FALSE(holds(one, "black"));
+    EXPECT_FALSE(holds(one, "gnuplot_plot"));
+    EXPECT_EQ(count_of(one, "<use "), count_of(one, "href='#small-"));
+    EXPECT_TRUE(holds(one, "&lt;&amp;")) << "the run's name";
+    EXPECT_EQ(count_of(one, "<g"), count_of(one, "</g>"));
+  }
+  EXPECT_TRUE(holds(svg.wide, "id='small-w-gpPt6'"));
+  EXPECT_TRUE(holds(svg.narrow, "id='small-n-gpPt6'"));
+  EXPECT_EQ(text_of(scratch / "small.png").substr(1, 3), "PNG");
+}
+
+TEST(Gnuplot, RunsNothingThatAFileSays) {
+  const Scratch scratch;
+  const std::string victim = scratch / "made";
+  for (const std::string& name : {"'; system('touch " + victim + "'); '", "`touch " + victim + "`", "\nsystem('touch " + victim + "')\n",
+                                  "EOD\n!touch " + victim + "\n", std::string("@x \\n {/Bold y} %d \xff")}) {
+    Figure figure = small_figure(name);
+    figure.convention = figure.panels[0].x.label = figure.panels[0].title = name;
+    EXPECT_NO_THROW(draw(figure, scratch / "small.png")) << name;
+    EXPECT_FALSE(std::filesystem::exists(victim)) << name;
+  }
+}
+
+TEST(Gnuplot, SaysWhatIsWrong) {
+  expect_error(ExitCode::failure, {"gnuplot failed", "nonsense"}, [] { run_gnuplot("nonsense words\n"); });
+  expect_error(ExitCode::failure, {"still drawing", "stopped"}, [] { run_gnuplot("pause 20\n", 0.2); });
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);
+  expect_error(ExitCode::failure, {"not installed", "gnuplot-nox"}, [] { run_gnuplot("plot 1\n"); });
+  ::setenv("PATH", path.c_str(), 1);
+}
+
+TEST(Gnuplot, DrawsPanelsOfOnePointAndOfEqualValues) {
+  const Scratch scratch;
+  for (const bool logarithmic : {false, true}) {
+    Figure figure = small_figure("one");
+    figure.panels[0].x.logarithmic = figure.panels[0].y.logarithmic = logarithmic;
+    figure.panels[0].series[0].samples = {{5, 5}, {5, 5}};
+    EXPECT_NO_THROW(draw(figure, scratch / "one.png"));
+    figure.panels[0].series[0].samples = {{-1, 0}, {3e-300, 1e300}};
+    EXPECT_NO_THROW(draw(figure, scratch / "one.png"));
+  }
+}
+
+TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
+  const Scratch scratch;
+  const Study study = report_study();
+  const ReportFiles made = write_report(study, scratch / "a/b");
+  EXPECT_EQ(made.page, scratch / "a/b/report.html");
+  EXPECT_EQ(made.others.size(), 14);
+  for (const std::string& path : made.others) EXPECT_GT(std::filesystem::file_size(path), 200) << path;
+  ASSERT_EQ(made.left_out.size(), 2);
+  EXPECT_TRUE(holds(made.left_out[1], "three learning rates"));
+  const std::string page = text_of(made.page);
+  EXPECT_EQ(count_of(page, "<figure "), 7);
+  EXPECT_EQ(count_of(page, "role=\"img\""), 14);
+  std::set<std::string> ids;
+  for (size_t at = 0; (at = page.find(" id=", at)) != std::string::npos; at += 5) {
+    const std::string id = page.substr(at + 5, page.find(page[at + 4], at + 5) - at - 5);
+    EXPECT_TRUE(ids.insert(id).second) << id << " stands twice";
+  }
+  write_report(study, scratch / "again");
+  EXPECT_EQ(page, text_of(scratch / "again/report.html"));
+  expect_error(ExitCode::failure, {"cannot be made"}, [&] { write_report(study, scratch / "a/b/report.html/x"); });
+}
+
+}  // namespace
+}  // namespace skein
