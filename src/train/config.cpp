@@ -1,6 +1,20 @@
 #include "skein/train/config.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace skein {
+
+std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps) {
+  std::vector<int64_t> made;
+  const double first = std::max(1.0, std::ceil(static_cast<double>(steps) / 200)), span = static_cast<double>(steps) / first;
+  for (int64_t i = 0; i < points; ++i) {
+    const double along = points == 1 ? 1 : static_cast<double>(i) / static_cast<double>(points - 1);
+    const int64_t step = std::llround(first * std::pow(span, along));
+    if (made.empty() || made.back() < step) made.push_back(step);
+  }
+  return made;
+}
 
 void bind(Options& options, TrainConfig& c) {
   options.add("train.steps", c.steps, "optimizer steps", "steps");
@@ -16,6 +30,7 @@ void bind(Options& options, TrainConfig& c) {
 
 void bind_pace(Options& options, ValidationConfig& c) {
   options.add("validation.every", c.every, "steps between evaluations; 0: only at the end", "steps");
+  options.add("validation.points", c.points, "evaluations beside those, evenly spaced in the logarithm of the step; 0: none");
   options.add("validation.patience", c.patience, "evaluations in a row without a better one after which the run ends; 0: never");
 }
 

@@ -26,6 +26,7 @@ namespace skein {
 namespace {
 
 constexpr int kFailedSavesInARow = 3;
+constexpr int64_t kMostPoints = 10000;
 
 void check_run(const PretrainConfig& c, int64_t length) {
   require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
@@ -34,6 +35,7 @@ void check_run(const PretrainConfig& c, int64_t length) {
   require(c.run.log_every > 0 && c.validation.every >= 0 && c.validation.patience >= 0,
           "run.log_every={} must be at least 1, validation.every={} and validation.patience={} at least 0", c.run.log_every, c.validation.every,
           c.validation.patience);
+  require(c.validation.points >= 0 && c.validation.points <= kMostPoints, "validation.points={} must be 0 to {}", c.validation.points, kMostPoints);
   require(c.run.profile >= 0, "run.profile={} must be at least 0", c.run.profile);
   check(c.lr, c.train.steps, c.train.global_batch * length);
 }
@@ -54,6 +56,7 @@ class Trainer {
         mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(find_start(world)),
         loss_scale_(config.train.loss_scale, config.precision()) {
     check_run(config, task.length());
+    points_ = evaluation_steps(config.validation.points, config.train.steps);
     require(config.validation.patience == 0 || task.validates(), "validation.patience={} needs validation data", config.validation.patience);
     if (resume_from_) take_over_groups();
     plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
@@ -82,6 +85,10 @@ class Trainer {
   void save(bool must);
   void after_step(const StepResult& result, double lr, Progress& progress);
   Scores evaluate();
+  bool evaluation_due() const {
+    const int64_t every = config_.validation.every;
+    return (every > 0 && state_.step % every == 0) || std::binary_search(points_.begin(), points_.end(), state_.step);
+  }
   void compare_with_best(const Scores& scores);
   void keep_as_best(double quality);
   void go_on_with_best(const RunState& stored);
@@ -108,6 +115,7 @@ class Trainer {
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<CheckpointStore> store_, best_;
   RunState state_;
+  std::vector<int64_t> points_;
   LossScale loss_scale_;
   int64_t saved_step_ = -1, evaluated_step_ = -1;
   Scores evaluated_;
@@ -285,8 +293,7 @@ void Trainer::after_step(const StepResult& result, double lr, Progress& progress
   folder_.record(state_.step, values);
   if (state_.step % config_.run.log_every == 0 || done()) log::info("{}", progress.line(result, lr));
   count_skipped(result);
-  const int64_t every = config_.validation.every;
-  if (task_.validates() && every > 0 && state_.step % every == 0 && !done()) evaluate();
+  if (task_.validates() && evaluation_due() && !done()) evaluate();
   if (config_.checkpoint.every > 0 && state_.step % config_.checkpoint.every == 0 && !done()) save(false);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "skein/core/options.h"
 #include "skein/data/loader.h"
@@ -45,8 +46,12 @@ struct CheckpointConfig {
 struct ValidationConfig {
   int64_t every = 100;  // steps; 0: only at the end
   EvalConfig eval{256, 0};
+  int64_t points = 0;    // evaluations beside those, at evaluation_steps
   int64_t patience = 0;  // evaluations in a row without a better one after which the run ends; 0: never
 };
+
+// `points` steps of a run of `steps`, evenly spaced in ln step from 1/200 of the run to its end, each once. None for 0.
+std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps);
 
 struct PretrainConfig {
   ModelConfig model;
