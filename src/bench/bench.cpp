@@ -16,13 +16,16 @@
 namespace skein {
 
 void bind(Options& options, BenchConfig& c) {
-  options.add("bench.what", c.what, "parts to measure: gemm, attention, fused, collectives, step, decode, rollout");
-  options.add("bench.samples", c.samples, "measurements of each figure; the median counts");
+  options.add("bench.what", c.what, "parts to measure: gemm, attention, fused, collectives, step, decode, rollout, coordinates");
+  options.add("bench.samples", c.samples, "measurements of each figure; the median counts. Of coordinates: seeds");
   options.add("bench.prompt", c.prompt, "length of the prompt before decoding", "tokens");
   options.add("bench.new_tokens", c.new_tokens, "tokens decoded after it; in a rollout most of them, and four times their mean", "tokens");
   options.add("bench.batches", c.batches, "prompts decoded together, once each");
   options.add("bench.peak_size", c.peak_size, "rows and columns of the product whose rate counts as a GPU's peak");
   options.add("bench.stream_mib", c.stream_mib, "size of the tensors that memory speed is measured with", "MiB");
+  options.add("bench.widths", c.coordinates.widths, "coordinates: values of model.d_model to compare");
+  options.add("bench.steps", c.coordinates.steps, "coordinates: steps that each width learns", "steps");
+  options.add("bench.wider_heads", c.coordinates.wider_heads, "coordinates: the number of heads stays as the width grows; else the heads' width");
   options.add("bench.output", c.output, "JSON file for the figures");
   options.add("bench.trace", c.trace, "file for a Chrome trace of one training step");
 }
@@ -104,7 +107,8 @@ std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& 
     else if (what == "step") bench_step(run, config, world, figures);
     else if (what == "decode") bench_decode(run, config, world, figures);
     else if (what == "rollout") bench_rollout(run, config, world, figures);
-    else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step, decode and rollout", what);
+    else if (what == "coordinates") bench_coordinates(run, config, world, figures);
+    else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step, decode, rollout and coordinates", what);
   }
   return figures.all();
 }
@@ -114,6 +118,7 @@ std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig&
   Json all = Json::array();
   for (const Figure& f : figures) {
     Json made{{"group", f.group}, {"name", f.name}};
+    if (!f.json.empty()) made.update(Json::parse(f.json));
     if (f.seconds > 0) made["seconds"] = f.seconds;
     if (f.flops > 0) made["flops"] = f.flops;
     if (f.bytes > 0) made["bytes"] = f.bytes;

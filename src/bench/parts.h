@@ -14,6 +14,8 @@ class Figures {
  public:
   explicit Figures(bool tells) : tells_(tells) {}
   void add(Figure figure);
+  // Without telling it.
+  void keep(Figure figure) { all_.push_back(std::move(figure)); }
   void title(const std::string& text) const;
   const std::vector<Figure>& all() const { return all_; }
 
@@ -33,6 +35,8 @@ struct Timed {
 };
 Timed timed(Device device, int64_t samples, const std::function<double()>& peak, const std::function<void()>& work);
 
+// Random tokens, to predict random ones.
+Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key);
 Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device device);
 
 // What the device can do at most, measured when asked.
@@ -64,6 +68,7 @@ void bench_attention(const PretrainConfig& run, const BenchConfig& config, Devic
 void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
 void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device, Group& world, Figures& figures);
 void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
+void bench_coordinates(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
 

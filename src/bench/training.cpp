@@ -10,7 +10,6 @@
 #include "skein/train/replica.h"
 
 namespace skein {
-namespace {
 
 Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
   const Batch batch = empty_batch(count, model.context, {});
@@ -26,6 +25,8 @@ Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
   for (int64_t row = 0; row < count; ++row) batch.sample_ids.data<int64_t>()[row] = row;
   return batch;
 }
+
+namespace {
 
 // Matrix products against everything else.
 void add_summary(const std::vector<ProfileEvent>& events, double peak, Figures& figures) {

@@ -24,6 +24,7 @@ int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group
 int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);

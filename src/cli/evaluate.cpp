@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "evaluate_chats.h"
 #include "evaluate_labels.h"
 #include "label_model.h"
 #include "reward_report.h"
@@ -28,6 +29,7 @@ struct EvaluateConfig {
   ParallelConfig parallel;
   EvalConfig eval;
   LabelEvalConfig labels;
+  ChatDataConfig chat;
   int64_t batch = 4;
 };
 
@@ -43,6 +45,7 @@ void bind(Options& options, EvaluateConfig& c) {
   options.add("eval.batch", c.batch, "windows a forward pass", "windows");
   options.add("eval.output", c.output, "JSON file for the result");
   bind(options, c.labels);
+  bind(options, c.chat);
   bind(options, c.parallel);
 }
 
@@ -115,7 +118,7 @@ Values masked_tokens(const Judged& model, const Source& source, const std::vecto
 
 void check(const EvaluateConfig& c) {
   const auto given = static_cast<int>(!c.stores.empty()) + static_cast<int>(!c.text.empty()) + static_cast<int>(!c.labels.files.empty());
-  require(given == 1, "give either data.validation (token stores), data.text or data.test (examples with labels, or preferences), not {}", given == 0 ? "neither" : "several");
+  require(given == 1, "give either data.validation (token stores), data.text or data.test (examples with labels, preferences or conversations), not {}", given == 0 ? "neither" : "several");
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
 
@@ -137,21 +140,27 @@ Values evaluate_text(EvaluateConfig& config, const Source& source, Group& world)
   return encoder ? masked_tokens(model, source, stores, config) : next_tokens(model, source, stores, config);
 }
 
+Values evaluate_examples(const EvaluateConfig& config, Options& options, const Source& source, Group& world) {
+  const auto& files = config.labels.files;
+  if (is_reward_model(source)) return evaluate_reward(source.info.path, files, config.parallel, config.batch, world).values();
+  const bool decoder = source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary;
+  if (decoder) return evaluate_chats(config.chat, files, source, config.parallel, config.batch, world);
+  return evaluate_labels(config.labels, options, source, config.parallel, config.batch, world);
+}
+
 }  // namespace
 
 int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   EvaluateConfig config;
   Options options("skein eval", "Measures how well a model predicts text: loss, perplexity, bits per byte; for encoders masked tokens; for fine-tuned "
-                  "models their labels, for reward models preferences.");
+                  "models their labels, for reward models preferences; or the answers of conversations.");
   bind(options, config);
   if (!parse(options, args, false)) return 0;
   check(config);
   world = begin_world();
   const Source source = open_best(config.checkpoint, *world);
-  const bool labels = !config.labels.files.empty();
-  const Values values = !labels                    ? evaluate_text(config, source, *world)
-                        : is_reward_model(source)  ? evaluate_reward(source.info.path, config.labels.files, config.parallel, config.batch, *world).values()
-                                                   : evaluate_labels(config.labels, options, source, config.parallel, config.batch, *world);
+  const bool examples = !config.labels.files.empty();
+  const Values values = examples ? evaluate_examples(config, options, source, *world) : evaluate_text(config, source, *world);
   if (!config.output.empty())
     agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, values); });
   return 0;

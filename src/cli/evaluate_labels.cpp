@@ -6,7 +6,7 @@
 namespace skein {
 
 void bind(Options& options, LabelEvalConfig& c) {
-  options.add("data.test", c.files, "files of examples to evaluate a fine-tuned model on, or of preferences for a reward model");
+  options.add("data.test", c.files, "files of examples to evaluate a fine-tuned model on, of preferences for a reward model, or of conversations for a decoder");
   bind(options, c.columns);
 }
 

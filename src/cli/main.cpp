@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"fit", "fit scaling laws to a table of runs", fit_command},
     {"report", "fit scaling laws and draw them: one HTML page, PNG, CSV", report_command},
     {"bench", "measure what this machine makes of a model", bench_command},
+    {"sweep", "train the models of a scaling experiment, as many at a time as there are ranks", sweep_command},
     {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
     {"embed", "turn texts into vectors", embed_command},
     {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost", plan_command},

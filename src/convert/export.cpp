@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -68,6 +69,7 @@ void check_scale(const LabelHead& head, const ModelConfig& model, const std::str
 Export::Export(const std::string& source, Form form, const ConvertConfig& config)
     : config_(config), form_(form), info_(newest(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
       notes_(import_notes(state_, info_.path)), head_(label_head(state_.notes, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
+  fold_mup();
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
   names_ = form == Form::llmc ? llmc_names(model_, padded) : huggingface_names(model_);
   check_tensors(names_, tensors_->tensors(), info_.path);
@@ -160,13 +162,30 @@ std::string Export::text() const {
   return lines;
 }
 
+void Export::fold_mup() {
+  if (model_.mup_base_width == 0) return;
+  require(model_.norm_placement == NormPlacement::pre, "{} was trained with model.mup_base_width={} and has no last norm (model.norm_placement=post) that could "
+          "take up the factor {} of its logits; other programs know no muP", info_.path, model_.mup_base_width, 1 / model_.width_ratio());
+  output_factor_ = 1 / model_.width_ratio();
+  query_factor_ = model_.attention_scale() * std::sqrt(static_cast<double>(model_.head_width()));
+  model_.mup_base_width = model_.mup_base_head = 0;
+  log::info("muP: the last norm takes the factor {:.6g} of the logits, queries the factor {:.6g} of the scores", output_factor_, query_factor_);
+}
+
+std::pair<double, double> Export::change_of(const std::string& tensor) const {
+  if (tensor.starts_with("final_norm.")) return {output_factor_, 0};
+  if (tensor.find(".attention.q.") != std::string::npos) return {query_factor_, 0};
+  const bool bias = tensor == "classifier.bias";
+  if (head_ && head_->kind == LabelKind::regress && (bias || tensor == "classifier.weight")) return {head_->deviation, bias ? head_->mean : 0};
+  return {1, 0};
+}
+
 void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out) {
-  const bool bias = tensor.name == "classifier.bias";
-  if (!head_ || head_->kind != LabelKind::regress || (!bias && tensor.name != "classifier.weight"))
-    return tensors_->read(kept_name(tensor.name), begin, end, dtype, out);
+  const auto [factor, more] = change_of(tensor.name);
+  if (factor == 1 && more == 0) return tensors_->read(kept_name(tensor.name), begin, end, dtype, out);
   std::vector<float> values(static_cast<size_t>(end - begin));
   tensors_->read(kept_name(tensor.name), begin, end, DType::f32, reinterpret_cast<std::byte*>(values.data()));
-  for (float& value : values) value = static_cast<float>(value * head_->deviation + (bias ? head_->mean : 0));
+  for (float& value : values) value = static_cast<float>(value * factor + more);
   convert_elements(DType::f32, reinterpret_cast<const std::byte*>(values.data()), dtype, out, end - begin);
 }
 

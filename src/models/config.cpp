@@ -1,12 +1,20 @@
 #include "skein/models/config.h"
 
+#include <cmath>
+
 namespace skein {
+
+double ModelConfig::attention_scale() const {
+  const auto width = static_cast<double>(head_width());
+  return std::sqrt(static_cast<double>(mup_base_head ? mup_base_head : head_width()) / width) / std::sqrt(width);
+}
 
 ModelConfig ModelConfig::written_out() const {
   ModelConfig made = *this;
   made.n_kv_heads = kv_heads();
   made.d_head = head_width();
   made.d_ff = hidden();
+  if (mup_base_width && !mup_base_head) made.mup_base_head = head_width();
   return made;
 }
 
@@ -80,6 +88,9 @@ void bind(Options& options, ModelConfig& c) {
   options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
   options.add("model.value_head", c.value_head, "gpt: beside the vocabulary a number for each token, for PPO with one trunk");
   options.add("model.head_std", c.head_std, "deviation of a label or value head's start weights; below 0: model.init_std");
+  options.add("model.mup_base_width", c.mup_base_width,
+              "model.d_model of the smaller model whose learning rate this one takes over (muP); 0: no muP");
+  options.add("model.mup_base_head", c.mup_base_head, "width of that model's heads; 0: as wide as here, more of them");
   options.add("model.init_std", c.init_std, "deviation of start weights; residual outputs get it / sqrt(2 n_layers)");
 }
 
@@ -111,6 +122,15 @@ void check_encoder(const ModelConfig& c) {
   require(c.head != Head::sequence || c.pooler, "model.head=sequence of model.architecture=bert needs model.pooler");
 }
 
+void check_mup(const ModelConfig& c) {
+  require(c.mup_base_width >= 0 && c.mup_base_head >= 0, "model.mup_base_width={} and model.mup_base_head={} must not be negative",
+          c.mup_base_width, c.mup_base_head);
+  require(c.mup_base_head == 0 || c.mup_base_width > 0, "model.mup_base_head={} belongs to muP; give model.mup_base_width, the base model's "
+          "model.d_model, with it", c.mup_base_head);
+  require(c.mup_base_width == 0 || c.architecture == Architecture::gpt, "model.mup_base_width={} is for model.architecture=gpt; encoders "
+          "are not scaled by muP here, leave it out", c.mup_base_width);
+}
+
 void check_sizes(const ModelConfig& c) {
   check_positive("vocab_size", c.vocab_size);
   check_positive("context", c.context);
@@ -131,6 +151,7 @@ void check_sizes(const ModelConfig& c) {
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(!c.value_head || (c.architecture == Architecture::gpt && c.head == Head::vocabulary),
           "model.value_head is for model.architecture=gpt with model.head=vocabulary");
+  check_mup(c);
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
 }
 

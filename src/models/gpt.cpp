@@ -21,7 +21,7 @@ Tensor last_position(const Tensor& x) {
 }  // namespace
 
 Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters)
-    : trunk_(config, piece, sequence_parallel, parameters), dropout_(config.dropout) {
+    : trunk_(config, piece, sequence_parallel, parameters), dropout_(config.dropout), output_scale_(1 / config.width_ratio()) {
   if (!piece.predicts) return;
   if (config.norm_placement == NormPlacement::pre) {
     parameters.enter("final_norm", piece.chunk);
@@ -39,10 +39,16 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
   value_.emplace(parameters, LinearSpec{"value", config.d_model, 1, Split::none, true, config.head_deviation()});
 }
 
+Var Gpt::scaled(const Var& normed) const {
+  const Var made = ops::scale(normed, output_scale_);
+  if (final_norm_ && output_scale_ != 1) normed.drop_value();
+  return made;
+}
+
 Var Gpt::features(const Var& all, const Pass& pass) const {
   const Within here = Within::part("head");
   const Var hidden = pass.cache ? Var(last_position(all.value())) : all;
-  const Var normed = final_norm_ ? (*final_norm_)(hidden) : hidden;
+  const Var normed = scaled(final_norm_ ? (*final_norm_)(hidden) : hidden);
   if (classifier_) return pass.sequence_parallel ? ops::gather_sequence_alike(normed, *pass.tp) : normed;
   const Var x = enter_shards(normed, pass);
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});

@@ -6,12 +6,13 @@ namespace skein {
 namespace {
 
 BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_parallel) {
-  const double out_deviation = c.init_std / std::sqrt(2.0 * static_cast<double>(c.n_layers));
+  const double rate = 1 / c.width_ratio(), deviation = c.init_std / std::sqrt(c.width_ratio());
+  const double out_deviation = deviation / std::sqrt(2.0 * static_cast<double>(c.n_layers));
   BlockSpec spec;
   spec.attention = {"", 0, c.d_model, c.n_heads, c.kv_heads(), c.head_width(), c.positions == Positions::rotary,
-                    rotary_waves(c), c.bias || c.attention_bias, c.dropout, c.init_std, out_deviation, sequence_parallel, c.window,
-                    c.architecture == Architecture::gpt};
-  spec.mlp = {"", c.d_model, c.hidden(), c.activation, c.bias, c.init_std, out_deviation, sequence_parallel};
+                    rotary_waves(c), c.bias || c.attention_bias, c.dropout, deviation, out_deviation, sequence_parallel, c.window,
+                    c.architecture == Architecture::gpt, rate, c.attention_scale()};
+  spec.mlp = {"", c.d_model, c.hidden(), c.activation, c.bias, deviation, out_deviation, sequence_parallel, rate};
   spec.norm = norm;
   spec.placement = c.norm_placement;
   spec.dropout = c.dropout;

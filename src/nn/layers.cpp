@@ -7,7 +7,7 @@ namespace skein {
 
 Linear::Linear(Parameters& parameters, const LinearSpec& spec) : split_(spec.split) {
   weight_ = &parameters.add({spec.name + ".weight", {spec.outputs, spec.inputs}, spec.split,
-                             {Start::normal, spec.deviation}});
+                             {Start::normal, spec.deviation}, false, {}, spec.rate});
   if (!spec.bias) return;
   const Split bias_split = spec.split == Split::columns ? Split::columns : Split::none;
   const bool sees_slice = spec.sequence_parallel && spec.split == Split::rows;
@@ -53,12 +53,12 @@ ops::Joined NormLayer::joined(const Var& x, const Var& branch) const {
 Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
     : kind_(spec.kind),
       up_(parameters, {spec.name + ".up", spec.width, spec.hidden, Split::columns, spec.bias, spec.in_deviation,
-                       spec.sequence_parallel}),
+                       spec.sequence_parallel, spec.rate}),
       down_(parameters, {spec.name + ".down", spec.hidden, spec.width, Split::rows, spec.bias, spec.out_deviation,
-                         spec.sequence_parallel}) {
+                         spec.sequence_parallel, spec.rate}) {
   if (spec.kind == MlpKind::swiglu)
     gate_.emplace_back(parameters, LinearSpec{spec.name + ".gate", spec.width, spec.hidden, Split::columns, spec.bias,
-                                              spec.in_deviation, spec.sequence_parallel});
+                                              spec.in_deviation, spec.sequence_parallel, spec.rate});
 }
 
 std::optional<ops::Activation> activation_of(MlpKind kind) {

@@ -49,6 +49,7 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   made.decays = spec.shape.rank() > 1;
   made.sum_over_shards = spec.sum_over_shards && shards_ > 1;
   made.tied_to = spec.tied_to;
+  made.rate = spec.rate;
   made.bucket = bucket_;
   made.chunk = chunk_;
   if (spec.split == Split::none) return made;

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "design.h"
+#include "design_faults.h"
 #include "forms.h"
 #include "skein/core/error.h"
 
@@ -110,7 +110,7 @@ std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points, const Pa
     return by_size_and_tokens(fit.law);
   }));
   made.push_back(tried(parts, "E + A/N^alpha + B/D^alpha", [&](Convergence& proof) {
-    require_design(parts.fitted, parts.fitted.size());
+    require_determined(parts.fitted, parts.fitted.size());
     const PowerSum sum = equal_slopes_sum(parts.fitted);
     const Solution solution = solve(sum, plain, scored_starts(sum, criterion_of(plain)));
     proof = solution.convergence;

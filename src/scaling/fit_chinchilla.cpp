@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "design.h"
+#include "design_faults.h"
 #include "forms.h"
 #include "skein/core/error.h"
 
@@ -45,7 +45,7 @@ ParametricFit fit_chinchilla(std::span<const ScalingPoint> points, const Paramet
   require(options.resamples >= 0, "fit.resamples is {}; it must be 0 (no intervals) or more", options.resamples);
   const OrderedRows rows = order_points(points);
   const std::vector<ScalingPoint> kept = arranged(points, rows);
-  require_design(kept, options.resamples > 0 ? rows.clusters.size() : kept.size());
+  require_determined(kept, options.resamples > 0 ? rows.clusters.size() : kept.size());
   const PowerSum sum = chinchilla_sum(kept);
   const Solution solution = solve(sum, options, options.every_start ? paper_starts(sum) : scored_starts(sum, criterion_of(options)));
   const std::string rank = rank_problem(sum, solution.at), gone = degenerate(sum, solution.at, true);

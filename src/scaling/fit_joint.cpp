@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "design.h"
+#include "design_faults.h"
 #include "forms.h"
 #include "skein/core/error.h"
 

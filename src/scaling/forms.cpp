@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "design.h"
+#include "design_faults.h"
 
 namespace skein {
 namespace {

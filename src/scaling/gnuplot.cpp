@@ -1,5 +1,6 @@
 #include "skein/scaling/gnuplot.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -83,6 +84,16 @@ int wait_for(pid_t pid, double seconds) {
   return status;
 }
 
+bool tells_of_error(const std::string& said) {
+  for (size_t begin = 0; begin < said.size();) {
+    const size_t end = std::min(said.find('\n', begin), said.size());
+    const std::string line = said.substr(begin, end - begin);
+    if (line.find("line ") != std::string::npos && line.find("warning") == std::string::npos) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string run_gnuplot(const std::string& script, double seconds) {
@@ -91,7 +102,7 @@ std::string run_gnuplot(const std::string& script, double seconds) {
   if (status == -1) fail("gnuplot was still drawing after {} seconds and was stopped", seconds);
   // gnuplot takes a failed command for a reason to end, not for an error of its own, so that the status says nothing.
   const std::string said = errors.text();
-  if (status != 0 || said.find("line ") != std::string::npos) fail("gnuplot failed: {}", said.substr(0, kToldOfErrors));
+  if (status != 0 || tells_of_error(said)) fail("gnuplot failed: {}", said.substr(0, kToldOfErrors));
   return output.text();
 }
 

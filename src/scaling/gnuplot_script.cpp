@@ -154,7 +154,7 @@ class Script {
       const std::string title = series.title.empty() ? "notitle" : "title " + quoted(series.title) + " noenhanced";
       all += fmt::format("{}$s{} {} {}", all.empty() ? "plot " : ", ", i, style(series), title);
     }
-    text_ += all + "\n";
+    text_ += all.empty() ? "plot NaN notitle\n" : all + "\n";
   }
 
   const Figure& figure_;

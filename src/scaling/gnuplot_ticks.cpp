@@ -13,7 +13,12 @@ namespace {
 constexpr double kRoom = 0.05;  // of the range, on either side
 constexpr int kPixelsOfTick = 62;
 
-bool drawable(double value, bool logarithmic) { return std::isfinite(value) && (!logarithmic || value > 0); }
+// What is beyond cannot be told from nothing and from infinity once there is room around it.
+constexpr double kLeast = 1e-250, kMost = 1e250;
+
+bool drawable(double value, bool logarithmic) {
+  return std::abs(value) < kMost && (!logarithmic || value > kLeast);
+}
 
 void widen(Range& range, double value, bool logarithmic) {
   if (!drawable(value, logarithmic)) return;

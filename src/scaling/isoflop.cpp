@@ -66,6 +66,11 @@ void find_vertex(IsoflopBudget& budget, std::span<const ScalingPoint> points) {
   if (!(budget.loss > 0)) budget.problem = "the parabola's minimum is no loss above 0";
 }
 
+void leave_out(IsoflopBudget& budget, int64_t fewest_runs) {
+  budget.problem = fmt::format("fewer than {} runs", fewest_runs);
+  budget.n = budget.d = budget.loss = budget.centre_offset = kUnknown;
+}
+
 Vertices vertices_of(const std::vector<IsoflopBudget>& budgets) {
   Vertices vertices;
   for (size_t i = 0; i < budgets.size(); ++i) {
@@ -155,6 +160,7 @@ IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOption
   size_t good = 0;
   for (IsoflopBudget& budget : fit.budgets) {
     find_vertex(budget, points);
+    if (budget.problem.empty() && static_cast<int64_t>(budget.points.size()) < options.fewest_runs) leave_out(budget, options.fewest_runs);
     good += budget.problem.empty();
   }
   if (good < kFewestBudgets)

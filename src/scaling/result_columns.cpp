@@ -148,6 +148,10 @@ ScalingRun ResultColumns::run_of(const TableRow& row) const {
   run.reason = text(reason_);
   run.folder = text(folder_);
   run.loss = number(row, loss_);
+  if (run.status == "excluded" || run.status == "outclassed") {
+    run.status = "done";
+    run.reason.clear();
+  }
   if (run.status == "done" && text(loss_).empty()) {
     run.status = "unfinished";
     run.reason = "no loss is given";

@@ -50,6 +50,7 @@ void bind(Options& options, StudyOptions& study) {
   options.add("fit.seed", study.parametric.seed, "of the resamples");
   options.add("fit.threads", study.parametric.threads, "0: all of this machine", "threads");
   options.add("fit.budget_tolerance", study.isoflop.tolerance, "runs whose FLOPs are within so much are of one budget, approach 2");
+  options.add("fit.budget_runs", study.isoflop.fewest_runs, "budgets with fewer do not count, approach 2", "runs");
   options.add("fit.target", study.target, "predict for this budget; 0: ten times the largest", "FLOPs");
 }
 

@@ -132,7 +132,8 @@ Json json_of(const StudyOptions& options) {
           {"every_start", options.parametric.every_start},
           {"resamples", options.parametric.resamples},
           {"seed", options.parametric.seed},
-          {"budget_tolerance", options.isoflop.tolerance}};
+          {"budget_tolerance", options.isoflop.tolerance},
+          {"budget_runs", options.isoflop.fewest_runs}};
 }
 
 Json draws_of(const ParametricFit& fit) {

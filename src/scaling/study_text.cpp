@@ -113,8 +113,8 @@ void add_parameter(TextTable& rows, const std::string& what, double value, const
 
 std::string convergence_text(const Convergence& c, double objective) {
   return fmt::format(
-      "  {}: objective {}, gradient {}, {:.0f}% of {} starts within 0.1% of it, condition {}, second solver {}\n",
-      c.converged ? "Converged" : "NOT CONVERGED (" + c.problem + ")", shown(objective, 11), shown(c.gradient_norm, 2), 100 * c.best_share, c.starts,
+      "  {}: objective {}, gradient {}, {}% of {} starts within 0.1% of it, condition {}, second solver {}\n",
+      c.converged ? "Converged" : "NOT CONVERGED (" + c.problem + ")", shown(objective, 11), shown(c.gradient_norm, 2), shown(100 * c.best_share, 3), c.starts,
       shown(c.condition, 3), shown(c.second_solver, 11));
 }
 

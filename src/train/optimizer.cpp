@@ -93,8 +93,8 @@ void Optimizer::update(size_t b, double lr, double gradient_scale, const Tensor&
     const int64_t begin = std::max(state.begin, member.begin);
     const int64_t count = std::min(state.begin + state.size, member.begin + member.valid) - begin;
     if (count <= 0) continue;
-    const kernels::AdamWArguments arguments{lr, config_.beta1, config_.beta2, config_.epsilon,
-                                            member.parameter->decays ? config_.weight_decay : 0.0, gradient_scale, steps_ + 1, square_sum, config_.clip};
+    const double rate = member.parameter->rate, decay = member.parameter->decays ? config_.weight_decay / rate : 0.0;
+    const kernels::AdamWArguments arguments{lr * rate, config_.beta1, config_.beta2, config_.epsilon, decay, gradient_scale, steps_ + 1, square_sum, config_.clip};
     const Tensor working = has_master ? bucket.values.flat(begin, count) : Tensor();
     on_device(bucket.values.device(), [&](auto device) {
       kernels::adamw(device, arguments, bucket.gradients.flat(begin, count), state.master.flat(begin - state.begin, count),

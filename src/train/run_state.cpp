@@ -95,12 +95,13 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
   std::string model, other;
   PretrainConfig now = config;
   now.model = now.model.written_out();
-  const auto then = written_out(stored, origin);
+  const auto then = written_out(stored, origin), defaults = config_values({});
   for (const auto& [key, value] : config_values(now)) {
     const auto found = then.find(key);
     // An import knows its model only.
     if (found == then.end() && !stored.imported.empty()) continue;
-    const std::string before = found == then.end() ? "(not known then)" : found->second;
+    // Options that were not known then did what their defaults do.
+    const std::string before = found == then.end() ? defaults.at(key) : found->second;
     if (before == value || key.starts_with("run.") || key.starts_with("checkpoint.")) continue;
     // These two are no shapes: they may change from one start to the next.
     std::string& list = key.starts_with("model.") && key != "model.dropout" && key != "model.init_std" && key != "model.head_std" ? model : other;

@@ -6,8 +6,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/train/judge.h"
-#include "skein/train/progress.h"
+#include "skein/train/chat_scores.h"
 #include "skein/train/sft.h"
 
 namespace skein {
@@ -17,8 +16,6 @@ using Json = nlohmann::ordered_json;
 
 // Padding to multiples of this keeps vectors whole.
 constexpr int64_t kLengthMultiple = 8;
-// Of the logits of an evaluation's forward pass.
-constexpr int64_t kMostLogitBytes = int64_t{512} << 20;
 
 class SftTask : public Task {
  public:
@@ -28,7 +25,7 @@ class SftTask : public Task {
   int64_t length() const override { return training_->length(); }
   std::string tokenizer() const override { return tokenizer_->to_json(); }
   bool validates() const override { return validation_ != nullptr; }
-  Scores validate(const Judged& model) const override;
+  Scores validate(const Judged& model) const override { return answer_scores(model, *validation_, vocabulary_); }
   std::string notes() const override;
   void check_notes(const std::string& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
@@ -37,7 +34,6 @@ class SftTask : public Task {
 
  private:
   std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files, bool training) const;
-  void tell(const ChatSamples& samples, const char* what) const;
 
   std::unique_ptr<Tokenizer> tokenizer_;
   ChatTemplate form_;
@@ -48,8 +44,8 @@ class SftTask : public Task {
 SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
     : tokenizer_(std::move(tokenizer)), form_(chat_template(c.chat, *tokenizer_, notes)), training_(read(c, c.run.data.train, true)),
       validation_(c.run.data.validation.empty() ? nullptr : read(c, c.run.data.validation, false)), vocabulary_(c.run.model.vocab_size) {
-  tell(*training_, "training");
-  if (validation_) tell(*validation_, "validation");
+  tell_samples(*training_, "training", form_.name());
+  if (validation_) tell_samples(*validation_, "validation", form_.name());
 }
 
 std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector<std::string>& files, bool training) const {
@@ -67,37 +63,6 @@ std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector
   require(made->samples_per_epoch() > 0, "none of the {} conversations of {} has an answer that fits into {} tokens; give a longer sft.length (at most "
           "model.context={}), or sft.longer=cut", made->counts().chats, training ? "data.train" : "data.validation", length, context);
   return made;
-}
-
-void SftTask::tell(const ChatSamples& samples, const char* what) const {
-  const ChatCounts& counts = samples.counts();
-  log::info("{} {} conversations in {} rows of {} tokens, {:.1f}% filled, {} tokens of answers, by the template \"{}\"", counts.chats - counts.left_out, what,
-            samples.samples_per_epoch(), samples.length(),
-            100 * static_cast<double>(counts.tokens) / static_cast<double>(samples.samples_per_epoch() * samples.length()),
-            readable_count(static_cast<double>(counts.answers)), form_.name());
-  if (counts.left_out > 0)
-    log::warn("{} of {} {} conversations are left out: no answer of theirs fits into {} tokens", counts.left_out, counts.chats, what, samples.length());
-  if (counts.shortened > 0)
-    log::warn("{} of {} {} conversations are longer than {} tokens and lose what is beyond", counts.shortened, counts.chats, what, samples.length());
-}
-
-Scores SftTask::validate(const Judged& model) const {
-  const int64_t row_bytes = validation_->places() * vocabulary_ * static_cast<int64_t>(sizeof(float));
-  const Judged few{model.pipeline, model.pass, model.mesh, std::clamp<int64_t>(kMostLogitBytes / row_bytes, 1, model.batch)};
-  const Tensor counts = Tensor::zeros({2}, DType::i64);  // tokens that are right, and all
-  const auto nats = judge(few, *validation_, validation_->samples_per_epoch(), 1, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
-    for (int64_t i = 0; i < batch.weights.size(); ++i) {
-      if (batch.weights.data<float>()[i] == 0) continue;
-      counts.data<int64_t>()[0] += answers[0].data<int32_t>()[i] == batch.targets.data<int32_t>()[i];
-      ++counts.data<int64_t>()[1];
-    }
-  });
-  model.mesh.dp().all_reduce_sum(counts);
-  model.mesh.pp().broadcast(counts, model.mesh.pp().size() - 1);
-  const auto tokens = static_cast<double>(counts.data<int64_t>()[1]), accuracy = static_cast<double>(counts.data<int64_t>()[0]) / tokens;
-  const double loss = std::accumulate(nats[0].begin(), nats[0].end(), 0.0) / tokens;
-  return {fmt::format("loss {:.4f}, perplexity {:.2f}, {:.1f}% of {} answer tokens right", loss, std::exp(loss), 100 * accuracy, readable_count(tokens)),
-          {{"validation_loss", loss}, {"validation_perplexity", std::exp(loss)}, {"validation_token_accuracy", accuracy}}, -loss};
 }
 
 std::string SftTask::notes() const {

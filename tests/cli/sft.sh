@@ -66,13 +66,28 @@ assert [row["completion"] for row in found] == ["the sea", "grass"], found
 assert [turn["content"] for turn in found[0]["messages"]] == ["red", "a rose", "blue"] and found[1]["prompt"] == "green"
 PY
 
+echo '{"messages": [{"role": "user", "content": "x"}]}' >open.jsonl
+# Evaluation: what the run itself found, whatever the layout and the number of rows at once.
+judge="$skein eval --data.test=chats.jsonl"
+expect 0 'by the template "plain"' $judge --checkpoint.path=plain --eval.output=eval.json
+expect 0 "100.0% of" $mpi2 $judge --checkpoint.path=plain --parallel.pipeline=2 --eval.batch=1 --eval.output=eval2.json
+cmp eval.json eval2.json || die "an evaluation depends on its layout"
+expect 0 'by the template "chatml"' $judge --checkpoint.path=base --chat.template=chatml --eval.output=base.json
+python3 - <<'PY' || die "evaluations of answers are not right"
+import json
+tuned, base = json.load(open("eval.json")), json.load(open("base.json"))
+last = [json.loads(line) for line in open("plain/metrics.jsonl") if "validation_loss" in line][-1]
+assert tuned["loss"] == last["validation_loss"] and tuned["token_accuracy"] == 1 and tuned["conversations"] == 96, (tuned, last)
+assert base["loss"] > 10 * tuned["loss"] and base["tokens"] > 0, base
+PY
+expect 2 "open.jsonl:1: the conversation has no answer" $judge,open.jsonl --checkpoint.path=plain
+
 # What is told of bad input.
 expect 2 "checkpoint.load names no pretrained model" "$skein" sft --data.train=chats.jsonl --run.dir=bad
 expect 2 "data.train names no file of conversations" "$skein" sft --checkpoint.load=base --run.dir=bad
 expect 2 "llama3" $tune --run.dir=bad --data.train=chats.jsonl --chat.template=llama
 expect 2 "needs the special token <|begin_of_text|>" $mpi2 $tune --run.dir=bad --data.train=chats.jsonl --chat.template=llama3
 expect 2 "corpus.txt:1" $tune --run.dir=bad --data.train=corpus.txt
-echo '{"messages": [{"role": "user", "content": "x"}]}' >open.jsonl
 expect 2 "open.jsonl:1: the conversation has no answer" $tune --run.dir=bad --data.train=open.jsonl
 expect 2 "sft.length=65 must be from 1 to model.context=64" $tune --run.dir=bad --data.train=chats.jsonl --sft.length=65
 expect 2 'but chat.template is "chatml"' "$skein" sft --run.dir=plain --data.train=chats.jsonl --chat.template=chatml --train.steps=1000

@@ -1,103 +1,220 @@
+#include "skein/scaling/design.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
-#include "rlhf/expect_error.h"
-#include "scaling/chinchilla_points.h"
+#include "scaling/sweep_fixture.h"
 
 namespace skein {
 namespace {
 
-using test::drawn_points;
-using test::expect_error;
-using test::point_estimate;
+SweepConfig config() { return tiny_sweep("none", ""); }
 
-const ChinchillaLaw kLaw{1.7, 400, 900, 0.34, 0.33};
+SweepConfig isoflop() {
+  SweepConfig c = config();
+  c.kind = SweepConfig::Kind::isoflop;
+  c.shapes.clear();
+  c.tokens.clear();
+  c.budgets = {"1e9", "1e10"};
+  c.sizes_per_budget = 5;
+  c.spread = 2;
+  c.shape.aspect = 16;
+  c.centres = {"5k", "2e4"};
+  return c;
+}
 
-// One run for each pair.
-std::vector<ScalingPoint> runs_at(const std::vector<std::pair<double, double>>& sizes_and_tokens) {
-  std::vector<ScalingPoint> points;
-  for (const auto& [n, d] : sizes_and_tokens) {
-    const auto i = static_cast<int64_t>(points.size());
-    points.push_back({n, d, 6 * n * d, kLaw.loss(n, d) * std::exp(0.01 * normal_at(2, 0, static_cast<uint64_t>(i))), i, i});
+TEST(Design, NumbersAreReadAsTheyAreSpoken) {
+  EXPECT_EQ(number_of("2.5M", "x"), 2.5e6);
+  EXPECT_EQ(number_of("10k", "x"), 1e4);
+  EXPECT_EQ(number_of("1e12", "x"), 1e12);
+  for (const char* bad : {"", "k", "1q", "10kk", "-1", "0", "nan", "inf", "1e999", "1 k"}) expect_error([&] { number_of(bad, "sweep.sizes"); }, "sweep.sizes");
+}
+
+TEST(Design, GridIsAllCombinationsWithWholeSteps) {
+  SweepConfig c = config();
+  c.lr = {"1e-2", "2e-2"};
+  c.seeds = {1, 2, 3};
+  const SweepDesign design = make_design(c);
+  ASSERT_EQ(design.cells.size(), 2u * 2 * 2 * 3);
+  const SweepCell& cell = design.cells.front();
+  EXPECT_EQ(cell.name, "1x8-16x128-lr0.01-s1");
+  EXPECT_EQ(cell.run.train.steps, 16);
+  EXPECT_EQ(cell.run.train.global_batch, 8);
+  EXPECT_EQ(cell.tokens, 2048);
+  EXPECT_EQ(cell.flops, cell.counts.flops_per_token * 2048);
+  EXPECT_EQ(cell.run.model.n_heads, 1);
+  EXPECT_DOUBLE_EQ(design.cells[3].run.lr.min_lr, 2e-4) << "the least rate keeps its proportion";
+  EXPECT_EQ(design.cells[1].run.train.seed, 2u);
+  EXPECT_TRUE(design.warnings.empty());
+}
+
+TEST(Design, TokensFollowTheParametersAndStepsAreRounded) {
+  SweepConfig c = config();
+  c.tokens.clear();
+  c.tokens_per_parameter = {"3"};
+  c.batch = {"160"};
+  c.shapes = {"1x8"};
+  const SweepDesign design = make_design(c);
+  const double wanted = 3 * design.cells[0].counts.all;
+  EXPECT_LE(std::abs(design.cells[0].tokens - wanted), 80);
+  EXPECT_EQ(std::fmod(design.cells[0].tokens, 160), 0);
+}
+
+TEST(Design, BudgetsAreMetBySizesAroundTheirCentres) {
+  const SweepConfig c = isoflop();
+  const SweepDesign design = make_design(c);
+  ASSERT_EQ(design.cells.size(), 10u);
+  EXPECT_TRUE(design.warnings.empty());
+  for (size_t i = 0; i < 10; ++i) {
+    const SweepCell& cell = design.cells[i];
+    EXPECT_NEAR(cell.flops / (i < 5 ? 1e9 : 1e10), 1, 0.02) << cell.name;
+    EXPECT_EQ(cell.budget, i < 5 ? 1e9 : 1e10);
   }
-  return points;
+  EXPECT_NEAR(std::log(design.cells[2].counts.blocks / 5e3), 0, 0.4);
+  EXPECT_NEAR(std::log(design.cells[7].counts.blocks / 2e4), 0, 0.4);
 }
 
-void expect_refused(const std::vector<ScalingPoint>& points, std::initializer_list<std::string> words, int64_t resamples = 0) {
-  ParametricOptions options;
-  options.resamples = resamples;
-  expect_error(ExitCode::usage, words, [&] { fit_chinchilla(points, options); });
+TEST(Design, BudgetsAreCountedAsAsked) {
+  SweepConfig c = isoflop();
+  c.flops = FlopCount::six_n;
+  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(6 * cell.counts.all * cell.tokens / cell.budget, 1, 0.02);
+  c.flops = FlopCount::six_n_head;
+  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(6 * (cell.counts.blocks + cell.counts.head) * cell.tokens / cell.budget, 1, 0.02);
 }
 
-TEST(Design, NeedsSixRuns) {
-  auto points = drawn_points(kLaw, 2, 3, 0.01, 1);
-  points.pop_back();
-  expect_refused(points, {"too few points", "at least 6", "there are 5"});
-  points = drawn_points(kLaw, 4, 6, 0.01, 1);
-  for (ScalingPoint& point : points) point.cluster %= 3;
-  expect_refused(points, {"too few runs", "24 points come from 3"}, 50);
-  EXPECT_NO_THROW(fit_chinchilla(points, point_estimate()));
+TEST(Design, CentresFollowTheRatioUnlessTheyAreGiven) {
+  SweepConfig c = isoflop();
+  c.centres.clear();
+  c.sizes_per_budget = 1;
+  c.centre_ratio = 5;
+  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(std::log(cell.counts.blocks / std::sqrt(cell.budget / 30)), 0, 0.4);
 }
 
-TEST(Design, NeedsSizesTokensRatiosAndBudgets) {
-  std::vector<std::pair<double, double>> one_size, one_d, one_ratio, one_budget, line, two_sizes, two_d;
-  for (int i = 0; i < 8; ++i) {
-    const double x = std::pow(2.0, i);
-    one_size.emplace_back(1e7, 1e8 * x);
-    one_d.emplace_back(1e6 * x, 5e9);
-    one_ratio.emplace_back(1e6 * x, 2e7 * x);
-    one_budget.emplace_back(1e6 * x, 1e10 / x);
-    line.emplace_back(1e6 * x, 1e8 * std::sqrt(x));
-    two_sizes.emplace_back(i % 2 ? 1e6 : 1e7, 1e8 * x);
-    two_d.emplace_back(1e6 * x, i % 2 ? 1e9 : 1e8);
-  }
-  expect_refused(runs_at(one_size), {"one size only", "all 8 runs have N = 1e+07"});
-  expect_refused(runs_at(one_d), {"one D only", "all 8 runs saw 5e+09 tokens", "cannot separate alpha from beta"});
-  expect_refused(runs_at(one_ratio), {"one ratio only", "D/N = 20", "cannot separate"});
-  expect_refused(runs_at(one_budget), {"one budget only", "N D = 1e+16", "cannot separate"});
-  expect_refused(runs_at(line), {"D is a power of N in all 8 runs", "cannot separate"});
-  expect_refused(runs_at(two_sizes), {"2 sizes only", "at least 3"});
-  expect_refused(runs_at(two_d), {"2 numbers of tokens only", "at least 3"});
+TEST(Design, MissedBudgetsAndEqualCellsAreTold) {
+  SweepConfig c = isoflop();
+  c.budgets = {"1e7"};
+  c.centres = {"5k"};
+  c.batch = {"2048"};
+  const SweepDesign design = make_design(c);
+  ASSERT_FALSE(design.warnings.empty());
+  EXPECT_NE(design.warnings[0].find("% off the 1e+07"), std::string::npos) << design.warnings[0];
+
+  SweepConfig twice = config();
+  twice.shapes = {"1x8", "1x8"};
+  EXPECT_EQ(make_design(twice).cells.size(), 2u);
+  EXPECT_EQ(make_design(twice).warnings.size(), 2u);
 }
 
-// As a user met it: six models, one corpus.
-TEST(Design, RefusesSixModelsOnOneCorpus) {
-  expect_refused(runs_at({{2.6e7, 4e9}, {5e7, 4e9}, {1.04e8, 4e9}, {2e8, 4e9}, {4e8, 4e9}, {8e8, 4e9}}), {"one D only", "all 6 runs", "alpha from beta"});
+TEST(Design, WarmUpIsTheLessOfItsShareAndATokenAParameter) {
+  SweepConfig c = config();
+  c.tokens = {"1e6"};
+  c.warmup = 0.1;
+  c.shapes = {"1x8"};
+  const SweepDesign design = make_design(c);
+  EXPECT_EQ(design.cells[0].run.lr.warmup, std::llround(design.cells[0].counts.all / 128));
+  c.tokens = {"4096"};
+  EXPECT_EQ(make_design(c).cells[0].run.lr.warmup, 3);
+  c.warmup = 0;
+  EXPECT_EQ(make_design(c).cells[0].run.lr.warmup, 0);
 }
 
-TEST(Design, RefusesLossesThatFitNothing) {
-  auto points = drawn_points(kLaw, 3, 4, 0, 1);
-  auto constant = points;
-  for (ScalingPoint& point : constant) point.loss = 3;
-  expect_refused(constant, {"all 12 runs have the loss 3", "constant"});
-  for (double loss : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    auto bad = points;
-    bad[4].loss = loss;
-    expect_refused(bad, {"run 5", "loss = ", "positive and finite"});
-  }
-  points[2].d = -5;
-  expect_refused(points, {"run 3", "D = -5"});
+TEST(Design, RatesFollowTheRule) {
+  SweepConfig c = config();
+  c.lr_rule = "width";
+  c.base_width = 16;
+  const auto widths = make_design(c).cells;
+  EXPECT_DOUBLE_EQ(widths[0].run.lr.lr, 2e-2);
+  EXPECT_DOUBLE_EQ(widths[3].run.lr.lr, 1e-2);
+  c.lr_rule = "porian";
+  c.lr_factor = 0.5;
+  const SweepCell cell = make_design(c).cells[0];
+  EXPECT_NEAR(cell.run.lr.lr, 0.5 * hyperparameters("porian", cell.counts, cell.tokens).lr, 1e-3 * cell.run.lr.lr);
+  c.lr_rule = "fixed";
+  c.batch.clear();
+  c.batch_rule = "step_law";
+  EXPECT_EQ(make_design(c).cells[0].run.train.global_batch % 4, 0);
 }
 
-TEST(Design, RefusesBadOptions) {
-  const auto points = drawn_points(kLaw, 3, 4, 0, 1);
-  expect_refused(points, {"fit.resamples is -1"}, -1);
-  ParametricOptions options = point_estimate();
-  options.delta = 0;
-  expect_error(ExitCode::usage, {"fit.delta is 0"}, [&] { fit_chinchilla(points, options); });
+TEST(Design, BatchesAreSummedAlikeWhateverTheRanks) {
+  SweepConfig c = config();
+  c.batch = {"96"};
+  c.run.train.micro_batch = 4;
+  const SweepCell cell = make_design(c).cells[0];
+  EXPECT_EQ(cell.run.train.global_batch, 6);
+  EXPECT_EQ(cell.run.parallel.reduction_groups, 2);
+  EXPECT_EQ(cell.run.train.micro_batch, 3);
 }
 
-// Sizes and tokens enough, and the loss knows of one of them only.
-TEST(Design, DoesNotBelieveALossThatIgnoresTokens) {
-  const auto points = drawn_points([](const ScalingPoint& point) { return 1.7 + 400 * std::pow(point.n, -0.34); }, 5, 6, 0.002, 1);
-  try {
-    const ParametricFit fit = fit_chinchilla(points, point_estimate());
-    EXPECT_FALSE(fit.convergence.converged && fit.convergence.condition < 1e6) << fit.law.b << " " << fit.law.beta << " " << fit.convergence.condition;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("rank"), std::string::npos) << error.what();
-  }
+TEST(Design, FallsOfWsdFitTheRun) {
+  SweepConfig c = config();
+  c.run.lr.decay = LrConfig::Decay::wsd;
+  EXPECT_EQ(make_design(c).cells[1].run.lr.cooldown, 6);
+}
+
+TEST(Design, ListsAreReadByTheirColumns) {
+  Workspace folder;
+  const std::string path = folder.at("cells.csv");
+  std::ofstream(path) << "shape,tokens,lr,seed\n1x8,2048,0.02,0\n2x16,1e4,,7\n";
+  SweepConfig c = config();
+  c.kind = SweepConfig::Kind::list;
+  c.shapes.clear();
+  c.tokens.clear();
+  c.batch.clear();
+  c.list = path;
+  const auto cells = make_design(c).cells;
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(cells[0].run.lr.lr, 0.02);
+  EXPECT_EQ(cells[0].run.train.seed, 0u);
+  EXPECT_EQ(cells[1].run.lr.lr, 0.01);
+  EXPECT_EQ(cells[1].run.model.n_layers, 2);
+
+  const auto expect_told = [&](const std::string& text, const std::string& word) {
+    std::ofstream(path) << text;
+    expect_error([&] { make_design(c); }, word);
+  };
+  expect_told("", "is empty");
+  expect_told("shape,tokens\n", "no row");
+  expect_told("shape,token\n1x8,5\n", "did you mean \"tokens\"");
+  expect_told("shape,tokens,tokens\n1x8,5,5\n", "twice");
+  expect_told("shape,tokens\n1x8,many\n", ":2: tokens: \"many\"");
+  expect_told("shape,tokens\n1y8,500\n", "\"1y8\" is no shape");
+  expect_told("shape,tokens\n1x8\n", "1 fields for 2");
+  expect_told("shape,size,tokens\n1x8,500,500\n", "both size and shape");
+  expect_told("shape,tokens,seed\n1x8,500,1.5\n", "no whole number");
+}
+
+TEST(Design, ContradictionsAreRefused) {
+  const auto expect_told = [](const std::function<void(SweepConfig&)>& change, const std::string& word) {
+    SweepConfig c = config();
+    change(c);
+    expect_error([&] { make_design(c); }, word);
+  };
+  expect_told([](SweepConfig& c) { c.tokens.clear(); }, "sweep.tokens or sweep.tokens_per_parameter");
+  expect_told([](SweepConfig& c) { c.sizes = {"1000"}; }, "sweep.sizes and sweep.shapes");
+  expect_told([](SweepConfig& c) { c.budgets = {"1e9"}; }, "isoflop only");
+  expect_told([](SweepConfig& c) { c.list = "x"; }, "kind=list only");
+  expect_told([](SweepConfig& c) { c.lr_rule = "best"; }, "sweep.lr_rule=best");
+  expect_told([](SweepConfig& c) { c.lr_rule = "width"; }, "sweep.base_width");
+  expect_told([](SweepConfig& c) { c.lr_rule = "porian", c.lr = {"1e-3"}; }, "sweep.lr_factor");
+  expect_told([](SweepConfig& c) { c.batch_rule = "kaplan"; }, "sweep.batch_rule=kaplan");
+  expect_told([](SweepConfig& c) { c.batch_rule = "porian"; }, "contradicts");
+  expect_told([](SweepConfig& c) { c.run.train.steps = 7; }, "train.steps=7");
+  expect_told([](SweepConfig& c) { c.run.lr.warmup = 7; }, "sweep.warmup");
+  expect_told([](SweepConfig& c) { c.run.validation.patience = 7; }, "validation.patience=7");
+  expect_told([](SweepConfig& c) { c.run.checkpoint.load = "x"; }, "checkpoint.load=x");
+  expect_told([](SweepConfig& c) { c.warmup = 1.5; }, "sweep.warmup=1.5");
+  expect_told([](SweepConfig& c) { c.shapes = {"1x12"}; }, "heads of width 8");
+  expect_told([](SweepConfig& c) { c.tokens = {"1e300"}; }, "no run makes");
+  SweepConfig c = isoflop();
+  c.sizes = {"1e4"};
+  expect_error([&] { make_design(c); }, "one of them");
+  c = isoflop();
+  c.centres = {"1e4"};
+  expect_error([&] { make_design(c); }, "1 sizes for 2 budgets");
+  c = isoflop();
+  c.tokens = {"1e4"};
+  expect_error([&] { make_design(c); }, "leave out sweep.tokens");
 }
 
 }  // namespace

@@ -85,6 +85,16 @@ TEST(Isoflop, BudgetsWithoutAVertexAreNamedAndLeftOut) {
   EXPECT_NEAR(fit.n_of_c.law.exponent, 0.5, 1e-9);
 }
 
+TEST(Isoflop, BudgetsWithFewerRunsThanAskedForDoNotCount) {
+  auto table = isoflop_table(ParabolicLaw(), 4, 5, 1.5);
+  table.runs[0].status = "failed";
+  const auto fit = fit_isoflop(points_in(table), {.fewest_runs = 5, .resamples = 0});
+  EXPECT_TRUE(fit.valid());
+  EXPECT_EQ(fit.budgets[0].problem, "fewer than 5 runs");
+  EXPECT_TRUE(std::isnan(fit.budgets[0].n));
+  EXPECT_EQ(fit.budgets[1].problem, "");
+}
+
 TEST(Isoflop, NeedsThreeBudgetsWithAMinimum) {
   const auto fit = fit_isoflop(points_in(isoflop_table(ParabolicLaw(), 2, 5, 1.5)), {});
   EXPECT_FALSE(fit.valid());
@@ -95,7 +105,7 @@ TEST(Isoflop, NeedsThreeBudgetsWithAMinimum) {
 
 TEST(Isoflop, BudgetsTakeInWhatIsWithinTheTolerance) {
   auto table = isoflop_table(ParabolicLaw(), 3, 5, 1.5);
-  for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].flops *= 1 + 0.02 * test::wobble(static_cast<int>(i));
+  for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].flops *= 1 + 0.04 * test::uniform(2, i);
   EXPECT_EQ(fit_isoflop(points_in(table), {.resamples = 0}).budgets.size(), 3u);
   EXPECT_GT(fit_isoflop(points_in(table), {.tolerance = 1e-4, .resamples = 0}).budgets.size(), 10u);
 }

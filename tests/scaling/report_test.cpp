@@ -105,7 +105,10 @@ TEST(Report, ParabolasAreLowestAtTheirVertices) {
   int64_t bowls = 0, rings = 0, vertices = 0;
   for (size_t i = 0; i < panel.series.size(); ++i) {
     const Series& series = panel.series[i];
-    if (series.mark == Mark::rings) ++rings, EXPECT_TRUE(holds(series.title, "minimum beyond the largest size"));
+    if (series.mark == Mark::rings) {
+      ++rings;
+      EXPECT_TRUE(holds(series.title, "minimum beyond the largest size"));
+    }
     if (series.mark == Mark::diamonds && !series.samples.empty()) ++vertices;
     if (series.mark != Mark::line || series.samples.empty()) continue;
     ++bowls;
@@ -366,7 +369,11 @@ TEST(Gnuplot, DrawsPanelsOfOnePointAndOfEqualValues) {
     figure.panels[0].x.logarithmic = figure.panels[0].y.logarithmic = logarithmic;
     figure.panels[0].series[0].samples = {{5, 5}, {5, 5}};
     EXPECT_NO_THROW(draw(figure, scratch / "one.png"));
-    figure.panels[0].series[0].samples = {{-1, 0}, {3e-300, 1e300}};
+    for (const Sample& one : {Sample{3e-300, 1e300}, Sample{1e-200, 1e200}, Sample{}, Sample{INFINITY, -INFINITY}}) {
+      figure.panels[0].series[0].samples = {{-1, 0}, one};
+      EXPECT_NO_THROW(draw(figure, scratch / "one.png")) << one.x;
+    }
+    figure.panels[0].series.clear();
     EXPECT_NO_THROW(draw(figure, scratch / "one.png"));
   }
 }

@@ -74,7 +74,7 @@ TEST(Results, TextAndBadNumbersAreRefusedByPlace) {
   expect_refused("run,n_params,tokens,flops,loss\na,0,100,6000,3\n", {":2", "n_params", "above 0"});
   expect_refused("run,n_params,tokens,flops,loss\na,10,100,inf,3\n", {":2", "flops", "finite"});
   expect_refused("run,n_params,tokens,flops,loss\na,10,100,6000,-3\n", {":2", "loss of -3", "above 0"});
-  expect_refused("run,n_params,tokens,flops,loss\na,10,,6000,3\n", {"column tokens is empty", "line 2"});
+  expect_refused("run,n_params,tokens,flops,loss\na,10,,6000,3\nb,10,100,6000,3\n", {"column tokens is empty", "line 2"});
   expect_refused("run,n_params,tokens,flops,loss\na,10,100,6000,3\nb,nan,100,6000,3\n", {"n_params is empty or nan", "line 3"});
   expect_refused("run,n_params,tokens,flops,loss,seed\na,10,100,6000,3,1.5\n", {":2", "1.5", "seed", "whole"});
   expect_refused("run,n_params,tokens,flops,loss\na,10,100,6000\n", {":2", "4 fields", "5"});
@@ -219,6 +219,9 @@ TEST(Exclusions, TakeTheBestSettingOverSeeds) {
   EXPECT_EQ(table.runs[2].status, "done");
   EXPECT_EQ(table.runs[3].status, "done");
   EXPECT_EQ(table.runs[4].status, "done");
+  const auto again = read(table_csv(table.runs));
+  EXPECT_EQ(again.runs[0].status, "done");
+  EXPECT_EQ(again.runs[0].reason, "");
 }
 
 TEST(Exclusions, TheReplicationFits240OfThe245) {

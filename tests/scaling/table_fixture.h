@@ -34,9 +34,7 @@ class TableFile {
 
 inline ScalingTable read(const std::string& text, const TableOptions& options = {}) { return read_table(TableFile(text).path(), options); }
 
-// Number `i` of a fixed series within -1 and 1.
-inline double wobble(int i) { return std::sin(12.9898 * i + 78.233); }
-
+// Number `i` of a fixed series within 0 and 1.
 inline double uniform(uint64_t series, uint64_t i) {
   const PhiloxBlock block = philox(11, series, i);
   return uniform_double(block[0], block[1]);
@@ -54,7 +52,7 @@ ScalingTable isoflop_table(const Law& law, int budgets, int sizes, double step, 
       run.n_params = law.best_n(c) * off * std::pow(step, s - (sizes - 1) / 2.0);
       run.flops = c;
       run.tokens = c / (6 * run.n_params);
-      run.loss = law.loss(run.n_params, run.tokens) * std::exp(noise * wobble(31 * b + s));
+      run.loss = law.loss(run.n_params, run.tokens) * std::exp(noise * (2 * uniform(1, static_cast<uint64_t>(100 * b + s)) - 1));
       run.line = static_cast<int64_t>(table.runs.size()) + 2;
       run.name = "run" + std::to_string(run.line);
       table.runs.push_back(run);

@@ -141,6 +141,29 @@ TEST(Optimizer, DecaysMatricesOnlyAndClipsByTheGlobalNorm) {
   });
 }
 
+// A quarter of the rate is the same as a quarter of the run's, at every step of a schedule; the decay stays the run's rate times its own.
+TEST(Optimizer, MultipliesTheRateOfEachParameter) {
+  run_ranks(1, [](Group& world) {
+    OptimizerConfig config;
+    config.weight_decay = 0;
+    Setting slow(world, false, DType::f32, config), quarter(world, false, DType::f32, config), decayed(world, false, DType::f32);
+    slow.parameters.all()[0].rate = decayed.parameters.all()[0].rate = 0.25;
+    for (const double lr : {0.1, 0.4, 0.05}) {
+      for (Setting* setting : {&slow, &quarter}) {
+        setting->buckets.zero_gradients();
+        for (const Parameter& p : setting->parameters.all()) p.gradient.copy_from(test::random_tensor(p.local, static_cast<uint64_t>(100 * lr), DType::f32));
+      }
+      slow.step(lr);
+      quarter.step(lr / 4);
+    }
+    EXPECT_EQ(test::bytes_of(slow.parameters.all()[0].value), test::bytes_of(quarter.parameters.all()[0].value));
+    EXPECT_NE(test::bytes_of(slow.parameters.all()[1].value), test::bytes_of(quarter.parameters.all()[1].value));
+    const float before = decayed.parameters.all()[0].value.data<float>()[0];
+    decayed.step(0.01);
+    EXPECT_FLOAT_EQ(decayed.parameters.all()[0].value.data<float>()[0], static_cast<float>(before * (1 - 0.01 * 0.1)));
+  });
+}
+
 TEST(Optimizer, ShardedStateGivesTheBitsOfWholeState) {
   for (DType dtype : {DType::f32, DType::bf16}) {
     std::vector<std::byte> expected;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/bench/coordinates.h"
 #include "skein/comm/group.h"
 #include "skein/generate/generator.h"
 #include "skein/train/config.h"
@@ -12,12 +13,13 @@ namespace skein {
 
 struct BenchConfig {
   std::vector<std::string> what{"gemm", "attention", "fused", "collectives", "step", "decode"};
-  int64_t samples = 5;            // of each figure; the median counts
+  int64_t samples = 5;            // of each figure; the median counts. Of coordinates: seeds
   int64_t prompt = 64;            // tokens of a prompt before decoding
   int64_t new_tokens = 32;        // decoded tokens; the most of a rollout
   std::vector<int64_t> batches{1, 32};  // prompts decoded together
   int64_t peak_size = 8192;       // rows and columns of the product whose rate is a GPU's peak
   int64_t stream_mib = 256;       // of the tensors that memory speed is measured with
+  CoordinateConfig coordinates;   // its seeds are `samples`
   std::string output;             // JSON file
   std::string trace;              // Chrome trace of one training step
 };
@@ -33,6 +35,7 @@ struct Figure {
   double peak = 0;                // of the machine measured beside it, in FLOP/s when flops > 0, else in bytes/s
   double tokens = 0;
   double part = 0;                // share of the whole, of a breakdown
+  std::string json = {};          // what a group of another kind found instead
 
   double rate() const { return (flops > 0 ? flops : bytes) / seconds; }
   double share() const { return peak > 0 ? rate() / peak : 0; }

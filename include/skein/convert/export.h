@@ -42,6 +42,10 @@ class Export {
   void write_llmc(const std::string& path);
   // Hands out the bytes of a tensor of theirs in order.
   void stream(size_t tensor, const std::function<void(std::span<const std::byte>)>& append);
+  // Other programs know no muP: what it divides logits and scores by goes into the last norm and the queries.
+  void fold_mup();
+  // What values of a tensor of ours are times, and plus, where other programs use them.
+  std::pair<double, double> change_of(const std::string& tensor) const;
   // Elements of a tensor of ours as other programs use them.
   void read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out);
   ConfigExtras extras() const;
@@ -51,7 +55,8 @@ class Export {
   Form form_;
   CheckpointInfo info_;
   RunState state_;
-  ModelConfig model_;
+  ModelConfig model_;  // as other programs see it
+  double output_factor_ = 1, query_factor_ = 1;
   ImportNotes notes_;
   std::unique_ptr<LabelHead> head_;  // of a fine-tuned model
   std::unique_ptr<CheckpointTensors> tensors_;

@@ -46,12 +46,20 @@ struct ModelConfig {
   double head_std = -1;         // initial deviation of the head's numbers; below 0: init_std
   double dropout = 0;
   double init_std = 0.02;
+  int64_t mup_base_width = 0;  // d_model of the model at which the learning rate was chosen, for muP (below); 0: without
+  int64_t mup_base_head = 0;   // width of that model's heads; 0: as wide as here
   int64_t window = 0;      // a token attends to the last `window` places, its own included; 0: to all before it
 
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
   double head_deviation() const { return head_std < 0 ? init_std : head_std; }
+  // Maximal update parametrisation for Adam (Yang, Hu and others, "Tensor Programs V", 2022, table 8), with m = d_model / mup_base_width:
+  // weights inside the blocks start with init_std / sqrt(m) and learn at lr / m, the rest as without it; logits and what label and
+  // value heads give are divided by m; scores are q.k sqrt(mup_base_head) / head_width. With m = 1 and equal heads nothing differs.
+  double width_ratio() const { return mup_base_width ? static_cast<double>(d_model) / static_cast<double>(mup_base_width) : 1; }
+  // What q.k is multiplied by.
+  double attention_scale() const;
   // The same model with the sizes above in place of 0.
   ModelConfig written_out() const;
   // Learned numbers in the whole model, tied tensors once.

@@ -22,7 +22,7 @@ class Gpt : public Model, public Labelled {
   // parameters outlives the model and receives its tensors.
   Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters);
   // With a vocabulary head the last piece gives features [M,C] of all places, or of the last one of each sequence when decoding;
-  // with another head hidden states [B,T,C].
+  // with another head hidden states [B,T,C]. Both are divided by the width ratio of muP.
   Var forward(const Var& flow, const Pass& pass) const override;
   Shape flow_shape(int64_t batch, int64_t length) const override { return trunk_.flow_shape(batch, length); }
   // On the piece with the vocabulary head, of its forward's result: the features of the batch's places [B*P,C].
@@ -38,9 +38,10 @@ class Gpt : public Model, public Labelled {
 
  private:
   Var features(const Var& hidden, const Pass& pass) const;
+  Var scaled(const Var& normed) const;
 
   Trunk trunk_;
-  double dropout_;
+  double dropout_, output_scale_;
   std::optional<NormLayer> final_norm_;
   Parameter* head_ = nullptr;
   std::optional<Linear> classifier_, value_;

@@ -18,6 +18,8 @@ struct AttentionSpec {
   bool sequence_parallel = false;
   int64_t window = 0;  // places that a token attends to, its own included; 0: all before it
   bool causal = true;  // false: all after it too
+  double rate = 1;     // learning rate of the weights, as a multiple of the run's
+  double scale = 0;    // of the scores; 0: 1 / sqrt(head_width)
 };
 
 class SelfAttention {

@@ -17,6 +17,7 @@ struct LinearSpec {
   bool bias = true;
   double deviation = 0.02;
   bool sequence_parallel = false;
+  double rate = 1;  // learning rate of the weight, as a multiple of the run's
 };
 
 class Linear {
@@ -73,6 +74,7 @@ struct MlpSpec {
   bool bias = true;
   double in_deviation = 0.02, out_deviation = 0.02;
   bool sequence_parallel = false;
+  double rate = 1;  // learning rate of the weights, as a multiple of the run's
 };
 
 class Mlp {

@@ -30,6 +30,7 @@ struct Parameter {
   int64_t valid = 0;          // rows or columns of it in the split dim that are not padding
   Start start = {};
   bool decays = false;        // weight decay applies (matrices and embeddings, not 1-D tensors)
+  double rate = 1;            // its learning rate as a multiple of the run's, at every step
   bool learns = true;         // false: frozen, and without a gradient
   // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the gradient needs a
   // sum over them.
@@ -58,6 +59,7 @@ struct ParameterSpec {
   Start start = {};
   bool sum_over_shards = false;
   std::string tied_to = {};
+  double rate = 1;
 };
 
 class Parameters {

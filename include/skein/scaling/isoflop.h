@@ -21,7 +21,8 @@ struct IsoflopBudget {
 };
 
 struct IsoflopOptions {
-  double tolerance = 0.1;  // runs whose C is within so much (relative) are of one budget
+  double tolerance = 0.1;    // runs whose C is within so much (relative) are of one budget
+  int64_t fewest_runs = 3;   // budgets with fewer are left out
   int64_t resamples = 4000;
   uint64_t seed = 42;
 };

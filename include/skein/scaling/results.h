@@ -77,12 +77,13 @@ std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention&
 struct TableOptions {
   std::string loss_unit = "nats";  // nats, bits: a token
   std::string loss_column = "loss";
-  std::vector<std::string> where;  // COLUMN=VALUE: only rows that say so
+  std::vector<std::string> where = {};  // COLUMN=VALUE: only rows that say so
 };
 // Reads CSV (quotes, BOM, CRLF): columns n_params or n_blocks/n_head/n_embedding/n_all (also params, n_params_nonemb for n_blocks), tokens or
 // n_tokens, flops, loss, run or run_id and those of ScalingRun by name; others are left alone. A missing one of tokens and flops follows from
 // C = 6 N D, with a warning. curves: CSV of run, tokens, loss; "": none. A loss of nan or inf marks its run as diverged, none at all as
-// unfinished; rows that say the same are kept once. Usage errors name file, line, column, what stood there. At most 100,000 runs.
+// unfinished; rows that say the same are kept once. Runs that a rule took out of an earlier fit are done:
+// rules are applied anew. Usage errors name file, line, column, what stood there. At most 100,000 runs.
 ScalingTable read_table(const std::string& path, const TableOptions& options = {}, const std::string& curves = "");
 
 // Rules by which runs are kept out of fits, each with its reason.

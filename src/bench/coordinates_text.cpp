@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "skein/bench/coordinates.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json numbers(const std::vector<double>& values) {
+  Json made = Json::array();
+  for (const double value : values) made.push_back(number(value));
+  return made;
+}
+
+std::string cell(double value) { return std::isfinite(value) ? fmt::format(" {:>11.5g}", value) : fmt::format(" {:>11}", "-"); }
+
+}  // namespace
+
+double growth_exponent(const std::vector<int64_t>& widths, const std::vector<double>& sizes) {
+  const auto count = static_cast<double>(widths.size());
+  double x_mean = 0, y_mean = 0, xx = 0, xy = 0;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    if (!std::isfinite(sizes[i]) || sizes[i] <= 0) return std::numeric_limits<double>::quiet_NaN();
+    x_mean += std::log(static_cast<double>(widths[i])) / count;
+    y_mean += std::log(sizes[i]) / count;
+  }
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const double x = std::log(static_cast<double>(widths[i])) - x_mean;
+    xx += x * x;
+    xy += x * (std::log(sizes[i]) - y_mean);
+  }
+  return xy / xx;
+}
+
+double Coordinates::exponent(size_t layer, int64_t step) const { return growth_exponent(widths, sizes[layer][static_cast<size_t>(step)]); }
+
+bool Coordinates::grows(size_t layer) const {
+  const double last = exponent(layer, steps());
+  return !std::isfinite(last) || last > kFlat;
+}
+
+std::string Coordinates::table() const {
+  std::string text = fmt::format("{:<12}", "width");
+  for (const int64_t width : widths) text += fmt::format(" {:>11}", width);
+  text += fmt::format(" {:>11} {:>11}\n", "d^ at first", fmt::format("d^ at {}", steps()));
+  for (size_t layer = 0; layer < layers.size(); ++layer) {
+    text += fmt::format("{:<12}", layers[layer]);
+    for (const double size : sizes[layer].back()) text += cell(size);
+    text += cell(exponent(layer, 0)) + cell(exponent(layer, steps())) + (grows(layer) ? "  grows" : "") + "\n";
+  }
+  text += fmt::format("{:<12}", "loss");
+  for (const double loss : losses) text += cell(loss);
+  return text;
+}
+
+std::string Coordinates::verdict(bool mup) const {
+  std::vector<std::string> growing;
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    if (grows(layer)) growing.push_back(layers[layer]);
+  if (growing.empty()) return fmt::format("no layer grows with the width (exponents up to {})", kFlat);
+  const std::string said = fmt::format("with the width grow (exponent above {}, or no finite numbers): {}", kFlat, fmt::join(growing, ", "));
+  return said + (mup ? "; a learning rate of the base model will not do for wider ones: try a lower lr.lr, or a larger base than model.mup_base_width"
+                     : "; the best learning rate changes with the width. model.mup_base_width is for that");
+}
+
+std::string coordinates_json(const Coordinates& made) {
+  Json layers = Json::array();
+  for (size_t layer = 0; layer < made.layers.size(); ++layer) {
+    Json exponents = Json::array(), sizes = Json::array();
+    for (int64_t step = 0; step <= made.steps(); ++step) {
+      exponents.push_back(number(made.exponent(layer, step)));
+      sizes.push_back(numbers(made.sizes[layer][static_cast<size_t>(step)]));
+    }
+    layers.push_back({{"name", made.layers[layer]}, {"grows", made.grows(layer)}, {"exponents", std::move(exponents)}, {"sizes", std::move(sizes)}});
+  }
+  return Json{{"widths", made.widths}, {"steps", made.steps()}, {"layers", std::move(layers)}, {"losses", numbers(made.losses)}}.dump();
+}
+
+}  // namespace skein

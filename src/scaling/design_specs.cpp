@@ -1,0 +1,105 @@
+#include "design_specs.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+std::vector<double> numbers_of(const std::vector<std::string>& texts, const char* key) {
+  std::vector<double> made;
+  for (const std::string& text : texts) made.push_back(number_of(text, key));
+  return made;
+}
+
+std::vector<ModelConfig> models_of(const SweepConfig& c) {
+  require(c.sizes.empty() || c.shapes.empty(), "sweep.sizes and sweep.shapes both say which models there are; give one of them");
+  std::vector<ModelConfig> made;
+  for (double size : numbers_of(c.sizes, "sweep.sizes")) made.push_back(shape_for(size, c.run.model, c.shape));
+  for (const std::string& shape : c.shapes) made.push_back(model_of_shape(shape, c, "sweep.shapes"));
+  return made;
+}
+
+// spec with every rate, batch and seed.
+void add_settings(const SweepConfig& c, const CellSpec& spec, std::vector<CellSpec>& to) {
+  const std::vector<double> own{0};
+  const auto rates = c.lr.empty() ? own : numbers_of(c.lr, "sweep.lr"), batches = c.batch.empty() ? own : numbers_of(c.batch, "sweep.batch");
+  const auto seeds = c.seeds.empty() ? std::vector<int64_t>{static_cast<int64_t>(c.run.train.seed)} : c.seeds;
+  for (double lr : rates)
+    for (double batch : batches)
+      for (int64_t seed : seeds) {
+        require(seed >= 0, "sweep.seeds: {} must be at least 0", seed);
+        to.push_back({spec.model, spec.tokens, spec.budget, lr, batch, seed});
+      }
+}
+
+std::vector<CellSpec> grid_specs(const SweepConfig& c) {
+  require(c.tokens.empty() != c.tokens_per_parameter.empty(), "a grid needs sweep.tokens or sweep.tokens_per_parameter, one of them");
+  std::vector<ModelConfig> models = models_of(c);
+  if (models.empty()) models.push_back(c.run.model);
+  std::vector<CellSpec> made;
+  for (const ModelConfig& model : models) {
+    for (double tokens : numbers_of(c.tokens, "sweep.tokens")) add_settings(c, {model, tokens}, made);
+    for (double ratio : numbers_of(c.tokens_per_parameter, "sweep.tokens_per_parameter"))
+      add_settings(c, {model, ratio * static_cast<double>(model.parameters())}, made);
+  }
+  return made;
+}
+
+// sizes_per_budget of them, a factor of spread apart, around the budget's centre.
+std::vector<ModelConfig> models_around(double centre, const SweepConfig& c) {
+  std::vector<ModelConfig> made;
+  const double middle = static_cast<double>(c.sizes_per_budget - 1) / 2;
+  for (int64_t i = 0; i < c.sizes_per_budget; ++i)
+    made.push_back(shape_for(centre * std::pow(c.spread, static_cast<double>(i) - middle), c.run.model, c.shape));
+  return made;
+}
+
+void check_isoflop(const SweepConfig& c) {
+  require(!c.budgets.empty(), "sweep.kind=isoflop needs sweep.budgets, FLOPs of a run");
+  require(c.tokens.empty() && c.tokens_per_parameter.empty(),
+          "sweep.kind=isoflop takes tokens from the budgets; leave out sweep.tokens and sweep.tokens_per_parameter");
+  const bool named = !c.sizes.empty() || !c.shapes.empty();
+  require(named != (c.sizes_per_budget > 0), "sweep.kind=isoflop needs sweep.sizes, sweep.shapes or sweep.sizes_per_budget, one of them");
+  require(c.sizes_per_budget >= 0 && c.sizes_per_budget <= 1000 && c.spread > 1 && c.spread <= 100,
+          "sweep.sizes_per_budget={} must be 1 to 1000, sweep.spread={} above 1", c.sizes_per_budget, c.spread);
+  require(c.centre_ratio > 0 && std::isfinite(c.centre_ratio), "sweep.centre_ratio={} must be above 0", c.centre_ratio);
+  require(c.centres.empty() || (c.centres.size() == c.budgets.size() && c.sizes_per_budget > 0),
+          "sweep.centres has {} sizes for {} budgets; give one each, with sweep.sizes_per_budget", c.centres.size(), c.budgets.size());
+}
+
+std::vector<CellSpec> isoflop_specs(const SweepConfig& c) {
+  check_isoflop(c);
+  const std::vector<double> budgets = numbers_of(c.budgets, "sweep.budgets"), centres = numbers_of(c.centres, "sweep.centres");
+  const std::vector<ModelConfig> same = models_of(c);
+  std::vector<CellSpec> made;
+  for (size_t i = 0; i < budgets.size(); ++i) {
+    const double centre = centres.empty() ? std::sqrt(budgets[i] / (6 * c.centre_ratio)) : centres[i];
+    for (const ModelConfig& model : c.sizes_per_budget ? models_around(centre, c) : same)
+      add_settings(c, {model, budgets[i] / flops_per_token(counts_of(model), c.flops), budgets[i]}, made);
+  }
+  return made;
+}
+
+}  // namespace
+
+ModelConfig model_of_shape(const std::string& text, const SweepConfig& c, const std::string& origin) {
+  int64_t layers = 0, width = 0;
+  const char *end = text.data() + text.size(), *at = std::from_chars(text.data(), end, layers).ptr;
+  const bool parted = at < end && *at == 'x';
+  const auto last = parted ? std::from_chars(at + 1, end, width) : std::from_chars_result{at, std::errc::invalid_argument};
+  require(last.ec == std::errc() && last.ptr == end && layers > 0 && width > 0, "{}: \"{}\" is no shape; write LAYERSxWIDTH, as 3x48", origin, text);
+  return with_shape(c.run.model, layers, width, c.shape.d_head);
+}
+
+std::vector<CellSpec> cell_specs(const SweepConfig& c) {
+  require(c.run.model.vocab_size > 0, "model.vocab_size={} is not known yet", c.run.model.vocab_size);
+  require(c.kind == SweepConfig::Kind::list || c.list.empty(), "sweep.list={} is read by sweep.kind=list only", c.list);
+  if (c.kind == SweepConfig::Kind::list) return listed_specs(c);
+  require(c.kind == SweepConfig::Kind::isoflop || c.budgets.empty(), "sweep.budgets are read by sweep.kind=isoflop only");
+  return c.kind == SweepConfig::Kind::isoflop ? isoflop_specs(c) : grid_specs(c);
+}
+
+}  // namespace skein

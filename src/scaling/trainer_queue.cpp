@@ -1,0 +1,30 @@
+#include "trainer_queue.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "skein/checkpoint/agree.h"
+
+namespace skein {
+
+TrainerQueue::TrainerQueue(const std::vector<SweepCell>& cells, const std::vector<CellFolder>& folders) : folders_(folders), order_(cells.size()) {
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  std::stable_sort(order_.begin(), order_.end(), [&](size_t left, size_t right) { return cells[left].flops > cells[right].flops; });
+}
+
+int64_t TrainerQueue::next(Group& trainer) {
+  return std::stoll(from_root(trainer, [&] { return std::to_string(take()); }));
+}
+
+int64_t TrainerQueue::take() {
+  for (size_t cell : order_) {
+    if (folders_[cell].finished()) continue;
+    claim_ = folders_[cell].claim();
+    // Another may have brought it to its end between the two.
+    if (claim_ && !folders_[cell].finished()) return static_cast<int64_t>(cell);
+    release();
+  }
+  return -1;
+}
+
+}  // namespace skein

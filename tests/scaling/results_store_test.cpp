@@ -1,0 +1,92 @@
+#include "skein/scaling/results_store.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "scaling/sweep_fixture.h"
+
+namespace skein {
+namespace {
+
+std::vector<ScalingRun> two_runs() {
+  ScalingRun done;
+  done.name = "1x8";
+  done.folder = "cells/1x8";
+  done.seed = 3;
+  done.d_model = 8;
+  done.n_blocks = 768;
+  done.tokens = 4096;
+  done.loss = 0.1 + 0.2;
+  done.curve = {{128, 3.5}, {4096, 0.3}};
+  ScalingRun failed;
+  failed.name = "größer, \"2x8\"";
+  failed.status = "failed";
+  failed.reason = "out of memory";
+  return {done, failed};
+}
+
+TEST(ResultsStore, GivesBackWhatWasWritten) {
+  Workspace folder;
+  const std::string path = folder.at("results.h5");
+  write_store(path, two_runs(), {{{"lr.lr", "0.1"}, {"data.train", "a,b"}}, {}});
+  const ScalingTable table = read_store(path);
+  ASSERT_EQ(table.runs.size(), 2u);
+  EXPECT_EQ(table.runs[0].name, "1x8");
+  EXPECT_EQ(table.runs[0].loss, 0.1 + 0.2);
+  EXPECT_EQ(table.runs[0].seed, 3);
+  EXPECT_EQ(table.runs[0].line, 2);
+  EXPECT_TRUE(std::isnan(table.runs[0].seconds));
+  ASSERT_EQ(table.runs[0].curve.size(), 2u);
+  EXPECT_EQ(table.runs[0].curve[1].tokens, 4096);
+  EXPECT_EQ(table.runs[0].curve[1].loss, 0.3);
+  EXPECT_EQ(table.runs[1].name, "größer, \"2x8\"");
+  EXPECT_EQ(table.runs[1].reason, "out of memory");
+  EXPECT_TRUE(table.runs[1].curve.empty());
+  EXPECT_EQ(read_store_settings(path)[0].at("data.train"), "a,b");
+  EXPECT_TRUE(read_store_settings(path)[1].empty());
+}
+
+TEST(ResultsStore, EqualResultsAreEqualBytes) {
+  Workspace folder;
+  write_store(folder.at("a.h5"), two_runs(), {{}, {}});
+  write_store(folder.at("b.h5"), two_runs(), {{}, {}});
+  EXPECT_EQ(file_text(folder.at("a.h5")), file_text(folder.at("b.h5")));
+  write_store(folder.at("b.h5"), {}, {});
+  EXPECT_TRUE(read_store(folder.at("b.h5")).runs.empty()) << "an empty table replaces the other";
+}
+
+TEST(ResultsStore, OtherFilesAreRefusedByName) {
+  Workspace folder;
+  const std::string path = folder.at("results.h5");
+  std::ofstream(path) << "run,loss\n";
+  expect_error([&] { read_store(path); }, "results.h5 is no HDF5 file");
+  write_small_store(path);
+  expect_error([&] { read_store(path); }, "no results of `skein sweep`");
+}
+
+// Whatever byte is broken, it is read or refused, never worse.
+TEST(ResultsStore, DamageIsReadOrRefused) {
+  Workspace folder;
+  const std::string path = folder.at("results.h5");
+  write_store(path, two_runs(), {{{"lr.lr", "0.1"}}, {}});
+  const std::string whole = file_text(path);
+  int refused = 0;
+  std::mt19937 random(5);
+  for (int i = 0; i < 160; ++i) {
+    std::string broken = whole;
+    if (i % 4 == 0) broken.resize(random() % whole.size());
+    else broken[random() % std::min<size_t>(whole.size(), 12000)] = static_cast<char>(random());
+    std::ofstream(path, std::ios::trunc) << broken;
+    try {
+      read_store(path);
+      read_store_settings(path);
+    } catch (const Error& error) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 36);
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,56 @@
+// A sweep of four models that takes a second.
+#pragma once
+
+#include "skein/scaling/sweep.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+
+inline SweepConfig tiny_sweep(const std::string& store, const std::string& dir) {
+  SweepConfig c = sweep_defaults();
+  c.shapes = {"1x8", "1x16"};
+  c.tokens = {"2048", "4096"};
+  c.batch = {"128"};
+  c.shape.d_head = 8;
+  c.run.model.context = 16;
+  c.run.model.vocab_size = 64;
+  c.run.data.train = c.run.data.validation = {store};
+  c.run.validation.points = 6;
+  c.run.train.micro_batch = 2;
+  c.run.lr.lr = 1e-2;
+  c.run.checkpoint.every = 5;
+  c.run.run.dir = dir;
+  return c;
+}
+
+// By threads, as one job.
+inline SweepResult sweep_by(int ranks, const SweepConfig& config) {
+  SweepResult made;
+  run_ranks(ranks, [&](Group& world) {
+    const SweepResult own = run_sweep(config, world, "resolved");
+    if (world.rank() == 0) made = own;
+  });
+  return made;
+}
+
+inline std::string file_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline std::string usage_error_of(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+inline void expect_error(const std::function<void()>& step, const std::string& word) {
+  const std::string text = usage_error_of(step);
+  EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
+}
+
+}  // namespace skein

@@ -1,0 +1,168 @@
+#include "skein/scaling/sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "scaling/sweep_fixture.h"
+#include "skein/scaling/results_store.h"
+
+namespace skein {
+namespace {
+
+class Sweeps : public testing::Test {
+ protected:
+  Sweeps() { write_small_store(store_); }
+  SweepConfig config(const std::string& dir) const { return tiny_sweep(store_, folder_.at(dir)); }
+  std::string at(const std::string& name) const { return folder_.at(name); }
+  // Everything but the seconds.
+  std::string table(const std::string& dir) const {
+    ScalingTable made = read_store(at(dir) + "/results.h5");
+    for (ScalingRun& run : made.runs) run.seconds = kUnknown;
+    return table_csv(made.runs) + curves_csv(made.runs);
+  }
+
+  Workspace folder_;
+  std::string store_ = folder_.at("store.h5");
+};
+
+TEST_F(Sweeps, EachCellIsARowAndASecondStartDoesNothing) {
+  const SweepConfig c = config("run");
+  const SweepResult first = sweep_by(1, c);
+  ASSERT_EQ(first.runs.size(), 4u);
+  EXPECT_EQ(first.trained, 4);
+  EXPECT_EQ(first.count("done"), 4);
+  for (const ScalingRun& run : first.runs) {
+    ASSERT_FALSE(run.curve.empty());
+    EXPECT_EQ(run.curve.back().tokens, run.tokens);
+    EXPECT_EQ(run.curve.back().loss, run.loss);
+    EXPECT_LT(run.loss, run.curve.front().loss);
+    EXPECT_TRUE(std::isfinite(run.train_loss));
+    EXPECT_FALSE(std::filesystem::exists(at("run/") + run.folder + "/checkpoints"));
+    EXPECT_TRUE(std::filesystem::exists(at("run/") + run.folder + "/metrics.jsonl"));
+  }
+  EXPECT_EQ(file_text(at("run/config.ini")), "resolved");
+  const std::string csv = file_text(at("run/results.csv")), store = file_text(at("run/results.h5")), curves = file_text(at("run/curves.csv"));
+  EXPECT_EQ(csv, table_csv(first.runs));
+  EXPECT_EQ(curves, curves_csv(first.runs));
+  const SweepResult second = sweep_by(1, c);
+  EXPECT_EQ(second.trained, 0);
+  EXPECT_EQ(file_text(at("run/results.csv")), csv);
+  EXPECT_EQ(file_text(at("run/results.h5")), store);
+}
+
+TEST_F(Sweeps, RanksAndTrainersChangeSecondsOnly) {
+  sweep_by(1, config("one"));
+  sweep_by(2, config("two"));
+  SweepConfig pairs = config("pairs");
+  pairs.ranks_per_run = 2;
+  sweep_by(4, pairs);
+  EXPECT_EQ(table("one"), table("two"));
+  EXPECT_EQ(table("one"), table("pairs"));
+}
+
+TEST_F(Sweeps, ProcessesShareAFolder) {
+  const SweepConfig c = config("shared");
+  std::atomic<int64_t> trained{0};
+  std::vector<std::thread> processes;
+  for (int i = 0; i < 2; ++i)
+    processes.emplace_back([&] {
+      const auto world = single_rank();
+      trained += run_sweep(c, *world).trained;
+    });
+  for (std::thread& process : processes) process.join();
+  EXPECT_EQ(trained, 4);
+  EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+}
+
+TEST_F(Sweeps, WhatDivergesIsKeptOutWithItsReason) {
+  SweepConfig c = config("wild");
+  c.shapes = {"1x8"};
+  c.tokens = {"4096"};
+  c.lr = {"1e-2", "300"};
+  c.run.optimizer.clip = 0;
+  const SweepResult result = sweep_by(1, c);
+  EXPECT_EQ(result.runs[0].status, "done");
+  EXPECT_EQ(result.runs[1].status, "diverged") << result.runs[1].loss;
+  EXPECT_FALSE(result.runs[1].reason.empty());
+  EXPECT_EQ(sweep_by(1, c).trained, 0) << "it would diverge again";
+}
+
+TEST_F(Sweeps, AFailureLeavesTheOthersAndIsTriedAgain) {
+  const SweepConfig c = config("broken");
+  const std::string metrics = at("broken/cells/1x8-16x128-lr0.01-s1/metrics.jsonl");
+  std::filesystem::create_directories(metrics + "/x");
+  const SweepResult result = sweep_by(1, c);
+  EXPECT_EQ(result.count("failed"), 1);
+  EXPECT_EQ(result.count("done"), 3);
+  EXPECT_NE(result.runs[0].reason.find("cannot be written"), std::string::npos) << result.runs[0].reason;
+  std::filesystem::remove_all(metrics);
+  EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+  sweep_by(1, config("whole"));
+  EXPECT_EQ(table("broken"), table("whole"));
+}
+
+TEST_F(Sweeps, FailFastEndsTheSweep) {
+  SweepConfig c = config("fast");
+  c.ranks_per_run = 2;
+  c.fail_fast = true;
+  std::filesystem::create_directories(at("fast/cells/1x16-32x128-lr0.01-s1/metrics.jsonl/x"));
+  try {
+    sweep_by(2, c);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("sweep.fail_fast"), std::string::npos) << error.what();
+  }
+  EXPECT_FALSE(std::filesystem::exists(at("fast/cells/1x8-16x128-lr0.01-s1/result.json")));
+}
+
+TEST_F(Sweeps, OtherSettingsAreRefusedByName) {
+  SweepConfig c = config("run");
+  sweep_by(1, c);
+  c.run.optimizer.weight_decay = 0.5;
+  expect_error([&] { sweep_by(1, c); }, "optimizer.weight_decay=0.1, now it is 0.5");
+  c = config("run");
+  c.run.checkpoint.every = 7;
+  c.run.run.log_every = 3;
+  EXPECT_EQ(sweep_by(1, c).trained, 0) << "neither changes a result";
+  c.tokens.push_back("1024");
+  EXPECT_EQ(sweep_by(1, c).trained, 2) << "a design may grow";
+}
+
+TEST_F(Sweeps, AStopFileEndsItBetweenCells) {
+  const SweepConfig c = config("asked");
+  std::filesystem::create_directories(at("asked"));
+  std::ofstream(at("asked/stop")) << "";
+  const SweepResult result = sweep_by(1, c);
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.count("unfinished"), 4);
+  EXPECT_FALSE(std::filesystem::exists(at("asked/stop")));
+  EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+}
+
+TEST_F(Sweeps, WhatCannotBeIsToldBeforeAnythingRuns) {
+  SweepConfig c = config("none");
+  c.ranks_per_run = 2;
+  expect_error([&] { sweep_by(1, c); }, "sweep.ranks_per_run=2 does not divide the 1 ranks");
+  c = config("none");
+  c.run.parallel.tensor = 2;
+  c.ranks_per_run = 2;
+  expect_error([&] { sweep_by(2, c); }, "cell 1x8-16x128-lr0.01-s1");
+  c = config("none");
+  c.run.data.validation.clear();
+  expect_error([&] { settled(c); }, "data.validation is empty");
+  EXPECT_FALSE(std::filesystem::exists(at("none")));
+}
+
+TEST_F(Sweeps, ForecastsCountEveryCell) {
+  SweepConfig c = config("none");
+  c.flops_per_second = 1e6;
+  const std::string text = forecast_text(c, *single_rank());
+  for (const char* word : {"1x8-16x128-lr0.01-s1", "1x16-32x128-lr0.01-s1", "N blocks", "4 cells", "as given", "4.0k tokens"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
+  EXPECT_FALSE(std::filesystem::exists(at("none")));
+}
+
+}  // namespace
+}  // namespace skein
