@@ -6,6 +6,7 @@
 #include "skein/data/convert.h"
 #include "skein/data/encode.h"
 #include "skein/data/learn_tokenizer.h"
+#include "skein/data/markov.h"
 #include "skein/data/store.h"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ constexpr const char* kUsage =
     "  train-tokenizer INPUT...   learn a tokenizer\n"
     "  export-tokenizer TOKENIZER write it as other libraries read it\n"
     "  encode INPUT...            make a token store\n"
+    "  markov                     make token stores of known entropy\n"
     "  convert STORE              write a token store in another program's format, or read one\n"
     "  inspect STORE              say what a token store holds\n"
     "  decode STORE               write the text of a token store to stdout\n\n"
@@ -118,11 +120,11 @@ void tell_store(const std::string& path, const StoreInfo& info) {
             static_cast<double>(info.text_bytes) / static_cast<double>(std::max<int64_t>(1, info.tokens)));
 }
 
-void add_trainer(Options& options, TrainerSettings& trainer, std::string& special) {
+void add_trainer(Options& options, TrainerSettings& trainer) {
   options.add_choice("tokenizer.kind", trainer.kind,
                      {{"bpe", LearntKind::bpe}, {"wordpiece", LearntKind::wordpiece}},
                      "byte-level BPE, or BERT's WordPiece");
-  options.add("tokenizer.special", special,
+  options.add("tokenizer.special", trainer.special,
               "special tokens divided by commas, such as <s>,<pad>,</s>,<unk>,<mask>: the first ids");
   options.add("tokenizer.lowercase", trainer.lowercase, "wordpiece: lower-case text without accents");
   options.add("tokenizer.limit_alphabet", trainer.limit_alphabet, "wordpiece: rarer characters are left out",
@@ -131,16 +133,6 @@ void add_trainer(Options& options, TrainerSettings& trainer, std::string& specia
               "ids, with those of bytes or characters and special tokens", "ids");
   options.add("data.min_frequency", trainer.min_frequency, "pairs that occur less often are not merged",
               "times");
-}
-
-Words divided(const std::string& list) {
-  Words words;
-  for (size_t begin = 0; begin < list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    words.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
 }
 
 void run_export_tokenizer(const Words& arguments) {
@@ -161,15 +153,13 @@ void run_train_tokenizer(const Words& arguments) {
   LearnConfig config;
   RunOptions run;
   std::string output = "tokenizer.json";
-  std::string special;
   Options options("skein-data train-tokenizer", "Learns a tokenizer from the INPUTs.");
   add_corpus(options, config.corpus);
-  add_trainer(options, config.trainer, special);
+  add_trainer(options, config.trainer);
   options.add("output.path", output, "the tokenizer file to write");
   add_run(options, run);
   if (!parse(options, arguments)) return;
   config.threads = run.threads;
-  config.trainer.special = divided(special);
   check_output("output.path", output, expand_inputs(options.words()));
   ProgressLine line(run.quiet);
   const LearntTokenizer learnt =
@@ -213,6 +203,15 @@ void run_encode(const Words& arguments) {
   tell_store(config.output, summary.training);
   if (!config.validation.empty()) tell_store(config.validation, summary.validation);
   log::info("{} bad lines, {:.1f} s", summary.bad_lines, summary.seconds);
+}
+
+void run_markov(const Words& arguments) {
+  MarkovStoreConfig config;
+  Options options("skein-data markov", "Draws a Markov chain and writes what it says: text whose entropy is known.");
+  bind(options, config);
+  if (!parse(options, arguments)) return;
+  if (!options.words().empty()) fail_usage("\"{}\" was given; `skein-data markov` reads nothing", options.words().front());
+  fmt::print("{}", markov_text(config, make_markov_stores(config)));
 }
 
 // What a store of another program does not say.
@@ -353,6 +352,7 @@ struct Command {
 constexpr Command kCommands[] = {{"train-tokenizer", run_train_tokenizer},
                                  {"export-tokenizer", run_export_tokenizer},
                                  {"encode", run_encode},
+                                 {"markov", run_markov},
                                  {"convert", run_convert},
                                  {"inspect", run_inspect},
                                  {"decode", run_decode}};

@@ -27,6 +27,7 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
 int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);

@@ -34,6 +34,7 @@ constexpr Command kCommands[] = {
     {"sweep", "train the models of a scaling experiment, as many at a time as there are ranks", sweep_command},
     {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
     {"embed", "turn texts into vectors", embed_command},
+    {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost", plan_command},
     {"generate", "continue prompts with a checkpoint", generate_command},
 };
 

@@ -1,0 +1,140 @@
+// From a budget to a decision: how large a model, how long, with which settings, on which machine, for how much.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "skein/scaling/fit.h"
+#include "skein/scaling/shape.h"
+#include "skein/train/config.h"
+
+namespace skein {
+
+// What the run is to be made on. Numbers are those of one device; 0: unknown.
+struct Machine {
+  std::string kind;          // of machine_kinds(); "": as told below
+  int64_t count = 1;
+  int64_t per_host = 8;      // devices that share a host: the most tensor-parallel ranks
+  double peak = 0;           // FLOP/s
+  double share = 0.4;        // of the peak that model FLOPs are expected to reach
+  double share_low = 0, share_high = 0;  // the range that run time is told for; 0: three quarters and five quarters of share
+  double memory = 0;         // GiB
+  double price = 0;          // an hour, in any currency
+  double watts = 0;          // while at work
+  double pue = 1;            // energy of the whole building over that of the devices
+  double carbon = 0;         // g CO2 of a kWh
+  DeviceKind device = DeviceKind::cuda;
+
+  double low() const { return share_low > 0 ? share_low : 0.75 * share; }
+  double high() const { return share_high > 0 ? share_high : std::min(1.0, 1.25 * share); }
+};
+
+// Data-sheet numbers: bf16 without sparsity, board power.
+struct MachineKind {
+  std::string name;
+  double peak = 0, memory = 0, watts = 0;
+  std::string source;
+};
+const std::vector<MachineKind>& machine_kinds();
+// The same with what its kind says in place of 0. Usage errors for numbers that cannot be, and for an unknown kind.
+Machine settled(const Machine& machine);
+// Binds section machine.
+void bind(Options& options, Machine& machine);
+
+// The law that a plan goes by.
+struct PlanLaw {
+  std::string name, source;   // "chinchilla", the paper; or the fit's file
+  Convention convention;      // what its N and C count
+  PowerLaw flops_per_token{6, 1};  // C / D as a power of N, in its counts
+  ParametricFit fit;          // draws: empty where there are no intervals
+  double largest_flops = kUnknown;  // of the runs it was fitted to
+  bool kaplan = false;        // Kaplan et al. (2020): N* = 1.3e9 (C / PF-day)^.73 of the blocks, and kaplan_loss
+};
+// Of published_laws(). A usage error that lists them for another name.
+PlanLaw published_plan_law(const std::string& name);
+// Of the JSON of `skein fit`.
+PlanLaw fitted_plan_law(const std::string& path);
+// L = (Nc/N)^aN + (Sc/S_min)^aS with aN .077, aS .76, Nc 6.5e13, Sc 2.1e3, and S_min from C = 6 N B_crit S_min, B_crit = 2e8 L^-4.76 tokens
+// (Kaplan et al., "Scaling laws for neural language models", 2020, equation 1.6 and table 3), solved for L.
+double kaplan_loss(double blocks, double flops);
+
+// Where the loss is least for C = c N^q D: N* = [alpha A / (q beta B)]^(1 / (alpha + q beta)) (C/c)^(beta / (alpha + q beta)).
+Optimum optimum_at(const ChinchillaLaw& law, double flops, const PowerLaw& flops_per_token);
+
+struct PlanOptions {
+  double budget = 0;       // FLOPs
+  double gpu_hours = 0;    // or hours of devices at the machine's share of its peak
+  std::string law = "chinchilla-replication";
+  std::string fit;         // JSON of `skein fit` in place of law
+  double tokens = 0;       // that there are; more than that are seen again (Muennighoff et al., 2023); 0: enough
+  std::string lr_rule = "step_law", batch_rule = "step_law";
+  int64_t d_head = 0;      // 0: 128 from 4e8 parameters on, 64 from 1e7, 32 from 1e6, else 16
+  double aspect = 0;       // width / layers; 0: 100 from 4e8 parameters on, else 64 (as the models of Hoffmann et al., 2022, table A9)
+  ModelConfig model;       // all but layers, width and heads
+  Machine machine;
+};
+// Decoders of today: rotary positions, RMS norms, no biases, 32,000 tokens, 2,048 of them in a sequence.
+PlanOptions plan_defaults();
+// Binds sections plan, machine and model.
+void bind(Options& options, PlanOptions& plan);
+
+// One way to spend the budget.
+struct Proposal {
+  ModelConfig model;
+  ModelCounts counts;
+  double n = kUnknown;       // as the law counts
+  double tokens = kUnknown, flops = kUnknown;
+  double epochs = 1;         // passes over the unique tokens
+  Interval loss;
+  Interval penalty;          // its loss less that of the proposal
+  double tokens_to_match = kUnknown;  // for the proposal's loss; unknown: not in a thousand times the tokens
+};
+
+// How its ranks share the work and what one of them keeps.
+struct Layout {
+  ParallelConfig parallel;
+  int64_t global_batch = 0, micro_batch = 0;  // sequences
+  double bytes = 0;          // of one device
+  bool fits = true;
+};
+
+struct Cost {
+  Interval seconds, device_hours, price, kwh, co2_kg;  // low and high: at the ends of the machine's share; unknown where a number is missing
+};
+
+struct Plan {
+  PlanOptions options;
+  PlanLaw law;
+  double flops = 0;              // the budget
+  double beyond = kUnknown;      // over the largest run that was fitted
+  Interval best_n, best_d, best_ratio, best_loss;  // of the law in its own counts, without a look at shapes or at how many tokens there are
+  Proposal proposal;
+  std::vector<Proposal> others;  // 1/4, 1/2, 2 and 4 times the parameters for the same FLOPs
+  Hyperparameters settings;      // lr by its rule, batch_tokens by its own
+  Layout layout;
+  int64_t steps = 0;
+  Cost cost;
+  double warmup_tokens = 0;      // the least of N and a twentieth of all
+  std::vector<std::string> warnings;
+};
+
+// The shape whose predicted loss is least among those around the law's optimum, its tokens being what is left of the budget at the model's
+// exact FLOPs (Kaplan's law: the shape nearest to his N*). Usage errors for what is missing or cannot be.
+Plan make_plan(const PlanOptions& options);
+
+// Of ranks pipeline x data x tensor = count, data a power of two, the layout whose parameters (16-bit: 18 bytes each, of which ZeRO divides
+// 12; 32-bit: 16 and 8) and activations (models/memory.h) leave a tenth of the memory, at the least loss of time by this reckoning:
+// recomputing a third more, 5% for each doubling of tensor-parallel ranks, (p - 1) / m of a pipeline of p stages and m micro-batches.
+Layout lay_out(const ModelConfig& model, const Machine& machine, double batch_tokens);
+
+// Why no layout fits; "" where one does.
+std::string layout_problem(const Plan& plan);
+
+std::string plan_text(const Plan& plan);
+// null for what is unknown, 17 digits.
+std::string plan_json(const Plan& plan);
+// INI for `skein pretrain --config`: what differs from its defaults. data.train is left to the user. A usage error where no layout fits.
+std::string plan_config(const Plan& plan);
+
+}  // namespace skein

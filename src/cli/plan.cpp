@@ -1,0 +1,50 @@
+#include <cstdio>
+
+#include "command.h"
+#include "result_file.h"
+#include "skein/comm/world.h"
+#include "skein/core/log.h"
+#include "skein/scaling/plan.h"
+
+namespace skein {
+namespace {
+
+void check_given(const Options& options) {
+  require(!(options.given("plan.law") && options.given("plan.fit")), "plan.law and plan.fit are both given; give the law to go by");
+  require(!options.given("model.n_layers"), "model.n_layers is what a plan finds; leave it out");
+  require(!options.given("model.d_model") || options.given("model.d_ff"),
+          "model.d_model is what a plan finds; leave it out, or give it with model.d_ff for the proportion of both");
+  require(!options.given("model.n_heads") || options.given("model.n_kv_heads"),
+          "model.n_heads is what a plan finds; leave it out, or give it with model.n_kv_heads for the proportion of both");
+}
+
+void write(const std::string& option, const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  ResultFile file(option, path);
+  file.write(text);
+  file.finish();
+  log::info("{} in {}", option, path);
+}
+
+}  // namespace
+
+int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
+  PlanOptions plan = plan_defaults();
+  std::string output, config;
+  Options options("skein plan", "From a budget to a model, its tokens, settings, layout, run time and cost, by a scaling law.");
+  bind(options, plan);
+  options.add("plan.config", config, "INI to write, for `skein pretrain --config`");
+  options.add("output.path", output, "JSON to write");
+  if (!parse(options, args, false)) return 0;
+  // One process is enough; the others of a launcher have nothing to add.
+  if (detect_launch().rank > 0) return 0;
+  check_given(options);
+  const Plan made = make_plan(plan);
+  const std::string ini = config.empty() ? "" : plan_config(made);
+  std::fputs(plan_text(made).c_str(), stdout);
+  write("output.path", output, plan_json(made));
+  write("plan.config", config, ini);
+  return 0;
+}
+
+}  // namespace skein

@@ -1,0 +1,116 @@
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "skein/core/version.h"
+#include "skein/scaling/plan.h"
+#include "study_names.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json positive(double value) { return value > 0 ? number(value) : Json(nullptr); }
+
+Json json_of(const Interval& x) { return {{"value", number(x.value)}, {"low", number(x.low)}, {"high", number(x.high)}}; }
+
+Json json_of(const PlanLaw& law) {
+  return {{"name", law.name},
+          {"source", law.source},
+          {"parameters", name_of(law.convention.parameters)},
+          {"flops", name_of(law.convention.flops)},
+          {"flops_per_token", {{"coefficient", law.flops_per_token.coefficient}, {"exponent", law.flops_per_token.exponent}}},
+          {"draws", law.fit.draws.size()},
+          {"largest_flops", number(law.largest_flops)}};
+}
+
+Json json_of(const Machine& m) {
+  return {{"kind", m.kind.empty() ? Json(nullptr) : Json(m.kind)},
+          {"count", m.count},
+          {"peak", positive(m.peak)},
+          {"share", m.share},
+          {"share_low", m.low()},
+          {"share_high", m.high()},
+          {"memory_gib", positive(m.memory)},
+          {"price", positive(m.price)},
+          {"watts", positive(m.watts)},
+          {"pue", m.pue},
+          {"carbon", positive(m.carbon)}};
+}
+
+Json json_of(const Proposal& p) {
+  return {{"n_layers", p.model.n_layers},
+          {"d_model", p.model.d_model},
+          {"n_heads", p.model.n_heads},
+          {"parameters", number(p.counts.all)},
+          {"blocks", number(p.counts.blocks)},
+          {"embedding", number(p.counts.embedding)},
+          {"head", number(p.counts.head)},
+          {"n", number(p.n)},
+          {"flops_per_token", number(p.counts.flops_per_token)},
+          {"tokens", number(p.tokens)},
+          {"flops", number(p.flops)},
+          {"epochs", number(p.epochs)},
+          {"loss", json_of(p.loss)},
+          {"penalty", json_of(p.penalty)},
+          {"tokens_to_match", number(p.tokens_to_match)},
+          {"flops_to_match", number(p.tokens_to_match * p.counts.flops_per_token)}};
+}
+
+const char* name_of_recompute(Recompute recompute) {
+  if (recompute == Recompute::none) return "none";
+  return recompute == Recompute::selective ? "selective" : "full";
+}
+
+Json json_of(const Layout& l) {
+  return {{"pipeline", l.parallel.pipeline},
+          {"data", l.parallel.data},
+          {"tensor", l.parallel.tensor},
+          {"sequence", l.parallel.sequence},
+          {"zero", l.parallel.zero},
+          {"recompute", name_of_recompute(l.parallel.recompute)},
+          {"global_batch", l.global_batch},
+          {"micro_batch", l.micro_batch},
+          {"bytes", number(l.bytes)},
+          {"fits", l.fits}};
+}
+
+Json json_of(const Cost& c) {
+  return {{"seconds", json_of(c.seconds)},
+          {"device_hours", json_of(c.device_hours)},
+          {"price", json_of(c.price)},
+          {"kwh", json_of(c.kwh)},
+          {"co2_kg", json_of(c.co2_kg)}};
+}
+
+}  // namespace
+
+std::string plan_json(const Plan& plan) {
+  Json others = Json::array();
+  for (const Proposal& other : plan.others) others.push_back(json_of(other));
+  const Json json{{"skein_plan", 1},
+                  {"version", kVersion},
+                  {"flops", number(plan.flops)},
+                  {"beyond", number(plan.beyond)},
+                  {"law", json_of(plan.law)},
+                  {"machine", json_of(plan.options.machine)},
+                  {"best",
+                   {{"n", json_of(plan.best_n)}, {"d", json_of(plan.best_d)}, {"ratio", json_of(plan.best_ratio)}, {"loss", json_of(plan.best_loss)}}},
+                  {"proposal", json_of(plan.proposal)},
+                  {"others", others},
+                  {"lr", number(plan.settings.lr)},
+                  {"lr_rule", plan.options.lr_rule},
+                  {"batch_tokens", number(plan.settings.batch_tokens)},
+                  {"batch_rule", plan.options.batch_rule},
+                  {"steps", plan.steps},
+                  {"warmup_tokens", number(plan.warmup_tokens)},
+                  {"layout", json_of(plan.layout)},
+                  {"cost", json_of(plan.cost)},
+                  {"warnings", plan.warnings}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace skein

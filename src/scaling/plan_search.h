@@ -1,0 +1,39 @@
+// Which shapes a budget can buy, and what a law expects of them.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "skein/scaling/plan.h"
+
+namespace skein {
+
+// Over the draws of the law's fit; the value alone where it has none.
+Interval plan_band(const PlanLaw& law, const std::function<double(const ChinchillaLaw&)>& quantity);
+
+class PlanSearch {
+ public:
+  // size: of the law's optimum, in its counts. The references outlive it.
+  PlanSearch(const PlanOptions& options, const PlanLaw& law, double flops, double size);
+
+  // None where the rule has no such shape.
+  std::optional<ModelConfig> shape(double block_parameters) const;
+  // The whole budget on this shape.
+  Proposal spent(const ModelConfig& model) const;
+  Proposal best() const;
+  // Loss of `other` less that of `proposal`.
+  Interval penalty(const Proposal& other, const Proposal& proposal) const;
+  // For this loss at the model of `proposal`; kUnknown where a thousand times its tokens do not do.
+  double tokens_for(const Proposal& proposal, double loss) const;
+
+ private:
+  double predict(const ChinchillaLaw& draw, double n, double d) const;
+  double badness(const Proposal& proposal) const;
+
+  const PlanOptions& options_;
+  const PlanLaw& law_;
+  double flops_, size_;
+  ShapeRule rule_;
+};
+
+}  // namespace skein

@@ -1,0 +1,105 @@
+// What model_flops_per_token says against the work that the kernels were handed, by their shapes.
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "skein/comm/local.h"
+#include "skein/core/profile.h"
+#include "skein/models/flops.h"
+#include "skein/models/gpt.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kRows = 2;
+
+ModelConfig gpt2() {
+  ModelConfig c;
+  c.vocab_size = 300;
+  c.context = 128;
+  c.d_model = 64;
+  c.n_layers = 3;
+  c.n_heads = 4;
+  return c;
+}
+
+Batch batch_of(const ModelConfig& config) {
+  Batch batch;
+  batch.tokens = Tensor::zeros({kRows, config.context}, DType::i32);
+  batch.targets = Tensor::zeros({kRows, config.context}, DType::i32);
+  batch.positions = Tensor::zeros({kRows, config.context}, DType::i32);
+  batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(kRows * config.context), 1.0f), {kRows, config.context});
+  batch.sample_ids = Tensor::zeros({kRows}, DType::i64);
+  return batch;
+}
+
+// Of one forward and backward of two sequences. Attention's backward makes its scores again, one product of five, which is no work of the model.
+double counted(const ModelConfig& config) {
+  const auto alone = single_rank();
+  Parameters parameters(DType::f32, 0, 1);
+  const Gpt model(config, {0, static_cast<int>(config.n_layers), true, true, 0}, false, parameters);
+  parameters.allocate(true);
+  parameters.initialize(1);
+  const NextToken objective(model);
+  const Batch batch = batch_of(config);
+  Pass pass;
+  pass.tp = alone.get();
+  pass.batch = &batch;
+  pass.train = true;
+  Profile::start();
+  const Losses losses = objective.losses(model.forward({}, pass), pass);
+  backward(losses.rows, losses.row_weights);
+  double flops = 0;
+  for (const ProfileEvent& event : Profile::stop()) flops += event.flops * (std::string_view(event.name) == "attention backward" ? 0.8 : 1);
+  return flops;
+}
+
+void expect_agreement(const ModelConfig& config, const char* what) {
+  const double per_token = counted(config) / static_cast<double>(kRows * config.context);
+  EXPECT_NEAR(per_token / model_flops_per_token(config, config.context), 1, 0.01) << what;
+}
+
+TEST(CountedFlops, AreThoseOfTheFormula) {
+  ModelConfig c = gpt2();
+  expect_agreement(c, "GPT-2");
+  c.tie_embeddings = false;
+  expect_agreement(c, "untied");
+  c.n_kv_heads = 2;
+  expect_agreement(c, "grouped queries");
+  c.activation = MlpKind::swiglu;
+  c.d_ff = 96;
+  expect_agreement(c, "swiglu");
+  c.positions = Positions::rotary;
+  c.norm = ops::Norm::rms;
+  c.bias = false;
+  expect_agreement(c, "Llama");
+  c.d_head = 32;
+  expect_agreement(c, "wide heads");
+}
+
+TEST(CountedFlops, HalfTheScoresAreCounted) {
+  ModelConfig c = gpt2();
+  c.d_model = 16;
+  c.n_heads = 2;
+  c.vocab_size = 16;
+  c.context = 512;
+  expect_agreement(c, "mostly scores");
+  const double scores = 6.0 * static_cast<double>(c.n_layers * c.d_model * c.context);
+  EXPECT_GT(scores / model_flops_per_token(c, c.context), 0.5);
+  EXPECT_GT(model_flops_per_token(c, c.context, AttentionCount::full) * static_cast<double>(kRows * c.context) / counted(c), 1.5);
+}
+
+// Six per parameter is off where models are small: the reason for the exact count.
+TEST(CountedFlops, AreNotSixPerParameterOfASmallModel) {
+  ModelConfig c = gpt2();
+  c.d_model = 16;
+  c.n_layers = 2;
+  c.n_heads = 2;
+  c.vocab_size = 64;
+  c.context = 64;
+  const double blocks = 12.0 * 2 * 16 * 16;
+  EXPECT_NEAR(counted(c) / static_cast<double>(kRows * c.context) / (6 * blocks), 1.5, 0.1);
+}
+
+}  // namespace
+}  // namespace skein

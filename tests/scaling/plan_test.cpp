@@ -1,0 +1,297 @@
+#include "skein/scaling/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "data/data_fixtures.h"
+#include "skein/models/memory.h"
+#include "skein/train/config.h"
+
+namespace skein {
+namespace {
+
+// 240 of the Chinchilla points by Huber's loss, converged (Besiroglu et al., 2024, whose own fit is of least absolute errors).
+ChinchillaLaw converged() { return {1.817218, 477.826, 2143.42, 0.347311, 0.367172}; }
+
+PlanOptions large() {
+  PlanOptions o = plan_defaults();
+  o.budget = 5.88e23;
+  o.machine.kind = "h100";
+  o.machine.count = 1024;
+  o.machine.price = 2;
+  o.machine.carbon = 400;
+  o.machine.pue = 1.1;
+  return o;
+}
+
+bool has_warning(const Plan& plan, const std::string& words) {
+  return std::any_of(plan.warnings.begin(), plan.warnings.end(), [&](const std::string& text) { return text.find(words) != std::string::npos; });
+}
+
+TEST(PlanLaw, HasItsOptimumInClosedForm) {
+  const ChinchillaLaw law = converged();
+  const Optimum best = optimum_at(law, 5.88e23, {6, 1});
+  EXPECT_NEAR(best.n / 7.397e10, 1, 1e-3);
+  EXPECT_NEAR(best.d / 1.3249e12, 1, 1e-3);
+  EXPECT_NEAR(best.loss, 1.97334, 2e-5);
+  const PowerLaw per_token{40, 0.9};
+  const Optimum other = optimum_at(law, 1e21, per_token);
+  EXPECT_NEAR(per_token.coefficient * std::pow(other.n, per_token.exponent) * other.d / 1e21, 1, 1e-12);
+  for (const double factor : {0.9, 1.1}) {
+    const double n = factor * other.n;
+    EXPECT_GT(law.loss(n, 1e21 / (40 * std::pow(n, 0.9))), other.loss);
+  }
+}
+
+double kaplan_best_size(double flops) {
+  double best = 0, least = 1e300;
+  for (double n = 1e6; n < 1e13; n *= 1.01)
+    if (kaplan_loss(n, flops) < least) least = kaplan_loss(n, flops), best = n;
+  return best;
+}
+
+// Of his equation the exponent is 1 / (aN / aS + 4.76 aN + 1), where the rule fitted to his runs says .73.
+TEST(PlanLaw, KaplansLossHasItsMinimumWhereItsExponentsSay) {
+  const double loss = kaplan_loss(1e9, 1e20), steps = 1e20 / (6 * 1e9 * 2e8 * std::pow(loss, -4.76));
+  EXPECT_NEAR(loss, std::pow(6.5e13 / 1e9, 0.077) + std::pow(2.1e3 / steps, 0.76), 1e-9);
+  const double day = kaplan_best_size(8.64e19), thousand = kaplan_best_size(8.64e22);
+  EXPECT_GT(day, 0.4 * 1.3e9);
+  EXPECT_LT(day, 1.3e9);
+  EXPECT_NEAR(std::log(thousand / day) / std::log(1000), 1 / (0.077 / 0.76 + 4.76 * 0.077 + 1), 0.003);
+}
+
+TEST(Plan, SpendsTheBudgetOnTheShapeOfLeastLoss) {
+  const Plan plan = make_plan(large());
+  const Proposal& p = plan.proposal;
+  EXPECT_NEAR(p.tokens * p.counts.flops_per_token / 5.88e23, 1, 1e-12);
+  EXPECT_NEAR(std::log(p.n / plan.best_n.value), 0, 0.35);
+  EXPECT_NEAR(p.loss.value, plan.best_loss.value, 0.003);
+  EXPECT_NEAR(static_cast<double>(plan.steps * plan.layout.global_batch * p.model.context) / p.tokens, 1, 0.001);
+  ASSERT_EQ(plan.others.size(), 4u);
+  const ChinchillaLaw& law = plan.law.fit.law;
+  for (const Proposal& other : plan.others) {
+    EXPECT_GT(other.penalty.value, 0);
+    EXPECT_NEAR(other.penalty.value, law.loss(other.n, other.tokens) - law.loss(p.n, p.tokens), 1e-12);
+    if (std::isnan(other.tokens_to_match)) continue;
+    EXPECT_NEAR(law.loss(other.n, other.tokens_to_match), p.loss.value, 1e-9);
+    EXPECT_GT(other.tokens_to_match * other.counts.flops_per_token, 5.88e23);
+  }
+  EXPECT_NEAR(plan.others[1].counts.blocks / p.counts.blocks, 0.5, 0.05);
+  EXPECT_GT(plan.others[1].tokens_to_match, 2 * p.tokens);
+}
+
+TEST(Plan, CostsWhatTheMachineTakes) {
+  const Plan plan = make_plan(large());
+  const double seconds = 5.88e23 / (1024 * 989.4e12 * 0.4), hours = seconds * 1024 / 3600;
+  EXPECT_NEAR(plan.cost.seconds.value / seconds, 1, 1e-12);
+  EXPECT_NEAR(plan.cost.seconds.low / seconds, 0.4 / 0.5, 1e-12);
+  EXPECT_NEAR(plan.cost.seconds.high / seconds, 0.4 / 0.3, 1e-12);
+  EXPECT_NEAR(plan.cost.device_hours.value / hours, 1, 1e-12);
+  EXPECT_NEAR(plan.cost.price.value / (2 * hours), 1, 1e-12);
+  EXPECT_NEAR(plan.cost.kwh.value / (hours * 0.7 * 1.1), 1, 1e-12);
+  EXPECT_NEAR(plan.cost.co2_kg.value / (hours * 0.7 * 1.1 * 0.4), 1, 1e-12);
+  PlanOptions by_hours = large();
+  by_hours.budget = 0;
+  by_hours.gpu_hours = hours;
+  EXPECT_NEAR(make_plan(by_hours).flops / 5.88e23, 1, 1e-12);
+  PlanOptions unknown = large();
+  unknown.machine.kind = "";
+  unknown.machine.count = 1;
+  EXPECT_TRUE(std::isnan(make_plan(unknown).cost.seconds.value));
+}
+
+TEST(Plan, GoesByKaplansRule) {
+  PlanOptions o = large();
+  o.law = "kaplan";
+  o.budget = 8.64e20;
+  o.machine.count = 8;
+  const Plan plan = make_plan(o);
+  EXPECT_NEAR(plan.best_n.value / (1.3e9 * std::pow(10, 0.73)), 1, 1e-12);
+  EXPECT_NEAR(plan.proposal.counts.blocks / plan.best_n.value, 1, 0.1);
+  EXPECT_TRUE(has_warning(plan, "one point without intervals"));
+  EXPECT_TRUE(has_warning(plan, "smaller models"));
+}
+
+TEST(Plan, SeesTokensAgainWhereThereAreTooFew) {
+  PlanOptions o = large();
+  o.law = "muennighoff";
+  o.budget = 1e22;
+  o.machine.count = 64;
+  const Plan enough = make_plan(o);
+  o.tokens = 2e10;
+  const Plan short_of_data = make_plan(o);
+  EXPECT_GT(short_of_data.proposal.epochs, 4);
+  EXPECT_GT(short_of_data.proposal.loss.value, enough.proposal.loss.value + 0.01);
+  EXPECT_TRUE(has_warning(short_of_data, "Muennighoff"));
+  EXPECT_FALSE(has_warning(enough, "Muennighoff"));
+  for (const Proposal& other : short_of_data.others) EXPECT_GE(other.penalty.value, 0);
+}
+
+TEST(Plan, SaysHowFarTheBudgetIsFromTheLaw) {
+  PlanOptions o = large();
+  EXPECT_TRUE(has_warning(make_plan(o), "beyond one decade"));
+  o.budget = 1e21;
+  const Plan near = make_plan(o);
+  EXPECT_FALSE(has_warning(near, "beyond one decade"));
+  EXPECT_NEAR(near.beyond, 1e21 / 1.2956e22, 1e-6);
+}
+
+TEST(Layout, FitsAndUsesEveryDevice) {
+  const Plan plan = make_plan(large());
+  const ParallelConfig& p = plan.layout.parallel;
+  EXPECT_EQ(p.pipeline * p.data * p.tensor, 1024);
+  EXPECT_TRUE(plan.layout.fits);
+  EXPECT_LE(plan.layout.bytes, 0.9 * 79.2 * (1 << 30));
+  EXPECT_GT(p.tensor * p.pipeline, 1);  // 18 bytes of 7e10 parameters are no part of one device
+  const BatchPlan batch = plan_batch(p, mesh_shape(p, 1024), plan.layout.global_batch, plan.layout.micro_batch);
+  EXPECT_EQ(batch.groups_per_rank, 1);
+  check(plan.proposal.model, p.tensor, p.sequence);
+  EXPECT_EQ(plan.proposal.model.n_heads % 8, 0);
+  EXPECT_EQ(plan.proposal.model.head_width(), 128);
+}
+
+TEST(Layout, CountsParametersAndActivations) {
+  ModelConfig model = plan_defaults().model;
+  model.d_model = 1024;
+  model.n_heads = 16;
+  model.n_layers = 8;
+  Machine machine;
+  machine.memory = 1000;
+  const Layout one = lay_out(model, machine, 2048 * 4);
+  EXPECT_EQ(one.micro_batch, 4);
+  EXPECT_EQ(one.parallel.recompute, Recompute::none);
+  const double flow = activation_bytes(model, {4 * 2048, 8, DType::bf16});
+  EXPECT_NEAR(one.bytes, 18 * static_cast<double>(model.parameters()) + flow, 1e-3 * one.bytes);
+  machine.count = 4;
+  const Layout four = lay_out(model, machine, 2048 * 4);
+  EXPECT_EQ(four.parallel.data, 4);
+  EXPECT_TRUE(four.parallel.zero);
+  EXPECT_NEAR(four.bytes, 9 * static_cast<double>(model.parameters()) + activation_bytes(model, {2048, 8, DType::bf16}), 1e-3 * four.bytes);
+}
+
+TEST(Layout, GivesUpTimeForMemoryAndSaysWhenThatIsNotEnough) {
+  ModelConfig model = plan_defaults().model;
+  model.d_model = 4096;
+  model.n_heads = 32;
+  model.n_layers = 32;
+  Machine machine;
+  machine.count = 8;
+  machine.memory = 1000;
+  EXPECT_EQ(lay_out(model, machine, 1 << 20).parallel.data, 8);
+  machine.memory = 40;
+  const Layout tight = lay_out(model, machine, 1 << 20);
+  EXPECT_TRUE(tight.fits);
+  EXPECT_GT(tight.parallel.tensor * tight.parallel.pipeline, 1);
+  machine.memory = 8;
+  EXPECT_FALSE(lay_out(model, machine, 1 << 20).fits);
+  machine.count = 6;
+  machine.memory = 1000;
+  EXPECT_EQ(lay_out(model, machine, 1 << 20).parallel.pipeline % 3, 0);
+  machine.count = 37;
+  test::expect_error(ExitCode::usage, {"machine.count=37", "32 or 64"}, [&] { lay_out(model, machine, 1 << 20); });
+}
+
+TEST(PlanConfig, IsReadBackAsItWasMeant) {
+  const Plan plan = make_plan(large());
+  PretrainConfig run;
+  Options options("skein pretrain", "");
+  bind(options, run);
+  options.read_ini(plan_config(plan), "plan.ini");
+  EXPECT_EQ(run.model.n_layers, plan.proposal.model.n_layers);
+  EXPECT_EQ(run.model.d_model, plan.proposal.model.d_model);
+  EXPECT_EQ(run.model.parameters(), plan.proposal.model.parameters());
+  EXPECT_EQ(run.train.steps, plan.steps);
+  EXPECT_EQ(run.train.global_batch, plan.layout.global_batch);
+  EXPECT_EQ(run.parallel.tensor, plan.layout.parallel.tensor);
+  EXPECT_EQ(run.parallel.device, DeviceKind::cuda);
+  EXPECT_TRUE(run.parallel.zero);
+  EXPECT_NEAR(run.lr.lr / plan.settings.lr, 1, 1e-6);
+  check(run.lr, run.train.steps, run.train.global_batch * run.model.context);
+  PlanOptions small = large();
+  small.machine.count = 1;
+  test::expect_error(ExitCode::usage, {"plan.config", "no layout fits", "1 devices"}, [&] { plan_config(make_plan(small)); });
+}
+
+TEST(PlanText, NamesWhatIsUnknownAndHasNoNan) {
+  PlanOptions o = large();
+  o.machine.kind = "";
+  o.machine.count = 1;
+  const Plan plan = make_plan(o);
+  const std::string text = plan_text(plan), json = plan_json(plan);
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+  EXPECT_EQ(json.find("nan"), std::string::npos);
+  EXPECT_NE(text.find("machine.kind or machine.peak"), std::string::npos);
+  const auto read = nlohmann::json::parse(json);
+  EXPECT_TRUE(read.at("cost").at("seconds").at("value").is_null());
+  EXPECT_EQ(read.at("proposal").at("tokens").get<double>(), plan.proposal.tokens);
+  EXPECT_EQ(read.at("others").size(), 4u);
+}
+
+std::string fit_json(bool with_draws) {
+  const ChinchillaLaw law = converged();
+  const auto interval = [](double value) { return nlohmann::json{{"value", value}, {"low", nullptr}, {"high", nullptr}, {"error", nullptr}}; };
+  nlohmann::json draws = nlohmann::json::array();
+  for (int i = -20; i <= 20 && with_draws; ++i) draws.push_back({law.e, law.a, law.b, law.alpha + 5e-4 * i, law.beta - 5e-4 * i});
+  const nlohmann::json convergence{{"converged", true},  {"problem", ""},    {"gradient_norm", 1e-12}, {"starts", 80},
+                                   {"best_share", 0.9}, {"condition", 1e5}, {"second_solver", 1.0}};
+  const nlohmann::json intervals{
+      {"E", interval(law.e)}, {"A", interval(law.a)}, {"B", interval(law.b)}, {"alpha", interval(law.alpha)}, {"beta", interval(law.beta)}};
+  const nlohmann::json parametric{{"E", law.e},          {"A", law.a},          {"B", law.b},
+                                  {"alpha", law.alpha},  {"beta", law.beta},    {"objective", 1e-3},
+                                  {"failed_draws", 0},   {"intervals", intervals}, {"convergence", convergence}};
+  const nlohmann::json main{{"parameters", "blocks_head"}, {"flops", "exact"}, {"flops_per_token", {{"coefficient", 9.0}, {"exponent", 0.99}}},
+                            {"n_exponent", interval(0.5)}, {"parametric", parametric}, {"parametric_problem", ""}};
+  return nlohmann::json{{"skein_fit", 1}, {"main", main}, {"target", {{"flops", 1e22}, {"beyond", 10}}}, {"draws", draws}}.dump();
+}
+
+TEST(Plan, GoesByAFitWithItsIntervals) {
+  const test::Scratch scratch;
+  test::write_file(scratch.file("fit.json"), fit_json(true));
+  PlanOptions o = large();
+  o.fit = scratch.file("fit.json");
+  o.budget = 1e22;
+  o.machine.count = 64;
+  const Plan plan = make_plan(o);
+  EXPECT_EQ(plan.law.convention, (Convention{ParameterCount::blocks_head, FlopCount::exact}));
+  EXPECT_NEAR(plan.beyond, 10, 1e-9);
+  EXPECT_NEAR(plan.proposal.n, plan.proposal.counts.blocks + plan.proposal.counts.head, 1);
+  EXPECT_NEAR(plan.best_n.value, optimum_at(converged(), 1e22, {9, 0.99}).n, 1);
+  EXPECT_LT(plan.best_n.low, plan.best_n.value);
+  EXPECT_GT(plan.best_n.high, plan.best_n.value);
+  EXPECT_LT(plan.proposal.loss.low, plan.proposal.loss.high);
+  EXPECT_FALSE(has_warning(plan, "one point"));
+  test::write_file(scratch.file("other.json"), "{\"skein_fit\": 1}");
+  o.fit = scratch.file("other.json");
+  test::expect_error(ExitCode::usage, {"other.json", "skein fit"}, [&] { make_plan(o); });
+}
+
+TEST(Plan, RefusesWhatCannotBe) {
+  const auto with = [](auto change) {
+    PlanOptions o = large();
+    change(o);
+    return [o] { make_plan(o); };
+  };
+  using test::expect_error;
+  expect_error(ExitCode::usage, {"one budget", "both"}, with([](auto& o) { o.gpu_hours = 1; }));
+  expect_error(ExitCode::usage, {"one budget", "none"}, with([](auto& o) { o.budget = 0; }));
+  expect_error(ExitCode::usage, {"one budget"}, with([](auto& o) { o.budget = std::nan(""); }));
+  expect_error(ExitCode::usage, {"inf FLOPs"}, with([](auto& o) { o.budget = HUGE_VAL; }));
+  expect_error(ExitCode::usage, {"machine.peak"}, with([](auto& o) { o.budget = 0, o.gpu_hours = 5, o.machine.kind = ""; }));
+  expect_error(ExitCode::usage, {"machine.kind=h1000", "h100, h200"}, with([](auto& o) { o.machine.kind = "h1000"; }));
+  expect_error(ExitCode::usage, {"machine.share=0"}, with([](auto& o) { o.machine.share = 0; }));
+  expect_error(ExitCode::usage, {"machine.share_low=0.5"}, with([](auto& o) { o.machine.share_low = 0.5; }));
+  expect_error(ExitCode::usage, {"machine.count=0"}, with([](auto& o) { o.machine.count = 0; }));
+  expect_error(ExitCode::usage, {"machine.watts=nan"}, with([](auto& o) { o.machine.watts = std::nan(""); }));
+  expect_error(ExitCode::usage, {"machine.pue=0.5"}, with([](auto& o) { o.machine.pue = 0.5; }));
+  expect_error(ExitCode::usage, {"plan.law=gopher", "kaplan"}, with([](auto& o) { o.law = "gopher"; }));
+  expect_error(ExitCode::usage, {"plan.tokens=-1"}, with([](auto& o) { o.tokens = -1; }));
+  expect_error(ExitCode::usage, {"model.vocab_size=0"}, with([](auto& o) { o.model.vocab_size = 0; }));
+  expect_error(ExitCode::usage, {"bert"}, with([](auto& o) { o.model.architecture = Architecture::bert; }));
+  expect_error(ExitCode::usage, {"there is no rule 'mine'"}, with([](auto& o) { o.lr_rule = "mine"; }));
+  expect_error(ExitCode::usage, {"plan.batch_rule=kaplan"}, with([](auto& o) { o.batch_rule = "kaplan", o.budget = 1e19; }));
+}
+
+}  // namespace
+}  // namespace skein
