@@ -165,7 +165,7 @@ Rollout held_out_fit(const Study& study) {
   if (!std::isfinite(made.budget)) return made;
   ParametricOptions options = study.options.parametric;
   options.show_progress = false;
-  options.resamples = kHeldOutResamples;
+  options.resamples = std::min(options.resamples, kHeldOutResamples);
   try {
     made.fit = fit_chinchilla(kept, options);
   } catch (const Error&) {
