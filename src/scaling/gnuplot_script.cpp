@@ -80,7 +80,7 @@ class Script {
     text_ += "reset session\nset encoding utf8\n";
     if (png())
       text_ += fmt::format("set terminal pngcairo size {},{} enhanced font 'sans,12' fontscale 1.8 linewidth 2 pointscale 2\n", 2 * size_.width,
-                           2 * size_.height + 60);
+                           2 * size_.height + 150 * size_.rows);
     else text_ += fmt::format("set terminal svg size {},{} dynamic enhanced font 'sans-serif,{}' linewidth 1\n", size_.width, size_.height, font());
     text_ += png() ? "set output " + quoted(output) + "\n" : "set output\n";
     text_ += fmt::format("set multiplot layout {},{} title {} noenhanced font ',{}' textcolor {}\n", size_.rows, size_.columns,
@@ -89,7 +89,12 @@ class Script {
         "set border 3 linewidth 1 linecolor {0}\nset grid linetype 1 linewidth 1 linecolor {1}, linetype 1 linewidth 1 linecolor {1}\nset tics "
         "nomirror out scale 0.5\n",
         colour(Ink::faint), colour(Ink::grid));
-    if (png()) text_ += fmt::format("set key top right samplen 2 spacing 1.1 textcolor {}\n", colour(Ink::text));
+    if (png())
+      text_ += fmt::format("set key below maxcols {} samplen 2 spacing 1.1 font ',9' textcolor {}\n",
+                           size_.columns == 3   ? 1
+                           : size_.columns == 2 ? 2
+                                                : 4,
+                           colour(Ink::text));
     else text_ += "unset key\n";
   }
 
