@@ -29,7 +29,7 @@ struct Size {
   int width = 0, height = 0, columns = 1, rows = 1;
 };
 
-Size size_of(const Figure& figure, Canvas canvas) {
+Size size_of(const ScalingFigure& figure, Canvas canvas) {
   const int panels = static_cast<int>(figure.panels.size());
   if (canvas == Canvas::narrow) return {340, panels == 1 ? 330 : 28 + 272 * panels, 1, panels};
   if (panels == 1) return {900, 500, 1, 1};
@@ -56,7 +56,7 @@ constexpr size_t kMostPoints = 4000;  // of a series: more are a blot, and slow 
 
 class Script {
  public:
-  Script(const Figure& figure, Canvas canvas) : figure_(figure), canvas_(canvas), size_(size_of(figure, canvas)) {}
+  Script(const ScalingFigure& figure, Canvas canvas) : figure_(figure), canvas_(canvas), size_(size_of(figure, canvas)) {}
 
   std::string make(const std::string& output) {
     begin(output);
@@ -168,7 +168,7 @@ class Script {
     text_ += all.empty() ? "plot NaN notitle\n" : all + "\n";
   }
 
-  const Figure& figure_;
+  const ScalingFigure& figure_;
   Canvas canvas_;
   Size size_;
   std::string text_;
@@ -179,6 +179,6 @@ class Script {
 std::string ink_name(Ink ink) { return value_of(ink).name; }
 std::string ink_colour(Ink ink, bool dark) { return dark ? value_of(ink).dark : value_of(ink).light; }
 
-std::string gnuplot_script(const Figure& figure, Canvas canvas, const std::string& output) { return Script(figure, canvas).make(output); }
+std::string gnuplot_script(const ScalingFigure& figure, Canvas canvas, const std::string& output) { return Script(figure, canvas).make(output); }
 
 }  // namespace skein
