@@ -102,8 +102,8 @@ SizeClasses size_classes(const std::vector<ScalingPoint>& points) {
   return made;
 }
 
-std::vector<Figure> figures_of(const Study& study) {
-  std::vector<Figure> made;
+std::vector<ScalingFigure> figures_of(const Study& study) {
+  std::vector<ScalingFigure> made;
   for (const auto make : {loss_figure, isoflop_figure, allocation_figure, contour_figure, residual_figure, extrapolation_figure, single_law_figure,
                           bootstrap_figure, rate_figure}) {
     made.push_back(make(study));
@@ -112,7 +112,7 @@ std::vector<Figure> figures_of(const Study& study) {
   return made;
 }
 
-std::string figure_csv(const Figure& figure) {
+std::string figure_csv(const ScalingFigure& figure) {
   std::string made = "panel,series,x,y,low,high,run\n";
   for (size_t p = 0; p < figure.panels.size(); ++p) {
     const Panel& panel = figure.panels[p];

@@ -8,15 +8,15 @@
 
 namespace skein {
 
-Figure loss_figure(const Study& study);
-Figure isoflop_figure(const Study& study);
-Figure allocation_figure(const Study& study);
-Figure contour_figure(const Study& study);
-Figure residual_figure(const Study& study);
-Figure extrapolation_figure(const Study& study);
-Figure single_law_figure(const Study& study);
-Figure bootstrap_figure(const Study& study);
-Figure rate_figure(const Study& study);
+ScalingFigure loss_figure(const Study& study);
+ScalingFigure isoflop_figure(const Study& study);
+ScalingFigure allocation_figure(const Study& study);
+ScalingFigure contour_figure(const Study& study);
+ScalingFigure residual_figure(const Study& study);
+ScalingFigure extrapolation_figure(const Study& study);
+ScalingFigure single_law_figure(const Study& study);
+ScalingFigure bootstrap_figure(const Study& study);
+ScalingFigure rate_figure(const Study& study);
 
 // So many numbers with equal ratios.
 std::vector<double> log_grid(double low, double high, int count);

@@ -36,7 +36,7 @@ struct Residuals {
   std::vector<size_t> outliers;
 };
 
-void add_residuals(Figure& figure, const Study& study, const Residuals& residuals, const char* title, const Axis& axis,
+void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& residuals, const char* title, const Axis& axis,
                    double (*of)(const ScalingPoint&)) {
   Panel panel{title, axis, {"ln L - ln fit"}, {}};
   Series usual{"runs", Ink::isoflop, Mark::dots, 1.6, {}}, far{"outliers", Ink::alert, Mark::rings, 2.2, {}};
@@ -53,7 +53,7 @@ void add_residuals(Figure& figure, const Study& study, const Residuals& residual
   figure.panels.push_back(panel);
 }
 
-void add_quantiles(Figure& figure, const std::vector<double>& residuals) {
+void add_quantiles(ScalingFigure& figure, const std::vector<double>& residuals) {
   std::vector<double> sorted = residuals;
   std::sort(sorted.begin(), sorted.end());
   const auto count = static_cast<double>(sorted.size());
@@ -82,7 +82,7 @@ std::string outlier_text(const Study& study, const Residuals& residuals) {
 }
 
 // A sum of normal distributions, one a draw, as wide as Silverman's rule says ("Density estimation", 1986, 3.31).
-void add_density(Figure& figure, const std::string& title, const Interval& interval, std::vector<double> draws) {
+void add_density(ScalingFigure& figure, const std::string& title, const Interval& interval, std::vector<double> draws) {
   std::erase_if(draws, [](double value) { return !std::isfinite(value); });
   if (draws.size() < 20) return;
   std::sort(draws.begin(), draws.end());
@@ -107,8 +107,8 @@ void add_density(Figure& figure, const std::string& title, const Interval& inter
 
 }  // namespace
 
-Figure residual_figure(const Study& study) {
-  Figure made{"residuals", "What the law leaves over", "", "", "", {}};
+ScalingFigure residual_figure(const Study& study) {
+  ScalingFigure made{"residuals", "What the law leaves over", "", "", "", {}};
   const Residuals residuals{residuals_of(study.main), outliers_of(residuals_of(study.main))};
   if (residuals.values.empty()) {
     made.problem = "Without a parametric fit there are no residuals: " + study.main.parametric_problem;
@@ -126,8 +126,8 @@ Figure residual_figure(const Study& study) {
   return made;
 }
 
-Figure bootstrap_figure(const Study& study) {
-  Figure made{"bootstrap", "How well the numbers are known", "", "", "", {}};
+ScalingFigure bootstrap_figure(const Study& study) {
+  ScalingFigure made{"bootstrap", "How well the numbers are known", "", "", "", {}};
   if (study.main.parametric) {
     const ParametricFit& fit = *study.main.parametric;
     const auto draws = [&](double (*of)(const ChinchillaLaw&)) {

@@ -165,7 +165,7 @@ Rollout held_out_fit(const Study& study) {
   if (!std::isfinite(made.budget)) return made;
   ParametricOptions options = study.options.parametric;
   options.show_progress = false;
-  options.resamples = kHeldOutResamples;
+  options.resamples = std::min(options.resamples, kHeldOutResamples);
   try {
     made.fit = fit_chinchilla(kept, options);
   } catch (const Error&) {
@@ -195,7 +195,7 @@ Series loss_left(const std::vector<ScalingPoint>& points, bool of_n, double e) {
   return made;
 }
 
-void add_single_law(Figure& figure, const Study& study, const OffsetPowerFit& fit, bool of_n) {
+void add_single_law(ScalingFigure& figure, const Study& study, const OffsetPowerFit& fit, bool of_n) {
   Panel panel{of_n ? "over parameters" : "over tokens", {of_n ? "parameters N" : "training tokens D", true}, {"loss - E, nats a token", true}, {}};
   panel.series.push_back(loss_left(study.main.points, of_n, fit.law.e));
   Series line{"k x^-p", Ink::text, Mark::line, 2, {}};
@@ -210,8 +210,8 @@ void add_single_law(Figure& figure, const Study& study, const OffsetPowerFit& fi
 
 }  // namespace
 
-Figure allocation_figure(const Study& study) {
-  Figure made{"allocation", "How much to spend on size, how much on data", "", "", "", {}};
+ScalingFigure allocation_figure(const Study& study) {
+  ScalingFigure made{"allocation", "How much to spend on size, how much on data", "", "", "", {}};
   const ConventionStudy& main = study.main;
   if (!main.parametric && !main.isoflop.valid() && !main.envelope.valid()) {
     made.problem = "No approach could be fitted, so there is no law of N* and D*.";
@@ -249,8 +249,8 @@ Figure allocation_figure(const Study& study) {
   return made;
 }
 
-Figure contour_figure(const Study& study) {
-  Figure made{"contour", "The fitted surface", "", "", "", {}};
+ScalingFigure contour_figure(const Study& study) {
+  ScalingFigure made{"contour", "The fitted surface", "", "", "", {}};
   if (!study.main.parametric) {
     made.problem = "There is no parametric fit to draw as a surface: " + study.main.parametric_problem;
     return made;
@@ -274,8 +274,8 @@ Figure contour_figure(const Study& study) {
   return made;
 }
 
-Figure extrapolation_figure(const Study& study) {
-  Figure made{"extrapolation", "Beyond the data", "", "", "", {}};
+ScalingFigure extrapolation_figure(const Study& study) {
+  ScalingFigure made{"extrapolation", "Beyond the data", "", "", "", {}};
   if (!study.main.parametric) {
     made.problem = "Without a parametric fit no loss is forecast: " + study.main.parametric_problem;
     return made;
@@ -307,8 +307,8 @@ Figure extrapolation_figure(const Study& study) {
   return made;
 }
 
-Figure single_law_figure(const Study& study) {
-  Figure made{"single", "Size alone, data alone", "", "", "", {}};
+ScalingFigure single_law_figure(const Study& study) {
+  ScalingFigure made{"single", "Size alone, data alone", "", "", "", {}};
   if (study.loss_of_n) add_single_law(made, study, *study.loss_of_n, true);
   if (study.loss_of_d) add_single_law(made, study, *study.loss_of_d, false);
   if (made.panels.empty()) made.problem = "There are too few sizes with much data, and too few data with large models, to fit L(N) or L(D) alone.";

@@ -147,8 +147,8 @@ RateCells rate_cells(const Study& study) {
 
 }  // namespace
 
-Figure loss_figure(const Study& study) {
-  Figure made{"loss", "Loss against compute", "", "", "", {}};
+ScalingFigure loss_figure(const Study& study) {
+  ScalingFigure made{"loss", "Loss against compute", "", "", "", {}};
   Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}, {}};
   add_runs(panel, study);
   add_frontiers(panel, study);
@@ -163,8 +163,8 @@ Figure loss_figure(const Study& study) {
   return made;
 }
 
-Figure isoflop_figure(const Study& study) {
-  Figure made{"isoflop", "Sizes at equal compute", "", "", "", {}};
+ScalingFigure isoflop_figure(const Study& study) {
+  ScalingFigure made{"isoflop", "Sizes at equal compute", "", "", "", {}};
   const std::vector<IsoflopBudget>& budgets = study.main.isoflop.budgets;
   Panel panel{"", {"parameters N", true}, {"loss, nats a token", true}, {}};
   for (size_t i = 0; i < budgets.size(); ++i)
@@ -178,8 +178,8 @@ Figure isoflop_figure(const Study& study) {
   return made;
 }
 
-Figure rate_figure(const Study& study) {
-  Figure made{"learning-rate", "Learning rates by size", "", "", "", {}};
+ScalingFigure rate_figure(const Study& study) {
+  ScalingFigure made{"learning-rate", "Learning rates by size", "", "", "", {}};
   const RateCells cells = rate_cells(study);
   if (cells.lowest.empty()) {
     made.problem = "No size was trained with three learning rates or more on the same number of tokens, so there are no bowls of learning rates.";

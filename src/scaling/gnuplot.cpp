@@ -106,7 +106,7 @@ std::string run_gnuplot(const std::string& script, double seconds) {
   return output.text();
 }
 
-FigureSvg draw(const Figure& figure, const std::string& png_path) {
+FigureSvg draw(const ScalingFigure& figure, const std::string& png_path) {
   const std::string begin = "<?xml";
   const std::string both =
       run_gnuplot(gnuplot_script(figure, Canvas::wide) + gnuplot_script(figure, Canvas::narrow) + gnuplot_script(figure, Canvas::png, png_path));

@@ -29,7 +29,7 @@ struct Size {
   int width = 0, height = 0, columns = 1, rows = 1;
 };
 
-Size size_of(const Figure& figure, Canvas canvas) {
+Size size_of(const ScalingFigure& figure, Canvas canvas) {
   const int panels = static_cast<int>(figure.panels.size());
   if (canvas == Canvas::narrow) return {340, panels == 1 ? 330 : 28 + 272 * panels, 1, panels};
   if (panels == 1) return {900, 500, 1, 1};
@@ -56,7 +56,7 @@ constexpr size_t kMostPoints = 4000;  // of a series: more are a blot, and slow 
 
 class Script {
  public:
-  Script(const Figure& figure, Canvas canvas) : figure_(figure), canvas_(canvas), size_(size_of(figure, canvas)) {}
+  Script(const ScalingFigure& figure, Canvas canvas) : figure_(figure), canvas_(canvas), size_(size_of(figure, canvas)) {}
 
   std::string make(const std::string& output) {
     begin(output);
@@ -80,7 +80,7 @@ class Script {
     text_ += "reset session\nset encoding utf8\n";
     if (png())
       text_ += fmt::format("set terminal pngcairo size {},{} enhanced font 'sans,12' fontscale 1.8 linewidth 2 pointscale 2\n", 2 * size_.width,
-                           2 * size_.height + 60);
+                           2 * size_.height + 150 * size_.rows);
     else text_ += fmt::format("set terminal svg size {},{} dynamic enhanced font 'sans-serif,{}' linewidth 1\n", size_.width, size_.height, font());
     text_ += png() ? "set output " + quoted(output) + "\n" : "set output\n";
     text_ += fmt::format("set multiplot layout {},{} title {} noenhanced font ',{}' textcolor {}\n", size_.rows, size_.columns,
@@ -89,7 +89,12 @@ class Script {
         "set border 3 linewidth 1 linecolor {0}\nset grid linetype 1 linewidth 1 linecolor {1}, linetype 1 linewidth 1 linecolor {1}\nset tics "
         "nomirror out scale 0.5\n",
         colour(Ink::faint), colour(Ink::grid));
-    if (png()) text_ += fmt::format("set key top right samplen 2 spacing 1.1 textcolor {}\n", colour(Ink::text));
+    if (png())
+      text_ += fmt::format("set key below maxcols {} samplen 2 spacing 1.1 font ',9' textcolor {}\n",
+                           size_.columns == 3   ? 1
+                           : size_.columns == 2 ? 2
+                                                : 4,
+                           colour(Ink::text));
     else text_ += "unset key\n";
   }
 
@@ -163,7 +168,7 @@ class Script {
     text_ += all.empty() ? "plot NaN notitle\n" : all + "\n";
   }
 
-  const Figure& figure_;
+  const ScalingFigure& figure_;
   Canvas canvas_;
   Size size_;
   std::string text_;
@@ -174,6 +179,6 @@ class Script {
 std::string ink_name(Ink ink) { return value_of(ink).name; }
 std::string ink_colour(Ink ink, bool dark) { return dark ? value_of(ink).dark : value_of(ink).light; }
 
-std::string gnuplot_script(const Figure& figure, Canvas canvas, const std::string& output) { return Script(figure, canvas).make(output); }
+std::string gnuplot_script(const ScalingFigure& figure, Canvas canvas, const std::string& output) { return Script(figure, canvas).make(output); }
 
 }  // namespace skein

@@ -23,10 +23,10 @@ ReportFiles write_report(const Study& study, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail("the folder {} cannot be made: {}", folder, error.message());
-  const std::vector<Figure> figures = figures_of(study);
+  const std::vector<ScalingFigure> figures = figures_of(study);
   ReportFiles made{folder + "/report.html", {}, {}};
   std::vector<FigureSvg> drawn;
-  for (const Figure& figure : figures) {
+  for (const ScalingFigure& figure : figures) {
     drawn.emplace_back();
     if (!figure.problem.empty()) {
       for (const char* kind : {".png", ".csv"}) std::filesystem::remove(folder + "/" + figure.name + kind, error);

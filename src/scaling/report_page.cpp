@@ -30,7 +30,7 @@ std::string swatch(const Series& series) {
   return {};
 }
 
-std::string legend(const Figure& figure) {
+std::string legend(const ScalingFigure& figure) {
   std::vector<const Series*> shown;
   for (const Panel& panel : figure.panels)
     for (const Series& series : panel.series) {
@@ -43,7 +43,7 @@ std::string legend(const Figure& figure) {
   return made + "</ul>\n";
 }
 
-std::string figure_html(const Figure& figure, const FigureSvg& svg) {
+std::string figure_html(const ScalingFigure& figure, const FigureSvg& svg) {
   return fmt::format(
       "<figure id=\"figure-{0}\"><h3>{1}</h3>\n<div class=\"plot wide\">{2}</div>\n<div class=\"plot "
       "narrow\">{3}</div>\n{4}<figcaption>{5}</figcaption>\n"
@@ -51,9 +51,9 @@ std::string figure_html(const Figure& figure, const FigureSvg& svg) {
       figure.name, html(figure.title), svg.wide, svg.narrow, legend(figure), html_formula(figure.caption));
 }
 
-std::string left_out(const std::vector<Figure>& figures) {
+std::string left_out(const std::vector<ScalingFigure>& figures) {
   std::string made;
-  for (const Figure& figure : figures)
+  for (const ScalingFigure& figure : figures)
     if (!figure.problem.empty()) made += fmt::format("<li><b>{}.</b> {}</li>\n", html(figure.title), html(figure.problem));
   return made.empty() ? "" : "<section class=\"left-out\"><h3>Plots that these data cannot give</h3><ul>\n" + made + "</ul></section>\n";
 }
@@ -112,7 +112,7 @@ runs does to the numbers; they do not tell whether the law holds elsewhere. What
 
 }  // namespace
 
-std::string report_html(const Study& study, const std::vector<Figure>& figures, const std::vector<FigureSvg>& svg) {
+std::string report_html(const Study& study, const std::vector<ScalingFigure>& figures, const std::vector<FigureSvg>& svg) {
   SKEIN_CHECK_EQ(figures.size(), svg.size());
   std::string made = head(study) + "<main>\n<section id=\"conclusions\"><h2>Conclusions</h2>\n" + tiles(study) + "<ul class=\"conclusions\">\n" +
                      list(conclusions(study)) + "</ul>\n" + caveats(study) + "</section>\n<section id=\"plots\"><h2>Plots</h2>\n";

@@ -73,6 +73,7 @@ inline IsoflopBudget report_budget(const std::vector<ScalingPoint>& points, doub
 
 inline Study report_study() {
   Study study;
+  study.options.parametric.resamples = 20;
   study.table.path = "results <1> & \"two\".csv";
   study.main.convention = {ParameterCount::given, FlopCount::given};
   for (const double c : {1e17, 4e17, 1.6e18, 6.4e18, 2.56e19})

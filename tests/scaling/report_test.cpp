@@ -49,8 +49,8 @@ int64_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-const Figure& named(const std::vector<Figure>& figures, const std::string& name) {
-  return *std::find_if(figures.begin(), figures.end(), [&](const Figure& one) { return one.name == name; });
+const ScalingFigure& named(const std::vector<ScalingFigure>& figures, const std::string& name) {
+  return *std::find_if(figures.begin(), figures.end(), [&](const ScalingFigure& one) { return one.name == name; });
 }
 
 const Series& titled(const Panel& panel, const std::string& title) {
@@ -60,13 +60,13 @@ const Series& titled(const Panel& panel, const std::string& title) {
 }
 
 std::string page_of(const Study& study) {
-  const std::vector<Figure> figures = figures_of(study);
+  const std::vector<ScalingFigure> figures = figures_of(study);
   return report_html(study, figures, std::vector<FigureSvg>(figures.size()));
 }
 
 TEST(Report, DrawsWhatTheStudyGivesAndSaysWhyNotTheRest) {
   std::set<std::string> names;
-  for (const Figure& figure : figures_of(report_study())) {
+  for (const ScalingFigure& figure : figures_of(report_study())) {
     EXPECT_TRUE(names.insert(figure.name).second);
     EXPECT_EQ(figure.convention, "counted: parameters as given, FLOPs as given");
     EXPECT_EQ(figure.panels.empty(), !figure.problem.empty()) << figure.name;
@@ -124,7 +124,7 @@ TEST(Report, ParabolasAreLowestAtTheirVertices) {
 TEST(Report, AllocationFollowsTheLawToTheTarget) {
   const Study study = report_study();
   const auto figures = figures_of(study);
-  const Figure& figure = named(figures, "allocation");
+  const ScalingFigure& figure = named(figures, "allocation");
   ASSERT_EQ(figure.panels.size(), 3);
   const Optimum best = efficient(kTruth, study.target->flops, study.main.flops_per_token);
   const double expected[] = {best.n, best.d, best.ratio()};
@@ -168,7 +168,7 @@ TEST(Report, NamesTheOutlierAlone) {
   ASSERT_EQ(outliers.size(), 1);
   EXPECT_EQ(study.main.points[outliers.front()].run, 17);
   const auto figures = figures_of(study);
-  const Figure& figure = named(figures, "residuals");
+  const ScalingFigure& figure = named(figures, "residuals");
   ASSERT_EQ(figure.panels.size(), 4);
   EXPECT_EQ(titled(figure.panels[0], "outliers").samples.size(), 1);
   EXPECT_EQ(titled(figure.panels[0], "outliers").samples[0].name, kNastyName);
@@ -211,7 +211,7 @@ TEST(Report, HoldsOutTheLargestBudgetInTheForecast) {
 
 TEST(Report, DensitiesAreOfOneAndFilledWithin95Percent) {
   const auto figures = figures_of(report_study());
-  const Figure& figure = named(figures, "bootstrap");
+  const ScalingFigure& figure = named(figures, "bootstrap");
   ASSERT_EQ(figure.panels.size(), 4);
   for (const Panel& panel : figure.panels) {
     const auto& samples = titled(panel, "bootstrap").samples;
@@ -317,8 +317,8 @@ TEST(Report, NumbersReadWell) {
   EXPECT_EQ(interval_text({0.5}), "0.500");
 }
 
-Figure small_figure(const std::string& name) {
-  Figure figure{"small", "Small", "", "counted: it's 'all'", "", {}};
+ScalingFigure small_figure(const std::string& name) {
+  ScalingFigure figure{"small", "Small", "", "counted: it's 'all'", "", {}};
   Series series{name, Ink::alert, Mark::dots, 2, {{1, 2, kUnknown, kUnknown, name, true}, {10, 3}, {}, {100, 5}}};
   figure.panels.push_back({"", {"x", true}, {"y"}, {series}});
   return figure;
@@ -348,7 +348,7 @@ TEST(Gnuplot, RunsNothingThatAFileSays) {
   const std::string victim = scratch / "made";
   for (const std::string& name : {"'; system('touch " + victim + "'); '", "`touch " + victim + "`", "\nsystem('touch " + victim + "')\n",
                                   "EOD\n!touch " + victim + "\n", std::string("@x \\n {/Bold y} %d \xff")}) {
-    Figure figure = small_figure(name);
+    ScalingFigure figure = small_figure(name);
     figure.convention = figure.panels[0].x.label = figure.panels[0].title = name;
     EXPECT_NO_THROW(draw(figure, scratch / "small.png")) << name;
     EXPECT_FALSE(std::filesystem::exists(victim)) << name;
@@ -369,7 +369,7 @@ TEST(Gnuplot, SaysWhatIsWrong) {
 TEST(Gnuplot, DrawsPanelsOfOnePointAndOfEqualValues) {
   const Scratch scratch;
   for (const bool logarithmic : {false, true}) {
-    Figure figure = small_figure("one");
+    ScalingFigure figure = small_figure("one");
     figure.panels[0].x.logarithmic = figure.panels[0].y.logarithmic = logarithmic;
     figure.panels[0].series[0].samples = {{5, 5}, {5, 5}};
     EXPECT_NO_THROW(draw(figure, scratch / "one.png"));

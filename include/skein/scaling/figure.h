@@ -43,7 +43,7 @@ struct Panel {
   std::vector<Series> series;
 };
 
-struct Figure {
+struct ScalingFigure {
   std::string name;     // of its files
   std::string title, caption;
   std::string convention;
@@ -52,9 +52,9 @@ struct Figure {
 };
 
 // Those of the report, in its order.
-std::vector<Figure> figures_of(const Study& study);
+std::vector<ScalingFigure> figures_of(const Study& study);
 
 // panel,series,x,y,low,high,run: every number that is drawn, 17 digits, unknown ones empty.
-std::string figure_csv(const Figure& figure);
+std::string figure_csv(const ScalingFigure& figure);
 
 }  // namespace skein

@@ -11,7 +11,7 @@ namespace skein {
 enum class Canvas { wide, narrow, png };
 
 // gnuplot commands that draw the figure on one canvas. Text of files is never read as a command or as markup.
-std::string gnuplot_script(const Figure& figure, Canvas canvas, const std::string& output = "");
+std::string gnuplot_script(const ScalingFigure& figure, Canvas canvas, const std::string& output = "");
 
 // What gnuplot writes to its output when fed with the script. Error(failure) names the Debian package where there is no gnuplot, and says what
 // gnuplot said where it fails or takes longer than `seconds`.
@@ -26,6 +26,6 @@ std::string ink_name(Ink ink);
 std::string ink_colour(Ink ink, bool dark);
 
 // Draws one figure: both SVGs, and the PNG at png_path.
-FigureSvg draw(const Figure& figure, const std::string& png_path);
+FigureSvg draw(const ScalingFigure& figure, const std::string& png_path);
 
 }  // namespace skein

@@ -22,7 +22,7 @@ ReportFiles write_report(const Study& study, const std::string& folder);
 struct FigureSvg {
   std::string wide, narrow;
 };
-std::string report_html(const Study& study, const std::vector<Figure>& figures, const std::vector<FigureSvg>& svg);
+std::string report_html(const Study& study, const std::vector<ScalingFigure>& figures, const std::vector<FigureSvg>& svg);
 
 // What the study says, most important first, as plain sentences.
 std::vector<std::string> conclusions(const Study& study);
