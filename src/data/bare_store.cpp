@@ -19,7 +19,7 @@ class BareStore final : public StoreFile {
     info_.tokenizer = notes.tokenizer;
     const auto head = file_.whole().first(std::min<uint64_t>(file_.bytes(), kShardHeaderBytes));
     if (is_shard(head)) {
-      const ShardHeader header = parse_shard_header(head, file_.bytes(), path);
+      const TokenShardHeader header = parse_shard_header(head, file_.bytes(), path);
       info_.format = TokenFormat::llmc;
       info_.tokens = static_cast<int64_t>(header.tokens);
       type_ = header.type;

@@ -140,7 +140,7 @@ bool is_shard(std::span<const std::byte> head) {
   return false;
 }
 
-ShardHeader parse_shard_header(std::span<const std::byte> head, uint64_t file_bytes, const std::string& name) {
+TokenShardHeader parse_shard_header(std::span<const std::byte> head, uint64_t file_bytes, const std::string& name) {
   SKEIN_CHECK(is_shard(head) && file_bytes >= head.size());
   const auto magic = value_at<int32_t>(head, 0), version = value_at<int32_t>(head, 4);
   for (const auto& [other, what] : kOtherMagics)
@@ -158,7 +158,7 @@ ShardHeader parse_shard_header(std::span<const std::byte> head, uint64_t file_by
   return {kind.type, static_cast<uint64_t>(count)};
 }
 
-std::string shard_header(const ShardHeader& header) {
+std::string shard_header(const TokenShardHeader& header) {
   SKEIN_CHECK(header.tokens <= static_cast<uint64_t>(kMostShardTokens));
   const ShardKind& kind = kShardKinds[header.type == TokenType::u32 ? 1 : 0];
   SKEIN_CHECK(kind.type == header.type);

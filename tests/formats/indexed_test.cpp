@@ -137,7 +137,7 @@ TEST(Shards, HeadersRoundTrip) {
     const std::string head = shard_header({type, 5});
     ASSERT_EQ(head.size(), kShardHeaderBytes);
     EXPECT_TRUE(is_shard(bytes_of(head)));
-    const ShardHeader read = parse_shard_header(bytes_of(head), kShardHeaderBytes + 5u * token_bytes(type), "a.bin");
+    const TokenShardHeader read = parse_shard_header(bytes_of(head), kShardHeaderBytes + 5u * token_bytes(type), "a.bin");
     EXPECT_EQ(read.type, type);
     EXPECT_EQ(read.tokens, 5u);
   }

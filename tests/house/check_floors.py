@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the floors: includes point down, siblings are blind to each other, no circle between files,
-foreign libraries stay indoors. tools/bench, whose programs run other people's libraries, is no floor.
+foreign libraries stay indoors, no two headers define one type. tools/bench, whose programs run other people's libraries, is no floor.
 
 usage: check_floors.py REPOSITORY"""
 import re
@@ -95,6 +95,23 @@ def read_graph(root):
     return graph, faults
 
 
+def twice_defined(graph, root):
+    """Types that two headers define in one namespace: to the linker they are one, whatever the compiler sees."""
+    first, faults = {}, []
+    for path in (p for p in graph if p.suffix in (".h", ".cuh")):
+        space = ""
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            opened = re.match(r"namespace ([\w:]*) ?\{", line)
+            space = opened.group(1) if opened else space
+            name = re.match(r"(?:struct|class|enum class) (\w+)\b(?!::)[^;]*\{", line)
+            if name is None:
+                continue
+            other = first.setdefault((space, name.group(1)), path)
+            if other != path:
+                faults.append(f"{path.relative_to(root)}:{number}: {name.group(1)} is another type in {other.relative_to(root)}")
+    return faults
+
+
 def find_circle(graph):
     """One circle as a list of files, or None."""
     done, trail = set(), []
@@ -121,6 +138,7 @@ def main(argv):
     graph, faults = read_graph(root)
     if not graph:
         faults.append(f"no source found below {root}")
+    faults += twice_defined(graph, root)
     circle = find_circle(graph)
     if circle:
         faults.append("circle: " + " -> ".join(str(p.relative_to(root)) for p in circle))

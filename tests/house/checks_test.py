@@ -55,6 +55,12 @@ class Floors(unittest.TestCase):
         self.refused({"include/skein/nn/a.h": '#include "skein/nn/b.h"\n',
                       "include/skein/nn/b.h": '#include "skein/nn/a.h"\n'}, "circle", "a.h", "b.h")
 
+    def test_one_type_in_two_headers(self):
+        bench, scaling = "include/skein/bench/b.h", "include/skein/scaling/s.h"
+        self.refused({bench: "namespace skein {\nstruct Figure {\n", scaling: "namespace skein {\nstruct Figure final {\n"}, "s.h:2", "Figure", "b.h")
+        others = {bench: "namespace skein {\nstruct Figure {\n", scaling: "namespace skein::plots {\nstruct Figure {\nstruct Figure::Part {\n"}
+        self.assertEqual(run(check_floors, others)[0], 0)
+
     def test_foreign_library_outdoors(self):
         self.refused({"src/train/a.cpp": "#include <mpi.h>\n"}, "comm only")
         self.assertEqual(run(check_floors, {"src/comm/a.cpp": "#include <mpi.h>\n"})[0], 0)

@@ -57,7 +57,7 @@ class TokenIndex {
 // The header of a .idx file. Only types with a code of their own.
 std::string index_header(TokenType type, uint64_t sequences, uint64_t entries);
 
-struct ShardHeader {
+struct TokenShardHeader {
   TokenType type = TokenType::u16;
   uint64_t tokens = 0;
 };
@@ -65,9 +65,9 @@ struct ShardHeader {
 // Whether a file that begins with `head` is of llm.c's making, also one that holds no tokens to train on.
 bool is_shard(std::span<const std::byte> head);
 // head: the first kShardHeaderBytes of the file, or all of it.
-ShardHeader parse_shard_header(std::span<const std::byte> head, uint64_t file_bytes, const std::string& name);
+TokenShardHeader parse_shard_header(std::span<const std::byte> head, uint64_t file_bytes, const std::string& name);
 // type: u16 or u32. At most kMostShardTokens.
-std::string shard_header(const ShardHeader& header);
+std::string shard_header(const TokenShardHeader& header);
 
 // Tokens in a file of `type` and nothing else.
 uint64_t parse_bare_tokens(uint64_t file_bytes, TokenType type, const std::string& name);

@@ -1,0 +1,18 @@
+// Tables of runs and their curves, divided by a line of "----"; what is read comes back from its own CSV.
+#include "skein/scaling/results.h"
+
+#include <cmath>
+
+#include "fuzz.h"
+
+void fuzz(std::string_view input) {
+  static const skein::test::FuzzFile table("results.csv"), curves("curves.csv"), again("again.csv");
+  table.write(skein::test::take_part(input));
+  curves.write(input);
+  const skein::ScalingTable read = skein::read_table(table.path(), {}, input.empty() ? "" : curves.path());
+  for (const skein::ScalingRun& run : read.runs)
+    if (run.status == "done" && !(std::isfinite(run.loss) && run.loss > 0)) std::abort();
+  for (const skein::Convention& convention : skein::conventions_of(read)) skein::points_of(read, convention);
+  again.write(skein::table_csv(read.runs));
+  if (skein::read_table(again.path()).runs.size() != read.runs.size()) std::abort();
+}
