@@ -80,7 +80,9 @@ std::string ConversationRecord::text(const Json& value, const std::string& calle
 const std::string& ConversationRecord::answer_key(const std::vector<std::string>& known) const {
   if (!config_.answer.empty()) return config_.answer;
   const auto found = std::find_if(known.begin(), known.end(), [this](const std::string& key) { return json_.contains(key); });
-  require(found != known.end(), "{}: no answer: the object has {}, but none of {}", place_, listed(keys_of(json_)), listed(known));
+  const bool compared = json_.contains("chosen") && json_.contains("rejected");
+  require(found != known.end(), "{}: no answer: the object has {}, but none of {}{}", place_, listed(keys_of(json_)), listed(known),
+          compared ? "; answers that are compared are for `skein reward`, `skein dpo` and reward models" : "");
   return *found;
 }
 

@@ -73,6 +73,6 @@ expect 2 "model.d_model=64 was given" "$skein" reward --checkpoint.load=decoder 
 expect 2 "chatml" "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=train.jsonl --chat.template=chatml
 expect 2 "is no run of a reward model" "$skein" reward --run.dir=decoder --data.train=train.jsonl
 expect 2 "optimizer.ridge=-1" "$skein" reward --checkpoint.load=decoder --run.dir=none --data.train=train.jsonl --optimizer.ridge=-1
-expect 2 "was not fine-tuned" "$skein" eval --checkpoint.path=decoder --data.test=test.jsonl
+expect 2 "reward models" "$skein" eval --checkpoint.path=decoder --data.test=test.jsonl
 [ ! -e none ] || die "a refused run has left a folder"
 echo passed
