@@ -89,7 +89,7 @@ class Sweep {
     const auto lock = FileLock::wait(dir_ + "/results.lock");
     if (!resolved.empty()) replace_file(dir_ + "/config.ini", resolved);
     for (const CellFolder& folder : folders_)
-      if (folder.outcome().status == "failed" && folder.claim()) folder.forget_result();
+      if (const auto held = folder.claim(); held && folder.outcome().status == "failed") folder.forget_result();
     tell_others();
   }
 
@@ -160,8 +160,8 @@ class Sweep {
     outcome.reason = failure.empty() ? divergence(outcome, cell.run.model.vocab_size, cell.run.data) : failure;
     const bool diverged = failure.empty() ? !outcome.reason.empty() : folder.ended_without_gradient();
     outcome.status = diverged ? "diverged" : failure.empty() ? "done" : "failed";
-    if (outcome.status != "failed" && !config_.keep_weights) folder.remove_checkpoints();
     folder.finish(outcome);
+    if (outcome.status != "failed" && !config_.keep_weights) folder.remove_checkpoints();
     publish();
     tell(cell, outcome);
   }
