@@ -11,7 +11,10 @@ bool is_store(const std::string& path) { return path.ends_with(".h5") || path.en
 
 ScalingTable read_runs(const std::string& path, const std::string& curves, const TableOptions& options) {
   if (!is_store(path)) return read_table(path, options, curves);
-  require(options.where.empty() && curves.empty(), "{} is a sweep's store, which has its curves and no other rows; data.where and data.curves are for CSV", path);
+  const TableOptions usual;
+  require(options.where.empty() && curves.empty() && options.loss_column == usual.loss_column && options.loss_unit == usual.loss_unit,
+          "{} is a sweep's store, which has its curves, no other rows, and held-out losses in nats; data.where, data.curves, data.loss_column and "
+          "data.loss_unit are for CSV", path);
   return read_store(path);
 }
 
