@@ -49,7 +49,7 @@ PowerFit quotient(const PowerFit& over, const PowerFit& under) {
 }
 
 void add_optimum(Panel& panel, const Study& study, OfOptimum of, const ComputeRange& range) {
-  if (!study.main.parametric) return;
+  if (!names_optimum(study.main)) return;
   const ParametricFit& fit = *study.main.parametric;
   const PowerLaw& per_token = study.main.flops_per_token;
   Series band{"", Ink::parametric, Mark::band, 1, {}}, line{"approach 3: parametric", Ink::parametric, Mark::line, 2.5, {}};
@@ -141,6 +141,7 @@ void add_budget_lines(Panel& panel, const Box& box, const PowerLaw& per_token) {
 }
 
 void add_efficient_path(Panel& panel, const Study& study, const Box& box) {
+  if (!names_optimum(study.main)) return;
   const PowerLaw& per_token = study.main.flops_per_token;
   Series path{"efficient path", Ink::alert, Mark::line, 3, {}};
   for (const double c : log_grid(per_token.at(box.n_low) * box.d_low, per_token.at(box.n_high) * box.d_high, 80)) {
@@ -168,9 +169,11 @@ Rollout held_out_fit(const Study& study) {
   options.resamples = std::min(options.resamples, kHeldOutResamples);
   try {
     made.fit = fit_chinchilla(kept, options);
-  } catch (const Error&) {
-    made.budget = kUnknown;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
   }
+  if (made.fit && !has_optimum(*made.fit)) made.fit.reset();
+  if (!made.fit) made.budget = kUnknown;
   return made;
 }
 
@@ -278,6 +281,10 @@ ScalingFigure extrapolation_figure(const Study& study) {
   ScalingFigure made{"extrapolation", "Beyond the data", "", "", "", {}};
   if (!study.main.parametric) {
     made.problem = "Without a parametric fit no loss is forecast: " + study.main.parametric_problem;
+    return made;
+  }
+  if (!names_optimum(study.main)) {
+    made.problem = "The parametric fit names no best size for a budget (see the caveats), so no loss is forecast.";
     return made;
   }
   const ComputeRange range = compute_range(study);

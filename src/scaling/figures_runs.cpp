@@ -64,7 +64,7 @@ void add_frontiers(Panel& panel, const Study& study) {
   if (frontier.samples.size() > 60) frontier.mark = Mark::line, frontier.weight = 3;
   for (const double c : log_grid(range.low, range.high, 60)) {
     if (study.main.envelope.valid()) power.samples.push_back({c, study.main.envelope.loss_of_c.law.at(c)});
-    if (study.main.parametric) best.samples.push_back({c, efficient(study.main.parametric->law, c, per_token).loss});
+    if (names_optimum(study.main)) best.samples.push_back({c, efficient(study.main.parametric->law, c, per_token).loss});
   }
   panel.series.insert(panel.series.end(), {frontier, power, best});
 }

@@ -29,9 +29,6 @@ double worst_ratio(const ConventionStudy& study) {
   return worst;
 }
 
-// Whether N* and D* of a budget follow from a law of N and D: C / D must be a function of N that is known.
-bool has_path(const ConventionStudy& study) { return study.parametric && worst_ratio(study) < kMostOffPath; }
-
 void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
   if (!asks(options, Approach::parametric)) {
     study.parametric_problem = kNotAsked;
@@ -44,7 +41,7 @@ void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
     study.parametric_problem = error.what();
     return;
   }
-  if (!has_path(study)) return;
+  if (!names_optimum(study)) return;
   const auto over = [&](const auto& quantity) { return band(study.parametric->law, study.parametric->draws, quantity); };
   study.n_exponent = over([&](const ChinchillaLaw& law) { return efficient_exponent(law, study.flops_per_token); });
   study.d_exponent = over([&](const ChinchillaLaw& law) { return 1 - study.flops_per_token.exponent * efficient_exponent(law, study.flops_per_token); });
@@ -60,7 +57,7 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
   fit_parametric(study, options);
   if (asks(options, Approach::isoflop)) study.isoflop = fit_isoflop(study.points, options.isoflop);
   if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop.resamples, options.isoflop.seed);
-  if (has_path(study)) find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
+  if (names_optimum(study)) find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
   return study;
 }
 
@@ -121,7 +118,7 @@ TargetPrediction predict(const ConventionStudy& study, const StudyOptions& optio
   const double largest = study.points.back().c;
   target.flops = options.target > 0 ? options.target : 10 * largest;
   target.beyond = target.flops / largest;
-  if (has_path(study)) {
+  if (names_optimum(study)) {
     const auto over = [&](const std::function<double(const Optimum&)>& part) {
       return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) { return part(efficient(law, target.flops, study.flops_per_token)); });
     };
@@ -161,6 +158,12 @@ void check(const StudyOptions& options) {
 
 }  // namespace
 
+bool has_optimum(const ParametricFit& fit) {
+  return fit.convergence.converged && fit.law.a > 0 && fit.law.b > 0 && fit.law.alpha > 0 && fit.law.beta > 0;
+}
+
+bool names_optimum(const ConventionStudy& study) { return study.parametric && has_optimum(*study.parametric) && worst_ratio(study) < kMostOffPath; }
+
 Study make_study(const ScalingTable& table, const StudyOptions& given) {
   StudyOptions options = given;
   check(options);
@@ -183,7 +186,7 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   study.loss_of_d = fit_slice(slice(study.main.points, &ScalingPoint::n, &ScalingPoint::d), options);
   study.critical_batch = fit_critical_batch(table);
   study.target = predict(study.main, options);
-  if (study.main.parametric && !has_path(study.main))
+  if (study.main.parametric && worst_ratio(study.main) >= kMostOffPath)
     study.warnings.push_back(fmt::format("approach 3 names no N* and D*: C / D of these runs is no power of N under this way of counting (off by up to {:.3g} times); count otherwise",
                                          worst_ratio(study.main)));
   for (std::string& warning : warnings_of(study)) study.warnings.push_back(std::move(warning));

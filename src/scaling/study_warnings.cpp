@@ -26,6 +26,18 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
   if (fit.failed_draws * 20 > asked) warnings.push_back(fmt::format("{} of {} resamples of approach 3 did not converge", fit.failed_draws, asked));
 }
 
+// Budgets at the ends of the data whose best size by approach 3 no run is near.
+void warn_of_unsampled_optima(const ConventionStudy& main, Warnings& warnings) {
+  if (!names_optimum(main)) return;
+  const auto [least, most] = std::minmax_element(main.points.begin(), main.points.end(), [](const ScalingPoint& one, const ScalingPoint& other) { return one.n < other.n; });
+  for (const double flops : {main.points.front().c, main.points.back().c}) {
+    const double best = efficient(main.parametric->law, flops, main.flops_per_token).n;
+    if (best < least->n || best > most->n)
+      warnings.push_back(fmt::format("approach 3 puts the best size for {:.3g} FLOPs at N* = {:.3g}; the runs' are {:.3g} to {:.3g}, so it is not seen in the data", flops,
+                                     best, least->n, most->n));
+  }
+}
+
 // How the grid's centre moves against the minimum from budget to budget, in ln n per ln c.
 double centre_drift(const std::vector<IsoflopBudget>& budgets) {
   double count = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -100,6 +112,7 @@ Warnings warnings_of(const Study& study) {
   warn_of_envelope(study, warnings);
   warn_of_isoflop(study, warnings);
   warn_of_parametric(study, warnings);
+  warn_of_unsampled_optima(study.main, warnings);
   warn_of_disagreement(study, warnings);
   if (study.target && study.target->beyond > 30)
     warnings.push_back(fmt::format("the target of {:.3g} FLOPs is {:.3g} times the largest budget: the intervals know of noise, not of laws that change on the way",

@@ -118,6 +118,27 @@ TEST(Study, NamesNoOptimumWhereFlopsDoNotFollowFromSizes) {
   EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("no power of N"), std::string::npos);
 }
 
+TEST(Study, LossesThatRiseWithTheSizeHaveNoBestOne) {
+  struct Rising : TrueLaw {
+    double loss(double n, double d) const { return 1.8 + 1e-3 * std::pow(n, 0.25) + b * std::pow(d, -beta); }
+  };
+  const Study study = make_study(isoflop_table(Rising(), 5, 7, 1.5, 1e-3), quick(20));
+  ASSERT_TRUE(study.main.parametric);
+  EXPECT_FALSE(names_optimum(study.main));
+  EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
+  EXPECT_TRUE(!study.target || std::isnan(study.target->n.value));
+  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("has not converged"), std::string::npos);
+}
+
+TEST(Study, WarnsOfABestSizeThatNoRunIsNear) {
+  const auto warnings = [](double off) {
+    const Study study = make_study(isoflop_table(TrueLaw(), 5, 7, 1.5, 1e-3, off), quick());
+    return fmt::format("{}", fmt::join(study.warnings, "|"));
+  };
+  EXPECT_NE(warnings(30).find("not seen in the data"), std::string::npos) << warnings(30);
+  EXPECT_EQ(warnings(1).find("not seen in the data"), std::string::npos) << warnings(1);
+}
+
 TEST(Study, RefusesWhatNoApproachCanFit) {
   ScalingTable table = isoflop_table(TrueLaw(), 1, 4, 1.5);
   expect_error(ExitCode::usage, {"none of the three approaches", "approach 1", "approach 2", "approach 3"}, [&] { make_study(table, quick()); });
