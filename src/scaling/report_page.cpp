@@ -47,7 +47,7 @@ std::string figure_html(const ScalingFigure& figure, const FigureSvg& svg) {
   return fmt::format(
       "<figure id=\"figure-{0}\"><h3>{1}</h3>\n<div class=\"plot wide\">{2}</div>\n<div class=\"plot "
       "narrow\">{3}</div>\n{4}<figcaption>{5}</figcaption>\n"
-      "<p class=\"files\"><a href=\"{0}.png\">PNG</a><a href=\"{0}.csv\">CSV of what is drawn</a></p></figure>\n",
+      "<p class=\"files\"><a href=\"{0}.png\">PNG</a><a href=\"{0}.svg\">SVG</a><a href=\"{0}.csv\">CSV of what is drawn</a></p></figure>\n",
       figure.name, html(figure.title), svg.wide, svg.narrow, legend(figure), html_formula(figure.caption));
 }
 
@@ -69,9 +69,10 @@ std::string tiles(const Study& study) {
   const TargetPrediction& target = *study.target;
   const bool parametric = std::isfinite(target.n.value);
   if (!parametric && !std::isfinite(target.isoflop_n.value)) return {};
-  std::string made = fmt::format("<p class=\"note\">For a budget of {} FLOPs, {}, with 95% intervals:</p>\n<div class=\"tiles\">\n",
-                                 html(power_text(target.flops)), parametric ? "by the parametric law" : "by parabolas at equal compute");
-  made += tile("parameters", parametric ? target.n : target.isoflop_n, count_text, 3) +
+  const Interval& size = parametric ? target.n : target.isoflop_n;
+  std::string made = fmt::format("<p class=\"note\">For a budget of {} FLOPs, {}{}:</p>\n<div class=\"tiles\">\n", html(power_text(target.flops)),
+                                 parametric ? "by the parametric law" : "by parabolas at equal compute", std::isfinite(size.low) ? ", with 95% intervals" : "");
+  made += tile("parameters", size, count_text, 3) +
           tile("training tokens", parametric ? target.d : target.isoflop_d, count_text, 3);
   if (parametric) made += tile("tokens per parameter", target.ratio, number_text, 3);
   const Interval& loss = parametric ? target.loss : target.isoflop_loss;
