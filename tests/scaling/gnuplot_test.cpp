@@ -72,6 +72,14 @@ TEST(Gnuplot, NamesEqualSeriesOnceInTheLegend) {
   EXPECT_EQ(count_of(gnuplot_script(figure, Canvas::svg), " title \"runs\" noenhanced"), 2);
 }
 
+TEST(Gnuplot, MarksLogarithmicAxesDenselyEnough) {
+  ScalingFigure figure = small_figure("runs");
+  figure.panels[0].y.logarithmic = true;
+  figure.panels[0].series[0].samples = {{1, 2.09}, {1e4, 3.4}};
+  const std::string script = gnuplot_script(figure, Canvas::wide), ticks = script.substr(script.find("set ytics"));
+  EXPECT_GE(count_of(ticks.substr(0, ticks.find('\n')), "\" "), 5) << ticks.substr(0, ticks.find('\n'));
+}
+
 TEST(Gnuplot, CutsLongNames) {
   std::string name;
   for (int i = 0; i < 40; ++i) name += "é";
