@@ -148,7 +148,9 @@ class Script {
   }
 
   void axes(const Panel& panel) {
-    axis("x", panel.x, range_of(panel, true), size_.width / size_.columns);
+    // On a phone a third of the width is margin.
+    const int width = size_.width / size_.columns;
+    axis("x", panel.x, range_of(panel, true), canvas_ == Canvas::narrow ? width * 2 / 3 : width);
     axis("y", panel.y, range_of(panel, false), size_.height / size_.rows);
     text_ += panel.title.empty() ? "unset title\n"
                                  : fmt::format("set title {} noenhanced textcolor {} offset 0,-0.4\n", quoted(panel.title), colour(Ink::text));

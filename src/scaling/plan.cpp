@@ -25,10 +25,13 @@ void check_budget(const char* name, double value, const char* unit) {
   require(std::isfinite(value) && value >= 0, "{}={} is no budget; give {} above 0", name, value, unit);
 }
 
-double flops_of_budget(const PlanOptions& o) {
+void check_budgets(const PlanOptions& o) {
   check_budget("plan.budget", o.budget, "FLOPs");
   check_budget("plan.gpu_hours", o.gpu_hours, "hours of devices");
   require((o.budget > 0) != (o.gpu_hours > 0), "give one budget: plan.budget in FLOPs or plan.gpu_hours, not {}", o.budget > 0 ? "both" : "none");
+}
+
+double flops_of_budget(const PlanOptions& o) {
   const double flops = o.budget > 0 ? o.budget : o.gpu_hours * 3600 * o.machine.peak * o.machine.share;
   require(flops >= 1e6 && flops <= 1e32, "a budget of {:.4g} FLOPs cannot be planned for; it is 1e6 to 1e32{}", flops,
           o.budget > 0 ? "" : fmt::format(" (plan.gpu_hours={} x 3600 x {:.4g} FLOP/s x {})", o.gpu_hours, o.machine.peak, o.machine.share));
@@ -36,6 +39,7 @@ double flops_of_budget(const PlanOptions& o) {
 }
 
 void check(const PlanOptions& o) {
+  check_budgets(o);
   require(std::isfinite(o.tokens) && o.tokens >= 0, "plan.tokens={} must be a number of at least 0", o.tokens);
   require(o.model.vocab_size > 0, "model.vocab_size={}; a plan needs the number of ids", o.model.vocab_size);
   require(o.model.architecture == Architecture::gpt, "model.architecture=bert: these laws are of decoders");

@@ -86,11 +86,22 @@ std::string list(const std::vector<std::string>& sentences) {
   return made;
 }
 
+// What lists many cases is folded behind what it says of them.
+std::string caveat(const std::string& text) {
+  constexpr size_t kLong = 240;
+  const size_t colon = text.find(": ");
+  if (text.size() < kLong || colon == std::string::npos) return "<li>" + html_formula(text) + "</li>\n";
+  return fmt::format("<li><details><summary>{}</summary>{}</details></li>\n", html_formula(text.substr(0, colon)), html_formula(text.substr(colon + 2)));
+}
+
 std::string caveats(const Study& study) {
   std::vector<std::string> all = study.warnings;
   for (const std::string& warning : study.table.warnings)
     if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
-  return all.empty() ? "" : "<div class=\"caveats\" id=\"caveats\"><h3>Caveats</h3><ul>\n" + list(all) + "</ul></div>\n";
+  if (all.empty()) return {};
+  std::string made = "<div class=\"caveats\" id=\"caveats\"><h3>Caveats</h3><ul>\n";
+  for (const std::string& one : all) made += caveat(one);
+  return made + "</ul></div>\n";
 }
 
 std::string head(const Study& study) {

@@ -381,6 +381,7 @@ TEST(Plan, RefusesWhatCannotBe) {
   };
   using test::expect_error;
   expect_error(ExitCode::usage, {"one budget", "both"}, with([](auto& o) { o.gpu_hours = 1; }));
+  expect_error(ExitCode::usage, {"one budget", "both"}, with([](auto& o) { o.gpu_hours = 1, o.machine.kind = ""; }));
   expect_error(ExitCode::usage, {"one budget", "none"}, with([](auto& o) { o.budget = 0; }));
   expect_error(ExitCode::usage, {"plan.budget=nan", "FLOPs above 0"}, with([](auto& o) { o.budget = std::nan(""); }));
   expect_error(ExitCode::usage, {"plan.budget=inf"}, with([](auto& o) { o.budget = HUGE_VAL; }));

@@ -258,6 +258,14 @@ TEST(Report, EscapesWhatFilesSay) {
   EXPECT_EQ(html_formula("A/N^alpha < B/D^β^x"), "A/N<sup>α</sup> &lt; B/D<sup>β</sup>^x");
 }
 
+TEST(Report, FoldsCaveatsThatListManyCases) {
+  Study study = report_study();
+  study.warnings = {"short: a", "approach 2, <few> runs at 30 budgets: " + std::string(300, 'x')};
+  const std::string page = page_of(study);
+  EXPECT_TRUE(holds(page, "<li>short: a</li>"));
+  EXPECT_TRUE(holds(page, "<summary>approach 2, &lt;few&gt; runs at 30 budgets</summary>xxx"));
+}
+
 TEST(Report, TablesHoldTheNumbersOfTheStudy) {
   const std::string page = page_of(report_study());
   for (const char* id : {"approaches", "laws", "convergence", "conventions", "budgets", "comparison", "excluded", "runs"})
