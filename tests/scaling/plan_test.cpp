@@ -388,6 +388,8 @@ TEST(Plan, RefusesWhatCannotBe) {
   expect_error(ExitCode::usage, {"plan.budget=-1e+20"}, with([](auto& o) { o.budget = -1e20; }));
   expect_error(ExitCode::usage, {"plan.gpu_hours=-3", "hours of devices above 0"}, with([](auto& o) { o.gpu_hours = -3; }));
   expect_error(ExitCode::usage, {"plan.gpu_hours=1e-15 x 3600 x 9.894e+14", "1e6 to 1e32"}, with([](auto& o) { o.budget = 0, o.gpu_hours = 1e-15; }));
+  expect_error(ExitCode::usage, {"machine.price=1e+300", "1e+30"}, with([](auto& o) { o.machine.price = 1e300; }));
+  expect_error(ExitCode::usage, {"machine.peak=0.001", "one FLOP/s"}, with([](auto& o) { o.machine.peak = 1e-3; }));
   expect_error(ExitCode::usage, {"machine.price=-2"}, with([](auto& o) { o.machine.price = -2; }));
   expect_error(ExitCode::usage, {"machine.peak"}, with([](auto& o) { o.budget = 0, o.gpu_hours = 5, o.machine.kind = ""; }));
   expect_error(ExitCode::usage, {"machine.kind=h1000", "h100, h200"}, with([](auto& o) { o.machine.kind = "h1000"; }));
