@@ -41,14 +41,11 @@ struct alignas(64) TileShapes {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-// Once a thread. GCC 12 does not know that the instruction reads the shapes, hence the barrier.
+// GCC 12 does not know that the instruction reads the shapes, hence the barrier.
 SKEIN_AMX void shape_tiles() {
-  thread_local bool shaped = false;
-  if (shaped) return;
-  const TileShapes shapes;
+  static constexpr TileShapes shapes;
   asm volatile("" : : "r"(&shapes) : "memory");
   _tile_loadconfig(&shapes);
-  shaped = true;
 }
 
 // Tiles 0 to 3 are the sums, 4 and 5 rows, 6 and 7 columns.
@@ -56,7 +53,6 @@ SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, fl
   constexpr int64_t kLeft = kAmxRow * sizeof(TilePair), kRight = kColumns * sizeof(TilePair);
   const int64_t out = c_row * static_cast<int64_t>(sizeof(float));
   float* lower = c + kSide * c_row;
-  shape_tiles();
   asm volatile("" : : : "memory");
   if (load) {
     _tile_loadd(0, c, out);
@@ -120,9 +116,12 @@ AmxRegisters amx_registers() {
   return emulated_registers;
 }
 
-AmxTile amx_tile() {
+AmxTile begin_amx_tiles() {
 #if SKEIN_AVX512
-  if (bf16_unit(Cpu{}) == Bf16Unit::amx) return real_tile;
+  if (bf16_unit(Cpu{}) == Bf16Unit::amx) {
+    shape_tiles();
+    return real_tile;
+  }
 #endif
   return emulated_tile;
 }

@@ -15,8 +15,8 @@ struct Tile {
   static constexpr int kVectors = 2;
   static constexpr int kColumns = kVectors * kLanes;
   static constexpr int kRows = std::is_same_v<Unit, TilePair> ? 32 : kVectorBytes == 64 ? 12 : kVectorBytes == 32 ? 6 : 4;
-  // Units of depth in one packed block: twelve rows of it fit the first-level cache.
-  static constexpr int kDepthBlock = 1536 / static_cast<int>(sizeof(Unit));
+  // Units of depth in one packed block: the rows of a tile fit the first-level cache, on AMX with the panel that they meet.
+  static constexpr int kDepthBlock = std::is_same_v<Unit, TilePair> ? kAmxRow : 1536 / static_cast<int>(sizeof(Unit));
 };
 
 // How packed rows lie: by_row [kRows][kDepthBlock] as depth lies in memory, by_depth [kDepthBlock][kRows].
@@ -75,13 +75,15 @@ template <class Unit, Packing kPacking>
 void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a, const Unit* b, int64_t panel,
                      typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
   using T = Tile<Unit>;
+  constexpr bool kAmx = std::is_same_v<Unit, TilePair>;
+  TileFunction<Unit> on_amx = nullptr;
+  if constexpr (kAmx) on_amx = begin_amx_tiles();
   for (int64_t i = 0; i < rows; i += T::kRows) {
     const int used = static_cast<int>(rows - i < T::kRows ? rows - i : T::kRows);
-    TileFunction<Unit> tile;
-    if constexpr (std::is_same_v<Unit, TilePair>) tile = amx_tile();
-    else tile = tile_of<Unit, kPacking>(used);
+    TileFunction<Unit> tile = on_amx;
+    if constexpr (!kAmx) tile = tile_of<Unit, kPacking>(used);
     // AMX writes whole tiles only.
-    const bool whole = !std::is_same_v<Unit, TilePair> || used == T::kRows;
+    const bool whole = !kAmx || used == T::kRows;
     const Unit* left = a + i * T::kDepthBlock;
     for (int64_t j = 0; j < columns; j += T::kColumns) {
       typename T::Sum* target = c + i * c_row + j;
