@@ -22,7 +22,7 @@ void add_tile(const TilePair* a, const TilePair* b, float* c) {
     }
 }
 
-void emulated_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load) {
+void emulated_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load, Ahead) {
   float sums[2 * kSide * kColumns] = {};
   for (int i = 0; load && i < 2 * kSide; ++i) std::memcpy(sums + i * kColumns, c + i * c_row, kColumns * sizeof(float));
   for (int64_t k = 0; k < depth; k += kSide)
@@ -49,10 +49,12 @@ SKEIN_AMX void shape_tiles() {
 }
 
 // Tiles 0 to 3 are the sums, 4 and 5 rows, 6 and 7 columns.
-SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load) {
+SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load, Ahead ahead) {
   constexpr int64_t kLeft = kAmxRow * sizeof(TilePair), kRight = kColumns * sizeof(TilePair);
   const int64_t out = c_row * static_cast<int64_t>(sizeof(float));
   float* lower = c + kSide * c_row;
+  const auto* fetched = static_cast<const char*>(ahead.begin);
+  const int64_t lines = (ahead.lines * kSide + depth - 1) / depth;  // a step
   asm volatile("" : : : "memory");
   if (load) {
     _tile_loadd(0, c, out);
@@ -74,6 +76,7 @@ SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, fl
     _tile_loadd(5, a + kSide * kAmxRow + k, kLeft);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
+    for (int64_t i = 0; i < lines; ++i, fetched += 64) _mm_prefetch(fetched, _MM_HINT_T0);
   }
   _tile_stored(0, c, out);
   _tile_stored(1, c + kSide, out);
@@ -104,7 +107,7 @@ SKEIN_AMX void real_registers(int64_t rounds) {
 void emulated_registers(int64_t rounds) {
   static const TilePair a[2 * kSide * kAmxRow] = {}, b[kSide * kColumns] = {};
   float c[2 * kSide * kColumns] = {};
-  for (int64_t i = 0; i < rounds; ++i) emulated_tile(kSide, a, b, c, kColumns, true);
+  for (int64_t i = 0; i < rounds; ++i) emulated_tile(kSide, a, b, c, kColumns, true, {});
 }
 
 }  // namespace
