@@ -38,28 +38,31 @@ Size size_of(const ScalingFigure& figure, Canvas canvas) {
   return {900, 700, 2, (panels + 1) / 2};
 }
 
-// As octal escapes whatever could end the string, begin a command or stand for something else: quotes doubled within single quotes are not read
-// back at the string's beginning.
-std::string quoted(const std::string& text) {
-  static constexpr std::string_view kPlain = " .,:;=+-/()<>*^_";
+// In double quotes, all but what is plain as octal escapes; a digit that follows one too, for gnuplot reads as many as there are.
+std::string escaped(const std::string& text, bool (*plain)(unsigned char)) {
   std::string made = "\"";
-  for (const char c : with_valid_utf8(text)) {
+  bool after = false;
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) made += ' ';
-    else if (byte >= 0x80 || std::isalnum(byte) || kPlain.find(c) != std::string_view::npos) made += c;
-    else made += fmt::format("\\{:03o}", byte);
+    after = !plain(byte) || (after && std::isdigit(byte));
+    made += after ? fmt::format("\\{:03o}", byte) : std::string(1, c);
   }
   return made + '"';
 }
 
+// Escapes whatever could end the string, begin a command or stand for something else: quotes doubled within single quotes are not read back at the
+// string's beginning.
+std::string quoted(const std::string& text) {
+  std::string shown = with_valid_utf8(text);
+  std::replace_if(shown.begin(), shown.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; }, ' ');
+  return escaped(shown, [](unsigned char byte) {
+    return byte >= 0x80 || std::isalnum(byte) || std::string_view(" .,:;=+-/()<>*^_").find(static_cast<char>(byte)) != std::string_view::npos;
+  });
+}
+
 // The same bytes, whatever they are.
 std::string quoted_path(const std::string& path) {
-  std::string made = "\"";
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    made += std::isalnum(byte) || c == '/' ? std::string(1, c) : fmt::format("\\{:03o}", byte);
-  }
-  return made + '"';
+  return escaped(path, [](unsigned char byte) { return byte < 0x80 && (std::isalnum(byte) || byte == '/'); });
 }
 
 // Names that a plot has room for.

@@ -80,6 +80,13 @@ TEST(Gnuplot, MarksLogarithmicAxesDenselyEnough) {
   EXPECT_GE(count_of(ticks.substr(0, ticks.find('\n')), "\" "), 5) << ticks.substr(0, ticks.find('\n'));
 }
 
+TEST(Gnuplot, KeepsDigitsThatFollowWhatIsEscaped) {
+  const Scratch scratch;
+  const FigureSvg svg = draw(small_figure("run#70@1"), scratch.file("a-12.34"));
+  EXPECT_TRUE(holds(svg.wide, ">run#70@1<"));
+  EXPECT_TRUE(std::filesystem::exists(scratch.file("a-12.34.png")));
+}
+
 TEST(Gnuplot, CutsLongNames) {
   std::string name;
   for (int i = 0; i < 40; ++i) name += "é";
