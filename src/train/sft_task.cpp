@@ -96,6 +96,7 @@ void check(const SftConfig& c, const Tokenizer& tokenizer) {
   const ModelConfig& model = c.run.model;
   require(model.architecture == Architecture::gpt && model.head == Head::vocabulary,
           "this model is no language model that continues text, but {}; `skein sft` needs a GPT with model.head=vocabulary",
+  require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
           model.architecture == Architecture::bert ? "an encoder" : "one that gives numbers or labels");
   require(model.vocab_size >= tokenizer.vocab_size(), "the model knows {} ids, but its tokenizer has {}", model.vocab_size, tokenizer.vocab_size());
   require(!c.run.data.train.empty(), "data.train names no file of conversations");
