@@ -8,7 +8,7 @@ namespace {
 constexpr Tensor Batch::* kByRow[] = {&Batch::tokens,   &Batch::targets, &Batch::weights, &Batch::positions, &Batch::segments, &Batch::sample_ids,
                                       &Batch::types,    &Batch::places,  &Batch::pair_labels, &Batch::values, &Batch::known};
 constexpr Tensor Batch::* kOnDevice[] = {&Batch::tokens, &Batch::targets, &Batch::positions,   &Batch::segments, &Batch::sample_ids,
-                                         &Batch::types,  &Batch::places,  &Batch::pair_labels, &Batch::place_rows, &Batch::row_places};
+                                         &Batch::types,  &Batch::places,  &Batch::pair_labels, &Batch::values, &Batch::place_rows, &Batch::row_places};
 
 void number_places(Batch& batch) {
   const int64_t length = batch.length(), count = batch.places.dim(1);

@@ -28,7 +28,13 @@ struct Batch {
 
 // Rows [begin, end) of a batch, the same bytes.
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
-// The batch on a device; weights, values and known stay on the host, where losses are weighed.
+// The batch without padding that none of its rows has a use for: as many tokens as its longest row has, and as many places as the row that has
+// the most, both rounded up by rounded_length, tokens by `multiple`. The same where lengths are undefined.
+Batch trimmed(const Batch& batch, int64_t multiple);
+// The least length of few that holds `length`, at most `most`: multiples of `multiple`, of 2 `multiple` beyond 16 of them, of 4 beyond 32, ...
+// so that no more than an eighth is lost and few shapes occur.
+int64_t rounded_length(int64_t length, int64_t multiple, int64_t most);
+// The batch on a device; weights, known and lengths stay on the host, where losses are weighed.
 Batch placed(const Batch& batch, Device device);
 
 }  // namespace skein

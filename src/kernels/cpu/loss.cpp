@@ -162,4 +162,28 @@ void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tens
   });
 }
 
+void squared_errors(Cpu, const Tensor& x, const Tensor& values, const Tensor& losses) {
+  const Span span("squared errors");
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
+      losses.data<A>()[i] = static_cast<A>(miss * miss);
+    }
+  });
+}
+
+void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale, const Tensor& dx) {
+  const Span span("squared errors backward");
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
+      store(dx.data<T>() + i, static_cast<A>(2 * miss * static_cast<double>(row_scale.data<A>()[i])));
+    }
+  });
+}
+
 }  // namespace skein::kernels
