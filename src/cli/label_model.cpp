@@ -1,7 +1,5 @@
 #include "label_model.h"
 
-#include <numeric>
-
 #include "skein/core/error.h"
 
 namespace skein {
@@ -24,7 +22,7 @@ LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DTy
     : head_(head_in(source)), model_(source.model), tokenizer_(tokenizer_from_json(source.tokenizer)), form_(head_.form(model_, *tokenizer_)),
       mesh_(world, mesh_shape(parallel, world.size())), local_(model_, parallel, mesh_, dtype),
       pipeline_(mesh_, local_.pipeline_model(), parallel.schedule), batch_(batch),
-      multiple_(std::lcm(int64_t{8}, static_cast<int64_t>(parallel.sequence ? parallel.tensor : 1))) {
+      multiple_(row_multiple(parallel)) {
   load_weights(source, local_, mesh_);
 }
 

@@ -1,6 +1,7 @@
 // From checkpoints to other programs' models.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>

@@ -19,6 +19,7 @@ struct Batch {
   Tensor pair_labels = {};  // [B] i32: 1 where the second part does not follow the first; undefined: no such task
   Tensor values = {};       // [B,P] f32, the numbers to predict, of a regression
   Tensor known = {};        // [B,P,n] f32, what the objective has to know of each place beside its target
+  Tensor lengths = {};      // [B] i32, tokens of each row that are no padding, which is behind them; undefined: all are taken for such
   // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the prediction made of each row.
   Tensor place_rows = {}, row_places = {};  // [B*P], [B*T] i32
 
@@ -26,6 +27,8 @@ struct Batch {
   int64_t length() const { return tokens.dim(1); }
 };
 
+// [rows, columns] i32, all of them `value`.
+Tensor filled(int64_t rows, int64_t columns, int32_t value);
 // Rows [begin, end) of a batch, the same bytes.
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
 // The batch without padding that none of its rows has a use for: as many tokens as its longest row has, and as many places as the row that has
