@@ -91,7 +91,10 @@ void Export::choose_dtypes() {
     for (const OurTensor& part : tensor.parts) found.insert(tensors_->tensors().at(kept_name(part.name)).dtype);
     dtypes_.push_back(config_.dtype ? *config_.dtype : found.size() == 1 ? *found.begin() : DType::f32);
   }
-  if (form_ == Form::llmc) std::fill(dtypes_.begin(), dtypes_.end(), dtype());
+  if (form_ != Form::llmc) return;
+  // Its files have one type.
+  const bool alike = std::adjacent_find(dtypes_.begin(), dtypes_.end(), std::not_equal_to<>()) == dtypes_.end();
+  if (!alike) std::fill(dtypes_.begin(), dtypes_.end(), DType::f32);
 }
 
 int64_t Export::bytes_of(size_t tensor) const { return names_.tensors[tensor].size() * size_of(dtypes_[tensor]); }
