@@ -26,9 +26,10 @@ LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DTy
   load_weights(source, local_, mesh_);
 }
 
-void LabelModel::settle_columns(Options& options, const std::string& origin) const {
+void LabelModel::settle_columns(Options& options, const LabelColumns& columns, const std::string& origin) {
   for (const auto& [key, value] : head_.columns)
     if (!options.given(key)) options.set(key, value, origin);
+  if (head_.imported() && head_.kind != LabelKind::tag) head_.pairs = !columns.pair.empty();
 }
 
 LabelAnswers LabelModel::answers(const LabelData& data) {

@@ -68,6 +68,21 @@ cut -f1 test.conll >words.conll
 expect 0 "32 sentences labelled" $predict --checkpoint.path=tags --data.input=words.conll --output.path=tagged.conll
 expect 0 "32 sentences labelled" $mpi2 $predict --checkpoint.path=tags --data.input=words.conll --output.path=tagged2.conll
 cmp tagged.conll tagged2.conll
+
+# Another program's classifiers say their labels, of pairs where a column names the second text.
+expect 0 "parameters" "$bin/skein-convert" pairs pairs_out
+expect 0 "parameters" "$bin/skein-convert" pairs_out pairs_back
+expect 0 "32 texts labelled" $predict --checkpoint.path=pairs_back --data.input=test.jsonl --task.text=one --task.pair=two --output.path=pairs_back.out
+cmp pairs.out pairs_back.out
+expect 0 "accuracy" "$skein" eval --checkpoint.path=pairs_back --data.test=test.jsonl --task.text=one --task.pair=two --task.label=gold --eval.output=pairs_back.json
+python3 -c 'import json; a, b = (json.load(open(n)) for n in ("pairs.json", "pairs_back.json")); assert a["accuracy"] == b["accuracy"] and a["loss"] == b["loss"], (a, b)'
+expect 0 "32 texts labelled" $predict --checkpoint.path=pairs_back --data.input=test.jsonl --task.text=one --output.path=singles.out
+! grep -q '"pair"' singles.out || die "single texts were taken for pairs"
+$tune --checkpoint.load=decoder --run.dir=said --data.train=train.csv --task.label=category 2>/dev/null
+expect 0 "parameters" "$bin/skein-convert" said said_out
+expect 0 "parameters" "$bin/skein-convert" said_out said_back
+expect 0 "32 texts labelled" $predict --checkpoint.path=said_back --data.input=test.csv --task.text=text --output.path=said.out
+grep -q '"label":"good"' said.out || die "a decoder's labels have no names"
 printf 'good a\n\nbad b\n' | "$skein" predict --checkpoint.path=classes --data.input=- 2>/dev/null >stdin.jsonl
 python3 - <<'PY' || die "predictions and evaluations do not agree"
 import csv, json
@@ -147,7 +162,6 @@ predicting=$!
 sleep 3
 kill -9 $predicting $writer || true
 ! ls made* *.partial 2>/dev/null || die "a failed command has left a file"
-echo passed
 
 # A file system without files that have no name: what a killed command leaves there, the next one writes over.
 cat >named.py <<'PY'
@@ -175,3 +189,4 @@ for where in "" "python3 named.py"; do
   cmp classes.jsonl made.jsonl
   [ ! -e made.jsonl.partial ] || die "what was left before has stayed"
 done
+echo passed

@@ -94,7 +94,7 @@ TEST(FineTuned, ClassesKeepTheirNames) {
   expect_error(ExitCode::usage, {"lying", "head of 3 numbers", "one of 2"}, [&] { test::export_folder(scratch.file("lying"), scratch.file("other")); });
 }
 
-TEST(FineTuned, ImportedEncodersKnowTheirLabels) {
+TEST(FineTuned, ImportedClassifiersKnowTheirLabels) {
   const auto labels = [](const std::string& config, const ModelConfig& model) { return label_head(label_notes(config, "here", model), "here"); };
   const ModelConfig three = labelled(test::small_bert(false), Head::sequence, 3);
   const auto head = labels(R"({"id2label": {"0": "no", "2": "both", "1": "yes"}})", three);
@@ -107,7 +107,14 @@ TEST(FineTuned, ImportedEncodersKnowTheirLabels) {
   for (const char* without : {"{}", R"({"id2label": {"0": "no", "1": "yes"}})", R"({"id2label": {"0": "no", "1": "no", "2": "x"}})",
                               R"({"problem_type": "multi_label_classification", "id2label": {"0": "no", "1": "yes", "2": "x"}})"})
     EXPECT_EQ(labels(without, three), nullptr) << without;
-  EXPECT_EQ(labels(R"({"id2label": {"0": "no", "1": "yes", "2": "x"}})", labelled(test::small_model(), Head::sequence, 3)), nullptr) << "decoders read another token";
+  EXPECT_FALSE(head->framed);
+  const auto decoder = labels(R"({"id2label": {"0": "no", "1": "yes", "2": "x"}})", labelled(test::small_model(), Head::sequence, 3));
+  ASSERT_NE(decoder, nullptr);
+  EXPECT_EQ(decoder->labels, (std::vector<std::string>{"no", "yes", "x"}));
+  EXPECT_TRUE(decoder->framed) << "read at the last token of the tokenizer's template";
+  EXPECT_TRUE(label_head(to_json(*decoder, 0), "here")->framed);
+  EXPECT_TRUE(decoder->imported());
+  EXPECT_EQ(labels("{}", test::small_model()), nullptr);
   const Scratch scratch;
   const std::string imported = test::import_folder(test::golden("bert_sequence"), scratch.file("run"));
   const auto alone = single_rank();
@@ -131,13 +138,6 @@ TEST(FineTuned, RewardModelsAreClassifiersOfOneNumber) {
   EXPECT_EQ(test::read_tensor(file, "score.weight").data<float>()[0], floats_in(test::tensors_of(scratch.file("run")).at("param/classifier.weight"), 8)[0]);
 }
 
-TEST(FineTuned, HeadsOfValuesAreLeftOutAndTold) {
-  const Scratch scratch;
-  ModelConfig model = test::small_model();
-  model.value_head = true;
-  save_fresh(scratch.file("run"), model, 1);
-  log::set_level(log::Level::warn);
-  testing::internal::CaptureStderr();
 // Of an encoder's classifier with a head of numbers, at the first place.
 std::vector<double> scores_of(const std::string& path) {
   const NoGrad no_grad;
@@ -181,6 +181,13 @@ TEST(FineTuned, EncodersRewardModelsAreClassifiersOfOneNumber) {
   }
 }
 
+TEST(FineTuned, HeadsOfValuesAreLeftOutAndTold) {
+  const Scratch scratch;
+  ModelConfig model = test::small_model();
+  model.value_head = true;
+  save_fresh(scratch.file("run"), model, 1);
+  log::set_level(log::Level::warn);
+  testing::internal::CaptureStderr();
   Export(scratch.file("run"), Form::huggingface, {}).run(scratch.file("out"), {});
   EXPECT_NE(testing::internal::GetCapturedStderr().find("head of values"), std::string::npos);
   EXPECT_EQ(config_in(scratch.file("out"))["architectures"], Json::array({"GPT2LMHeadModel"}));
