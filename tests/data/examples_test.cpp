@@ -57,6 +57,15 @@ TEST(ExamplesCsv, LineEndsMarkAndEmptyLines) {
 }
 
 TEST(ExamplesCsv, BytesThatAreNoTextAreKept) {
+TEST(ExamplesCsv, ColumnsHaveNamesThatAreText) {
+  const std::string header = "text,pr\xE9nom,label\n";
+  refused("x.csv", "\n" + header + "a,b,c\n", {"x.csv:2", "name of column 2", "begins \"pr\"", "not valid UTF-8"});
+  refused("x.tsv", "text\tlabel\t\xFFid\na\tb\tc\n", {"x.tsv:1", "name of column 3", "begins \"\""});
+  ExamplesConfig numbers = columns("1", "2");
+  numbers.header = Header::no;
+  EXPECT_EQ(read("x.csv", "\xFF,a\n", numbers).at(0).text, "\xFF") << "a row of no names";
+}
+
   const std::string odd("\xFF\x00\xC3", 3);
   EXPECT_EQ(read("x.csv", "text,label\n" + odd + ",a\n").at(0).text, odd);
   EXPECT_EQ(read("x.csv", "text,label\n\"" + odd + "\",a\n").at(0).text, odd);
