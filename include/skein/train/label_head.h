@@ -40,8 +40,8 @@ struct LabelHead {
   int64_t length = 128;               // tokens of the longest sample
   std::string separator = "\n";
   bool pairs = false;
-  bool framed = false;                // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
   std::map<std::string, std::string> columns{};  // by option
+  bool framed = false;  // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
 
   // Whether another program made it, which says nothing of single texts or pairs.
   bool imported() const { return columns.empty(); }
