@@ -161,7 +161,7 @@ std::vector<double> scores_of(const std::string& path) {
   return {scores.data<float>(), scores.data<float>() + scores.size()};
 }
 
-// Classifiers of sequences elsewhere have a layer and a tanh before the head, which ours has not.
+// Classifiers of sequences elsewhere have a layer and a tanh before the head, which ours has not. Small numbers lose some bits in the tanh.
 TEST(FineTuned, EncodersRewardModelsAreClassifiersOfOneNumber) {
   for (const bool roberta : {false, true}) {
     const Scratch scratch;
@@ -173,7 +173,7 @@ TEST(FineTuned, EncodersRewardModelsAreClassifiersOfOneNumber) {
     EXPECT_EQ(config_in(scratch.file("out"))["id2label"].size(), 1u);
     const auto before = scores_of(scratch.file("run")), after = scores_of(test::import_folder(scratch.file("out"), scratch.file("back")));
     ASSERT_EQ(after.size(), before.size());
-    for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 3e-6) << roberta << " " << i;
+    for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 3e-5) << roberta << " " << i;
     EXPECT_GT(std::abs(before[0] - before[1]), 1e-3);
     save_fresh(scratch.file("tags"), labelled(test::small_bert(roberta), Head::token, 1), 1);
     test::export_folder(scratch.file("tags"), scratch.file("tags_out"));
