@@ -164,7 +164,7 @@ void check_runs(ScalingTable& table, const TableOptions& options) {
 void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options, size_t most_points) {
   TableReader reader(path, TableKind::csv, 1 << 20);
   TableRow row;
-  require(reader.next(row), "{} is empty; curves are CSV with the columns run, tokens, loss", path);
+  require(reader.next_names(row), "{} is empty; curves are CSV with the columns run, tokens, loss", path);
   const CurveColumns columns = curve_columns(row, path);
   const auto runs = by_name(table);
   std::unordered_set<std::string> strangers;
