@@ -88,7 +88,7 @@ std::string exponents_text(const ConventionStudy& main) {
   };
   if (main.envelope.valid()) add("approach 1", main.envelope.n_of_c.exponent);
   if (main.isoflop.valid()) add("approach 2", main.isoflop.n_of_c.exponent);
-  if (main.parametric) add("approach 3", main.n_exponent);
+  if (std::isfinite(main.n_exponent.value)) add("approach 3", main.n_exponent);
   return made;
 }
 

@@ -158,10 +158,6 @@ void check(const StudyOptions& options) {
 
 }  // namespace
 
-bool has_optimum(const ParametricFit& fit) {
-  return fit.convergence.converged && fit.law.a > 0 && fit.law.b > 0 && fit.law.alpha > 0 && fit.law.beta > 0;
-}
-
 bool names_optimum(const ConventionStudy& study) { return study.parametric && has_optimum(*study.parametric) && worst_ratio(study) < kMostOffPath; }
 
 Study make_study(const ScalingTable& table, const StudyOptions& given) {

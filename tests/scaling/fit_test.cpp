@@ -7,6 +7,7 @@
 #include <random>
 
 #include "scaling/chinchilla_points.h"
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -200,6 +201,34 @@ TEST(FitChinchilla, SaysThatATermHasVanished) {
   const ParametricFit fit = fit_chinchilla(points, point_estimate());
   EXPECT_FALSE(fit.convergence.converged);
   EXPECT_NE(fit.convergence.problem.find("E has vanished"), std::string::npos) << fit.convergence.problem;
+}
+
+// How many of 20 noisy sets of 30 runs are believed, and that the others are told why.
+template <class Loss>
+int believed(const Loss& loss, double noise, const std::string& reason) {
+  int count = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    try {
+      const ParametricFit fit = fit_chinchilla(drawn_points(loss, 5, 6, noise, seed), point_estimate());
+      count += fit.convergence.converged;
+      if (!fit.convergence.converged) EXPECT_NE(fit.convergence.problem.find(reason), std::string::npos) << fit.convergence.problem;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  }
+  return count;
+}
+
+TEST(FitChinchilla, FindsNoPowerThatTheRunsDoNotShow) {
+  EXPECT_LE(believed([](const ScalingPoint& point) { return 1.7 + 900 * std::pow(point.d, -0.33); }, 0.005, "alpha"), 1);
+  EXPECT_LE(believed([](const ScalingPoint& point) { return 1.7 + 400 * std::pow(point.n, -0.34); }, 0.005, "beta"), 1);
+  // Falls by 0.1% over these sizes, a fifth of the noise.
+  EXPECT_LE(believed([](const ScalingPoint& point) { return 2 + 0.04 * std::pow(point.n, -0.2) + 900 * std::pow(point.d, -0.33); }, 0.005, "alpha"), 2);
+}
+
+TEST(FitChinchilla, BelievesWhatNoisyRunsShow) {
+  const ChinchillaLaw truth{1.7, 400, 900, 0.34, 0.33};
+  EXPECT_GE(believed([&](const ScalingPoint& point) { return truth.loss(point.n, point.d); }, 0.02, "E"), 19);
 }
 
 }  // namespace

@@ -27,7 +27,9 @@ struct Convergence {
   double best_share = kUnknown;       // of starts that came within 0.1% of the best objective
   double condition = kUnknown;        // of the Hessian; for least absolutes, which have none, of Gauss-Newton's matrix
   double second_solver = kUnknown;    // its objective, found in another way
-  bool converged = false;             // the gradient vanishes, the end is a minimum of full rank, no term has vanished, the solvers agree
+  // The gradient vanishes, the end is a minimum of full rank, no term has vanished, the runs show every power (without any of them the residuals
+  // are larger than by chance, an F test at 1%), the solvers agree.
+  bool converged = false;
   std::string problem;                // why not
 };
 
@@ -57,6 +59,9 @@ struct ParametricFit {
 // D/N, one budget only, D a power of N, a constant loss, N, D or loss not positive, or a Jacobian of lower rank. A fit whose law says nothing for
 // another reason, such as a negative exponent, comes back with convergence.converged false and says why.
 ParametricFit fit_chinchilla(std::span<const ScalingPoint> points, const ParametricOptions& options);
+
+// Whether budgets have a best size by a law: its minimum was found, and A, B, alpha and beta are above 0.
+bool has_optimum(const ParametricFit& fit);
 
 // A band of a quantity over the draws of a fit; draws where it is not finite are left out. Without draws its ends are unknown.
 Interval band(const ChinchillaLaw& best, std::span<const ChinchillaLaw> draws, const std::function<double(const ChinchillaLaw&)>& quantity);

@@ -55,8 +55,6 @@ struct ConventionStudy {
   EnvelopeFit envelope;
 };
 
-// Whether budgets have a best size by a law: its minimum was found, and A, B, alpha and beta are above 0.
-bool has_optimum(const ParametricFit& fit);
 // Whether approach 3 says of a budget how it is spent best: a law that has an optimum, and C / D a function of N that is known.
 bool names_optimum(const ConventionStudy& study);
 
