@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 
-#include "intervals.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "study_parts.h"
 #include "study_warnings.h"
 
 namespace skein {
@@ -56,7 +55,7 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
   study.flops_per_token = flops_per_token(study.points);
   fit_parametric(study, options);
   if (asks(options, Approach::isoflop)) study.isoflop = fit_isoflop(study.points, options.isoflop);
-  if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop.resamples, options.isoflop.seed);
+  if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop);
   if (names_optimum(study)) find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
   return study;
 }
@@ -113,29 +112,6 @@ std::optional<OffsetPowerFit> fit_slice(const std::vector<XY>& pairs, const Stud
   }
 }
 
-TargetPrediction predict(const ConventionStudy& study, const StudyOptions& options) {
-  TargetPrediction target;
-  const double largest = study.points.back().c;
-  target.flops = options.target > 0 ? options.target : 10 * largest;
-  target.beyond = target.flops / largest;
-  if (names_optimum(study)) {
-    const auto over = [&](const std::function<double(const Optimum&)>& part) {
-      return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) { return part(efficient(law, target.flops, study.flops_per_token)); });
-    };
-    target.n = over([](const Optimum& best) { return best.n; });
-    target.d = over([](const Optimum& best) { return best.d; });
-    target.ratio = over([](const Optimum& best) { return best.ratio(); });
-    target.loss = over([](const Optimum& best) { return best.loss; });
-  }
-  if (study.isoflop.valid()) {
-    target.isoflop_n = at(study.isoflop.n_of_c, target.flops, study.isoflop.resamples);
-    target.isoflop_d = at(study.isoflop.d_of_c, target.flops, study.isoflop.resamples);
-    const OffsetPowerFit& loss = study.isoflop.offset_loss_of_c;
-    if (loss.convergence.converged) target.isoflop_loss.value = loss.law.at(target.flops);
-  }
-  return target;
-}
-
 void compare(Study& study, const StudyOptions& options) {
   if (!asks(options, Approach::parametric)) return;
   try {
@@ -166,6 +142,7 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   options.convention = settled(given.convention, table);
   options.isoflop.resamples = options.parametric.resamples;
   options.isoflop.seed = options.parametric.seed;
+  options.isoflop.threads = options.parametric.threads;
   Study study;
   study.options = options;
   study.table = table;
@@ -181,7 +158,7 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   study.loss_of_n = fit_slice(slice(study.main.points, &ScalingPoint::d, &ScalingPoint::n), options);
   study.loss_of_d = fit_slice(slice(study.main.points, &ScalingPoint::n, &ScalingPoint::d), options);
   study.critical_batch = fit_critical_batch(table);
-  study.target = predict(study.main, options);
+  study.target = predict_target(study.main, options.target);
   if (study.main.parametric && worst_ratio(study.main) >= kMostOffPath)
     study.warnings.push_back(fmt::format("approach 3 names no N* and D*: C / D of these runs is no power of N under this way of counting (off by up to {:.3g} times); count otherwise",
                                          worst_ratio(study.main)));

@@ -80,6 +80,7 @@ Json json_of(const EnvelopeFit& fit) {
           {"n_of_c", json_of(fit.n_of_c)},
           {"d_of_c", json_of(fit.d_of_c)},
           {"loss_of_c", json_of(fit.loss_of_c)},
+          {"offset_loss_of_c", json_of(fit.offset_loss_of_c)},
           {"resamples", fit.resamples},
           {"failed_draws", fit.failed_draws}};
 }
@@ -119,7 +120,10 @@ Json json_of(const HeldOut& held) {
 Json json_of(const TargetPrediction& target) {
   return {{"flops", number(target.flops)},         {"beyond", number(target.beyond)},       {"n", json_of(target.n)},
           {"d", json_of(target.d)},                {"ratio", json_of(target.ratio)},        {"loss", json_of(target.loss)},
-          {"isoflop_n", json_of(target.isoflop_n)}, {"isoflop_d", json_of(target.isoflop_d)}, {"isoflop_loss", json_of(target.isoflop_loss)}};
+          {"isoflop_n", json_of(target.isoflop_n)}, {"isoflop_d", json_of(target.isoflop_d)}, {"isoflop_ratio", json_of(target.isoflop_ratio)},
+          {"isoflop_loss", json_of(target.isoflop_loss)},
+          {"envelope_n", json_of(target.envelope_n)}, {"envelope_d", json_of(target.envelope_d)}, {"envelope_ratio", json_of(target.envelope_ratio)},
+          {"envelope_loss", json_of(target.envelope_loss)}};
 }
 
 Json json_of(const CriticalBatchPoint& point) {

@@ -59,6 +59,11 @@ void add_power(TextTable& rows, const std::string& what, const PowerFit& fit) {
 
 TextTable power_table() { return TextTable({"", "coefficient", "exponent of C (95% interval)", "standard error"}); }
 
+std::string offset_text(const OffsetPowerFit& fit) {
+  if (!fit.convergence.converged) return fmt::format("  L* = E + k C^-p is not fitted: {}\n", fit.convergence.problem);
+  return fmt::format("  L* = {} + {} C^-{}; E {}, p {}\n", shown(fit.law.e), shown(fit.law.k), shown(fit.law.p), range(fit.e), range(fit.p));
+}
+
 std::string envelope_text(const EnvelopeFit& fit) {
   std::string text = "\nApproach 1, envelope: ";
   if (!fit.valid()) return text + "not fitted: " + fit.problem + "\n";
@@ -68,7 +73,7 @@ std::string envelope_text(const EnvelopeFit& fit) {
   add_power(rows, "N*", fit.n_of_c);
   add_power(rows, "D*", fit.d_of_c);
   add_power(rows, "L*", fit.loss_of_c);
-  return text + rows.text();
+  return text + rows.text() + offset_text(fit.offset_loss_of_c);
 }
 
 std::string budget_table(const IsoflopFit& fit) {
@@ -100,11 +105,7 @@ std::string isoflop_text(const ConventionStudy& study) {
   add_power(rows, "N*", fit.n_of_c);
   add_power(rows, "D*", fit.d_of_c);
   add_power(rows, "L*", fit.loss_of_c);
-  text += rows.text();
-  const OffsetPowerFit& offset = fit.offset_loss_of_c;
-  return text + (offset.convergence.converged
-                     ? fmt::format("  L* = {} + {} C^-{}; E {}\n", shown(offset.law.e), shown(offset.law.k), shown(offset.law.p), range(offset.e))
-                     : fmt::format("  L* = E + k C^-p is not fitted: {}\n", offset.convergence.problem));
+  return text + rows.text() + offset_text(fit.offset_loss_of_c);
 }
 
 void add_parameter(TextTable& rows, const std::string& what, double value, const Interval& interval) {
@@ -196,16 +197,14 @@ std::string critical_batch_text(const CriticalBatchFit& fit) {
 std::string target_text(const Study& study) {
   if (!study.target) return "";
   const TargetPrediction& target = *study.target;
-  TextTable rows({"", "approach 3", "95% interval", "approach 2", "95% interval"});
-  const auto add = [&](const char* what, const Interval& three, const Interval& two) {
-    rows.add({what, shown(three.value), range(three, 3), shown(two.value), range(two, 3)});
+  TextTable rows({"", "approach 1", "95% interval", "approach 2", "95% interval", "approach 3", "95% interval"});
+  const auto add = [&](const char* what, const Interval& one, const Interval& two, const Interval& three) {
+    rows.add({what, shown(one.value), range(one, 3), shown(two.value), range(two, 3), shown(three.value), range(three, 3)});
   };
-  add("N*", target.n, target.isoflop_n);
-  add("D*", target.d, target.isoflop_d);
-  Interval ratio;
-  ratio.value = target.isoflop_d.value / target.isoflop_n.value;
-  add("D*/N*", target.ratio, ratio);
-  add("L*", target.loss, target.isoflop_loss);
+  add("N*", target.envelope_n, target.isoflop_n, target.n);
+  add("D*", target.envelope_d, target.isoflop_d, target.d);
+  add("D*/N*", target.envelope_ratio, target.isoflop_ratio, target.ratio);
+  add("L*", target.envelope_loss, target.isoflop_loss, target.loss);
   return fmt::format("\nAt {} FLOPs, {} times the largest budget fitted\n", shown(target.flops), shown(target.beyond, 3)) + rows.text();
 }
 

@@ -111,7 +111,9 @@ void warn_of_envelope(const Study& study, Warnings& warnings) {
   const EnvelopeFit& fit = study.main.envelope;
   if (study.options.approach != Approach::all && study.options.approach != Approach::envelope) return;
   if (!fit.valid()) warnings.push_back(fmt::format("approach 1 is not fitted: {}", fit.problem));
-  else if (!fit.from_curves) warnings.emplace_back("approach 1 goes by the runs' last losses, for want of curves: its sizes are those that were sampled, a staircase");
+  else if (!fit.from_curves)
+    warnings.push_back(fmt::format("approach 1 goes by the runs' last losses, for want of curves{}: its sizes are those that were sampled, a staircase",
+                                   fit.without_curves > 0 ? fmt::format(" of {} of {} runs", fit.without_curves, study.main.points.size()) : ""));
 }
 
 bool apart(const Interval& one, const Interval& other) { return one.low > other.high || other.low > one.high; }

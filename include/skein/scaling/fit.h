@@ -78,14 +78,21 @@ struct PowerFit {
   std::vector<PowerLaw> draws;
 };
 PowerFit fit_power(std::span<const XY> pairs, int64_t resamples = 4000, uint64_t seed = 42);
+// Of the quotient of two, whose draws belong together; without intervals of its own.
+PowerFit quotient(const PowerFit& over, const PowerFit& under);
 
 struct OffsetPowerFit {
   OffsetPowerLaw law;
   Convergence convergence;
   Interval e, k, p;
+  std::vector<OffsetPowerLaw> draws;  // of the bootstrap, those that converged with a positive exponent
+  int64_t failed_draws = 0;           // the others
 };
 // Of residuals of ln y. A usage error below 4 different x, or where all y are one.
 OffsetPowerFit fit_offset_power(std::span<const XY> pairs, const ParametricOptions& options);
+// For pairs that are made of several runs each: the law of `pairs`, its draws from those that were made again of resampled runs. A resample
+// with fewer than 4 different x fails. options.resamples is not read.
+OffsetPowerFit fit_offset_power(std::span<const XY> pairs, std::span<const std::vector<XY>> resampled, const ParametricOptions& options);
 
 struct KaplanFit {
   KaplanLaw law;
