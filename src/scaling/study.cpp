@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -14,9 +13,6 @@ namespace {
 
 constexpr int64_t kResamplesBeside = 200;
 constexpr double kMostOffPath = 1.3;
-constexpr const char* kNotAsked = "not asked for (fit.approach)";
-
-bool asks(const StudyOptions& options, Approach approach) { return options.approach == Approach::all || options.approach == approach; }
 
 // By how much the power law of C / D misses the run that it misses most.
 double worst_ratio(const ConventionStudy& study) {
@@ -87,31 +83,6 @@ std::optional<ConventionStudy> with_excluded(const ScalingTable& table, const Co
   return study_of(all, convention, beside(options));
 }
 
-// Of the runs within a factor of 2 of the largest `held`, the least loss at each `moving`.
-std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoint::*held, double ScalingPoint::*moving) {
-  double largest = 0;
-  for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
-  std::map<double, double> least;
-  for (const ScalingPoint& point : points) {
-    if (point.*held < largest / 2) continue;
-    const auto [at, is_new] = least.emplace(point.*moving, point.loss);
-    if (!is_new) at->second = std::min(at->second, point.loss);
-  }
-  std::vector<XY> pairs;
-  for (const auto& [x, y] : least) pairs.push_back({x, y, 1, static_cast<int64_t>(pairs.size())});
-  return pairs;
-}
-
-std::optional<OffsetPowerFit> fit_slice(const std::vector<XY>& pairs, const StudyOptions& options) {
-  if (pairs.size() < 5) return std::nullopt;
-  try {
-    return fit_offset_power(pairs, beside(options).parametric);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    return std::nullopt;
-  }
-}
-
 void compare(Study& study, const StudyOptions& options) {
   if (!asks(options, Approach::parametric)) return;
   try {
@@ -134,6 +105,8 @@ void check(const StudyOptions& options) {
 
 }  // namespace
 
+bool asks(const StudyOptions& options, Approach approach) { return options.approach == Approach::all || options.approach == approach; }
+
 bool names_optimum(const ConventionStudy& study) { return study.parametric && has_optimum(*study.parametric) && worst_ratio(study) < kMostOffPath; }
 
 Study make_study(const ScalingTable& table, const StudyOptions& given) {
@@ -155,8 +128,7 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   }
   study.with_excluded = with_excluded(table, options.convention, options);
   compare(study, options);
-  study.loss_of_n = fit_slice(slice(study.main.points, &ScalingPoint::d, &ScalingPoint::n), options);
-  study.loss_of_d = fit_slice(slice(study.main.points, &ScalingPoint::n, &ScalingPoint::d), options);
+  fit_laws_beside(study);
   study.critical_batch = fit_critical_batch(table);
   study.target = predict_target(study.main, options.target);
   if (study.main.parametric && worst_ratio(study.main) >= kMostOffPath)

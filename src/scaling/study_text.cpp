@@ -174,16 +174,50 @@ std::string comparison_text(const Study& study) {
          rows.text();
 }
 
+std::string slice_text(const char* what, const char* held, const std::optional<OffsetPowerFit>& offset, const std::optional<PowerFit>& power) {
+  if (!power) return "";
+  std::string text = fmt::format("\nL({}) of runs within a factor of 2 of the largest {}:", what, held);
+  if (offset)
+    text += fmt::format(" {} + {} {}^-{}{};", shown(offset->law.e), shown(offset->law.k), what, shown(offset->law.p),
+                        offset->convergence.converged ? fmt::format(" (p {})", range(offset->p)) : " (NOT CONVERGED: " + offset->convergence.problem + ")");
+  const double p = -power->law.exponent;
+  return text + fmt::format("\n  without an offset ({} / {})^{} (p {})\n", shown(std::pow(power->law.coefficient, 1 / p), 3), what, shown(p),
+                            range({p, -power->exponent.high, -power->exponent.low, power->exponent.error}));
+}
+
 std::string slices_text(const Study& study) {
-  std::string text;
-  const auto add = [&](const char* what, const char* held, const std::optional<OffsetPowerFit>& fit) {
-    if (fit)
-      text += fmt::format("\nL({}) of runs within a factor of 2 of the largest {}: {} + {} {}^-{}{}\n", what, held, shown(fit->law.e), shown(fit->law.k), what,
-                          shown(fit->law.p), fit->convergence.converged ? "" : " (NOT CONVERGED: " + fit->convergence.problem + ")");
-  };
-  add("N", "D", study.loss_of_n);
-  add("D", "N", study.loss_of_d);
-  return text;
+  return slice_text("N", "D", study.loss_of_n, study.power_of_n) + slice_text("D", "N", study.loss_of_d, study.power_of_d);
+}
+
+// A law by the names of its numbers.
+template <class Fit>
+std::string law_text(const char* law, const LawBeside<Fit>& beside, std::initializer_list<std::pair<const char*, Interval Fit::*>> numbers) {
+  if (!beside.fit) return fmt::format("  {}\n    not fitted: {}\n", law, beside.problem);
+  const Fit& fit = *beside.fit;
+  TextTable rows({"", "estimate", "95% interval", "standard error"});
+  for (const auto& [what, field] : numbers) add_parameter(rows, what, (fit.*field).value, fit.*field);
+  return fmt::format("  {}\n", law) + rows.text() + convergence_text(fit.convergence, fit.objective);
+}
+
+std::string data_limited_text(const LawBeside<DataLimitedFit>& beside) {
+  std::string text = law_text("E + A/N'^alpha + B/D'^beta, D' = U + U RD (1 - exp(-(D/U - 1)/RD)) of U unique tokens, N' likewise (data-limited, Muennighoff et al.)", beside,
+                              {{"RD", &DataLimitedFit::r_d}, {"RN", &DataLimitedFit::r_n}});
+  if (!beside.fit) return text;
+  const DataLimitedFit& fit = *beside.fit;
+  if (!fit.r_n_problem.empty()) text += fmt::format("  RN is not fitted: {}\n", fit.r_n_problem);
+  const ChinchillaLaw& law = fit.law.law;
+  return text + fmt::format("  of {} runs that see data again, with E {}, A {}, B {}, alpha {}, beta {} of the others\n", fit.repeated, shown(law.e), shown(law.a),
+                            shown(law.b), shown(law.alpha), shown(law.beta));
+}
+
+std::string laws_text(const Study& study) {
+  if (study.options.approach != Approach::all && study.options.approach != Approach::parametric) return "";
+  return "\nLaws beside approach 3, of the same runs\n" +
+         law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", study.kaplan,
+                  {{"aN", &KaplanFit::a_n}, {"aD", &KaplanFit::a_d}, {"Nc", &KaplanFit::n_c}, {"Dc", &KaplanFit::d_c}}) +
+         law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", study.over_training,
+                  {{"E", &OverTrainingFit::e}, {"a", &OverTrainingFit::a}, {"b", &OverTrainingFit::b}, {"h", &OverTrainingFit::h}}) +
+         data_limited_text(study.data_limited);
 }
 
 std::string critical_batch_text(const CriticalBatchFit& fit) {
@@ -217,6 +251,7 @@ std::string study_text(const Study& study) {
   text += parametric_text(study);
   text += beside_text(study);
   text += comparison_text(study);
+  text += laws_text(study);
   text += slices_text(study);
   text += critical_batch_text(study.critical_batch);
   text += target_text(study);

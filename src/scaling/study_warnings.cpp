@@ -116,6 +116,19 @@ void warn_of_envelope(const Study& study, Warnings& warnings) {
                                    fit.without_curves > 0 ? fmt::format(" of {} of {} runs", fit.without_curves, study.main.points.size()) : ""));
 }
 
+void warn_of_repeats(const ConventionStudy& main, Warnings& warnings) {
+  int64_t repeated = 0;
+  double most = 1;
+  for (const ScalingPoint& point : main.points) {
+    if (!point.repeated()) continue;
+    ++repeated;
+    most = std::max(most, point.d / point.unique_tokens);
+  }
+  if (repeated > 0)
+    warnings.push_back(fmt::format("{} runs see data again, up to {:.3g} times; all but the data-limited law take such tokens for new ones, which holds up to about 4 times",
+                                   repeated, most));
+}
+
 bool apart(const Interval& one, const Interval& other) { return one.low > other.high || other.low > one.high; }
 
 void warn_of_disagreement(const Study& study, Warnings& warnings) {
@@ -136,6 +149,7 @@ Warnings warnings_of(const Study& study) {
   warn_of_steep(study.main, warnings);
   warn_of_unsampled_optima(study.main, warnings);
   warn_of_disagreement(study, warnings);
+  warn_of_repeats(study.main, warnings);
   if (study.target && study.target->beyond > 30)
     warnings.push_back(fmt::format("the target of {:.3g} FLOPs is {:.3g} times the largest budget: the intervals know of noise, not of laws that change on the way",
                                    study.target->flops, study.target->beyond));

@@ -98,16 +98,35 @@ struct KaplanFit {
   KaplanLaw law;
   Convergence convergence;
   double objective = kUnknown;
+  Interval a_n, a_d, n_c, d_c;
+  int64_t failed_draws = 0;  // of the resamples, those that did not converge or are no law
 };
-// These two: a usage error below 6 points, for a constant loss, and for points that have no C where the law has it. No intervals.
+// These two: a usage error below 6 points, for a constant loss, and for points that have no C where the law has it.
 KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptions& options);
 
 struct OverTrainingFit {
   OverTrainingLaw law;
   Convergence convergence;
   double objective = kUnknown;
+  Interval e, a, b, h;
+  int64_t failed_draws = 0;
 };
 OverTrainingFit fit_over_training(std::span<const ScalingPoint> points, const ParametricOptions& options);
+
+// Muennighoff et al. (2023), in their two steps: approach 3's law of the runs on fresh data, then R_D and R_N of those that see data again.
+struct DataLimitedFit {
+  DataLimitedLaw law;         // r_n infinite where these runs do not show it
+  ParametricFit fresh;        // the first step, without intervals
+  Convergence convergence;    // of the second: over ln R_D and ln R_N; the other solver is a simplex
+  double objective = kUnknown;
+  Interval r_d, r_n;          // of resamples of all runs through both steps
+  std::string r_n_problem;    // why R_N is not fitted
+  int64_t repeated = 0;       // runs of the second step
+  int64_t failed_draws = 0;
+};
+// Points are repeated where D is above unique_tokens. A usage error where fewer than 3 are, and where approach 3 refuses the others or finds no
+// optimum for them. Least absolutes are taken as Huber's in the second step.
+DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points, const ParametricOptions& options);
 
 // Every law fitted without the largest budget (the runs whose C is within 10% of the largest) and asked for it: Chinchilla's, the same with
 // alpha = beta, Kaplan's of N and D, the over-training law, and a pure power of C through the lowest loss of each budget.

@@ -60,6 +60,13 @@ struct ConventionStudy {
 // Whether approach 3 says of a budget how it is spent best: a law that has an optimum, and C / D a function of N that is known.
 bool names_optimum(const ConventionStudy& study);
 
+// A law beside approach 3's; none: see problem.
+template <class Fit>
+struct LawBeside {
+  std::optional<Fit> fit;
+  std::string problem;
+};
+
 struct Study {
   StudyOptions options;
   ScalingTable table;
@@ -69,6 +76,12 @@ struct Study {
   std::vector<HeldOut> comparison;
   // Over N of runs within a factor of 2 of the largest D, and over D of runs within a factor of 2 of the largest N; none: too few of them.
   std::optional<OffsetPowerFit> loss_of_n, loss_of_d;
+  // Through the same runs without an offset, as Kaplan et al. (2020) have it: L = (x_c / x)^p.
+  std::optional<PowerFit> power_of_n, power_of_d;
+  // Of all runs of the main fit, by its loss of residuals; up to 1,000 resamples.
+  LawBeside<KaplanFit> kaplan;
+  LawBeside<OverTrainingFit> over_training;
+  LawBeside<DataLimitedFit> data_limited;
   CriticalBatchFit critical_batch;
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;    // with lines
