@@ -232,13 +232,13 @@ std::string target_text(const Study& study) {
   if (!study.target) return "";
   const TargetPrediction& target = *study.target;
   TextTable rows({"", "approach 1", "95% interval", "approach 2", "95% interval", "approach 3", "95% interval"});
-  const auto add = [&](const char* what, const Interval& one, const Interval& two, const Interval& three) {
-    rows.add({what, shown(one.value), range(one, 3), shown(two.value), range(two, 3), shown(three.value), range(three, 3)});
+  const auto add = [&](const char* what, const Interval& one, const Interval& two, const Interval& three, int digits = 3) {
+    rows.add({what, shown(one.value), range(one, digits), shown(two.value), range(two, digits), shown(three.value), range(three, digits)});
   };
   add("N*", target.envelope_n, target.isoflop_n, target.n);
   add("D*", target.envelope_d, target.isoflop_d, target.d);
   add("D*/N*", target.envelope_ratio, target.isoflop_ratio, target.ratio);
-  add("L*", target.envelope_loss, target.isoflop_loss, target.loss);
+  add("L*", target.envelope_loss, target.isoflop_loss, target.loss, 4);
   return fmt::format("\nAt {} FLOPs, {} times the largest budget fitted\n", shown(target.flops), shown(target.beyond, 3)) + rows.text();
 }
 

@@ -42,8 +42,8 @@ struct TargetPrediction {
   double beyond = 0;        // target over the largest budget that was fitted
   Interval n, d, ratio, loss;  // approach 3; ratio: tokens per parameter
   Interval isoflop_n, isoflop_d, isoflop_loss;  // approach 2; the loss by its offset law
-  Interval isoflop_ratio;
-  Interval envelope_n, envelope_d, envelope_ratio, envelope_loss;  // approach 1, likewise
+  Interval isoflop_ratio{};
+  Interval envelope_n{}, envelope_d{}, envelope_ratio{}, envelope_loss{};  // approach 1, likewise
 };
 
 struct ConventionStudy {
