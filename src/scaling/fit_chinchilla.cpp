@@ -60,6 +60,7 @@ ParametricFit fit_chinchilla(std::span<const ScalingPoint> points, const Paramet
   fit.convergence = solution.convergence;
   for (const Unknowns& at : bootstrap(sum, rows, solution, options)) fit.draws.push_back(chinchilla_law(sum, at));
   fit.failed_draws = options.resamples - static_cast<int64_t>(fit.draws.size());
+  if (2 * fit.failed_draws > options.resamples) fit.draws.clear();
   add_intervals(fit);
   return fit;
 }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "forms.h"
+#include "intervals.h"
 #include "repeats.h"
 #include "skein/core/error.h"
 
@@ -53,8 +54,8 @@ void add_intervals(DataLimitedFit& fit, const Resampler& resampler, const Parame
   for (const auto& law : found)
     if (law) r_d.push_back(law->r_d), r_n.push_back(law->r_n);
   fit.failed_draws = options.resamples - static_cast<int64_t>(r_d.size());
-  fit.r_d = interval_of(fit.law.r_d, std::move(r_d));
-  if (fit.r_n_problem.empty()) fit.r_n = interval_of(fit.law.r_n, std::move(r_n));
+  fit.r_d = interval_over(fit.law.r_d, std::move(r_d), options.resamples);
+  if (fit.r_n_problem.empty()) fit.r_n = interval_over(fit.law.r_n, std::move(r_n), options.resamples);
 }
 
 Split split(std::span<const ScalingPoint> points) {

@@ -2,6 +2,7 @@
 
 #include "design_faults.h"
 #include "forms.h"
+#include "intervals.h"
 #include "skein/core/error.h"
 
 namespace skein {
@@ -38,10 +39,10 @@ std::vector<Law> solved(Fit& fit, const PowerSum& sum, const Runs& runs, const P
 }
 
 template <class Law>
-Interval over(const Law& law, const std::vector<Law>& draws, double Law::*field) {
+Interval over(const Law& law, const std::vector<Law>& draws, const ParametricOptions& options, double Law::*field) {
   std::vector<double> values;
   for (const Law& draw : draws) values.push_back(draw.*field);
-  return interval_of(law.*field, std::move(values));
+  return interval_over(law.*field, std::move(values), options.resamples);
 }
 
 }  // namespace
@@ -50,10 +51,10 @@ KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptio
   const Runs runs = checked(points, "[(Nc/N)^(aN/aD) + Dc/D]^aD", options);
   KaplanFit fit;
   const auto draws = solved(fit, kaplan_sum(runs.points), runs, options, kaplan_law);
-  fit.a_n = over(fit.law, draws, &KaplanLaw::a_n);
-  fit.a_d = over(fit.law, draws, &KaplanLaw::a_d);
-  fit.n_c = over(fit.law, draws, &KaplanLaw::n_c);
-  fit.d_c = over(fit.law, draws, &KaplanLaw::d_c);
+  fit.a_n = over(fit.law, draws, options, &KaplanLaw::a_n);
+  fit.a_d = over(fit.law, draws, options, &KaplanLaw::a_d);
+  fit.n_c = over(fit.law, draws, options, &KaplanLaw::n_c);
+  fit.d_c = over(fit.law, draws, options, &KaplanLaw::d_c);
   return fit;
 }
 
@@ -63,10 +64,10 @@ OverTrainingFit fit_over_training(std::span<const ScalingPoint> points, const Pa
     require(point.c > 0 && std::isfinite(point.c), "run {} has C = {}; the over-training law needs the FLOPs of every run", point.run + 1, point.c);
   OverTrainingFit fit;
   const auto draws = solved(fit, over_training_sum(runs.points), runs, options, over_training_law);
-  fit.e = over(fit.law, draws, &OverTrainingLaw::e);
-  fit.a = over(fit.law, draws, &OverTrainingLaw::a);
-  fit.b = over(fit.law, draws, &OverTrainingLaw::b);
-  fit.h = over(fit.law, draws, &OverTrainingLaw::h);
+  fit.e = over(fit.law, draws, options, &OverTrainingLaw::e);
+  fit.a = over(fit.law, draws, options, &OverTrainingLaw::a);
+  fit.b = over(fit.law, draws, options, &OverTrainingLaw::b);
+  fit.h = over(fit.law, draws, options, &OverTrainingLaw::h);
   return fit;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "forms.h"
+#include "intervals.h"
 #include "skein/core/error.h"
 
 namespace skein {
@@ -98,10 +99,11 @@ OffsetPowerFit with_draws(const Offset& found, const std::vector<std::optional<O
     fit.draws.push_back(*draw);
     e.push_back(draw->e), k.push_back(draw->k), p.push_back(draw->p);
   }
-  fit.failed_draws = static_cast<int64_t>(draws.size() - fit.draws.size());
-  fit.e = interval_of(fit.law.e, std::move(e));
-  fit.k = interval_of(fit.law.k, std::move(k));
-  fit.p = interval_of(fit.law.p, std::move(p));
+  const auto asked = static_cast<int64_t>(draws.size());
+  fit.failed_draws = asked - static_cast<int64_t>(fit.draws.size());
+  fit.e = interval_over(fit.law.e, std::move(e), asked);
+  fit.k = interval_over(fit.law.k, std::move(k), asked);
+  fit.p = interval_over(fit.law.p, std::move(p), asked);
   return fit;
 }
 

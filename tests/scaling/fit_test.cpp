@@ -203,6 +203,21 @@ TEST(FitChinchilla, SaysThatATermHasVanished) {
   EXPECT_NE(fit.convergence.problem.find("E has vanished"), std::string::npos) << fit.convergence.problem;
 }
 
+TEST(FitChinchilla, GivesNoIntervalsOfTheFewResamplesThatConverge) {
+  const std::vector<double> tokens{1e8, 2e8, 4e8, 6e8, 9e8, 2e9}, losses{3, 2.9, 2.8, 2.7, 2.65, 2.5};
+  std::vector<ScalingPoint> points;
+  for (int64_t i = 0; i < 6; ++i) {
+    const double n = 1e6 * static_cast<double>(i + 1), d = tokens[static_cast<size_t>(i)];
+    points.push_back({n, d, 6 * n * d, losses[static_cast<size_t>(i)], i, i});
+  }
+  ParametricOptions options;
+  options.resamples = 50;
+  const ParametricFit fit = fit_chinchilla(points, options);
+  EXPECT_GT(fit.failed_draws, 25);
+  EXPECT_TRUE(fit.draws.empty());
+  EXPECT_TRUE(std::isnan(fit.alpha.low));
+}
+
 // How many of 20 noisy sets of 30 runs are believed, and that the others are told why.
 template <class Loss>
 int believed(const Loss& loss, double noise, const std::string& reason) {

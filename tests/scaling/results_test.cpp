@@ -183,6 +183,11 @@ TEST(Conventions, WithTheSameNumbersCountOnce) {
   EXPECT_EQ(settled({}, table), Convention{});
 }
 
+TEST(Points, HaveFlopsThatAreNumbers) {
+  const auto table = read("n_params,tokens,loss\n10,100,3\n1e300,1e300,2.9\n");
+  expect_error(ExitCode::usage, {"runs.csv:3", "1e+300 parameters and 1e+300 tokens", "inf FLOPs"}, [&] { points_of(table, {}); });
+}
+
 TEST(Points, DoNotDependOnTheOrderOfRows) {
   const auto one = points_of(read(std::string(kHeader) + "a,10,100,6000,3\nb,20,100,12000,2.9\nc,5,200,6000,3.1\n"), {});
   const auto other = points_of(read(std::string(kHeader) + "c,5,200,6000,3.1\nb,20,100,12000,2.9\na,10,100,6000,3\n"), {});

@@ -52,7 +52,8 @@ struct ParametricFit {
   double objective = kUnknown;  // the sum over points
   Convergence convergence;
   Interval e, a, b, alpha, beta, n_exponent;
-  std::vector<ChinchillaLaw> draws;  // of the bootstrap, those that converged with positive exponents
+  // Of the bootstrap, those that converged with positive exponents; where these are fewer than half they say nothing: none, and no intervals.
+  std::vector<ChinchillaLaw> draws;
   int64_t failed_draws = 0;          // the others
 };
 // A usage error that names what is missing: fewer than 6 points or (for intervals) clusters, fewer than 3 sizes or numbers of tokens, one ratio
@@ -98,7 +99,7 @@ struct KaplanFit {
   KaplanLaw law;
   Convergence convergence;
   double objective = kUnknown;
-  Interval a_n, a_d, n_c, d_c;
+  Interval a_n, a_d, n_c, d_c;  // here and below: unknown where fewer than half of the resamples converged
   int64_t failed_draws = 0;  // of the resamples, those that did not converge or are no law
 };
 // These two: a usage error below 6 points, for a constant loss, and for points that have no C where the law has it.
