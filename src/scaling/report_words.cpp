@@ -40,7 +40,7 @@ std::string exponents(const ConventionStudy& main) {
   std::vector<std::string> parts;
   if (main.envelope.valid()) parts.push_back(interval_text(main.envelope.n_of_c.exponent) + " by the frontier");
   if (main.isoflop.valid()) parts.push_back(interval_text(main.isoflop.n_of_c.exponent) + " by parabolas");
-  if (main.parametric) parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
+  if (std::isfinite(main.n_exponent.value)) parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
   if (parts.empty()) return {};
   std::string made;
   for (size_t i = 0; i < parts.size(); ++i) made += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
@@ -48,7 +48,7 @@ std::string exponents(const ConventionStudy& main) {
 }
 
 double exponent_of(const ConventionStudy& one) {
-  if (one.parametric) return one.n_exponent.value;
+  if (std::isfinite(one.n_exponent.value)) return one.n_exponent.value;
   return one.isoflop.valid() ? one.isoflop.n_of_c.exponent.value : kUnknown;
 }
 

@@ -25,7 +25,7 @@ double comparable(double value) { return std::isnan(value) ? -1 : value; }
 
 Numbers numbers_of(const ScalingRun& run) {
   Numbers numbers;
-  for (const double value : {run.n_params, run.n_blocks, run.n_embedding, run.n_head, run.n_all, run.tokens, run.flops, run.flops_exact, run.lr,
+  for (const double value : {run.n_params, run.n_blocks, run.n_embedding, run.n_head, run.n_all, run.tokens, run.unique_tokens, run.flops, run.flops_exact, run.lr,
                              run.global_batch, run.loss})
     numbers.push_back(comparable(value));
   for (const int64_t value : {run.seed, run.d_model, run.n_layers, run.n_heads, run.vocab_size, run.context}) numbers.push_back(static_cast<double>(value));
