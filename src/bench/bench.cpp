@@ -27,6 +27,7 @@ void bind(Options& options, BenchConfig& c) {
   options.add("bench.steps", c.coordinates.steps, "coordinates: steps that each width learns", "steps");
   options.add("bench.wider_heads", c.coordinates.wider_heads, "coordinates: the number of heads stays as the width grows; else the heads' width");
   options.add("bench.output", c.output, "JSON file for the figures");
+  options.add("bench.plots", c.plots, "coordinates: folder for their plot, as PNG, SVG and CSV");
   options.add("bench.trace", c.trace, "file for a Chrome trace of one training step");
 }
 

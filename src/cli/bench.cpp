@@ -1,7 +1,12 @@
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
 #include "command.h"
 #include "skein/bench/bench.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/log.h"
+#include "skein/scaling/gnuplot.h"
 
 namespace skein {
 
@@ -12,8 +17,14 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   bind(options, config);
   bind(options, run);
   if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", run.train.precision, run.parallel.device); })) return 0;
+  require(config.plots.empty() || std::count(config.what.begin(), config.what.end(), "coordinates") > 0,
+          "bench.plots={} is for plots of coordinates; name them in bench.what={}", config.plots, fmt::join(config.what, ","));
   world = begin_world();
   const auto figures = bench(run, config, *world);
+  if (!config.plots.empty() && world->rank() == 0) {
+    const std::vector<CoordinateCheck> checks = coordinate_checks_of(bench_json(figures, run), "bench.what");
+    for (const std::string& path : write_figure(coordinate_figure(checks), config.plots)) log::info("plot in {}", path);
+  }
   if (!config.output.empty() && world->rank() == 0) {
     replace_file(config.output, bench_json(figures, run));
     log::info("figures in {}", config.output);

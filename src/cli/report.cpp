@@ -14,10 +14,12 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   StudyInput input;
   StudyOptions study;
   std::string output = "report";
+  std::vector<std::string> coordinates;
   Options options("skein report", "Fits scaling laws to the runs of a table and draws them: skein report results.csv|SWEEP_FOLDER");
   bind(options, input);
   bind(options, study);
-  options.add("output.path", output, "folder for report.html, and PNG and CSV of every plot");
+  options.add("output.path", output, "folder for report.html, and PNG, SVG and CSV of every plot");
+  options.add("report.coordinates", coordinates, "JSON files of `skein bench --bench.what=coordinates`, drawn beside the rest");
   if (!parse(options, args, true)) return 0;
   // One process is enough; the others of a launcher have nothing to add.
   if (detect_launch().rank > 0) return 0;
@@ -26,7 +28,11 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   require(!output.empty(), "output.path is empty; give a folder for the report");
   input.path = options.words().front();
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;
-  const Study fitted = make_study(read_input(input), study);
+  std::vector<CoordinateCheck> checks;
+  for (const std::string& path : coordinates)
+    for (CoordinateCheck& check : read_coordinate_checks(path)) checks.push_back(std::move(check));
+  Study fitted = make_study(read_input(input), study);
+  fitted.coordinates = checks;
   const ReportFiles made = write_report(fitted, output);
   for (const std::string& sentence : conclusions(fitted)) std::printf("- %s\n", sentence.c_str());
   for (const std::string& sentence : made.left_out) log::info("left out: {}", sentence);

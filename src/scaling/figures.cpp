@@ -109,6 +109,7 @@ std::vector<ScalingFigure> figures_of(const Study& study) {
     made.push_back(make(study));
     made.back().convention = convention_text(study.main.convention);
   }
+  made.push_back(coordinate_figure(study.coordinates));
   return made;
 }
 

@@ -207,8 +207,8 @@ void add_single_law(ScalingFigure& figure, const Study& study, const OffsetPower
 ScalingFigure allocation_figure(const Study& study) {
   ScalingFigure made{"allocation", "How much to spend on size, how much on data", "", "", "", {}};
   const ConventionStudy& main = study.main;
-  if (!main.parametric && !main.isoflop.valid() && !main.envelope.valid()) {
-    made.problem = "No approach could be fitted, so there is no law of N* and D*.";
+  if (!names_optimum(main) && !main.isoflop.valid() && !main.envelope.valid()) {
+    made.problem = "No approach names a best size for a budget, so there is no law of N* and D*.";
     return made;
   }
   const ComputeRange range = compute_range(study);

@@ -106,10 +106,10 @@ std::string run_gnuplot(const std::string& script, double seconds) {
   return output.text();
 }
 
-FigureSvg draw(const ScalingFigure& figure, const std::string& png_path) {
+FigureSvg draw(const ScalingFigure& figure, const std::string& path) {
   const std::string begin = "<?xml";
-  const std::string both =
-      run_gnuplot(gnuplot_script(figure, Canvas::wide) + gnuplot_script(figure, Canvas::narrow) + gnuplot_script(figure, Canvas::png, png_path));
+  const std::string both = run_gnuplot(gnuplot_script(figure, Canvas::wide) + gnuplot_script(figure, Canvas::narrow) +
+                                       gnuplot_script(figure, Canvas::png, path + ".png") + gnuplot_script(figure, Canvas::svg, path + ".svg"));
   const size_t second = both.find(begin, both.find(begin) + 1);
   if (second == std::string::npos) fail("gnuplot drew nothing for {}; is it Debian's gnuplot-nox, with the terminals svg and pngcairo?", figure.name);
   return {inline_svg(both.substr(0, second), figure.name + "-w-", figure.title), inline_svg(both.substr(second), figure.name + "-n-", figure.title)};

@@ -52,6 +52,27 @@ std::string quoted(const std::string& text) {
   return made + '"';
 }
 
+// The same bytes, whatever they are.
+std::string quoted_path(const std::string& path) {
+  std::string made = "\"";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    made += std::isalnum(byte) || c == '/' ? std::string(1, c) : fmt::format("\\{:03o}", byte);
+  }
+  return made + '"';
+}
+
+// Names that a plot has room for.
+std::string shortened(const std::string& name) {
+  constexpr int kMostCharacters = 28;
+  int count = 0;
+  for (size_t at = 0; at < name.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(name[at]) & 0xc0) != 0x80;
+    if (begins && ++count > kMostCharacters) return name.substr(0, at) + "…";
+  }
+  return name;
+}
+
 constexpr size_t kMostPoints = 4000;  // of a series: more are a blot, and slow to scroll
 
 class Script {
@@ -70,27 +91,32 @@ class Script {
   }
 
  private:
-  bool png() const { return canvas_ == Canvas::png; }
+  bool alone() const { return canvas_ == Canvas::png || canvas_ == Canvas::svg; }
   std::string colour(Ink ink) const {
-    return png() ? "rgb '" + ink_colour(ink, false) + "'" : fmt::format("rgb '#{:02x}{:02x}{:02x}'", kCodeRed, kCodeGreen, static_cast<int>(ink));
+    return alone() ? "rgb '" + ink_colour(ink, false) + "'" : fmt::format("rgb '#{:02x}{:02x}{:02x}'", kCodeRed, kCodeGreen, static_cast<int>(ink));
   }
   int font() const { return canvas_ == Canvas::wide ? 13 : 12; }
 
+  // Files have room for a legend below each row.
+  std::string terminal() const {
+    const int height = size_.height + (alone() ? 75 * size_.rows : 0);
+    if (canvas_ == Canvas::png)
+      return fmt::format("pngcairo size {},{} enhanced font 'sans,12' fontscale 1.8 linewidth 2 pointscale 2", 2 * size_.width, 2 * height);
+    return fmt::format("svg size {},{} dynamic enhanced font 'sans-serif,{}' linewidth 1{}", size_.width, height, font(),
+                       alone() ? " background rgb '#ffffff'" : "");
+  }
+
   void begin(const std::string& output) {
-    text_ += "reset session\nset encoding utf8\n";
-    if (png())
-      text_ += fmt::format("set terminal pngcairo size {},{} enhanced font 'sans,12' fontscale 1.8 linewidth 2 pointscale 2\n", 2 * size_.width,
-                           2 * size_.height + 150 * size_.rows);
-    else text_ += fmt::format("set terminal svg size {},{} dynamic enhanced font 'sans-serif,{}' linewidth 1\n", size_.width, size_.height, font());
-    text_ += png() ? "set output " + quoted(output) + "\n" : "set output\n";
+    text_ += "reset session\nset encoding utf8\nset terminal " + terminal() + "\n";
+    text_ += alone() ? "set output " + quoted_path(output) + "\n" : "set output\n";
     text_ += fmt::format("set multiplot layout {},{} title {} noenhanced font ',{}' textcolor {}\n", size_.rows, size_.columns,
                          quoted(figure_.convention), font() - 1, colour(Ink::faint));
     text_ += fmt::format(
         "set border 3 linewidth 1 linecolor {0}\nset grid linetype 1 linewidth 1 linecolor {1}, linetype 1 linewidth 1 linecolor {1}\nset tics "
         "nomirror out scale 0.5\n",
         colour(Ink::faint), colour(Ink::grid));
-    if (png())
-      text_ += fmt::format("set key below maxcols {} samplen 2 spacing 1.1 font ',9' textcolor {}\n",
+    if (alone())
+      text_ += fmt::format("set key below Left reverse maxcols {} samplen 2 spacing 1.1 height 0.8 font ',9' textcolor {}\n",
                            size_.columns == 3   ? 1
                            : size_.columns == 2 ? 2
                                                 : 4,
@@ -122,7 +148,9 @@ class Script {
   }
 
   void axes(const Panel& panel) {
-    axis("x", panel.x, range_of(panel, true), size_.width / size_.columns);
+    // On a phone a third of the width is margin.
+    const int width = size_.width / size_.columns;
+    axis("x", panel.x, range_of(panel, true), canvas_ == Canvas::narrow ? width * 2 / 3 : width);
     axis("y", panel.y, range_of(panel, false), size_.height / size_.rows);
     text_ += panel.title.empty() ? "unset title\n"
                                  : fmt::format("set title {} noenhanced textcolor {} offset 0,-0.4\n", quoted(panel.title), colour(Ink::text));
@@ -135,8 +163,10 @@ class Script {
       for (const Sample& one : series.samples) {
         if (!one.named || !std::isfinite(one.x) || !std::isfinite(one.y)) continue;
         const bool right = panel.x.logarithmic ? one.x * one.x > range.low * range.high : one.x > (range.low + range.high) / 2;
-        text_ += fmt::format("set label {} at {:.9g},{:.9g} {} offset {},0.5 noenhanced font ',{}' textcolor {}\n", quoted(one.name), one.x, one.y,
-                             right ? "right" : "left", right ? -0.6 : 0.6, font() - 2, colour(Ink::text));
+        // A line comes from the left: below its end there is room.
+        const double up = right && series.mark == Mark::line ? -0.8 : 0.5;
+        text_ += fmt::format("set label {} at {:.9g},{:.9g} {} offset {},{} noenhanced font ',{}' textcolor {}\n", quoted(shortened(one.name)), one.x,
+                             one.y, right ? "right" : "left", right ? -0.6 : 0.6, up, font() - 2, colour(Ink::text));
       }
   }
 
@@ -157,12 +187,21 @@ class Script {
     return {};
   }
 
+  // What looks and is called as a series before it stands in the legend once.
+  static bool in_legend(const Panel& panel, size_t index) {
+    const Series& series = panel.series[index];
+    const auto end = panel.series.begin() + static_cast<std::ptrdiff_t>(index);
+    return !series.title.empty() && std::none_of(panel.series.begin(), end, [&](const Series& one) {
+      return one.title == series.title && one.ink == series.ink && one.mark == series.mark && !one.samples.empty();
+    });
+  }
+
   void curves(const Panel& panel) {
     std::string all;
     for (size_t i = 0; i < panel.series.size(); ++i) {
       const Series& series = panel.series[i];
       if (series.samples.empty()) continue;
-      const std::string title = series.title.empty() ? "notitle" : "title " + quoted(series.title) + " noenhanced";
+      const std::string title = in_legend(panel, i) ? "title " + quoted(series.title) + " noenhanced" : "notitle";
       all += fmt::format("{}$s{} {} {}", all.empty() ? "plot " : ", ", i, style(series), title);
     }
     text_ += all.empty() ? "plot NaN notitle\n" : all + "\n";

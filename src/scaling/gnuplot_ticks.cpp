@@ -57,8 +57,9 @@ std::vector<double> places(const Axis& axis, const Range& range, int most) {
   if (!axis.logarithmic) return linear_ticks(range, most);
   const double decades = std::log10(range.high / range.low);
   if (decades > 3 || (axis.powers && decades > 2)) return decade_ticks(range, most);
+  const auto fewest = static_cast<size_t>(std::clamp(most / 2, 3, 5));
   for (const auto& mantissas : {std::initializer_list<double>{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8}, {1, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}})
-    if (auto made = mantissa_ticks(range, mantissas); made.size() >= 3 && made.size() <= static_cast<size_t>(most)) return made;
+    if (auto made = mantissa_ticks(range, mantissas); made.size() >= fewest && made.size() <= static_cast<size_t>(most)) return made;
   return linear_ticks(range, most);
 }
 

@@ -36,12 +36,14 @@ void check_shares(const Machine& m) {
 }
 
 void check_numbers(const Machine& m) {
+  constexpr double kMost = 1e30;
   require(m.count >= 1 && m.count <= 10'000'000, "machine.count={}; it is 1 to 10000000 devices", m.count);
   require(m.per_host >= 1, "machine.per_host={}; a host has at least 1 device", m.per_host);
   const std::pair<const char*, double> numbers[] = {
       {"peak", m.peak}, {"memory", m.memory}, {"price", m.price}, {"watts", m.watts}, {"carbon", m.carbon}};
-  for (const auto& [name, value] : numbers) require(std::isfinite(value) && value >= 0, "machine.{}={} must be a number of at least 0", name, value);
-  require(std::isfinite(m.pue) && m.pue >= 1, "machine.pue={}: a building needs at least what its devices need, so it is 1 or more", m.pue);
+  for (const auto& [name, value] : numbers) require(value >= 0 && value <= kMost, "machine.{}={} must be a number from 0 to {}", name, value, kMost);
+  require(m.peak == 0 || m.peak >= 1, "machine.peak={} is less than one FLOP/s; a device makes about 1e9 to 1e16", m.peak);
+  require(m.pue >= 1 && m.pue <= kMost, "machine.pue={}: a building needs at least what its devices need, so it is 1 or more", m.pue);
 }
 
 }  // namespace

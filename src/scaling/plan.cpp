@@ -3,18 +3,15 @@
 #include <cmath>
 
 #include "plan_search.h"
+#include "plan_warnings.h"
 #include "skein/core/error.h"
 
 namespace skein {
 namespace {
 
 constexpr double kOtherSizes[] = {0.25, 0.5, 2, 4};
-constexpr double kFarBeyond = 10, kFewPasses = 4, kFewSteps = 100, kSmallModel = 1e7;
-
-template <class... Args>
-void warn(Plan& plan, fmt::format_string<Args...> text, Args&&... args) {
-  plan.warnings.push_back(fmt::format(text, std::forward<Args>(args)...));
-}
+constexpr double kFewSteps = 100;
+constexpr int64_t kMostOfModel = 1'000'000'000, kMostOfHead = 65'536;
 
 Machine checked_machine(const PlanOptions& o) {
   Machine machine = settled(o.machine);
@@ -23,18 +20,35 @@ Machine checked_machine(const PlanOptions& o) {
   return machine;
 }
 
-double flops_of_budget(const PlanOptions& o) {
+// Of what plan.budget and plan.gpu_hours may be: 0 is not given.
+void check_budget(const char* name, double value, const char* unit) {
+  require(std::isfinite(value) && value >= 0, "{}={} is no budget; give {} above 0", name, value, unit);
+}
+
+void check_budgets(const PlanOptions& o) {
+  check_budget("plan.budget", o.budget, "FLOPs");
+  check_budget("plan.gpu_hours", o.gpu_hours, "hours of devices");
   require((o.budget > 0) != (o.gpu_hours > 0), "give one budget: plan.budget in FLOPs or plan.gpu_hours, not {}", o.budget > 0 ? "both" : "none");
+}
+
+double flops_of_budget(const PlanOptions& o) {
   const double flops = o.budget > 0 ? o.budget : o.gpu_hours * 3600 * o.machine.peak * o.machine.share;
-  require(std::isfinite(flops) && flops >= 1e6 && flops <= 1e32, "a budget of {} FLOPs cannot be planned for; it is 1e6 to 1e32", flops);
+  require(flops >= 1e6 && flops <= 1e32, "a budget of {:.4g} FLOPs cannot be planned for; it is 1e6 to 1e32{}", flops,
+          o.budget > 0 ? "" : fmt::format(" (plan.gpu_hours={} x 3600 x {:.4g} FLOP/s x {})", o.gpu_hours, o.machine.peak, o.machine.share));
   return flops;
 }
 
 void check(const PlanOptions& o) {
+  check_budgets(o);
   require(std::isfinite(o.tokens) && o.tokens >= 0, "plan.tokens={} must be a number of at least 0", o.tokens);
   require(o.model.vocab_size > 0, "model.vocab_size={}; a plan needs the number of ids", o.model.vocab_size);
   require(o.model.architecture == Architecture::gpt, "model.architecture=bert: these laws are of decoders");
-  require(o.d_head >= 0 && std::isfinite(o.aspect) && o.aspect >= 0, "plan.d_head={} and plan.aspect={} must be at least 0", o.d_head, o.aspect);
+  skein::check(o.model, 1, false);
+  require(o.model.vocab_size <= kMostOfModel && o.model.context <= kMostOfModel, "model.vocab_size={} and model.context={} must be at most {}",
+          o.model.vocab_size, o.model.context, kMostOfModel);
+  require(o.model.hidden() / o.model.d_model < kMostOfHead, "model.d_ff={} is more than {} times model.d_model={}", o.model.hidden(), kMostOfHead, o.model.d_model);
+  require(o.d_head >= 0 && o.d_head <= kMostOfHead && o.aspect >= 0 && o.aspect <= static_cast<double>(kMostOfHead), "plan.d_head={} and plan.aspect={} must lie between 0 and {}",
+          o.d_head, o.aspect, kMostOfHead);
 }
 
 PlanLaw law_of(const PlanOptions& o) { return o.fit.empty() ? published_plan_law(o.law) : fitted_plan_law(o.fit); }
@@ -44,13 +58,19 @@ double kaplan_size(double flops) {
   return 1.3e9 * std::pow(flops / kDay, 0.73);
 }
 
+Optimum kaplan_optimum(double flops) {
+  const double size = kaplan_size(flops);
+  return {size, flops / (6 * size), kaplan_loss(size, flops)};
+}
+
 void find_best(Plan& plan) {
   const PlanLaw& law = plan.law;
   if (law.kaplan) {
-    plan.best_n.value = kaplan_size(plan.flops);
-    plan.best_d.value = plan.flops / (6 * plan.best_n.value);
-    plan.best_ratio.value = plan.best_d.value / plan.best_n.value;
-    plan.best_loss.value = kaplan_loss(plan.best_n.value, plan.flops);
+    const Optimum best = kaplan_optimum(plan.flops);
+    plan.best_n.value = best.n;
+    plan.best_d.value = best.d;
+    plan.best_ratio.value = best.ratio();
+    plan.best_loss.value = best.loss;
     return;
   }
   const auto of = [&](double (*part)(const Optimum&)) {
@@ -62,14 +82,38 @@ void find_best(Plan& plan) {
   plan.best_loss = of([](const Optimum& best) { return best.loss; });
 }
 
-void find_others(Plan& plan, const PlanSearch& search) {
+void find_other_laws(Plan& plan) {
+  for (const PublishedLaw& published : published_laws()) {
+    if (published.name == plan.law.name) continue;
+    const PlanLaw law = published_plan_law(published.name);
+    plan.other_laws.push_back(
+        {law.name, law.convention.parameters, law.kaplan ? kaplan_optimum(plan.flops) : optimum_at(law.fit.law, plan.flops, law.flops_per_token)});
+  }
+}
+
+bool same_shape(const ModelConfig& one, const ModelConfig& other) { return one.n_layers == other.n_layers && one.d_model == other.d_model; }
+
+void find_other_sizes(Plan& plan, const PlanSearch& search) {
   for (const double factor : kOtherSizes) {
     const auto shape = search.shape(factor * plan.proposal.counts.blocks);
-    if (!shape) continue;
-    Proposal other = search.spent(*shape);
-    other.penalty = search.penalty(other, plan.proposal);
-    other.tokens_to_match = search.tokens_for(other, plan.proposal.loss.value);
-    plan.others.push_back(other);
+    if (!shape || same_shape(*shape, plan.proposal.model)) continue;
+    if (!plan.same_flops.empty() && same_shape(*shape, plan.same_flops.back().model)) continue;
+    plan.same_flops.push_back(search.trained(*shape, search.spent(*shape).tokens, plan.proposal));
+    plan.same_loss.push_back(search.matching(*shape, plan.proposal));
+    plan.same_tokens.push_back(search.trained(*shape, plan.proposal.tokens, plan.proposal));
+  }
+}
+
+// What the others make of the same model on the same tokens; Kaplan's knows no large ones.
+void find_other_rules(Plan& plan) {
+  const PlanOptions& o = plan.options;
+  for (const std::string& rule : hyperparameter_rules()) {
+    if (rule == o.lr_rule && rule == o.batch_rule) continue;
+    try {
+      plan.other_rules.push_back({rule, hyperparameters(rule, plan.proposal.counts, plan.proposal.tokens)});
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
+    }
   }
 }
 
@@ -81,68 +125,16 @@ void settle_run(Plan& plan) {
   plan.settings.batch_tokens = hyperparameters(o.batch_rule, p.counts, p.tokens).batch_tokens;
   require(plan.settings.batch_tokens > 0, "plan.batch_rule={} says nothing of the batch; take porian, deepseek or step_law", o.batch_rule);
   if (p.tokens / plan.settings.batch_tokens < kFewSteps) {
-    warn(plan, "the batch of {} would leave {:.0f} steps; it is cut for {:.0f}", o.batch_rule, p.tokens / plan.settings.batch_tokens, kFewSteps);
+    plan_warning(plan, "the batch of {} would leave {:.0f} steps; it is cut for {:.0f}", o.batch_rule, p.tokens / plan.settings.batch_tokens, kFewSteps);
     plan.settings.batch_tokens = p.tokens / kFewSteps;
   }
   plan.layout = lay_out(p.model, o.machine, plan.settings.batch_tokens);
   const double batch = static_cast<double>(plan.layout.global_batch * p.model.context);
   if (batch > 1.5 * plan.settings.batch_tokens || batch < plan.settings.batch_tokens / 1.5)
-    warn(plan, "batches are {:.4g} tokens, not the {:.4g} of {}: every one of {} data-parallel ranks needs whole sequences", batch, plan.settings.batch_tokens,
+    plan_warning(plan, "batches are {:.4g} tokens, not the {:.4g} of {}: every one of {} data-parallel ranks needs whole sequences", batch, plan.settings.batch_tokens,
          o.batch_rule, plan.layout.parallel.data);
   plan.steps = std::max<int64_t>(1, std::llround(p.tokens / batch));
   plan.warmup_tokens = std::min(p.counts.all, 0.05 * p.tokens);
-}
-
-Interval over(double amount, const Machine& m) { return {amount / m.share, amount / m.high(), amount / m.low(), kUnknown}; }
-
-Interval times(const Interval& x, double factor) { return {x.value * factor, x.low * factor, x.high * factor, kUnknown}; }
-
-void find_cost(Plan& plan) {
-  const Machine& m = plan.options.machine;
-  if (m.peak <= 0) return;
-  const double devices = static_cast<double>(m.count);
-  Cost& cost = plan.cost;
-  cost.seconds = over(plan.proposal.flops / (devices * m.peak), m);
-  cost.device_hours = times(cost.seconds, devices / 3600);
-  if (m.price > 0) cost.price = times(cost.device_hours, m.price);
-  if (m.watts > 0) cost.kwh = times(cost.device_hours, m.watts * m.pue / 1000);
-  if (m.watts > 0 && m.carbon > 0) cost.co2_kg = times(cost.kwh, m.carbon / 1000);
-}
-
-void warn_of_law(Plan& plan) {
-  const PlanLaw& law = plan.law;
-  if (!law.fit.convergence.converged) warn(plan, "the fit in {} has not converged: {}", law.name, law.fit.convergence.problem);
-  if (law.convention.parameters == ParameterCount::given)
-    warn(plan, "the fit does not say what its parameters count; all of the model's are taken for them");
-  if (std::isnan(law.largest_flops)) warn(plan, "the law does not say how large its runs were, nor so how far the budget lies beyond them");
-  if (plan.beyond > kFarBeyond)
-    warn(plan, "the budget is {:.3g} times the largest run that the law was fitted to ({:.3g} FLOPs): beyond one decade a law is a guess", plan.beyond,
-         law.largest_flops);
-  if (law.kaplan)
-    warn(plan, "N* is Kaplan's rule as fitted to his runs; the losses are of his L(N, S), whose own optimum grows as C^.68: smaller models can look "
-               "better there");
-  if (law.fit.draws.empty()) warn(plan, "the law is one point without intervals; `skein fit` of your own runs gives them");
-}
-
-void warn_of_data(Plan& plan) {
-  const double unique = plan.options.tokens;
-  const Proposal& p = plan.proposal;
-  if (unique == 0 || p.tokens <= unique) return;
-  if (plan.law.kaplan) return warn(plan, "{:.3g} tokens are {:.3g} passes over {:.3g}, which Kaplan's law does not know of", p.tokens, p.epochs, unique);
-  warn(plan, "{:.3g} tokens are {:.3g} passes over {:.3g}: worth less than new ones, by Muennighoff's formula (R_D 15.39, R_N 5.31){}", p.tokens, p.epochs,
-       unique, p.epochs > kFewPasses ? ", and clearly so beyond 4 passes" : "");
-}
-
-void warn_of_run(Plan& plan) {
-  const Proposal& p = plan.proposal;
-  const double by_law = plan.law.flops_per_token.coefficient * std::pow(p.n, plan.law.flops_per_token.exponent);
-  if (std::abs(p.counts.flops_per_token / by_law - 1) > 0.2)
-    warn(plan, "this model takes {:.4g} FLOPs a token, where the law counts {:.4g}: attention and head are no small part of it", p.counts.flops_per_token,
-         by_law);
-  if (p.counts.blocks < kSmallModel)
-    warn(plan, "the rules for learning rate and batch were found on models of {:.0e} block parameters and more, this one has {:.3g}: try a few around {:.3g}",
-         kSmallModel, p.counts.blocks, plan.settings.lr);
-  if (!plan.layout.fits) warn(plan, "{}", layout_problem(plan));
 }
 
 }  // namespace
@@ -175,13 +167,11 @@ Plan make_plan(const PlanOptions& options) {
   const PlanSearch search(plan.options, plan.law, plan.flops, plan.best_n.value);
   plan.proposal = search.best();
   plan.proposal.penalty.value = 0;
-  plan.proposal.tokens_to_match = plan.proposal.tokens;
-  warn_of_law(plan);
-  warn_of_data(plan);
   settle_run(plan);
-  find_others(plan, search);
-  warn_of_run(plan);
-  find_cost(plan);
+  find_other_sizes(plan, search);
+  find_other_rules(plan);
+  find_other_laws(plan);
+  warn_of_plan(plan);
   return plan;
 }
 

@@ -23,6 +23,8 @@ Json json_of(const PlanLaw& law) {
           {"parameters", name_of(law.convention.parameters)},
           {"flops", name_of(law.convention.flops)},
           {"flops_per_token", {{"coefficient", law.flops_per_token.coefficient}, {"exponent", law.flops_per_token.exponent}}},
+          {"n_exponent", json_of(law.n_exponent)},
+          {"intervals", law.intervals},
           {"draws", law.fit.draws.size()},
           {"largest_flops", number(law.largest_flops)}};
 }
@@ -41,6 +43,14 @@ Json json_of(const Machine& m) {
           {"carbon", positive(m.carbon)}};
 }
 
+Json json_of(const Cost& c) {
+  return {{"seconds", json_of(c.seconds)},
+          {"device_hours", json_of(c.device_hours)},
+          {"price", json_of(c.price)},
+          {"kwh", json_of(c.kwh)},
+          {"co2_kg", json_of(c.co2_kg)}};
+}
+
 Json json_of(const Proposal& p) {
   return {{"n_layers", p.model.n_layers},
           {"d_model", p.model.d_model},
@@ -52,12 +62,27 @@ Json json_of(const Proposal& p) {
           {"n", number(p.n)},
           {"flops_per_token", number(p.counts.flops_per_token)},
           {"tokens", number(p.tokens)},
+          {"tokens_needed", json_of(p.tokens_needed)},
           {"flops", number(p.flops)},
           {"epochs", number(p.epochs)},
           {"loss", json_of(p.loss)},
           {"penalty", json_of(p.penalty)},
-          {"tokens_to_match", number(p.tokens_to_match)},
-          {"flops_to_match", number(p.tokens_to_match * p.counts.flops_per_token)}};
+          {"cost", json_of(p.cost)}};
+}
+
+Json json_of(const RuleSettings& one) {
+  return {{"rule", one.rule}, {"lr", number(one.settings.lr)}, {"batch_tokens", positive(one.settings.batch_tokens)}};
+}
+
+Json json_of(const LawOptimum& one) {
+  return {{"law", one.law}, {"parameters", name_of(one.counts)}, {"n", number(one.best.n)}, {"d", number(one.best.d)}, {"loss", number(one.best.loss)}};
+}
+
+template <class Items>
+Json each(const Items& items) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(json_of(item));
+  return list;
 }
 
 const char* name_of_recompute(Recompute recompute) {
@@ -78,19 +103,9 @@ Json json_of(const Layout& l) {
           {"fits", l.fits}};
 }
 
-Json json_of(const Cost& c) {
-  return {{"seconds", json_of(c.seconds)},
-          {"device_hours", json_of(c.device_hours)},
-          {"price", json_of(c.price)},
-          {"kwh", json_of(c.kwh)},
-          {"co2_kg", json_of(c.co2_kg)}};
-}
-
 }  // namespace
 
 std::string plan_json(const Plan& plan) {
-  Json others = Json::array();
-  for (const Proposal& other : plan.others) others.push_back(json_of(other));
   const Json json{{"skein_plan", 1},
                   {"version", kVersion},
                   {"flops", number(plan.flops)},
@@ -100,15 +115,19 @@ std::string plan_json(const Plan& plan) {
                   {"best",
                    {{"n", json_of(plan.best_n)}, {"d", json_of(plan.best_d)}, {"ratio", json_of(plan.best_ratio)}, {"loss", json_of(plan.best_loss)}}},
                   {"proposal", json_of(plan.proposal)},
-                  {"others", others},
+                  {"same_flops", each(plan.same_flops)},
+                  {"same_loss", each(plan.same_loss)},
+                  {"same_tokens", each(plan.same_tokens)},
                   {"lr", number(plan.settings.lr)},
                   {"lr_rule", plan.options.lr_rule},
                   {"batch_tokens", number(plan.settings.batch_tokens)},
                   {"batch_rule", plan.options.batch_rule},
+                  {"other_rules", each(plan.other_rules)},
+                  {"other_laws", each(plan.other_laws)},
                   {"steps", plan.steps},
                   {"warmup_tokens", number(plan.warmup_tokens)},
                   {"layout", json_of(plan.layout)},
-                  {"cost", json_of(plan.cost)},
+                  {"cost", json_of(plan.proposal.cost)},
                   {"warnings", plan.warnings}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

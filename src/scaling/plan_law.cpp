@@ -1,8 +1,8 @@
 #include <cmath>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
+#include "json_file.h"
 #include "skein/core/error.h"
 #include "skein/scaling/plan.h"
 #include "skein/scaling/study.h"
@@ -12,14 +12,6 @@ namespace skein {
 namespace {
 
 using Json = nlohmann::json;
-
-// The largest run behind each law: Kaplan's 1.5e9 parameters on 2.3e10 tokens; the last point of Hoffmann's figure 4, as Besiroglu et al.
-// (2024) read it; Muennighoff's 8.7e9 parameters on 1.78e11 tokens.
-double largest_of(const std::string& name) {
-  if (name == "kaplan") return 6 * 1.5e9 * 2.3e10;
-  if (name == "muennighoff") return 6 * 8.7e9 * 1.78e11;
-  return 1.2956e22;
-}
 
 template <class E>
 E named(const std::string& word, std::initializer_list<E> all, const std::string& path) {
@@ -41,40 +33,39 @@ void read_context(const Json& json, PlanLaw& law) {
   require(law.flops_per_token.coefficient > 0 && law.flops_per_token.exponent > 0, "{}: FLOPs per token of {} N^{} do not grow with N", law.name,
           law.flops_per_token.coefficient, law.flops_per_token.exponent);
   const Json& target = json.at("target");
-  if (target.is_object()) law.largest_flops = number_or_unknown(target.at("flops")) / number_or_unknown(target.at("beyond"));
+  if (!target.is_object()) return;
+  const double largest = number_or_unknown(target.at("flops")) / number_or_unknown(target.at("beyond"));
+  if (std::isfinite(largest) && largest > 0) law.largest_flops = largest;
+}
+
+void check_optimum(const PlanLaw& law) {
+  const Convergence& proof = law.fit.convergence;
+  require(proof.converged, "{}: approach 3 has not converged ({}), so there is nothing to plan by; fit more runs, or give plan.law", law.name, proof.problem);
+  require(std::isfinite(law.n_exponent.value),
+          "{}: approach 3 names no best size for a budget under this way of counting (its warnings say why); fit with other fit.parameters and fit.flops, or "
+          "give plan.law", law.name);
+}
+
+std::string draws_text(const ParametricFit& fit) {
+  if (fit.draws.empty()) return "none: the fit was made without resamples (fit.resamples=0)";
+  return fmt::format("95% of {} bootstrap fits over its runs", fit.draws.size());
 }
 
 }  // namespace
-
-PlanLaw published_plan_law(const std::string& name) {
-  std::string names;
-  for (const PublishedLaw& published : published_laws()) {
-    names += (names.empty() ? "" : ", ") + published.name;
-    if (published.name != name) continue;
-    PlanLaw law;
-    law.name = name;
-    law.source = published.source;
-    law.kaplan = name == "kaplan";
-    law.convention = {law.kaplan ? ParameterCount::blocks : ParameterCount::all, FlopCount::six_n};
-    law.fit.law = published.law;
-    law.fit.convergence.converged = true;
-    law.largest_flops = largest_of(name);
-    return law;
-  }
-  fail_usage("plan.law={} is not known; there are {}; or give plan.fit=FILE.json of `skein fit`", name, names);
-}
 
 PlanLaw fitted_plan_law(const std::string& path) {
   PlanLaw law;
   law.name = path;
   law.source = "approach 3 of `skein fit`";
   law.fit = read_fit(path);
-  std::ifstream file(path, std::ios::binary);
+  law.n_exponent = law.fit.n_exponent;
+  check_optimum(law);
   try {
-    read_context(Json::parse(file), law);
+    read_context(Json::parse(json_file_text(path, "the JSON file that `skein fit --output.path` wrote")), law);
   } catch (const Json::exception& error) {
     fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", path, error.what());
   }
+  law.intervals = draws_text(law.fit);
   return law;
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 // Of the optimum's size: tables are most of a small model, and repeated data move the optimum.
 constexpr double kSmallest = 1.0 / 512, kLargest = 16, kStep = 1.125;
+constexpr double kMostTimes = 1000, kLogRange = 20;  // of the proposal's tokens
 
 // Large models are divided over a host, whose devices are to have equally many heads.
 int64_t heads_together(double size) { return size >= 5e9 ? 8 : size >= 1e9 ? 4 : 1; }
@@ -58,15 +59,35 @@ double PlanSearch::predict(const ChinchillaLaw& draw, double n, double d) const 
   return unique > 0 && d > unique ? DataLimitedLaw{draw}.loss(n, d, unique) : draw.loss(n, d);
 }
 
-Proposal PlanSearch::spent(const ModelConfig& model) const {
+Proposal PlanSearch::untrained(const ModelConfig& model) const {
   Proposal made;
   made.model = model;
   made.counts = counts_of(model);
   made.n = counted(made.counts, law_.convention.parameters);
-  made.flops = flops_;
-  made.tokens = flops_ / made.counts.flops_per_token;
-  made.epochs = options_.tokens > 0 ? std::max(1.0, made.tokens / options_.tokens) : 1;
+  return made;
+}
+
+Proposal PlanSearch::trained(const ModelConfig& model, double tokens) const {
+  Proposal made = untrained(model);
+  made.tokens = tokens;
+  made.flops = tokens * made.counts.flops_per_token;
+  made.epochs = options_.tokens > 0 ? std::max(1.0, tokens / options_.tokens) : 1;
   made.loss = plan_band(law_, [&](const ChinchillaLaw& draw) { return predict(draw, made.n, made.tokens); });
+  made.cost = cost_of(made.flops, options_.machine);
+  return made;
+}
+
+Proposal PlanSearch::spent(const ModelConfig& model) const {
+  Proposal made = trained(model, flops_ / counts_of(model).flops_per_token);
+  made.flops = flops_;
+  return made;
+}
+
+Proposal PlanSearch::trained(const ModelConfig& model, double tokens, const Proposal& proposal) const {
+  Proposal made = trained(model, tokens);
+  made.penalty = plan_band(law_, [&](const ChinchillaLaw& draw) {
+    return predict(draw, made.n, made.tokens) - predict(draw, proposal.n, proposal.tokens);
+  });
   return made;
 }
 
@@ -76,13 +97,10 @@ double PlanSearch::badness(const Proposal& p) const {
 
 Proposal PlanSearch::best() const {
   std::optional<Proposal> best;
-  Proposal one;
   for (double blocks = kSmallest * size_; blocks <= kLargest * size_; blocks *= kStep) {
     const auto model = shape(blocks);
     if (!model) continue;
-    one.model = *model;
-    one.counts = counts_of(*model);
-    one.n = counted(one.counts, law_.convention.parameters);
+    Proposal one = untrained(*model);
     one.tokens = flops_ / one.counts.flops_per_token;
     if (!best || badness(one) < badness(*best)) best = one;
   }
@@ -91,19 +109,25 @@ Proposal PlanSearch::best() const {
   return spent(best->model);
 }
 
-Interval PlanSearch::penalty(const Proposal& other, const Proposal& proposal) const {
-  return plan_band(law_, [&](const ChinchillaLaw& draw) { return predict(draw, other.n, other.tokens) - predict(draw, proposal.n, proposal.tokens); });
-}
-
-double PlanSearch::tokens_for(const Proposal& proposal, double loss) const {
-  const auto above = [&](double tokens) { return predict(law_.fit.law, proposal.n, tokens) > loss; };
-  double low = std::log(proposal.tokens * 1e-3), high = std::log(proposal.tokens * 1e3);
-  if (above(std::exp(high)) || !above(std::exp(low))) return kUnknown;
-  for (int i = 0; i < 100; ++i) {
+double PlanSearch::tokens_for(const ChinchillaLaw& draw, double n, double loss, double most) const {
+  double low = std::log(most) - kLogRange, high = std::log(most);
+  if (predict(draw, n, most) > loss) return most;
+  while (high - low > 1e-12 * high) {
     const double middle = (low + high) / 2;
-    (above(std::exp(middle)) ? low : high) = middle;
+    if (middle <= low || middle >= high) break;
+    (predict(draw, n, std::exp(middle)) > loss ? low : high) = middle;
   }
   return std::exp(high);
+}
+
+Proposal PlanSearch::matching(const ModelConfig& model, const Proposal& proposal) const {
+  const double n = untrained(model).n, most = kMostTimes * proposal.tokens;
+  Interval tokens = plan_band(law_, [&](const ChinchillaLaw& draw) { return tokens_for(draw, n, predict(draw, proposal.n, proposal.tokens), most); });
+  for (double* one : {&tokens.value, &tokens.low, &tokens.high})
+    if (*one >= most) *one = kUnknown;
+  Proposal made = std::isnan(tokens.value) ? untrained(model) : trained(model, tokens.value, proposal);
+  made.tokens_needed = tokens;
+  return made;
 }
 
 }  // namespace skein

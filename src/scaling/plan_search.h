@@ -21,12 +21,16 @@ class PlanSearch {
   // The whole budget on this shape.
   Proposal spent(const ModelConfig& model) const;
   Proposal best() const;
-  // Loss of `other` less that of `proposal`.
-  Interval penalty(const Proposal& other, const Proposal& proposal) const;
-  // For this loss at the model of `proposal`; kUnknown where a thousand times its tokens do not do.
-  double tokens_for(const Proposal& proposal, double loss) const;
+  // This shape on so many tokens; its penalty against `proposal`.
+  Proposal trained(const ModelConfig& model, double tokens, const Proposal& proposal) const;
+  // This shape on as many tokens as bring it to the loss of `proposal`.
+  Proposal matching(const ModelConfig& model, const Proposal& proposal) const;
 
  private:
+  Proposal untrained(const ModelConfig& model) const;
+  Proposal trained(const ModelConfig& model, double tokens) const;
+  // Tokens for this loss, at most the `most`, which also stand for any more.
+  double tokens_for(const ChinchillaLaw& draw, double n, double loss, double most) const;
   double predict(const ChinchillaLaw& draw, double n, double d) const;
   double badness(const Proposal& proposal) const;
 

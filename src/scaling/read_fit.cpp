@@ -1,9 +1,9 @@
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "json_file.h"
 #include "skein/core/error.h"
 #include "skein/scaling/study.h"
 
@@ -12,16 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::streamsize kMostBytes = 256 << 20;
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  require(file.is_open(), "{} cannot be read; give the JSON file that `skein fit --output.path` wrote", path);
-  const std::streamsize size = file.tellg();
-  require(size >= 0 && size <= kMostBytes, "{} is no fit: {} bytes", path, size);
-  file.seekg(0);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+constexpr int kFitVersion = 1;
 
 double number_of(const Json& json, const char* key) {
   const Json& value = json.at(key);
@@ -50,7 +41,14 @@ bool sound(const ChinchillaLaw& law) {
 
 ChinchillaLaw law_of(const std::vector<double>& values, const std::string& path) {
   require(values.size() == 5, "{}: a draw has {} numbers instead of 5", path, values.size());
-  return {values[0], values[1], values[2], values[3], values[4]};
+  const ChinchillaLaw law{values[0], values[1], values[2], values[3], values[4]};
+  require(sound(law), "{}: a draw of {} is no law: E must not be negative, A, B, alpha and beta must be above 0", path, fmt::join(values, ", "));
+  return law;
+}
+
+void check_version(const Json& version, const std::string& path) {
+  require(version == kFitVersion, "{} says \"skein_fit\": {}; this version reads {}. Write it anew with `skein fit --output.path`", path, version.dump(),
+          kFitVersion);
 }
 
 ParametricFit fit_of(const Json& json, const std::string& path) {
@@ -60,9 +58,10 @@ ParametricFit fit_of(const Json& json, const std::string& path) {
   const Json& intervals = read.at("intervals");
   ParametricFit fit;
   fit.law = {number_of(read, "E"), number_of(read, "A"), number_of(read, "B"), number_of(read, "alpha"), number_of(read, "beta")};
-  require(sound(fit.law), "{}: E, A, B, alpha and beta are no law: they must be finite and above 0", path);
   fit.objective = number_of(read, "objective");
   fit.convergence = convergence_of(read.at("convergence"));
+  require(sound(fit.law), "{}: E, A, B, alpha and beta are no law: they must be finite and above 0{}", path,
+          fit.convergence.converged ? "" : fmt::format(" (the fit has not converged: {})", fit.convergence.problem));
   fit.e = interval_of(intervals.at("E"));
   fit.a = interval_of(intervals.at("A"));
   fit.b = interval_of(intervals.at("B"));
@@ -77,10 +76,11 @@ ParametricFit fit_of(const Json& json, const std::string& path) {
 }  // namespace
 
 ParametricFit read_fit(const std::string& json_path) {
-  const std::string bytes = bytes_of(json_path);
+  const std::string bytes = json_file_text(json_path, "the JSON file that `skein fit --output.path` wrote");
   try {
     const Json json = Json::parse(bytes);
     require(json.is_object() && json.contains("skein_fit"), "{} is no fit; give the JSON file that `skein fit --output.path` wrote", json_path);
+    check_version(json.at("skein_fit"), json_path);
     return fit_of(json, json_path);
   } catch (const Json::exception& error) {
     fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", json_path, error.what());

@@ -47,7 +47,7 @@ std::string figure_html(const ScalingFigure& figure, const FigureSvg& svg) {
   return fmt::format(
       "<figure id=\"figure-{0}\"><h3>{1}</h3>\n<div class=\"plot wide\">{2}</div>\n<div class=\"plot "
       "narrow\">{3}</div>\n{4}<figcaption>{5}</figcaption>\n"
-      "<p class=\"files\"><a href=\"{0}.png\">PNG</a><a href=\"{0}.csv\">CSV of what is drawn</a></p></figure>\n",
+      "<p class=\"files\"><a href=\"{0}.png\">PNG</a><a href=\"{0}.svg\">SVG</a><a href=\"{0}.csv\">CSV of what is drawn</a></p></figure>\n",
       figure.name, html(figure.title), svg.wide, svg.narrow, legend(figure), html_formula(figure.caption));
 }
 
@@ -69,9 +69,10 @@ std::string tiles(const Study& study) {
   const TargetPrediction& target = *study.target;
   const bool parametric = std::isfinite(target.n.value);
   if (!parametric && !std::isfinite(target.isoflop_n.value)) return {};
-  std::string made = fmt::format("<p class=\"note\">For a budget of {} FLOPs, {}, with 95% intervals:</p>\n<div class=\"tiles\">\n",
-                                 html(power_text(target.flops)), parametric ? "by the parametric law" : "by parabolas at equal compute");
-  made += tile("parameters", parametric ? target.n : target.isoflop_n, count_text, 3) +
+  const Interval& size = parametric ? target.n : target.isoflop_n;
+  std::string made = fmt::format("<p class=\"note\">For a budget of {} FLOPs, {}{}:</p>\n<div class=\"tiles\">\n", html(power_text(target.flops)),
+                                 parametric ? "by the parametric law" : "by parabolas at equal compute", std::isfinite(size.low) ? ", with 95% intervals" : "");
+  made += tile("parameters", size, count_text, 3) +
           tile("training tokens", parametric ? target.d : target.isoflop_d, count_text, 3);
   if (parametric) made += tile("tokens per parameter", target.ratio, number_text, 3);
   const Interval& loss = parametric ? target.loss : target.isoflop_loss;
@@ -85,11 +86,22 @@ std::string list(const std::vector<std::string>& sentences) {
   return made;
 }
 
+// What lists many cases is folded behind what it says of them.
+std::string caveat(const std::string& text) {
+  constexpr size_t kLong = 240;
+  const size_t colon = text.find(": ");
+  if (text.size() < kLong || colon == std::string::npos) return "<li>" + html_formula(text) + "</li>\n";
+  return fmt::format("<li><details><summary>{}</summary>{}</details></li>\n", html_formula(text.substr(0, colon)), html_formula(text.substr(colon + 2)));
+}
+
 std::string caveats(const Study& study) {
   std::vector<std::string> all = study.warnings;
   for (const std::string& warning : study.table.warnings)
     if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
-  return all.empty() ? "" : "<div class=\"caveats\" id=\"caveats\"><h3>Caveats</h3><ul>\n" + list(all) + "</ul></div>\n";
+  if (all.empty()) return {};
+  std::string made = "<div class=\"caveats\" id=\"caveats\"><h3>Caveats</h3><ul>\n";
+  for (const std::string& one : all) made += caveat(one);
+  return made + "</ul></div>\n";
 }
 
 std::string head(const Study& study) {

@@ -38,6 +38,7 @@ nav{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:.94rem;margin-bottom:26px
 .caveats h3{margin-top:4px}
 .caveats ul{margin:0;padding-left:18px}
 .caveats li{margin:6px 0}
+.caveats summary{padding:2px 0}
 figure,.table,.left-out{margin:0 0 22px;background:var(--card);border:1px solid var(--line);border-radius:12px;padding:20px 22px}
 .plot svg{display:block;width:100%;height:auto;color:var(--text);font-family:inherit}
 .plot.narrow{display:none}

@@ -23,6 +23,8 @@ std::string parabola_text(const TargetPrediction& target) {
                                  interval_text(target.isoflop_n, count_text), interval_text(target.isoflop_d, count_text));
   if (std::isfinite(target.isoflop_loss.value)) made += " and a loss of " + interval_text(target.isoflop_loss, number_text, 4);
   if (!std::isfinite(target.n.value)) return made + fmt::format(", for {} FLOPs.", power_text(target.flops));
+  const bool known = std::isfinite(target.n.low) && std::isfinite(target.n.high) && std::isfinite(target.isoflop_n.low) && std::isfinite(target.isoflop_n.high);
+  if (!known) return made + ".";
   const bool apart = target.isoflop_n.low > target.n.high || target.isoflop_n.high < target.n.low;
   return made + (apart ? ": the intervals of N* do not meet, so at least one approach is biased here." : "; the intervals of N* overlap.");
 }

@@ -37,7 +37,7 @@ assert [(f["group"], f["name"]) for f in figures] == [("rollout", "batch 1"), ("
 # Lengths are geometric of mean 4: of 8 answers and of 24.
 assert all(1.5 < f["tokens_per_second"] * f["seconds"] / answers < 8 for f, answers in zip(figures, (8, 24)))
 EOF
-expect 0 "no layer grows" $bench --bench.what=coordinates --bench.widths=32,64 --bench.steps=3 --model.mup_base_width=32 --lr.lr=0.003 --bench.output=coordinates.json
+expect 0 "no layer grows" $bench --bench.what=coordinates --bench.widths=32,64 --bench.steps=3 --model.mup_base_width=32 --lr.lr=0.003 --bench.output=coordinates.json --bench.plots=plots
 python3 - <<'END' || die "the coordinates do not hold together"
 import json
 (made,) = json.load(open("coordinates.json"))["figures"]
@@ -45,6 +45,9 @@ assert made["group"] == "coordinates" and made["name"] == "muP" and made["widths
 assert [layer["name"] for layer in made["layers"]] == ["embedding", "block.0", "block.1", "logits"]
 assert all(len(layer["sizes"]) == len(layer["exponents"]) == 4 and not layer["grows"] for layer in made["layers"])
 END
+for kind in png svg csv; do [ -s plots/coordinates.$kind ] || die "no plots/coordinates.$kind"; done
+[ "$(grep -c "^without\|^muP: after 3 steps,block.1," plots/coordinates.csv)" = 2 ] || die "the plot's numbers are not there"
+expect 2 "bench.plots=plots" $bench --bench.what=gemm --bench.plots=plots
 expect 2 "bench.what has 'gem'" $bench --bench.what=gem
 expect 2 "bench.samples=0" $bench --bench.samples=0
 echo passed

@@ -5,6 +5,7 @@ source "$(dirname "$0")/expect.sh"
 expect 0 "The same budget at other sizes" "$bin/skein" plan --plan.budget=1e20 --machine.kind=h100 --machine.count=8 --machine.price=2.5 --machine.carbon=380 \
   --output.path=plan.json --plan.config=plan.ini
 grep -qF "kWh" output || die "no energy"
+cp output first
 python3 - <<'PY' || die "the numbers do not hold together"
 import json
 plan = json.load(open("plan.json"), parse_constant=lambda word: 1 / 0)
@@ -12,7 +13,13 @@ best, run = plan["proposal"], plan["layout"]
 assert abs(best["tokens"] * best["flops_per_token"] / 1e20 - 1) < 1e-9
 assert run["pipeline"] * run["data"] * run["tensor"] == 8 and run["fits"]
 assert abs(plan["cost"]["seconds"]["value"] - 1e20 / (8 * 989.4e12 * 0.4)) < 1
-assert all(other["penalty"]["value"] > 0 for other in plan["others"])
+assert all(other["penalty"]["value"] > 0 for other in plan["same_flops"])
+assert best["loss"]["low"] < best["loss"]["value"] < best["loss"]["high"]
+for other in plan["same_loss"] + plan["same_tokens"]:
+    hours = other["flops"] / (989.4e12 * 0.4) / 3600
+    cost = {unit: other["cost"][unit]["value"] for unit in ("device_hours", "price", "kwh", "co2_kg")}
+    for unit, each in (("device_hours", 1), ("price", 2.5), ("kwh", .7), ("co2_kg", .7 * .38)):
+        assert abs(cost[unit] / (hours * each) - 1) < 1e-9, (unit, cost)
 PY
 expect 0 "n_layers" "$bin/skein" pretrain --config plan.ini --print-config
 for key in "d_model = $(python3 -c 'import json; print(json.load(open("plan.json"))["proposal"]["d_model"])')" "device = cuda"; do
@@ -22,7 +29,19 @@ done
 expect 0 "counting" "$bin/skein" plan --plan.law=kaplan --plan.budget=8.64e19
 expect 0 "Muennighoff" "$bin/skein" plan --plan.law=muennighoff --plan.gpu_hours=1000 --machine.kind=a100 --machine.count=64 --plan.tokens=1e9
 expect 2 "no layout fits" "$bin/skein" plan --plan.budget=1e25 --machine.kind=h100 --plan.config=none.ini
+for head in "The same loss at other sizes" "The same tokens at other sizes" "What other published laws make of the budget"; do
+  grep -qF "$head" first || die "no table: $head"
+done
+[ "$(grep -c "run time .*device hours .*price .*kWh .*kg CO2" first)" = 2 ] || die "the tables of sizes lack a unit that was given"
+expect 0 "none published but for the exponent" "$bin/skein" plan --plan.law=chinchilla --plan.budget=1e20
+grep -qF "price" output && die "a price is told without one" || true
 expect 2 "one budget" "$bin/skein" plan
+expect 2 "one budget: plan.budget in FLOPs or plan.gpu_hours, not both" "$bin/skein" plan --plan.budget=1e20 --plan.gpu_hours=5
+expect 2 "give machine.kind or machine.peak" "$bin/skein" plan --plan.gpu_hours=5
+expect 2 "plan.gpu_hours=-5" "$bin/skein" plan --plan.gpu_hours=-5 --machine.kind=h100
+expect 2 "plan.budget" "$bin/skein" plan --plan.budget=5000gpu-hours --machine.kind=h100
+expect 2 "machine.count=0" "$bin/skein" plan --plan.budget=1e20 --machine.count=0
+expect 2 "machine.price=-1" "$bin/skein" plan --plan.budget=1e20 --machine.price=-1
 expect 2 "plan.fit" "$bin/skein" plan --plan.budget=1e20 --plan.law=kaplan --plan.fit=fit.json
 expect 2 "model.n_layers" "$bin/skein" plan --plan.budget=1e20 --model.n_layers=12
 expect 2 "missing.json" "$bin/skein" plan --plan.budget=1e20 --plan.fit=missing.json

@@ -25,16 +25,24 @@ with open("results.csv", "w", newline="") as table, open("curves.csv", "w", newl
     rows.writerow(["wild", "diverged", "its loss rose to <nan>", 1e8, 1e9, 6e17, "nan", 1e-1])
 PY
 
-expect 0 "report in out/report.html" "$skein" report results.csv --data.curves=curves.csv --output.path=out --fit.resamples=200
+cat >bench.json <<'JSON'
+{"figures": [{"group": "coordinates", "name": "muP", "widths": [64, 128], "steps": 1, "losses": [3, 2.9], "layers": [
+  {"name": "embedding", "grows": false, "exponents": [0, 0.05], "sizes": [[0.1, 0.1], [0.1, 0.103]]},
+  {"name": "logits", "grows": true, "exponents": [-0.5, 1], "sizes": [[0.4, 0.28], [0.4, 0.8]]}]}]}
+JSON
+report=("$skein" report results.csv --data.curves=curves.csv --output.path=out --fit.resamples=200 --report.coordinates=bench.json)
+expect 0 "report in out/report.html" "${report[@]}"
 grep -q "parametric law proposes" output || die "no conclusions are printed"
 grep -q "left out: Learning rates by size" output || die "it does not say what is left out"
-for name in loss isoflop allocation contour residuals extrapolation bootstrap; do
+grep -q "muP: 1 of 2 layers grow with the width (logits)" out/report.html || die "the coordinate check is not told"
+for name in loss isoflop allocation contour residuals extrapolation bootstrap coordinates; do
   [ "$(head -c 4 "out/$name.png" | tail -c 3)" = PNG ] || die "no out/$name.png"
+  python3 -c "import sys, xml.etree.ElementTree as x; assert x.parse(sys.argv[1]).getroot().tag.endswith('svg')" "out/$name.svg" || die "no out/$name.svg"
   head -1 "out/$name.csv" | grep -qx "panel,series,x,y,low,high,run" || die "no out/$name.csv"
 done
 [ ! -e out/learning-rate.png ] || die "a plot without data is drawn"
 cp out/report.html first.html
-expect 0 "report in out/report.html" "$skein" report results.csv --data.curves=curves.csv --output.path=out --fit.resamples=200
+expect 0 "report in out/report.html" "${report[@]}"
 cmp out/report.html first.html || die "the same table gives another page"
 mkdir sweep && cp results.csv curves.csv sweep
 expect 0 "report in again/report.html" "$skein" report sweep --output.path=again --fit.resamples=0
@@ -42,6 +50,7 @@ grep -q "with their learning curves" again/report.html || die "a sweep's curves 
 
 expect 2 "0 tables are named" "$skein" report
 expect 2 "2 tables are named" "$skein" report results.csv curves.csv
+expect 2 "results.csv is no coordinate check" "$skein" report results.csv --output.path=none --report.coordinates=results.csv
 expect 2 "output.path is empty" "$skein" report results.csv --output.path=
 expect 2 "nowhere.csv" "$skein" report nowhere.csv
 expect 1 "gnuplot-nox" env PATH=/nowhere "$skein" report results.csv --output.path=none --fit.resamples=0
@@ -49,10 +58,7 @@ expect 1 "gnuplot-nox" env PATH=/nowhere "$skein" report results.csv --output.pa
 touch file
 expect 1 "cannot be made" "$skein" report results.csv --output.path=file --fit.resamples=0
 
-if ! command -v chromium >/dev/null; then
-  echo "chromium is not installed: the page is not looked at"
-  exit 0
-fi
+command -v chromium >/dev/null || die "chromium, in which the page is looked at, is not installed; run launch/install-packages"
 
 # A frame as wide as a phone, one as wide as a desk, and a script that looks at the elements in them.
 python3 - <<'PY'
@@ -119,7 +125,7 @@ for mode in ("light", "dark"):
         where = f"{mode}, {width} pixels: {one}"
         assert one["width"] == width, where
         assert one["content"] <= width and one["opened"] <= width and one["outside"] == 0, "it is wider than the screen; " + where
-        assert one["figures"] == 7 and one["drawn"] >= 20 and one["coloured"], where
+        assert one["figures"] == 8 and one["drawn"] >= 10 and one["coloured"], where
         assert one["font"] >= 9.5, "text too small; " + where
         assert one["named"] >= 2 and one["injected"] == 0 and one["convention"] and one["reason"], where
         assert one["tables"] >= 7 and len(one["tiles"]) == 4 and all(re.match(r"\d", tile) for tile in one["tiles"]), where

@@ -69,29 +69,57 @@ TEST(Plan, SpendsTheBudgetOnTheShapeOfLeastLoss) {
   EXPECT_NEAR(std::log(p.n / plan.best_n.value), 0, 0.35);
   EXPECT_NEAR(p.loss.value, plan.best_loss.value, 0.003);
   EXPECT_NEAR(static_cast<double>(plan.steps * plan.layout.global_batch * p.model.context) / p.tokens, 1, 0.001);
-  ASSERT_EQ(plan.others.size(), 4u);
+  ASSERT_EQ(plan.same_flops.size(), 4u);
   const ChinchillaLaw& law = plan.law.fit.law;
-  for (const Proposal& other : plan.others) {
+  for (const Proposal& other : plan.same_flops) {
     EXPECT_GT(other.penalty.value, 0);
     EXPECT_NEAR(other.penalty.value, law.loss(other.n, other.tokens) - law.loss(p.n, p.tokens), 1e-12);
-    if (std::isnan(other.tokens_to_match)) continue;
-    EXPECT_NEAR(law.loss(other.n, other.tokens_to_match), p.loss.value, 1e-9);
-    EXPECT_GT(other.tokens_to_match * other.counts.flops_per_token, 5.88e23);
+    EXPECT_NEAR(other.tokens * other.counts.flops_per_token / 5.88e23, 1, 1e-12);
   }
-  EXPECT_NEAR(plan.others[1].counts.blocks / p.counts.blocks, 0.5, 0.05);
-  EXPECT_GT(plan.others[1].tokens_to_match, 2 * p.tokens);
+  EXPECT_NEAR(plan.same_flops[1].counts.blocks / p.counts.blocks, 0.5, 0.05);
+}
+
+TEST(Plan, SaysWhatTheSameLossTakesAtOtherSizes) {
+  const Plan plan = make_plan(large());
+  const Proposal& p = plan.proposal;
+  const ChinchillaLaw& law = plan.law.fit.law;
+  ASSERT_EQ(plan.same_loss.size(), 4u);
+  for (const Proposal& other : plan.same_loss) {
+    if (std::isnan(other.tokens)) continue;
+    // B / D^beta = L - E - A / N^alpha.
+    const double left = law.loss(p.n, p.tokens) - law.e - law.a / std::pow(other.n, law.alpha);
+    EXPECT_NEAR(other.tokens / std::pow(law.b / left, 1 / law.beta), 1, 1e-9);
+    EXPECT_GT(other.flops, 5.88e23);
+    EXPECT_NEAR(other.cost.seconds.value / (other.flops / (1024 * 989.4e12 * 0.4)), 1, 1e-12);
+    EXPECT_NEAR(other.cost.kwh.value / (other.cost.device_hours.value * 0.7 * 1.1), 1, 1e-12);
+    EXPECT_LT(other.tokens_needed.low, other.tokens);
+    EXPECT_FALSE(other.tokens_needed.high <= other.tokens);
+  }
+  EXPECT_GT(plan.same_loss[1].tokens, 2 * p.tokens);
+}
+
+TEST(Plan, SaysWhatTheSameTokensCostAtOtherSizes) {
+  const Plan plan = make_plan(large());
+  ASSERT_EQ(plan.same_tokens.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const Proposal& other = plan.same_tokens[i];
+    EXPECT_EQ(other.tokens, plan.proposal.tokens);
+    EXPECT_NEAR(other.flops / (other.tokens * other.counts.flops_per_token), 1, 1e-12);
+    EXPECT_NEAR(other.cost.price.value / (2 * other.flops / (989.4e12 * 0.4) / 3600), 1, 1e-12);
+    EXPECT_EQ(other.penalty.value > 0, i < 2);
+  }
 }
 
 TEST(Plan, CostsWhatTheMachineTakes) {
   const Plan plan = make_plan(large());
   const double seconds = 5.88e23 / (1024 * 989.4e12 * 0.4), hours = seconds * 1024 / 3600;
-  EXPECT_NEAR(plan.cost.seconds.value / seconds, 1, 1e-12);
-  EXPECT_NEAR(plan.cost.seconds.low / seconds, 0.4 / 0.5, 1e-12);
-  EXPECT_NEAR(plan.cost.seconds.high / seconds, 0.4 / 0.3, 1e-12);
-  EXPECT_NEAR(plan.cost.device_hours.value / hours, 1, 1e-12);
-  EXPECT_NEAR(plan.cost.price.value / (2 * hours), 1, 1e-12);
-  EXPECT_NEAR(plan.cost.kwh.value / (hours * 0.7 * 1.1), 1, 1e-12);
-  EXPECT_NEAR(plan.cost.co2_kg.value / (hours * 0.7 * 1.1 * 0.4), 1, 1e-12);
+  EXPECT_NEAR(plan.proposal.cost.seconds.value / seconds, 1, 1e-12);
+  EXPECT_NEAR(plan.proposal.cost.seconds.low / seconds, 0.4 / 0.5, 1e-12);
+  EXPECT_NEAR(plan.proposal.cost.seconds.high / seconds, 0.4 / 0.3, 1e-12);
+  EXPECT_NEAR(plan.proposal.cost.device_hours.value / hours, 1, 1e-12);
+  EXPECT_NEAR(plan.proposal.cost.price.value / (2 * hours), 1, 1e-12);
+  EXPECT_NEAR(plan.proposal.cost.kwh.value / (hours * 0.7 * 1.1), 1, 1e-12);
+  EXPECT_NEAR(plan.proposal.cost.co2_kg.value / (hours * 0.7 * 1.1 * 0.4), 1, 1e-12);
   PlanOptions by_hours = large();
   by_hours.budget = 0;
   by_hours.gpu_hours = hours;
@@ -99,7 +127,45 @@ TEST(Plan, CostsWhatTheMachineTakes) {
   PlanOptions unknown = large();
   unknown.machine.kind = "";
   unknown.machine.count = 1;
-  EXPECT_TRUE(std::isnan(make_plan(unknown).cost.seconds.value));
+  EXPECT_TRUE(std::isnan(make_plan(unknown).proposal.cost.seconds.value));
+}
+
+// The bootstrap of Besiroglu et al. (2024): 4,000 resamples of 240 runs give these at 5.88e23 FLOPs; they are a little skewed, unlike a normal
+// distribution.
+TEST(PlanLaw, TheReplicationHasTheIntervalsOfItsBootstrap) {
+  PlanOptions o = large();
+  const Plan plan = make_plan(o);
+  EXPECT_NEAR(plan.best_n.low / 5.2e10, 1, 0.06);
+  EXPECT_NEAR(plan.best_n.high / 1.14e11, 1, 0.06);
+  EXPECT_NEAR(plan.best_ratio.low / 7.6, 1, 0.13);
+  EXPECT_NEAR(plan.best_ratio.high / 35.9, 1, 0.13);
+  EXPECT_NEAR(plan.best_loss.low, 1.950, 0.004);
+  EXPECT_NEAR(plan.best_loss.high, 2.001, 0.004);
+  EXPECT_NEAR(plan.law.n_exponent.low, 0.480, 0.006);
+  EXPECT_NEAR(plan.law.n_exponent.high, 0.556, 0.006);
+  EXPECT_LT(plan.proposal.loss.low, plan.proposal.loss.value);
+  EXPECT_FALSE(has_warning(plan, "one point without intervals"));
+  EXPECT_EQ(replication_draws(3)[2].alpha, replication_draws(5)[2].alpha);
+  for (const char* name : {"chinchilla", "muennighoff", "kaplan"}) {
+    const PlanLaw law = published_plan_law(name);
+    EXPECT_TRUE(law.fit.draws.empty()) << name;
+    EXPECT_TRUE(std::isnan(law.n_exponent.low)) << name;
+    EXPECT_EQ(law.intervals.find("none published"), 0u) << name;
+  }
+}
+
+TEST(Plan, SaysWhatOtherLawsAndRulesMakeOfTheBudget) {
+  const Plan plan = make_plan(large());
+  ASSERT_EQ(plan.other_laws.size(), 3u);
+  EXPECT_EQ(plan.other_laws[0].law, "kaplan");
+  EXPECT_NEAR(plan.other_laws[0].best.n / (1.3e9 * std::pow(5.88e23 / 8.64e19, 0.73)), 1, 1e-12);
+  EXPECT_EQ(plan.other_laws[1].law, "chinchilla");
+  EXPECT_NEAR(plan.other_laws[1].best.n / 4.07e10, 1, 2e-3);
+  EXPECT_NEAR(plan.other_laws[1].best.ratio(), 59, 0.5);
+  // Kaplan's rate is negative at this size.
+  ASSERT_EQ(plan.other_rules.size(), 2u);
+  EXPECT_EQ(plan.other_rules[0].rule, "porian");
+  EXPECT_NEAR(plan.other_rules[1].settings.lr / (0.3118 * std::pow(5.88e23, -0.125)), 1, 1e-9);
 }
 
 TEST(Plan, GoesByKaplansRule) {
@@ -126,7 +192,10 @@ TEST(Plan, SeesTokensAgainWhereThereAreTooFew) {
   EXPECT_GT(short_of_data.proposal.loss.value, enough.proposal.loss.value + 0.01);
   EXPECT_TRUE(has_warning(short_of_data, "Muennighoff"));
   EXPECT_FALSE(has_warning(enough, "Muennighoff"));
-  for (const Proposal& other : short_of_data.others) EXPECT_GE(other.penalty.value, 0);
+  // A quarter of the size is never as good, however often it sees them.
+  EXPECT_TRUE(std::isnan(short_of_data.same_loss[0].tokens));
+  EXPECT_TRUE(std::isnan(short_of_data.same_loss[0].cost.kwh.value));
+  for (const Proposal& other : short_of_data.same_flops) EXPECT_GE(other.penalty.value, 0);
 }
 
 TEST(Plan, SaysHowFarTheBudgetIsFromTheLaw) {
@@ -226,7 +295,8 @@ TEST(PlanText, NamesWhatIsUnknownAndHasNoNan) {
   const auto read = nlohmann::json::parse(json);
   EXPECT_TRUE(read.at("cost").at("seconds").at("value").is_null());
   EXPECT_EQ(read.at("proposal").at("tokens").get<double>(), plan.proposal.tokens);
-  EXPECT_EQ(read.at("others").size(), 4u);
+  EXPECT_EQ(read.at("same_flops").size(), 4u);
+  EXPECT_TRUE(read.at("same_tokens")[0].at("cost").at("kwh").at("value").is_null());
 }
 
 std::string fit_json(bool with_draws) {
@@ -262,9 +332,45 @@ TEST(Plan, GoesByAFitWithItsIntervals) {
   EXPECT_GT(plan.best_n.high, plan.best_n.value);
   EXPECT_LT(plan.proposal.loss.low, plan.proposal.loss.high);
   EXPECT_FALSE(has_warning(plan, "one point"));
-  test::write_file(scratch.file("other.json"), "{\"skein_fit\": 1}");
-  o.fit = scratch.file("other.json");
-  test::expect_error(ExitCode::usage, {"other.json", "skein fit"}, [&] { make_plan(o); });
+  EXPECT_NE(plan_text(plan).find("95% of 41 bootstrap fits"), std::string::npos);
+}
+
+TEST(Plan, RefusesFitsThatSayNothing) {
+  const test::Scratch scratch;
+  PlanOptions o = large();
+  o.fit = scratch.file("fit.json");
+  const auto refuse = [&](const std::string& text, std::initializer_list<std::string> words) {
+    test::write_file(o.fit, text);
+    test::expect_error(ExitCode::usage, words, [&] { make_plan(o); });
+  };
+  refuse("{\"skein_fit\": 1}", {"fit.json", "skein fit"});
+  auto json = nlohmann::json::parse(fit_json(false));
+  json["main"]["parametric"]["convergence"]["converged"] = false;
+  json["main"]["parametric"]["convergence"]["problem"] = "alpha has vanished";
+  refuse(json.dump(), {"has not converged (alpha has vanished)", "plan.law"});
+  json = nlohmann::json::parse(fit_json(false));
+  json["main"]["n_exponent"]["value"] = nullptr;
+  refuse(json.dump(), {"names no best size", "fit.flops"});
+  json = nlohmann::json::parse(fit_json(true));
+  json["draws"][3][1] = -1;
+  refuse(json.dump(), {"draw", "-1", "above 0"});
+}
+
+// A fit whose target says nothing of the data.
+TEST(Plan, SaysWhereTheSizeOfTheRunsIsUnknown) {
+  const test::Scratch scratch;
+  PlanOptions o = large();
+  o.fit = scratch.file("fit.json");
+  for (const char* beyond : {"null", "0", "-3"}) {
+    auto json = nlohmann::json::parse(fit_json(false));
+    json["target"]["beyond"] = nlohmann::json::parse(beyond);
+    test::write_file(o.fit, json.dump());
+    const Plan plan = make_plan(o);
+    EXPECT_TRUE(std::isnan(plan.beyond)) << beyond;
+    EXPECT_NE(plan_text(plan).find("how large its largest run was is unknown"), std::string::npos);
+    EXPECT_EQ(plan_text(plan).find("nan"), std::string::npos);
+    EXPECT_TRUE(has_warning(plan, "one point without intervals"));
+  }
 }
 
 TEST(Plan, RefusesWhatCannotBe) {
@@ -275,9 +381,16 @@ TEST(Plan, RefusesWhatCannotBe) {
   };
   using test::expect_error;
   expect_error(ExitCode::usage, {"one budget", "both"}, with([](auto& o) { o.gpu_hours = 1; }));
+  expect_error(ExitCode::usage, {"one budget", "both"}, with([](auto& o) { o.gpu_hours = 1, o.machine.kind = ""; }));
   expect_error(ExitCode::usage, {"one budget", "none"}, with([](auto& o) { o.budget = 0; }));
-  expect_error(ExitCode::usage, {"one budget"}, with([](auto& o) { o.budget = std::nan(""); }));
-  expect_error(ExitCode::usage, {"inf FLOPs"}, with([](auto& o) { o.budget = HUGE_VAL; }));
+  expect_error(ExitCode::usage, {"plan.budget=nan", "FLOPs above 0"}, with([](auto& o) { o.budget = std::nan(""); }));
+  expect_error(ExitCode::usage, {"plan.budget=inf"}, with([](auto& o) { o.budget = HUGE_VAL; }));
+  expect_error(ExitCode::usage, {"plan.budget=-1e+20"}, with([](auto& o) { o.budget = -1e20; }));
+  expect_error(ExitCode::usage, {"plan.gpu_hours=-3", "hours of devices above 0"}, with([](auto& o) { o.gpu_hours = -3; }));
+  expect_error(ExitCode::usage, {"plan.gpu_hours=1e-15 x 3600 x 9.894e+14", "1e6 to 1e32"}, with([](auto& o) { o.budget = 0, o.gpu_hours = 1e-15; }));
+  expect_error(ExitCode::usage, {"machine.price=1e+300", "1e+30"}, with([](auto& o) { o.machine.price = 1e300; }));
+  expect_error(ExitCode::usage, {"machine.peak=0.001", "one FLOP/s"}, with([](auto& o) { o.machine.peak = 1e-3; }));
+  expect_error(ExitCode::usage, {"machine.price=-2"}, with([](auto& o) { o.machine.price = -2; }));
   expect_error(ExitCode::usage, {"machine.peak"}, with([](auto& o) { o.budget = 0, o.gpu_hours = 5, o.machine.kind = ""; }));
   expect_error(ExitCode::usage, {"machine.kind=h1000", "h100, h200"}, with([](auto& o) { o.machine.kind = "h1000"; }));
   expect_error(ExitCode::usage, {"machine.share=0"}, with([](auto& o) { o.machine.share = 0; }));
@@ -288,6 +401,12 @@ TEST(Plan, RefusesWhatCannotBe) {
   expect_error(ExitCode::usage, {"plan.law=gopher", "kaplan"}, with([](auto& o) { o.law = "gopher"; }));
   expect_error(ExitCode::usage, {"plan.tokens=-1"}, with([](auto& o) { o.tokens = -1; }));
   expect_error(ExitCode::usage, {"model.vocab_size=0"}, with([](auto& o) { o.model.vocab_size = 0; }));
+  expect_error(ExitCode::usage, {"model.context is 0"}, with([](auto& o) { o.model.context = 0; }));
+  expect_error(ExitCode::usage, {"model.context=2000000000", "1000000000"}, with([](auto& o) { o.model.context = 2'000'000'000; }));
+  expect_error(ExitCode::usage, {"model.n_heads is 0"}, with([](auto& o) { o.model.n_heads = 0, o.model.n_kv_heads = 2; }));
+  expect_error(ExitCode::usage, {"plan.d_head=4000000000000000000"}, with([](auto& o) { o.d_head = 4'000'000'000'000'000'000; }));
+  expect_error(ExitCode::usage, {"plan.aspect=nan"}, with([](auto& o) { o.aspect = std::nan(""); }));
+  expect_error(ExitCode::usage, {"model.d_ff=1000000000000", "model.d_model=256"}, with([](auto& o) { o.model.d_ff = 1'000'000'000'000; }));
   expect_error(ExitCode::usage, {"bert"}, with([](auto& o) { o.model.architecture = Architecture::bert; }));
   expect_error(ExitCode::usage, {"there is no rule 'mine'"}, with([](auto& o) { o.lr_rule = "mine"; }));
   expect_error(ExitCode::usage, {"plan.batch_rule=kaplan"}, with([](auto& o) { o.batch_rule = "kaplan", o.budget = 1e19; }));

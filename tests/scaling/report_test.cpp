@@ -2,62 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "data/data_fixtures.h"
+#include "report_checks.h"
 #include "report_study.h"
-#include "rlhf/expect_error.h"
-#include "skein/scaling/gnuplot.h"
 #include "skein/scaling/report_text.h"
 
 namespace skein {
 namespace {
 
+using test::bytes_of_file;
+using test::count_of;
 using test::expect_error;
-
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "skein-report-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-int64_t count_of(const std::string& text, const std::string& part) {
-  int64_t count = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
-  return count;
-}
-
-const ScalingFigure& named(const std::vector<ScalingFigure>& figures, const std::string& name) {
-  return *std::find_if(figures.begin(), figures.end(), [&](const ScalingFigure& one) { return one.name == name; });
-}
-
-const Series& titled(const Panel& panel, const std::string& title) {
-  const auto at = std::find_if(panel.series.begin(), panel.series.end(), [&](const Series& one) { return one.title == title; });
-  if (at == panel.series.end()) throw std::runtime_error("no series " + title);
-  return *at;
-}
+using test::holds;
+using test::named;
+using test::Scratch;
+using test::titled;
 
 std::string page_of(const Study& study) {
   const std::vector<ScalingFigure> figures = figures_of(study);
@@ -68,13 +32,13 @@ TEST(Report, DrawsWhatTheStudyGivesAndSaysWhyNotTheRest) {
   std::set<std::string> names;
   for (const ScalingFigure& figure : figures_of(report_study())) {
     EXPECT_TRUE(names.insert(figure.name).second);
-    EXPECT_EQ(figure.convention, "counted: parameters as given, FLOPs as given");
+    EXPECT_EQ(figure.convention, figure.name == "coordinates" ? "" : "counted: parameters as given, FLOPs as given");
     EXPECT_EQ(figure.panels.empty(), !figure.problem.empty()) << figure.name;
     EXPECT_TRUE(figure.problem.empty() || figure.problem.ends_with('.')) << figure.problem;
-    EXPECT_EQ(figure.problem.empty(), figure.name != "single" && figure.name != "learning-rate") << figure.problem;
+    EXPECT_EQ(figure.problem.empty(), figure.name != "single" && figure.name != "learning-rate" && figure.name != "coordinates") << figure.problem;
     EXPECT_FALSE(figure.problem.empty() && figure.caption.empty()) << figure.name;
   }
-  EXPECT_EQ(names.size(), 9);
+  EXPECT_EQ(names.size(), 10);
 }
 
 TEST(Report, SpeaksOfNoExponentThatTheLawDoesNotName) {
@@ -102,7 +66,7 @@ TEST(Report, LeavesOutWhatNeedsAFitWhereThereIsNone) {
   for (const char* name : {"contour", "residuals", "extrapolation"})
     EXPECT_TRUE(holds(named(figures, name).problem, "all runs have one ratio D/N")) << name;
   EXPECT_TRUE(holds(named(figures, "isoflop").problem, "no parabolas"));
-  EXPECT_TRUE(holds(named(figures, "allocation").problem, "No approach"));
+  EXPECT_TRUE(holds(named(figures, "allocation").problem, "No approach names"));
   EXPECT_TRUE(holds(named(figures, "bootstrap").problem, "no resamples"));
   EXPECT_TRUE(named(figures, "loss").problem.empty());
   const std::string page = page_of(study);
@@ -269,6 +233,26 @@ TEST(Report, SaysItsConclusionsWithTheirUncertainty) {
   EXPECT_TRUE(holds(all, "far further than such laws have been checked"));
 }
 
+TEST(Report, ClaimsNothingOfIntervalsThatAreNotThere) {
+  Study study = report_study();
+  for (Interval* one : {&study.target->n, &study.target->d, &study.target->isoflop_n, &study.target->isoflop_d}) *one = {one->value};
+  std::string all;
+  for (const std::string& sentence : conclusions(study)) all += sentence + "\n";
+  EXPECT_FALSE(holds(all, "overlap") || holds(all, "do not meet")) << all;
+  EXPECT_FALSE(holds(page_of(study), "with 95% intervals"));
+}
+
+TEST(Report, NamesNoOptimumWhereTheLawHasNone) {
+  Study study = report_study();
+  study.main.parametric->convergence.converged = false;
+  study.main.n_exponent = study.main.d_exponent = {};
+  study.main.isoflop = {}, study.main.envelope = {};
+  study.main.isoflop.problem = study.main.envelope.problem = "none";
+  const auto figures = figures_of(study);
+  EXPECT_TRUE(holds(named(figures, "allocation").problem, "names a best size"));
+  for (const std::string& sentence : conclusions(study)) EXPECT_FALSE(holds(sentence, "unknown by")) << sentence;
+}
+
 TEST(Report, EscapesWhatFilesSay) {
   const std::string page = page_of(report_study());
   EXPECT_FALSE(holds(page, "<b>\"q"));
@@ -284,6 +268,14 @@ TEST(Report, EscapesWhatFilesSay) {
             "ab\xef\xbf\xbd"
             "c");
   EXPECT_EQ(html_formula("A/N^alpha < B/D^β^x"), "A/N<sup>α</sup> &lt; B/D<sup>β</sup>^x");
+}
+
+TEST(Report, FoldsCaveatsThatListManyCases) {
+  Study study = report_study();
+  study.warnings = {"short: a", "approach 2, <few> runs at 30 budgets: " + std::string(300, 'x')};
+  const std::string page = page_of(study);
+  EXPECT_TRUE(holds(page, "<li>short: a</li>"));
+  EXPECT_TRUE(holds(page, "<summary>approach 2, &lt;few&gt; runs at 30 budgets</summary>xxx"));
 }
 
 TEST(Report, TablesHoldTheNumbersOfTheStudy) {
@@ -329,81 +321,16 @@ TEST(Report, NumbersReadWell) {
   EXPECT_EQ(interval_text({0.5}), "0.500");
 }
 
-ScalingFigure small_figure(const std::string& name) {
-  ScalingFigure figure{"small", "Small", "", "counted: it's 'all'", "", {}};
-  Series series{name, Ink::alert, Mark::dots, 2, {{1, 2, kUnknown, kUnknown, name, true}, {10, 3}, {}, {100, 5}}};
-  figure.panels.push_back({"", {"x", true}, {"y"}, {series}});
-  return figure;
-}
-
-TEST(Gnuplot, DrawsSvgWhoseColoursAreThePages) {
-  const Scratch scratch;
-  const FigureSvg svg = draw(small_figure("a <&> 'b'"), scratch / "small.png");
-  for (const std::string& one : {svg.wide, svg.narrow}) {
-    EXPECT_TRUE(one.starts_with("<svg ") && one.ends_with("</svg>"));
-    EXPECT_TRUE(holds(one, "viewBox=\"0 0 "));
-    EXPECT_TRUE(holds(one, "var(--ink-alert)"));
-    EXPECT_FALSE(holds(one, "rgb("));
-    EXPECT_FALSE(holds(one, "black"));
-    EXPECT_FALSE(holds(one, "gnuplot_plot"));
-    EXPECT_EQ(count_of(one, "<use "), count_of(one, "href='#small-"));
-    EXPECT_TRUE(holds(one, "&lt;&amp;")) << "the run's name";
-    EXPECT_EQ(count_of(one, "<g"), count_of(one, "</g>"));
-  }
-  EXPECT_TRUE(holds(svg.wide, "id='small-w-gpPt6'"));
-  EXPECT_TRUE(holds(svg.narrow, "id='small-n-gpPt6'"));
-  EXPECT_EQ(text_of(scratch / "small.png").substr(1, 3), "PNG");
-}
-
-TEST(Gnuplot, RunsNothingThatAFileSays) {
-  const Scratch scratch;
-  const std::string victim = scratch / "made";
-  for (const std::string& name : {"'; system('touch " + victim + "'); '", "`touch " + victim + "`", "\nsystem('touch " + victim + "')\n",
-                                  "EOD\n!touch " + victim + "\n", std::string("@x \\n {/Bold y} %d \xff")}) {
-    ScalingFigure figure = small_figure(name);
-    figure.convention = figure.panels[0].x.label = figure.panels[0].title = name;
-    EXPECT_NO_THROW(draw(figure, scratch / "small.png")) << name;
-    EXPECT_FALSE(std::filesystem::exists(victim)) << name;
-    EXPECT_NO_THROW(draw(small_figure("x"), scratch / "it's \"`odd`\" $x @y.png")) << name;
-    EXPECT_TRUE(std::filesystem::exists(scratch / "it's \"`odd`\" $x @y.png"));
-  }
-}
-
-TEST(Gnuplot, SaysWhatIsWrong) {
-  expect_error(ExitCode::failure, {"gnuplot failed", "nonsense"}, [] { run_gnuplot("nonsense words\n"); });
-  expect_error(ExitCode::failure, {"still drawing", "stopped"}, [] { run_gnuplot("pause 20\n", 0.2); });
-  const std::string path = std::getenv("PATH");
-  ::setenv("PATH", "/nowhere", 1);
-  expect_error(ExitCode::failure, {"not installed", "gnuplot-nox"}, [] { run_gnuplot("plot 1\n"); });
-  ::setenv("PATH", path.c_str(), 1);
-}
-
-TEST(Gnuplot, DrawsPanelsOfOnePointAndOfEqualValues) {
-  const Scratch scratch;
-  for (const bool logarithmic : {false, true}) {
-    ScalingFigure figure = small_figure("one");
-    figure.panels[0].x.logarithmic = figure.panels[0].y.logarithmic = logarithmic;
-    figure.panels[0].series[0].samples = {{5, 5}, {5, 5}};
-    EXPECT_NO_THROW(draw(figure, scratch / "one.png"));
-    for (const Sample& one : {Sample{3e-300, 1e300}, Sample{1e-200, 1e200}, Sample{}, Sample{INFINITY, -INFINITY}}) {
-      figure.panels[0].series[0].samples = {{-1, 0}, one};
-      EXPECT_NO_THROW(draw(figure, scratch / "one.png")) << one.x;
-    }
-    figure.panels[0].series.clear();
-    EXPECT_NO_THROW(draw(figure, scratch / "one.png"));
-  }
-}
-
 TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
   const Scratch scratch;
   const Study study = report_study();
-  const ReportFiles made = write_report(study, scratch / "a/b");
-  EXPECT_EQ(made.page, scratch / "a/b/report.html");
-  EXPECT_EQ(made.others.size(), 14);
+  const ReportFiles made = write_report(study, scratch.file("a/b"));
+  EXPECT_EQ(made.page, scratch.file("a/b/report.html"));
+  EXPECT_EQ(made.others.size(), 21);
   for (const std::string& path : made.others) EXPECT_GT(std::filesystem::file_size(path), 200) << path;
-  ASSERT_EQ(made.left_out.size(), 2);
+  ASSERT_EQ(made.left_out.size(), 3);
   EXPECT_TRUE(holds(made.left_out[1], "three learning rates"));
-  const std::string page = text_of(made.page);
+  const std::string page = bytes_of_file(made.page);
   EXPECT_EQ(count_of(page, "<figure "), 7);
   EXPECT_EQ(count_of(page, "role=\"img\""), 14);
   std::set<std::string> ids;
@@ -411,9 +338,9 @@ TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
     const std::string id = page.substr(at + 5, page.find(page[at + 4], at + 5) - at - 5);
     EXPECT_TRUE(ids.insert(id).second) << id << " stands twice";
   }
-  write_report(study, scratch / "again");
-  EXPECT_EQ(page, text_of(scratch / "again/report.html"));
-  expect_error(ExitCode::failure, {"cannot be made"}, [&] { write_report(study, scratch / "a/b/report.html/x"); });
+  write_report(study, scratch.file("again"));
+  EXPECT_EQ(page, bytes_of_file(scratch.file("again/report.html")));
+  expect_error(ExitCode::failure, {"cannot be made"}, [&] { write_report(study, scratch.file("a/b/report.html/x")); });
 }
 
 }  // namespace

@@ -240,7 +240,11 @@ TEST(StudyJson, OtherFilesAreNoFits) {
   refuse("[1", {"is no fit", "parse error"});
   refuse("{\"skein_fit\": 1}", {"is no fit", "main"});
   refuse("{\"skein_fit\": 1, \"main\": {\"parametric\": null, \"parametric_problem\": \"one size\"}}", {"no fit of approach 3", "one size"});
+  refuse("{\"skein_fit\": 2}", {"\"skein_fit\": 2", "reads 1"});
+  refuse("{\"skein_fit\": \"1\"}", {"\"skein_fit\": \"1\"", "reads 1"});
   expect_error(ExitCode::usage, {"nowhere.json", "cannot be read"}, [] { read_fit("nowhere.json"); });
+  const TableFile folder("");
+  expect_error(ExitCode::usage, {"is a folder", "skein fit --output.path"}, [&] { read_fit(folder.folder()); });
 }
 
 TEST(StudyInputs, StoresOfSweepsAreReadAsTheirTablesAre) {

@@ -21,6 +21,7 @@ struct BenchConfig {
   int64_t stream_mib = 256;       // of the tensors that memory speed is measured with
   CoordinateConfig coordinates;   // its seeds are `samples`
   std::string output;             // JSON file
+  std::string plots;              // folder for the plot of coordinates
   std::string trace;              // Chrome trace of one training step
 };
 

@@ -54,6 +54,9 @@ struct ScalingFigure {
 // Those of the report, in its order.
 std::vector<ScalingFigure> figures_of(const Study& study);
 
+// Mean |activation| over the width after the last step, and its exponents of growth step by step; two panels a check.
+ScalingFigure coordinate_figure(const std::vector<CoordinateCheck>& checks);
+
 // panel,series,x,y,low,high,run: every number that is drawn, 17 digits, unknown ones empty.
 std::string figure_csv(const ScalingFigure& figure);
 

@@ -8,7 +8,8 @@
 
 namespace skein {
 
-enum class Canvas { wide, narrow, png };
+// Wide and narrow stand in a page that brings colours and legend; the others are files with their own.
+enum class Canvas { wide, narrow, png, svg };
 
 // gnuplot commands that draw the figure on one canvas. Text of files is never read as a command or as markup.
 std::string gnuplot_script(const ScalingFigure& figure, Canvas canvas, const std::string& output = "");
@@ -25,7 +26,10 @@ std::string ink_name(Ink ink);
 // "#rrggbb" in the light and in the dark.
 std::string ink_colour(Ink ink, bool dark);
 
-// Draws one figure: both SVGs, and the PNG at png_path.
-FigureSvg draw(const ScalingFigure& figure, const std::string& png_path);
+// Draws one figure: both SVGs for the page, and the files PATH.png and PATH.svg.
+FigureSvg draw(const ScalingFigure& figure, const std::string& path);
+
+// FOLDER/NAME.png, .svg and .csv of a figure that has panels; makes the folder. Returns their paths; svg: what draw() gives.
+std::vector<std::string> write_figure(const ScalingFigure& figure, const std::string& folder, FigureSvg* svg = nullptr);
 
 }  // namespace skein

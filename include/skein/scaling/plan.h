@@ -48,12 +48,18 @@ struct PlanLaw {
   Convention convention;      // what its N and C count
   PowerLaw flops_per_token{6, 1};  // C / D as a power of N, in its counts
   ParametricFit fit;          // draws: empty where there are no intervals
+  Interval n_exponent;        // of N* over C
+  std::string intervals;      // where they are from, or why there are none
   double largest_flops = kUnknown;  // of the runs it was fitted to
   bool kaplan = false;        // Kaplan et al. (2020): N* = 1.3e9 (C / PF-day)^.73 of the blocks, and kaplan_loss
 };
-// Of published_laws(). A usage error that lists them for another name.
+// Of published_laws(). A usage error that lists them for another name. Draws has chinchilla-replication alone: the others were published without
+// what intervals of N*, D* and the loss would need.
 PlanLaw published_plan_law(const std::string& name);
-// Of the JSON of `skein fit`.
+// For the replication, whose authors give standard errors but not how they hang together: `count` draws of a normal distribution with mean and
+// covariance of 4,000 bootstrap fits of least absolute errors to the same 240 runs.
+std::vector<ChinchillaLaw> replication_draws(int64_t count);
+// Of the JSON of `skein fit`. A usage error where its fit has not converged, or names no best size for a budget.
 PlanLaw fitted_plan_law(const std::string& path);
 // L = (Nc/N)^aN + (Sc/S_min)^aS with aN .077, aS .76, Nc 6.5e13, Sc 2.1e3, and S_min from C = 6 N B_crit S_min, B_crit = 2e8 L^-4.76 tokens
 // (Kaplan et al., "Scaling laws for neural language models", 2020, equation 1.6 and table 3), solved for L.
@@ -79,16 +85,23 @@ PlanOptions plan_defaults();
 // Binds sections plan, machine and model.
 void bind(Options& options, PlanOptions& plan);
 
-// One way to spend the budget.
+// What so many FLOPs take. Low and high: at the ends of the machine's share; unknown where a number is missing.
+struct Cost {
+  Interval seconds, device_hours, price, kwh, co2_kg;
+};
+Cost cost_of(double flops, const Machine& machine);
+
+// A model and how long it is trained.
 struct Proposal {
   ModelConfig model;
   ModelCounts counts;
   double n = kUnknown;       // as the law counts
-  double tokens = kUnknown, flops = kUnknown;
+  double tokens = kUnknown, flops = kUnknown;  // unknown: no number of tokens will do
+  Interval tokens_needed;    // over the law's draws, where the tokens follow from a loss; low or high unknown: not in a thousand times the tokens
   double epochs = 1;         // passes over the unique tokens
   Interval loss;
   Interval penalty;          // its loss less that of the proposal
-  double tokens_to_match = kUnknown;  // for the proposal's loss; unknown: not in a thousand times the tokens
+  Cost cost;
 };
 
 // How its ranks share the work and what one of them keeps.
@@ -99,8 +112,17 @@ struct Layout {
   bool fits = true;
 };
 
-struct Cost {
-  Interval seconds, device_hours, price, kwh, co2_kg;  // low and high: at the ends of the machine's share; unknown where a number is missing
+// What one rule makes of the proposal.
+struct RuleSettings {
+  std::string rule;
+  Hyperparameters settings;
+};
+
+// What one published law makes of the budget, in its own counts.
+struct LawOptimum {
+  std::string law;
+  ParameterCount counts = ParameterCount::all;
+  Optimum best;
 };
 
 struct Plan {
@@ -110,11 +132,14 @@ struct Plan {
   double beyond = kUnknown;      // over the largest run that was fitted
   Interval best_n, best_d, best_ratio, best_loss;  // of the law in its own counts, without a look at shapes or at how many tokens there are
   Proposal proposal;
-  std::vector<Proposal> others;  // 1/4, 1/2, 2 and 4 times the parameters for the same FLOPs
+  // 1/4, 1/2, 2 and 4 times the parameters: for the same FLOPs; trained until the loss is the proposal's (the predicted one, and in each draw of
+  // the law that draw's); on the same tokens.
+  std::vector<Proposal> same_flops, same_loss, same_tokens;
   Hyperparameters settings;      // lr by its rule, batch_tokens by its own
+  std::vector<RuleSettings> other_rules;  // those that apply
+  std::vector<LawOptimum> other_laws;
   Layout layout;
   int64_t steps = 0;
-  Cost cost;
   double warmup_tokens = 0;      // the least of N and a twentieth of all
   std::vector<std::string> warnings;
 };

@@ -10,7 +10,7 @@ namespace skein {
 
 struct ReportFiles {
   std::string page;                  // FOLDER/report.html
-  std::vector<std::string> others;   // FOLDER/NAME.png and FOLDER/NAME.csv of every plot
+  std::vector<std::string> others;   // FOLDER/NAME.png, .svg and .csv of every plot
   std::vector<std::string> left_out; // sentences: plots that the data cannot give
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "skein/core/options.h"
+#include "skein/scaling/coordinate_check.h"
 #include "skein/scaling/critical_batch.h"
 #include "skein/scaling/isoflop.h"
 
@@ -85,6 +86,7 @@ struct Study {
   CriticalBatchFit critical_batch;
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;    // with lines
+  std::vector<CoordinateCheck> coordinates;  // of muP, for the report; make_study leaves it empty
 };
 
 // A usage error where not one of the three approaches can be fitted.

@@ -1,0 +1,11 @@
+// Small files that other commands wrote.
+#pragma once
+
+#include <string>
+
+namespace skein {
+
+// All of it. Usage errors where it cannot be read, is a folder or has more than 256 MiB; wanted: what to give instead.
+std::string json_file_text(const std::string& path, const std::string& wanted);
+
+}  // namespace skein

@@ -1,0 +1,53 @@
+#include "plan_warnings.h"
+
+#include <cmath>
+
+namespace skein {
+namespace {
+
+constexpr double kFarBeyond = 10, kFewPasses = 4, kSmallModel = 1e7;
+
+void warn_of_law(Plan& plan) {
+  const PlanLaw& law = plan.law;
+  if (law.convention.parameters == ParameterCount::given)
+    plan_warning(plan, "the fit does not say what its parameters count; all of the model's are taken for them");
+  if (std::isnan(law.largest_flops)) plan_warning(plan, "the law does not say how large its runs were, nor so how far the budget lies beyond them");
+  if (plan.beyond > kFarBeyond)
+    plan_warning(plan, "the budget is {:.3g} times the largest run that the law was fitted to ({:.3g} FLOPs): beyond one decade a law is a guess", plan.beyond,
+         law.largest_flops);
+  if (law.kaplan)
+    plan_warning(plan, "N* is Kaplan's rule as fitted to his runs; the losses are of his L(N, S), whose own optimum grows as C^.68: smaller models can look "
+               "better there");
+  if (law.fit.draws.empty()) plan_warning(plan, "the law is one point without intervals; `skein fit` of your own runs gives them");
+}
+
+void warn_of_data(Plan& plan) {
+  const double unique = plan.options.tokens;
+  const Proposal& p = plan.proposal;
+  if (unique == 0 || p.tokens <= unique) return;
+  if (plan.law.kaplan) return plan_warning(plan, "{:.3g} tokens are {:.3g} passes over {:.3g}, which Kaplan's law does not know of", p.tokens, p.epochs, unique);
+  plan_warning(plan, "{:.3g} tokens are {:.3g} passes over {:.3g}: worth less than new ones, by Muennighoff's formula (R_D 15.39, R_N 5.31){}", p.tokens, p.epochs,
+       unique, p.epochs > kFewPasses ? ", and clearly so beyond 4 passes" : "");
+}
+
+void warn_of_run(Plan& plan) {
+  const Proposal& p = plan.proposal;
+  const double by_law = plan.law.flops_per_token.coefficient * std::pow(p.n, plan.law.flops_per_token.exponent);
+  if (std::abs(p.counts.flops_per_token / by_law - 1) > 0.2)
+    plan_warning(plan, "this model takes {:.4g} FLOPs a token, where the law counts {:.4g}: attention and head are no small part of it", p.counts.flops_per_token,
+         by_law);
+  if (p.counts.blocks < kSmallModel)
+    plan_warning(plan, "the rules for learning rate and batch were found on models of {:.0e} block parameters and more, this one has {:.3g}: try a few around {:.3g}",
+         kSmallModel, p.counts.blocks, plan.settings.lr);
+  if (!plan.layout.fits) plan_warning(plan, "{}", layout_problem(plan));
+}
+
+}  // namespace
+
+void warn_of_plan(Plan& plan) {
+  warn_of_law(plan);
+  warn_of_data(plan);
+  warn_of_run(plan);
+}
+
+}  // namespace skein
