@@ -17,7 +17,10 @@ void bind_design(Options& options, SweepConfig& c) {
   options.add("sweep.tokens_per_parameter", c.tokens_per_parameter, "or tokens for each of all parameters");
   options.add("sweep.lr", c.lr, "learning rates; empty: lr.lr");
   options.add("sweep.batch", c.batch, "tokens a step; empty: train.global_batch sequences");
-  options.add("sweep.seeds", c.seeds, "seeds; empty: train.seed");
+  options.add("sweep.seeds", c.seeds, "seeds of all cells; empty: train.seed");
+  options.add("sweep.repeat_seeds", c.repeat_seeds, "further seeds of the cells that repeat_shapes and repeat_budgets name");
+  options.add("sweep.repeat_shapes", c.repeat_shapes, "shapes that get these seeds, each LAYERSxWIDTH; empty: all at repeat_budgets");
+  options.add("sweep.repeat_budgets", c.repeat_budgets, "isoflop: budgets at which they get them; empty: all");
   options.add("sweep.list", c.list, "CSV file of kind list, with columns size or shape, tokens or tokens_per_parameter, lr, batch, seed");
   options.add("sweep.budgets", c.budgets, "isoflop: FLOPs of a run");
   options.add_choice("sweep.flops", c.flops, {{"exact", FlopCount::exact}, {"six_n", FlopCount::six_n}, {"six_n_head", FlopCount::six_n_head}},

@@ -21,7 +21,11 @@ struct SweepConfig {
   std::vector<std::string> tokens_per_parameter;  // in their place: times all parameters
   std::vector<std::string> lr;                    // of rules fixed, width and mup; empty: run.lr.lr
   std::vector<std::string> batch;                 // tokens; empty: run.train.global_batch sequences
-  std::vector<int64_t> seeds;                     // empty: run.train.seed
+  std::vector<int64_t> seeds;                     // of all cells; empty: run.train.seed
+  // Further seeds of some cells of a grid or an isoFLOP design, for the noise between seeds: those of these shapes at these budgets.
+  std::vector<int64_t> repeat_seeds;
+  std::vector<std::string> repeat_shapes;         // LAYERSxWIDTH; empty: all
+  std::vector<std::string> repeat_budgets;        // of isoflop; empty: all
   std::string list;                               // CSV file of kind list
   // isoflop: `sizes`, or around each budget's centre.
   std::vector<std::string> budgets;               // FLOPs
