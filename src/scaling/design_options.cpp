@@ -39,7 +39,7 @@ void bind_rules(Options& options, SweepConfig& c) {
   options.add("sweep.lr_rule", c.lr_rule, "learning rate by size: fixed, width (lr sweep.base_width / d_model), mup, kaplan, porian, deepseek, step_law");
   options.add("sweep.batch_rule", c.batch_rule, "batch by size: fixed, porian, deepseek, step_law");
   options.add("sweep.lr_factor", c.lr_factor, "what rates of kaplan, porian, deepseek and step_law are multiplied by");
-  options.add("sweep.base_width", c.base_width, "d_model that the rates of width and mup are for");
+  options.add("sweep.base_width", c.base_width, "d_model that the rates of width and mup are for; with mup also model.mup_base_width");
   options.add("sweep.warmup", c.warmup, "share of a run for warm-up, unless a token a parameter is less");
   options.add("sweep.cooldown", c.cooldown, "share of a run for the final fall of lr.decay=wsd");
 }

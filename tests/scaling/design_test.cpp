@@ -69,6 +69,26 @@ TEST(Design, RepeatsOfNothingAreRefused) {
   expect_told([](SweepConfig& c) { c.kind = SweepConfig::Kind::grid; }, "sweep.kind=isoflop only");
 }
 
+TEST(Design, MuPTakesItsBaseFromEitherOption) {
+  SweepConfig c = config();
+  c.lr_rule = "mup";
+  c.run.model.mup_base_width = 16;
+  c.run.model.mup_base_head = 4;
+  const SweepCell cell = make_design(c).cells[0];
+  EXPECT_EQ(cell.run.model.mup_base_width, 16);
+  EXPECT_EQ(cell.run.model.mup_base_head, 4);
+  EXPECT_DOUBLE_EQ(cell.run.model.attention_scale(), std::sqrt(4.0) / 8) << "heads of 8 with scores as heads of 4 have them";
+  check(cell.run.model, 1, false);
+  c.base_width = 32;
+  expect_error([&] { make_design(c); }, "sweep.base_width=32 and model.mup_base_width=16");
+  c.lr_rule = "width";
+  expect_error([&] { make_design(c); }, "take sweep.lr_rule=mup");
+  c.run.model.mup_base_width = 0;
+  c.lr_rule = "mup";
+  EXPECT_EQ(make_design(c).cells[0].run.model.mup_base_width, 32);
+  EXPECT_EQ(make_design(c).cells[0].run.model.mup_base_head, 4);
+}
+
 TEST(Design, NumbersAreReadAsTheyAreSpoken) {
   EXPECT_EQ(number_of("2.5M", "x"), 2.5e6);
   EXPECT_EQ(number_of("10k", "x"), 1e4);

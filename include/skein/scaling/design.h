@@ -38,7 +38,7 @@ struct SweepConfig {
   std::string lr_rule = "fixed";                  // fixed, width (lr base_width / d_model), mup, or one of hyperparameter_rules()
   std::string batch_rule = "fixed";               // fixed, or one of hyperparameter_rules() that says one
   double lr_factor = 1;                           // of rates by a formula
-  int64_t base_width = 0;                         // of rules width and mup
+  int64_t base_width = 0;                         // of rules width and mup; 0 with mup: run.model.mup_base_width
   double warmup = 0.05;                           // share of a run; or as many tokens as the model has parameters, if that is less
   double cooldown = 0.2;                          // share of a run; for lr.decay=wsd
 
