@@ -72,6 +72,20 @@ TEST_P(Units, ARowOfAProductDoesNotKnowItsBatch) {
     }
 }
 
+TEST_P(Units, AProductPastTheCachesHasTheBitsOfItsParts) {
+  for (int64_t n : {1000, 1024}) {  // rows that begin a cache line or do not
+    const int64_t m = 2200, part = 550;
+    const Tensor a = random_tensor({m, 32}, 1, DType::bf16), b = random_tensor({n, 32}, 2, DType::bf16), bias = random_tensor({n}, 3, DType::bf16);
+    const Tensor whole = Tensor::empty({m, n}, DType::bf16), some = Tensor::empty({part, n}, DType::bf16);
+    ASSERT_GT(whole.bytes(), 4 << 20);
+    kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, whole, kernels::Write::overwrite, {bias, {}, {}});
+    for (int64_t first = 0; first < m; first += part) {
+      kernels::matmul(Cpu{}, a.rows(first, first + part), Transpose::no, b, Transpose::yes, some, kernels::Write::overwrite, {bias, {}, {}});
+      EXPECT_EQ(test::bytes_of(some), test::bytes_of(whole.rows(first, first + part))) << n << " " << first;
+    }
+  }
+}
+
 // Rows alone or together, with copies of b or without: the same bits.
 void check_ending(int64_t m, int64_t n, int64_t k, DType dtype) {
   const Tensor a = random_tensor({m, k}, 1, dtype), b = random_tensor({n, k}, 2, dtype), bias = random_tensor({n}, 3, dtype);

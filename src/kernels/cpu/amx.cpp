@@ -22,7 +22,7 @@ void add_tile(const TilePair* a, const TilePair* b, float* c) {
     }
 }
 
-void emulated_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load) {
+void emulated_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load, Ahead) {
   float sums[2 * kSide * kColumns] = {};
   for (int i = 0; load && i < 2 * kSide; ++i) std::memcpy(sums + i * kColumns, c + i * c_row, kColumns * sizeof(float));
   for (int64_t k = 0; k < depth; k += kSide)
@@ -41,22 +41,20 @@ struct alignas(64) TileShapes {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-// Once a thread. GCC 12 does not know that the instruction reads the shapes, hence the barrier.
+// GCC 12 does not know that the instruction reads the shapes, hence the barrier.
 SKEIN_AMX void shape_tiles() {
-  thread_local bool shaped = false;
-  if (shaped) return;
-  const TileShapes shapes;
+  static constexpr TileShapes shapes;
   asm volatile("" : : "r"(&shapes) : "memory");
   _tile_loadconfig(&shapes);
-  shaped = true;
 }
 
 // Tiles 0 to 3 are the sums, 4 and 5 rows, 6 and 7 columns.
-SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load) {
+SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load, Ahead ahead) {
   constexpr int64_t kLeft = kAmxRow * sizeof(TilePair), kRight = kColumns * sizeof(TilePair);
   const int64_t out = c_row * static_cast<int64_t>(sizeof(float));
   float* lower = c + kSide * c_row;
-  shape_tiles();
+  const auto* fetched = static_cast<const char*>(ahead.begin);
+  const int64_t lines = (ahead.lines * kSide + depth - 1) / depth;  // a step
   asm volatile("" : : : "memory");
   if (load) {
     _tile_loadd(0, c, out);
@@ -78,6 +76,7 @@ SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, fl
     _tile_loadd(5, a + kSide * kAmxRow + k, kLeft);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
+    for (int64_t i = 0; i < lines; ++i, fetched += 64) _mm_prefetch(fetched, _MM_HINT_T0);
   }
   _tile_stored(0, c, out);
   _tile_stored(1, c + kSide, out);
@@ -108,7 +107,7 @@ SKEIN_AMX void real_registers(int64_t rounds) {
 void emulated_registers(int64_t rounds) {
   static const TilePair a[2 * kSide * kAmxRow] = {}, b[kSide * kColumns] = {};
   float c[2 * kSide * kColumns] = {};
-  for (int64_t i = 0; i < rounds; ++i) emulated_tile(kSide, a, b, c, kColumns, true);
+  for (int64_t i = 0; i < rounds; ++i) emulated_tile(kSide, a, b, c, kColumns, true, {});
 }
 
 }  // namespace
@@ -120,9 +119,12 @@ AmxRegisters amx_registers() {
   return emulated_registers;
 }
 
-AmxTile amx_tile() {
+AmxTile begin_amx_tiles() {
 #if SKEIN_AVX512
-  if (bf16_unit(Cpu{}) == Bf16Unit::amx) return real_tile;
+  if (bf16_unit(Cpu{}) == Bf16Unit::amx) {
+    shape_tiles();
+    return real_tile;
+  }
 #endif
   return emulated_tile;
 }

@@ -18,7 +18,7 @@ template <class Unit, class T>
 struct Backward {
   using A = Accumulator<T>;
   using Size = Tile<Unit>;
-  static constexpr int64_t kBlock = kKeyBlock<T>, kRows = Size::kRows;
+  static constexpr int64_t kBlock = kKeyBlock<Unit, T>, kRows = Size::kRows;
   static constexpr int kDepth = Lanes<Unit>::kDepth;
   static constexpr int64_t kGranule = kDepth * Lanes<Unit>::kStep;
   const Head<T>& head;
@@ -162,7 +162,7 @@ void backward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Att
     const auto backward = make_backward<Unit, T>(head, keys, logsumexp.data<A>() + (sample * heads + h) * queries,
                                                  head_view<T>(out, sample, h), head_view<T>(dout, sample, h), dq_sum,
                                                  dk_sum + begin * width, dv_sum + begin * width);
-    for (int64_t from = 0; from < head.keys; from += kKeyBlock<T>) backward.key_block(from);
+    for (int64_t from = 0; from < head.keys; from += kKeyBlock<Unit, T>) backward.key_block(from);
     store_rows<T>(dq_sum, queries, width, const_cast<T*>(head_view<T>(dq, sample, h).data), head.q.row);
   }
   const auto dk_view = head_view<T>(dk, sample, group), dv_view = head_view<T>(dv, sample, group);

@@ -42,7 +42,7 @@ template <class Unit, class T>
 struct Forward {
   using A = Accumulator<T>;
   static constexpr int kRows = Tile<Unit>::kRows;
-  static constexpr int64_t kBlock = kKeyBlock<T>;
+  static constexpr int64_t kBlock = kKeyBlock<Unit, T>;
   const Head<T>& head;
   int64_t all_keys;
   Panels<Unit> keys, values;

@@ -85,9 +85,9 @@ void drop_row(const Head<T>& head, int64_t query, int64_t all_keys, int64_t from
                          });
 }
 
-// Keys of a head handled together: the scores of a panel of queries with them fit the first-level cache.
-template <class T>
-constexpr int64_t kKeyBlock = Tile<Accumulator<T>>::kDepthBlock;
+// Keys of a head handled together: the scores of a panel of queries with them fit the first-level cache, and as a left operand one block of depth.
+template <class Unit, class T>
+constexpr int64_t kKeyBlock = std::min<int64_t>(Tile<Accumulator<T>>::kDepthBlock, int64_t{Tile<Unit>::kDepthBlock} * Lanes<Unit>::kDepth);
 
 // A whole operand of depth `width`, packed in blocks of depth.
 template <class Unit>

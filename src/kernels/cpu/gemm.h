@@ -12,16 +12,37 @@ struct EndOf {
   const C* bias = nullptr;
   C* activated = nullptr;
   Activation activation = Activation::gelu_tanh;
+  bool streamed = false;  // past the caches, for products that these would not hold
   explicit operator bool() const { return bias || activated; }
-  EndOf at(int64_t offset, int64_t column) const { return {bias ? bias + column : nullptr, activated ? activated + offset : nullptr, activation}; }
+  EndOf at(int64_t offset, int64_t column) const {
+    return {bias ? bias + column : nullptr, activated ? activated + offset : nullptr, activation, streamed};
+  }
 };
+
+#if SKEIN_AVX512
+// Whole cache lines of a row into c, which begins one; returns how many columns those were. The caller fences.
+SKEIN_PAIRS inline int64_t stream_row(const float* sums, int64_t columns, const BFloat16* bias, BFloat16* c) {
+  if (reinterpret_cast<uintptr_t>(c) % 64) return 0;
+  const auto sum_at = [=](int64_t j) SKEIN_PAIRS {
+    const __m512 x = _mm512_loadu_ps(sums + j);
+    return bias ? _mm512_add_ps(x, (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_epi16(bias + j)), 16)) : x;
+  };
+  int64_t j = 0;
+  for (; j + 32 <= columns; j += 32)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(c + j), (__m512i)_mm512_cvtne2ps_pbh(sum_at(j + 16), sum_at(j)));
+  return j;
+}
+#endif
 
 // A row of sums, with its bias, into c; rounded by the unit that multiplies Pairs where that made the sums.
 template <class Unit, class Sum, class C>
-SKEIN_PAIRS inline void store_row(const Sum* sums, int64_t columns, const C* bias, C* c) {
+SKEIN_PAIRS inline void store_row(const Sum* sums, int64_t columns, const C* bias, C* c, [[maybe_unused]] bool streamed) {
 #if SKEIN_AVX512
   if constexpr (kPairs<Unit> && std::is_same_v<C, BFloat16>) {
-    for_vectors(columns, [=](int64_t j, __mmask16 mask) SKEIN_PAIRS {
+    const int64_t done = streamed ? stream_row(sums, columns, bias, c) : 0;
+    if (done == columns) return;
+    for_vectors(columns - done, [=](int64_t i, __mmask16 mask) SKEIN_PAIRS {
+      const int64_t j = done + i;
       __m512 x = _mm512_maskz_loadu_ps(mask, sums + j);
       if (bias) x = _mm512_add_ps(x, (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, bias + j)), 16));
       _mm256_mask_storeu_epi16(c + j, mask, (__m256i)_mm512_cvtneps_pbh(x));
@@ -35,7 +56,10 @@ SKEIN_PAIRS inline void store_row(const Sum* sums, int64_t columns, const C* bia
 // Rows of sums, strip_row apart, into c.
 template <class Unit, class Sum, class C>
 void store_strip(const Sum* strip, int64_t strip_row, int64_t rows, int64_t columns, C* c, int64_t c_row, const EndOf<C>& end) {
-  for (int64_t i = 0; i < rows; ++i) store_row<Unit>(strip + i * strip_row, columns, end.bias, c + i * c_row);
+  for (int64_t i = 0; i < rows; ++i) store_row<Unit>(strip + i * strip_row, columns, end.bias, c + i * c_row, end.streamed);
+#if SKEIN_AVX512
+  if (end.streamed) _mm_sfence();
+#endif
   if (!end.activated) return;
   with_activation<Elements<C>>(end.activation, [&](auto f) {
     for (int64_t i = 0; i < rows; ++i)
@@ -84,7 +108,7 @@ class Multiplication {
   using Sum = typename Size::Sum;
   static constexpr bool kStrip = !std::is_same_v<C, Sum>;
   static constexpr int kDepth = Lanes<Unit>::kDepth;
-  static constexpr int64_t kBlock = Size::kDepthBlock * kDepth, kFar = 8 * kBlock;
+  static constexpr int64_t kBlock = Size::kDepthBlock * kDepth, kFar = (std::is_same_v<Unit, TilePair> ? 4 : 8) * kBlock;
   static constexpr int64_t kColumnBlock = Size::kColumns * 12, kRowBlock = Size::kRows * 8;
   static constexpr int64_t kPackedBytes = 8 << 20;
 

@@ -121,7 +121,8 @@ void multiply_parallel(const Product<C, T>& p, PackedCopies* copies) {
 template <class Unit, class C, class T>
 void multiply_to(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b, bool load, const Ending& ending,
                  PackedCopies* copies) {
-  EndOf<C> end{nullptr, nullptr, ending.activation};
+  constexpr int64_t kCached = 4 << 20;
+  EndOf<C> end{nullptr, nullptr, ending.activation, !ending.activated.defined() && c.bytes() >= kCached};
   if (ending.bias.defined()) end.bias = ending.bias.data<C>();
   if (ending.activated.defined()) end.activated = ending.activated.data<C>();
   multiply_parallel<Unit>(Product<C, T>{c.dim(0), c.dim(1), depth, a, b, c.data<C>(), load, end}, copies);

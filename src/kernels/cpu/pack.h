@@ -176,6 +176,26 @@ SKEIN_PAIRS inline void turn_columns(int64_t depth, int64_t columns, TilePair* o
     }
 }
 
+// The same of 32 rows of depth, `step` elements apart, and 32 columns: whole cache lines.
+inline void turn_square(const BFloat16* data, int64_t step, TilePair* out) {
+  alignas(64) static constexpr uint16_t kUpper[32] = {16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
+                                                      24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63};
+  alignas(64) static constexpr uint16_t kLower[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+                                                      8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+  const __m512i lower = _mm512_load_si512(kLower), upper = _mm512_load_si512(kUpper);
+  __m512i first[16], second[16];
+#pragma GCC unroll 16
+  for (int u = 0; u < 16; ++u) {
+    const __m512i low = _mm512_loadu_si512(data + 2 * u * step), high = _mm512_loadu_si512(data + (2 * u + 1) * step);
+    first[u] = _mm512_permutex2var_epi16(low, lower, high);
+    second[u] = _mm512_permutex2var_epi16(low, upper, high);
+  }
+  transpose_16(first);
+  for (int i = 0; i < 16; ++i) _mm512_storeu_si512(out + i * Tile<TilePair>::kDepthBlock, first[i]);
+  transpose_16(second);
+  for (int i = 0; i < 16; ++i) _mm512_storeu_si512(out + (16 + i) * Tile<TilePair>::kDepthBlock, second[i]);
+}
+
 // A row of sums as left operand: rounded, the rest of the units filled up with zero.
 template <class Unit>
 SKEIN_PAIRS void pack_rounded(const float* row, int64_t depth, Unit* out) {
@@ -237,7 +257,12 @@ Packing pack_left(const Strided<T>& a, int64_t rows, int64_t depth, Unit* out) {
   }
 #if SKEIN_AVX512
   if constexpr (std::is_same_v<Unit, TilePair>) {
-    turn_columns(depth, rows, out, [&](int64_t k, int64_t i, int64_t used) {
+    const int64_t whole = depth % 32 ? 0 : rows / 32 * 32;
+    // Along the columns first, as memory runs.
+    for (int64_t k = 0; k < depth; k += 32)
+      for (int64_t i = 0; i < whole; i += 32) turn_square(a.at(i, k), a.column, out + i * Size::kDepthBlock + k / 2);
+    turn_columns(depth, rows - whole, out + whole * Size::kDepthBlock, [&, whole](int64_t k, int64_t j, int64_t used) {
+      const int64_t i = whole + j;
       const auto mask = static_cast<__mmask16>((1 << used) - 1);
       const __m256i low = k < depth ? _mm256_maskz_loadu_epi16(mask, a.at(i, k)) : _mm256_setzero_si256();
       const __m256i high = k + 1 < depth ? _mm256_maskz_loadu_epi16(mask, a.at(i, k + 1)) : _mm256_setzero_si256();

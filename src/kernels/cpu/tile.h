@@ -15,8 +15,8 @@ struct Tile {
   static constexpr int kVectors = 2;
   static constexpr int kColumns = kVectors * kLanes;
   static constexpr int kRows = std::is_same_v<Unit, TilePair> ? 32 : kVectorBytes == 64 ? 12 : kVectorBytes == 32 ? 6 : 4;
-  // Units of depth in one packed block: twelve rows of it fit the first-level cache.
-  static constexpr int kDepthBlock = 1536 / static_cast<int>(sizeof(Unit));
+  // Units of depth in one packed block: the rows of a tile fit the first-level cache, on AMX with the panel that they meet.
+  static constexpr int kDepthBlock = std::is_same_v<Unit, TilePair> ? kAmxRow : 1536 / static_cast<int>(sizeof(Unit));
 };
 
 // How packed rows lie: by_row [kRows][kDepthBlock] as depth lies in memory, by_depth [kDepthBlock][kRows].
@@ -69,32 +69,47 @@ TileFunction<Unit> tile_of(int rows) {
   return functions[static_cast<size_t>(rows - 1)];
 }
 
+// What AMX should find in the caches after the tile of rows i and columns j: the next panel where each is met once, else a share of
+// the rows that follow.
+inline Ahead ahead_of(int64_t i, int64_t j, int64_t rows, int64_t columns, int64_t depth, const TilePair* left, const TilePair* right, int64_t panel) {
+  using T = Tile<TilePair>;
+  constexpr int64_t kLine = 64 / sizeof(TilePair);
+  if (rows <= T::kRows) return {right + panel, j + T::kColumns < columns ? depth * T::kColumns / kLine : 0};
+  if (i + T::kRows >= rows) return {};
+  const int64_t panels = (columns + T::kColumns - 1) / T::kColumns, share = (T::kRows * T::kDepthBlock / kLine + panels - 1) / panels;
+  return {left + T::kRows * T::kDepthBlock + j / T::kColumns * share * kLine, share};
+}
+
 // c [rows, columns] += or = the product of packed rows (in panels of kRows) and packed columns (in panels of
 // kColumns, `panel` units apart); whole panels of c are written when columns is a multiple of kColumns.
 template <class Unit, Packing kPacking>
 void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a, const Unit* b, int64_t panel,
                      typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
   using T = Tile<Unit>;
+  constexpr bool kAmx = std::is_same_v<Unit, TilePair>;
+  AmxTile on_amx = nullptr;
+  if constexpr (kAmx) on_amx = begin_amx_tiles();
   for (int64_t i = 0; i < rows; i += T::kRows) {
     const int used = static_cast<int>(rows - i < T::kRows ? rows - i : T::kRows);
-    TileFunction<Unit> tile;
-    if constexpr (std::is_same_v<Unit, TilePair>) tile = amx_tile();
-    else tile = tile_of<Unit, kPacking>(used);
     // AMX writes whole tiles only.
-    const bool whole = !std::is_same_v<Unit, TilePair> || used == T::kRows;
+    const bool whole = !kAmx || used == T::kRows;
     const Unit* left = a + i * T::kDepthBlock;
     for (int64_t j = 0; j < columns; j += T::kColumns) {
       typename T::Sum* target = c + i * c_row + j;
       const Unit* right = b + j / T::kColumns * panel;
+      const auto multiply = [&](typename T::Sum* to, int64_t to_row) {
+        if constexpr (kAmx) on_amx(depth, left, right, to, to_row, load, ahead_of(i, j, rows, columns, depth, left, right, panel));
+        else tile_of<Unit, kPacking>(used)(depth, left, right, to, to_row, load);
+      };
       if (whole && j + T::kColumns <= columns) {
-        tile(depth, left, right, target, c_row, load);
+        multiply(target, c_row);
         continue;
       }
       alignas(64) typename T::Sum edge[T::kRows * T::kColumns];
       const auto bytes = static_cast<size_t>(columns - j < T::kColumns ? columns - j : T::kColumns) * sizeof(edge[0]);
       if (load)
         for (int r = 0; r < used; ++r) std::memcpy(edge + r * T::kColumns, target + r * c_row, bytes);
-      tile(depth, left, right, edge, T::kColumns, load);
+      multiply(edge, T::kColumns);
       for (int r = 0; r < used; ++r) std::memcpy(target + r * c_row, edge + r * T::kColumns, bytes);
     }
   }
