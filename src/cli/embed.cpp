@@ -13,7 +13,6 @@ namespace skein {
 namespace {
 
 constexpr size_t kPart = 1024;
-constexpr int64_t kLengthMultiple = 8;
 
 struct EmbedConfig {
   std::string checkpoint, input, output;
@@ -91,7 +90,7 @@ int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
   int64_t done = 0, cut = 0;
   for (auto texts = input.next(kPart, world); !texts.empty(); texts = input.next(kPart, world)) {
     const LabelData data = formed_texts(form, texts);
-    const int64_t length = padded_length(data.samples, kLengthMultiple * mesh.tp().size(), model.context);
+    const int64_t length = padded_length(data.samples, row_multiple(c.parallel), model.context);
     const auto samples = data.source(form, length, false, 0, LabelKind::classify, false);
     const LabelAnswers vectors = label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
     agree(world, [&] { if (file) file->add(texts, vectors.scores); });

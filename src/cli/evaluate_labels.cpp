@@ -13,7 +13,7 @@ void bind(Options& options, LabelEvalConfig& c) {
 std::vector<std::pair<std::string, double>> evaluate_labels(const LabelEvalConfig& config, Options& options, const Source& source,
                                                             const ParallelConfig& parallel, int64_t batch, Group& world) {
   LabelModel model(source, parallel, DType::f32, batch, world);
-  model.settle_columns(options, source.info.path);
+  model.settle_columns(options, config.columns, source.info.path);
   const LabelData data = read_labelled(model.head(), model.form(), config.columns, config.files);
   if (data.cut > 0) log::warn("{} of {} samples are longer than the {} tokens the model was trained on and lose their ends", data.cut, data.size(), model.head().length);
   const Scores scores = score(model.head(), data, model.answers(data));

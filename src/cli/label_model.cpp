@@ -1,7 +1,5 @@
 #include "label_model.h"
 
-#include <numeric>
-
 #include "skein/core/error.h"
 
 namespace skein {
@@ -24,13 +22,14 @@ LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DTy
     : head_(head_in(source)), model_(source.model), tokenizer_(tokenizer_from_json(source.tokenizer)), form_(head_.form(model_, *tokenizer_)),
       mesh_(world, mesh_shape(parallel, world.size())), local_(model_, parallel, mesh_, dtype),
       pipeline_(mesh_, local_.pipeline_model(), parallel.schedule), batch_(batch),
-      multiple_(std::lcm(int64_t{8}, static_cast<int64_t>(parallel.sequence ? parallel.tensor : 1))) {
+      multiple_(row_multiple(parallel)) {
   load_weights(source, local_, mesh_);
 }
 
-void LabelModel::settle_columns(Options& options, const std::string& origin) const {
+void LabelModel::settle_columns(Options& options, const LabelColumns& columns, const std::string& origin) {
   for (const auto& [key, value] : head_.columns)
     if (!options.given(key)) options.set(key, value, origin);
+  if (head_.imported() && head_.kind != LabelKind::tag) head_.pairs = !columns.pair.empty();
 }
 
 LabelAnswers LabelModel::answers(const LabelData& data) {

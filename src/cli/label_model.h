@@ -19,8 +19,8 @@ class LabelModel {
 
   const LabelHead& head() const { return head_; }
   const LabelForm& form() const { return form_; }
-  // Gives the options of columns that were not given what they were in training.
-  void settle_columns(Options& options, const std::string& origin) const;
+  // Gives the options of `columns` that were not given what they were in training. An imported model judges pairs where they name a second text.
+  void settle_columns(Options& options, const LabelColumns& columns, const std::string& origin);
   // Collective.
   LabelAnswers answers(const LabelData& data);
 

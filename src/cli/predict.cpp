@@ -97,7 +97,7 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   world = begin_world();
   const Source source = open_source(config.checkpoint, *world);
   LabelModel model(source, config.parallel, precision_on(config.parallel.device, config.precision), config.batch, *world);
-  model.settle_columns(options, source.info.path);
+  model.settle_columns(options, config.columns, source.info.path);
   std::unique_ptr<ResultFile> result;
   agree(*world, [&] { if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output); });
   TextInput texts(config.input, config.columns, model.head().pairs);

@@ -20,7 +20,10 @@ int end_of(const SweepResult& result, const std::string& dir) {
             result.runs.size(), diverged, failed, unfinished, result.trained, dir);
   for (const ScalingRun& run : result.runs)
     if (run.status == "failed" || run.status == "diverged") log::warn("{} {}: {}", run.name, run.status, run.reason);
-  if (result.stopped) return static_cast<int>(ExitCode::requeue);
+  if (result.stopped && unfinished > 0) {
+    log::info("stopped as asked: those under way have committed checkpoints, and the same command goes on from them");
+    return static_cast<int>(ExitCode::requeue);
+  }
   if (unfinished > 0) log::info("the unfinished cells are claimed by other processes");
   return static_cast<int>(failed > 0 ? ExitCode::failure : ExitCode::done);
 }

@@ -4,6 +4,7 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
+#include "skein/data/suffix.h"
 
 namespace skein {
 namespace {
@@ -18,13 +19,8 @@ std::string packed(const Value& value) {
 }
 
 ExamplesFormat format_of(const std::string& path, ExamplesFormat format) {
-  if (format != ExamplesFormat::automatic) return format;
-  std::string_view name = path;
-  for (const std::string_view suffix : {".gz", ".xz", ".zst"})
-    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
-  for (const std::string_view suffix : {".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json"})
-    if (name.ends_with(suffix)) return format;
-  return ExamplesFormat::lines;
+  const bool lines = format == ExamplesFormat::automatic && format_in_name(path) == NamedFormat::other;
+  return lines ? ExamplesFormat::lines : format;
 }
 
 }  // namespace

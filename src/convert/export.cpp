@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "elements.h"
@@ -25,6 +26,9 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128, kMostFileBytes = 5'000'000'000;
 
+// tanh(x) is x but for x^3 / 3: an element of 10, times this, is off by 2e-6 of itself. A power of two costs no bit.
+constexpr double kSmall = 1.0 / 4096;
+
 std::string kept_name(const std::string& ours) { return "param/" + ours; }
 
 CheckpointInfo weights_in(const std::string& path) {
@@ -43,6 +47,11 @@ void check_tensors(const NameMap& names, const std::map<std::string, StoredTenso
       else if (found->second.shape != part.shape) text += fmt::format("\n  {} is {} there; the model's has {}", part.name, shape_text(found->second.shape), shape_text(part.shape));
     }
   require(text.empty(), "{} does not hold the model that its configuration describes:{}", path, text);
+}
+
+bool is_reward_model(const std::string& notes) {
+  const auto json = nlohmann::json::parse(notes, nullptr, false);
+  return json.is_object() && json.value("task", nlohmann::json()) == "reward";
 }
 
 SpecialIds ids_of(const std::string& tokenizer) {
@@ -69,11 +78,12 @@ void check_scale(const LabelHead& head, const ModelConfig& model, const std::str
 
 Export::Export(const std::string& source, Form form, const ConvertConfig& config)
     : config_(config), form_(form), info_(weights_in(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
-      notes_(import_notes(state_, info_.path)), head_(label_head(state_.notes, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)) {
+      notes_(import_notes(state_, info_.path)), head_(label_head(state_.notes, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)), stored_(tensors_->tensors()) {
   fold_mup();
+  add_pooler();
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
   names_ = form == Form::llmc ? llmc_names(model_, padded) : huggingface_names(model_);
-  check_tensors(names_, tensors_->tensors(), info_.path);
+  check_tensors(names_, stored_, info_.path);
   if (head_) {
     require(model_.labels == head_->outputs(), "{} has a head of {} numbers, and notes on one of {}", info_.path, model_.labels, head_->outputs());
     check_scale(*head_, model_, info_.path);
@@ -88,10 +98,13 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
 void Export::choose_dtypes() {
   for (const ForeignTensor& tensor : names_.tensors) {
     std::set<DType> found;
-    for (const OurTensor& part : tensor.parts) found.insert(tensors_->tensors().at(kept_name(part.name)).dtype);
+    for (const OurTensor& part : tensor.parts) found.insert(stored_.at(kept_name(part.name)).dtype);
     dtypes_.push_back(config_.dtype ? *config_.dtype : found.size() == 1 ? *found.begin() : DType::f32);
   }
-  if (form_ == Form::llmc) std::fill(dtypes_.begin(), dtypes_.end(), dtype());
+  if (form_ != Form::llmc) return;
+  // Its files have one type.
+  const bool alike = std::adjacent_find(dtypes_.begin(), dtypes_.end(), std::not_equal_to<>()) == dtypes_.end();
+  if (!alike) std::fill(dtypes_.begin(), dtypes_.end(), DType::f32);
 }
 
 int64_t Export::bytes_of(size_t tensor) const { return names_.tensors[tensor].size() * size_of(dtypes_[tensor]); }
@@ -174,15 +187,35 @@ void Export::fold_mup() {
   log::info("muP: the last norm takes the factor {:.6g} of the logits, queries the factor {:.6g} of the scores", output_factor_, query_factor_);
 }
 
+void Export::add_pooler() {
+  if (model_.architecture != Architecture::bert || model_.head != Head::token || !is_reward_model(state_.notes)) return;
+  model_.head = Head::sequence;
+  model_.pooler = pooler_added_ = true;
+  const DType dtype = stored_.at(kept_name("classifier.weight")).dtype;
+  stored_[kept_name("pooler.weight")] = {dtype, {model_.d_model, model_.d_model}, {}};
+  stored_[kept_name("pooler.bias")] = {dtype, {model_.d_model}, {}};
+}
+
 std::pair<double, double> Export::change_of(const std::string& tensor) const {
   if (tensor.starts_with("final_norm.")) return {output_factor_, 0};
   if (tensor.find(".attention.q.") != std::string::npos) return {query_factor_, 0};
   const bool bias = tensor == "classifier.bias";
+  if (pooler_added_ && tensor == "classifier.weight") return {1 / kSmall, 0};
   if (head_ && head_->kind == LabelKind::regress && (bias || tensor == "classifier.weight")) return {head_->deviation, bias ? head_->mean : 0};
   return {1, 0};
 }
 
+// As the layer that it is, [C,C], or its bias, [C].
+void Export::read_pooler(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out) const {
+  std::vector<float> values(static_cast<size_t>(end - begin));
+  const bool bias = tensor.shape.size() == 1;
+  for (int64_t i = begin; !bias && i < end; ++i)
+    if (i % (model_.d_model + 1) == 0) values[static_cast<size_t>(i - begin)] = static_cast<float>(kSmall);
+  convert_elements(DType::f32, reinterpret_cast<const std::byte*>(values.data()), dtype, out, end - begin);
+}
+
 void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out) {
+  if (pooler_added_ && tensor.name.starts_with("pooler.")) return read_pooler(tensor, begin, end, dtype, out);
   const auto [factor, more] = change_of(tensor.name);
   if (factor == 1 && more == 0) return tensors_->read(kept_name(tensor.name), begin, end, dtype, out);
   std::vector<float> values(static_cast<size_t>(end - begin));

@@ -190,11 +190,12 @@ void read_bert(const Config& config, bool roberta, const std::set<std::string>& 
 
 std::string label_notes(const std::string& text, const std::string& origin, const ModelConfig& model) {
   const Config config(text, origin);
-  if (model.head == Head::vocabulary || model.architecture != Architecture::bert || config.text("problem_type", "") == "multi_label_classification") return "";
+  if (model.head == Head::vocabulary || config.text("problem_type", "") == "multi_label_classification") return "";
   LabelHead head;
   head.kind = model.head == Head::token ? LabelKind::tag : model.labels == 1 ? LabelKind::regress : LabelKind::classify;
   head.metric = metric_of(head.kind, LabelMetric::automatic);
   head.length = model.context;
+  head.framed = model.architecture == Architecture::gpt;
   if (head.kind == LabelKind::regress) return to_json(head, 0);
   if (!config.has("id2label") || !config.at("id2label").is_object()) return "";
   std::set<std::string> known;

@@ -98,6 +98,11 @@ Tensor logits_of(const CheckpointInfo& info, const ModelConfig& config, const Ba
   return bert_logits(model, config, pass);
 }
 
+Shape logits_shape(const Batch& batch, const ModelConfig& model) {
+  if (model.head == Head::sequence) return {batch.size(), model.labels};
+  return {batch.size(), batch.length(), model.head == Head::vocabulary ? model.vocab_size : model.labels};
+}
+
 bool is_narrow(const CheckpointInfo& info) {
   const CheckpointTensors tensors(info);
   return std::any_of(tensors.tensors().begin(), tensors.tensors().end(), [](const auto& entry) { return size_of(entry.second.dtype) < 4; });
@@ -109,8 +114,9 @@ Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model,
   const SafetensorsFile file(path);
   const Batch batch = batch_of(file, model);
   const Tensor wanted = read(file, "logits", DType::f32), found = logits_of(info, model, batch);
-  require(wanted.size() == found.size(), "{}: logits is {}, and the model gives {} numbers for ids of {}", path, wanted.shape().str(), found.size(),
-          batch.tokens.shape().str());
+  const Shape shape = logits_shape(batch, model);
+  SKEIN_CHECK_EQ(shape.size(), found.size());
+  require(wanted.shape() == shape, "{}: logits is {}, and the model gives {} for ids of {}", path, wanted.shape().str(), shape.str(), batch.tokens.shape().str());
   double difference = 0, largest = 0;
   for (int64_t i = 0; i < wanted.size(); ++i) {
     const double here = found.data<float>()[i], there = wanted.data<float>()[i];

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "codecs.h"
+#include "skein/data/suffix.h"
 
 namespace skein {
 namespace {
@@ -103,11 +104,8 @@ void refuse_foreign(std::string_view head, const std::string& name) {
 }
 
 void check_suffix(const std::string& path, std::string_view head) {
-  for (const char* suffix : {".gz", ".xz", ".zst"})
-    require(!path.ends_with(suffix),
-            "{} is named {} but does not begin like such data ({} bytes looked at); rename or "
-            "fetch it again",
-            path, suffix, head.size());
+  const std::string_view suffix = compression_in_name(path);
+  require(suffix.empty(), "{} is named {} but does not begin like such data ({} bytes looked at); rename or fetch it again", path, suffix, head.size());
 }
 
 }  // namespace

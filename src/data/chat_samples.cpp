@@ -28,10 +28,6 @@ int64_t answered_tokens(const TemplatedChat& chat, int64_t most, bool ended) {
   return 0;
 }
 
-Tensor filled(int64_t rows, int64_t columns, int32_t value) {
-  return Tensor::from(std::vector<int32_t>(static_cast<size_t>(rows * columns), value), {rows, columns});
-}
-
 }  // namespace
 
 std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& lengths, int64_t room) {
@@ -109,6 +105,7 @@ void ChatSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
     begin += fed;
   }
   batch.sample_ids.data<int64_t>()[row] = index;
+  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(begin);
 }
 
 Batch ChatSamples::batch(int64_t first, int64_t count) const {
@@ -120,6 +117,7 @@ Batch ChatSamples::batch(int64_t first, int64_t count) const {
   made.places = filled(count, places_, -1);
   made.weights = Tensor::zeros({count, places_}, DType::f32);
   made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.lengths = Tensor::zeros({count}, DType::i32);
   if (config_.pack) made.segments = filled(count, config_.length, -1);
   for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
   return made;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "documents.h"
+#include "skein/data/suffix.h"
 
 namespace skein {
 namespace {
@@ -105,12 +106,7 @@ void check_output(const std::string& option, const std::string& output,
 
 CorpusFormat format_of(const std::string& path, CorpusFormat wanted) {
   if (wanted != CorpusFormat::automatic) return wanted;
-  std::string_view name = path;
-  for (const std::string_view suffix : {".gz", ".xz", ".zst"})
-    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
-  for (const std::string_view suffix : {".jsonl", ".ndjson", ".json"})
-    if (name.ends_with(suffix)) return CorpusFormat::jsonl;
-  return CorpusFormat::text;
+  return format_in_name(path) == NamedFormat::jsonl ? CorpusFormat::jsonl : CorpusFormat::text;
 }
 
 struct CorpusReader::Impl {

@@ -11,6 +11,7 @@
 
 #include "example_source.h"
 #include "skein/data/excerpt.h"
+#include "skein/data/suffix.h"
 
 namespace skein {
 namespace {
@@ -18,13 +19,12 @@ namespace {
 std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
 
 ExamplesFormat format_by_name(const std::string& path) {
-  std::string_view name = path;
-  for (const std::string_view suffix : {".gz", ".xz", ".zst"})
-    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
-  if (name.ends_with(".csv")) return ExamplesFormat::csv;
-  if (name.ends_with(".tsv") || name.ends_with(".tab")) return ExamplesFormat::tsv;
-  for (const std::string_view suffix : {".jsonl", ".ndjson", ".json"})
-    if (name.ends_with(suffix)) return ExamplesFormat::jsonl;
+  switch (format_in_name(path)) {
+    case NamedFormat::csv: return ExamplesFormat::csv;
+    case NamedFormat::tsv: return ExamplesFormat::tsv;
+    case NamedFormat::jsonl: return ExamplesFormat::jsonl;
+    case NamedFormat::other: break;
+  }
   fail_usage("whether {} is CSV, TSV or JSONL cannot be told from its name; give the format", shown(path));
 }
 

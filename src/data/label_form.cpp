@@ -41,9 +41,9 @@ int64_t LabelForm::lead() const {
 }
 
 int64_t LabelForm::room(bool pair) const {
-  if (!config_.encoder) return config_.length - closing() - (pair ? static_cast<int64_t>(separator_.size()) : 0);
   const std::vector<int32_t> none;
-  return config_.length - static_cast<int64_t>(encoder_sample(none, pair ? &none : nullptr).tokens.size());
+  const std::vector<int32_t>* second = pair ? &none : nullptr;
+  return config_.length - static_cast<int64_t>((config_.encoder ? encoder_sample(none, second).tokens : decoder_tokens(none, second)).size());
 }
 
 FormedSample LabelForm::encoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
@@ -60,13 +60,19 @@ FormedSample LabelForm::encoder_sample(const std::vector<int32_t>& first, const 
   return {std::move(framed.ids), std::move(framed.types), {0}};
 }
 
-FormedSample LabelForm::decoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
-  FormedSample sample{first, {}, {}};
+std::vector<int32_t> LabelForm::decoder_tokens(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
+  if (config_.framed) return tokenizer_.with_template(first, second).ids;
+  std::vector<int32_t> tokens = first;
   if (second) {
-    sample.tokens.insert(sample.tokens.end(), separator_.begin(), separator_.end());
-    sample.tokens.insert(sample.tokens.end(), second->begin(), second->end());
+    tokens.insert(tokens.end(), separator_.begin(), separator_.end());
+    tokens.insert(tokens.end(), second->begin(), second->end());
   }
-  if (closing()) sample.tokens.push_back(roles_.eos);
+  if (closing()) tokens.push_back(roles_.eos);
+  return tokens;
+}
+
+FormedSample LabelForm::decoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
+  FormedSample sample{decoder_tokens(first, second), {}, {}};
   if (sample.tokens.empty()) sample.tokens.push_back(pad());
   sample.types.assign(sample.tokens.size(), 0);
   sample.places = {static_cast<int32_t>(sample.tokens.size()) - 1};

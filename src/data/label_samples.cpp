@@ -13,10 +13,6 @@ void copy_row(const std::vector<int32_t>& from, const Tensor& to, int64_t row) {
   std::copy(from.begin(), from.end(), to.data<int32_t>() + row * to.dim(1));
 }
 
-Tensor filled(int64_t rows, int64_t columns, int32_t value) {
-  return Tensor::from(std::vector<int32_t>(static_cast<size_t>(rows * columns), value), {rows, columns});
-}
-
 }  // namespace
 
 LabelSamples::LabelSamples(std::vector<LabelledSample> samples, const LabelBatchShape& shape, uint64_t seed, bool shuffle)
@@ -36,6 +32,7 @@ void LabelSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   if (shape_.segments) std::fill_n(batch.segments.data<int32_t>() + row * shape_.length, sample.form.tokens.size(), 0);
   std::iota(batch.positions.data<int32_t>() + row * shape_.length, batch.positions.data<int32_t>() + (row + 1) * shape_.length, 0);
   batch.sample_ids.data<int64_t>()[row] = index;
+  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(sample.form.tokens.size());
   float* weights = batch.weights.data<float>() + row * shape_.places;
   if (shape_.values) batch.values.data<float>()[row * shape_.places] = sample.value;
   if (shape_.values) weights[0] = 1;
@@ -54,6 +51,7 @@ Batch LabelSamples::batch(int64_t first, int64_t count) const {
   made.places = filled(count, shape_.places, -1);
   made.weights = Tensor::zeros({count, shape_.places}, DType::f32);
   made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.lengths = Tensor::zeros({count}, DType::i32);
   if (shape_.segments) made.segments = filled(count, shape_.length, -1);
   if (shape_.types) made.types = filled(count, shape_.length, 0);
   if (shape_.values) made.values = Tensor::zeros({count, shape_.places}, DType::f32);

@@ -16,10 +16,6 @@ int64_t tokens_of(const PreferenceSample& sample) {
   return tokens;
 }
 
-Tensor filled(int64_t rows, int64_t columns, int32_t value) {
-  return Tensor::from(std::vector<int32_t>(static_cast<size_t>(rows * columns), value), {rows, columns});
-}
-
 }  // namespace
 
 PreferenceBatchShape shape_of(const std::vector<PreferenceSample>& samples, int64_t multiple, int32_t pad, bool types) {
@@ -61,6 +57,7 @@ void PreferenceSamples::fill(const Batch& batch, int64_t row, int64_t index) con
     at += tokens;
   }
   batch.sample_ids.data<int64_t>()[row] = index;
+  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(at - row * shape_.length);
   batch.weights.data<float>()[row] = 1;
 }
 
@@ -75,6 +72,7 @@ Batch PreferenceSamples::batch(int64_t first, int64_t count) const {
   made.weights = Tensor::zeros({count, 1}, DType::f32);
   made.known = Tensor::zeros({count, shape_.answers, kKnownColumns}, DType::f32);
   made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.lengths = Tensor::zeros({count}, DType::i32);
   if (shape_.types) made.types = filled(count, shape_.length, 0);
   for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
   return made;

@@ -3,6 +3,7 @@
 #include "skein/core/error.h"
 
 #include "skein/data/excerpt.h"
+#include "skein/text/utf8.h"
 
 namespace skein {
 namespace {
@@ -44,6 +45,16 @@ bool TableReader::next(TableRow& row) {
             row.line, kMostFields);
     rest_.remove_prefix(1);
   }
+}
+
+bool TableReader::next_names(TableRow& row) {
+  if (!next(row)) return false;
+  for (size_t i = 0; i < row.fields.size(); ++i) {
+    const size_t good = valid_bytes(row.fields[i]);
+    require(good == row.fields[i].size(), "{}:{}: the name of column {}, which begins \"{}\", is not valid UTF-8; save the file as UTF-8", name_, row.line, i + 1,
+            excerpt(std::string_view(row.fields[i]).substr(0, good)));
+  }
+  return true;
 }
 
 // Leaves rest_ at the separator or at the end of the line.

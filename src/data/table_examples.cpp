@@ -29,7 +29,7 @@ class TableExamples final : public ExampleSource {
         config_(config),
         table_(path, kind, config.most_record_bytes),
         header_(has_header(kind, config)) {
-    waiting_ = table_.next(row_);
+    waiting_ = header_ ? table_.next_names(row_) : table_.next(row_);
     require(waiting_ || !header_, "{} is empty; its first row must name the columns", name_);
     if (waiting_) find_columns();
     if (header_) waiting_ = false;

@@ -184,13 +184,14 @@ Var with_slope(const Var& x, const Tensor& value, const Tensor& slope) {
 }
 
 Var squared_error(const Var& x, const Tensor& values) {
-  const Tensor here = x.value().to(Device{}).to(DType::f64), slope = Tensor::empty({here.size()}, DType::f64), losses = Tensor::empty({here.size()}, DType::f64);
-  for (int64_t i = 0; i < here.size(); ++i) {
-    const double miss = here.data<double>()[i] - values.data<float>()[i];
-    losses.data<double>()[i] = miss * miss;
-    slope.data<double>()[i] = 2 * miss;
-  }
-  return with_slope(x, losses, slope);
+  const Tensor& given = x.value();
+  const Tensor losses = Tensor::empty(given.shape(), gradient_dtype(given.dtype()), given.device());
+  on_device(given.device(), [&](auto device) { kernels::squared_errors(device, given, values, losses); });
+  return record(losses, {x}, false, [x, values](const Tensor& row_weights) {
+    const Tensor dx = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
+    on_device(dx.device(), [&](auto device) { kernels::squared_errors_backward(device, x.value(), values, row_weights, dx); });
+    x.add_gradient(dx);
+  });
 }
 
 Var end_to_end(const std::vector<Var>& parts) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <numeric>
 
 #include "skein/core/error.h"
 #include "skein/tensor/cuda.h"
@@ -43,6 +44,11 @@ Device device_of(DeviceKind kind) {
       break;
     }
   return {kind, rank % count};
+}
+
+int64_t row_multiple(bool sequence, int tensor) {
+  constexpr int64_t kWhole = 8;
+  return sequence ? std::lcm(kWhole, static_cast<int64_t>(tensor)) : kWhole;
 }
 
 MeshShape mesh_shape(const ParallelConfig& p, int ranks) {

@@ -13,10 +13,6 @@ namespace {
 // Of log-probabilities that are kept.
 constexpr int64_t kMostNumbers = int64_t{1} << 30;
 
-Tensor filled(int64_t rows, int64_t columns, int32_t value) {
-  return Tensor::from(std::vector<int32_t>(static_cast<size_t>(rows * columns), value), {rows, columns});
-}
-
 // The last token is only predicted.
 int64_t fed(const AnswerSequence& answer) { return answer.size() - 1; }
 
@@ -57,6 +53,7 @@ void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   Filled filled;
   fill_answer(batch, row, chosen(pair), 0, filled);
   fill_answer(batch, row, rejected(pair), 1, filled);
+  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(filled.tokens);
   for (int64_t place = 0; place < filled.places; ++place)
     batch.known.data<float>()[(row * places_ + place) * known_pair::columns + known_pair::ref_logp] = reference_of(pair)[place];
 }
@@ -72,6 +69,7 @@ Batch DpoSamples::batch(int64_t first, int64_t count) const {
   made.weights = Tensor::zeros({count, places_}, DType::f32);
   made.known = Tensor::zeros({count, places_, known_pair::columns}, DType::f32);
   made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.lengths = Tensor::zeros({count}, DType::i32);
   for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
   return made;
 }

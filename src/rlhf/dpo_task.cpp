@@ -20,8 +20,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kTask = "dpo";
-// Padding to multiples of this keeps vectors whole.
-constexpr int64_t kLengthMultiple = 8;
 // By so much may the mean log-probability of a token differ between two layouts or types of the same reference.
 constexpr double kReferenceTolerance = 2e-3;
 
@@ -139,7 +137,7 @@ std::unique_ptr<DpoSamples> DpoTask::source(const DpoTuneConfig& c, const ChatTe
                                             const PreferencesConfig& files, const char* what) const {
   PairData data = paired(form, records, files, length_, c.task.long_prompts);
   tell(data, what, records.size());
-  const int64_t multiple = c.run.parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(c.run.parallel.tensor)) : kLengthMultiple;
+  const int64_t multiple = row_multiple(c.run.parallel);
   return std::make_unique<DpoSamples>(std::move(data.pairs), multiple, std::max(0, tokenizer_->roles().pad), c.run.train.seed, true);
 }
 

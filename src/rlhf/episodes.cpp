@@ -9,8 +9,6 @@
 namespace skein {
 namespace {
 
-constexpr int64_t kLengthMultiple = 8;
-
 float at(const std::vector<double>& numbers, size_t token) { return token < numbers.size() ? static_cast<float>(numbers[token]) : 0.0f; }
 
 }  // namespace
@@ -50,6 +48,7 @@ void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const
   std::copy(episode.tokens.begin(), episode.tokens.end() - 1, tokens + asked);
   std::iota(batch.positions.data<int32_t>() + row * length_, batch.positions.data<int32_t>() + (row + 1) * length_, 0);
   batch.sample_ids.data<int64_t>()[row] = sample;
+  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(asked + answered) - 1;
   const float share = static_cast<float>(factor(sample));
   const Trajectory& path = episode.path;
   for (size_t i = 0; i < answered; ++i) {
@@ -72,16 +71,13 @@ Batch EpisodeSamples::batch(int64_t first, int64_t count) const {
   made.tokens = Tensor::zeros({count, length_}, DType::i32);
   made.positions = Tensor::zeros({count, length_}, DType::i32);
   made.targets = Tensor::zeros({count, places_}, DType::i32);
-  made.places = Tensor::from(std::vector<int32_t>(static_cast<size_t>(count * places_), -1), {count, places_});
+  made.places = filled(count, places_, -1);
   made.weights = Tensor::zeros({count, places_}, DType::f32);
   made.known = Tensor::zeros({count, places_, known::columns}, DType::f32);
   made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.lengths = Tensor::zeros({count}, DType::i32);
   for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
   return made;
-}
-
-int64_t row_multiple(const ParallelConfig& parallel) {
-  return parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(parallel.tensor)) : kLengthMultiple;
 }
 
 int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64_t multiple) {

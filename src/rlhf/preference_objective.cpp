@@ -24,8 +24,7 @@ PreferenceScores preference_scores(const Judged& model, const PreferenceSamples&
   const int64_t count = samples.samples_per_epoch(), answers = samples.shape().answers;
   PreferenceScores made{Tensor::zeros({count, answers}, DType::f32)};
   const auto sums = judge(model, samples, count, 1, true, [&](const Batch& batch, const std::vector<Tensor>& said) {
-    const int64_t first = batch.sample_ids.data<int64_t>()[0];
-    std::copy_n(said[0].data<float>(), batch.size() * answers, made.scores.data<float>() + first * answers);
+    put_answers(said[0], made.scores.reshape({count, answers, 1}), batch.sample_ids.data<int64_t>()[0], batch.size());
   });
   // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
   model.mesh.dp().all_reduce_sum(made.scores);

@@ -1,7 +1,5 @@
 #include "skein/rlhf/reward_model.h"
 
-#include <numeric>
-
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/train/run_state.h"
@@ -34,7 +32,7 @@ RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dt
     : origin_(opened.info.path), head_(opened.head), tokenizer_(std::move(opened.tokenizer)),
       form_(std::make_unique<RewardForm>(*tokenizer_, opened.model, head_)), mesh_(mesh), local_(opened.model, parallel, mesh, dtype),
       pipeline_(mesh, pieces(), parallel.schedule), batch_(batch),
-      multiple_(std::lcm(int64_t{8}, static_cast<int64_t>(parallel.sequence ? parallel.tensor : 1))) {
+      multiple_(row_multiple(parallel)) {
   require(batch > 0, "{} answers a forward pass were asked for; give at least 1", batch);
   local_.parameters().allocate(false);
   load_checkpoint(opened.info, parameter_pieces(local_.parameters()), false, mesh.world());

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -14,9 +13,6 @@
 
 namespace skein {
 namespace {
-
-// Padding to multiples of this keeps vectors whole.
-constexpr int64_t kLengthMultiple = 8;
 
 std::vector<float> floats(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
 
@@ -84,7 +80,7 @@ RewardTask::RewardTask(RewardConfig& c, std::unique_ptr<Tokenizer> tokenizer, co
   require(c.run.model.vocab_size >= tokenizer_->vocab_size(), "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size, tokenizer_->vocab_size());
   require(!c.run.data.train.empty(), "data.train names no file of preferences");
   check(c.task);
-  if (c.run.parallel.sequence) multiple_ = std::lcm(kLengthMultiple, static_cast<int64_t>(c.run.parallel.tensor));
+  multiple_ = row_multiple(c.run.parallel);
   read(c, notes);
   complete(c.run, c.task.epochs);
 }

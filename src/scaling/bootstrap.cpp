@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <set>
 
 #include "skein/core/error.h"
@@ -41,21 +40,6 @@ class Resampled {
   std::chrono::steady_clock::time_point last_;
   std::mutex mutex_;
 };
-
-std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& solution, const ParametricOptions& options) {
-  const Criterion criterion = criterion_of(options);
-  std::vector<Unknowns> starts = lowest(sum, criterion, solution.candidates, 2);
-  starts.insert(starts.begin(), solution.at);
-  Minimum best;
-  best.value = std::numeric_limits<double>::infinity();
-  for (const Unknowns& start : starts) {
-    const Minimum found = polish(sum, criterion, start);
-    if (found.converged && found.value < best.value * (1 - 1e-12)) best = found;
-  }
-  if (best.converged && options.kind == LossKind::absolute) best = refine(sum, options, best.at);
-  if (!best.converged || !degenerate(sum, best.at, true).empty()) return {};
-  return best.at;
-}
 
 double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
@@ -103,6 +87,21 @@ std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int6
     for (size_t place : rows.clusters[drawn]) counts[place] += 1;
   }
   return counts;
+}
+
+std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& solution, const ParametricOptions& options) {
+  const Criterion criterion = criterion_of(options);
+  std::vector<Unknowns> starts = lowest(sum, criterion, solution.candidates, 2);
+  starts.insert(starts.begin(), solution.at);
+  Minimum best;
+  best.value = std::numeric_limits<double>::infinity();
+  for (const Unknowns& start : starts) {
+    const Minimum found = polish(sum, criterion, start);
+    if (found.converged && found.value < best.value * (1 - 1e-12)) best = found;
+  }
+  if (best.converged && options.kind == LossKind::absolute) best = refine(sum, options, best.at);
+  if (!best.converged || !degenerate(sum, best.at, true).empty()) return {};
+  return best.at;
 }
 
 std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows, const Solution& solution, const ParametricOptions& options) {

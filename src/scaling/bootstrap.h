@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,10 @@ void require_resamples(int64_t resamples);
 // How often each row is in a resample: a pure function of seed and number.
 std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int64_t resample);
 
-// The unknowns of the resamples that converged and are a law, in their order. Each is refined from the solution and from the two candidates
-// that are best by its own objective.
+// Of a resample's sum, refined from the solution and from the two of its candidates that are best by the resample's own objective; none where that
+// did not converge or is no law.
+std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& solution, const ParametricOptions& options);
+// The unknowns of the resamples that converged and are a law, in their order.
 std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows, const Solution& solution, const ParametricOptions& options);
 
 // Quantiles by linear interpolation between order statistics; unknown from fewer than two draws.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
 #include "skein/train/run_state.h"
 
@@ -26,7 +28,7 @@ double number_in(const Json& json, const char* key) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-[[noreturn]] void damaged(const std::string& path) { fail_usage("{} is damaged; remove it, and its cell is run again", path); }
+[[noreturn]] void damaged(const std::string& path) { fail_usage("{} is damaged; remove the folder it is in, and that cell is run again", path); }
 
 Json read_json(const std::string& path) {
   const Json json = Json::parse(read_text(path), nullptr, false);
@@ -45,13 +47,36 @@ void each_line(const std::string& path, const Use& use) {
 
 bool of_a_step(const Json& line) { return line.contains("grad_norm"); }
 
+bool is_whole(const CellOutcome& outcome) {
+  return outcome.status == "done" ? std::isfinite(outcome.loss) : outcome.status == "diverged" || outcome.status == "failed";
+}
+
+CellOutcome read_outcome(const std::string& path) {
+  const Json json = read_json(path);
+  try {
+    CellOutcome made{json.at("status"), json.at("reason"), number_in(json, "loss"), number_in(json, "train_loss"), number_in(json, "seconds"), {}};
+    for (const Json& point : json.at("curve")) made.curve.push_back({number_in(point, "tokens"), number_in(point, "loss")});
+    if (is_whole(made)) return made;
+  } catch (const Json::exception&) {
+  }
+  damaged(path);
+}
+
+// A run that was ended right before its result was written judges its last step once more.
+void add_evaluation(double tokens, double loss, double& last, CellOutcome& to) {
+  if (tokens == last) return;
+  last = tokens;
+  ++to.evaluations;
+  if (std::isfinite(loss)) to.curve.push_back({tokens, loss});
+}
+
 }  // namespace
 
 FileLock::FileLock(const std::string& path) : path_(path), file_(path, O_RDWR | O_CREAT | O_CLOEXEC) {}
 
-bool FileLock::lock(bool wait) {
+bool FileLock::lock(int how) {
   int result = 0;
-  do result = flock(file_.get(), LOCK_EX | (wait ? 0 : LOCK_NB));
+  do result = flock(file_.get(), how);
   while (result != 0 && errno == EINTR);
   if (result != 0 && errno != EWOULDBLOCK) fail("{} cannot be locked: {}; a sweep's folder needs a file system with flock", path_, std::strerror(errno));
   return result == 0;
@@ -59,13 +84,19 @@ bool FileLock::lock(bool wait) {
 
 std::unique_ptr<FileLock> FileLock::wait(const std::string& path) {
   std::unique_ptr<FileLock> made(new FileLock(path));
-  made->lock(true);
+  made->lock(LOCK_EX);
+  return made;
+}
+
+std::unique_ptr<FileLock> FileLock::share(const std::string& path) {
+  std::unique_ptr<FileLock> made(new FileLock(path));
+  made->lock(LOCK_SH);
   return made;
 }
 
 std::unique_ptr<FileLock> FileLock::attempt(const std::string& path) {
   std::unique_ptr<FileLock> made(new FileLock(path));
-  return made->lock(false) ? std::move(made) : nullptr;
+  return made->lock(LOCK_EX | LOCK_NB) ? std::move(made) : nullptr;
 }
 
 std::unique_ptr<FileLock> CellFolder::claim() const {
@@ -73,22 +104,18 @@ std::unique_ptr<FileLock> CellFolder::claim() const {
   return FileLock::attempt(at("claim"));
 }
 
-bool CellFolder::finished() const {
+bool CellFolder::has(const char* name) const {
   std::error_code ignored;
-  return std::filesystem::exists(at("result.json"), ignored);
+  return std::filesystem::exists(at(name), ignored);
 }
 
+bool CellFolder::finished() const { return has("result.json"); }
+
 CellOutcome CellFolder::outcome() const {
-  if (!finished()) return {};
-  const std::string path = at("result.json");
-  const Json json = read_json(path);
-  try {
-    CellOutcome made{json.at("status"), json.at("reason"), number_in(json, "loss"), number_in(json, "train_loss"), number_in(json, "seconds"), {}};
-    for (const Json& point : json.at("curve")) made.curve.push_back({number_in(point, "tokens"), number_in(point, "loss")});
-    return made;
-  } catch (const Json::exception&) {
-    damaged(path);
-  }
+  if (finished()) return read_outcome(at("result.json"));
+  CellOutcome made;
+  if (has("failed.json")) made.reason = "it failed before: " + read_outcome(at("failed.json")).reason;
+  return made;
 }
 
 void CellFolder::finish(const CellOutcome& outcome) const {
@@ -96,11 +123,29 @@ void CellFolder::finish(const CellOutcome& outcome) const {
                               {"train_loss", number(outcome.train_loss)}, {"seconds", number(outcome.seconds)}, {"curve", Json::array()}};
   for (const CurvePoint& point : outcome.curve) json["curve"].push_back({{"tokens", point.tokens}, {"loss", number(point.loss)}});
   replace_file(at("result.json"), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  std::error_code ignored;
+  std::filesystem::remove(at("failed.json"), ignored);
 }
 
-void CellFolder::forget_result() const {
-  std::error_code ignored;
-  std::filesystem::remove(at("result.json"), ignored);
+void CellFolder::retry() const {
+  if (outcome().status != "failed") return;
+  if (const auto held = claim(); held && outcome().status == "failed") rename_path(at("result.json"), at("failed.json"));
+}
+
+bool CellFolder::failed_before() const { return !finished() && (has("failed.json") || deaths() > 1); }
+
+int64_t CellFolder::checkpoint_step() const {
+  const auto kept = list_checkpoints(at("checkpoints"));
+  return kept.empty() ? -1 : kept.front().step;
+}
+
+// How often in a row its process ended without a word (memory ran out, a node was lost) and without a checkpoint in between.
+int64_t CellFolder::deaths() const {
+  if (!has("begun.json")) return 0;
+  const Json begun = Json::parse(read_text(at("begun.json")), nullptr, false);
+  if (!begun.is_object() || number_in(begun, "checkpoint") != static_cast<double>(checkpoint_step())) return 1;
+  const double before = number_in(begun, "deaths");
+  return before > 0 ? static_cast<int64_t>(std::min(before, 1e6)) + 1 : 1;
 }
 
 bool CellFolder::ended_without_gradient() const {
@@ -115,13 +160,14 @@ CellOutcome CellFolder::measured(int64_t batch_tokens) const {
   CellOutcome made;
   std::vector<double> losses;
   made.seconds = 0;
+  double last = -1;
   each_line(at("metrics.jsonl"), [&](const Json& line) {
     if (of_a_step(line)) {
       losses.push_back(number_in(line, "loss"));
       made.seconds += number_in(line, "seconds");
     }
-    const double held_out = number_in(line, "validation_loss");
-    if (std::isfinite(held_out)) made.curve.push_back({number_in(line, "step") * static_cast<double>(batch_tokens), held_out});
+    if (line.contains("validation_loss"))
+      add_evaluation(number_in(line, "step") * static_cast<double>(batch_tokens), number_in(line, "validation_loss"), last, made);
   });
   const size_t count = (losses.size() + 19) / 20;
   if (count == 0) return made;
@@ -133,13 +179,18 @@ CellOutcome CellFolder::measured(int64_t batch_tokens) const {
 
 void CellFolder::begin(const Settings& settings) const {
   make_directories(path_);
-  if (std::filesystem::exists(at("settings.json"))) check(settings);
+  if (has("settings.json")) check(settings);
   else replace_file(at("settings.json"), Json(settings).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  replace_file(at("begun.json"), Json{{"deaths", deaths()}, {"checkpoint", checkpoint_step()}}.dump() + "\n");
+}
+
+void CellFolder::end() const {
+  std::error_code ignored;
+  std::filesystem::remove(at("begun.json"), ignored);
 }
 
 void CellFolder::check(const Settings& settings) const {
-  std::error_code ignored;
-  if (!std::filesystem::exists(at("settings.json"), ignored)) return;
+  if (!has("settings.json")) return;
   const Json before = read_json(at("settings.json"));
   for (const auto& [key, value] : settings) {
     const auto found = before.find(key);

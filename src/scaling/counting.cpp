@@ -56,7 +56,9 @@ bool counts(const std::vector<const ScalingRun*>& runs, ParameterCount count) {
   return std::none_of(runs.begin(), runs.end(), [&](const ScalingRun* run) { return std::isnan(parameters_of(*run, count)); });
 }
 
-auto order_of(const ScalingPoint& point) { return std::tuple(point.c, point.n, point.d, point.loss); }
+auto order_of(const ScalingPoint& point) {
+  return std::tuple(point.c, point.n, point.d, point.loss, point.repeated() ? point.unique_tokens : point.d);
+}
 
 std::string lines_without(const std::vector<const ScalingRun*>& runs, const Convention& convention) {
   std::string lines;
@@ -124,8 +126,11 @@ std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention&
   require(known(runs, convention), "{}: the runs of lines {} have no number of {}; count otherwise (fit.parameters, fit.flops)", table.path,
           lines_without(runs, convention), name(convention));
   std::vector<ScalingPoint> points;
-  for (const ScalingRun* run : runs)
-    points.push_back({parameters_of(*run, convention.parameters), run->tokens, flops_of(*run, convention), run->loss, run - table.runs.data(), 0});
+  for (const ScalingRun* run : runs) {
+    require(std::isfinite(flops_of(*run, convention)), "{}:{}: {} parameters and {} tokens make {} FLOPs, which is no number to fit; check both", table.path, run->line,
+            parameters_of(*run, convention.parameters), run->tokens, flops_of(*run, convention));
+    points.push_back({parameters_of(*run, convention.parameters), run->tokens, flops_of(*run, convention), run->loss, run - table.runs.data(), 0, run->unique_tokens});
+  }
   const auto before = [](const ScalingPoint& one, const ScalingPoint& other) { return order_of(one) < order_of(other); };
   const auto same = [](const ScalingPoint& one, const ScalingPoint& other) { return order_of(one) == order_of(other); };
   std::stable_sort(points.begin(), points.end(), before);

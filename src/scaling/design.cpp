@@ -19,13 +19,22 @@ bool by_formula(const std::string& rule) {
   return std::find(rules.begin(), rules.end(), rule) != rules.end();
 }
 
+void check_base(const SweepConfig& c) {
+  const int64_t width = c.base_width, mup = c.run.model.mup_base_width;
+  require(width > 0 || (c.lr_rule != "width" && c.lr_rule != "mup") || (c.lr_rule == "mup" && mup > 0),
+          "sweep.lr_rule={} needs sweep.base_width, the d_model that the rates are for", c.lr_rule);
+  require(c.lr_rule != "mup" || width == 0 || mup == 0 || width == mup, "sweep.base_width={} and model.mup_base_width={} are both the width of muP's base; give one of them",
+          width, mup);
+  require(c.lr_rule != "width" || mup == 0, "sweep.lr_rule=width makes rates smaller with the width, and model.mup_base_width={} does so once more; take sweep.lr_rule=mup",
+          mup);
+}
+
 void check_rules(const SweepConfig& c) {
   require(c.lr_rule == "fixed" || c.lr_rule == "width" || c.lr_rule == "mup" || by_formula(c.lr_rule),
           "sweep.lr_rule={} is unknown; there are fixed, width, mup, {}", c.lr_rule, fmt::join(hyperparameter_rules(), ", "));
   require(c.batch_rule == "fixed" || (by_formula(c.batch_rule) && c.batch_rule != "kaplan"),
           "sweep.batch_rule={} is unknown; there are fixed, porian, deepseek and step_law", c.batch_rule);
-  require(c.base_width > 0 || (c.lr_rule != "width" && c.lr_rule != "mup"),
-          "sweep.lr_rule={} needs sweep.base_width, the d_model that the rates are for", c.lr_rule);
+  check_base(c);
   require(c.lr.empty() || !by_formula(c.lr_rule), "sweep.lr={} contradicts sweep.lr_rule={}, which gives the rate; use sweep.lr_factor",
           fmt::join(c.lr, ","), c.lr_rule);
   require(c.batch.empty() || c.batch_rule == "fixed", "sweep.batch={} contradicts sweep.batch_rule={}, which gives the batch", fmt::join(c.batch, ","),
@@ -131,11 +140,7 @@ SweepDesign make_design(const SweepConfig& config) {
   check_rules(config);
   check_common(config);
   SweepConfig c = config;
-  if (c.lr_rule == "mup") {
-    Options options("skein sweep", "");
-    bind(options, c.run);
-    options.set("model.mup_base_width", std::to_string(c.base_width), "sweep.lr_rule=mup");
-  }
+  if (c.lr_rule == "mup" && c.base_width > 0) c.run.model.mup_base_width = c.base_width;
   const std::vector<CellSpec> specs = cell_specs(c);
   require(!specs.empty() && specs.size() <= kMostCells, "the sweep has {} cells; there must be 1 to {}", specs.size(), kMostCells);
   SweepDesign made;

@@ -17,7 +17,10 @@ void bind_design(Options& options, SweepConfig& c) {
   options.add("sweep.tokens_per_parameter", c.tokens_per_parameter, "or tokens for each of all parameters");
   options.add("sweep.lr", c.lr, "learning rates; empty: lr.lr");
   options.add("sweep.batch", c.batch, "tokens a step; empty: train.global_batch sequences");
-  options.add("sweep.seeds", c.seeds, "seeds; empty: train.seed");
+  options.add("sweep.seeds", c.seeds, "seeds of all cells; empty: train.seed");
+  options.add("sweep.repeat_seeds", c.repeat_seeds, "further seeds of the cells that repeat_shapes and repeat_budgets name");
+  options.add("sweep.repeat_shapes", c.repeat_shapes, "shapes that get these seeds, each LAYERSxWIDTH; empty: all at repeat_budgets");
+  options.add("sweep.repeat_budgets", c.repeat_budgets, "isoflop: budgets at which they get them; empty: all");
   options.add("sweep.list", c.list, "CSV file of kind list, with columns size or shape, tokens or tokens_per_parameter, lr, batch, seed");
   options.add("sweep.budgets", c.budgets, "isoflop: FLOPs of a run");
   options.add_choice("sweep.flops", c.flops, {{"exact", FlopCount::exact}, {"six_n", FlopCount::six_n}, {"six_n_head", FlopCount::six_n_head}},
@@ -36,7 +39,7 @@ void bind_rules(Options& options, SweepConfig& c) {
   options.add("sweep.lr_rule", c.lr_rule, "learning rate by size: fixed, width (lr sweep.base_width / d_model), mup, kaplan, porian, deepseek, step_law");
   options.add("sweep.batch_rule", c.batch_rule, "batch by size: fixed, porian, deepseek, step_law");
   options.add("sweep.lr_factor", c.lr_factor, "what rates of kaplan, porian, deepseek and step_law are multiplied by");
-  options.add("sweep.base_width", c.base_width, "d_model that the rates of width and mup are for");
+  options.add("sweep.base_width", c.base_width, "d_model that the rates of width and mup are for; with mup also model.mup_base_width");
   options.add("sweep.warmup", c.warmup, "share of a run for warm-up, unless a token a parameter is less");
   options.add("sweep.cooldown", c.cooldown, "share of a run for the final fall of lr.decay=wsd");
 }

@@ -1,7 +1,9 @@
 #include "design_specs.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "skein/core/error.h"
 
@@ -22,17 +24,60 @@ std::vector<ModelConfig> models_of(const SweepConfig& c) {
   return made;
 }
 
+std::string shape_of(const CellSpec& spec) { return fmt::format("{}x{}", spec.model.n_layers, spec.model.d_model); }
+
+template <class Value>
+bool empty_or_has(const std::vector<Value>& values, const Value& value) {
+  return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool is_repeated(const SweepConfig& c, const CellSpec& spec) {
+  return !c.repeat_seeds.empty() && empty_or_has(c.repeat_shapes, shape_of(spec)) && empty_or_has(numbers_of(c.repeat_budgets, "sweep.repeat_budgets"), spec.budget);
+}
+
+std::vector<int64_t> seeds_of(const SweepConfig& c, const CellSpec& spec) {
+  std::vector<int64_t> seeds = c.seeds.empty() ? std::vector<int64_t>{static_cast<int64_t>(c.run.train.seed)} : c.seeds;
+  if (is_repeated(c, spec))
+    for (int64_t seed : c.repeat_seeds)
+      if (std::find(seeds.begin(), seeds.end(), seed) == seeds.end()) seeds.push_back(seed);
+  for (int64_t seed : seeds) require(seed >= 0, "sweep.seeds and sweep.repeat_seeds: {} must be at least 0", seed);
+  return seeds;
+}
+
 // spec with every rate, batch and seed.
 void add_settings(const SweepConfig& c, const CellSpec& spec, std::vector<CellSpec>& to) {
   const std::vector<double> own{0};
   const auto rates = c.lr.empty() ? own : numbers_of(c.lr, "sweep.lr"), batches = c.batch.empty() ? own : numbers_of(c.batch, "sweep.batch");
-  const auto seeds = c.seeds.empty() ? std::vector<int64_t>{static_cast<int64_t>(c.run.train.seed)} : c.seeds;
+  const std::vector<int64_t> seeds = seeds_of(c, spec);
   for (double lr : rates)
     for (double batch : batches)
-      for (int64_t seed : seeds) {
-        require(seed >= 0, "sweep.seeds: {} must be at least 0", seed);
-        to.push_back({spec.model, spec.tokens, spec.budget, lr, batch, seed});
-      }
+      for (int64_t seed : seeds) to.push_back({spec.model, spec.tokens, spec.budget, lr, batch, seed});
+}
+
+void check_repeats(const SweepConfig& c) {
+  const bool where = !c.repeat_shapes.empty() || !c.repeat_budgets.empty();
+  require(c.repeat_seeds.empty() == !where, "sweep.repeat_seeds={} is for some cells: give it with sweep.repeat_shapes={} or sweep.repeat_budgets={}; sweep.seeds is for all",
+          fmt::join(c.repeat_seeds, ","), fmt::join(c.repeat_shapes, ","), fmt::join(c.repeat_budgets, ","));
+  require(!where || c.kind != SweepConfig::Kind::list, "sweep.repeat_seeds is not for sweep.kind=list, whose column seed says which seeds there are");
+  require(c.repeat_budgets.empty() || c.kind == SweepConfig::Kind::isoflop, "sweep.repeat_budgets={} are for sweep.kind=isoflop only; name the cells by sweep.repeat_shapes",
+          fmt::join(c.repeat_budgets, ","));
+}
+
+// A name that nothing bears would be silently ignored.
+void check_repeated(const SweepConfig& c, const std::vector<CellSpec>& specs) {
+  for (const std::string& shape : c.repeat_shapes) {
+    std::set<std::string> shapes;
+    bool found = false;
+    for (const CellSpec& spec : specs) {
+      shapes.insert(shape_of(spec));
+      found = found || (shape_of(spec) == shape && is_repeated(c, spec));
+    }
+    require(found, "sweep.repeat_shapes: there is no model {} here{}; there are {}", shape,
+            c.repeat_budgets.empty() ? "" : fmt::format(" at sweep.repeat_budgets={}", fmt::join(c.repeat_budgets, ",")), fmt::join(shapes, ", "));
+  }
+  for (double budget : numbers_of(c.repeat_budgets, "sweep.repeat_budgets"))
+    require(std::any_of(specs.begin(), specs.end(), [&](const CellSpec& spec) { return spec.budget == budget; }),
+            "sweep.repeat_budgets: {:g} is none of sweep.budgets={}", budget, fmt::join(c.budgets, ","));
 }
 
 std::vector<CellSpec> grid_specs(const SweepConfig& c) {
@@ -97,9 +142,12 @@ ModelConfig model_of_shape(const std::string& text, const SweepConfig& c, const 
 std::vector<CellSpec> cell_specs(const SweepConfig& c) {
   require(c.run.model.vocab_size > 0, "model.vocab_size={} is not known yet", c.run.model.vocab_size);
   require(c.kind == SweepConfig::Kind::list || c.list.empty(), "sweep.list={} is read by sweep.kind=list only", c.list);
+  check_repeats(c);
   if (c.kind == SweepConfig::Kind::list) return listed_specs(c);
   require(c.kind == SweepConfig::Kind::isoflop || c.budgets.empty(), "sweep.budgets are read by sweep.kind=isoflop only");
-  return c.kind == SweepConfig::Kind::isoflop ? isoflop_specs(c) : grid_specs(c);
+  std::vector<CellSpec> made = c.kind == SweepConfig::Kind::isoflop ? isoflop_specs(c) : grid_specs(c);
+  check_repeated(c, made);
+  return made;
 }
 
 }  // namespace skein

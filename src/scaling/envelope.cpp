@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kBudgets = 1500;
 constexpr double kWindow = 0.05;
+constexpr size_t kMostForOffset = 64;
 constexpr int64_t kFewestWinners = 3;  // models among the winners
 
 // ln L over ln C of one run.
@@ -145,18 +146,29 @@ Laws laws_of(const std::vector<EnvelopePoint>& envelope) {
   return {power_through(n), power_through(d), power_through(loss)};
 }
 
-void fit_through(EnvelopeFit& fit, const Envelope& envelope, int64_t resamples, uint64_t seed) {
+std::vector<XY> losses_of(const std::vector<EnvelopePoint>& envelope) {
+  std::vector<XY> losses;
+  const size_t count = std::min(kMostForOffset, envelope.size());
+  for (size_t i = 0; i < count; ++i) {
+    const EnvelopePoint& point = envelope[i * envelope.size() / count];
+    losses.push_back({point.c, point.loss, 1, point.run});
+  }
+  return losses;
+}
+
+void fit_through(EnvelopeFit& fit, const Envelope& envelope, const IsoflopOptions& options) {
   std::vector<size_t> chosen(envelope.runs());
   for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = i;
   fit.envelope = envelope.of(chosen);
-  fit.resamples = resamples;
+  fit.resamples = options.resamples;
   if (!enough(fit.envelope)) {
     fit.problem = fmt::format("fewer than {} models win a budget, the smallest and the largest aside", kFewestWinners);
     return;
   }
-  const uint64_t key = derive_key(seed, "envelope");
+  const uint64_t key = derive_key(options.seed, "envelope");
   std::vector<PowerLaw> n, d, loss;
-  for (int64_t i = 0; i < resamples; ++i) {
+  std::vector<std::vector<XY>> losses;
+  for (int64_t i = 0; i < options.resamples; ++i) {
     for (size_t j = 0; j < chosen.size(); ++j) chosen[j] = drawn(key, i, j, chosen.size());
     const auto points = envelope.of(chosen);
     if (!enough(points)) {
@@ -167,16 +179,18 @@ void fit_through(EnvelopeFit& fit, const Envelope& envelope, int64_t resamples, 
     n.push_back(laws.n);
     d.push_back(laws.d);
     loss.push_back(laws.loss);
+    losses.push_back(losses_of(points));
   }
   const Laws laws = laws_of(fit.envelope);
-  fit.n_of_c = power_fit(laws.n, std::move(n), resamples);
-  fit.d_of_c = power_fit(laws.d, std::move(d), resamples);
-  fit.loss_of_c = power_fit(laws.loss, std::move(loss), resamples);
+  fit.n_of_c = power_fit(laws.n, std::move(n), options.resamples);
+  fit.d_of_c = power_fit(laws.d, std::move(d), options.resamples);
+  fit.loss_of_c = power_fit(laws.loss, std::move(loss), options.resamples);
+  fit.offset_loss_of_c = offset_through(losses_of(fit.envelope), losses, options.threads);
 }
 
 }  // namespace
 
-EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, int64_t resamples, uint64_t seed) {
+EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, const IsoflopOptions& options) {
   const auto points = points_of(table, convention);
   std::vector<Curve> curves;
   for (const ScalingPoint& point : points) {
@@ -185,9 +199,10 @@ EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention
   }
   EnvelopeFit fit;
   fit.from_curves = curves.size() == points.size() && !points.empty();
+  if (!curves.empty()) fit.without_curves = static_cast<int64_t>(points.size() - curves.size());
   if (points.empty()) fit.problem = "no run is done";
-  else if (fit.from_curves) fit_through(fit, CurveEnvelope(std::move(curves)), resamples, seed);
-  else fit_through(fit, LastPointEnvelope(points), resamples, seed);
+  else if (fit.from_curves) fit_through(fit, CurveEnvelope(std::move(curves)), options);
+  else fit_through(fit, LastPointEnvelope(points), options);
   return fit;
 }
 

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <tuple>
+#include <numeric>
+#include <set>
+#include <utility>
 
 #include "skein/core/error.h"
 #include "skein/scaling/results.h"
@@ -14,15 +16,36 @@ using Key = std::vector<double>;
 
 double key_of(double value) { return std::isnan(value) ? -1 : value; }
 
-Key cell_of(const ScalingRun& run) {
-  return {key_of(run.n_params),           key_of(run.n_blocks),            key_of(run.n_all),  static_cast<double>(run.d_model),
-          static_cast<double>(run.n_layers), static_cast<double>(run.vocab_size), key_of(run.tokens)};
+Key model_of(const ScalingRun& run) {
+  return {key_of(run.n_params),
+          key_of(run.n_blocks),
+          key_of(run.n_all),
+          static_cast<double>(run.d_model),
+          static_cast<double>(run.n_layers),
+          static_cast<double>(run.vocab_size),
+          key_of(run.unique_tokens)};
 }
 
-struct Setting {
-  double sum = 0;
-  int64_t runs = 0;
-  double mean() const { return sum / static_cast<double>(runs); }
+Key setting_of(const ScalingRun& run) { return {key_of(run.lr), key_of(run.global_batch)}; }
+
+// Whole batches of two sizes rarely make the same tokens.
+bool as_long(const ScalingRun& one, const ScalingRun& other) {
+  const double apart = std::abs(one.tokens - other.tokens), rounding = 1e-9 * one.tokens;
+  const bool batches_differ = one.global_batch > 0 && other.global_batch > 0 && one.global_batch != other.global_batch;
+  return apart <= (batches_differ ? (one.global_batch + other.global_batch) / 2 : rounding);
+}
+
+// Runs of one model and as many tokens.
+struct Cell {
+  std::vector<const ScalingRun*> runs;
+  std::map<Key, std::set<double>> losses;  // of each setting, whatever the seeds; equal rows once
+
+  Key best() const {
+    const auto mean = [](const auto& setting) {
+      return std::accumulate(setting.second.begin(), setting.second.end(), 0.0) / static_cast<double>(setting.second.size());
+    };
+    return std::min_element(losses.begin(), losses.end(), [&](const auto& one, const auto& other) { return mean(one) < mean(other); })->first;
+  }
 };
 
 void exclude_where(ScalingTable& table, const std::string& status, const std::string& reason, const std::function<bool(const ScalingRun&)>& condition) {
@@ -44,22 +67,33 @@ void exclude_highest(ScalingTable& table, int64_t count) {
                 [&](const ScalingRun& run) { return run.loss >= bound; });
 }
 
-// The runs of a cell share a mean only where they share learning rate and batch size, whatever their seeds.
+std::vector<Cell> cells_of(std::vector<const ScalingRun*> runs) {
+  std::stable_sort(runs.begin(), runs.end(), [](const ScalingRun* one, const ScalingRun* other) {
+    return std::pair(one->tokens, key_of(one->global_batch)) < std::pair(other->tokens, key_of(other->global_batch));
+  });
+  std::vector<Cell> cells;
+  for (const ScalingRun* run : runs) {
+    if (cells.empty() || !as_long(*cells.back().runs.front(), *run)) cells.emplace_back();
+    cells.back().runs.push_back(run);
+    cells.back().losses[setting_of(*run)].insert(run->loss);
+  }
+  return cells;
+}
+
 void exclude_other_settings(ScalingTable& table) {
-  std::map<Key, std::map<Key, Setting>> cells;
-  const auto setting_of = [](const ScalingRun& run) { return Key{key_of(run.lr), key_of(run.global_batch)}; };
-  for (const ScalingRun& run : table.runs) {
-    if (run.status != "done") continue;
-    Setting& setting = cells[cell_of(run)][setting_of(run)];
-    setting.sum += run.loss;
-    ++setting.runs;
+  std::map<Key, std::vector<const ScalingRun*>> models;
+  for (const ScalingRun& run : table.runs)
+    if (run.status == "done") models[model_of(run)].push_back(&run);
+  std::set<const ScalingRun*> outclassed;
+  for (const auto& [model, runs] : models) {
+    for (const Cell& cell : cells_of(runs)) {
+      const Key best = cell.best();
+      for (const ScalingRun* run : cell.runs)
+        if (setting_of(*run) != best) outclassed.insert(run);
+    }
   }
   exclude_where(table, "outclassed", "another learning rate or batch size did better with this model and these tokens (fit.best_settings)",
-                [&](const ScalingRun& run) {
-    const auto& settings = cells[cell_of(run)];
-    const auto lower = [](const auto& one, const auto& other) { return one.second.mean() < other.second.mean(); };
-    return std::min_element(settings.begin(), settings.end(), lower)->first != setting_of(run);
-  });
+                [&](const ScalingRun& run) { return outclassed.contains(&run); });
 }
 
 }  // namespace

@@ -39,15 +39,6 @@ void add_power(Panel& panel, const PowerFit& fit, const std::string& title, Ink 
   panel.series.push_back(line);
 }
 
-// Of a quotient of two power laws, whose draws belong together.
-PowerFit quotient(const PowerFit& over, const PowerFit& under) {
-  const auto divide = [](const PowerLaw& a, const PowerLaw& b) { return PowerLaw{a.coefficient / b.coefficient, a.exponent - b.exponent}; };
-  PowerFit made;
-  made.law = divide(over.law, under.law);
-  for (size_t i = 0; i < std::min(over.draws.size(), under.draws.size()); ++i) made.draws.push_back(divide(over.draws[i], under.draws[i]));
-  return made;
-}
-
 void add_optimum(Panel& panel, const Study& study, OfOptimum of, const ComputeRange& range) {
   if (!names_optimum(study.main)) return;
   const ParametricFit& fit = *study.main.parametric;

@@ -41,6 +41,10 @@ Interval band(const ChinchillaLaw& best, std::span<const ChinchillaLaw> draws, c
   return interval_of(quantity(best), std::move(values));
 }
 
+bool has_optimum(const ParametricFit& fit) {
+  return fit.convergence.converged && fit.law.a > 0 && fit.law.b > 0 && fit.law.alpha > 0 && fit.law.beta > 0;
+}
+
 ParametricFit fit_chinchilla(std::span<const ScalingPoint> points, const ParametricOptions& options) {
   require_resamples(options.resamples);
   const OrderedRows rows = order_points(points);
@@ -48,14 +52,15 @@ ParametricFit fit_chinchilla(std::span<const ScalingPoint> points, const Paramet
   require_determined(kept, options.resamples > 0 ? rows.clusters.size() : kept.size());
   const PowerSum sum = chinchilla_sum(kept);
   const Solution solution = solve(sum, options, options.every_start ? paper_starts(sum) : scored_starts(sum, criterion_of(options)));
-  const std::string rank = rank_problem(sum, solution.at), gone = degenerate(sum, solution.at, true);
-  require(rank.empty(), "{}{}{}", gone, gone.empty() ? "" : "; ", rank);
+  const std::string rank = rank_problem(sum, solution.at), &problem = solution.convergence.problem;
+  require(rank.empty(), "{}{}{}", problem == rank ? "" : problem, problem == rank ? "" : "; ", rank);
   ParametricFit fit;
   fit.law = chinchilla_law(sum, solution.at);
   fit.objective = solution.objective;
   fit.convergence = solution.convergence;
   for (const Unknowns& at : bootstrap(sum, rows, solution, options)) fit.draws.push_back(chinchilla_law(sum, at));
   fit.failed_draws = options.resamples - static_cast<int64_t>(fit.draws.size());
+  if (2 * fit.failed_draws > options.resamples) fit.draws.clear();
   add_intervals(fit);
   return fit;
 }

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "forms.h"
+#include "intervals.h"
 #include "skein/core/error.h"
 
 namespace skein {
@@ -62,6 +64,49 @@ Line line_through(std::span<const XY> pairs, const std::vector<double>& counts) 
 
 PowerLaw law_of(const Line& line) { return {std::exp(line.level), line.slope}; }
 
+struct Offset {
+  PowerSum sum;
+  Solution solution;
+};
+
+Offset solve_offset(const std::vector<XY>& pairs, const ParametricOptions& options) {
+  require(different_x(pairs) >= kLeastForOffset, "E + k x^-p has 3 unknowns and needs pairs at {} or more x, and there are {} pairs at {}", kLeastForOffset,
+          pairs.size(), different_x(pairs));
+  const auto [least, most] = std::minmax_element(pairs.begin(), pairs.end(), [](const XY& a, const XY& b) { return a.y < b.y; });
+  require(std::log(most->y / least->y) > 1e-9, "all {} pairs have y = {:.6g}: a constant fits no law", pairs.size(), least->y);
+  const PowerSum sum = offset_sum(pairs);
+  return {sum, solve(sum, options, scored_starts(sum, criterion_of(options)))};
+}
+
+// From what was found before, whose covariates have another centre.
+std::optional<OffsetPowerLaw> solve_again(const Offset& before, std::span<const XY> pairs, const ParametricOptions& options) {
+  if (different_x(pairs) < kLeastForOffset) return {};
+  const PowerSum sum = offset_sum(pairs);
+  Solution near = before.solution;
+  near.at = centred(sum, uncentred(before.sum, near.at));
+  for (Unknowns& candidate : near.candidates) candidate = centred(sum, uncentred(before.sum, candidate));
+  const auto at = fit_resample(sum, near, options);
+  return at ? std::optional(offset_law(sum, *at)) : std::nullopt;
+}
+
+OffsetPowerFit with_draws(const Offset& found, const std::vector<std::optional<OffsetPowerLaw>>& draws) {
+  OffsetPowerFit fit;
+  fit.law = offset_law(found.sum, found.solution.at);
+  fit.convergence = found.solution.convergence;
+  std::vector<double> e, k, p;
+  for (const auto& draw : draws) {
+    if (!draw) continue;
+    fit.draws.push_back(*draw);
+    e.push_back(draw->e), k.push_back(draw->k), p.push_back(draw->p);
+  }
+  const auto asked = static_cast<int64_t>(draws.size());
+  fit.failed_draws = asked - static_cast<int64_t>(fit.draws.size());
+  fit.e = interval_over(fit.law.e, std::move(e), asked);
+  fit.k = interval_over(fit.law.k, std::move(k), asked);
+  fit.p = interval_over(fit.law.p, std::move(p), asked);
+  return fit;
+}
+
 }  // namespace
 
 PowerFit fit_power(std::span<const XY> pairs, int64_t resamples, uint64_t seed) {
@@ -85,28 +130,30 @@ PowerFit fit_power(std::span<const XY> pairs, int64_t resamples, uint64_t seed) 
   return fit;
 }
 
+PowerFit quotient(const PowerFit& over, const PowerFit& under) {
+  const auto divide = [](const PowerLaw& a, const PowerLaw& b) { return PowerLaw{a.coefficient / b.coefficient, a.exponent - b.exponent}; };
+  PowerFit made;
+  made.law = divide(over.law, under.law);
+  for (size_t i = 0; i < std::min(over.draws.size(), under.draws.size()); ++i) made.draws.push_back(divide(over.draws[i], under.draws[i]));
+  return made;
+}
+
 OffsetPowerFit fit_offset_power(std::span<const XY> pairs, const ParametricOptions& options) {
   require_resamples(options.resamples);
   const OrderedRows rows = order_pairs(pairs);
-  const std::vector<XY> kept = arranged(pairs, rows);
-  require(different_x(kept) >= kLeastForOffset, "E + k x^-p has 3 unknowns and needs pairs at {} or more x, and there are {} pairs at {}", kLeastForOffset, kept.size(),
-          different_x(kept));
-  const auto [least, most] = std::minmax_element(kept.begin(), kept.end(), [](const XY& a, const XY& b) { return a.y < b.y; });
-  require(std::log(most->y / least->y) > 1e-9, "all {} pairs have y = {:.6g}: a constant fits no law", kept.size(), least->y);
-  const PowerSum sum = offset_sum(kept);
-  const Solution solution = solve(sum, options, scored_starts(sum, criterion_of(options)));
-  OffsetPowerFit fit;
-  fit.law = offset_law(sum, solution.at);
-  fit.convergence = solution.convergence;
-  std::vector<double> e, k, p;
-  for (const Unknowns& at : bootstrap(sum, rows, solution, options)) {
-    const OffsetPowerLaw draw = offset_law(sum, at);
-    e.push_back(draw.e), k.push_back(draw.k), p.push_back(draw.p);
-  }
-  fit.e = interval_of(fit.law.e, std::move(e));
-  fit.k = interval_of(fit.law.k, std::move(k));
-  fit.p = interval_of(fit.law.p, std::move(p));
-  return fit;
+  const Offset found = solve_offset(arranged(pairs, rows), options);
+  std::vector<std::optional<OffsetPowerLaw>> draws;
+  for (const Unknowns& at : bootstrap(found.sum, rows, found.solution, options)) draws.push_back(offset_law(found.sum, at));
+  draws.resize(static_cast<size_t>(options.resamples));
+  return with_draws(found, draws);
+}
+
+OffsetPowerFit fit_offset_power(std::span<const XY> pairs, std::span<const std::vector<XY>> resampled, const ParametricOptions& options) {
+  const Offset found = solve_offset(arranged(pairs, order_pairs(pairs)), options);
+  std::vector<std::optional<OffsetPowerLaw>> draws(resampled.size());
+  in_parallel(static_cast<int64_t>(resampled.size()), options.threads,
+              [&](int64_t i) { draws[static_cast<size_t>(i)] = solve_again(found, resampled[static_cast<size_t>(i)], options); });
+  return with_draws(found, draws);
 }
 
 }  // namespace skein

@@ -4,7 +4,6 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/data/loader.h"
 #include "skein/scaling/sweep.h"
 #include "skein/train/progress.h"
 #include "skein/train/trainer.h"
@@ -15,16 +14,7 @@ namespace {
 
 constexpr double kLeastSeconds = 0.5;
 constexpr int64_t kMostSteps = 4096;
-
-double held_out_tokens(const SweepConfig& config) {
-  double tokens = 0;
-  for (const auto& store : open_blend(config.run.data.validation, config.run.data).stores) {
-    const auto all = static_cast<double>(store->info().tokens);
-    const auto windows = static_cast<double>(config.run.validation.eval.windows * config.run.model.context);
-    tokens += windows > 0 ? std::min(all, windows) : all;
-  }
-  return tokens;
-}
+constexpr double kMostJudging = 0.5;  // of the time
 
 double seconds_of(PretrainConfig run, int64_t steps, Group& trainer) {
   run.train.steps = steps;
@@ -82,29 +72,50 @@ std::string line_of(const SweepCell& cell, double seconds, size_t width) {
                      readable_seconds(seconds));
 }
 
+
+std::string head_of(size_t width) {
+  return fmt::format("{:<{}}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}  {:>7}  {:>9}  {:>8}\n", "cell", width, "N blocks", "N all", "D", "C exact", "steps", "batch", "lr",
+                     "time");
+}
+
+// Seconds of a trainer.
+struct Times {
+  double all = 0, judging = 0, longest = 0;
+  double flops = 0;
+};
+
+std::string sum_of(const Times& times, size_t cells, double trainers, double tokens, const Rates& rates) {
+  const double share = times.judging / times.all;
+  std::string text = fmt::format("{} cells, {:.3e} FLOPs, about {} on {} trainers ({}; {:.0f}% of it for held-out evaluations of {} tokens)\n", cells, times.flops,
+                                 readable_seconds(std::max(times.longest, times.all / trainers)), trainers, rates.text(), 100 * share, readable_count(tokens));
+  if (share > kMostJudging)
+    text += "Evaluations take longer than the training: fewer validation.points, or validation.windows for fewer tokens, would shorten it.\n";
+  return text;
+}
+
 }  // namespace
 
 std::string forecast_text(const SweepConfig& config, Group& world) {
+  require(config.flops_per_second >= 0 && std::isfinite(config.flops_per_second), "sweep.flops_per_second={} must be at least 0", config.flops_per_second);
   const std::vector<SweepCell> cells = checked_cells(config, world);
   const auto trainer = world.split(world.rank() / static_cast<int>(config.ranks_per_run), world.rank());
   log::set_level(log::Level::error);
   const Rates rates(cells, config, *trainer);
   log::set_level(log::Level::info);
-  const double tokens = held_out_tokens(config), trainers = static_cast<double>(world.size()) / static_cast<double>(config.ranks_per_run);
+  const double tokens = held_out_tokens(config.run), trainers = static_cast<double>(world.size()) / static_cast<double>(config.ranks_per_run);
   size_t width = 4;
   for (const SweepCell& cell : cells) width = std::max(width, cell.name.size());
-  std::string text = fmt::format("{:<{}}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}  {:>7}  {:>9}  {:>8}\n", "cell", width, "N blocks", "N all", "D", "C exact", "steps",
-                                 "batch", "lr", "time");
-  double flops = 0, seconds = 0, longest = 0;
+  std::string text = head_of(width);
+  Times times;
   for (const SweepCell& cell : cells) {
-    const double own = work_of(cell, tokens) / rates.at(cell);
+    const double judging = evaluation_work(cell, tokens) / rates.at(cell), own = cell.flops / rates.at(cell) + judging;
     text += line_of(cell, own, width);
-    flops += cell.flops;
-    seconds += own;
-    longest = std::max(longest, own);
+    times.flops += cell.flops;
+    times.all += own;
+    times.judging += judging;
+    times.longest = std::max(times.longest, own);
   }
-  return text + fmt::format("{} cells, {:.3e} FLOPs, about {} on {} trainers ({}; held-out evaluations of {} tokens included)\n", cells.size(), flops,
-                            readable_seconds(std::max(longest, seconds / trainers)), trainers, rates.text(), readable_count(tokens));
+  return text + sum_of(times, cells.size(), trainers, tokens, rates);
 }
 
 }  // namespace skein

@@ -2,44 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <utility>
 
+#include "bootstrap.h"
+#include "skein/core/error.h"
 #include "skein/core/philox.h"
 
 namespace skein {
 namespace {
 
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(place);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-double deviation(const std::vector<double>& values) {
-  double sum = 0, squares = 0;
-  for (const double value : values) sum += value;
-  const double mean = sum / static_cast<double>(values.size());
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(values.size() - 1));
-}
-
-std::vector<double> each(const std::vector<PowerLaw>& draws, const std::function<double(const PowerLaw&)>& quantity) {
+template <class Law, class Quantity>
+std::vector<double> each(const std::vector<Law>& draws, const Quantity& quantity) {
   std::vector<double> values;
-  for (const PowerLaw& law : draws) values.push_back(quantity(law));
+  for (const Law& law : draws) values.push_back(quantity(law));
   return values;
 }
 
 }  // namespace
 
 Interval interval_over(double value, std::vector<double> draws, int64_t asked) {
-  Interval interval{value};
-  if (draws.size() < 2 || 2 * static_cast<int64_t>(draws.size()) < asked) return interval;
-  std::sort(draws.begin(), draws.end());
-  interval.low = quantile(draws, 0.025);
-  interval.high = quantile(draws, 0.975);
-  interval.error = deviation(draws);
-  return interval;
+  if (2 * static_cast<int64_t>(draws.size()) < asked) return {value};
+  return interval_of(value, std::move(draws));
 }
 
 size_t drawn(uint64_t key, int64_t resample, uint64_t index, size_t count) {
@@ -71,8 +54,25 @@ PowerFit power_fit(const PowerLaw& law, std::vector<PowerLaw> draws, int64_t ask
   return fit;
 }
 
+OffsetPowerFit offset_through(std::span<const XY> pairs, std::span<const std::vector<XY>> resampled, int threads) {
+  ParametricOptions options;
+  options.threads = threads;
+  try {
+    return fit_offset_power(pairs, resampled, options);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    OffsetPowerFit none;
+    none.convergence.problem = error.what();
+    return none;
+  }
+}
+
 Interval at(const PowerFit& fit, double x, int64_t asked) {
   return interval_over(fit.law.at(x), each(fit.draws, [&](const PowerLaw& draw) { return draw.at(x); }), asked);
+}
+
+Interval at(const OffsetPowerFit& fit, double x, int64_t asked) {
+  return interval_over(fit.law.at(x), each(fit.draws, [&](const OffsetPowerLaw& draw) { return draw.at(x); }), asked);
 }
 
 }  // namespace skein

@@ -128,6 +128,7 @@ void fit_through(IsoflopFit& fit, std::span<const ScalingPoint> points, const Is
   const Vertices best = vertices_of(fit.budgets);
   const Resampler resampler(points, fit.budgets, options.seed);
   std::vector<PowerLaw> n, d, loss;
+  std::vector<std::vector<XY>> losses;
   fit.resamples = options.resamples;
   for (int64_t i = 0; i < options.resamples; ++i) {
     const Vertices vertices = resampler.resample(i);
@@ -138,15 +139,12 @@ void fit_through(IsoflopFit& fit, std::span<const ScalingPoint> points, const Is
     n.push_back(power_through(vertices.n));
     d.push_back(power_through(vertices.d));
     loss.push_back(power_through(vertices.loss));
+    losses.push_back(vertices.loss);
   }
   fit.n_of_c = power_fit(power_through(best.n), std::move(n), options.resamples);
   fit.d_of_c = power_fit(power_through(best.d), std::move(d), options.resamples);
   fit.loss_of_c = power_fit(power_through(best.loss), std::move(loss), options.resamples);
-  try {
-    fit.offset_loss_of_c = fit_offset_power(best.loss, {.resamples = std::min<int64_t>(200, options.resamples), .seed = options.seed});
-  } catch (const Error& error) {
-    fit.offset_loss_of_c.convergence.problem = error.what();
-  }
+  fit.offset_loss_of_c = offset_through(best.loss, losses, options.threads);
 }
 
 }  // namespace

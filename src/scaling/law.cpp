@@ -15,9 +15,9 @@ PowerLaw falling(double constant, double p) { return {std::pow(constant, p), -p}
 
 double balance(const ChinchillaLaw& law) { return std::pow(law.alpha * law.a / (law.beta * law.b), 1 / (law.alpha + law.beta)); }
 
-// unique, and the rest at the worth of a half-life of `decay` repetitions.
+// unique, and the rest at the worth of a half-life of `decay` repetitions; infinite: at its full worth.
 double repeated(double all, double unique, double decay) {
-  if (all <= unique) return all;
+  if (all <= unique || std::isinf(decay)) return all;
   return unique + unique * decay * -std::expm1(-(all / unique - 1) / decay);
 }
 
@@ -43,11 +43,13 @@ double KaplanLaw::loss(double n, double d) const { return std::pow(std::pow(n_c 
 
 double DataLimitedLaw::effective_tokens(double d, double unique_tokens) const { return repeated(d, unique_tokens, r_d); }
 
-double DataLimitedLaw::effective_parameters(double n, double unique_tokens) const {
-  // The size whose optimal number of tokens is just what there is: D* = U at C/k = (U G)^(1/b), so N* = G (U G)^(a/b) and a/b = beta/alpha.
-  const double g = balance(law), best = g * std::pow(unique_tokens * g, law.beta / law.alpha);
-  return repeated(n, best, r_n);
+double DataLimitedLaw::best_parameters(double unique_tokens) const {
+  // D* = U at C/k = (U G)^(1/b), so N* = G (U G)^(a/b) and a/b = beta/alpha.
+  const double g = balance(law);
+  return g * std::pow(unique_tokens * g, law.beta / law.alpha);
 }
+
+double DataLimitedLaw::effective_parameters(double n, double unique_tokens) const { return repeated(n, best_parameters(unique_tokens), r_n); }
 
 double DataLimitedLaw::loss(double n, double d, double unique_tokens) const {
   require(unique_tokens > 0, "{} unique tokens; a data-limited law needs more than none", unique_tokens);

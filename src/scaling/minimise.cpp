@@ -7,22 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "unknowns.h"
+
 namespace skein {
 namespace {
 
 constexpr size_t kHistory = 10;
-
-double dot(const Unknowns& left, const Unknowns& right) {
-  double sum = 0;
-  for (size_t i = 0; i < kMostUnknowns; ++i) sum += left[i] * right[i];
-  return sum;
-}
-
-Unknowns along(const Unknowns& from, double step, const Unknowns& direction) {
-  Unknowns made = from;
-  for (size_t i = 0; i < kMostUnknowns; ++i) made[i] += step * direction[i];
-  return made;
-}
 
 struct Pair {
   Unknowns step, change;  // of the place, of the gradient

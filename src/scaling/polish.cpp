@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "skein/scaling/minimise.h"
+#include "unknowns.h"
 
 namespace skein {
 namespace {
@@ -15,18 +15,6 @@ double norm(const Unknowns& vector) {
   double sum = 0;
   for (double one : vector) sum += one * one;
   return std::sqrt(sum);
-}
-
-double dot(const Unknowns& left, const Unknowns& right) {
-  double sum = 0;
-  for (size_t i = 0; i < kMostUnknowns; ++i) sum += left[i] * right[i];
-  return sum;
-}
-
-Unknowns along(const Unknowns& from, double step, const Unknowns& direction) {
-  Unknowns made = from;
-  for (size_t i = 0; i < kMostUnknowns; ++i) made[i] += step * direction[i];
-  return made;
 }
 
 // False where the damped matrix has no step.

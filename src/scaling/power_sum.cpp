@@ -73,6 +73,15 @@ void add_curvature(const PowerSum& sum, const Mix& mix, const Unknowns& slope, d
   }
 }
 
+Unknowns moved_levels(const PowerSum& sum, const Unknowns& at, double sign) {
+  Unknowns made = at;
+  for (size_t k = 0; k < sum.terms.size(); ++k) {
+    const PowerSum::Term& term = sum.terms[k];
+    made[k] += sign * term.centre * (term.slope < 0 ? term.fixed : at[sum.terms.size() + static_cast<size_t>(term.slope)]);
+  }
+  return made;
+}
+
 }  // namespace
 
 PowerSum::Term power_term(std::string name, int slope, std::vector<double> covariate) {
@@ -90,14 +99,8 @@ PowerSum::Term fixed_term(std::string name, std::vector<double> covariate) {
 
 PowerSum::Term constant_term(std::string name, size_t points) { return {std::move(name), -1, 0, std::vector<double>(points, 0.0), 0}; }
 
-Unknowns uncentred(const PowerSum& sum, const Unknowns& at) {
-  Unknowns made = at;
-  for (size_t k = 0; k < sum.terms.size(); ++k) {
-    const PowerSum::Term& term = sum.terms[k];
-    made[k] -= term.centre * (term.slope < 0 ? term.fixed : at[sum.terms.size() + static_cast<size_t>(term.slope)]);
-  }
-  return made;
-}
+Unknowns uncentred(const PowerSum& sum, const Unknowns& at) { return moved_levels(sum, at, -1); }
+Unknowns centred(const PowerSum& sum, const Unknowns& plain) { return moved_levels(sum, plain, 1); }
 
 double PowerSum::predict(const Unknowns& at, size_t point, Unknowns* gradient, std::array<double, 3>* shares) const {
   const Mix mix = mix_terms(*this, at, point);

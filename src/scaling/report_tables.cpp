@@ -77,12 +77,10 @@ Table approaches(const Study& study) {
   const auto at = [&](Interval TargetPrediction::*field, NumberText text, int digits = 3) {
     return study.target ? interval_cell((*study.target).*field, text, digits) : number_cell(kUnknown);
   };
-  const auto power_row = [&](const std::string& name, const PowerFit& n, const PowerFit& d) {
-    const double flops = study.target ? study.target->flops : kUnknown;
-    table.rows.push_back({words(name), interval_cell(n.exponent), interval_cell(d.exponent), count_cell(n.law.at(flops)), count_cell(d.law.at(flops)),
-                          number_cell(kUnknown)});
-  };
-  if (main.envelope.valid()) power_row("1: frontier", main.envelope.n_of_c, main.envelope.d_of_c);
+  if (main.envelope.valid())
+    table.rows.push_back({words("1: frontier"), interval_cell(main.envelope.n_of_c.exponent), interval_cell(main.envelope.d_of_c.exponent),
+                          at(&TargetPrediction::envelope_n, count_text), at(&TargetPrediction::envelope_d, count_text),
+                          at(&TargetPrediction::envelope_loss, number_text, 4)});
   if (main.isoflop.valid())
     table.rows.push_back({words("2: parabolas"), interval_cell(main.isoflop.n_of_c.exponent), interval_cell(main.isoflop.d_of_c.exponent),
                           at(&TargetPrediction::isoflop_n, count_text), at(&TargetPrediction::isoflop_d, count_text),

@@ -50,7 +50,7 @@ std::string exponents(const ConventionStudy& main) {
 }
 
 double exponent_of(const ConventionStudy& one) {
-  if (one.parametric) return one.n_exponent.value;
+  if (std::isfinite(one.n_exponent.value)) return one.n_exponent.value;
   return one.isoflop.valid() ? one.isoflop.n_of_c.exponent.value : kUnknown;
 }
 

@@ -25,7 +25,7 @@ double comparable(double value) { return std::isnan(value) ? -1 : value; }
 
 Numbers numbers_of(const ScalingRun& run) {
   Numbers numbers;
-  for (const double value : {run.n_params, run.n_blocks, run.n_embedding, run.n_head, run.n_all, run.tokens, run.flops, run.flops_exact, run.lr,
+  for (const double value : {run.n_params, run.n_blocks, run.n_embedding, run.n_head, run.n_all, run.tokens, run.unique_tokens, run.flops, run.flops_exact, run.lr,
                              run.global_batch, run.loss})
     numbers.push_back(comparable(value));
   for (const int64_t value : {run.seed, run.d_model, run.n_layers, run.n_heads, run.vocab_size, run.context}) numbers.push_back(static_cast<double>(value));
@@ -164,7 +164,7 @@ void check_runs(ScalingTable& table, const TableOptions& options) {
 void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options, size_t most_points) {
   TableReader reader(path, TableKind::csv, 1 << 20);
   TableRow row;
-  require(reader.next(row), "{} is empty; curves are CSV with the columns run, tokens, loss", path);
+  require(reader.next_names(row), "{} is empty; curves are CSV with the columns run, tokens, loss", path);
   const CurveColumns columns = curve_columns(row, path);
   const auto runs = by_name(table);
   std::unordered_set<std::string> strangers;

@@ -24,6 +24,7 @@ const std::vector<NumberNames>& number_names() {
       {{"n_head"}, &ScalingRun::n_head, true},
       {{"n_all"}, &ScalingRun::n_all, false},
       {{"tokens", "n_tokens"}, &ScalingRun::tokens, false},
+      {{"unique_tokens"}, &ScalingRun::unique_tokens, false},
       {{"flops"}, &ScalingRun::flops, false},
       {{"flops_exact"}, &ScalingRun::flops_exact, false},
       {{"lr"}, &ScalingRun::lr, true},

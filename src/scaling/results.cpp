@@ -58,7 +58,7 @@ ScalingTable read_table(const std::string& path, const TableOptions& options, co
   table.path = path;
   TableReader reader(path, TableKind::csv, kMostRowBytes);
   TableRow row;
-  require(reader.next(row), "{} is empty; a table of runs begins with the names of its columns", path);
+  require(reader.next_names(row), "{} is empty; a table of runs begins with the names of its columns", path);
   const size_t fields = row.fields.size();
   const ResultColumns columns(row, path, options);
   int64_t rows = 0;

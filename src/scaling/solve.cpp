@@ -21,12 +21,6 @@ double total(const std::vector<double>& values) {
   return sum;
 }
 
-// From the units of the criterion to those of the caller's kind.
-double in_units(const ParametricOptions& options, double value) {
-  if (options.kind == LossKind::huber) return value * options.delta;
-  return options.kind == LossKind::squared ? 2 * value : value;
-}
-
 double objective_of(const PowerSum& sum, const ParametricOptions& options, const Unknowns& at) {
   Criterion criterion = criterion_of(options);
   if (options.kind == LossKind::absolute) criterion.delta = std::numeric_limits<double>::min();
@@ -93,6 +87,8 @@ Minimum sharpen(const PowerSum& sum, Minimum found) {
 std::string why_not_minimum(const PowerSum& sum, const ParametricOptions& options, const Minimum& found, const SecondOrder& there) {
   const std::string gone = degenerate(sum, found.at, false);
   if (!gone.empty()) return gone;
+  const std::string unseen = unseen_term(sum, options, found.at);
+  if (!unseen.empty()) return unseen;
   if (!found.converged) return found.problem;
   // Least absolutes have no Hessian.
   const std::vector<double> bends = eigenvalues(there.hessian, sum.unknowns());
@@ -117,6 +113,11 @@ void judge(const PowerSum& sum, const ParametricOptions& options, const Minimum&
 }
 
 }  // namespace
+
+double in_units(const ParametricOptions& options, double value) {
+  if (options.kind == LossKind::huber) return value * options.delta;
+  return options.kind == LossKind::squared ? 2 * value : value;
+}
 
 Criterion criterion_of(const ParametricOptions& options) {
   if (options.kind == LossKind::squared) return {std::numeric_limits<double>::infinity()};

@@ -22,6 +22,7 @@ std::vector<std::vector<double>> shares_of(const PowerSum& sum) {
   const size_t powers = sum.terms.size() - (has_constant(sum) ? 1 : 0);
   std::vector<std::vector<double>> made;
   const auto add = [&](double constant) {
+    if (powers == 0) made.emplace_back();
     if (powers == 1) made.push_back({1 - constant});
     for (double split : kSplits) {
       if (powers == 2) made.push_back({(1 - constant) * split, (1 - constant) * (1 - split)});

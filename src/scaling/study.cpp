@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
 
-#include "intervals.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "study_parts.h"
 #include "study_warnings.h"
 
 namespace skein {
@@ -15,9 +13,6 @@ namespace {
 
 constexpr int64_t kResamplesBeside = 200;
 constexpr double kMostOffPath = 1.3;
-constexpr const char* kNotAsked = "not asked for (fit.approach)";
-
-bool asks(const StudyOptions& options, Approach approach) { return options.approach == Approach::all || options.approach == approach; }
 
 // By how much the power law of C / D misses the run that it misses most.
 double worst_ratio(const ConventionStudy& study) {
@@ -56,7 +51,7 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
   study.flops_per_token = flops_per_token(study.points);
   fit_parametric(study, options);
   if (asks(options, Approach::isoflop)) study.isoflop = fit_isoflop(study.points, options.isoflop);
-  if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop.resamples, options.isoflop.seed);
+  if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop);
   if (names_optimum(study)) find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
   return study;
 }
@@ -88,54 +83,6 @@ std::optional<ConventionStudy> with_excluded(const ScalingTable& table, const Co
   return study_of(all, convention, beside(options));
 }
 
-// Of the runs within a factor of 2 of the largest `held`, the least loss at each `moving`.
-std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoint::*held, double ScalingPoint::*moving) {
-  double largest = 0;
-  for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
-  std::map<double, double> least;
-  for (const ScalingPoint& point : points) {
-    if (point.*held < largest / 2) continue;
-    const auto [at, is_new] = least.emplace(point.*moving, point.loss);
-    if (!is_new) at->second = std::min(at->second, point.loss);
-  }
-  std::vector<XY> pairs;
-  for (const auto& [x, y] : least) pairs.push_back({x, y, 1, static_cast<int64_t>(pairs.size())});
-  return pairs;
-}
-
-std::optional<OffsetPowerFit> fit_slice(const std::vector<XY>& pairs, const StudyOptions& options) {
-  if (pairs.size() < 5) return std::nullopt;
-  try {
-    return fit_offset_power(pairs, beside(options).parametric);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    return std::nullopt;
-  }
-}
-
-TargetPrediction predict(const ConventionStudy& study, const StudyOptions& options) {
-  TargetPrediction target;
-  const double largest = study.points.back().c;
-  target.flops = options.target > 0 ? options.target : 10 * largest;
-  target.beyond = target.flops / largest;
-  if (names_optimum(study)) {
-    const auto over = [&](const std::function<double(const Optimum&)>& part) {
-      return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) { return part(efficient(law, target.flops, study.flops_per_token)); });
-    };
-    target.n = over([](const Optimum& best) { return best.n; });
-    target.d = over([](const Optimum& best) { return best.d; });
-    target.ratio = over([](const Optimum& best) { return best.ratio(); });
-    target.loss = over([](const Optimum& best) { return best.loss; });
-  }
-  if (study.isoflop.valid()) {
-    target.isoflop_n = at(study.isoflop.n_of_c, target.flops, study.isoflop.resamples);
-    target.isoflop_d = at(study.isoflop.d_of_c, target.flops, study.isoflop.resamples);
-    const OffsetPowerFit& loss = study.isoflop.offset_loss_of_c;
-    if (loss.convergence.converged) target.isoflop_loss.value = loss.law.at(target.flops);
-  }
-  return target;
-}
-
 void compare(Study& study, const StudyOptions& options) {
   if (!asks(options, Approach::parametric)) return;
   try {
@@ -158,9 +105,7 @@ void check(const StudyOptions& options) {
 
 }  // namespace
 
-bool has_optimum(const ParametricFit& fit) {
-  return fit.convergence.converged && fit.law.a > 0 && fit.law.b > 0 && fit.law.alpha > 0 && fit.law.beta > 0;
-}
+bool asks(const StudyOptions& options, Approach approach) { return options.approach == Approach::all || options.approach == approach; }
 
 bool names_optimum(const ConventionStudy& study) { return study.parametric && has_optimum(*study.parametric) && worst_ratio(study) < kMostOffPath; }
 
@@ -170,6 +115,7 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   options.convention = settled(given.convention, table);
   options.isoflop.resamples = options.parametric.resamples;
   options.isoflop.seed = options.parametric.seed;
+  options.isoflop.threads = options.parametric.threads;
   Study study;
   study.options = options;
   study.table = table;
@@ -182,10 +128,9 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   }
   study.with_excluded = with_excluded(table, options.convention, options);
   compare(study, options);
-  study.loss_of_n = fit_slice(slice(study.main.points, &ScalingPoint::d, &ScalingPoint::n), options);
-  study.loss_of_d = fit_slice(slice(study.main.points, &ScalingPoint::n, &ScalingPoint::d), options);
+  fit_laws_beside(study);
   study.critical_batch = fit_critical_batch(table);
-  study.target = predict(study.main, options);
+  study.target = predict_target(study.main, options.target);
   if (study.main.parametric && worst_ratio(study.main) >= kMostOffPath)
     study.warnings.push_back(fmt::format("approach 3 names no N* and D*: C / D of these runs is no power of N under this way of counting (off by up to {:.3g} times); count otherwise",
                                          worst_ratio(study.main)));

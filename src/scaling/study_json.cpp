@@ -32,10 +32,26 @@ Json json_of(const Convergence& c) {
 }
 
 Json json_of(const OffsetPowerFit& fit) {
-  return {{"E", json_of(fit.e)}, {"k", json_of(fit.k)}, {"p", json_of(fit.p)}, {"convergence", json_of(fit.convergence)}};
+  return {{"E", json_of(fit.e)}, {"k", json_of(fit.k)}, {"p", json_of(fit.p)}, {"convergence", json_of(fit.convergence)}, {"failed_draws", fit.failed_draws}};
 }
 
-Json json_of(const std::optional<OffsetPowerFit>& fit) { return fit ? json_of(*fit) : Json(nullptr); }
+Json json_of(const KaplanFit& fit) {
+  return {{"aN", json_of(fit.a_n)}, {"aD", json_of(fit.a_d)}, {"Nc", json_of(fit.n_c)}, {"Dc", json_of(fit.d_c)},
+          {"objective", number(fit.objective)}, {"convergence", json_of(fit.convergence)}, {"failed_draws", fit.failed_draws}};
+}
+
+Json json_of(const OverTrainingFit& fit) {
+  return {{"E", json_of(fit.e)}, {"a", json_of(fit.a)}, {"b", json_of(fit.b)}, {"h", json_of(fit.h)},
+          {"objective", number(fit.objective)}, {"convergence", json_of(fit.convergence)}, {"failed_draws", fit.failed_draws}};
+}
+
+Json json_of(const DataLimitedFit& fit) {
+  const ChinchillaLaw& law = fit.law.law;
+  return {{"E", number(law.e)}, {"A", number(law.a)}, {"B", number(law.b)}, {"alpha", number(law.alpha)}, {"beta", number(law.beta)},
+          {"fresh_convergence", json_of(fit.fresh.convergence)},
+          {"RD", json_of(fit.r_d)}, {"RN", json_of(fit.r_n)}, {"RN_problem", fit.r_n_problem}, {"repeated", fit.repeated},
+          {"objective", number(fit.objective)}, {"convergence", json_of(fit.convergence)}, {"failed_draws", fit.failed_draws}};
+}
 
 Json json_of(const ParametricFit& fit) {
   return {{"E", number(fit.law.e)},         {"A", number(fit.law.a)},
@@ -80,8 +96,22 @@ Json json_of(const EnvelopeFit& fit) {
           {"n_of_c", json_of(fit.n_of_c)},
           {"d_of_c", json_of(fit.d_of_c)},
           {"loss_of_c", json_of(fit.loss_of_c)},
+          {"offset_loss_of_c", json_of(fit.offset_loss_of_c)},
           {"resamples", fit.resamples},
           {"failed_draws", fit.failed_draws}};
+}
+
+Json json_of(const ConventionStudy& study);
+Json json_of(const TargetPrediction& target);
+
+template <class Fit>
+Json json_of(const std::optional<Fit>& fit) {
+  return fit ? json_of(*fit) : Json(nullptr);
+}
+
+template <class Fit>
+Json json_of(const LawBeside<Fit>& law) {
+  return {{"problem", law.problem}, {"fit", json_of(law.fit)}};
 }
 
 Json json_of(const ConventionStudy& study) {
@@ -94,7 +124,7 @@ Json json_of(const ConventionStudy& study) {
           {"d_exponent", json_of(study.d_exponent)},
           {"envelope", json_of(study.envelope)},
           {"isoflop", json_of(study.isoflop)},
-          {"parametric", study.parametric ? json_of(*study.parametric) : Json(nullptr)},
+          {"parametric", json_of(study.parametric)},
           {"parametric_problem", study.parametric_problem}};
 }
 
@@ -119,7 +149,10 @@ Json json_of(const HeldOut& held) {
 Json json_of(const TargetPrediction& target) {
   return {{"flops", number(target.flops)},         {"beyond", number(target.beyond)},       {"n", json_of(target.n)},
           {"d", json_of(target.d)},                {"ratio", json_of(target.ratio)},        {"loss", json_of(target.loss)},
-          {"isoflop_n", json_of(target.isoflop_n)}, {"isoflop_d", json_of(target.isoflop_d)}, {"isoflop_loss", json_of(target.isoflop_loss)}};
+          {"isoflop_n", json_of(target.isoflop_n)}, {"isoflop_d", json_of(target.isoflop_d)}, {"isoflop_ratio", json_of(target.isoflop_ratio)},
+          {"isoflop_loss", json_of(target.isoflop_loss)},
+          {"envelope_n", json_of(target.envelope_n)}, {"envelope_d", json_of(target.envelope_d)}, {"envelope_ratio", json_of(target.envelope_ratio)},
+          {"envelope_loss", json_of(target.envelope_loss)}};
 }
 
 Json json_of(const CriticalBatchPoint& point) {
@@ -166,12 +199,17 @@ std::string study_json(const Study& study) {
             {"warnings", study.warnings},
             {"main", json_of(study.main)},
             {"others", each(study.others)},
-            {"with_excluded", study.with_excluded ? json_of(*study.with_excluded) : Json(nullptr)},
+            {"with_excluded", json_of(study.with_excluded)},
             {"comparison", each(study.comparison)},
             {"loss_of_n", json_of(study.loss_of_n)},
             {"loss_of_d", json_of(study.loss_of_d)},
+            {"power_of_n", json_of(study.power_of_n)},
+            {"power_of_d", json_of(study.power_of_d)},
+            {"kaplan", json_of(study.kaplan)},
+            {"over_training", json_of(study.over_training)},
+            {"data_limited", json_of(study.data_limited)},
             {"critical_batch", json_of(study.critical_batch)},
-            {"target", study.target ? json_of(*study.target) : Json(nullptr)},
+            {"target", json_of(study.target)},
             {"draws", Json::parse(kDrawsHere)}};
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
   const std::string draws = study.main.parametric ? draws_of(*study.main.parametric).dump() : "[]";

@@ -59,6 +59,11 @@ void add_power(TextTable& rows, const std::string& what, const PowerFit& fit) {
 
 TextTable power_table() { return TextTable({"", "coefficient", "exponent of C (95% interval)", "standard error"}); }
 
+std::string offset_text(const OffsetPowerFit& fit) {
+  if (!fit.convergence.converged) return fmt::format("  L* = E + k C^-p is not fitted: {}\n", fit.convergence.problem);
+  return fmt::format("  L* = {} + {} C^-{}; E {}, p {}\n", shown(fit.law.e), shown(fit.law.k), shown(fit.law.p), range(fit.e), range(fit.p));
+}
+
 std::string envelope_text(const EnvelopeFit& fit) {
   std::string text = "\nApproach 1, envelope: ";
   if (!fit.valid()) return text + "not fitted: " + fit.problem + "\n";
@@ -68,7 +73,7 @@ std::string envelope_text(const EnvelopeFit& fit) {
   add_power(rows, "N*", fit.n_of_c);
   add_power(rows, "D*", fit.d_of_c);
   add_power(rows, "L*", fit.loss_of_c);
-  return text + rows.text();
+  return text + rows.text() + offset_text(fit.offset_loss_of_c);
 }
 
 std::string budget_table(const IsoflopFit& fit) {
@@ -100,11 +105,7 @@ std::string isoflop_text(const ConventionStudy& study) {
   add_power(rows, "N*", fit.n_of_c);
   add_power(rows, "D*", fit.d_of_c);
   add_power(rows, "L*", fit.loss_of_c);
-  text += rows.text();
-  const OffsetPowerFit& offset = fit.offset_loss_of_c;
-  return text + (offset.convergence.converged
-                     ? fmt::format("  L* = {} + {} C^-{}; E {}\n", shown(offset.law.e), shown(offset.law.k), shown(offset.law.p), range(offset.e))
-                     : fmt::format("  L* = E + k C^-p is not fitted: {}\n", offset.convergence.problem));
+  return text + rows.text() + offset_text(fit.offset_loss_of_c);
 }
 
 void add_parameter(TextTable& rows, const std::string& what, double value, const Interval& interval) {
@@ -173,16 +174,50 @@ std::string comparison_text(const Study& study) {
          rows.text();
 }
 
+std::string slice_text(const char* what, const char* held, const std::optional<OffsetPowerFit>& offset, const std::optional<PowerFit>& power) {
+  if (!power) return "";
+  std::string text = fmt::format("\nL({}) of runs within a factor of 2 of the largest {}:", what, held);
+  if (offset)
+    text += fmt::format(" {} + {} {}^-{}{};", shown(offset->law.e), shown(offset->law.k), what, shown(offset->law.p),
+                        offset->convergence.converged ? fmt::format(" (p {})", range(offset->p)) : " (NOT CONVERGED: " + offset->convergence.problem + ")");
+  const double p = -power->law.exponent;
+  return text + fmt::format("\n  without an offset ({} / {})^{} (p {})\n", shown(std::pow(power->law.coefficient, 1 / p), 3), what, shown(p),
+                            range({p, -power->exponent.high, -power->exponent.low, power->exponent.error}));
+}
+
 std::string slices_text(const Study& study) {
-  std::string text;
-  const auto add = [&](const char* what, const char* held, const std::optional<OffsetPowerFit>& fit) {
-    if (fit)
-      text += fmt::format("\nL({}) of runs within a factor of 2 of the largest {}: {} + {} {}^-{}{}\n", what, held, shown(fit->law.e), shown(fit->law.k), what,
-                          shown(fit->law.p), fit->convergence.converged ? "" : " (NOT CONVERGED: " + fit->convergence.problem + ")");
-  };
-  add("N", "D", study.loss_of_n);
-  add("D", "N", study.loss_of_d);
-  return text;
+  return slice_text("N", "D", study.loss_of_n, study.power_of_n) + slice_text("D", "N", study.loss_of_d, study.power_of_d);
+}
+
+// A law by the names of its numbers.
+template <class Fit>
+std::string law_text(const char* law, const LawBeside<Fit>& beside, std::initializer_list<std::pair<const char*, Interval Fit::*>> numbers) {
+  if (!beside.fit) return fmt::format("  {}\n    not fitted: {}\n", law, beside.problem);
+  const Fit& fit = *beside.fit;
+  TextTable rows({"", "estimate", "95% interval", "standard error"});
+  for (const auto& [what, field] : numbers) add_parameter(rows, what, (fit.*field).value, fit.*field);
+  return fmt::format("  {}\n", law) + rows.text() + convergence_text(fit.convergence, fit.objective);
+}
+
+std::string data_limited_text(const LawBeside<DataLimitedFit>& beside) {
+  std::string text = law_text("E + A/N'^alpha + B/D'^beta, D' = U + U RD (1 - exp(-(D/U - 1)/RD)) of U unique tokens, N' likewise (data-limited, Muennighoff et al.)", beside,
+                              {{"RD", &DataLimitedFit::r_d}, {"RN", &DataLimitedFit::r_n}});
+  if (!beside.fit) return text;
+  const DataLimitedFit& fit = *beside.fit;
+  if (!fit.r_n_problem.empty()) text += fmt::format("  RN is not fitted: {}\n", fit.r_n_problem);
+  const ChinchillaLaw& law = fit.law.law;
+  return text + fmt::format("  of {} runs that see data again, with E {}, A {}, B {}, alpha {}, beta {} of the others\n", fit.repeated, shown(law.e), shown(law.a),
+                            shown(law.b), shown(law.alpha), shown(law.beta));
+}
+
+std::string laws_text(const Study& study) {
+  if (study.options.approach != Approach::all && study.options.approach != Approach::parametric) return "";
+  return "\nLaws beside approach 3, of the same runs\n" +
+         law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", study.kaplan,
+                  {{"aN", &KaplanFit::a_n}, {"aD", &KaplanFit::a_d}, {"Nc", &KaplanFit::n_c}, {"Dc", &KaplanFit::d_c}}) +
+         law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", study.over_training,
+                  {{"E", &OverTrainingFit::e}, {"a", &OverTrainingFit::a}, {"b", &OverTrainingFit::b}, {"h", &OverTrainingFit::h}}) +
+         data_limited_text(study.data_limited);
 }
 
 std::string critical_batch_text(const CriticalBatchFit& fit) {
@@ -196,16 +231,14 @@ std::string critical_batch_text(const CriticalBatchFit& fit) {
 std::string target_text(const Study& study) {
   if (!study.target) return "";
   const TargetPrediction& target = *study.target;
-  TextTable rows({"", "approach 3", "95% interval", "approach 2", "95% interval"});
-  const auto add = [&](const char* what, const Interval& three, const Interval& two) {
-    rows.add({what, shown(three.value), range(three, 3), shown(two.value), range(two, 3)});
+  TextTable rows({"", "approach 1", "95% interval", "approach 2", "95% interval", "approach 3", "95% interval"});
+  const auto add = [&](const char* what, const Interval& one, const Interval& two, const Interval& three, int digits = 3) {
+    rows.add({what, shown(one.value), range(one, digits), shown(two.value), range(two, digits), shown(three.value), range(three, digits)});
   };
-  add("N*", target.n, target.isoflop_n);
-  add("D*", target.d, target.isoflop_d);
-  Interval ratio;
-  ratio.value = target.isoflop_d.value / target.isoflop_n.value;
-  add("D*/N*", target.ratio, ratio);
-  add("L*", target.loss, target.isoflop_loss);
+  add("N*", target.envelope_n, target.isoflop_n, target.n);
+  add("D*", target.envelope_d, target.isoflop_d, target.d);
+  add("D*/N*", target.envelope_ratio, target.isoflop_ratio, target.ratio);
+  add("L*", target.envelope_loss, target.isoflop_loss, target.loss, 4);
   return fmt::format("\nAt {} FLOPs, {} times the largest budget fitted\n", shown(target.flops), shown(target.beyond, 3)) + rows.text();
 }
 
@@ -218,6 +251,7 @@ std::string study_text(const Study& study) {
   text += parametric_text(study);
   text += beside_text(study);
   text += comparison_text(study);
+  text += laws_text(study);
   text += slices_text(study);
   text += critical_batch_text(study.critical_batch);
   text += target_text(study);

@@ -11,6 +11,8 @@ namespace {
 
 using Warnings = std::vector<std::string>;
 
+constexpr double kFelt = 1e-3;  // of the loss
+
 void warn_of_parametric(const Study& study, Warnings& warnings) {
   const ConventionStudy& main = study.main;
   if (!main.parametric) {
@@ -18,12 +20,29 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
     return;
   }
   const ParametricFit& fit = *main.parametric;
-  if (!fit.convergence.converged) warnings.push_back(fmt::format("approach 3 has not converged: {}; do not use its numbers", fit.convergence.problem));
+  if (!fit.convergence.converged) warnings.push_back(fmt::format("approach 3 has not converged: {}; it names no best size, do not use its numbers", fit.convergence.problem));
   const auto lower = [](const ScalingPoint& one, const ScalingPoint& other) { return one.loss < other.loss; };
   const double least = std::min_element(main.points.begin(), main.points.end(), lower)->loss;
   if (fit.law.e >= least) warnings.push_back(fmt::format("E of approach 3 is {:.4g}, not below the least loss of {:.4g}", fit.law.e, least));
   const auto asked = study.options.parametric.resamples;
   if (fit.failed_draws * 20 > asked) warnings.push_back(fmt::format("{} of {} resamples of approach 3 did not converge", fit.failed_draws, asked));
+}
+
+// A power that the larger half of the runs does not feel rests on the others alone, however well it was found.
+void warn_of_steep(const ConventionStudy& main, Warnings& warnings) {
+  if (!names_optimum(main)) return;
+  const ChinchillaLaw& law = main.parametric->law;
+  const auto check = [&](const char* term, const char* of, double ScalingPoint::*field, double factor, double power) {
+    std::vector<double> sizes;
+    for (const ScalingPoint& point : main.points) sizes.push_back(point.*field);
+    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2), sizes.end());
+    const double middle = sizes[sizes.size() / 2], share = factor * std::pow(middle, -power) / law.e;
+    if (share < kFelt)
+      warnings.push_back(fmt::format("{} of approach 3 rests on the smallest runs alone: its exponent is {:.3g}, and from {} = {:.3g} on it is below {:.2g}% of the loss", term,
+                                     power, of, middle, 100 * kFelt));
+  };
+  check("A/N^alpha", "N", &ScalingPoint::n, law.a, law.alpha);
+  check("B/D^beta", "D", &ScalingPoint::d, law.b, law.beta);
 }
 
 // Budgets at the ends of the data whose best size by approach 3 no run is near.
@@ -92,7 +111,22 @@ void warn_of_envelope(const Study& study, Warnings& warnings) {
   const EnvelopeFit& fit = study.main.envelope;
   if (study.options.approach != Approach::all && study.options.approach != Approach::envelope) return;
   if (!fit.valid()) warnings.push_back(fmt::format("approach 1 is not fitted: {}", fit.problem));
-  else if (!fit.from_curves) warnings.emplace_back("approach 1 goes by the runs' last losses, for want of curves: its sizes are those that were sampled, a staircase");
+  else if (!fit.from_curves)
+    warnings.push_back(fmt::format("approach 1 goes by the runs' last losses, for want of curves{}: its sizes are those that were sampled, a staircase",
+                                   fit.without_curves > 0 ? fmt::format(" of {} of {} runs", fit.without_curves, study.main.points.size()) : ""));
+}
+
+void warn_of_repeats(const ConventionStudy& main, Warnings& warnings) {
+  int64_t repeated = 0;
+  double most = 1;
+  for (const ScalingPoint& point : main.points) {
+    if (!point.repeated()) continue;
+    ++repeated;
+    most = std::max(most, point.d / point.unique_tokens);
+  }
+  if (repeated > 0)
+    warnings.push_back(fmt::format("{} runs see data again, up to {:.3g} times; all but the data-limited law take such tokens for new ones, which holds up to about 4 times",
+                                   repeated, most));
 }
 
 bool apart(const Interval& one, const Interval& other) { return one.low > other.high || other.low > one.high; }
@@ -112,8 +146,10 @@ Warnings warnings_of(const Study& study) {
   warn_of_envelope(study, warnings);
   warn_of_isoflop(study, warnings);
   warn_of_parametric(study, warnings);
+  warn_of_steep(study.main, warnings);
   warn_of_unsampled_optima(study.main, warnings);
   warn_of_disagreement(study, warnings);
+  warn_of_repeats(study.main, warnings);
   if (study.target && study.target->beyond > 30)
     warnings.push_back(fmt::format("the target of {:.3g} FLOPs is {:.3g} times the largest budget: the intervals know of noise, not of laws that change on the way",
                                    study.target->flops, study.target->beyond));

@@ -1,5 +1,7 @@
 #include "sweep_parts.h"
 
+#include <algorithm>
+
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/data/loader.h"
@@ -31,6 +33,19 @@ void warn_of_repeated_data(const std::vector<SweepCell>& cells) {
   if (longer > 0) log::warn("{} cells train on more than the {:.4g} tokens of data.train, up to {:.1f} passes; beyond about 4 repeated data are worth less", longer, held, most);
 }
 
+void set_model(const SweepCell& cell, ScalingRun& run) {
+  const ModelConfig& model = cell.run.model;
+  run.d_model = model.d_model;
+  run.n_layers = model.n_layers;
+  run.n_heads = model.n_heads;
+  run.vocab_size = model.vocab_size;
+  run.context = model.context;
+  run.n_blocks = cell.counts.blocks;
+  run.n_embedding = cell.counts.embedding;
+  run.n_head = cell.counts.head;
+  run.n_all = cell.counts.all;
+}
+
 }  // namespace
 
 std::vector<SweepCell> checked_cells(const SweepConfig& config, Group& world) {
@@ -43,45 +58,48 @@ std::vector<SweepCell> checked_cells(const SweepConfig& config, Group& world) {
   return std::move(design.cells);
 }
 
-std::vector<ScalingRun> rows(const std::vector<SweepCell>& cells, const std::vector<CellFolder>& folders) {
-  std::vector<ScalingRun> made;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const SweepCell& cell = cells[i];
-    CellOutcome outcome = folders[i].outcome();
-    ScalingRun run;
-    run.name = cell.name;
-    run.status = outcome.status;
-    run.reason = outcome.reason;
-    run.folder = "cells/" + cell.name;
-    run.line = static_cast<int64_t>(i) + 2;
-    run.seed = static_cast<int64_t>(cell.run.train.seed);
-    run.d_model = cell.run.model.d_model;
-    run.n_layers = cell.run.model.n_layers;
-    run.n_heads = cell.run.model.n_heads;
-    run.vocab_size = cell.run.model.vocab_size;
-    run.context = cell.run.model.context;
-    run.n_blocks = cell.counts.blocks;
-    run.n_embedding = cell.counts.embedding;
-    run.n_head = cell.counts.head;
-    run.n_all = cell.counts.all;
-    run.tokens = cell.tokens;
-    run.flops_exact = cell.flops;
-    run.lr = cell.run.lr.lr;
-    run.global_batch = static_cast<double>(cell.batch_tokens());
-    run.steps = static_cast<double>(cell.run.train.steps);
-    run.loss = outcome.loss;
-    run.train_loss = outcome.train_loss;
-    run.seconds = outcome.seconds;
-    run.curve = std::move(outcome.curve);
-    made.push_back(std::move(run));
-  }
-  return made;
+ScalingRun row_of(const SweepCell& cell, CellOutcome outcome, int64_t line) {
+  ScalingRun run;
+  run.name = cell.name;
+  run.folder = "cells/" + cell.name;
+  run.line = line;
+  run.seed = static_cast<int64_t>(cell.run.train.seed);
+  set_model(cell, run);
+  run.tokens = cell.tokens;
+  run.flops_exact = cell.flops;
+  run.lr = cell.run.lr.lr;
+  run.global_batch = static_cast<double>(cell.batch_tokens());
+  run.steps = static_cast<double>(cell.run.train.steps);
+  run.status = std::move(outcome.status);
+  run.reason = std::move(outcome.reason);
+  run.loss = outcome.loss;
+  run.train_loss = outcome.train_loss;
+  run.seconds = outcome.seconds;
+  run.curve = std::move(outcome.curve);
+  return run;
 }
 
-// Forward alone is a third of a step.
-double work_of(const SweepCell& cell, double held_out_tokens) {
-  const size_t evaluations = evaluation_steps(cell.run.validation.points, cell.run.train.steps).size();
-  return cell.flops + static_cast<double>(std::max<size_t>(1, evaluations)) * held_out_tokens * cell.counts.flops_per_token / 3;
+double held_out_tokens(const PretrainConfig& run) {
+  const int64_t context = run.model.context, most = run.validation.eval.windows, stride = run.validation.eval.stride ? run.validation.eval.stride : context;
+  int64_t windows = 0;
+  for (const auto& store : open_blend(run.data.validation, run.data).stores) {
+    const int64_t held = std::max<int64_t>(0, store->info().tokens - 2) / stride + 1;
+    windows += most > 0 ? std::min(held, most) : held;
+  }
+  return static_cast<double>(windows * context);
+}
+
+int64_t evaluations_of(const SweepCell& cell) {
+  const int64_t steps = cell.run.train.steps, every = cell.run.validation.every;
+  const std::vector<int64_t> points = evaluation_steps(cell.run.validation.points, steps);
+  int64_t count = every > 0 ? steps / every : 0;
+  for (int64_t step : points) count += every == 0 || step % every != 0 ? 1 : 0;
+  const bool last = (every > 0 && steps % every == 0) || (!points.empty() && points.back() == steps);
+  return last ? count : count + 1;
+}
+
+double evaluation_work(const SweepCell& cell, double held_out_tokens) {
+  return static_cast<double>(evaluations_of(cell)) * held_out_tokens * cell.counts.flops_per_token / 3;
 }
 
 }  // namespace skein

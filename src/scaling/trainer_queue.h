@@ -1,4 +1,4 @@
-// The cells that are left, for one trainer: the largest first.
+// The cells that are left, for one trainer: the largest first, those that failed before last.
 #pragma once
 
 #include <memory>

@@ -108,13 +108,19 @@ int32_t ImportedTokenizer::first_special(std::initializer_list<const char*> name
 
 void ImportedTokenizer::find_roles() {
   roles_.pad = first_special({"[PAD]", "<pad>", "<|padding|>", "<|pad|>", "<|finetune_right_pad_id|>"});
-  roles_.unk = first_special({"[UNK]", "<unk>"});
-  if (roles_.unk < 0) roles_.unk = parts_.model->unknown();
+  roles_.unk = parts_.model->unknown();
+  if (roles_.unk < 0) roles_.unk = first_special({"[UNK]", "<unk>"});
   roles_.cls = first_special({"[CLS]", "<s>"});
   roles_.sep = first_special({"[SEP]", "</s>"});
+  // What the template puts around a text begins and ends samples, whatever it is called.
+  if (const Template& frame = parts_.single; frame.size() > 2 && frame.front().id >= 0 && frame.back().id >= 0) {
+    roles_.cls = frame.front().id;
+    roles_.sep = frame.back().id;
+  }
   roles_.mask = first_special({"[MASK]", "<mask>"});
   roles_.bos = first_special({"<s>", "<|begin_of_text|>"});
   end_of_text_ = first_special({"<|endoftext|>", "</s>", "<|end_of_text|>", "<|eot_id|>", "[SEP]"});
+  if (end_of_text_ < 0) end_of_text_ = roles_.sep;
   roles_.eos = end_of_text_;
 }
 

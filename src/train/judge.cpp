@@ -15,7 +15,7 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
     work.train = false;
     work.answers = with_answers;
     work.losses = terms > 0;
-    work.micro_batches.push_back(samples.batch(first, std::min(model.batch, count - first)));
+    work.micro_batches.push_back(trimmed(samples.batch(first, std::min(model.batch, count - first)), row_multiple(model.pass.sequence_parallel, mesh.tp().size())));
     model.pipeline.run(work, model.pass);
     if (!mesh.last_stage()) continue;
     const auto losses = terms > 0 ? model.pipeline.losses() : std::vector<std::vector<double>>();
@@ -32,11 +32,19 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
   return all;
 }
 
+void put_answers(const Tensor& answers, const Tensor& all, int64_t first, int64_t samples) {
+  const int64_t numbers = all.dim(2), places = answers.size() / (samples * numbers);
+  SKEIN_CHECK(places <= all.dim(1) && places * samples * numbers == answers.size());
+  const float* from = answers.data<float>();
+  for (int64_t sample = 0; sample < samples; ++sample, from += places * numbers)
+    std::copy_n(from, places * numbers, all.data<float>() + (first + sample) * all.dim(1) * numbers);
+}
+
 Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places, int64_t numbers) {
   const Tensor all = Tensor::zeros({count, places, numbers}, DType::f32);
   int64_t first = model.mesh.dp().rank() * model.batch;
   judge(model, samples, count, 0, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
-    all.rows(first, first + batch.size()).copy_from(answers[0].reshape({batch.size(), places, numbers}));
+    put_answers(answers[0], all, first, batch.size());
     first += model.batch * model.mesh.dp().size();
   });
   // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.

@@ -75,7 +75,7 @@ ConllConfig conll_config(const LabelColumns& c, const std::vector<std::string>& 
 }
 
 LabelForm LabelHead::form(const ModelConfig& model, const Tokenizer& tokenizer) const {
-  return LabelForm(tokenizer, {model.architecture == Architecture::bert, length, separator});
+  return LabelForm(tokenizer, {model.architecture == Architecture::bert, length, separator, true, framed});
 }
 
 LabelMetric metric_of(LabelKind kind, LabelMetric asked) {
@@ -92,6 +92,7 @@ std::string to_json(const LabelHead& head, uint32_t checksum) {
   const nlohmann::ordered_json json{{"task", "labels"},       {"kind", name_of(head.kind)},  {"metric", name_of(head.metric)},
                                     {"labels", head.labels},  {"mean", head.mean},           {"deviation", head.deviation},
                                     {"length", head.length},  {"separator", head.separator}, {"pairs", head.pairs},
+                                    {"framed", head.framed},
                                     {"columns", head.columns}, {"training_checksum", checksum}};
   return json.dump();
 }
@@ -110,6 +111,7 @@ std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::strin
     head->length = json.at("length");
     head->separator = json.at("separator");
     head->pairs = json.at("pairs");
+    head->framed = json.value("framed", false);
     head->columns = json.at("columns").get<std::map<std::string, std::string>>();
     return head;
   } catch (const std::exception& error) {

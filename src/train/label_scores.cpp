@@ -70,12 +70,11 @@ int32_t LabelAnswers::best(int64_t sample, int64_t place) const {
 }
 
 LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int64_t outputs) {
-  const int64_t count = samples.samples_per_epoch(), places = samples.shape().places, size = places * outputs;
+  const int64_t count = samples.samples_per_epoch(), places = samples.shape().places;
   LabelAnswers made{Tensor::zeros({count, places, outputs}, DType::f32)};
   const Tensor weight = Tensor::zeros({1}, DType::f64);
   const auto sums = judge(model, samples, count, 1, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
-    const int64_t first = batch.sample_ids.data<int64_t>()[0];
-    std::copy_n(answers[0].data<float>(), batch.size() * size, made.scores.data<float>() + first * size);
+    put_answers(answers[0], made.scores, batch.sample_ids.data<int64_t>()[0], batch.size());
     for (float counts : batch.weights.span<float>()) *weight.data<double>() += counts;
   });
   // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <numeric>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -9,8 +8,6 @@
 namespace skein {
 namespace {
 
-// Padding to multiples of this keeps vectors whole.
-constexpr int64_t kLengthMultiple = 8;
 constexpr int64_t kUsualLength = 128;
 
 class LabelTask : public Task {
@@ -70,7 +67,7 @@ std::map<std::string, std::string> column_values(const LabelColumns& columns) {
 LabelTask::LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)), head_(head_of(c)) {
   const LabelForm form = head_.form(c.run.model, *tokenizer_);
   const bool types = form.encoder() && head_.pairs && c.run.model.token_types >= 2;
-  const int64_t multiple = c.run.parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(c.run.parallel.tensor)) : kLengthMultiple;
+  const int64_t multiple = row_multiple(c.run.parallel);
   const auto source = [&](const LabelData& data, bool shuffle) {
     const int64_t length = padded_length(data.samples, multiple, c.run.model.context);
     return data.source(form, length, shuffle, c.run.train.seed, head_.kind, types);

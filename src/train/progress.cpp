@@ -8,50 +8,47 @@
 
 namespace skein {
 
-Progress::Progress(int64_t first, int64_t total, int64_t tokens_per_step, const Speed& speed)
-    : first_(first), done_(first), total_(total), tokens_per_step_(tokens_per_step), speed_(speed), start_(Clock::now()),
-      last_(start_) {}
+Progress::Progress(int64_t first, int64_t total, double peak_flops)
+    : first_(first), done_(first), total_(total), peak_flops_(peak_flops), start_(Clock::now()), last_(start_) {}
 
-void Progress::step_done(int64_t done) {
+void Progress::step_done(int64_t done, const StepResult& result) {
   const auto now = Clock::now();
-  step_seconds_ = std::max(1e-9, std::chrono::duration<double>(now - last_).count());
+  step_ = {std::max(1e-9, std::chrono::duration<double>(now - last_).count()), result.tokens, result.flops};
+  tokens_ += result.tokens;
   last_ = now;
   done_ = done;
   // The mean over the first steps, later one that forgets: evaluations and other jobs on the machine come and go.
   const double weight = std::max(1.0 / static_cast<double>(done_ - first_), 0.02);
-  average_seconds_ += weight * (step_seconds_ - average_seconds_);
+  for (double Work::* part : {&Work::seconds, &Work::tokens, &Work::flops}) average_.*part += weight * (step_.*part - average_.*part);
 }
-
-double Progress::tokens_per_second() const { return static_cast<double>(tokens_per_step_) / average_seconds_; }
 
 std::string Progress::line(const StepResult& result, double lr) const {
   const int width = static_cast<int>(std::to_string(total_).size());
-  const double flops = tokens_per_second() * speed_.flops_per_token;
+  const double flops = average_.flops / average_.seconds;
   std::string text = fmt::format("step {:>{}}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {} tokens/s  {}FLOP/s", done_, width,
-                                 total_, result.loss, result.grad_norm, lr, readable_count(tokens_per_second()),
+                                 total_, result.loss, result.grad_norm, lr, readable_count(average_.tokens / average_.seconds),
                                  readable_count(flops, " "));
-  if (speed_.peak_flops > 0) text += fmt::format(" ({:.1f}% of peak)", 100 * flops / speed_.peak_flops);
-  return text + "  ETA " + readable_seconds(average_seconds_ * static_cast<double>(total_ - done_));
+  if (peak_flops_ > 0) text += fmt::format(" ({:.1f}% of peak)", 100 * flops / peak_flops_);
+  return text + "  ETA " + readable_seconds(average_.seconds * static_cast<double>(total_ - done_));
 }
 
 std::vector<std::pair<std::string, double>> Progress::values(const StepResult& result, double lr) const {
-  const double rate = static_cast<double>(tokens_per_step_) / step_seconds_, flops = rate * speed_.flops_per_token;
+  const double flops = step_.flops / step_.seconds;
   std::vector<std::pair<std::string, double>> values{
       {"loss", result.loss}, {"grad_norm", result.grad_norm}, {"lr", lr},
-      {"seconds", step_seconds_},
-      {"tokens_per_second", rate}, {"model_flops_per_second", flops},
+      {"seconds", step_.seconds},
+      {"tokens_per_second", step_.tokens / step_.seconds}, {"model_flops_per_second", flops},
       {"peak_memory_bytes", static_cast<double>(peak_resident_bytes())},
       {"peak_tensor_bytes", static_cast<double>(memory_use().peak)}};
-  if (speed_.peak_flops > 0) values.emplace_back("share_of_peak", flops / speed_.peak_flops);
+  if (peak_flops_ > 0) values.emplace_back("share_of_peak", flops / peak_flops_);
   if (!result.applied) values.emplace_back("skipped", 1);
   return values;
 }
 
 std::string Progress::summary() const {
   const double seconds = std::chrono::duration<double>(last_ - start_).count();
-  const double tokens = static_cast<double>((done_ - first_) * tokens_per_step_);
-  return fmt::format("{} steps, {} tokens in {}, {} tokens/s", done_ - first_, readable_count(tokens), readable_seconds(seconds),
-                     readable_count(tokens / std::max(seconds, 1e-9)));
+  return fmt::format("{} steps, {} tokens in {}, {} tokens/s", done_ - first_, readable_count(tokens_), readable_seconds(seconds),
+                     readable_count(tokens_ / std::max(seconds, 1e-9)));
 }
 
 std::string readable_seconds(double seconds) {

@@ -7,6 +7,7 @@
 #include "skein/core/where.h"
 #include "skein/data/windows.h"
 #include "skein/kernels/elementwise.h"
+#include "skein/models/flops.h"
 #include "skein/models/memory.h"
 #include "skein/tensor/buffer.h"
 
@@ -50,7 +51,7 @@ PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
   SKEIN_CHECK_EQ(batch.size(), plan.samples_per_rank);
   PipelineStep work;
   for (int64_t i = 0; i < batch.size(); i += plan.micro_batch)
-    work.micro_batches.push_back(batch_rows(batch, i, i + plan.micro_batch));
+    work.micro_batches.push_back(trimmed(batch_rows(batch, i, i + plan.micro_batch), row_multiple(config_.parallel)));
   double counted = 0;
   for (float weight : batch.weights.span<float>()) counted += weight;
   work.loss_scale = 1 / std::max(1.0, mesh_.dp().sum(counted));
@@ -58,9 +59,22 @@ PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
   return work;
 }
 
-double Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number, double factor) {
+// Rows without padding are as long on all ranks.
+Replica::Fed Replica::fed(const PipelineStep& work, bool padded) {
+  Fed made{work.loss_scale};
+  for (const Batch& batch : work.micro_batches) {
+    const auto tokens = static_cast<double>(batch.tokens.size());
+    made.tokens += tokens;
+    made.flops += tokens * model_flops_per_token(config_.model, batch.length());
+    longest_ = std::max(longest_, batch.length());
+  }
+  const auto over_ranks = [&](double own) { return padded ? mesh_.dp().sum(own) : own * mesh_.dp().size(); };
+  return {made.place_scale, over_ranks(made.tokens), over_ranks(made.flops)};
+}
+
+Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number, double factor) {
   PipelineStep work = cut(batch, plan);
-  const double place_scale = work.loss_scale;
+  const Fed made = fed(work, batch.lengths.defined());
   work.loss_scale *= factor;
   work.sample_scale *= factor;
   work.after_backward = [this, per_group = plan.micro_batches_per_group()](int micro_batch, int chunk) {
@@ -77,7 +91,7 @@ double Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, const B
   pipeline.run(work, pass);
   const Span sum("sum gradients");
   buckets_.reduce(!config_.parallel.zero);
-  return place_scale;
+  return made;
 }
 
 // Each of both sums is final before they are added, so that neither's order of samples hangs on the layout.
@@ -88,7 +102,7 @@ double Replica::add_beside(const Beside& beside, int64_t number, double loss_sca
   };
   std::vector<Tensor> kept;
   for (const auto& bucket : buckets_.all()) kept.push_back(bucket.frozen ? Tensor() : own(bucket).clone());
-  const double place_scale = backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale);
+  const double place_scale = backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale).place_scale;
   for (size_t b = 0; b < kept.size(); ++b)
     if (kept[b].defined()) on_device(kept[b].device(), [&](auto device) { kernels::accumulate(device, kept[b], own(buckets_.all()[b])); });
   const auto losses = beside_->losses();
@@ -99,7 +113,9 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
   const Span span("step");
   const Within step = Within::step(number + 1);
   StepResult result;
-  const double place_scale = backpropagate(pipeline_, plan_, batch, number, loss_scale);
+  const auto [place_scale, tokens, flops] = backpropagate(pipeline_, plan_, batch, number, loss_scale);
+  result.tokens = tokens;
+  result.flops = flops;
   if (beside) result.beside = add_beside(*beside, number, loss_scale);
   {
     const Span update("optimizer");
@@ -126,10 +142,11 @@ ReplicaMemory Replica::memory() const {
   made.optimizer = optimizer_.bytes();
   made.packed = model_.parameters().packed_bytes();
   made.work = memory_use(model_.parameters().device().kind).peak - made.parameters - made.gradients - made.optimizer - made.packed;
+  made.longest = longest_;
   const bool all_forward_first = config_.parallel.schedule == ScheduleKind::gpipe;
   const int64_t in_flight = all_forward_first ? plan_.micro_batches()
                                               : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
-  made.activations = activation_bytes(config_.model, {in_flight * plan_.micro_batch * config_.model.context,
+  made.activations = activation_bytes(config_.model, {in_flight * plan_.micro_batch * longest_,
                                                       static_cast<int64_t>(model_.blocks().size()), config_.precision(),
                                                       mesh_.tp().size(), config_.parallel.sequence, config_.parallel.recompute});
   return made;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -14,8 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Padding to multiples of this keeps vectors whole.
-constexpr int64_t kLengthMultiple = 8;
 
 class SftTask : public Task {
  public:
@@ -51,7 +48,7 @@ SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const
 
 std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector<std::string>& files, const std::string& notes, bool training) {
   const int64_t context = c.run.model.context, length = c.task.length > 0 ? c.task.length : context;
-  const int64_t multiple = c.run.parallel.sequence ? std::lcm(kLengthMultiple, static_cast<int64_t>(c.run.parallel.tensor)) : kLengthMultiple;
+  const int64_t multiple = row_multiple(c.run.parallel);
   auto [chats, instructions] = read_chats(c.chat, form_, files, notes);
   if (training) instructions_ = instructions;
   ChatSamplesConfig config;
@@ -99,6 +96,7 @@ void check(const SftConfig& c, const Tokenizer& tokenizer) {
           model.architecture == Architecture::bert ? "an encoder" : "one that gives numbers or labels");
   require(model.vocab_size >= tokenizer.vocab_size(), "the model knows {} ids, but its tokenizer has {}", model.vocab_size, tokenizer.vocab_size());
   require(!c.run.data.train.empty(), "data.train names no file of conversations");
+  require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
   require(c.task.length >= 0 && c.task.length <= model.context, "sft.length={} must be from 1 to model.context={}, the longest that the model can see, or 0 for that",
           c.task.length, model.context);
 }

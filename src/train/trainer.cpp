@@ -13,7 +13,6 @@
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
 #include "skein/tensor/buffer.h"
-#include "skein/models/flops.h"
 #include "skein/train/language_task.h"
 #include "skein/train/progress.h"
 #include "skein/train/replica.h"
@@ -284,7 +283,7 @@ void Trainer::count_skipped(const StepResult& result) {
 }
 
 void Trainer::after_step(const StepResult& result, double lr, Progress& progress) {
-  progress.step_done(state_.step);
+  progress.step_done(state_.step, result);
   auto values = progress.values(result, lr);
   values.emplace_back("tokens", static_cast<double>(state_.samples * task_.length()));
   const auto terms = task_.terms();
@@ -309,9 +308,9 @@ void Trainer::tell_start() const {
 void Trainer::tell_memory() const {
   const ReplicaMemory m = replica_->memory();
   const auto text = [](double bytes) { return readable_size(static_cast<int64_t>(bytes)); };
-  log::info("memory of rank 0: parameters {}, gradients {}, optimizer {}, packed weights {}, work space {} (activations by formula {})",
+  log::info("memory of rank 0: parameters {}, gradients {}, optimizer {}, packed weights {}, work space {} (activations of rows of {} tokens by formula {})",
             readable_size(m.parameters), readable_size(m.gradients), readable_size(m.optimizer), readable_size(m.packed),
-            readable_size(m.work), text(m.activations));
+            readable_size(m.work), m.longest, text(m.activations));
 }
 
 // The first two steps fill caches and take memory, so the profile begins after them.
@@ -330,9 +329,7 @@ TrainResult Trainer::run() {
   TrainResult result;
   tell_start();
   const StopRequest stop(folder_.path());
-  const int64_t tokens = config_.train.global_batch * task_.length();
-  Progress progress(state_.step, config_.train.steps, tokens,
-                    {model_flops_per_token(config_.model, task_.length()), config_.run.peak_flops});
+  Progress progress(state_.step, config_.train.steps, config_.run.peak_flops);
   if (done()) log::info("step {} of {} is done already; raise {} to go on", state_.step, config_.train.steps,
                         out_of_patience() ? "validation.patience" : "train.steps");
   Prefetcher prefetcher(task_.samples(), plan_.samples_per_rank);

@@ -30,6 +30,21 @@ grep -q "3 of 4 cells are done" output || die "a failed cell ends the sweep"
 expect 2 "does not divide the 3 ranks" mpirun -np 3 --oversubscribe $sweep --run.dir=none --sweep.ranks_per_run=2
 expect 0 "on 2 trainers" mpirun -np 2 $sweep --run.dir=none --dry-run
 
+# One rank alone meets a token that cannot be: the job ends with a word, the cell is marked, and the next start does the rest.
+python3 - <<'PY'
+import array, json
+tokens = array.array("H", [(7 * i + i % 3) % 300 for i in range(20001)])
+tokens.tofile(open("valid.bin", "wb"))
+tokens[13005] = 60000
+tokens.tofile(open("train.bin", "wb"))
+for name in "train", "valid": json.dump({"vocab_size": 300}, open(name + ".meta.json", "w"))
+PY
+alone="$sweep --data.train=train.bin --data.validation=valid.bin --validation.windows=20 --sweep.kind=grid --sweep.budgets= --sweep.shapes=1x16 --sweep.tokens=5k,20480"
+expect 1 "alone: train.bin: token 13005 is 60000" mpirun -np 2 $alone --run.dir=alone --sweep.ranks_per_run=2
+grep -q "1x16-80x256.*,failed,.*on rank . alone" alone/results.csv || { cat alone/results.csv >&2; die "the cell of a rank that failed alone is not marked"; }
+cp valid.bin train.bin
+expect 0 "2 of 2 cells are done" mpirun -np 2 $alone --run.dir=alone --sweep.ranks_per_run=2
+
 # A request to stop reaches every trainer.
 mpirun -np 2 $sweep --run.dir=asked --sweep.budgets=1e12 --sweep.shapes=1x16,1x32 >output 2>&1 &
 launcher=$!

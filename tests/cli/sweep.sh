@@ -65,6 +65,7 @@ wait $job && code=0 || code=$?
 [ "$code" = 85 ] || { cat output >&2; die "exit code $code instead of 85 after TERM"; }
 ls -d asked/cells/*/checkpoints/step-* >/dev/null || die "no checkpoint after TERM"
 grep -q "unfinished" asked/results.csv || die "results.csv does not tell the unfinished cell"
+grep -q "stopped as asked: .* the same command goes on" output || { cat output >&2; die "no word on how to go on"; }
 
 # Two processes share a folder, and no cell is done twice.
 $sweep --run.dir=shared >first.log 2>&1 &

@@ -176,6 +176,54 @@ TEST(Llmc, ComesBackAsItWas) {
   }
 }
 
+// The folder of scratch's "run", its vectors in f32 and all else in another type.
+std::string with_narrow_matrices(const Scratch& scratch, DType dtype) {
+  ConvertConfig config;
+  config.dtype = dtype;
+  test::export_folder(scratch.file("run"), scratch.file("narrow"), config);
+  test::export_folder(scratch.file("run"), scratch.file("wide"));
+  const SafetensorsFile narrow(scratch.file("narrow") + "/model.safetensors"), wide(scratch.file("wide") + "/model.safetensors");
+  std::map<std::string, std::pair<const SafetensorsFile*, SafeTensor>> sources;
+  std::vector<SafeTensor> tensors;
+  for (const SafetensorsFile* file : {&narrow, &wide})
+    for (const SafeTensor& tensor : file->tensors())
+      if ((tensor.shape.size() > 1) == (file == &narrow)) {
+        sources[tensor.name] = {file, tensor};
+        tensors.push_back(tensor);
+      }
+  std::filesystem::create_directory(scratch.file("parts"));
+  std::filesystem::copy(scratch.file("wide") + "/config.json", scratch.file("parts"));
+  SafetensorsWriter writer(scratch.file("parts") + "/model.safetensors", tensors, {});
+  for (const SafeTensor& tensor : writer.tensors()) {
+    const auto& [file, source] = sources.at(tensor.name);
+    std::vector<std::byte> bytes(static_cast<size_t>(source.bytes()));
+    file->read(source, 0, bytes);
+    writer.append(bytes);
+  }
+  writer.finish();
+  return scratch.file("parts");
+}
+
+// A file of llm.c has one type, and that must not cost values their bits.
+TEST(Llmc, OfMixedTypesIsF32) {
+  for (const DType most : {DType::bf16, DType::f16}) {
+    const Scratch scratch;
+    ModelConfig model = small_model();
+    model.d_ff = 0;
+    model.norm_epsilon = 1e-5;
+    save_fresh(scratch.file("run"), model, 1);
+    const std::string mixed = test::import_folder(with_narrow_matrices(scratch, most), scratch.file("mixed"));
+    test::export_folder(mixed, scratch.file("model.bin"), {}, Form::llmc);
+    EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(scratch.file("model.bin"))), 1024 + (model.parameters() + (128 - 37) * 8) * 4);
+    const auto before = test::tensors_of(mixed), after = test::tensors_of(test::import_folder(scratch.file("model.bin"), scratch.file("back")));
+    EXPECT_TRUE(after.at("param/final_norm.gain") == before.at("param/final_norm.gain"));
+    ConvertConfig narrow;
+    narrow.dtype = DType::bf16;
+    test::export_folder(mixed, scratch.file("narrow.bin"), narrow, Form::llmc);
+    EXPECT_LT(std::filesystem::file_size(scratch.file("narrow.bin")), std::filesystem::file_size(scratch.file("model.bin")));
+  }
+}
+
 TEST(Llmc, IsRefusedWhenItLies) {
   const Scratch scratch;
   ModelConfig model = small_model();

@@ -224,5 +224,32 @@ TEST(Verify, SeesAnotherModel) {
   });
 }
 
+// As many numbers in another order are no logits of this model.
+TEST(Verify, WantsLogitsOfTheModelsShape) {
+  const test::Scratch scratch;
+  const auto alone = single_rank();
+  const CheckpointInfo info = *find_checkpoint(test::import_folder(test::golden("gpt2"), scratch.file("run")), *alone);
+  const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
+  const SafetensorsFile file(test::golden("gpt2") + "/" + kExpectedFile);
+  std::vector<SafeTensor> tensors = file.tensors();
+  std::vector<int64_t> right, wrong;
+  for (SafeTensor& tensor : tensors) {
+    if (tensor.name != "logits") continue;
+    right = tensor.shape;
+    std::swap(tensor.shape[0], tensor.shape[2]);
+    wrong = tensor.shape;
+  }
+  {
+    SafetensorsWriter writer(scratch.file("turned"), tensors, {});
+    for (const SafeTensor& tensor : writer.tensors()) {
+      const Tensor bytes = test::read_tensor(file, tensor.name);
+      writer.append({bytes.bytes_data(), static_cast<size_t>(bytes.bytes())});
+    }
+    writer.finish();
+  }
+  test::expect_error(ExitCode::usage, {"logits is " + Shape(wrong).str(), "the model gives " + Shape(right).str()},
+                     [&] { verify_logits(info, model, scratch.file("turned"), false); });
+}
+
 }  // namespace
 }  // namespace skein

@@ -143,6 +143,14 @@ TEST_P(OnCuda, Embeddings) {
   EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, tolerance(), kernels::sinusoid(device, at(ids), out[0]));
 }
 
+TEST_P(OnCuda, SquaredErrors) {
+  for (int64_t rows : {1, 9, 300}) {
+    const Tensor x = random_tensor({rows}, 1, dtype()), values = random_tensor({rows}, 2, DType::f32), scales = random_tensor({rows}, 3, DType::f32);
+    EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({rows}, DType::f32)}, 1e-6, kernels::squared_errors(device, at(x), at(values), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::squared_errors_backward(device, at(x), at(values), at(scales), out[0]));
+  }
+}
+
 TEST_P(OnCuda, CrossEntropy) {
   for (const auto& [columns, valid] : {std::pair{700, 690}, {704, 704}, {701, 699}}) {
     const int64_t rows = 9;

@@ -1,4 +1,5 @@
 #include "skein/data/examples.h"
+#include "skein/data/suffix.h"
 
 #include <zlib.h>
 
@@ -54,6 +55,15 @@ TEST(ExamplesCsv, LineEndsMarkAndEmptyLines) {
   EXPECT_EQ(summary(read("x.csv", "\xEF\xBB\xBFtext,label\r\n\r\n\"x\r\ny\",a\r\n\r\nz,b\r\n")), wanted);
   EXPECT_EQ(summary(read("x.csv", "\xEF\xBB\xBF\"text\",label\r\n\r\n\"x\r\ny\",a\r\n\r\nz,b\r")), wanted);
   EXPECT_EQ(summary(read("x.csv", "text,label\n,a\n ,b\n")), (Lines{"|a@2", " |b@3"}));
+}
+
+TEST(ExamplesCsv, ColumnsHaveNamesThatAreText) {
+  const std::string header = "text,pr\xE9nom,label\n";
+  refused("x.csv", "\n" + header + "a,b,c\n", {"x.csv:2", "name of column 2", "begins \"pr\"", "not valid UTF-8"});
+  refused("x.tsv", "text\tlabel\t\xFFid\na\tb\tc\n", {"x.tsv:1", "name of column 3", "begins \"\""});
+  ExamplesConfig numbers = columns("1", "2");
+  numbers.header = Header::no;
+  EXPECT_EQ(read("x.csv", "\xFF,a\n", numbers).at(0).text, "\xFF") << "a row of no names";
 }
 
 TEST(ExamplesCsv, BytesThatAreNoTextAreKept) {
@@ -204,6 +214,14 @@ TEST(Examples, CompressedFilesAndSeveral) {
   const auto examples = read_examples(config);
   EXPECT_EQ(summary(examples), (Lines{"one|x@2", "two|y@2"}));
   EXPECT_EQ(place_of(examples[1], config), scratch.file("b.csv") + ":2");
+}
+
+TEST(Examples, FormatsAreInTheirNames) {
+  using Named = std::pair<const char*, NamedFormat>;
+  for (const auto& [name, format] : {Named{"a.csv", NamedFormat::csv}, {"a.tsv", NamedFormat::tsv}, {"a.tab.gz", NamedFormat::tsv}, {"a/b.jsonl.zst", NamedFormat::jsonl},
+                                     {"a.ndjson.xz", NamedFormat::jsonl}, {"a.json", NamedFormat::jsonl}, {"a.txt", NamedFormat::other}, {"csv", NamedFormat::other},
+                                     {"a.csv.bz2", NamedFormat::other}, {"", NamedFormat::other}})
+    EXPECT_EQ(format_in_name(name), format) << name;
 }
 
 TEST(Examples, FormatsAndConfigurationsThatCannotBe) {

@@ -62,6 +62,36 @@ TEST(LabelForm, DecodersAreReadAtTheLastPlace) {
   EXPECT_EQ(LabelForm(Letters({}), {false, 8}).text("").tokens, Ids{0});
 }
 
+// Begins with 7, and has it between two texts, too.
+class Begun : public Letters {
+ public:
+  Begun() : Letters({.eos = 3}) {}
+  TemplatedIds with_template(const Ids& first, const Ids* second) const override {
+    TemplatedIds made{{7}, {}};
+    made.ids.insert(made.ids.end(), first.begin(), first.end());
+    if (second) {
+      made.ids.push_back(7);
+      made.ids.insert(made.ids.end(), second->begin(), second->end());
+    }
+    made.types.resize(made.ids.size());
+    return made;
+  }
+};
+
+TEST(LabelForm, DecodersOfOthersAreFramedByTheirTokenizer) {
+  const LabelFormConfig config{.length = 6, .separator = "|", .framed = true};
+  const Begun begun;
+  const LabelForm form(begun, config);
+  EXPECT_EQ(form.text("abc").tokens, (Ids{7, 'a', 'b', 'c'}));
+  EXPECT_EQ(form.text("abc").places, Ids{3});
+  EXPECT_EQ(form.pair("a", "b").tokens, (Ids{7, 'a', 7, 'b'}));
+  EXPECT_EQ(form.pair("abcdef", "xy").tokens, (Ids{7, 'a', 'b', 7, 'x', 'y'}));
+  EXPECT_EQ(form.text("abcdefgh").tokens, (Ids{7, 'a', 'b', 'c', 'd', 'e'}));
+  const LabelForm bare(open_ended(), config);
+  EXPECT_EQ(bare.pair("ab", "c").tokens, (Ids{'a', 'b', 'c'}));
+  EXPECT_EQ(bare.text("").tokens, Ids{0});
+}
+
 TEST(LabelForm, CutsTheLongerTextFirst) {
   const LabelForm form(framed(), {true, 8});
   EXPECT_FALSE(form.text("abcdef").cut);

@@ -104,17 +104,17 @@ TEST(AttentionBackward, OfASampleDoesNotKnowItsBatch) {
 
 constexpr int64_t kLength = 64;
 
-// out [B,T,H,T] holds the weights themselves: alike before dropout since k is zero, apart since v is the unit matrix.
-Tensor dropped_weights(const std::vector<int64_t>& samples, int64_t heads, uint64_t key, int64_t first_head) {
+// out [B,T,H,kLength] holds the weights themselves: alike before dropout since k is zero, apart since v is the unit matrix.
+Tensor dropped_weights(const std::vector<int64_t>& samples, int64_t heads, uint64_t key, int64_t first_head, int64_t length = kLength) {
   const int64_t batch = static_cast<int64_t>(samples.size());
   AttentionArguments arguments;
   arguments.dropout = 0.3;
   arguments.dropout_key = key;
   arguments.first_head = first_head;
   arguments.sample_ids = Tensor::from(samples, {batch});
-  const Tensor v = Tensor::zeros({batch, kLength, 1, kLength}, DType::f32);
-  for (int64_t i = 0; i < batch * kLength; ++i) v.data<float>()[i * kLength + i % kLength] = 1;
-  const Tensor q = test::random_tensor({batch, kLength, heads, kLength}, 1, DType::f32);
+  const Tensor v = Tensor::zeros({batch, length, 1, kLength}, DType::f32);
+  for (int64_t i = 0; i < batch * length; ++i) v.data<float>()[i * kLength + i % length] = 1;
+  const Tensor q = test::random_tensor({batch, length, heads, kLength}, 1, DType::f32);
   return run(arguments, {q, Tensor::zeros(v.shape(), DType::f32), v}).out;
 }
 
@@ -153,6 +153,12 @@ TEST(AttentionDropout, HangsOnSampleAndGlobalHeadOnly) {
     EXPECT_EQ(head_of(alone, 0, head), head_of(whole, 1, head));
   }
   for (int64_t head = 1; head < 3; ++head) EXPECT_EQ(head_of(upper, 1, head - 1), head_of(whole, 1, head));
+}
+
+TEST(AttentionDropout, DoesNotKnowHowLongRowsArePadded) {
+  constexpr int64_t kShort = 40, kHeads = 2;
+  const Tensor whole = dropped_weights({7}, kHeads, 5, 1), part = dropped_weights({7}, kHeads, 5, 1, kShort);
+  EXPECT_EQ(bytes_of(part), bytes_of(whole.flat(0, kShort * kHeads * kLength)));
 }
 
 TEST(AttentionDropout, DiffersBetweenSamplesHeadsAndKeys) {

@@ -103,6 +103,16 @@ TEST_P(Types, EmbeddingAndSinusoid) {
   });
 }
 
+TEST_P(Types, SquaredErrors) {
+  const Tensor x = random({7}, 1), values = random_tensor({7}, 2, DType::f32), losses = sums({7}), scale = sums({7}), gradient = blank({7});
+  const auto miss = [&](int64_t i) { return at(x, i) - static_cast<double>(values.data<float>()[i]); };
+  kernels::squared_errors(Cpu{}, x, values, losses);
+  expect_each(losses, [&](int64_t i) { return miss(i) * miss(i); });
+  scale.copy_from(random_tensor({7}, 3).to(scale.dtype()));
+  kernels::squared_errors_backward(Cpu{}, x, values, scale, gradient);
+  expect_each(gradient, [&](int64_t i) { return 2 * miss(i) * at(scale, i); });
+}
+
 TEST_P(Types, CrossEntropyPieces) {
   const Tensor logits = random({3, 8}, 1), targets = Tensor::from(std::vector<int32_t>{10, 15, 3}, {3});
   const Tensor maximum = sums({3}), sum = sums({3}), target = sums({3}), scale = sums({3}), gradient = blank({3, 8});

@@ -24,6 +24,71 @@ SweepConfig isoflop() {
   return c;
 }
 
+std::vector<std::string> names_of(const SweepConfig& c) {
+  std::vector<std::string> names;
+  for (const SweepCell& cell : make_design(c).cells) names.push_back(cell.name);
+  return names;
+}
+
+TEST(Design, SomeCellsAreRepeatedWithOtherSeeds) {
+  SweepConfig c = isoflop();
+  c.sizes_per_budget = 0;
+  c.centres.clear();
+  c.shapes = {"1x16", "1x32"};
+  const std::vector<std::string> all = names_of(c);
+  ASSERT_EQ(all.size(), 4u);
+  const auto with_seed = [](std::string name, char seed) { return name.back() = seed, name; };
+  c.repeat_seeds = {1, 2, 3};
+  c.repeat_shapes = {"1x32"};
+  EXPECT_EQ(names_of(c), (std::vector<std::string>{all[0], all[1], with_seed(all[1], '2'), with_seed(all[1], '3'), all[2], all[3], with_seed(all[3], '2'),
+                                                   with_seed(all[3], '3')}));
+  c.repeat_budgets = {"1e9"};
+  EXPECT_EQ(names_of(c), (std::vector<std::string>{all[0], all[1], with_seed(all[1], '2'), with_seed(all[1], '3'), all[2], all[3]}));
+  c.repeat_shapes.clear();
+  EXPECT_EQ(make_design(c).cells.size(), 8u);
+  SweepConfig grid = config();
+  grid.repeat_seeds = {7};
+  grid.repeat_shapes = {"1x8"};
+  EXPECT_EQ(make_design(grid).cells.size(), 6u);
+}
+
+TEST(Design, RepeatsOfNothingAreRefused) {
+  const auto expect_told = [](const std::function<void(SweepConfig&)>& change, const std::string& word) {
+    SweepConfig c = isoflop();
+    c.repeat_seeds = {2};
+    c.repeat_budgets = {"1e9"};
+    change(c);
+    expect_error([&] { make_design(c); }, word);
+  };
+  expect_told([](SweepConfig& c) { c.repeat_budgets.clear(); }, "sweep.seeds is for all");
+  expect_told([](SweepConfig& c) { c.repeat_seeds.clear(); }, "sweep.repeat_seeds= is for some cells");
+  expect_told([](SweepConfig& c) { c.repeat_budgets = {"2e9"}; }, "2e+09 is none of sweep.budgets=1e9,1e10");
+  expect_told([](SweepConfig& c) { c.repeat_shapes = {"9x999"}; }, "no model 9x999 here at sweep.repeat_budgets=1e9; there are ");
+  expect_told([](SweepConfig& c) { c.repeat_seeds = {-2}; }, "-2 must be at least 0");
+  expect_told([](SweepConfig& c) { c.kind = SweepConfig::Kind::list; }, "column seed");
+  expect_told([](SweepConfig& c) { c.kind = SweepConfig::Kind::grid; }, "sweep.kind=isoflop only");
+}
+
+TEST(Design, MuPTakesItsBaseFromEitherOption) {
+  SweepConfig c = config();
+  c.lr_rule = "mup";
+  c.run.model.mup_base_width = 16;
+  c.run.model.mup_base_head = 4;
+  const SweepCell cell = make_design(c).cells[0];
+  EXPECT_EQ(cell.run.model.mup_base_width, 16);
+  EXPECT_EQ(cell.run.model.mup_base_head, 4);
+  EXPECT_DOUBLE_EQ(cell.run.model.attention_scale(), std::sqrt(4.0) / 8) << "heads of 8 with scores as heads of 4 have them";
+  check(cell.run.model, 1, false);
+  c.base_width = 32;
+  expect_error([&] { make_design(c); }, "sweep.base_width=32 and model.mup_base_width=16");
+  c.lr_rule = "width";
+  expect_error([&] { make_design(c); }, "take sweep.lr_rule=mup");
+  c.run.model.mup_base_width = 0;
+  c.lr_rule = "mup";
+  EXPECT_EQ(make_design(c).cells[0].run.model.mup_base_width, 32);
+  EXPECT_EQ(make_design(c).cells[0].run.model.mup_base_head, 4);
+}
+
 TEST(Design, NumbersAreReadAsTheyAreSpoken) {
   EXPECT_EQ(number_of("2.5M", "x"), 2.5e6);
   EXPECT_EQ(number_of("10k", "x"), 1e4);

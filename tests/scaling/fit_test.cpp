@@ -7,6 +7,7 @@
 #include <random>
 
 #include "scaling/chinchilla_points.h"
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -200,6 +201,50 @@ TEST(FitChinchilla, SaysThatATermHasVanished) {
   const ParametricFit fit = fit_chinchilla(points, point_estimate());
   EXPECT_FALSE(fit.convergence.converged);
   EXPECT_NE(fit.convergence.problem.find("E has vanished"), std::string::npos) << fit.convergence.problem;
+}
+
+TEST(FitChinchilla, GivesNoIntervalsOfTheFewResamplesThatConverge) {
+  const std::vector<double> tokens{1e8, 2e8, 4e8, 6e8, 9e8, 2e9}, losses{3, 2.9, 2.8, 2.7, 2.65, 2.5};
+  std::vector<ScalingPoint> points;
+  for (int64_t i = 0; i < 6; ++i) {
+    const double n = 1e6 * static_cast<double>(i + 1), d = tokens[static_cast<size_t>(i)];
+    points.push_back({n, d, 6 * n * d, losses[static_cast<size_t>(i)], i, i});
+  }
+  ParametricOptions options;
+  options.resamples = 50;
+  const ParametricFit fit = fit_chinchilla(points, options);
+  EXPECT_GT(fit.failed_draws, 25);
+  EXPECT_TRUE(fit.draws.empty());
+  EXPECT_TRUE(std::isnan(fit.alpha.low));
+}
+
+// How many of 20 noisy sets of 30 runs are believed, and that the others are told why.
+template <class Loss>
+int believed(const Loss& loss, double noise, const std::string& reason) {
+  int count = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    try {
+      const ParametricFit fit = fit_chinchilla(drawn_points(loss, 5, 6, noise, seed), point_estimate());
+      count += fit.convergence.converged;
+      if (fit.convergence.converged) continue;
+      EXPECT_NE(fit.convergence.problem.find(reason), std::string::npos) << fit.convergence.problem;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  }
+  return count;
+}
+
+TEST(FitChinchilla, FindsNoPowerThatTheRunsDoNotShow) {
+  EXPECT_LE(believed([](const ScalingPoint& point) { return 1.7 + 900 * std::pow(point.d, -0.33); }, 0.005, "alpha"), 1);
+  EXPECT_LE(believed([](const ScalingPoint& point) { return 1.7 + 400 * std::pow(point.n, -0.34); }, 0.005, "beta"), 1);
+  // Falls by 0.1% over these sizes, a fifth of the noise.
+  EXPECT_LE(believed([](const ScalingPoint& point) { return 2 + 0.04 * std::pow(point.n, -0.2) + 900 * std::pow(point.d, -0.33); }, 0.005, "alpha"), 2);
+}
+
+TEST(FitChinchilla, BelievesWhatNoisyRunsShow) {
+  const ChinchillaLaw truth{1.7, 400, 900, 0.34, 0.33};
+  EXPECT_GE(believed([&](const ScalingPoint& point) { return truth.loss(point.n, point.d); }, 0.02, "E"), 19);
 }
 
 }  // namespace

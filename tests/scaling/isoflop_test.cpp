@@ -161,7 +161,7 @@ ScalingTable curves_table(int sizes) {
 }
 
 TEST(Envelope, FollowsTheLowestCurve) {
-  const auto fit = fit_envelope(curves_table(12), {}, 100, 1);
+  const auto fit = fit_envelope(curves_table(12), {}, {.resamples = 100, .seed = 1});
   ASSERT_TRUE(fit.valid()) << fit.problem;
   EXPECT_TRUE(fit.from_curves);
   EXPECT_NEAR(fit.n_of_c.law.exponent, TrueLaw().exponent(), 0.02);
@@ -175,13 +175,21 @@ TEST(Envelope, FollowsTheLowestCurve) {
 }
 
 TEST(Envelope, NeedsModelsBetweenTheSmallestAndTheLargest) {
-  const auto fit = fit_envelope(curves_table(3), {}, 0, 1);
+  const auto fit = fit_envelope(curves_table(3), {}, {.resamples = 0, .seed = 1});
   EXPECT_FALSE(fit.valid());
   EXPECT_NE(fit.problem.find("fewer than 3 models"), std::string::npos);
 }
 
+TEST(Envelope, CountsTheRunsWhoseCurvesAreMissing) {
+  auto table = curves_table(12);
+  for (const size_t i : {2, 7}) table.runs[i].curve.clear();
+  const auto fit = fit_envelope(table, {}, {.resamples = 0, .seed = 1});
+  EXPECT_FALSE(fit.from_curves);
+  EXPECT_EQ(fit.without_curves, 2);
+}
+
 TEST(Envelope, GoesByLastLossesWithoutCurves) {
-  const auto fit = fit_envelope(isoflop_table(TrueLaw(), 6, 7, 1.3), {}, 0, 1);
+  const auto fit = fit_envelope(isoflop_table(TrueLaw(), 6, 7, 1.3), {}, {.resamples = 0, .seed = 1});
   ASSERT_TRUE(fit.valid()) << fit.problem;
   EXPECT_FALSE(fit.from_curves);
   EXPECT_EQ(fit.envelope.size(), 6u);

@@ -41,6 +41,18 @@ TEST(Report, DrawsWhatTheStudyGivesAndSaysWhyNotTheRest) {
   EXPECT_EQ(names.size(), 10);
 }
 
+TEST(Report, SpeaksOfNoExponentThatTheLawDoesNotName) {
+  Study study = report_study();
+  study.main.parametric->convergence.converged = false;
+  study.main.parametric->convergence.problem = "A/N^alpha is not seen in these runs";
+  study.main.n_exponent = study.main.d_exponent = {};
+  const std::string page = page_of(study);
+  EXPECT_TRUE(holds(page, "is not seen in these runs"));
+  EXPECT_TRUE(holds(page, "0.500 (0.440 to 0.560) by the frontier and 0.520 (0.480 to 0.560) by parabolas"));
+  EXPECT_FALSE(holds(page, "unknown by"));
+  for (const ScalingFigure& figure : figures_of(study)) EXPECT_FALSE(holds(figure.caption, "unknown by")) << figure.caption;
+}
+
 TEST(Report, LeavesOutWhatNeedsAFitWhereThereIsNone) {
   Study study = report_study();
   study.main.parametric.reset();

@@ -183,6 +183,11 @@ TEST(Conventions, WithTheSameNumbersCountOnce) {
   EXPECT_EQ(settled({}, table), Convention{});
 }
 
+TEST(Points, HaveFlopsThatAreNumbers) {
+  const auto table = read("n_params,tokens,loss\n10,100,3\n1e300,1e300,2.9\n");
+  expect_error(ExitCode::usage, {"runs.csv:3", "1e+300 parameters and 1e+300 tokens", "inf FLOPs"}, [&] { points_of(table, {}); });
+}
+
 TEST(Points, DoNotDependOnTheOrderOfRows) {
   const auto one = points_of(read(std::string(kHeader) + "a,10,100,6000,3\nb,20,100,12000,2.9\nc,5,200,6000,3.1\n"), {});
   const auto other = points_of(read(std::string(kHeader) + "c,5,200,6000,3.1\nb,20,100,12000,2.9\na,10,100,6000,3\n"), {});
@@ -222,6 +227,33 @@ TEST(Exclusions, TakeTheBestSettingOverSeeds) {
   const auto again = read(table_csv(table.runs));
   EXPECT_EQ(again.runs[0].status, "done");
   EXPECT_EQ(again.runs[0].reason, "");
+}
+
+// 1,000,300 tokens are 1954 batches of 512, or 1302 of 768, and these are not the same. One batch of its own more is another length.
+TEST(Exclusions, BatchesOfTwoSizesRarelyMakeTheSameTokens) {
+  auto table = read("run,n_params,tokens,loss,global_batch\na,10,1000448,3.0,512\nb,10,999936,3.1,768\nc,10,1000960,2.9,512\n");
+  exclude(table, {});
+  EXPECT_EQ(table.runs[0].status, "done");
+  EXPECT_EQ(table.runs[1].status, "outclassed");
+  EXPECT_EQ(table.runs[2].status, "done");
+}
+
+TEST(Exclusions, RunsOfOtherDataAreOtherRuns) {
+  auto table = read("run,n_params,tokens,unique_tokens,loss,lr\na,10,100,50,3.0,1e-3\nb,10,100,25,3.4,2e-3\nc,10,100,25,3.5,1e-3\n");
+  exclude(table, {});
+  EXPECT_EQ(table.runs[0].status, "done");
+  EXPECT_EQ(table.runs[1].status, "done");
+  EXPECT_EQ(table.runs[2].status, "outclassed");
+}
+
+TEST(Exclusions, RowsThatStandTwiceCountOnce) {
+  const std::string rows = "run,n_params,tokens,loss,lr,seed\na,10,100,3.0,1e-3,0\nb,10,100,3.4,1e-3,1\nc,10,100,3.15,2e-3,0\n";
+  auto table = read(rows), twice = read(rows + "d,10,100,3.4,1e-3,1\n");
+  exclude(table, {});
+  exclude(twice, {});
+  EXPECT_EQ(table.runs[0].status, "outclassed");
+  EXPECT_EQ(table.runs[2].status, "done");
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(table.runs[i].status, twice.runs[i].status);
 }
 
 TEST(Exclusions, TheReplicationFits240OfThe245) {

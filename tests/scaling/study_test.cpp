@@ -130,6 +130,29 @@ TEST(Study, LossesThatRiseWithTheSizeHaveNoBestOne) {
   EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("has not converged"), std::string::npos);
 }
 
+TEST(Study, LossesThatDoNotDependOnTheSizeHaveNoBestOne) {
+  struct Indifferent : TrueLaw {
+    double loss(double, double d) const { return 1.8 + b * std::pow(d, -beta); }
+  };
+  const Study study = make_study(isoflop_table(Indifferent(), 5, 7, 1.5, 5e-3), quick(20));
+  EXPECT_FALSE(names_optimum(study.main));
+  EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
+  EXPECT_TRUE(!study.target || std::isnan(study.target->n.value));
+  const std::string warnings = fmt::format("{}", fmt::join(study.warnings, "|"));
+  EXPECT_NE(warnings.find("A/N^alpha is not seen in these runs"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("no best size"), std::string::npos) << warnings;
+}
+
+TEST(Study, WarnsOfAPowerThatTheSmallestSizesAloneShow) {
+  struct Steep : TrueLaw {
+    double loss(double n, double d) const { return 1.8 + 0.3 * std::pow(n / 2.5e7, -6) + b * std::pow(d, -beta); }
+  };
+  const Study study = make_study(isoflop_table(Steep(), 5, 7, 1.5, 1e-3), quick());
+  const std::string warnings = fmt::format("{}", fmt::join(study.warnings, "|"));
+  EXPECT_NE(warnings.find("A/N^alpha of approach 3 rests on the smallest runs alone"), std::string::npos) << warnings;
+  EXPECT_EQ(fmt::format("{}", fmt::join(chinchilla_study().warnings, "|")).find("smallest runs alone"), std::string::npos);
+}
+
 TEST(Study, WarnsOfABestSizeThatNoRunIsNear) {
   const auto warnings = [](double off) {
     const Study study = make_study(isoflop_table(TrueLaw(), 5, 7, 1.5, 1e-3, off), quick());

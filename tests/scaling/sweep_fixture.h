@@ -1,6 +1,7 @@
 // A sweep of four models that takes a second.
 #pragma once
 
+#include "skein/scaling/results_store.h"
 #include "skein/scaling/sweep.h"
 #include "train/train_fixture.h"
 
@@ -31,6 +32,13 @@ inline SweepResult sweep_by(int ranks, const SweepConfig& config) {
     if (world.rank() == 0) made = own;
   });
   return made;
+}
+
+// Results and curves of a sweep's folder, all but the seconds.
+inline std::string table_without_seconds(const std::string& dir) {
+  ScalingTable made = read_store(dir + "/results.h5");
+  for (ScalingRun& run : made.runs) run.seconds = kUnknown;
+  return table_csv(made.runs) + curves_csv(made.runs);
 }
 
 inline std::string file_text(const std::string& path) {

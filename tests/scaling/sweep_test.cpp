@@ -16,12 +16,7 @@ class Sweeps : public testing::Test {
   Sweeps() { write_small_store(store_); }
   SweepConfig config(const std::string& dir) const { return tiny_sweep(store_, folder_.at(dir)); }
   std::string at(const std::string& name) const { return folder_.at(name); }
-  // Everything but the seconds.
-  std::string table(const std::string& dir) const {
-    ScalingTable made = read_store(at(dir) + "/results.h5");
-    for (ScalingRun& run : made.runs) run.seconds = kUnknown;
-    return table_csv(made.runs) + curves_csv(made.runs);
-  }
+  std::string table(const std::string& dir) const { return table_without_seconds(at(dir)); }
 
   Workspace folder_;
   std::string store_ = folder_.at("store.h5");
@@ -159,9 +154,20 @@ TEST_F(Sweeps, ForecastsCountEveryCell) {
   SweepConfig c = config("none");
   c.flops_per_second = 1e6;
   const std::string text = forecast_text(c, *single_rank());
-  for (const char* word : {"1x8-16x128-lr0.01-s1", "1x16-32x128-lr0.01-s1", "N blocks", "4 cells", "as given", "4.0k tokens"})
+  // 6 evaluations of 4000 tokens at a third of a step's FLOPs, beside 2048 and 4096 tokens of training: 16000 of 22144.
+  for (const char* word : {"1x8-16x128-lr0.01-s1", "1x16-32x128-lr0.01-s1", "N blocks", "4 cells", "as given", "72% of it for held-out evaluations of 4.0k tokens",
+                           "Evaluations take longer than the training: fewer validation.points, or validation.windows"})
     EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
   EXPECT_FALSE(std::filesystem::exists(at("none")));
+  c.run.validation.points = 0;
+  c.run.validation.every = 8;
+  c.run.validation.eval.windows = 25;
+  // 2 and 4 evaluations of 400 tokens: 800 of 6944.
+  const std::string fewer = forecast_text(c, *single_rank());
+  EXPECT_NE(fewer.find("12% of it for held-out evaluations of 400 tokens"), std::string::npos) << fewer;
+  EXPECT_EQ(fewer.find("Evaluations take longer"), std::string::npos) << fewer;
+  c.flops_per_second = std::nan("");
+  expect_error([&] { forecast_text(c, *single_rank()); }, "sweep.flops_per_second=nan");
 }
 
 }  // namespace

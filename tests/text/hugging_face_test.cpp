@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "golden_files.h"
+#include "skein/data/label_form.h"
 
 namespace skein {
 namespace {
@@ -62,6 +63,33 @@ TEST(HuggingFace, ByteBpe) {
   EXPECT_TRUE(tokenizer->begins_word(6));
   EXPECT_FALSE(tokenizer->begins_word(3));
   EXPECT_THROW(tokenizer->bytes_of(8), Error);
+}
+
+// A template says what begins and ends samples, a model what stands for unknown words: names do not count.
+TEST(HuggingFace, SpecialTokensMayHaveAnyName) {
+  Json json = small_wordpiece();
+  json["added_tokens"] = Json::parse(R"([{"id": 0, "content": "<huh>", "special": true}, {"id": 1, "content": "[CLS]", "special": true},
+    {"id": 7, "content": "<open>", "special": true}, {"id": 8, "content": "<shut>", "special": true}, {"id": 9, "content": "[UNK]", "special": true}])");
+  json["model"]["vocab"] = {{"<huh>", 0}, {"[CLS]", 1}, {"un", 2}, {"##able", 3}, {"##a", 4}, {"able", 5}, {"!", 6}};
+  json["model"]["unk_token"] = "<huh>";
+  const Json template_ = Json::parse(R"({"type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<open>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<shut>", "type_id": 0}}],
+    "pair": [{"SpecialToken": {"id": "<open>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<shut>", "type_id": 0}},
+             {"Sequence": {"id": "B", "type_id": 1}}, {"SpecialToken": {"id": "<shut>", "type_id": 1}}],
+    "special_tokens": {"<open>": {"id": "<open>", "ids": [7], "tokens": ["<open>"]}, "<shut>": {"id": "<shut>", "ids": [8], "tokens": ["<shut>"]}}})");
+  for (const bool bert : {false, true}) {
+    json["post_processor"] = bert ? Json{{"type", "BertProcessing"}, {"sep", {"<shut>", 8}}, {"cls", {"<open>", 7}}} : template_;
+    const auto tokenizer = made(json);
+    EXPECT_EQ(tokenizer->encode("unable what"), (Ids{2, 3, 0}));
+    const TokenRoles roles = tokenizer->roles();
+    EXPECT_EQ((std::vector{roles.unk, roles.cls, roles.sep, roles.eos}), (Ids{0, 7, 8, 8}));
+    const LabelForm form(*tokenizer, {.encoder = true, .length = 8});
+    EXPECT_EQ(form.pair("unable", "able !").tokens, (Ids{7, 2, 3, 8, 5, 6, 8}));
+    EXPECT_EQ(form.pair("unable", "able !").types, (Ids{0, 0, 0, 0, 1, 1, 1}));
+    EXPECT_EQ(form.words(std::vector<std::string>{"what", "unable"}).at(0).sample.tokens, (Ids{7, 0, 2, 3, 8}));
+    const auto again = tokenizer_from_json(tokenizer->to_json());
+    EXPECT_EQ(again->roles().cls, 7);
+  }
 }
 
 TEST(HuggingFace, WordPiece) {

@@ -1,6 +1,7 @@
 // From checkpoints to other programs' models.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,10 +45,14 @@ class Export {
   void stream(size_t tensor, const std::function<void(std::span<const std::byte>)>& append);
   // Other programs know no muP: what it divides logits and scores by goes into the last norm and the queries.
   void fold_mup();
+  // A head that reads an encoder's first token as it is gets a layer before it that hands that token on, as other programs' classifiers of sequences
+  // have one.
+  void add_pooler();
   // What values of a tensor of ours are times, and plus, where other programs use them.
   std::pair<double, double> change_of(const std::string& tensor) const;
   // Elements of a tensor of ours as other programs use them.
   void read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out);
+  void read_pooler(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out) const;
   ConfigExtras extras() const;
   void transposed(const ForeignTensor& tensor, DType dtype, std::byte* out);
 
@@ -60,6 +65,8 @@ class Export {
   ImportNotes notes_;
   std::unique_ptr<LabelHead> head_;  // of a fine-tuned model
   std::unique_ptr<CheckpointTensors> tensors_;
+  std::map<std::string, StoredTensor> stored_;  // the checkpoint's, and the pooler that was added
+  bool pooler_added_ = false;
   NameMap names_;
   std::vector<DType> dtypes_;  // of names_.tensors
   bool whole_ = true;  // the import had every tensor

@@ -17,9 +17,8 @@ inline constexpr int kMostConfigDepth = 32;
 // pairs. A usage error naming `origin` when the text is no such JSON, lacks a size, or asks for what no model here does.
 ModelConfig model_from_huggingface(const std::string& text, const std::string& origin, const std::set<std::string>& names);
 
-// What a config.json says of its model's labels, as the notes of a head of labels of ours (JSON); "" where the model is no encoder's
-// classifier, or names no label for each of its numbers, or was trained to say several of them at once. (Decoders here read a text's end-of-text, those
-// of other programs its last token.)
+// What a config.json says of its model's labels, as the notes of a head of labels of ours (JSON); "" where the model is no classifier, or
+// names no label for each of its numbers, or was trained to say several of them at once. Decoders' samples are framed by their tokenizer.
 std::string label_notes(const std::string& text, const std::string& origin, const ModelConfig& model);
 
 // Ids that config.json repeats from the tokenizer; -1: none.

@@ -19,6 +19,7 @@ struct Batch {
   Tensor pair_labels = {};  // [B] i32: 1 where the second part does not follow the first; undefined: no such task
   Tensor values = {};       // [B,P] f32, the numbers to predict, of a regression
   Tensor known = {};        // [B,P,n] f32, what the objective has to know of each place beside its target
+  Tensor lengths = {};      // [B] i32, tokens of each row that are no padding, which is behind them; undefined: all are taken for such
   // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the prediction made of each row.
   Tensor place_rows = {}, row_places = {};  // [B*P], [B*T] i32
 
@@ -26,9 +27,17 @@ struct Batch {
   int64_t length() const { return tokens.dim(1); }
 };
 
+// [rows, columns] i32, all of them `value`.
+Tensor filled(int64_t rows, int64_t columns, int32_t value);
 // Rows [begin, end) of a batch, the same bytes.
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
-// The batch on a device; weights, values and known stay on the host, where losses are weighed.
+// The batch without padding that none of its rows has a use for: as many tokens as its longest row has, and as many places as the row that has
+// the most, both rounded up by rounded_length, tokens by `multiple`. The same where lengths are undefined.
+Batch trimmed(const Batch& batch, int64_t multiple);
+// The least length of few that holds `length`, at most `most`: multiples of `multiple`, of 2 `multiple` beyond 16 of them, of 4 beyond 32, ...
+// so that no more than an eighth is lost and few shapes occur.
+int64_t rounded_length(int64_t length, int64_t multiple, int64_t most);
+// The batch on a device; weights, known and lengths stay on the host, where losses are weighed.
 Batch placed(const Batch& batch, Device device);
 
 }  // namespace skein

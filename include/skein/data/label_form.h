@@ -2,7 +2,8 @@
 //
 // Encoders: the tokenizer's template, or [CLS] A [SEP], [CLS] A [SEP] B [SEP]; a label is read at the first place, a tag
 // at the first sub-word of its word. Decoders: A, or A, a separator and B, then end-of-text where the tokenizer has one;
-// a label is read at the last place, a tag at the last sub-word of its word.
+// a label is read at the last place, a tag at the last sub-word of its word. Framed by the tokenizer, decoders get its template alone, as
+// transformers feeds them, and are read at its last place.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct LabelFormConfig {
   int64_t length = 128;          // tokens of the longest sample
   std::string separator = "\n";  // decoders: between the texts of a pair
   bool closed = true;            // decoders: end-of-text at the end
+  bool framed = false;           // decoders: by the tokenizer's template, without separator and end-of-text
 };
 
 struct FormedSample {
@@ -55,6 +57,7 @@ class LabelForm {
   FormedSample encoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const;
   FormedSample decoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const;
   FormedSample words_sample(const Subwords& subwords) const;
+  std::vector<int32_t> decoder_tokens(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const;
   int64_t lead() const;
   int64_t room(bool pair) const;
   bool closing() const { return config_.closed && roles_.eos >= 0; }

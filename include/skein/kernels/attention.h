@@ -18,6 +18,10 @@ struct AttentionArguments {
   int64_t first_head = 0;        // global number of q's first head, for the dropout stream
 };
 
+// Dropout of key s of query t of global head h is number h << kDropoutHead | t << kDropoutQuery | s of its sample's stream, whatever T and S
+// are: a mask does not know how long its row is padded.
+constexpr int kDropoutHead = 44, kDropoutQuery = 22;
+
 // q, out [B,T,H,D]; k, v [B,S,G,D] with H a multiple of G and, if causal, S >= first_query + T. Query t of head h is at position
 // first_query + t and attends to the keys of head h / (H/G) that no mask hides; where all are hidden it gives 0. logsumexp
 // [B,H,T] (accumulator type) is kept for backward. Dao and others, "FlashAttention" (2022).

@@ -1,4 +1,4 @@
-// The pieces of softmax cross entropy over a vocabulary that may be split over ranks: each works on the
+// Losses of rows. The pieces of softmax cross entropy over a vocabulary that may be split over ranks: each works on the
 // columns held here, [first_id, first_id + valid); columns from `valid` on are padding and do not count.
 #pragma once
 
@@ -45,5 +45,13 @@ void entropic_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& m
                        int64_t first_id, const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale, const Tensor& dlogits);
 void entropic_backward(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp, const Tensor& targets,
                        int64_t first_id, const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale, const Tensor& dlogits);
+
+// losses [M] (accumulator type) = (x [M] - values [M] f32)², in f64 before it is stored.
+void squared_errors(Cpu, const Tensor& x, const Tensor& values, const Tensor& losses);
+void squared_errors(Cuda, const Tensor& x, const Tensor& values, const Tensor& losses);
+
+// dx [M] = 2 (x - values) row_scale [M] (accumulator type), in f64 before it is stored.
+void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale, const Tensor& dx);
+void squared_errors_backward(Cuda, const Tensor& x, const Tensor& values, const Tensor& row_scale, const Tensor& dx);
 
 }  // namespace skein::kernels

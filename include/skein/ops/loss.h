@@ -43,7 +43,7 @@ Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient);
 // logits [M,N], targets [M] i32 -> the loss of each row [M] in the accumulator type, as an op of its own: for few classes.
 Var cross_entropy(const Var& logits, const Tensor& targets);
 
-// x [M], values [M] f32 on the host -> (x - values)² [M] in the accumulator type.
+// x [M], values [M] f32 -> (x - values)² [M] in the accumulator type.
 Var squared_error(const Var& x, const Tensor& values);
 
 // x [M]; value and slope [M] f64 on the host -> value in the accumulator type, slope being its derivative by x.

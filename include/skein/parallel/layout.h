@@ -36,6 +36,10 @@ Device device_of(DeviceKind kind);
 // What multiplies matrices of dtype there: "AMX", "AVX2 through f32", "NVIDIA H200, 139.8 GiB".
 std::string unit_of(Device device, DType dtype);
 
+// Rows with padding are as long as a multiple of this, so that vectors stay whole and sequence parallelism can divide them.
+int64_t row_multiple(bool sequence, int tensor);
+inline int64_t row_multiple(const ParallelConfig& config) { return row_multiple(config.sequence, config.tensor); }
+
 // The mesh for a world of `ranks`.
 MeshShape mesh_shape(const ParallelConfig& config, int ranks);
 

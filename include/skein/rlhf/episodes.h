@@ -68,8 +68,6 @@ class EpisodeSamples : public SampleSource {
   int64_t minibatch_ = 1, constant_ = 1;
 };
 
-// Rows are as long as a multiple of this, so that vectors stay whole and sequence parallelism can divide them.
-int64_t row_multiple(const ParallelConfig& parallel);
 // Tokens of the longest row that is fed to the model, at a multiple of `multiple` where `context` allows it; and of the longest answer.
 int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64_t multiple);
 int64_t longest_answer(const std::vector<Episode>& episodes);

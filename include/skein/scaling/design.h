@@ -21,7 +21,11 @@ struct SweepConfig {
   std::vector<std::string> tokens_per_parameter;  // in their place: times all parameters
   std::vector<std::string> lr;                    // of rules fixed, width and mup; empty: run.lr.lr
   std::vector<std::string> batch;                 // tokens; empty: run.train.global_batch sequences
-  std::vector<int64_t> seeds;                     // empty: run.train.seed
+  std::vector<int64_t> seeds;                     // of all cells; empty: run.train.seed
+  // Further seeds of some cells of a grid or an isoFLOP design, for the noise between seeds: those of these shapes at these budgets.
+  std::vector<int64_t> repeat_seeds;
+  std::vector<std::string> repeat_shapes;         // LAYERSxWIDTH; empty: all
+  std::vector<std::string> repeat_budgets;        // of isoflop; empty: all
   std::string list;                               // CSV file of kind list
   // isoflop: `sizes`, or around each budget's centre.
   std::vector<std::string> budgets;               // FLOPs
@@ -34,7 +38,7 @@ struct SweepConfig {
   std::string lr_rule = "fixed";                  // fixed, width (lr base_width / d_model), mup, or one of hyperparameter_rules()
   std::string batch_rule = "fixed";               // fixed, or one of hyperparameter_rules() that says one
   double lr_factor = 1;                           // of rates by a formula
-  int64_t base_width = 0;                         // of rules width and mup
+  int64_t base_width = 0;                         // of rules width and mup; 0 with mup: run.model.mup_base_width
   double warmup = 0.05;                           // share of a run; or as many tokens as the model has parameters, if that is less
   double cooldown = 0.2;                          // share of a run; for lr.decay=wsd
 

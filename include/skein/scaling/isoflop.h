@@ -20,18 +20,20 @@ struct IsoflopBudget {
   std::string problem;             // why it has no vertex that counts: "minimum beyond the largest size", "concave", "two sizes"
 };
 
+// The last three are of approach 1, too.
 struct IsoflopOptions {
   double tolerance = 0.1;    // runs whose C is within so much (relative) are of one budget
   int64_t fewest_runs = 3;   // budgets with fewer are left out
   int64_t resamples = 4000;
   uint64_t seed = 42;
+  int threads = 0;           // 0: of this machine
 };
 
 struct IsoflopFit {
   std::vector<IsoflopBudget> budgets;
   PowerFit n_of_c, d_of_c;      // through the vertices that count
   PowerFit loss_of_c;           // without an offset, within the budgets alone
-  OffsetPowerFit offset_loss_of_c;
+  OffsetPowerFit offset_loss_of_c;  // E + k C^-p by Huber's loss of ln L; where it is none, its convergence says why
   int64_t resamples = 0, failed_draws = 0;  // in which fewer than 3 budgets kept a minimum
   std::string problem;          // why there is no fit: "fewer than 3 budgets with a minimum inside"
   bool valid() const { return problem.empty(); }
@@ -55,7 +57,9 @@ struct EnvelopePoint {
 struct EnvelopeFit {
   std::vector<EnvelopePoint> envelope;
   PowerFit n_of_c, d_of_c, loss_of_c;
+  OffsetPowerFit offset_loss_of_c;  // through at most 64 points of the envelope, evenly chosen
   bool from_curves = false;
+  int64_t without_curves = 0;   // runs, where the others have them: one such, and all go by last points
   int64_t resamples = 0, failed_draws = 0;
   std::string problem;          // why there is no fit
   bool valid() const { return problem.empty(); }
@@ -63,6 +67,6 @@ struct EnvelopeFit {
 // Each curve's ln L is averaged over 5% of tokens around each point and interpolated over ln C; at 1,500 budgets spaced evenly in ln C the lowest
 // curve counts, unless it is of the smallest or of the largest model: there the sizes end, not the optimum. Intervals by bootstrap over runs.
 // Without curves: the runs' last points that no run of less compute undercuts.
-EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, int64_t resamples, uint64_t seed);
+EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, const IsoflopOptions& options);
 
 }  // namespace skein

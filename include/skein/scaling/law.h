@@ -45,6 +45,8 @@ struct DataLimitedLaw {
   ChinchillaLaw law;
   double r_d = 15.39, r_n = 5.31;
   double loss(double n, double d, double unique_tokens) const;
+  // The size that is optimal for so many tokens: N* where D* = U.
+  double best_parameters(double unique_tokens) const;
   // What D tokens and N parameters are worth where only so many tokens are unique.
   double effective_tokens(double d, double unique_tokens) const;
   double effective_parameters(double n, double unique_tokens) const;

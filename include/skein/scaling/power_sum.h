@@ -46,6 +46,8 @@ PowerSum::Term fixed_term(std::string name, std::vector<double> covariate);
 PowerSum::Term constant_term(std::string name, size_t points);
 // The unknowns with the levels that belong to covariates as they are.
 Unknowns uncentred(const PowerSum& sum, const Unknowns& at);
+// Back: with the levels that belong to centred covariates.
+Unknowns centred(const PowerSum& sum, const Unknowns& plain);
 
 // Of a residual r of ln L, in units in which it grows like |r|: r^2 / (2 delta) up to delta and |r| - delta / 2 beyond (Huber, 1964, over
 // delta). delta = infinity: r^2 / 2.

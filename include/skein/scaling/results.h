@@ -42,6 +42,7 @@ struct ScalingRun {
   double n_params = kUnknown;   // as given
   double n_blocks = kUnknown, n_embedding = kUnknown, n_head = kUnknown, n_all = kUnknown;  // n_head: of the head's matrix, tied or not
   double tokens = kUnknown;     // trained on
+  double unique_tokens = kUnknown;  // of these, so many differ: the rest is data seen again; unknown: none is
   double flops = kUnknown;      // as given
   double flops_exact = kUnknown;
   double lr = kUnknown, global_batch = kUnknown, steps = kUnknown;  // global_batch in tokens
@@ -69,6 +70,8 @@ struct ScalingPoint {
   double n = 0, d = 0, c = 0, loss = 0;
   int64_t run = 0;      // index into ScalingTable::runs
   int64_t cluster = 0;
+  double unique_tokens = kUnknown;  // of D; unknown: all
+  bool repeated() const { return d > unique_tokens * (1 + 1e-9); }
 };
 // Of runs that are done, sorted by (c, n, d, loss), so that a table's order does not matter; equal rows once. Clusters are numbered in that
 // order. A usage error naming lines where a run has no such number.
@@ -80,7 +83,7 @@ struct TableOptions {
   std::vector<std::string> where = {};  // COLUMN=VALUE: only rows that say so
 };
 // Reads CSV (quotes, BOM, CRLF): columns n_params or n_blocks/n_head/n_embedding/n_all (also params, n_params_nonemb for n_blocks), tokens or
-// n_tokens, flops, loss, run or run_id and those of ScalingRun by name; others are left alone. A missing one of tokens and flops follows from
+// n_tokens, unique_tokens, flops, loss, run or run_id and those of ScalingRun by name; others are left alone. A missing one of tokens and flops follows from
 // C = 6 N D, with a warning. curves: CSV of run, tokens, loss; "": none. A loss of nan or inf marks its run as diverged, none at all as
 // unfinished; rows that say the same are kept once. Runs that a rule took out of an earlier fit are done:
 // rules are applied anew. Usage errors name file, line, column, what stood there. At most 100,000 runs.

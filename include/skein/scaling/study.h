@@ -41,8 +41,10 @@ void bind(Options& options, StudyOptions& study);
 struct TargetPrediction {
   double flops = 0;
   double beyond = 0;        // target over the largest budget that was fitted
-  Interval n, d, ratio, loss;  // approach 3
-  Interval isoflop_n, isoflop_d, isoflop_loss;
+  Interval n, d, ratio, loss;  // approach 3; ratio: tokens per parameter
+  Interval isoflop_n, isoflop_d, isoflop_loss;  // approach 2; the loss by its offset law
+  Interval isoflop_ratio{};
+  Interval envelope_n{}, envelope_d{}, envelope_ratio{}, envelope_loss{};  // approach 1, likewise
 };
 
 struct ConventionStudy {
@@ -56,10 +58,15 @@ struct ConventionStudy {
   EnvelopeFit envelope;
 };
 
-// Whether budgets have a best size by a law: its minimum was found, and A, B, alpha and beta are above 0.
-bool has_optimum(const ParametricFit& fit);
 // Whether approach 3 says of a budget how it is spent best: a law that has an optimum, and C / D a function of N that is known.
 bool names_optimum(const ConventionStudy& study);
+
+// A law beside approach 3's; none: see problem.
+template <class Fit>
+struct LawBeside {
+  std::optional<Fit> fit;
+  std::string problem;
+};
 
 struct Study {
   StudyOptions options;
@@ -70,6 +77,12 @@ struct Study {
   std::vector<HeldOut> comparison;
   // Over N of runs within a factor of 2 of the largest D, and over D of runs within a factor of 2 of the largest N; none: too few of them.
   std::optional<OffsetPowerFit> loss_of_n, loss_of_d;
+  // Through the same runs without an offset, as Kaplan et al. (2020) have it: L = (x_c / x)^p.
+  std::optional<PowerFit> power_of_n, power_of_d;
+  // Of all runs of the main fit, by its loss of residuals; up to 1,000 resamples.
+  LawBeside<KaplanFit> kaplan;
+  LawBeside<OverTrainingFit> over_training;
+  LawBeside<DataLimitedFit> data_limited;
   CriticalBatchFit critical_batch;
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;    // with lines

@@ -41,7 +41,10 @@ struct LabelHead {
   std::string separator = "\n";
   bool pairs = false;
   std::map<std::string, std::string> columns{};  // by option
+  bool framed = false;  // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
 
+  // Whether another program made it, which says nothing of single texts or pairs.
+  bool imported() const { return columns.empty(); }
   int64_t outputs() const { return kind == LabelKind::regress ? 1 : static_cast<int64_t>(labels.size()); }
   LabelForm form(const ModelConfig& model, const Tokenizer& tokenizer) const;
 };

@@ -10,18 +10,13 @@
 
 namespace skein {
 
-struct Speed {
-  double flops_per_token = 0;  // model FLOPs, train/flops.h
-  double peak_flops = 0;       // of the whole job; 0: unknown
-};
-
 class Progress {
  public:
-  // first: steps done before this start.
-  Progress(int64_t first, int64_t total, int64_t tokens_per_step, const Speed& speed);
+  // first: steps done before this start. peak_flops: of the whole job; 0: unknown.
+  Progress(int64_t first, int64_t total, double peak_flops);
 
   // Call after every step.
-  void step_done(int64_t done);
+  void step_done(int64_t done, const StepResult& result);
   // "step  120/2000  loss 3.4021  grad_norm 0.81  lr 1.9e-03  5.1k tokens/s  112 GFLOP/s (38% of peak)  ETA 4m10s"
   std::string line(const StepResult& result, double lr) const;
   // Of the last step, for metrics.jsonl.
@@ -31,13 +26,15 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  double tokens_per_second() const;
+  struct Work {
+    double seconds = 0, tokens = 0, flops = 0;
+  };
 
-  int64_t first_, done_, total_, tokens_per_step_;
-  Speed speed_;
+  int64_t first_, done_, total_;
+  double peak_flops_;
   Clock::time_point start_, last_;
-  double step_seconds_ = 0;     // of the last step
-  double average_seconds_ = 0;  // of recent steps
+  Work step_, average_;  // the last step, and the mean of recent ones
+  double tokens_ = 0;    // of all steps
 };
 
 // 93784.2 as "1d02h", 250 as "4m10s", 7.1 as "7s".

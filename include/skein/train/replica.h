@@ -32,6 +32,8 @@ struct StepResult {
   std::vector<double> terms = {};  // means of each
   double beside = 0;     // mean loss of the samples beside the batch, without their coefficient
   double grad_norm = 0;  // before clipping
+  double tokens = 0;     // of the batch that went through the model on all ranks, padding included
+  double flops = 0;      // model FLOPs of them, by model_flops_per_token
   bool applied = true;   // false: the norm was not finite and nothing was changed
 };
 
@@ -40,7 +42,8 @@ struct ReplicaMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
   int64_t packed = 0;          // weights in the order of the products
   int64_t work = 0;            // the most that was in use beside these: activations, logits, exchanges
-  double activations = 0;      // of them, as activation_bytes says
+  double activations = 0;      // of them, as activation_bytes says of micro-batches as long as the longest so far
+  int64_t longest = 0;         // tokens of a row of that one
 };
 
 class Replica {
@@ -48,7 +51,7 @@ class Replica {
   // beside: how samples beside the batch are cut, where learning has an objective for them.
   Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning = {}, const BatchPlan& beside = {});
 
-  // Collective. batch: this rank's samples of the step, [samples_per_rank, context]. number keys the dropout masks;
+  // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number keys the dropout masks;
   // losses are multiplied by loss_scale on their way back, gradients divided by it.
   StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1, const Beside* beside = nullptr);
   // Number of the first sample that belongs to this rank, of a step that begins with sample `first`.
@@ -62,9 +65,14 @@ class Replica {
   Pipeline& pipeline() { return pipeline_; }
 
  private:
+  struct Fed {
+    double place_scale = 1;  // the share of a place in the mean loss
+    double tokens = 0, flops = 0;
+  };
   PipelineStep cut(const Batch& batch, const BatchPlan& plan) const;
-  // Leaves the gradients of the batch's mean loss times factor, reduced; returns the share of a place in that mean.
-  double backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number, double factor);
+  Fed fed(const PipelineStep& work, bool padded);
+  // Leaves the gradients of the batch's mean loss times factor, reduced.
+  Fed backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number, double factor);
   double add_beside(const Beside& beside, int64_t number, double loss_scale);
   double mean_loss(const std::vector<double>& own, const BatchPlan& plan, double scale) const;
 
@@ -76,6 +84,7 @@ class Replica {
   Buckets buckets_;
   Optimizer optimizer_;
   Pipeline pipeline_;
+  int64_t longest_ = 0;
   std::unique_ptr<Objective> beside_objective_;
   std::unique_ptr<Pipeline> beside_;
 };

@@ -22,7 +22,6 @@ struct Backward {
   static constexpr int kDepth = Lanes<Unit>::kDepth;
   static constexpr int64_t kGranule = kDepth * Lanes<Unit>::kStep;
   const Head<T>& head;
-  int64_t all_keys;
   const A* logsumexp;
   Strided<T> out, dout;
   A *dq, *dk, *dv;                         // [queries, width], [keys, width]
@@ -54,8 +53,8 @@ struct Backward {
     const A* weight = weights + r * kBlock;
     A* slope = slopes + r * kBlock;
     if (head.dropout_threshold) {
-      drop_row(head, query + r, all_keys, from, count, slope, slope);
-      drop_row(head, query + r, all_keys, from, count, weight, dropped + r * kBlock);
+      drop_row(head, query + r, from, count, slope, slope);
+      drop_row(head, query + r, from, count, weight, dropped + r * kBlock);
     }
     for (int64_t j = 0; j < count; ++j) slope[j] = weight[j] * (slope[j] - level) * head.scale;
   }
@@ -129,13 +128,13 @@ struct Backward {
 };
 
 template <class Unit, class T>
-Backward<Unit, T> make_backward(const Head<T>& head, int64_t all_keys, const Accumulator<T>* logsumexp, const Strided<T>& out,
-                                const Strided<T>& dout, Accumulator<T>* dq, Accumulator<T>* dk, Accumulator<T>* dv) {
+Backward<Unit, T> make_backward(const Head<T>& head, const Accumulator<T>* logsumexp, const Strided<T>& out, const Strided<T>& dout,
+                                Accumulator<T>* dq, Accumulator<T>* dk, Accumulator<T>* dv) {
   using A = Accumulator<T>;
   using B = Backward<Unit, T>;
   const int64_t width = head.width, block = std::min(B::kBlock, head.keys), rows = std::min(kQueryBlock, head.queries);
   A* weights = scratch<A>(Scratch::scores, kQueryBlock * B::kBlock);
-  return {head, all_keys, logsumexp, out, dout, dq, dk, dv,
+  return {head, logsumexp, out, dout, dq, dk, dv,
           Panels<Unit>::make(Scratch::keys, width, block), Panels<Unit>::make(Scratch::values, width, block),
           Panels<Unit>::make(Scratch::key_rows, block, width), Panels<Unit>::make(Scratch::query_rows, rows, width),
           Panels<Unit>::make(Scratch::dout_rows, rows, width), DeepRows<Unit>::make(Scratch::queries, rows, width),
@@ -159,7 +158,7 @@ void backward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Att
     std::fill(dq_sum, dq_sum + queries * width, A(0));
     const Head<T> head = make_head<T>(q, k, v, arguments, sample, h);
     begin = head.begin;
-    const auto backward = make_backward<Unit, T>(head, keys, logsumexp.data<A>() + (sample * heads + h) * queries,
+    const auto backward = make_backward<Unit, T>(head, logsumexp.data<A>() + (sample * heads + h) * queries,
                                                  head_view<T>(out, sample, h), head_view<T>(dout, sample, h), dq_sum,
                                                  dk_sum + begin * width, dv_sum + begin * width);
     for (int64_t from = 0; from < head.keys; from += kKeyBlock<Unit, T>) backward.key_block(from);

@@ -44,7 +44,6 @@ struct Forward {
   static constexpr int kRows = Tile<Unit>::kRows;
   static constexpr int64_t kBlock = kKeyBlock<Unit, T>;
   const Head<T>& head;
-  int64_t all_keys;
   Panels<Unit> keys, values;
   DeepRows<Unit> queries;
   A* scores;      // [kRows, kBlock]
@@ -84,7 +83,7 @@ struct Forward {
       const int64_t last = std::clamp<int64_t>(head.last(query + r) - from, first, count);
       if (head.segments) mask_segments(head, query + r, from, first, last, row);
       softmax_step<A>(row, first, last, count, head.scale, running.largest[r], running.sum[r], sums + r * head.width, head.width);
-      if (head.dropout_threshold) drop_row(head, query + r, all_keys, from, count, row, row);
+      if (head.dropout_threshold) drop_row(head, query + r, from, count, row, row);
       if constexpr (kPairs<Unit>) pack_rounded(row, count, weights + r * Tile<Unit>::kDepthBlock);
     }
     add_values(rows, from, count);
@@ -126,7 +125,7 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Atte
   else weights = scores;
   for (int64_t h = first_head; h < first_head + heads; ++h) {
     const Head<T> head = make_head<T>(q, k, v, arguments, sample, h);
-    const F forward{head, k.dim(1), keys, values, DeepRows<Unit>::make(Scratch::queries, F::kRows, head.width), scores, weights,
+    const F forward{head, keys, values, DeepRows<Unit>::make(Scratch::queries, F::kRows, head.width), scores, weights,
                     scratch<A>(Scratch::gradients, F::kRows * head.width)};
     T* to = const_cast<T*>(head_view<T>(out, sample, h).data);
     for (int64_t query = 0; query < head.queries; query += F::kRows)

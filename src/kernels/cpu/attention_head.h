@@ -65,20 +65,18 @@ Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v, const Atten
   if (arguments.dropout > 0) {
     made.dropout_key = arguments.dropout_key;
     made.stream = static_cast<uint64_t>(arguments.sample_ids.data<int64_t>()[sample]);
-    made.dropout_base = static_cast<uint64_t>((arguments.first_head + head) * queries * all_keys + made.begin);
+    made.dropout_base = (static_cast<uint64_t>(arguments.first_head + head) << kDropoutHead) + static_cast<uint64_t>(made.begin);
     made.dropout_threshold = static_cast<uint32_t>(arguments.dropout * 4294967296.0);
     made.keep = A(1) / A(1 - arguments.dropout);
   }
   return made;
 }
 
-// row [keys] of weights times 0 or 1 / (1 - dropout), for keys first .. last of the head from key `from` on.
-// all_keys: the tensor's, for the place in the stream.
+// row [count] of weights times 0 or 1 / (1 - dropout), for keys of the head from key `from` on.
 template <class T>
-void drop_row(const Head<T>& head, int64_t query, int64_t all_keys, int64_t from, int64_t count, const Accumulator<T>* row,
-              Accumulator<T>* out) {
+void drop_row(const Head<T>& head, int64_t query, int64_t from, int64_t count, const Accumulator<T>* row, Accumulator<T>* out) {
   using A = Accumulator<T>;
-  const uint64_t first = head.dropout_base + static_cast<uint64_t>(query * all_keys + from);
+  const uint64_t first = head.dropout_base + (static_cast<uint64_t>(query) << kDropoutQuery) + static_cast<uint64_t>(from);
   for_dropout_factors<A>({head.dropout_key, head.stream, head.dropout_threshold}, first, count, head.keep,
                          [=](int64_t begin, int64_t end, const A* factors) {
                            for (int64_t j = begin; j < end; ++j) out[j] = row[j] * factors[j - begin];

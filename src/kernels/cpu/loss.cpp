@@ -36,6 +36,45 @@ A target_of(const T* row, int64_t valid, int64_t target, A largest) {
   return target >= 0 && target < valid ? load(row + target) - largest : A(0);
 }
 
+struct GradientRows {
+  const Tensor& logits;
+  int64_t valid;
+  const Tensor &maximum, &targets;
+  int64_t first_id;
+  const Tensor &row_scale, &dlogits;
+};
+
+// make(tag)(r) gives the slope of a logit of row r by how far it is below the largest; the target's is row_scale less.
+template <class Make>
+void with_gradient_rows(const GradientRows& g, const Make& make) {
+  const Span span("cross entropy backward");
+  const int64_t columns = g.logits.dim(1), valid = g.valid, first_id = g.first_id;
+  const int32_t* target = g.targets.data<int32_t>();
+  visit_logits(g.logits.dtype(), g.dlogits.dtype(), [&](auto tag, auto out_tag) {
+    using T = typename decltype(tag)::type;
+    using U = typename decltype(out_tag)::type;
+    using A = Accumulator<T>;
+    const T* in = g.logits.data<T>();
+    U* to = g.dlogits.data<U>();
+    const A *largest = g.maximum.data<A>(), *scales = g.row_scale.data<A>();
+    const auto slope_of = make(tag);
+    parallel_ranges(g.logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* row = in + r * columns;
+        U* out = to + r * columns;
+        const A top = largest[r];
+        const auto slope = slope_of(r);
+        const int64_t own = target[r] - first_id;
+        const bool held = own >= 0 && own < valid;
+        const A hit = held ? slope(load(row + own) - top) - scales[r] : A(0);
+        for (int64_t c = 0; c < valid; ++c) store(out + c, slope(load(row + c) - top));
+        for (int64_t c = valid; c < columns; ++c) store(out + c, A(0));
+        if (held) store(out + own, hit);
+      }
+    });
+  });
+}
+
 }  // namespace
 
 void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum) {
@@ -101,62 +140,49 @@ void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maxi
 
 void entropic_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp, const Tensor& targets,
                        int64_t first_id, const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale, const Tensor& dlogits) {
-  const Span span("cross entropy backward");
-  const int64_t columns = logits.dim(1);
-  const int32_t* target = targets.data<int32_t>();
-  visit_logits(logits.dtype(), dlogits.dtype(), [&](auto tag, auto out_tag) {
-    using T = typename decltype(tag)::type;
-    using U = typename decltype(out_tag)::type;
-    using A = Accumulator<T>;
-    const T* in = logits.data<T>();
-    U* to = dlogits.data<U>();
-    const A *largest = maximum.data<A>(), *sums = sum_exp.data<A>(), *scales = row_scale.data<A>();
-    const A *entropies = entropy.data<A>(), *entropy_scales = entropy_scale.data<A>();
-    parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* row = in + r * columns;
-        U* out = to + r * columns;
-        const A top = largest[r], share = A(1) / sums[r], base = entropies[r] - std::log(sums[r]);
-        const int64_t own = target[r] - first_id;
-        const auto slope = [=](int64_t c) {
-          const A below = load(row + c) - top;
-          return exponential(below) * share * (scales[r] - entropy_scales[r] * (below + base));
-        };
-        const bool held = own >= 0 && own < valid;
-        const A hit = held ? slope(own) - scales[r] : A(0);
-        for (int64_t c = 0; c < valid; ++c) store(out + c, slope(c));
-        for (int64_t c = valid; c < columns; ++c) store(out + c, A(0));
-        if (held) store(out + own, hit);
-      }
-    });
+  with_gradient_rows({logits, valid, maximum, targets, first_id, row_scale, dlogits}, [&](auto tag) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    const A *sums = sum_exp.data<A>(), *scales = row_scale.data<A>(), *entropies = entropy.data<A>(), *entropy_scales = entropy_scale.data<A>();
+    return [=](int64_t r) {
+      const A share = A(1) / sums[r], base = entropies[r] - std::log(sums[r]), scale = scales[r], entropy_scale = entropy_scales[r];
+      return [=](A below) { return exponential(below) * share * (scale - entropy_scale * (below + base)); };
+    };
   });
 }
 
 void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
                             const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits) {
-  const Span span("cross entropy backward");
-  const int64_t columns = logits.dim(1);
-  const int32_t* target = targets.data<int32_t>();
-  visit_logits(logits.dtype(), dlogits.dtype(), [&](auto tag, auto out_tag) {
+  with_gradient_rows({logits, valid, maximum, targets, first_id, row_scale, dlogits}, [&](auto tag) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    const A *sums = sum_exp.data<A>(), *scales = row_scale.data<A>();
+    return [=](int64_t r) {
+      const A factor = scales[r] / sums[r];
+      return [=](A below) { return exponential(below) * factor; };
+    };
+  });
+}
+
+void squared_errors(Cpu, const Tensor& x, const Tensor& values, const Tensor& losses) {
+  const Span span("squared errors");
+  visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using U = typename decltype(out_tag)::type;
     using A = Accumulator<T>;
-    const T* in = logits.data<T>();
-    U* to = dlogits.data<U>();
-    const A *largest = maximum.data<A>(), *sums = sum_exp.data<A>(), *scales = row_scale.data<A>();
-    parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* row = in + r * columns;
-        U* out = to + r * columns;
-        const A top = largest[r], factor = scales[r] / sums[r];
-        const int64_t own = target[r] - first_id;
-        const bool held = own >= 0 && own < valid;
-        const A hit = held ? exponential(load(row + own) - top) * factor - scales[r] : A(0);
-        for (int64_t c = 0; c < valid; ++c) store(out + c, exponential(load(row + c) - top) * factor);
-        for (int64_t c = valid; c < columns; ++c) store(out + c, A(0));
-        if (held) store(out + own, hit);
-      }
-    });
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
+      losses.data<A>()[i] = static_cast<A>(miss * miss);
+    }
+  });
+}
+
+void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale, const Tensor& dx) {
+  const Span span("squared errors backward");
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
+      store(dx.data<T>() + i, static_cast<A>(2 * miss * static_cast<double>(row_scale.data<A>()[i])));
+    }
   });
 }
 

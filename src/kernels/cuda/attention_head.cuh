@@ -69,7 +69,7 @@ struct HeadOf {
   // 0 or 1 / (1 - dropout).
   __device__ float kept(int64_t query, int64_t key) const {
     if (!a.threshold) return 1.0f;
-    const auto place = static_cast<uint64_t>(((a.first_head + head) * a.queries + query) * a.keys + key);
+    const uint64_t place = static_cast<uint64_t>(a.first_head + head) << kDropoutHead | static_cast<uint64_t>(query) << kDropoutQuery | static_cast<uint64_t>(key);
     const DeviceBlock bits = philox_on_device(a.dropout_key, static_cast<uint64_t>(a.sample_ids[sample]), place / 4);
     return bits.word[place % 4] < a.threshold ? 0.0f : a.keep;
   }

@@ -118,6 +118,22 @@ struct LogDifference {
   __device__ A operator()(A sum, A target) const { return log(sum) - target; }
 };
 
+struct SquaredError {
+  template <class A>
+  __device__ A operator()(A x, float value) const {
+    const double miss = static_cast<double>(x) - static_cast<double>(value);
+    return static_cast<A>(miss * miss);
+  }
+};
+
+struct SquaredErrorSlope {
+  template <class A>
+  __device__ A operator()(A x, float value, A scale) const {
+    const double miss = static_cast<double>(x) - static_cast<double>(value);
+    return static_cast<A>(2 * miss * static_cast<double>(scale));
+  }
+};
+
 dim3 rows_of(const Tensor& logits) { return dim3(static_cast<unsigned>(logits.dim(0))); }
 
 }  // namespace
@@ -185,6 +201,20 @@ void cross_entropy_backward(Cuda on, const Tensor& logits, int64_t valid, const 
     launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(logits), kThreads, 0, logits.dim(1), valid, wide_rows(logits) && wide_rows(dlogits),
            logits.data<T>(),
            maximum.data<A>(), sum_exp.data<A>(), targets.data<int32_t>(), first_id, row_scale.data<A>(), dlogits.data<U>());
+  });
+}
+
+void squared_errors(Cuda on, const Tensor& x, const Tensor& values, const Tensor& losses) {
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    map("squared_errors", on, x.size(), SquaredError{}, losses.data<Accumulator<T>>(), x.data<T>(), values.data<float>());
+  });
+}
+
+void squared_errors_backward(Cuda on, const Tensor& x, const Tensor& values, const Tensor& row_scale, const Tensor& dx) {
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    map("squared_errors_backward", on, x.size(), SquaredErrorSlope{}, dx.data<T>(), x.data<T>(), values.data<float>(), row_scale.data<Accumulator<T>>());
   });
 }
 

@@ -1,0 +1,61 @@
+#include "failure_meeting.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+// Calls `late` from a thread of its own unless it goes before.
+class Deadline {
+ public:
+  Deadline(std::chrono::milliseconds patience, std::function<void()> late)
+      : thread_([patience, late = std::move(late)](const std::stop_token& over) {
+          std::mutex mutex;
+          std::condition_variable_any wake;
+          std::unique_lock lock(mutex);
+          wake.wait_for(lock, over, patience, [] { return false; });
+          if (!over.stop_requested()) late();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+std::string told(const std::vector<std::string>& failures) {
+  const auto first = std::find_if(failures.begin(), failures.end(), [](const std::string& failure) { return !failure.empty(); });
+  if (first == failures.end()) return "";
+  if (std::count(failures.begin(), failures.end(), *first) == static_cast<std::ptrdiff_t>(failures.size())) return *first;
+  return fmt::format("rank {} of {}: {}", first - failures.begin(), failures.size(), *first);
+}
+
+}  // namespace
+
+FailureMeeting::FailureMeeting(Group& trainer) : group_(trainer.split(0, trainer.rank())) {}
+
+std::string FailureMeeting::gathered(const std::string& own) const { return told(group_->all_gather(own)); }
+
+std::string FailureMeeting::outcome(const std::string& own, std::chrono::milliseconds patience, const std::function<std::string()>& alone) const {
+  if (own.empty() || group_->size() == 1) return gathered(own);
+  std::string last_words;
+  try {
+    const Deadline deadline(patience, [&] {
+      last_words = alone();
+      log::write(log::Level::error, last_words);
+      group_->abort(static_cast<int>(ExitCode::failure));
+    });
+    return gathered(own);
+  } catch (...) {
+    if (last_words.empty()) throw;
+  }
+  fail("{}", last_words);
+}
+
+}  // namespace skein

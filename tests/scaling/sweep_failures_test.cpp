@@ -1,0 +1,216 @@
+// What goes wrong in a sweep: on all ranks, on one alone, on the disk, and between two starts.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "scaling/sweep_fixture.h"
+
+namespace skein {
+namespace {
+
+constexpr const char* kLargest = "1x16-32x128-lr0.01-s1";
+
+class SweepFailures : public testing::Test {
+ protected:
+  SweepFailures() {
+    write_small_store(store_);
+    std::filesystem::copy_file(store_, training_);
+  }
+  SweepConfig config(const std::string& dir) const {
+    SweepConfig c = tiny_sweep(store_, at(dir));
+    c.run.data.train = {training_};
+    return c;
+  }
+  std::string at(const std::string& name) const { return folder_.at(name); }
+  std::string cell(const std::string& dir, const std::string& file) const { return at(dir) + "/cells/" + kLargest + "/" + file; }
+  void expect_whole(const std::string& dir) const {
+    sweep_by(1, config("whole"));
+    EXPECT_EQ(table_without_seconds(at(dir)), table_without_seconds(at("whole")));
+  }
+
+  // The store's token 2005, which is in one sample alone, becomes an id that its vocabulary does not have.
+  void damage_training() const {
+    std::vector<int32_t> tokens(64);
+    TokenStore(training_).read(1990, tokens);
+    std::string whole = file_text(training_);
+    const size_t place = whole.find(std::string(tokens.begin(), tokens.end()));
+    ASSERT_NE(place, std::string::npos);
+    whole[place + 15] = static_cast<char>(200);
+    std::ofstream(training_, std::ios::binary) << whole;
+  }
+
+  Workspace folder_;
+  std::string store_ = folder_.at("store.h5"), training_ = folder_.at("training.h5");
+};
+
+std::string failure_by(int ranks, const SweepConfig& config) {
+  try {
+    sweep_by(ranks, config);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::failure) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
+}
+
+TEST_F(SweepFailures, OfOneRankAmidACellEndTheJobAndMarkIt) {
+  SweepConfig c = config("alone");
+  c.ranks_per_run = 2;
+  damage_training();
+  expect_words(failure_by(2, c), {kLargest, "on rank ", " alone: ", "token 2005 is 200", "Start it again"});
+  const ScalingTable table = read_store(at("alone/results.h5"));
+  ASSERT_EQ(table.runs.size(), 4u);
+  EXPECT_EQ(table.runs[3].status, "failed");
+  expect_words(table.runs[3].reason, {"on rank ", "token 2005 is 200"});
+  EXPECT_EQ(table.runs[2].status, "unfinished");
+  std::filesystem::copy_file(store_, training_, std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(sweep_by(2, c).count("done"), 4);
+  expect_whole("alone");
+}
+
+// Each rank has its own options here, so that one of them cannot begin.
+TEST_F(SweepFailures, OfOneRankBeforeItsFirstStepLeaveTheOtherCells) {
+  SweepResult result;
+  run_ranks(2, [&](Group& world) {
+    SweepConfig c = config("begin");
+    c.ranks_per_run = 2;
+    if (world.rank() == 1) c.run.model.vocab_size = 32;
+    const SweepResult own = run_sweep(c, world);
+    if (world.rank() == 0) result = own;
+  });
+  EXPECT_EQ(result.count("failed"), 4);
+  expect_words(result.runs[0].reason, {"rank 1 of 2: model.vocab_size=32 is smaller than the 64 ids"});
+}
+
+TEST_F(SweepFailures, OfAllRanksHaveOneReason) {
+  SweepConfig c = config("all");
+  c.ranks_per_run = 2;
+  c.run.model.vocab_size = 32;
+  const SweepResult result = sweep_by(2, c);
+  EXPECT_EQ(result.count("failed"), 4);
+  EXPECT_EQ(result.runs[0].reason.find("model.vocab_size=32 is smaller"), 0u) << result.runs[0].reason;
+}
+
+TEST_F(SweepFailures, OfWritingAResultEndTheJobAndNothingIsLost) {
+  SweepConfig c = config("disk");
+  c.ranks_per_run = 2;
+  std::filesystem::create_directories(cell("disk", "result.json.new/x"));
+  expect_words(failure_by(2, c), {"result.json"});
+  std::filesystem::remove_all(cell("disk", "result.json.new"));
+  EXPECT_EQ(sweep_by(2, c).count("done"), 4);
+  expect_whole("disk");
+}
+
+TEST_F(SweepFailures, OfTheTablesAreToldBeforeAnythingIsTrained) {
+  std::filesystem::create_directories(at("tables/results.csv/x"));
+  expect_words(failure_by(1, config("tables")), {"results.csv"});
+  EXPECT_TRUE(std::filesystem::is_empty(at("tables/cells")));
+}
+
+TEST_F(SweepFailures, AreTriedAgainAfterAllOthers) {
+  SweepConfig c = config("again");
+  c.fail_fast = true;
+  std::filesystem::create_directories(cell("again", "metrics.jsonl/x"));
+  expect_words(failure_by(1, c), {kLargest, "sweep.fail_fast"});
+  std::ofstream(at("again/stop")) << "";
+  const SweepResult asked = sweep_by(1, c);
+  EXPECT_EQ(asked.count("unfinished"), 4);
+  expect_words(asked.runs[3].reason, {"it failed before: ", "metrics.jsonl"});
+  expect_words(failure_by(1, c), {kLargest, "sweep.fail_fast"});
+  std::filesystem::remove_all(cell("again", "metrics.jsonl"));
+  const SweepResult last = sweep_by(1, c);
+  EXPECT_EQ(last.trained, 1) << "the others were first";
+  EXPECT_EQ(last.count("done"), 4);
+  EXPECT_EQ(last.runs[3].reason, "");
+}
+
+// begun.json is what a killed process leaves; the cell fails when it is reached, so that fail_fast shows the order.
+TEST_F(SweepFailures, OfKilledProcessesComeLastFromTheSecondOn) {
+  SweepConfig c = config("killed");
+  c.fail_fast = true;
+  const auto left_behind = [&](const std::string& begun) {
+    std::filesystem::remove_all(at("killed"));
+    std::filesystem::create_directories(cell("killed", "metrics.jsonl/x"));
+    std::ofstream(cell("killed", "begun.json")) << begun;
+    EXPECT_NE(failure_by(1, c), "");
+    return std::filesystem::exists(at("killed/cells/1x8-16x128-lr0.01-s1/result.json"));
+  };
+  EXPECT_FALSE(left_behind(R"({"deaths": 0, "checkpoint": -1})")) << "once may happen to any";
+  EXPECT_TRUE(left_behind(R"({"deaths": 1, "checkpoint": -1})"));
+  EXPECT_FALSE(left_behind(R"({"deaths": 1, "checkpoint": -5})")) << "it came further";
+  EXPECT_FALSE(std::filesystem::exists(cell("killed", "begun.json"))) << "it ended by itself";
+  EXPECT_FALSE(left_behind("")) << "cut short";
+}
+
+TEST_F(SweepFailures, RightBeforeTheResultIsWrittenChangeNothing) {
+  SweepConfig c = config("late");
+  c.keep_weights = true;
+  sweep_by(1, c);
+  std::filesystem::remove(cell("late", "result.json"));
+  EXPECT_EQ(sweep_by(1, c).trained, 1);
+  expect_whole("late");
+}
+
+TEST_F(SweepFailures, ThatLoseMetricsBeginTheCellAnew) {
+  SweepConfig c = config("lost");
+  c.keep_weights = true;
+  sweep_by(1, c);
+  std::filesystem::remove(cell("lost", "result.json"));
+  std::string lines = file_text(cell("lost", "metrics.jsonl"));
+  const size_t second = lines.find("validation_loss", lines.find("validation_loss") + 1);
+  const size_t begin = lines.rfind('\n', second) + 1, end = lines.find('\n', second) + 1;
+  std::ofstream(cell("lost", "metrics.jsonl")) << lines.erase(begin, end - begin);
+  const SweepResult first = sweep_by(1, c);
+  EXPECT_EQ(first.runs[3].status, "failed");
+  expect_words(first.runs[3].reason, {"holds 5 of 6 held-out losses"});
+  EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+  expect_whole("lost");
+}
+
+TEST_F(SweepFailures, OtherTokensUnderTheSameNameAreRefused) {
+  SweepConfig c = config("data");
+  c.tokens = {"2048"};
+  sweep_by(1, c);
+  TokenStoreWriter writer(training_, 64, -1, R"({"type":"bytes","version":1})");
+  writer.add_document(std::vector<int32_t>(3000, 1), 3000);
+  writer.finish();
+  expect_error([&] { sweep_by(1, c); }, "tokens of data.train=4000, now it is 3000");
+}
+
+TEST_F(SweepFailures, DamagedResultsAreRefusedByName) {
+  const SweepConfig c = config("damage");
+  sweep_by(1, c);
+  const std::string whole = file_text(cell("damage", "result.json"));
+  for (const std::string& text : {std::string(), std::string("[]"), whole.substr(0, 40), std::string(R"({"status": "good", "reason": "", "curve": []})"),
+                                  std::string(R"({"status": "done", "reason": "", "loss": null, "curve": []})")}) {
+    std::ofstream(cell("damage", "result.json")) << text;
+    expect_error([&] { sweep_by(1, c); }, std::string(kLargest) + "/result.json is damaged; remove the folder it is in");
+  }
+  std::filesystem::remove_all(cell("damage", ""));
+  EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+  expect_whole("damage");
+}
+
+// The test is another job at work in the folder.
+TEST_F(SweepFailures, TheLastJobTakesTheStopFileAway) {
+  const SweepConfig c = config("jobs");
+  std::filesystem::create_directories(at("jobs"));
+  std::ofstream(at("jobs/stop")) << "";
+  const int other = open(at("jobs/jobs.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(other, LOCK_SH), 0);
+  EXPECT_TRUE(sweep_by(1, c).stopped);
+  EXPECT_TRUE(std::filesystem::exists(at("jobs/stop"))) << "the other has not seen it yet";
+  close(other);
+  EXPECT_TRUE(sweep_by(1, c).stopped);
+  EXPECT_FALSE(std::filesystem::exists(at("jobs/stop")));
+  EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+}
+
+}  // namespace
+}  // namespace skein
