@@ -140,28 +140,8 @@ TEST(Isoflop, CoversTheTruthAtItsNominalRate) {
   EXPECT_GE(inside, 51);
 }
 
-// One long run a size, with the loss of the true law along its way.
-ScalingTable curves_table(int sizes) {
-  ScalingTable table;
-  const TrueLaw law;
-  for (int i = 0; i < sizes; ++i) {
-    ScalingRun run;
-    run.name = "size" + std::to_string(i);
-    run.n_params = 1e7 * std::pow(1.5, i);
-    run.tokens = 3e10;
-    for (int k = 0; k < 60; ++k) {
-      const double tokens = run.tokens * std::pow(10.0, -3.0 * (59 - k) / 59);
-      run.curve.push_back({tokens, law.loss(run.n_params, tokens)});
-    }
-    run.loss = run.curve.back().loss;
-    run.flops = 6 * run.n_params * run.tokens;
-    table.runs.push_back(run);
-  }
-  return table;
-}
-
 TEST(Envelope, FollowsTheLowestCurve) {
-  const auto fit = fit_envelope(curves_table(12), {}, {.resamples = 100, .seed = 1});
+  const auto fit = fit_envelope(test::curves_table(12, 1.5), {}, {.resamples = 100, .seed = 1});
   ASSERT_TRUE(fit.valid()) << fit.problem;
   EXPECT_TRUE(fit.from_curves);
   EXPECT_NEAR(fit.n_of_c.law.exponent, TrueLaw().exponent(), 0.02);
@@ -175,13 +155,13 @@ TEST(Envelope, FollowsTheLowestCurve) {
 }
 
 TEST(Envelope, NeedsModelsBetweenTheSmallestAndTheLargest) {
-  const auto fit = fit_envelope(curves_table(3), {}, {.resamples = 0, .seed = 1});
+  const auto fit = fit_envelope(test::curves_table(3, 1.5), {}, {.resamples = 0, .seed = 1});
   EXPECT_FALSE(fit.valid());
   EXPECT_NE(fit.problem.find("fewer than 3 models"), std::string::npos);
 }
 
 TEST(Envelope, CountsTheRunsWhoseCurvesAreMissing) {
-  auto table = curves_table(12);
+  auto table = test::curves_table(12, 1.5);
   for (const size_t i : {2, 7}) table.runs[i].curve.clear();
   const auto fit = fit_envelope(table, {}, {.resamples = 0, .seed = 1});
   EXPECT_FALSE(fit.from_curves);

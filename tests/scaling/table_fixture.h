@@ -68,4 +68,24 @@ struct TrueLaw {
   double best_n(double c) const { return std::pow(alpha * a / (beta * b), 1 / (alpha + beta)) * std::pow(c / 6, exponent()); }
 };
 
+// One long run a size, each `factor` times the one before it, with the loss of TrueLaw along its way.
+inline ScalingTable curves_table(int sizes, double factor) {
+  ScalingTable table;
+  const TrueLaw law;
+  for (int i = 0; i < sizes; ++i) {
+    ScalingRun run;
+    run.name = "size" + std::to_string(i);
+    run.n_params = 1e7 * std::pow(factor, i);
+    run.tokens = 3e10;
+    for (int k = 0; k < 60; ++k) {
+      const double tokens = run.tokens * std::pow(10.0, -3.0 * (59 - k) / 59);
+      run.curve.push_back({tokens, law.loss(run.n_params, tokens)});
+    }
+    run.loss = run.curve.back().loss;
+    run.flops = 6 * run.n_params * run.tokens;
+    table.runs.push_back(run);
+  }
+  return table;
+}
+
 }  // namespace skein::test

@@ -91,28 +91,8 @@ TEST(Target, BandsOfParabolasCoverTheTruth) {
   for (const int covered : {n, ratio, loss}) EXPECT_GE(covered, 41);
 }
 
-// One long run a size, with the loss of a law along its way.
-ScalingTable curves_table() {
-  ScalingTable table;
-  const test::TrueLaw law;
-  for (int i = 0; i < 14; ++i) {
-    ScalingRun run;
-    run.name = "size" + std::to_string(i);
-    run.n_params = 1e7 * std::pow(1.4, i);
-    run.tokens = 3e10;
-    for (int k = 0; k < 60; ++k) {
-      const double tokens = run.tokens * std::pow(10.0, -3.0 * (59 - k) / 59);
-      run.curve.push_back({tokens, law.loss(run.n_params, tokens)});
-    }
-    run.loss = run.curve.back().loss;
-    run.flops = 6 * run.n_params * run.tokens;
-    table.runs.push_back(run);
-  }
-  return table;
-}
-
 TEST(Target, TheEnvelopeGivesFourBands) {
-  const Study study = study_of(curves_table(), Approach::envelope, 60);
+  const Study study = study_of(test::curves_table(14, 1.4), Approach::envelope, 60);
   const TargetPrediction& target = *study.target;
   const EnvelopeFit& fit = study.main.envelope;
   EXPECT_EQ(target.envelope_n.value, fit.n_of_c.law.at(kTarget));
