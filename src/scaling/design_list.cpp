@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "design_specs.h"
 #include "skein/core/error.h"
@@ -82,8 +83,12 @@ class ListedCells {
 
 std::vector<CellSpec> listed_specs(const SweepConfig& c) {
   require(!c.list.empty(), "sweep.kind=list needs sweep.list, a CSV file");
-  require(c.sizes.empty() && c.shapes.empty() && c.tokens.empty() && c.tokens_per_parameter.empty() && c.lr.empty() && c.batch.empty() && c.seeds.empty(),
-          "sweep.kind=list takes sizes, tokens, rates, batches and seeds from {}; leave out the options of the same kind", c.list);
+  const std::pair<const char*, bool> given[] = {{"sizes", !c.sizes.empty()}, {"shapes", !c.shapes.empty()}, {"tokens", !c.tokens.empty()},
+                                                {"tokens_per_parameter", !c.tokens_per_parameter.empty()}, {"lr", !c.lr.empty()},
+                                                {"batch", !c.batch.empty()}, {"seeds", !c.seeds.empty()}};
+  for (const auto& [name, is_given] : given)
+    require(!is_given, "sweep.{} is for grids, but sweep.kind=list takes its cells from {}; leave it out and give the file a column for it "
+            "(where its fields are empty, lr.lr, train.global_batch and train.seed hold)", name, c.list);
   return ListedCells(c).read();
 }
 

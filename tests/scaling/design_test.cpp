@@ -263,6 +263,9 @@ TEST(Design, ContradictionsAreRefused) {
   expect_told([](SweepConfig& c) { c.sizes = {"1000"}; }, "sweep.sizes and sweep.shapes");
   expect_told([](SweepConfig& c) { c.budgets = {"1e9"}; }, "isoflop only");
   expect_told([](SweepConfig& c) { c.list = "x"; }, "kind=list only");
+  const auto listed = [](SweepConfig& c) { c.kind = SweepConfig::Kind::list, c.list = "x", c.shapes.clear(), c.tokens.clear(), c.batch.clear(); };
+  expect_told([=](SweepConfig& c) { listed(c), c.lr = {"1e-3"}; }, "sweep.lr is for grids");
+  expect_told([=](SweepConfig& c) { listed(c), c.batch = {"512"}; }, "sweep.batch is for grids");
   expect_told([](SweepConfig& c) { c.lr_rule = "best"; }, "sweep.lr_rule=best");
   expect_told([](SweepConfig& c) { c.lr_rule = "width"; }, "sweep.base_width");
   expect_told([](SweepConfig& c) { c.lr_rule = "porian", c.lr = {"1e-3"}; }, "sweep.lr_factor");
