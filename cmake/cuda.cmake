@@ -8,9 +8,7 @@ if(SKEIN_CUDA STREQUAL "AUTO")
     set(skein_cuda ON)
   endif()
 endif()
-if(skein_cuda STREQUAL "EMULATED")
-  # Nothing to find: the kernels' sources run on the CPU, for tests.
-elseif(skein_cuda)
+if(skein_cuda)
   # Machine code for A100 and H100, and for what comes after them code that the driver compiles.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
