@@ -15,9 +15,8 @@ class LineExamples final : public ExampleSource {
     std::string_view line;
     if (!lines_.next(line)) return false;
     require(lines_.ends_line(), "{}:{}: the line is longer than {} bytes; is it text, one a line?", name_, lines_.number(), most_);
-    if (line.ends_with('\r')) line.remove_suffix(1);
     example.line = lines_.number();
-    example.text = line;
+    example.text = without_break(line);
     return true;
   }
 

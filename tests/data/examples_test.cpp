@@ -178,6 +178,12 @@ TEST(ExamplesJsonl, Faults) {
   refused("x.jsonl", std::string(100000, '['), {"parse error"});
 }
 
+TEST(ExamplesLines, EachIsATextWithoutItsBreak) {
+  const ExamplesConfig config{.format = ExamplesFormat::lines, .label = ""};
+  EXPECT_EQ(summary(read("x.txt", "\xEF\xBB\xBFone\n\r\n two \t\r\n\"three\r\n\nfour", config)),
+            (Lines{"one|@1", "|@2", " two \t|@3", "\"three|@4", "|@5", "four|@6"}));
+}
+
 TEST(Examples, NumbersAreReadStrictly) {
   auto config = columns("text", "label");
   config.numbers = true;
