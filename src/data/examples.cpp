@@ -25,7 +25,7 @@ ExamplesFormat format_by_name(const std::string& path) {
     case NamedFormat::jsonl: return ExamplesFormat::jsonl;
     case NamedFormat::other: break;
   }
-  fail_usage("whether {} is CSV, TSV or JSONL cannot be told from its name; give the format", shown(path));
+  fail_usage("whether {} is CSV, TSV or JSONL cannot be told from its name; give the format (task.format)", shown(path));
 }
 
 std::unique_ptr<ExampleSource> open_examples(const std::string& path, const ExamplesConfig& config) {

@@ -18,7 +18,7 @@ bool has_header(TableKind kind, const ExamplesConfig& config) {
     if (!column.empty() && !is_number_of_column(column)) return true;
   require(kind == TableKind::tsv,
           "the columns of a CSV file are given by number alone, so whether its first row is a header is unknown; say "
-          "header yes or no");
+          "header yes or no (task.header)");
   return false;
 }
 
