@@ -148,6 +148,7 @@ void check_sizes(const ModelConfig& c) {
   require(c.head == Head::vocabulary || c.labels > 0, "model.head gives labels, but model.labels is 0; give their number");
   if (c.architecture == Architecture::bert) check_encoder(c);
   else require(!c.pooler, "model.pooler is for model.architecture=bert");
+  require(c.norm_epsilon >= 0, "model.norm_epsilon is {}; it must not be negative", c.norm_epsilon);
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(!c.value_head || (c.architecture == Architecture::gpt && c.head == Head::vocabulary),
           "model.value_head is for model.architecture=gpt with model.head=vocabulary");

@@ -170,6 +170,7 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
                                    {"gpt2", "n_layer", "2000000000", "10000 is the most"},
                                    {"gpt2", "n_head", "0", "model.n_heads is 0"},
                                    {"gpt2", "n_head", "5", "does not divide"},
+                                   {"gpt2", "layer_norm_epsilon", "-1", "model.norm_epsilon is -1"},
                                    {"gpt2", "vocab_size", "null", "lacks \"vocab_size\""},
                                    {"gpt2", "architectures", "[\"GPT2ForQuestionAnswering\"]", "not known here"},
                                    {"gpt2", "architectures", "[\"GPT2ForTokenClassification\"]", "head with a bias"},
