@@ -14,11 +14,16 @@ void measure(LabelHead& head, const std::vector<LabelledExample>& examples) {
   head.mean = sum / count;
   for (const LabelledExample& example : examples) squares += (example.value - head.mean) * (example.value - head.mean);
   head.deviation = squares > 0 ? std::sqrt(squares / count) : 1;
+  require(std::isfinite(squares), "the numbers of data.train are too large: the sum of their squares is beyond 1.8e308; give them in a larger unit");
 }
 
-void add_values(const LabelHead& head, const std::vector<LabelledExample>& examples, LabelData& data) {
-  for (const LabelledExample& example : examples) data.values.push_back(example.value);
-  for (size_t i = 0; i < data.samples.size(); ++i) data.samples[i].value = static_cast<float>((data.values[i] - head.mean) / head.deviation);
+void add_values(const LabelHead& head, const std::vector<LabelledExample>& examples, const ExamplesConfig& config, LabelData& data) {
+  for (size_t i = 0; i < examples.size(); ++i) {
+    data.values.push_back(examples[i].value);
+    data.samples[i].value = static_cast<float>((examples[i].value - head.mean) / head.deviation);
+    require(std::isfinite(data.samples[i].value), "{}: the number {} is too far from those that the model learns, of mean {} and deviation {}",
+            place_of(examples[i], config), examples[i].value, head.mean, head.deviation);
+  }
 }
 
 void add_classes(const LabelHead& head, const std::vector<LabelledExample>& examples, const ExamplesConfig& config, LabelData& data) {
@@ -28,7 +33,7 @@ void add_classes(const LabelHead& head, const std::vector<LabelledExample>& exam
 
 LabelData labelled(const LabelHead& head, const LabelForm& form, const std::vector<LabelledExample>& examples, const ExamplesConfig& config) {
   LabelData data = formed(head, form, examples);
-  if (head.kind == LabelKind::regress) add_values(head, examples, data);
+  if (head.kind == LabelKind::regress) add_values(head, examples, config, data);
   else add_classes(head, examples, config, data);
   return data;
 }

@@ -315,6 +315,13 @@ TEST_F(LabelTasks, RefuseWhatDoesNotFit) {
   std::ofstream(folder_.at("one.tsv")) << "good\tyes\nbad\tyes\n";
   c.run.data.train = {folder_.at("one.tsv")};
   EXPECT_NE(error_of(c).find("all labels of data.train are \"yes\""), std::string::npos) << error_of(c);
+  c.task.kind = LabelKind::regress;
+  std::ofstream(folder_.at("one.tsv")) << "good\t1e300\nbad\t-1e300\n";
+  EXPECT_NE(error_of(c).find("the numbers of data.train are too large"), std::string::npos) << error_of(c);
+  std::ofstream(folder_.at("one.tsv")) << "good\t1\nbad\t2\n";
+  std::ofstream(folder_.at("two.tsv")) << "good\t1\nbad\t1e300\n";
+  c.run.data.validation = {folder_.at("two.tsv")};
+  EXPECT_NE(error_of(c).find("two.tsv:2: the number 1e+300 is too far from those that the model learns, of mean 1.5 and deviation 0.5"), std::string::npos) << error_of(c);
   c = good;
   c.run.model.vocab_size = 10;
   EXPECT_NE(error_of(c).find("the model knows 10 ids, but its tokenizer has 15"), std::string::npos) << error_of(c);
