@@ -90,6 +90,7 @@ int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
   int64_t done = 0, cut = 0;
   for (auto texts = input.next(kPart, world); !texts.empty(); texts = input.next(kPart, world)) {
     const LabelData data = formed_texts(form, texts);
+    check_ids(data, model);
     const int64_t length = padded_length(data.samples, row_multiple(c.parallel), model.context);
     const auto samples = data.source(form, length, false, 0, LabelKind::classify, false);
     const LabelAnswers vectors = label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);

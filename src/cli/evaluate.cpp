@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -89,7 +90,21 @@ void write_result(const std::string& path, const Source& source, const Values& v
   if (!file) fail("eval.output={} cannot be written", path);
 }
 
+// A tokenizer from elsewhere may have more ids than its model.
+void check_ids(const TokenStore& store, int64_t known) {
+  if (store.info().vocab_size <= known) return;
+  std::vector<int32_t> ids(size_t{1} << 16);
+  for (int64_t at = 0; at < store.info().tokens; at += static_cast<int64_t>(ids.size())) {
+    ids.resize(static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(ids.size()), store.info().tokens - at)));
+    store.read(at, ids);
+    const auto odd = std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id >= known; });
+    require(odd == ids.end(), "token {} of the text is {}, but the model knows {} ids; its tokenizer has {}", at + (odd - ids.begin()), odd == ids.end() ? 0 : *odd, known,
+            store.info().vocab_size);
+  }
+}
+
 void check_tokenizer(const TokenStore& store, const Source& source) {
+  check_ids(store, source.model.vocab_size);
   require(store.info().tokenizer == source.tokenizer,
           "{} was made with another tokenizer than the model's, or does not name its own; encode it again with the tokenizer of "
           "the training data, or name that with data.tokenizer", store.path());

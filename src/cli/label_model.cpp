@@ -18,6 +18,12 @@ void check_tokenizer(const Source& source) {
   require(!source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text can be encoded for it", source.info.path);
 }
 
+void check_ids(const LabelData& data, const ModelConfig& model) {
+  for (const LabelledSample& sample : data.samples)
+    for (const int32_t id : sample.form.tokens)
+      require(id < model.vocab_size, "a text holds token {}, but the model knows {} ids; its tokenizer has more", id, model.vocab_size);
+}
+
 LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype, int64_t batch, Group& world)
     : head_(head_in(source)), model_(source.model), tokenizer_(tokenizer_from_json(source.tokenizer)), form_(head_.form(model_, *tokenizer_)),
       mesh_(world, mesh_shape(parallel, world.size())), local_(model_, parallel, mesh_, dtype),
@@ -33,6 +39,7 @@ void LabelModel::settle_columns(Options& options, const LabelColumns& columns, c
 }
 
 LabelAnswers LabelModel::answers(const LabelData& data) {
+  check_ids(data, model_);
   const bool types = form_.encoder() && head_.pairs && model_.token_types >= 2;
   const int64_t length = padded_length(data.samples, multiple_, model_.context);
   const auto source = data.source(form_, length, false, 0, head_.kind, types);

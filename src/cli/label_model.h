@@ -12,6 +12,9 @@ namespace skein {
 // A usage error where no text can be encoded for the model.
 void check_tokenizer(const Source& source);
 
+// A usage error for a token that the model does not know, since its tokenizer may have more ids.
+void check_ids(const LabelData& data, const ModelConfig& model);
+
 class LabelModel {
  public:
   // Collective. A usage error for a checkpoint without labels. batch: samples a forward pass.

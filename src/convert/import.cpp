@@ -61,6 +61,17 @@ class Planner {
   int64_t held_ = 0;
 };
 
+void check_ids(const Tokenizer& tokenizer, const ModelConfig& model, const std::string& path) {
+  require(tokenizer.vocab_size() <= model.vocab_size, "--tokenizer={} has {} ids, but the model knows {}; give the tokenizer that it was trained with", path,
+          tokenizer.vocab_size(), model.vocab_size);
+}
+
+void warn_of_ids(const std::string& tokenizer, const ModelConfig& model, const std::string& folder) {
+  const int64_t ids = tokenizer.empty() ? 0 : tokenizer_from_json(tokenizer)->vocab_size();
+  if (ids > model.vocab_size)
+    log::warn("the tokenizer of {} has {} ids, but the model knows {}: texts that hold one of the others are refused", folder, ids, model.vocab_size);
+}
+
 bool is_checkpoint_folder(const std::string& path) {
   std::error_code ignored;
   const std::string folder = checkpoint_folder(path);
@@ -105,10 +116,13 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
   for (const std::string& name : match_.missing) log::warn("{} is missing and gets start values", name);
   for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
   if (!config.tokenizer.empty()) {
-    tokenizer_ = load_tokenizer(config.tokenizer)->to_json();
+    const auto tokenizer = load_tokenizer(config.tokenizer);
+    check_ids(*tokenizer, model_, config.tokenizer);
+    tokenizer_ = tokenizer->to_json();
     drop_tokenizer(notes_);
   } else if (form == Form::huggingface) {
     tokenizer_ = folder_tokenizer(source);
+    warn_of_ids(tokenizer_, model_, source);
   }
 }
 

@@ -48,4 +48,12 @@ expect 0 "parameters" "$convert" further further_out
 expect 0 "parameters" "$convert" --to=llmc --dtype=bf16 trained model.bin
 expect 0 "parameters" "$convert" --tokenizer=tok.json model.bin from_llmc
 expect 0 "prompts" "$bin/skein" generate --checkpoint.path=from_llmc --generate.max_tokens=4 "The quick"
+
+# A tokenizer with more ids than the model: given by name it is an error; the model's own is kept, and a text that needs one of the others refused.
+expect 2 "the model knows 61; give the tokenizer that it was trained with" "$convert" --tokenizer=tok.json "$golden/gpt2" run-small
+mkdir odd && cp "$golden/gpt2"/*.safetensors "$golden/gpt2/config.json" exported/tokenizer*.json odd
+expect 0 "ids, but the model knows 61: texts that hold one of the others are refused" "$convert" odd run-odd
+printf 'zzz\n' >odd.txt
+expect 2 "but the model knows 61 ids" "$bin/skein" eval --checkpoint.path=run-odd --data.text=odd.txt
+expect 2 "but the model knows 61 ids" "$bin/skein" embed --checkpoint.path=run-odd --data.input=odd.txt --embed.output=odd.npy
 echo "ok"

@@ -57,17 +57,25 @@ TEST(Notes, LoseTheTokenizerThatAnotherReplaces) {
   for (const char* name : {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "generation_config.json"})
     test::write_file(folder + "/" + name, "{}");
   for (const char* name : {"merges.txt", "vocab.txt", "chat_template.jinja"}) test::write_file(folder + "/" + name, "old\n");
-  test::write_file(scratch.file("other.json"), bpe_tokenizer({{0, 1}})->to_json());
+  test::write_file(scratch.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nword\n");
   ConvertConfig config;
-  config.tokenizer = scratch.file("other.json");
+  config.tokenizer = scratch.file("vocab.txt");
   test::import_folder(folder, scratch.file("run"), config);
   test::export_folder(scratch.file("run"), scratch.file("out"));
   const auto files = test::files_of(scratch.file("out"));
   for (const char* name : {"special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt"}) EXPECT_FALSE(files.contains(name)) << name;
   EXPECT_EQ(files.at("generation_config.json"), "{}");
   EXPECT_EQ(files.at("chat_template.jinja"), "old\n");
-  EXPECT_EQ(tokenizer_from_json(files.at("tokenizer.json"))->vocab_size(), 258);
+  EXPECT_EQ(tokenizer_from_json(files.at("tokenizer.json"))->vocab_size(), 6);
   EXPECT_NE(files.at("tokenizer_config.json"), "{}");
+}
+
+TEST(Notes, RefuseATokenizerThatHasMoreIdsThanTheModel) {
+  const Scratch scratch;
+  ConvertConfig config;
+  config.tokenizer = "bytes";
+  expect_error(ExitCode::usage, {"--tokenizer=bytes has 257 ids, but the model knows 61"},
+               [&] { test::import_folder(test::copy_of(scratch, "gpt2"), scratch.file("run"), config); });
 }
 
 }  // namespace
