@@ -296,7 +296,7 @@ void Export::write_folder(const std::string& folder) {
   }
   write_new_file(join_path(folder, "config.json"), huggingface_config(model_, dtype(), extras(), notes_.config));
   auto texts = notes_.texts;
-  if (!texts.contains("tokenizer.json") && !texts.contains("vocab.json") && !texts.contains("vocab.txt")) texts.merge(tokenizer_files(state_.tokenizer));
+  if (!texts.contains("tokenizer.json") && !texts.contains("vocab.json") && !texts.contains("vocab.txt")) texts.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));
   for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
 }
 

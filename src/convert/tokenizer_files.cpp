@@ -55,26 +55,33 @@ Json own_tokenizer(const Json& own) {
           {"normalizer", nullptr}, {"pre_tokenizer", byte_level}, {"post_processor", nullptr}, {"decoder", byte_level}, {"model", model}};
 }
 
-std::string config_of(const Tokenizer& tokenizer) {
+Json config_of(const Tokenizer& tokenizer) {
   for (auto& [name, text] : tokenizer_files(tokenizer))
-    if (name == "tokenizer_config.json") return text;
+    if (name == "tokenizer_config.json") return Json::parse(text);
   SKEIN_CHECK(false);
+}
+
+std::string with_inputs(Json config, bool types) {
+  Json& inputs = config["model_input_names"] = {"input_ids"};
+  if (types) inputs.push_back("token_type_ids");
+  inputs.push_back("attention_mask");
+  return config.dump(2) + "\n";
 }
 
 }  // namespace
 
-std::map<std::string, std::string> tokenizer_files(const std::string& tokenizer) {
+std::map<std::string, std::string> tokenizer_files(const std::string& tokenizer, bool types) {
   if (tokenizer.empty()) return {};
   try {
     const Json json = Json::parse(tokenizer);
-    if (json.contains("model")) return {{"tokenizer.json", tokenizer}, {"tokenizer_config.json", config_of(*tokenizer_from_json(tokenizer))}};
+    if (json.contains("model")) return {{"tokenizer.json", tokenizer}, {"tokenizer_config.json", with_inputs(config_of(*tokenizer_from_json(tokenizer)), types)}};
     const Json whole = own_tokenizer(json);
     Json config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"bos_token", kEndOfText}, {"eos_token", kEndOfText}, {"unk_token", kEndOfText}};
     Json end = whole["added_tokens"][0];
     const std::string id = end["id"].dump();
     end.erase("id");
     config["added_tokens_decoder"] = {{id, end}};
-    return {{"tokenizer.json", whole.dump(1)}, {"tokenizer_config.json", config.dump(2) + "\n"}};
+    return {{"tokenizer.json", whole.dump(1)}, {"tokenizer_config.json", with_inputs(config, types)}};
   } catch (const std::exception& error) {
     fail_usage("the checkpoint's tokenizer cannot be written: {}", error.what());
   }
