@@ -69,6 +69,15 @@ TEST_P(Types, Activations) {
   expect_each(out, [&](int64_t i) { return at(gate, i) / (1 + std::exp(-at(gate, i))) * at(x, i); });
 }
 
+TEST_P(Types, TangentKeepsItsDigitsNearZero) {
+  const int64_t count = 400;
+  const Tensor spread = Tensor::empty({count}, DType::f64), out = blank({count});
+  for (int64_t i = 0; i < count; ++i) spread.data<double>()[i] = (i % 2 ? 1 : -1) * std::exp(-18 + 0.05 * static_cast<double>(i));
+  const Tensor x = spread.to(GetParam());
+  kernels::activation(Cpu{}, kernels::Activation::tanh, x, out);
+  for (int64_t i = 0; i < count; ++i) ASSERT_NEAR(at(out, i) / std::tanh(at(x, i)), 1, tolerance()) << at(x, i);
+}
+
 TEST_P(Types, Norms) {
   const int64_t width = 37;
   const Tensor x = random({5, width}, 1), gain = random({width}, 2), bias = random({width}, 3), out = blank({5, width});

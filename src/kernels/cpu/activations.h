@@ -25,8 +25,15 @@ V gelu_tanh_slope(V x) {
   return fused(x * gate * (1 - gate), fused(x * x, all<V>(kCubic), all<V>(kLinear)), gate);
 }
 
+// Small results are of the series, since a difference of numbers near 1 keeps few of their digits.
 template <class V>
-V hyperbolic_tangent(V x) { return 2 * logistic<V>(2 * x) - 1; }
+V hyperbolic_tangent(V x) {
+  using A = Lane<V>;
+  constexpr A kSmall = sizeof(A) == 8 ? A(4e-4) : A(0.0625);
+  const V square = x * x;
+  constexpr A kSeries[] = {A(1), A(-1.0 / 3), A(2.0 / 15), A(-17.0 / 315), A(62.0 / 2835)};
+  return square < kSmall ? x * polynomial(square, kSeries) : 2 * logistic<V>(2 * x) - 1;
+}
 
 template <class V>
 V normal_cdf(V x) { return Lane<V>(0.5) * (1 + error_function<V>(x * Lane<V>(0.7071067811865476))); }
