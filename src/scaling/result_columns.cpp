@@ -4,45 +4,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "run_columns.h"
 #include "skein/core/error.h"
 #include "skein/data/excerpt.h"
 
 namespace skein {
 namespace {
-
-struct NumberNames {
-  std::vector<std::string> names;
-  double ScalingRun::*field;
-  bool zero_allowed;
-};
-
-const std::vector<NumberNames>& number_names() {
-  static const std::vector<NumberNames> kNames = {
-      {{"n_params", "params", "parameters"}, &ScalingRun::n_params, false},
-      {{"n_blocks", "n_params_nonemb"}, &ScalingRun::n_blocks, false},
-      {{"n_embedding"}, &ScalingRun::n_embedding, true},
-      {{"n_head"}, &ScalingRun::n_head, true},
-      {{"n_all"}, &ScalingRun::n_all, false},
-      {{"tokens", "n_tokens"}, &ScalingRun::tokens, false},
-      {{"unique_tokens"}, &ScalingRun::unique_tokens, false},
-      {{"flops"}, &ScalingRun::flops, false},
-      {{"flops_exact"}, &ScalingRun::flops_exact, false},
-      {{"lr"}, &ScalingRun::lr, true},
-      {{"global_batch"}, &ScalingRun::global_batch, true},
-      {{"steps"}, &ScalingRun::steps, true},
-      {{"train_loss"}, &ScalingRun::train_loss, true},
-      {{"seconds"}, &ScalingRun::seconds, true},
-  };
-  return kNames;
-}
-
-const std::vector<std::pair<std::string, int64_t ScalingRun::*>>& whole_names() {
-  static const std::vector<std::pair<std::string, int64_t ScalingRun::*>> kNames = {
-      {"seed", &ScalingRun::seed},       {"d_model", &ScalingRun::d_model},       {"n_layers", &ScalingRun::n_layers},
-      {"n_heads", &ScalingRun::n_heads}, {"vocab_size", &ScalingRun::vocab_size}, {"context", &ScalingRun::context},
-  };
-  return kNames;
-}
 
 std::string trimmed(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
@@ -65,8 +32,6 @@ double number_of(const std::string& text, const std::string& path, int64_t line,
 ResultColumns::ResultColumns(const TableRow& header, const std::string& path, const TableOptions& options) : path_(path) {
   for (const std::string& field : header.fields) header_.push_back(trimmed(field));
   find_numbers();
-  for (const auto& [name, field] : whole_names())
-    if (const int index = find({name}); index >= 0) wholes_.push_back({index, field});
   run_ = find({"run", "run_id"});
   status_ = find({"status"});
   reason_ = find({"reason"});
@@ -92,8 +57,12 @@ void ResultColumns::fail_missing(const std::string& what, const std::string& wan
 }
 
 void ResultColumns::find_numbers() {
-  for (const NumberNames& number : number_names())
-    if (const int index = find(number.names); index >= 0) numbers_.push_back({index, number.field, number.zero_allowed});
+  for (const RunColumn& column : run_columns()) {
+    const bool own = column.text || column.number == &ScalingRun::loss;
+    const int index = own ? -1 : find(column.names);
+    if (index >= 0 && column.number) numbers_.push_back({index, column.number, column.zero_allowed});
+    if (index >= 0 && column.integer) wholes_.push_back({index, column.integer});
+  }
   const auto found = [&](double ScalingRun::*field) {
     return std::any_of(numbers_.begin(), numbers_.end(), [&](const Number& number) { return number.field == field; });
   };

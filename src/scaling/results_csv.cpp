@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "skein/scaling/results.h"
-
 #include <fmt/format.h>
+
+#include "run_columns.h"
 
 namespace skein {
 namespace {
@@ -15,24 +15,35 @@ std::string field(const std::string& text) {
 }
 
 std::string field(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
-std::string whole(int64_t value) { return value ? fmt::format("{}", value) : ""; }
+
+// FLOPs as they are given stand in tables of others; ours have them by two counts instead.
+bool counted_twice(const RunColumn& column) { return column.number == &ScalingRun::flops; }
+
+std::string field(const ScalingRun& run, const RunColumn& column) {
+  if (column.text) return field(run.*column.text);
+  if (column.number) return field(run.*column.number);
+  const int64_t value = run.*column.integer;
+  return value != 0 || column.zero_allowed ? fmt::format("{}", value) : "";
+}
+
+std::string header() {
+  std::vector<std::string> names;
+  for (const RunColumn& column : run_columns()) names.push_back(counted_twice(column) ? "flops_6n,flops_6n_head" : column.name());
+  return fmt::format("{}\n", fmt::join(names, ","));
+}
 
 std::string line_of(const ScalingRun& run) {
   const Convention all{ParameterCount::all, FlopCount::six_n}, head{ParameterCount::blocks_head, FlopCount::six_n_head};
-  std::vector<std::string> fields = {field(run.name), field(run.status), field(run.reason), field(run.folder), fmt::format("{}", run.seed)};
-  for (const int64_t value : {run.d_model, run.n_layers, run.n_heads, run.vocab_size, run.context}) fields.push_back(whole(value));
-  for (const double value : {run.n_blocks, run.n_embedding, run.n_head, run.n_all, run.n_params, run.tokens, flops_of(run, all), flops_of(run, head),
-                             run.flops_exact, run.lr, run.global_batch, run.steps, run.loss, run.train_loss, run.seconds})
-    fields.push_back(field(value));
+  std::vector<std::string> fields;
+  for (const RunColumn& column : run_columns())
+    fields.push_back(counted_twice(column) ? field(flops_of(run, all)) + "," + field(flops_of(run, head)) : field(run, column));
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
 }  // namespace
 
 std::string table_csv(const std::vector<ScalingRun>& runs) {
-  std::string text =
-      "run,status,reason,folder,seed,d_model,n_layers,n_heads,vocab_size,context,n_blocks,n_embedding,n_head,n_all,n_params,tokens,flops_6n,flops_6n_head,"
-      "flops_exact,lr,global_batch,steps,loss,train_loss,seconds\n";
+  std::string text = header();
   for (const ScalingRun& run : runs) text += line_of(run);
   return text;
 }

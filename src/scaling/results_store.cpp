@@ -7,7 +7,7 @@
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
 #include "skein/data/hdf5.h"
-#include "store_columns.h"
+#include "run_columns.h"
 
 namespace skein {
 namespace {
@@ -84,7 +84,7 @@ class StoreWriter {
 
 void write_runs(StoreWriter& store, const std::vector<ScalingRun>& runs) {
   store.group("/runs");
-  for (const StoreColumn& column : store_columns()) {
+  for (const RunColumn& column : run_columns()) {
     std::vector<double> numbers;
     std::vector<int64_t> integers;
     std::vector<std::string> texts;
@@ -93,7 +93,7 @@ void write_runs(StoreWriter& store, const std::vector<ScalingRun>& runs) {
       if (column.integer) integers.push_back(run.*column.integer);
       if (column.text) texts.push_back(run.*column.text);
     }
-    const std::string name = std::string("/runs/") + column.name;
+    const std::string name = "/runs/" + column.name();
     if (column.number) store.numbers(name, numbers);
     if (column.integer) store.integers(name, integers);
     if (column.text) store.texts(name, texts);
@@ -226,8 +226,8 @@ ScalingTable read_store(const std::string& path) {
   ScalingTable table;
   table.path = path;
   table.runs.resize(store.texts("/runs/run").size());
-  for (const StoreColumn& column : store_columns()) {
-    const std::string name = std::string("/runs/") + column.name;
+  for (const RunColumn& column : run_columns()) {
+    const std::string name = "/runs/" + column.name();
     if (column.number) fill(table.runs, store.numbers(name), column.number, store, name);
     if (column.integer) fill(table.runs, store.integers(name), column.integer, store, name);
     if (column.text) fill(table.runs, store.texts(name), column.text, store, name);

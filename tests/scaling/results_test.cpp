@@ -160,9 +160,9 @@ TEST(Results, WrittenTablesAreReadBack) {
   EXPECT_EQ(curves_csv(again.runs), curves_csv(table.runs));
   EXPECT_TRUE(again.warnings.empty());
   EXPECT_EQ(csv.substr(0, csv.find('\n')),
-            "run,status,reason,folder,seed,d_model,n_layers,n_heads,vocab_size,context,n_blocks,n_embedding,n_head,n_all,n_params,tokens,flops_6n,flops_6n_head,"
-            "flops_exact,lr,global_batch,steps,loss,train_loss,seconds");
-  EXPECT_NE(csv.find(",100,6600,6000,7000,"), std::string::npos) << csv;
+            "run,status,reason,folder,seed,d_model,n_layers,n_heads,vocab_size,context,n_blocks,n_embedding,n_head,n_all,n_params,tokens,unique_tokens,flops_6n,"
+            "flops_6n_head,flops_exact,lr,global_batch,steps,loss,train_loss,seconds");
+  EXPECT_NE(csv.find(",100,80,6600,6000,7000,"), std::string::npos) << csv;
 }
 
 TEST(Conventions, CountAsTheySay) {
