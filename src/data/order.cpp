@@ -82,6 +82,15 @@ SamplePlace SampleOrder::at(int64_t index) const {
   return place;
 }
 
+double SampleOrder::seen_again(int64_t count) const {
+  double again = 0;
+  for (size_t k = 0; k < sizes_.size(); ++k) {
+    const double taken = std::ldexp(static_cast<double>(shares_[k]), -kShareBits) * static_cast<double>(count);
+    again += std::max(0.0, taken - static_cast<double>(sizes_[k]));
+  }
+  return again;
+}
+
 void SampleOrder::seek(int64_t index) const {
   const int64_t last_known = static_cast<int64_t>(checkpoints_.size()) - 1;
   const int64_t block = std::min(index / kCheckpointEvery, last_known);

@@ -23,7 +23,7 @@ Key model_of(const ScalingRun& run) {
           static_cast<double>(run.d_model),
           static_cast<double>(run.n_layers),
           static_cast<double>(run.vocab_size),
-          key_of(run.unique_tokens)};
+          data_again(run.tokens, run.unique_tokens) ? run.unique_tokens : -1};
 }
 
 Key setting_of(const ScalingRun& run) { return {key_of(run.lr), key_of(run.global_batch)}; }

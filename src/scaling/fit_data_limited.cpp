@@ -66,6 +66,7 @@ Split split(std::span<const ScalingPoint> points) {
   }
   const bool told = std::any_of(points.begin(), points.end(), [](const ScalingPoint& point) { return !std::isnan(point.unique_tokens); });
   require(told, "no run says how many of its tokens are unique (column unique_tokens)");
+  require(!made.repeated.empty(), "no run sees data again: none has more tokens than unique_tokens");
   require(made.repeated.size() >= kLeastRepeated, "R_D needs {} or more runs that see data again, tokens above unique_tokens, and there are {}", kLeastRepeated,
           made.repeated.size());
   return made;

@@ -7,9 +7,13 @@
 #include "skein/data/loader.h"
 #include "skein/parallel/layout.h"
 #include "skein/train/lr.h"
+#include "skein/train/progress.h"
 
 namespace skein {
 namespace {
+
+// Muennighoff et al. (2023).
+constexpr double kWorthLess = 4;
 
 void check_cell(const SweepCell& cell, int ranks) {
   try {
@@ -22,15 +26,29 @@ void check_cell(const SweepCell& cell, int ranks) {
   }
 }
 
+void count_unique_tokens(std::vector<SweepCell>& cells) {
+  const PretrainConfig& run = cells.front().run;
+  if (run.model.architecture != Architecture::gpt) return;
+  const Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
+  for (SweepCell& cell : cells)
+    cell.unique_tokens = cell.tokens - loader.samples_seen_again(cell.run.train.steps * cell.run.train.global_batch) * static_cast<double>(run.model.context);
+}
+
+double passes(const SweepCell& cell) { return cell.tokens / cell.unique_tokens; }
+
 void warn_of_repeated_data(const std::vector<SweepCell>& cells) {
-  double held = 0, most = 0;
-  for (const auto& store : open_blend(cells.front().run.data.train, cells.front().run.data).stores) held += static_cast<double>(store->info().tokens);
-  int64_t longer = 0;
+  const SweepCell* most = &cells.front();
+  int64_t again = 0;
   for (const SweepCell& cell : cells) {
-    most = std::max(most, cell.tokens / held);
-    if (cell.tokens > held) ++longer;
+    if (passes(cell) > 1) ++again;
+    if (passes(cell) > passes(*most)) most = &cell;
   }
-  if (longer > 0) log::warn("{} cells train on more than the {:.4g} tokens of data.train, up to {:.1f} passes; beyond about 4 repeated data are worth less", longer, held, most);
+  if (again == 0) return;
+  log::warn("{} of {} cells see tokens of data.train again: {} the most, {} of its {} tokens ({:.3g} passes over {}). Up to about 4 passes they are worth nearly as much "
+            "as new ones; {}", again, cells.size(), most->name, readable_count(most->tokens - most->unique_tokens), readable_count(most->tokens), passes(*most),
+            readable_count(most->unique_tokens),
+            passes(*most) > kWorthLess ? "beyond that they are not, and `skein fit` needs fresh runs beside such: give more text, or these cells fewer tokens"
+                                       : "column unique_tokens tells `skein fit` of them, and more text avoids them");
 }
 
 void set_model(const SweepCell& cell, ScalingRun& run) {
@@ -54,6 +72,7 @@ std::vector<SweepCell> checked_cells(const SweepConfig& config, Group& world) {
   SweepDesign design = make_design(config);
   for (const std::string& warning : design.warnings) log::warn("{}", warning);
   for (const SweepCell& cell : design.cells) check_cell(cell, static_cast<int>(ranks));
+  count_unique_tokens(design.cells);
   warn_of_repeated_data(design.cells);
   return std::move(design.cells);
 }
@@ -66,6 +85,7 @@ ScalingRun row_of(const SweepCell& cell, CellOutcome outcome, int64_t line) {
   run.seed = static_cast<int64_t>(cell.run.train.seed);
   set_model(cell, run);
   run.tokens = cell.tokens;
+  run.unique_tokens = cell.unique_tokens;
   run.flops_exact = cell.flops;
   run.lr = cell.run.lr.lr;
   run.global_batch = static_cast<double>(cell.batch_tokens());

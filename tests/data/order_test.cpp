@@ -104,6 +104,16 @@ TEST(SampleOrder, EachBlendedStoreKeepsItsOwnEpochs) {
   for (const auto& epoch : seen) EXPECT_EQ(epoch.size(), 3u);
 }
 
+TEST(SampleOrder, CountsWhatWasSeenBefore) {
+  const SampleOrder one({10}, {1.0}, 4);
+  EXPECT_EQ(one.seen_again(10), 0);
+  EXPECT_EQ(one.seen_again(25), 15);
+  const SampleOrder blend({3, 50}, {1.0, 3.0}, 4);
+  std::set<std::pair<int, int64_t>> places;
+  for (int64_t i = 0; i < 40; ++i) places.emplace(blend.at(i).dataset, blend.at(i).sample);
+  EXPECT_EQ(blend.seen_again(40), static_cast<double>(40 - places.size()));
+}
+
 TEST(SampleOrder, AnyIndexInAnyOrderGivesTheSamePlace) {
   const std::vector<int64_t> sizes{1000, 333, 12};
   const std::vector<double> weights{0.7, 0.2, 0.1};

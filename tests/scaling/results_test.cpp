@@ -246,6 +246,14 @@ TEST(Exclusions, RunsOfOtherDataAreOtherRuns) {
   EXPECT_EQ(table.runs[2].status, "outclassed");
 }
 
+// Each of these saw only new tokens, so that their numbers of unique ones differ as their batches do.
+TEST(Exclusions, RunsOnNewDataAreComparedWhateverTheyUsedOfIt) {
+  auto table = read("run,n_params,tokens,unique_tokens,loss,global_batch\na,10,1000448,1000448,3.0,512\nb,10,999936,999936,3.1,768\n");
+  exclude(table, {});
+  EXPECT_EQ(table.runs[0].status, "done");
+  EXPECT_EQ(table.runs[1].status, "outclassed");
+}
+
 TEST(Exclusions, RowsThatStandTwiceCountOnce) {
   const std::string rows = "run,n_params,tokens,loss,lr,seed\na,10,100,3.0,1e-3,0\nb,10,100,3.4,1e-3,1\nc,10,100,3.15,2e-3,0\n";
   auto table = read(rows), twice = read(rows + "d,10,100,3.4,1e-3,1\n");

@@ -125,6 +125,28 @@ TEST_F(Sweeps, OtherSettingsAreRefusedByName) {
   EXPECT_EQ(sweep_by(1, c).trained, 2) << "a design may grow";
 }
 
+// 4000 tokens are 249 windows of 16, which 2048 tokens do not fill and 4096 do.
+TEST_F(Sweeps, CellsSayHowManyTokensTheySawOnce) {
+  testing::internal::CaptureStderr();
+  const SweepResult result = sweep_by(1, config("run"));
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(result.runs[0].tokens, 2048);
+  EXPECT_EQ(result.runs[0].unique_tokens, 2048);
+  EXPECT_EQ(result.runs[1].tokens, 4096);
+  EXPECT_EQ(result.runs[1].unique_tokens, 249 * 16);
+  EXPECT_NE(told.find("2 of 4 cells see tokens of data.train again: 1x8-32x128-lr0.01-s1 the most, 112 of its 4.1k tokens (1.03 passes over 4.0k)"), std::string::npos)
+      << told;
+  EXPECT_NE(told.find("column unique_tokens tells `skein fit`"), std::string::npos) << told;
+  SweepConfig longer = config("longer");
+  longer.shapes = {"1x8"};
+  longer.tokens = {"40960"};
+  testing::internal::CaptureStderr();
+  forecast_text(longer, *single_rank());
+  const std::string many = testing::internal::GetCapturedStderr();
+  EXPECT_NE(many.find("10.3 passes over 4.0k"), std::string::npos) << many;
+  EXPECT_NE(many.find("beyond that they are not"), std::string::npos) << many;
+}
+
 TEST_F(Sweeps, AStopFileEndsItBetweenCells) {
   const SweepConfig c = config("asked");
   std::filesystem::create_directories(at("asked"));

@@ -43,6 +43,8 @@ class Loader : public SampleSource {
 
   Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override;
+  // Of the first `samples`, those that were seen before (SampleOrder::seen_again).
+  double samples_seen_again(int64_t samples) const { return order_->seen_again(samples); }
   int64_t vocab_size() const;
   // Average UTF-8 bytes a token over all stores: turns loss into bits per byte. 0 where a store does not know them.
   double bytes_per_token() const;

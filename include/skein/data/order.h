@@ -30,6 +30,8 @@ class SampleOrder {
   // Where sample `index` of the run's stream lies. Pure: any index in any order, from any thread. Amortised
   // O(1) for ascending indices; going back recounts from the last checkpointed count (every 65,536 places).
   SamplePlace at(int64_t index) const;
+  // How many of the first `count` samples of the stream were there before; where stores are blended, to a sample of each.
+  double seen_again(int64_t count) const;
 
  private:
   void seek(int64_t index) const;

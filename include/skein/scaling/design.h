@@ -63,6 +63,7 @@ struct SweepCell {
   ModelCounts counts;
   double budget = 0;      // FLOPs asked for; 0: none were
   double tokens = 0;      // whole steps
+  double unique_tokens = kUnknown;  // of these; unknown until the data are opened
   double flops = 0;       // exact
   double budget_flops = 0;  // as `budget` counts them
 

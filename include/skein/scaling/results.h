@@ -65,13 +65,16 @@ std::vector<Convention> conventions_of(const ScalingTable& table);
 // `given` where the table has no such column: all parameters, and the most exact FLOPs that it has.
 Convention settled(const Convention& convention, const ScalingTable& table);
 
+// Whether a run on so many tokens has seen some of them again; not where it is unknown how many are unique.
+inline bool data_again(double tokens, double unique_tokens) { return tokens > unique_tokens * (1 + 1e-9); }
+
 // One run that is fitted. Rows with the same cluster are resampled together: a run, or points of one curve.
 struct ScalingPoint {
   double n = 0, d = 0, c = 0, loss = 0;
   int64_t run = 0;      // index into ScalingTable::runs
   int64_t cluster = 0;
   double unique_tokens = kUnknown;  // of D; unknown: all
-  bool repeated() const { return d > unique_tokens * (1 + 1e-9); }
+  bool repeated() const { return data_again(d, unique_tokens); }
 };
 // Of runs that are done, sorted by (c, n, d, loss), so that a table's order does not matter; equal rows once. Clusters are numbered in that
 // order. A usage error naming lines where a run has no such number.
