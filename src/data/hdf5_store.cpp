@@ -86,6 +86,7 @@ class Hdf5Store final : public StoreFile {
   std::span<const uint64_t> documents() override { return documents_; }
   std::span<const uint64_t> sentences() override;
   void verify_sum() const override;
+  uint64_t fingerprint() const override { return layout_.sum; }
 
  private:
   std::span<const uint64_t> starts_at(uint64_t offset, int64_t things, std::vector<uint64_t>& copied) const;

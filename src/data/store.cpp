@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string_view>
 #include <vector>
+#include <xxhash.h>
 
 #include "store_file.h"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);
 constexpr uint64_t kAnyId = uint64_t{1} << 31;
 constexpr int64_t kVerified = int64_t{1} << 16;
+constexpr uint64_t kBlocks = 256, kBlockBytes = 4096;  // of a fingerprint
 
 // Returns the largest id, a negative one counting as huge. The bytes may lie at any address.
 template <class T>
@@ -82,6 +84,17 @@ std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& n
 }
 
 }  // namespace
+
+uint64_t StoreFile::fingerprint() const {
+  const uint64_t bytes = static_cast<uint64_t>(info_.tokens) * static_cast<uint64_t>(token_bytes(type_));
+  if (bytes <= kBlocks * kBlockBytes) return XXH3_64bits(tokens_, bytes);
+  uint64_t sum = bytes;
+  for (uint64_t block = 0; block < kBlocks; ++block) {
+    const uint64_t begin = (bytes - kBlockBytes) / (kBlocks - 1) * block;
+    sum = XXH3_64bits_withSeed(tokens_ + (block + 1 < kBlocks ? begin : bytes - kBlockBytes), kBlockBytes, sum);
+  }
+  return sum;
+}
 
 int64_t value_of(TokenType type, const std::byte* token) {
   using Value = int64_t (*)(const std::byte*);
@@ -181,6 +194,8 @@ void TokenStore::read(int64_t begin, std::span<int32_t> out) const {
   const uint64_t limit = info().vocab_size > 0 ? static_cast<uint64_t>(info().vocab_size) : kAnyId;
   if (largest >= limit) impl_->refuse_id(begin, count);
 }
+
+uint64_t TokenStore::fingerprint() const { return impl_->file->fingerprint(); }
 
 void TokenStore::require_vocabulary() const {
   if (info().vocab_size > 0) return;

@@ -22,6 +22,8 @@ class StoreFile {
   virtual std::span<const uint64_t> documents() = 0;
   virtual std::span<const uint64_t> sentences() { return {}; }
   virtual void verify_sum() const {}
+  // As TokenStore says: of all tokens where the file has a sum of them, else of some.
+  virtual uint64_t fingerprint() const;
 
  protected:
   StoreInfo info_;

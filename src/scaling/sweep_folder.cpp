@@ -11,10 +11,15 @@ namespace skein {
 namespace {
 
 // A path says nothing of the tokens behind it, which may have been made anew between two starts.
-std::string tokens_of(const std::vector<std::string>& entries, const DataConfig& config) {
+void add_data(Settings& settings, const std::string& option, const std::vector<std::string>& entries, const DataConfig& config) {
   std::vector<int64_t> tokens;
-  for (const auto& store : open_blend(entries, config).stores) tokens.push_back(store->info().tokens);
-  return fmt::format("{}", fmt::join(tokens, " + "));
+  std::vector<std::string> sums;
+  for (const auto& store : open_blend(entries, config).stores) {
+    tokens.push_back(store->info().tokens);
+    sums.push_back(fmt::format("{:016x}", store->fingerprint()));
+  }
+  settings["tokens of " + option] = fmt::format("{}", fmt::join(tokens, " + "));
+  settings["tokens of " + option + " (fingerprint)"] = fmt::format("{}", fmt::join(sums, " + "));
 }
 
 }  // namespace
@@ -22,8 +27,8 @@ std::string tokens_of(const std::vector<std::string>& entries, const DataConfig&
 SweepFolder::SweepFolder(std::string path, const std::vector<SweepCell>& cells) : path_(std::move(path)), cells_(cells) {
   for (const SweepCell& cell : cells) folders_.emplace_back(path_ + "/cells/" + cell.name);
   const DataConfig& data = cells.front().run.data;
-  data_["tokens of data.train"] = tokens_of(data.train, data);
-  data_["tokens of data.validation"] = tokens_of(data.validation, data);
+  add_data(data_, "data.train", data.train, data);
+  add_data(data_, "data.validation", data.validation, data);
 }
 
 Settings SweepFolder::settings_of_cell(size_t index) const {

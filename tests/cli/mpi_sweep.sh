@@ -33,16 +33,20 @@ expect 0 "on 2 trainers" mpirun -np 2 $sweep --run.dir=none --dry-run
 # One rank alone meets a token that cannot be: the job ends with a word, the cell is marked, and the next start does the rest.
 python3 - <<'PY'
 import array, json
-tokens = array.array("H", [(7 * i + i % 3) % 300 for i in range(20001)])
-tokens.tofile(open("valid.bin", "wb"))
-tokens[13005] = 60000
-tokens.tofile(open("train.bin", "wb"))
-for name in "train", "valid": json.dump({"vocab_size": 300}, open(name + ".meta.json", "w"))
+array.array("H", [(7 * i + i % 3) % 300 for i in range(20001)]).tofile(open("whole.bin", "wb"))
+json.dump({"vocab_size": 300}, open("whole.meta.json", "w"))
 PY
-alone="$sweep --data.train=train.bin --data.validation=valid.bin --validation.windows=20 --sweep.kind=grid --sweep.budgets= --sweep.shapes=1x16 --sweep.tokens=5k,20480"
-expect 1 "alone: train.bin: token 13005 is 60000" mpirun -np 2 $alone --run.dir=alone --sweep.ranks_per_run=2
+"$bin/skein-data" convert --output.path=whole.h5 whole.bin 2>convert.log || { cat convert.log >&2; die "no store"; }
+python3 - <<'PY'
+store, tokens = bytearray(open("whole.h5", "rb").read()), open("whole.bin", "rb").read()
+place = store.find(tokens) + 2 * 13005
+store[place : place + 2] = (60000).to_bytes(2, "little")
+open("damaged.h5", "wb").write(store)
+PY
+alone="$sweep --data.train=damaged.h5 --data.validation=whole.h5 --validation.windows=20 --sweep.kind=grid --sweep.budgets= --sweep.shapes=1x16 --sweep.tokens=5k,20480"
+expect 1 "alone: damaged.h5 is damaged: token 13005 is 60000" mpirun -np 2 $alone --run.dir=alone --sweep.ranks_per_run=2
 grep -q "1x16-80x256.*,failed,.*on rank . alone" alone/results.csv || { cat alone/results.csv >&2; die "the cell of a rank that failed alone is not marked"; }
-cp valid.bin train.bin
+cp whole.h5 damaged.h5
 expect 0 "2 of 2 cells are done" mpirun -np 2 $alone --run.dir=alone --sweep.ranks_per_run=2
 
 # A request to stop reaches every trainer.

@@ -114,6 +114,30 @@ TEST(TokenFiles, TokensMayBeBytes) {
   }
 }
 
+// 3 MB of bare tokens, one of which is another.
+uint64_t fingerprint_with(const Scratch& scratch, size_t place, uint16_t token) {
+  std::vector<uint16_t> tokens(1'500'000);
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i * 7919 % kEnd);
+  tokens[place] = token;
+  write_file(scratch.file("bare.bin"), std::string(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(uint16_t)));
+  return TokenStore(scratch.file("bare.bin"), kNotes).fingerprint();
+}
+
+TEST(TokenFiles, HaveAFingerprintOfTheirTokens) {
+  const Scratch scratch;
+  const uint64_t before = fingerprint_with(scratch, 0, 0);
+  EXPECT_EQ(fingerprint_with(scratch, 0, 0), before);
+  EXPECT_NE(fingerprint_with(scratch, 0, 1), before);
+  EXPECT_NE(fingerprint_with(scratch, 1'499'999, 298), before);
+  write_store(scratch.file("a.h5"), 300, kEnd, golden_documents(), "");
+  Documents other = golden_documents();
+  other[2][20] ^= 1;
+  write_store(scratch.file("b.h5"), 300, kEnd, other, "");
+  EXPECT_NE(TokenStore(scratch.file("a.h5")).fingerprint(), TokenStore(scratch.file("b.h5")).fingerprint());
+  write_store(scratch.file("b.h5"), 300, kEnd, golden_documents(), "");
+  EXPECT_EQ(TokenStore(scratch.file("a.h5")).fingerprint(), TokenStore(scratch.file("b.h5")).fingerprint());
+}
+
 TEST(TokenFiles, WithoutAnEndOfTextBareTokensAreOneDocument) {
   EXPECT_EQ(list(TokenStore(kGolden + "nanogpt.bin").documents()), (std::vector<uint64_t>{0, 67}));
   EXPECT_EQ(TokenStore(kGolden + "nanogpt.bin").info().vocab_size, 0);

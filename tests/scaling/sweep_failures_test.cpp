@@ -177,10 +177,15 @@ TEST_F(SweepFailures, OtherTokensUnderTheSameNameAreRefused) {
   SweepConfig c = config("data");
   c.tokens = {"2048"};
   sweep_by(1, c);
-  TokenStoreWriter writer(training_, 64, -1, R"({"type":"bytes","version":1})");
-  writer.add_document(std::vector<int32_t>(3000, 1), 3000);
-  writer.finish();
+  const auto replace = [&](size_t tokens) {
+    TokenStoreWriter writer(training_, 64, -1, R"({"type":"bytes","version":1})");
+    writer.add_document(std::vector<int32_t>(tokens, 1), static_cast<int64_t>(tokens));
+    writer.finish();
+  };
+  replace(3000);
   expect_error([&] { sweep_by(1, c); }, "tokens of data.train=4000, now it is 3000");
+  replace(4000);
+  expect_error([&] { sweep_by(1, c); }, "was begun with tokens of data.train (fingerprint)=");
 }
 
 TEST_F(SweepFailures, DamagedResultsAreRefusedByName) {

@@ -37,7 +37,7 @@ SweepConfig settled(SweepConfig config);
 // The rows are the same whatever the number of ranks and trainers, but for `seconds`. A cell that diverges, or fails on all ranks of its trainer,
 // is told and kept, and the others go on, unless config.fail_fast. A rank that fails alone while the others of its trainer wait for it in an
 // exchange marks the cell and ends the job: Error(failure) says where and why. A usage error before anything is run when a cell cannot be as
-// it is asked for, or was begun with other settings or other numbers of tokens, naming the first that differs.
+// it is asked for, or was begun with other settings or other data, naming the first that differs.
 SweepResult run_sweep(const SweepConfig& config, Group& world, const std::string& resolved = "");
 
 // Collective. The cells as a table, with a forecast of their time: at config.flops_per_second of each trainer, or as measured here on the
