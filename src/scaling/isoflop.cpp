@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include <fmt/ranges.h>
+
 #include "intervals.h"
 #include "parabola.h"
 #include "skein/core/error.h"
@@ -13,6 +15,7 @@ namespace skein {
 namespace {
 
 constexpr size_t kFewestBudgets = 3;
+constexpr size_t kMostNamed = 6;
 
 struct Vertices {
   std::vector<XY> n, d, loss;  // over C
@@ -69,6 +72,19 @@ void find_vertex(IsoflopBudget& budget, std::span<const ScalingPoint> points) {
 void leave_out(IsoflopBudget& budget, int64_t fewest_runs) {
   budget.problem = fmt::format("fewer than {} runs", fewest_runs);
   budget.n = budget.d = budget.loss = budget.centre_offset = kUnknown;
+}
+
+// "concave at 1e+18, 2e+18 FLOPs; two sizes at 5e+18 FLOPs".
+std::string problems_of(const std::vector<IsoflopBudget>& budgets) {
+  std::map<std::string, std::vector<std::string>> at;
+  for (const IsoflopBudget& budget : budgets) at[budget.problem.empty() ? "inside" : budget.problem].push_back(fmt::format("{:.3g}", budget.flops));
+  std::vector<std::string> said;
+  for (auto& [problem, flops] : at) {
+    const size_t count = flops.size();
+    if (count > kMostNamed) flops.resize(kMostNamed);
+    said.push_back(fmt::format("{} at {}{} FLOPs", problem, fmt::join(flops, ", "), count > kMostNamed ? fmt::format(" and {} more", count - kMostNamed) : ""));
+  }
+  return fmt::format("{}", fmt::join(said, "; "));
 }
 
 Vertices vertices_of(const std::vector<IsoflopBudget>& budgets) {
@@ -162,7 +178,8 @@ IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOption
     good += budget.problem.empty();
   }
   if (good < kFewestBudgets)
-    fit.problem = fmt::format("{} of {} budgets have their minimum inside of the sizes; a power law needs {}", good, fit.budgets.size(), kFewestBudgets);
+    fit.problem = fmt::format("{} of {} budgets have their minimum inside of the sizes; a power law needs {} ({})", good, fit.budgets.size(), kFewestBudgets,
+                              problems_of(fit.budgets));
   else
     fit_through(fit, points, options);
   return fit;

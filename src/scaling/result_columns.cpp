@@ -37,7 +37,7 @@ ResultColumns::ResultColumns(const TableRow& header, const std::string& path, co
   reason_ = find({"reason"});
   folder_ = find({"folder"});
   loss_ = find({options.loss_column});
-  if (loss_ < 0) fail_missing("losses", options.loss_column);
+  if (loss_ < 0) fail_missing("losses; data.loss_column names another", options.loss_column);
   find_conditions(options.where);
 }
 

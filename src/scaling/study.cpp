@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "left_out.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "study_parts.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int64_t kResamplesBeside = 200;
 constexpr double kMostOffPath = 1.3;
+constexpr size_t kMostReasons = 8;
 
 // By how much the power law of C / D misses the run that it misses most.
 double worst_ratio(const ConventionStudy& study) {
@@ -46,7 +48,7 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
   ConventionStudy study;
   study.convention = convention;
   study.points = points_of(table, convention);
-  require(!study.points.empty(), "{}: none of {} runs is done; there is nothing to fit", table.path, table.runs.size());
+  require(!study.points.empty(), "{}: none of {} runs is done; there is nothing to fit{}", table.path, table.runs.size(), left_out_text(table, kMostReasons));
   study.isoflop.problem = study.envelope.problem = kNotAsked;
   study.flops_per_token = flops_per_token(study.points);
   fit_parametric(study, options);
@@ -67,8 +69,8 @@ StudyOptions beside(const StudyOptions& options) {
 void require_one(const Study& study) {
   const ConventionStudy& main = study.main;
   require(main.parametric || main.isoflop.valid() || main.envelope.valid(),
-          "{}: none of the three approaches can be fitted under {}\n  approach 1: {}\n  approach 2: {}\n  approach 3: {}", study.table.path,
-          name(main.convention), main.envelope.problem, main.isoflop.problem, main.parametric_problem);
+          "{}: none of the three approaches can be fitted under {}\n  approach 1: {}\n  approach 2: {}\n  approach 3: {}{}", study.table.path,
+          name(main.convention), main.envelope.problem, main.isoflop.problem, main.parametric_problem, left_out_text(study.table, kMostReasons));
 }
 
 std::optional<ConventionStudy> with_excluded(const ScalingTable& table, const Convention& convention, const StudyOptions& options) {

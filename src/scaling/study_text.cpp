@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include <fmt/format.h>
 
+#include "left_out.h"
 #include "skein/scaling/study.h"
 #include "text_table.h"
 
@@ -29,27 +29,14 @@ std::string span(const std::vector<ScalingPoint>& points, double ScalingPoint::*
   return fmt::format("{} to {}", shown(*low.*field, 3), shown(*high.*field, 3));
 }
 
-std::string left_out(const ScalingTable& table) {
-  std::map<std::string, std::vector<std::string>> reasons;
-  for (const ScalingRun& run : table.runs)
-    if (run.status != "done") reasons[fmt::format("{}{}{}", run.status, run.reason.empty() ? "" : ": ", run.reason)].push_back(run.name);
-  std::string text;
-  for (auto& [reason, names] : reasons) {
-    const size_t count = names.size(), most = 20;
-    if (count > most) names.resize(most);
-    text += fmt::format("  left out, {}: {} {} ({}{})\n", reason, count, count == 1 ? "run" : "runs", fmt::join(names, ", "), count > most ? ", ..." : "");
-  }
-  return text;
-}
-
 std::string head_text(const Study& study) {
   const auto& points = study.main.points;
   const std::string counted = name(study.main.convention);
-  return fmt::format("{}: {} of {} runs fitted, N is {}, C is {}\n", study.table.path, points.size(), study.table.runs.size(),
+  return fmt::format("{}: {} of {} runs fitted, N is {}, C is {}", study.table.path, points.size(), study.table.runs.size(),
                      counted.substr(0, counted.find(',')),
                      counted.substr(counted.find(',') + 2)) +
-         left_out(study.table) +
-         fmt::format("  N {}, D {} tokens, C {} FLOPs, loss {} nats a token\n", span(points, &ScalingPoint::n), span(points, &ScalingPoint::d),
+         left_out_text(study.table) +
+         fmt::format("\n  N {}, D {} tokens, C {} FLOPs, loss {} nats a token\n", span(points, &ScalingPoint::n), span(points, &ScalingPoint::d),
                      span(points, &ScalingPoint::c), span(points, &ScalingPoint::loss));
 }
 

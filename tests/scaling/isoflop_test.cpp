@@ -160,6 +160,17 @@ TEST(Envelope, NeedsModelsBetweenTheSmallestAndTheLargest) {
   EXPECT_NE(fit.problem.find("fewer than 3 models"), std::string::npos);
 }
 
+TEST(Isoflop, SaysOfEachBudgetWhyItDoesNotCount) {
+  auto points = points_of(isoflop_table(TrueLaw(), 4, 5, 1.5), {});
+  for (ScalingPoint& point : points)
+    if (point.c == 1e18) point.loss = 3 - 0.1 * std::pow(std::log(point.n / TrueLaw().best_n(1e18)), 2);
+    else if (point.c == 1.6e19) point.loss = 2.5 + 0.1 * std::log(point.n / 1e8) + 0.005 * std::pow(std::log(point.n / 1e8), 2);
+    else if (point.c == 6.4e19) point.n = 1e9;
+  const std::string problem = fit_isoflop(points, {.resamples = 0, .seed = 1}).problem;
+  EXPECT_EQ(problem, "1 of 4 budgets have their minimum inside of the sizes; a power law needs 3 (concave at 1e+18 FLOPs; inside at 4e+18 FLOPs; "
+                     "minimum below the smallest size at 1.6e+19 FLOPs; one size at 6.4e+19 FLOPs)");
+}
+
 TEST(Envelope, CountsTheRunsWhoseCurvesAreMissing) {
   auto table = test::curves_table(12, 1.5);
   for (const size_t i : {2, 7}) table.runs[i].curve.clear();

@@ -60,7 +60,7 @@ TEST(Results, OtherNamesOfColumnsAreKnown) {
 TEST(Results, MissingColumnsAreNamedWithTheNearestOne) {
   expect_refused("run,n_parms,tokens,flops,loss\n", {"no column n_params", "n_parms, tokens", "did you mean"});
   expect_refused("run,n_params,token,loss\n", {"no column tokens", "did you mean \"token\""});
-  expect_refused("run,n_params,tokens,flops,los\n", {"no column loss", "did you mean \"los\""});
+  expect_refused("run,n_params,tokens,flops,los\n", {"no column loss", "data.loss_column names another", "did you mean \"los\""});
   expect_refused("run,n_params,tokens,flops,val_loss\n", {"no column eval"}, {.loss_column = "eval"});
   expect_refused("n_params,params,tokens,loss\n", {"n_params and params say the same"});
   expect_refused("", {"is empty"});
@@ -151,7 +151,7 @@ TEST(Results, CurvesFindTheirRuns) {
 }
 
 TEST(Results, WrittenTablesAreReadBack) {
-  auto table = read("run,status,reason,n_blocks,n_embedding,n_head,n_all,tokens,flops_exact,loss,d_model,seed\n\"a, b\",done,,8,1,2,11,100,7000,2.0625,4,3\nc,failed,\"said \"\"no\"\"\",8,1,2,11,100,7000,,4,4\n");
+  auto table = read("run,status,reason,n_blocks,n_embedding,n_head,n_all,tokens,unique_tokens,flops_exact,loss,d_model,seed\n\"a, b\",done,,8,1,2,11,100,80,7000,2.0625,4,3\nc,failed,\"said \"\"no\"\"\",8,1,2,11,100,,7000,,4,4\n");
   table.runs[0].curve = {{50, 2.5}, {100, 2.0625}};
   const std::string csv = table_csv(table.runs);
   const TableFile runs(csv), curves(curves_csv(table.runs));

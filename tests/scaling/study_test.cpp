@@ -165,8 +165,9 @@ TEST(Study, WarnsOfABestSizeThatNoRunIsNear) {
 TEST(Study, RefusesWhatNoApproachCanFit) {
   ScalingTable table = isoflop_table(TrueLaw(), 1, 4, 1.5);
   expect_error(ExitCode::usage, {"none of the three approaches", "approach 1", "approach 2", "approach 3"}, [&] { make_study(table, quick()); });
-  for (ScalingRun& run : table.runs) run.status = "failed";
-  expect_error(ExitCode::usage, {"none of 4 runs is done"}, [&] { make_study(table, quick()); });
+  table.runs[3].status = "failed";
+  table.runs[3].reason = "out of memory";
+  expect_error(ExitCode::usage, {"approach 3", "left out, failed: out of memory: 1 run (run5)"}, [&] { make_study(table, quick()); });
   StudyOptions options = quick();
   options.target = -1;
   expect_error(ExitCode::usage, {"fit.target=-1"}, [&] { make_study(table, options); });
@@ -178,6 +179,21 @@ TEST(Study, RefusesWhatNoApproachCanFit) {
   expect_error(ExitCode::usage, {"fit.threads=-3"}, [&] { make_study(table, options); });
   options = quick(-1);
   expect_error(ExitCode::usage, {"fit.resamples=-1"}, [&] { make_study(table, options); });
+}
+
+TEST(Study, SaysWhyNoRunCanBeFitted) {
+  ScalingTable table = isoflop_table(TrueLaw(), 4, 5, 1.5);
+  for (ScalingRun& run : table.runs) {
+    run.status = "failed";
+    run.reason = fmt::format("{:.0e} FLOPs are too many", run.flops);
+  }
+  table.runs[0].status = "unfinished";
+  table.runs[0].reason = "";
+  expect_error(ExitCode::usage, {"none of 20 runs is done", "left out, failed: 4e+18 FLOPs are too many: 5 runs (run7, run8, run9, run10, run11)",
+                                 "left out, unfinished: 1 run (run2)"},
+               [&] { make_study(table, quick()); });
+  for (ScalingRun& run : table.runs) run.reason = run.name + " is ill";
+  expect_error(ExitCode::usage, {"run10 is ill", "left out for 12 more reasons"}, [&] { make_study(table, quick()); });
 }
 
 TEST(Study, OneSizeAloneIsNoLaw) {
