@@ -5,6 +5,7 @@
 #include "plan_search.h"
 #include "plan_warnings.h"
 #include "skein/core/error.h"
+#include "skein/scaling/isoflop.h"
 
 namespace skein {
 namespace {
@@ -74,7 +75,7 @@ void find_best(Plan& plan) {
     return;
   }
   const auto of = [&](double (*part)(const Optimum&)) {
-    return plan_band(law, [&](const ChinchillaLaw& draw) { return part(optimum_at(draw, plan.flops, law.flops_per_token)); });
+    return plan_band(law, [&](const ChinchillaLaw& draw) { return part(efficient(draw, plan.flops, law.flops_per_token)); });
   };
   plan.best_n = of([](const Optimum& best) { return best.n; });
   plan.best_d = of([](const Optimum& best) { return best.d; });
@@ -87,7 +88,7 @@ void find_other_laws(Plan& plan) {
     if (published.name == plan.law.name) continue;
     const PlanLaw law = published_plan_law(published.name);
     plan.other_laws.push_back(
-        {law.name, law.convention.parameters, law.kaplan ? kaplan_optimum(plan.flops) : optimum_at(law.fit.law, plan.flops, law.flops_per_token)});
+        {law.name, law.convention.parameters, law.kaplan ? kaplan_optimum(plan.flops) : efficient(law.fit.law, plan.flops, law.flops_per_token)});
   }
 }
 

@@ -85,14 +85,4 @@ double kaplan_loss(double blocks, double flops) {
   return (low + high) / 2;
 }
 
-Optimum optimum_at(const ChinchillaLaw& law, double flops, const PowerLaw& per_token) {
-  const double q = per_token.exponent, power = 1 / (law.alpha + q * law.beta), ln_budget = std::log(flops / per_token.coefficient);
-  const double ln_n = power * (std::log(law.alpha * law.a) - std::log(q * law.beta * law.b) + law.beta * ln_budget);
-  Optimum best;
-  best.n = std::exp(ln_n);
-  best.d = std::exp(ln_budget - q * ln_n);
-  best.loss = law.loss(best.n, best.d);
-  return best;
-}
-
 }  // namespace skein

@@ -7,6 +7,7 @@
 
 #include "data/data_fixtures.h"
 #include "skein/models/memory.h"
+#include "skein/scaling/isoflop.h"
 #include "skein/train/config.h"
 
 namespace skein {
@@ -32,17 +33,10 @@ bool has_warning(const Plan& plan, const std::string& words) {
 
 TEST(PlanLaw, HasItsOptimumInClosedForm) {
   const ChinchillaLaw law = converged();
-  const Optimum best = optimum_at(law, 5.88e23, {6, 1});
+  const Optimum best = efficient(law, 5.88e23, {6, 1});
   EXPECT_NEAR(best.n / 7.397e10, 1, 1e-3);
   EXPECT_NEAR(best.d / 1.3249e12, 1, 1e-3);
   EXPECT_NEAR(best.loss, 1.97334, 2e-5);
-  const PowerLaw per_token{40, 0.9};
-  const Optimum other = optimum_at(law, 1e21, per_token);
-  EXPECT_NEAR(per_token.coefficient * std::pow(other.n, per_token.exponent) * other.d / 1e21, 1, 1e-12);
-  for (const double factor : {0.9, 1.1}) {
-    const double n = factor * other.n;
-    EXPECT_GT(law.loss(n, 1e21 / (40 * std::pow(n, 0.9))), other.loss);
-  }
 }
 
 double kaplan_best_size(double flops) {
@@ -327,7 +321,7 @@ TEST(Plan, GoesByAFitWithItsIntervals) {
   EXPECT_EQ(plan.law.convention, (Convention{ParameterCount::blocks_head, FlopCount::exact}));
   EXPECT_NEAR(plan.beyond, 10, 1e-9);
   EXPECT_NEAR(plan.proposal.n, plan.proposal.counts.blocks + plan.proposal.counts.head, 1);
-  EXPECT_NEAR(plan.best_n.value, optimum_at(converged(), 1e22, {9, 0.99}).n, 1);
+  EXPECT_NEAR(plan.best_n.value, efficient(converged(), 1e22, {9, 0.99}).n, 1);
   EXPECT_LT(plan.best_n.low, plan.best_n.value);
   EXPECT_GT(plan.best_n.high, plan.best_n.value);
   EXPECT_LT(plan.proposal.loss.low, plan.proposal.loss.high);

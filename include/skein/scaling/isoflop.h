@@ -45,8 +45,8 @@ void find_bias(IsoflopFit& fit, std::span<const ScalingPoint> points, const Chin
 
 // C / D as a power law of N over these runs: 6 N where FLOPs are 6 N D, something else where they are not.
 PowerLaw flops_per_token(std::span<const ScalingPoint> points);
-// Where a law's loss is least for C = D flops_per_token(N). N* grows as C^efficient_exponent: beta / (alpha + s beta), s the exponent of
-// flops_per_token, which is 1 for 6 N D.
+// Where a law's loss is least for C = D flops_per_token(N) = c N^s D: N* = [alpha A / (s beta B)]^(1 / (alpha + s beta)) (C/c)^(beta / (alpha + s beta)).
+// So N* grows as C^efficient_exponent: beta / (alpha + s beta); s is 1 for 6 N D.
 Optimum efficient(const ChinchillaLaw& law, double flops, const PowerLaw& flops_per_token);
 double efficient_exponent(const ChinchillaLaw& law, const PowerLaw& flops_per_token);
 

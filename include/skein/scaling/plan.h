@@ -65,9 +65,6 @@ PlanLaw fitted_plan_law(const std::string& path);
 // (Kaplan et al., "Scaling laws for neural language models", 2020, equation 1.6 and table 3), solved for L.
 double kaplan_loss(double blocks, double flops);
 
-// Where the loss is least for C = c N^q D: N* = [alpha A / (q beta B)]^(1 / (alpha + q beta)) (C/c)^(beta / (alpha + q beta)).
-Optimum optimum_at(const ChinchillaLaw& law, double flops, const PowerLaw& flops_per_token);
-
 struct PlanOptions {
   double budget = 0;       // FLOPs
   double gpu_hours = 0;    // or hours of devices at the machine's share of its peak
