@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "plan_budget.h"
 #include "plan_search.h"
 #include "plan_warnings.h"
 #include "skein/core/error.h"
@@ -16,31 +17,12 @@ constexpr int64_t kMostOfModel = 1'000'000'000, kMostOfHead = 65'536;
 
 Machine checked_machine(const PlanOptions& o) {
   Machine machine = settled(o.machine);
-  require(o.gpu_hours == 0 || machine.peak > 0, "plan.gpu_hours={} needs to know how fast a device is: give machine.kind or machine.peak",
+  require(o.gpu_hours == 0 || machine.peak > 0, "a budget of {} device hours needs to know how fast a device is: give machine.kind or machine.peak",
           o.gpu_hours);
   return machine;
 }
 
-// Of what plan.budget and plan.gpu_hours may be: 0 is not given.
-void check_budget(const char* name, double value, const char* unit) {
-  require(std::isfinite(value) && value >= 0, "{}={} is no budget; give {} above 0", name, value, unit);
-}
-
-void check_budgets(const PlanOptions& o) {
-  check_budget("plan.budget", o.budget, "FLOPs");
-  check_budget("plan.gpu_hours", o.gpu_hours, "hours of devices");
-  require((o.budget > 0) != (o.gpu_hours > 0), "give one budget: plan.budget in FLOPs or plan.gpu_hours, not {}", o.budget > 0 ? "both" : "none");
-}
-
-double flops_of_budget(const PlanOptions& o) {
-  const double flops = o.budget > 0 ? o.budget : o.gpu_hours * 3600 * o.machine.peak * o.machine.share;
-  require(flops >= 1e6 && flops <= 1e32, "a budget of {:.4g} FLOPs cannot be planned for; it is 1e6 to 1e32{}", flops,
-          o.budget > 0 ? "" : fmt::format(" (plan.gpu_hours={} x 3600 x {:.4g} FLOP/s x {})", o.gpu_hours, o.machine.peak, o.machine.share));
-  return flops;
-}
-
 void check(const PlanOptions& o) {
-  check_budgets(o);
   require(std::isfinite(o.tokens) && o.tokens >= 0, "plan.tokens={} must be a number of at least 0", o.tokens);
   require(o.model.vocab_size > 0, "model.vocab_size={}; a plan needs the number of ids", o.model.vocab_size);
   require(o.model.architecture == Architecture::gpt, "model.architecture=bert: these laws are of decoders");
@@ -158,10 +140,10 @@ std::string layout_problem(const Plan& plan) {
 
 Plan make_plan(const PlanOptions& options) {
   Plan plan;
-  plan.options = options;
-  check(options);
-  plan.options.machine = checked_machine(options);
-  plan.law = law_of(options);
+  plan.options = with_budget(options);
+  check(plan.options);
+  plan.options.machine = checked_machine(plan.options);
+  plan.law = law_of(plan.options);
   plan.flops = flops_of_budget(plan.options);
   plan.beyond = plan.flops / plan.law.largest_flops;
   find_best(plan);

@@ -8,7 +8,7 @@ void bind(Options& options, PlanOptions& plan) {
     for (const std::string& rule : hyperparameter_rules()) names += (names.empty() ? "" : ", ") + rule;
     options.add(key, field, help + ": " + names);
   };
-  options.add("plan.budget", plan.budget, "what the run may compute", "FLOPs");
+  options.add("plan.budget", plan.budget_text, "what the run may compute: FLOPs as 1e22, or all devices' time as 5000h or 200 GPU-days");
   options.add("plan.gpu_hours", plan.gpu_hours, "or how long devices may compute, all together", "hours");
   options.add("plan.law", plan.law, "published law to go by: kaplan, chinchilla, chinchilla-replication, muennighoff");
   options.add("plan.fit", plan.fit, "JSON of `skein fit --output.path` to go by instead");

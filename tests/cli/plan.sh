@@ -39,7 +39,8 @@ expect 2 "one budget" "$bin/skein" plan
 expect 2 "one budget: plan.budget in FLOPs or plan.gpu_hours, not both" "$bin/skein" plan --plan.budget=1e20 --plan.gpu_hours=5
 expect 2 "give machine.kind or machine.peak" "$bin/skein" plan --plan.gpu_hours=5
 expect 2 "plan.gpu_hours=-5" "$bin/skein" plan --plan.gpu_hours=-5 --machine.kind=h100
-expect 2 "plan.budget" "$bin/skein" plan --plan.budget=5000gpu-hours --machine.kind=h100
+expect 0 "7.124e+21 FLOPs" "$bin/skein" plan --plan.budget=5000gpu-hours --machine.kind=h100
+expect 2 'plan.budget="5000 days off" is no budget; give FLOPs as 1e22' "$bin/skein" plan "--plan.budget=5000 days off" --machine.kind=h100
 expect 2 "machine.count=0" "$bin/skein" plan --plan.budget=1e20 --machine.count=0
 expect 2 "machine.price=-1" "$bin/skein" plan --plan.budget=1e20 --machine.price=-1
 expect 2 "plan.fit" "$bin/skein" plan --plan.budget=1e20 --plan.law=kaplan --plan.fit=fit.json

@@ -66,6 +66,7 @@ PlanLaw fitted_plan_law(const std::string& path);
 double kaplan_loss(double blocks, double flops);
 
 struct PlanOptions {
+  std::string budget_text; // what a user says of either: "1e22", "5e20 FLOPs", "5000h", "5000 GPU-hours", "200 GPU-days"; "": what stands below
   double budget = 0;       // FLOPs
   double gpu_hours = 0;    // or hours of devices at the machine's share of its peak
   std::string law = "chinchilla-replication";
