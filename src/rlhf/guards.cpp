@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kMostImpossible = 3;
 constexpr double kManyCut = 0.5;
+constexpr double kThreeErrors = 0.00135;  // of a normal distribution's mass lies below its mean by more
 
 }  // namespace
 
@@ -21,15 +22,17 @@ KlFinding kl_finding(const std::vector<Episode>& episodes) {
   for (const Episode& episode : episodes) found.mean += response_kl(episode.path) / count;
   for (const Episode& episode : episodes) squares += std::pow(response_kl(episode.path) - found.mean, 2);
   found.error = count > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
+  found.hidden = -std::log(kThreeErrors) / count;
   return found;
 }
 
 int64_t guard_kl(const KlFinding& found, int64_t in_a_row, double temperature) {
   if (!found.impossible()) return 0;
+  const std::string far = found.error > 0 ? fmt::format("{:.1f} standard errors below 0", -found.mean / found.error) : "and the same of all of them";
   const std::string text = fmt::format(
-      "the KL to the reference is {:.4f} nats an answer, {:.1f} standard errors below 0, which no policy that sampled these answers can have: they "
+      "the KL to the reference is {:.4f} nats an answer, {}, which no policy that sampled these answers can have: they "
       "were drawn from another distribution than the one scored (here: temperature {}, all of the vocabulary but what is banned)",
-      found.mean, -found.mean / std::max(found.error, 1e-12), temperature);
+      found.mean, far, temperature);
   if (in_a_row + 1 >= kMostImpossible) fail("{}, {} iterations in a row", text, kMostImpossible);
   log::warn("{}", text);
   return in_a_row + 1;
