@@ -20,6 +20,7 @@ std::string Fields::which(std::initializer_list<const char*> keys) const {
 const Json& Fields::at(const std::string& key) const {
   const auto found = object_.find(key);
   if (found != object_.end() && !found->is_null()) return *found;
+  require(found == object_.end(), "{}: \"{}\" is a JSON null; give a value", place_, key);
   const std::vector<std::string> keys = keys_of(object_);
   fail_usage("{}: no field \"{}\"; the object has {}{}", place_, key, listed(keys), did_you_mean(key, keys));
 }

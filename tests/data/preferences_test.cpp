@@ -94,6 +94,7 @@ TEST(Preferences, BadRecordsAreErrorsWithTheirPlace) {
   const std::string good = R"({"prompt":"q","chosen":"a","rejected":"b"})";
   refused("", {"holds no record"});
   refused(good + "\n{\"prompt\":\"q\",\"chosen\":\"a\"}", {"x.jsonl:2", "no field \"rejected\"", "chosen, prompt", "data.bad_records=N"});
+  refused(good + "\n{\"prompt\":null,\"chosen\":\"a\",\"rejected\":\"b\"}", {"x.jsonl:2", "\"prompt\" is a JSON null; give a value"});
   refused(good + "\n[1]", {"x.jsonl:2", "JSON array"});
   refused(good + "\n{\"prompt\":", {"x.jsonl:2"});
   refused(R"({"text":"q"})", {"x.jsonl:1", "no preference data", "text"}, {.bad_records = 9});
