@@ -1,5 +1,6 @@
 #include "skein/rlhf/ppo.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "command.h"
@@ -68,22 +69,35 @@ std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int32_t end) {
   return banned;
 }
 
-// What only a critic, or advantages that come from one, would read.
-void refuse_unread(const Options& options, const TuneConfig& c) {
-  if (c.ppo.algorithm == PpoConfig::Algorithm::ppo) return;
+// Refuses what was given in vain: an option of which `unread` holds, at another than its usual value.
+void refuse_given(const Options& options, const std::function<bool(const std::string&)>& unread, const std::string& why) {
   Command standard;
   Options defaults("", "");
   bind(defaults, standard);
   const auto usual = defaults.values();
-  const auto unread = [&](const std::pair<std::string, std::string>& option) {
-    const std::string& key = option.first;
-    const bool of_critic = key.starts_with("critic.") || key == "ppo.gamma" || key == "ppo.lambda" || key == "ppo.whiten";
-    return of_critic && options.given(key) && std::find(usual.begin(), usual.end(), option) == usual.end();
+  for (const auto& option : options.values())
+    require(!unread(option.first) || !options.given(option.first) || std::find(usual.begin(), usual.end(), option) != usual.end(), "{}={} was given, but {}",
+            option.first, option.second, why);
+}
+
+// What only a critic, or advantages that come from one, would read.
+void refuse_of_critic(const Options& options, const TuneConfig& c) {
+  if (c.ppo.algorithm == PpoConfig::Algorithm::ppo) return;
+  const auto of_critic = [](const std::string& key) { return key.starts_with("critic.") || key == "ppo.gamma" || key == "ppo.lambda" || key == "ppo.whiten"; };
+  refuse_given(options, of_critic,
+               fmt::format("{} has no critic: the advantages are differences of the rewards of several answers to a prompt; leave it out, or take ppo.algorithm=ppo",
+                           c.ppo.algorithm == PpoConfig::Algorithm::rloo ? "rloo" : "grpo"));
+}
+
+// What the language says in a proof.
+void refuse_of_files(const Options& options) {
+  const auto of_files = [](const std::string& key) {
+    for (const char* section : {"data.", "chat.", "kl.", "reward.sources", "reward.process_seconds", "reward.missing_end", "generate.max_tokens", "sample.ban_special",
+                                "checkpoint.load"})
+      if (key.starts_with(section)) return true;
+    return false;
   };
-  for (const auto& [key, value] : options.values())
-    require(!unread({key, value}),
-            "{}={} was given, but {} has no critic: the advantages are differences of the rewards of several answers to a prompt; leave it out, or take ppo.algorithm=ppo", key,
-            value, c.ppo.algorithm == PpoConfig::Algorithm::rloo ? "rloo" : "grpo");
+  refuse_given(options, of_files, "--oracle takes policy, prompts, rewards, beta and the longest answer from its language; leave it out");
 }
 
 int tune_by_rewards(Command& c, Group& world, const Options& options) {
@@ -127,13 +141,15 @@ int prove(const Command& c, Group& world, const Options& options) {
 }
 
 void settle_options(Options& options, const Command& c) {
-  refuse_unread(options, c.tune);
-  if (!c.oracle.language.empty())
+  refuse_of_critic(options, c.tune);
+  if (!c.oracle.language.empty()) {
+    refuse_of_files(options);
     for (const auto& [key, value] : oracle_defaults())
       if (!options.given(key)) options.set(key, value, "--oracle");
   settle_precision(options, "train.precision", c.tune.run.train.precision, c.tune.run.parallel.device);
 }
 
+  }
 }  // namespace
 
 int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {

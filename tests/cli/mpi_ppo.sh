@@ -123,3 +123,5 @@ sed -i 's/closed 0.5/closed 0.9999/' language.txt
 expect 1 "is needed" "$skein" ppo --oracle=language.txt $oracle --run.dir=proof2 --ppo.iterations=1
 sed 's/A 0.2/A 0.3/' language.txt >wrong.txt
 expect 2 "wrong.txt:6" "$skein" ppo --oracle=wrong.txt $oracle --run.dir=proof3
+expect 2 "kl.beta=7 was given, but --oracle" "$skein" ppo --oracle=language.txt --kl.beta=7
+expect 2 "reward.sources=ended was given, but --oracle" "$skein" ppo --oracle=language.txt --reward.sources=ended
