@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <fmt/ranges.h>
+
 #include "command.h"
 #include "label_model.h"
 #include "skein/checkpoint/agree.h"
@@ -126,6 +128,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);
   tuning.chat = form.to_json();
+  tuning.settings = {{"reward.sources", c.rewards}, {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","), prompts.all().size())}};
   tuning.instructions = instruction_notes(source.notes);
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) { return form.answer_text(tokens); };
   const TuneResult result = tune(config, tuning, world, options.resolved());
@@ -146,10 +149,10 @@ void settle_options(Options& options, const Command& c) {
     refuse_of_files(options);
     for (const auto& [key, value] : oracle_defaults())
       if (!options.given(key)) options.set(key, value, "--oracle");
+  }
   settle_precision(options, "train.precision", c.tune.run.train.precision, c.tune.run.parallel.device);
 }
 
-  }
 }  // namespace
 
 int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {

@@ -2,12 +2,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/formats/crc32c.h"
 #include "skein/rlhf/oracle_episodes.h"
 #include "skein/rlhf/oracle_samples.h"
 #include "skein/rlhf/ppo.h"
@@ -149,6 +151,13 @@ std::string folder_name(const std::string& reward, double beta) {
   return made;
 }
 
+// A reward and a beta to tune for.
+struct Target {
+  const OracleReward& reward;
+  double beta;
+  TuneConfig config;
+};
+
 class OracleRun {
  public:
   OracleRun(const OracleRunConfig& oracle, const TuneConfig& config, Group& world, const std::string& resolved)
@@ -158,18 +167,43 @@ class OracleRun {
   OracleResult run() {
     OracleResult result;
     const PretrainConfig pretraining = pretraining_config(oracle_, config_, language_);
+    const std::vector<Target> targets = this->targets(pretraining.model);
+    if (!oracle_.dump.empty()) begin_dump();
     const OraclePretraining task(language_, config_.run.train.seed, pretraining.train.steps * pretraining.train.global_batch);
     log::info("pretraining on {}: {} prompts with {} responses each", language_.origin, language_.prompts.size(), language_.responses.size());
     result.stopped = train(pretraining, task, world_, resolved_).stopped;
     const auto start = result.stopped ? std::nullopt : find_checkpoint(pretraining.run.dir, world_);
-    if (!oracle_.dump.empty()) begin_dump();
-    for (const OracleReward& reward : language_.rewards)
-      for (double beta : reward.betas)
-        if (!result.stopped) tune_for(reward, beta, pretraining.model, *start, result);
+    for (const Target& target : targets)
+      if (!result.stopped) tune_for(target, *start, result);
     return result;
   }
 
  private:
+  // All are settled before anything is computed. Rewards of one text, such as two tables, get folders of their own.
+  std::vector<Target> targets(const ModelConfig& model) const {
+    std::vector<Target> made;
+    std::map<std::string, int> named;
+    for (const OracleReward& reward : language_.rewards)
+      for (double beta : reward.betas) {
+        const std::string name = folder_name(reward.text, beta);
+        const int times = ++named[name];
+        TuneConfig c = config_;
+        c.run.run.dir += "/" + name + (times > 1 ? fmt::format("-{}", times) : "");
+        adapt(c, beta, model);
+        made.push_back({reward, beta, c});
+      }
+    return made;
+  }
+
+  void adapt(TuneConfig& c, double beta, const ModelConfig& model) const {
+    c.run.model = model;
+    c.kl.beta = beta;
+    c.kl.control = KlConfig::Control::fixed;
+    c.generate.max_tokens = language_.responses.length();
+    charge_unended(language_, c.shaping);
+    settle(c);
+  }
+
   void begin_dump() {
     agree(world_, [&] {
       if (world_.rank() > 0) return;
@@ -178,20 +212,14 @@ class OracleRun {
     });
   }
 
-  void tune_for(const OracleReward& reward, double beta, const ModelConfig& model, const CheckpointInfo& start, OracleResult& result) {
-    TuneConfig c = config_;
-    c.run.model = model;
-    c.run.run.dir = config_.run.run.dir + "/" + folder_name(reward.text, beta);
-    c.kl.beta = beta;
-    c.kl.control = KlConfig::Control::fixed;
-    c.generate.max_tokens = language_.responses.length();
-    charge_unended(language_, c.shaping);
-    settle(c);
+  void tune_for(const Target& target, const CheckpointInfo& start, OracleResult& result) {
+    const auto& [reward, beta, c] = target;
     std::vector<RewardMixture::Part> parts;
     parts.push_back({1, "oracle", std::make_unique<OracleScores>(language_, reward)});
     RewardMixture rewards(std::move(parts));
     const OraclePrompts prompts(language_, c.run.train.seed);
     Tuning tuning{prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)};
+    tuning.settings = {{"oracle.reward", fmt::format("{} (checksum {:08x})", reward.text, crc32c(std::as_bytes(std::span(reward.rewards))))}};
     tuning.settings_stay = true;
     log::info("tuning for \"{}\" with beta {}", reward.text, beta);
     ResponseLogs policy, reference;
@@ -250,6 +278,7 @@ OracleLanguage oracle_language(const std::string& path) {
 
 OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world, const std::string& resolved) {
   require(!config.run.run.dir.empty(), "run.dir is empty, but --oracle keeps the pretrained model there; give a folder");
+  require(oracle.pretraining >= 1, "oracle.pretraining={} must be at least 1: the reference of --oracle is what its pretraining makes", oracle.pretraining);
   require(!config.run.parallel.sequence, "parallel.sequence divides sequences, but those of --oracle have a few tokens; leave it out");
   require(config.shaping.score_clip == 0, "reward.score_clip={} would make the rewards of --oracle others than those it knows the optimum of; leave it out",
           config.shaping.score_clip);

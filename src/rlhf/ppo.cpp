@@ -160,7 +160,7 @@ void Tuner::take_over_groups(const CheckpointInfo& own) {
 // Settings that number answers and steps must stay; others may change, and are told.
 std::string Tuner::compare_settings(const std::string& origin) const {
   std::string changes;
-  for (const auto& [key, value] : tune_settings(config_)) {
+  for (const auto& [key, value] : tune_settings(config_, tuning_.settings)) {
     const auto before = tuned_.settings.find(key);
     if (before == tuned_.settings.end() || before->second == value) continue;
     const bool counts = key == "ppo.rollout_batch" || key == "ppo.answers" || key == "ppo.epochs" || key == "train.global_batch";
@@ -179,7 +179,7 @@ void Tuner::begin(const CriticStart& critic) {
   tuned_.start = tuning_.start.path;
   tuned_.start_sum = tuning_.start.sum;
   tuned_.ema = config_.ppo.ema;
-  tuned_.settings = tune_settings(config_);
+  tuned_.settings = tune_settings(config_, tuning_.settings);
   actors_->begin(critic);
 }
 
@@ -196,7 +196,7 @@ void Tuner::resume(const CheckpointInfo& own) {
   PretrainConfig now = config_.run;
   now.model.value_head = state_.config.at("model.value_head") == "true";
   const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path) + compare_settings(own.path);
-  tuned_.settings = tune_settings(config_);
+  tuned_.settings = tune_settings(config_, tuning_.settings);
   load_checkpoint(own, actors_->pieces(false), true, mesh_.world());
   actors_->loaded(stored.optimizer_steps, tuned_.critic_steps);
   state_.step = stored.step;

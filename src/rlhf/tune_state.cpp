@@ -6,11 +6,11 @@
 
 namespace skein {
 
-std::map<std::string, std::string> tune_settings(const TuneConfig& config) {
+std::map<std::string, std::string> tune_settings(const TuneConfig& config, const std::map<std::string, std::string>& beside) {
   TuneConfig copy = config;
   Options options("", "");
   bind(options, copy);
-  std::map<std::string, std::string> made;
+  std::map<std::string, std::string> made = beside;
   for (const auto& [key, value] : options.values())
     for (const char* section : {"ppo.", "ptx.", "kl.", "reward.", "critic.", "sample.", "lr.", "optimizer.", "generate.max_tokens", "train.global_batch", "train.seed"})
       if (key.starts_with(section) && key != "ppo.shown" && key != "ppo.iterations") made[key] = value;

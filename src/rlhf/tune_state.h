@@ -23,8 +23,8 @@ struct TuneState {
   std::map<std::string, std::string> settings;  // as tune_settings gives them
 };
 
-// The options that what is learnt hangs on, and that no other part of a checkpoint tells, by key.
-std::map<std::string, std::string> tune_settings(const TuneConfig& config);
+// What learning hangs on and no other part of a checkpoint tells, by key: options, and what `beside` has (Tuning::settings).
+std::map<std::string, std::string> tune_settings(const TuneConfig& config, const std::map<std::string, std::string>& beside);
 
 std::string to_json(const TuneState& state);
 // A usage error naming `origin` when the notes are none of such a run.

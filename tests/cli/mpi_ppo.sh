@@ -67,6 +67,10 @@ cp -r rules killed
 rm -r killed/checkpoints/step-00000004*
 expect 0 "goes on from" $ppo --run.dir=killed "--reward.sources=$sources"
 same rules killed
+# What else scores than before is told.
+cp -r killed rescored
+rm -r rescored/checkpoints/step-00000004*
+expect 0 "reward.sources: $sources -> ended" $ppo --run.dir=rescored --reward.sources=ended
 expect 0 "is done already" $ppo --run.dir=killed "--reward.sources=$sources"
 expect 0 "prompts, " "$skein" generate --checkpoint.path=rules --generate.max_tokens=4 "say"
 

@@ -41,7 +41,9 @@ inline std::vector<nlohmann::json> metrics_in(const std::string& path) {
 
 class TunedPolicy : public ::testing::Test {
  protected:
-  TunedPolicy() { std::ofstream(folder_.at("language.txt")) << kTunedLanguage; }
+  TunedPolicy() { write_language(kTunedLanguage); }
+
+  void write_language(const std::string& text) { std::ofstream(folder_.at("language.txt")) << text; }
 
   Tuned run(int ranks, const Settings& settings, const std::string& name = "run") {
     OracleRunConfig oracle;

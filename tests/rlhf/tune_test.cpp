@@ -68,6 +68,9 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
     }
   };
   refused({{"ppo.rollout_batch", "24"}}, "train.global_batch=16");
+  refused({{"oracle.dump", folder_.at("nowhere/dump.tsv")}}, "oracle.dump");
+  EXPECT_FALSE(std::filesystem::exists(folder_.at("run"))) << "it is refused before anything is computed";
+  refused({{"oracle.pretraining", "0"}}, "oracle.pretraining=0 must be at least 1");
   refused({{"ppo.algorithm", "rloo"}, {"ppo.answers", "1"}}, "several answers");
   refused({{"ppo.answers", "3"}}, "ppo.answers");
   refused({{"sample.temperature", "0"}}, "sample.temperature=0");
@@ -96,8 +99,24 @@ TEST_F(TunedPolicy, OfTheProofKeepsItsSettingsAndItsLanguage) {
   refused({{"ppo.rollout_batch", "64"}}, "ppo.rollout_batch=32");
   std::string other = kTunedLanguage;
   other.replace(other.find("A 0.2"), 5, "A 0.1").replace(other.find("</s> 0.3"), 8, "</s> 0.4");
-  std::ofstream(folder_.at("language.txt")) << other;
+  write_language(other);
   refused({}, "another language");
+}
+
+constexpr const char* kFirstTable = "reward table default=0\nscore 1 A B </s>\nbeta 0.5\nclosed 0\n";
+constexpr const char* kSecondTable = "reward table default=0\nscore 1 B </s>\nscore 2 B A </s>\nbeta 0.5\nclosed 0\n";
+
+// Rewards that are called alike are tuned for one by one, and no policy is taken for one that was tuned for another.
+TEST_F(TunedPolicy, OfTwoTablesIsTuned) {
+  const std::string plain = kTunedLanguage.substr(0, kTunedLanguage.find("reward"));
+  write_language(plain + kFirstTable + kSecondTable);
+  const Tuned both = run(1, {}, "both");
+  write_language(plain + kSecondTable);
+  const Tuned second = run(1, {}, "second");
+  ASSERT_EQ(both.result.outcomes.size(), 2u);
+  EXPECT_EQ(both.result.outcomes[1].numbers.value, second.numbers().value);
+  EXPECT_NE(both.numbers().divergence, second.numbers().divergence);
+  test::expect_error(ExitCode::usage, {"oracle.reward=table default=0 (checksum ", "another run.dir"}, [&] { run(1, {}, "both"); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct Tuning {
   std::string chat{};       // the chat template's JSON, for the checkpoint's notes; "" for none
   InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
   std::function<std::string(const std::vector<int32_t>&)> answer_text{};  // what an answer's tokens say; null: all they decode to
+  std::map<std::string, std::string> settings{};  // what else learning hangs on, by name, for the checkpoint to remember beside the options
   bool settings_stay = false;  // refuses to go on with settings other than it began with, instead of telling them
 
   std::string text_of(const std::vector<int32_t>& tokens) const { return answer_text ? answer_text(tokens) : tokenizer.decode(tokens); }
