@@ -102,7 +102,8 @@ TEST_F(RewardTasks, LearnAKnownUtility) {
       for (int i = 0; i < 200; ++i) truth.push_back(worth(answers.emplace_back(drawn_answer(chance))));
       const std::vector<Message> prompt{{"user", "ask"}};
       std::vector<double> found = model.scores(model.form().sequences(prompt, answers));
-      EXPECT_GT(pearson(truth, found), 0.96);
+      RecordProperty(encoder ? "pearson_of_encoder" : "pearson_of_decoder", fmt::format("{:.4f}", pearson(truth, found)));
+      EXPECT_GT(pearson(truth, found), 0.98);
       for (double& score : found) score *= model.head().deviation;
       double covariance = 0, variance = 0, mean = 0, mean_found = 0;
       for (size_t i = 0; i < truth.size(); ++i) mean += truth[i] / 200, mean_found += found[i] / 200;
