@@ -13,7 +13,7 @@ namespace skein {
 namespace {
 
 constexpr const char* kFormat = "skein-sweep-results";
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 constexpr size_t kGrowth = size_t{1} << 20;
 
 // --- writing ---
@@ -125,7 +125,7 @@ class StoreReader {
     int64_t version = 0;
     const Hdf5Id named(H5Aopen(file_.get(), "version", H5P_DEFAULT), H5Aclose);
     if (!named.valid() || H5Aread(named.get(), H5T_NATIVE_INT64, &version) < 0) damaged("version");
-    require(version == kVersion, "{} has version {} of the results' format; this program reads {}", path_, version, kVersion);
+    require(version == kVersion, "{} has version {} of the results' format; this program reads {}: fit the CSV file beside it", path_, version, kVersion);
   }
 
   std::vector<double> numbers(const std::string& name) const { return values<double>(name, H5T_FLOAT, H5T_NATIVE_DOUBLE); }
