@@ -41,15 +41,15 @@ EOF
 for part in train dev test; do unpack "$data/ner/wnut17.$part.conll.xz" "wnut17.$part.conll"; done
 
 finetune() {
-  local name=$1
-  shift
-  "$bin/skein" finetune --checkpoint.load=encoder --run.dir="$name" --validation.patience=5 --train.precision=bf16 --run.log_every=100 "$@"
+  local name=$1 patience=$2
+  shift 2
+  "$bin/skein" finetune --checkpoint.load=encoder --run.dir="$name" --validation.patience="$patience" --train.precision=bf16 --run.log_every=100 "$@"
 }
-finetune sentiment --data.train=sentiment.train.tsv --data.validation=sentiment.valid.tsv --task.text=2 --task.label=1 \
-  --lr.lr=5e-4 --task.epochs=20
-finetune banking77 --data.train=banking77.fit.csv --data.validation=banking77.valid.csv --task.text=text --task.label=category \
-  --lr.lr=1e-3 --task.epochs=40 --train.global_batch=32
-finetune wnut17 --task.kind=tag --data.train=wnut17.train.conll --data.validation=wnut17.dev.conll --lr.lr=5e-4 --task.epochs=20
+finetune sentiment 10 --data.train=sentiment.train.tsv --data.validation=sentiment.valid.tsv --task.text=2 --task.label=1 \
+  --lr.lr=2e-4 --task.epochs=10
+finetune banking77 20 --data.train=banking77.fit.csv --data.validation=banking77.valid.csv --task.text=text --task.label=category \
+  --lr.lr=5e-4 --task.epochs=20 --train.global_batch=32
+finetune wnut17 5 --task.kind=tag --data.train=wnut17.train.conll --data.validation=wnut17.dev.conll --lr.lr=5e-4 --task.epochs=20
 "$bin/skein" eval --checkpoint.path=sentiment --data.test=sentiment.test.tsv --eval.output=sentiment.json
 "$bin/skein" eval --checkpoint.path=banking77 --data.test=banking77.test.csv --eval.output=banking77.json
 "$bin/skein" eval --checkpoint.path=wnut17 --data.test=wnut17.test.conll --eval.output=wnut17.json
