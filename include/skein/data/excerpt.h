@@ -7,7 +7,7 @@
 
 namespace skein {
 
-// Within 200 bytes, whole characters, "..." for what is left out; control characters but tabs, and what is no UTF-8, as \x1B.
+// Its first 200 bytes at most, whole characters, "..." for what is left out; control characters but tabs, and what is no UTF-8, as \x1B.
 std::string excerpt(std::string_view text);
 
 // The words between commas, within about 200 bytes; "none" for none.

@@ -67,8 +67,8 @@ class TokenStore {
   // Tokens [begin, begin + out.size()) as i32. A usage error naming path, position and id when one is not
   // below vocab_size (where that is unknown: not an i32 from 0 on).
   void read(int64_t begin, std::span<int32_t> out) const;
-  // Differs where the tokens do, at the price of a few pages: XXH3 of all of them as an HDF5 store says it of itself, of other programs' files
-  // that of their size and of 256 blocks of 4 KiB spread evenly, the first and the last among them.
+  // Tells replaced data at the price of a few pages: XXH3 of all tokens as an HDF5 store says it of itself; of other programs' files above 1 MiB
+  // that of their size and of 256 blocks of 4 KiB spread evenly, the first and the last among them, so that a change between those is not seen.
   uint64_t fingerprint() const;
   // A usage error that says how to give it when the vocabulary is unknown.
   void require_vocabulary() const;
