@@ -26,9 +26,17 @@ void check_cell(const SweepCell& cell, int ranks) {
   }
 }
 
+// An encoder sees each sentence once a pass.
+void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
+  const PretrainConfig& run = cells.front().run;
+  double held = 0;
+  for (const auto& store : open_blend(run.data.train, run.data).stores) held += static_cast<double>(store->info().tokens);
+  for (SweepCell& cell : cells) cell.unique_tokens = std::min(cell.tokens, held);
+}
+
 void count_unique_tokens(std::vector<SweepCell>& cells) {
   const PretrainConfig& run = cells.front().run;
-  if (run.model.architecture != Architecture::gpt) return;
+  if (run.model.architecture != Architecture::gpt) return count_tokens_of_encoders(cells);
   const Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
   for (SweepCell& cell : cells)
     cell.unique_tokens = cell.tokens - loader.samples_seen_again(cell.run.train.steps * cell.run.train.global_batch) * static_cast<double>(run.model.context);

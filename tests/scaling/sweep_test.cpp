@@ -5,8 +5,11 @@
 #include <cmath>
 #include <thread>
 
+#include "data/masked_fixtures.h"
 #include "scaling/sweep_fixture.h"
+#include "skein/data/store.h"
 #include "skein/scaling/results_store.h"
+#include "skein/train/progress.h"
 
 namespace skein {
 namespace {
@@ -145,6 +148,24 @@ TEST_F(Sweeps, CellsSayHowManyTokensTheySawOnce) {
   const std::string many = testing::internal::GetCapturedStderr();
   EXPECT_NE(many.find("10.3 passes over 4.0k"), std::string::npos) << many;
   EXPECT_NE(many.find("beyond that they are not"), std::string::npos) << many;
+}
+
+TEST_F(Sweeps, OfEncodersTellRepeatedDataToo) {
+  const std::string store = at("sentences.h5");
+  test::write_sentence_store(store);
+  SweepConfig c = tiny_sweep(store, at("encoders"));
+  c.run.model = encoder_config(store).model;
+  c.run.model.vocab_size = TokenStore(store).info().vocab_size;
+  c.run.mlm.pairs = PairTask::none;
+  c.run.model.pooler = false;
+  c.shapes = {"1x8"};
+  c.batch = {"192"};
+  c.tokens = {"409600"};
+  testing::internal::CaptureStderr();
+  forecast_text(c, *single_rank());
+  const std::string told = testing::internal::GetCapturedStderr();
+  const double held = static_cast<double>(TokenStore(store).info().tokens);
+  EXPECT_NE(told.find(fmt::format("({:.3g} passes over {})", 2134 * 192 / held, readable_count(held))), std::string::npos) << held << told;
 }
 
 TEST_F(Sweeps, AStopFileEndsItBetweenCells) {
