@@ -98,7 +98,7 @@ void check_ids(const TokenStore& store, int64_t known) {
     ids.resize(static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(ids.size()), store.info().tokens - at)));
     store.read(at, ids);
     const auto odd = std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id >= known; });
-    require(odd == ids.end(), "token {} of the text is {}, but the model knows {} ids; its tokenizer has {}", at + (odd - ids.begin()), odd == ids.end() ? 0 : *odd, known,
+    require(odd == ids.end(), "token {} of the text is {}, but the model knows {} ids and its tokenizer has {}; convert it again with its own (--tokenizer)", at + (odd - ids.begin()), odd == ids.end() ? 0 : *odd, known,
             store.info().vocab_size);
   }
 }

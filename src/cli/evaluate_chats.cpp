@@ -9,7 +9,7 @@ namespace {
 
 std::unique_ptr<ChatSamples> read_samples(const ChatDataConfig& config, const std::vector<std::string>& files, const Source& source) {
   const auto tokenizer = tokenizer_from_json(source.tokenizer);
-  require(tokenizer->vocab_size() <= source.model.vocab_size, "the model knows {} ids, but its tokenizer has {}", source.model.vocab_size, tokenizer->vocab_size());
+  require(tokenizer->vocab_size() <= source.model.vocab_size, "the model knows {} ids, but its tokenizer has {}; convert it again with its own (--tokenizer)", source.model.vocab_size, tokenizer->vocab_size());
   const ChatTemplate form = chat_template(config, *tokenizer, source.notes);
   ChatSamplesConfig how;
   how.length = source.model.context;

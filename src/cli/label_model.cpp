@@ -21,7 +21,7 @@ void check_tokenizer(const Source& source) {
 void check_ids(const LabelData& data, const ModelConfig& model) {
   for (const LabelledSample& sample : data.samples)
     for (const int32_t id : sample.form.tokens)
-      require(id < model.vocab_size, "a text holds token {}, but the model knows {} ids; its tokenizer has more", id, model.vocab_size);
+      require(id < model.vocab_size, "a text holds token {}, but the model knows {} ids and its tokenizer has more; convert it again with its own (--tokenizer)", id, model.vocab_size);
 }
 
 LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype, int64_t batch, Group& world)
