@@ -3,6 +3,7 @@
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/formats/crc32c.h"
+#include "skein/core/whole_number.h"
 
 #include <algorithm>
 #include <exception>
@@ -16,6 +17,8 @@ namespace skein {
 namespace {
 
 using nlohmann::json;
+
+constexpr char kOrigin[] = "the manifest";
 
 // The last field with its line ends; its length never changes.
 std::string seal(uint32_t sum) { return fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", sum); }
@@ -56,19 +59,19 @@ std::string_view sealed_part(const std::string& text) {
 Manifest from_json(const json& json) {
   const auto format = json.at("format").get<std::string>();
   if (format != kCheckpointFormat) fail("its format is '{}', not '{}'", format, kCheckpointFormat);
-  const auto version = json.at("version").get<int64_t>();
+  const auto version = whole<int64_t>(json.at("version"), "version", kOrigin);
   if (version != kCheckpointVersion)
     fail("it has version {} of the format and this program reads version {}", version, kCheckpointVersion);
   Manifest manifest;
-  json.at("step").get_to(manifest.step);
-  json.at("generation").get_to(manifest.generation);
+  manifest.step = whole<int64_t>(json.at("step"), "step", kOrigin);
+  manifest.generation = whole<decltype(manifest.generation)>(json.at("generation"), "generation", kOrigin);
   json.at("created").get_to(manifest.created);
   manifest.metadata = json.at("metadata").dump();
   for (const auto& shard : json.at("shards")) manifest.shards.push_back(shard_from_json(shard));
   for (const auto& [name, tensor] : json.at("tensors").items())
     manifest.tensors[name] = tensor_from_json(tensor);
-  if (json.at("ranks").get<int64_t>() != manifest.ranks())
-    fail("it is of {} ranks and lists {} shards", json.at("ranks").get<int64_t>(), manifest.ranks());
+  const auto ranks = whole<int64_t>(json.at("ranks"), "ranks", kOrigin);
+  if (ranks != manifest.ranks()) fail("it is of {} ranks and lists {} shards", ranks, manifest.ranks());
   return manifest;
 }
 

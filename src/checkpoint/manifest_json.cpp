@@ -1,8 +1,25 @@
 #include "manifest_json.h"
 
+#include "skein/core/whole_number.h"
+
 namespace skein {
 
 using nlohmann::json;
+
+namespace {
+
+constexpr char kOrigin[] = "the manifest";
+
+template <class Whole>
+void read(const json& json, const char* key, Whole& to) {
+  to = whole<Whole>(json.at(key), key, kOrigin);
+}
+template <class Whole>
+void read(const json& json, const char* key, std::vector<Whole>& to) {
+  to = whole_list<Whole>(json.at(key), key, kOrigin);
+}
+
+}  // namespace
 
 json shard_json(const ShardEntry& entry) {
   return {{"file", entry.file}, {"bytes", entry.bytes}, {"crc32c", entry.sums}, {"total", entry.total}};
@@ -11,9 +28,9 @@ json shard_json(const ShardEntry& entry) {
 ShardEntry shard_from_json(const json& json) {
   ShardEntry entry;
   json.at("file").get_to(entry.file);
-  json.at("bytes").get_to(entry.bytes);
-  json.at("crc32c").get_to(entry.sums);
-  json.at("total").get_to(entry.total);
+  read(json, "bytes", entry.bytes);
+  read(json, "crc32c", entry.sums);
+  read(json, "total", entry.total);
   return entry;
 }
 
@@ -24,7 +41,7 @@ json tensor_json(DType dtype, const std::vector<int64_t>& shape) {
 StoredTensor tensor_from_json(const json& json) {
   StoredTensor tensor;
   tensor.dtype = dtype_from_name(json.at("dtype").get<std::string>());
-  json.at("shape").get_to(tensor.shape);
+  read(json, "shape", tensor.shape);
   for (const auto& piece : json.at("pieces")) tensor.pieces.push_back(piece_from_json(piece));
   return tensor;
 }
@@ -40,12 +57,12 @@ json piece_json(const StoredPiece& piece) {
 
 StoredPiece piece_from_json(const json& json) {
   StoredPiece piece;
-  json.at("shard").get_to(piece.shard);
+  read(json, "shard", piece.shard);
   json.at("dataset").get_to(piece.dataset);
-  json.at("box_start").get_to(piece.region.start);
-  json.at("box_extent").get_to(piece.region.extent);
-  json.at("begin").get_to(piece.region.begin);
-  json.at("end").get_to(piece.region.end);
+  read(json, "box_start", piece.region.start);
+  read(json, "box_extent", piece.region.extent);
+  read(json, "begin", piece.region.begin);
+  read(json, "end", piece.region.end);
   return piece;
 }
 

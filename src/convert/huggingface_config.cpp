@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 #include "skein/formats/strict_json.h"
 #include "skein/train/label_head.h"
 
@@ -29,7 +30,7 @@ class Config {
     require(has(key), "{} lacks \"{}\"", origin_, key);
     const Json& value = json_[key];
     constexpr int64_t kMost = INT32_MAX;
-    const bool fits = value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() <= kMost;
+    const bool fits = is_whole<int64_t>(value) && value.get<int64_t>() >= 0 && value.get<int64_t>() <= kMost;
     if (!fits) fail_usage("{}: \"{}\" is {}; a whole number from 0 to {} belongs there", origin_, key, shown(key), kMost);
     return value.get<int64_t>();
   }

@@ -1,4 +1,5 @@
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 #include "skein/text/tokenizer.h"
 
 #include <algorithm>
@@ -74,9 +75,7 @@ class NotesReader {
   int64_t integer(const char* key, int64_t otherwise, int64_t least, int64_t most) const {
     if (!json_.contains(key)) return otherwise;
     const Json& value = json_.at(key);
-    const bool fits = value.is_number_integer() &&
-                      (!value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)) &&
-                      value.get<int64_t>() >= least && value.get<int64_t>() <= most;
+    const bool fits = is_whole<int64_t>(value) && value.get<int64_t>() >= least && value.get<int64_t>() <= most;
     require(fits, "{}: {} is {}; it must be an integer from {} to {}", path_, key, value.dump().substr(0, 40), least,
             most);
     return value.get<int64_t>();

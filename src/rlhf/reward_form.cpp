@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 #include "skein/rlhf/answer_form.h"
 #include "skein/train/chat_data.h"
 
@@ -39,7 +40,7 @@ std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::str
   if (!json.is_object() || json.value("task", Json()) != kTask) return nullptr;
   auto head = std::make_unique<RewardHead>();
   try {
-    head->length = json.at("length").get<int64_t>();
+    head->length = whole<int64_t>(json.at("length"), "length", "the notes of " + origin);
     head->mean = json.at("mean").get<double>();
     head->deviation = json.at("deviation").get<double>();
     head->loss = {json.at("margin").get<double>(), json.at("centring").get<double>()};

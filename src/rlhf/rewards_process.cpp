@@ -8,6 +8,7 @@
 #include "reward_sources.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 
 namespace skein {
 namespace {
@@ -81,8 +82,7 @@ class Questions {
     const auto id = reply.find("id");
     if (id == reply.end() || !id->is_number_integer()) fail("the reward {} wrote no whole number as \"id\": {}", who_, shown(line));
     const auto last = first_id_ + static_cast<int64_t>(scores_.size()) - 1;
-    // Numbers beyond int64 are unsigned ones.
-    const bool asked = id->get<double>() >= 0 && id->get<int64_t>() >= first_id_ && id->get<int64_t>() <= last;
+    const bool asked = is_whole<int64_t>(*id) && id->get<int64_t>() >= first_id_ && id->get<int64_t>() <= last;
     if (!asked) fail("the reward {} scored id {}, but was asked for ids {} to {}: {}", who_, id->dump(), first_id_, last, shown(line));
     const auto place = static_cast<size_t>(id->get<int64_t>() - first_id_);
     if (scores_[place]) fail("the reward {} scored id {}, of prompt {}, twice: {}", who_, id->dump(), answers_[place].prompt, shown(line));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 
 namespace skein {
 
@@ -29,10 +30,11 @@ TuneState tune_state(const std::string& notes, const std::string& origin) {
   require(json.is_object() && json.value("kind", "") == "tuned", "{} is no checkpoint of a policy tuned by rewards; give another run.dir", origin);
   try {
     TuneState state;
-    state.iterations = json.at("iterations");
-    state.updates = json.at("updates");
-    state.critic_steps = json.at("critic_steps");
-    state.negative_kl = json.at("negative_kl");
+    const auto count = [&](const char* key) { return whole<int64_t>(json.at(key), key, "the notes of " + origin); };
+    state.iterations = count("iterations");
+    state.updates = count("updates");
+    state.critic_steps = count("critic_steps");
+    state.negative_kl = count("negative_kl");
     state.kl.beta = json.at("kl_beta");
     state.ema = json.value("ema", 0.0);
     const auto ordered = nlohmann::ordered_json::parse(notes);

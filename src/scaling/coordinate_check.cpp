@@ -6,6 +6,7 @@
 
 #include "json_file.h"
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 #include "skein/scaling/results.h"
 
 namespace skein {
@@ -25,7 +26,7 @@ CoordinateLayer layer_of(const Json& json) {
   return layer;
 }
 
-bool whole(const CoordinateCheck& check) {
+bool has_all_parts(const CoordinateCheck& check) {
   const auto steps = static_cast<size_t>(check.steps) + 1;
   for (const CoordinateLayer& layer : check.layers) {
     if (layer.exponents.size() != steps || layer.sizes.size() != steps) return false;
@@ -38,11 +39,11 @@ bool whole(const CoordinateCheck& check) {
 CoordinateCheck check_of(const Json& json, const std::string& origin) {
   CoordinateCheck check;
   check.name = json.at("name").get<std::string>();
-  check.widths = json.at("widths").get<std::vector<int64_t>>();
-  check.steps = json.at("steps").get<int64_t>();
+  check.widths = whole_list<int64_t>(json.at("widths"), "widths", origin);
+  check.steps = whole<int64_t>(json.at("steps"), "steps", origin);
   for (const Json& layer : json.at("layers")) check.layers.push_back(layer_of(layer));
   check.losses = numbers_of(json.at("losses"));
-  require(whole(check), "{}: the coordinate check '{}' is not whole: {} widths, {} steps and {} layers do not have a number each; make it anew", origin,
+  require(has_all_parts(check), "{}: the coordinate check '{}' is not whole: {} widths, {} steps and {} layers do not have a number each; make it anew", origin,
           check.name, check.widths.size(), check.steps, check.layers.size());
   return check;
 }

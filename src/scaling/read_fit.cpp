@@ -5,6 +5,7 @@
 
 #include "json_file.h"
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 #include "skein/scaling/study.h"
 
 namespace skein {
@@ -21,12 +22,12 @@ double number_of(const Json& json, const char* key) {
 
 Interval interval_of(const Json& json) { return {number_of(json, "value"), number_of(json, "low"), number_of(json, "high"), number_of(json, "error")}; }
 
-Convergence convergence_of(const Json& json) {
+Convergence convergence_of(const Json& json, const std::string& path) {
   Convergence read;
   read.converged = json.at("converged").get<bool>();
   read.problem = json.at("problem").get<std::string>();
   read.gradient_norm = number_of(json, "gradient_norm");
-  read.starts = json.at("starts").get<int64_t>();
+  read.starts = whole<int64_t>(json.at("starts"), "starts", path);
   read.best_share = number_of(json, "best_share");
   read.condition = number_of(json, "condition");
   read.second_solver = number_of(json, "second_solver");
@@ -59,7 +60,7 @@ ParametricFit fit_of(const Json& json, const std::string& path) {
   ParametricFit fit;
   fit.law = {number_of(read, "E"), number_of(read, "A"), number_of(read, "B"), number_of(read, "alpha"), number_of(read, "beta")};
   fit.objective = number_of(read, "objective");
-  fit.convergence = convergence_of(read.at("convergence"));
+  fit.convergence = convergence_of(read.at("convergence"), path);
   require(sound(fit.law), "{}: E, A, B, alpha and beta are no law: they must be finite and above 0{}", path,
           fit.convergence.converged ? "" : fmt::format(" (the fit has not converged: {})", fit.convergence.problem));
   fit.e = interval_of(intervals.at("E"));
@@ -68,7 +69,7 @@ ParametricFit fit_of(const Json& json, const std::string& path) {
   fit.alpha = interval_of(intervals.at("alpha"));
   fit.beta = interval_of(intervals.at("beta"));
   fit.n_exponent = interval_of(main.at("n_exponent"));
-  fit.failed_draws = read.at("failed_draws").get<int64_t>();
+  fit.failed_draws = whole<int64_t>(read.at("failed_draws"), "failed_draws", path);
   for (const Json& draw : json.at("draws")) fit.draws.push_back(law_of(draw.get<std::vector<double>>(), path));
   return fit;
 }

@@ -1,6 +1,7 @@
 #include "hugging_face.h"
 
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -96,9 +97,7 @@ std::string Component::text(const std::string& key, const std::string& fallback)
 int64_t Component::integer(const std::string& key, int64_t fallback) const {
   const HuggingFaceJson* found = find(key);
   if (found == nullptr) return fallback;
-  const bool fits =
-      found->is_number_integer() && (!found->is_number_unsigned() || found->get<uint64_t>() <= INT64_MAX);
-  require(fits, "\"{}\" of {} must be a whole number, not {}", key, place_,
+  require(is_whole<int64_t>(*found), "\"{}\" of {} must be a whole number, not {}", key, place_,
           found->is_number() ? found->dump() : found->type_name());
   return found->get<int64_t>();
 }

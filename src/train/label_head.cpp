@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/whole_number.h"
 
 namespace skein {
 namespace {
@@ -108,7 +109,7 @@ std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::strin
     head->labels = json.at("labels").get<std::vector<std::string>>();
     head->mean = json.at("mean");
     head->deviation = json.at("deviation");
-    head->length = json.at("length");
+    head->length = whole<int64_t>(json.at("length"), "length", origin);
     head->separator = json.at("separator");
     head->pairs = json.at("pairs");
     head->framed = json.value("framed", false);

@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/version.h"
+#include "skein/core/whole_number.h"
 #include "skein/formats/strict_json.h"
 
 namespace skein {
@@ -32,14 +33,15 @@ RunState run_state(const std::string& text, const std::string& origin) {
   constexpr int kMostDepth = 16;
   try {
     const auto json = parse_strictly<nlohmann::json>(text, origin + "'s metadata", kMostDepth);
-    RunState state{.step = json.at("step"), .samples = json.at("samples"), .optimizer_steps = json.at("optimizer_steps"),
-                   .skipped_in_a_row = json.at("skipped_in_a_row"), .reduction_groups = json.at("reduction_groups"),
-                   .loss_scale = json.value("loss_scale", 1.0), .good_steps = json.value("good_steps", int64_t{0}),
+    const auto count = [&origin](const nlohmann::json& from, const char* key) { return whole<int64_t>(from.at(key), key, origin + "'s metadata"); };
+    RunState state{.step = count(json, "step"), .samples = count(json, "samples"), .optimizer_steps = count(json, "optimizer_steps"),
+                   .skipped_in_a_row = count(json, "skipped_in_a_row"), .reduction_groups = count(json, "reduction_groups"),
+                   .loss_scale = json.value("loss_scale", 1.0), .good_steps = json.contains("good_steps") ? count(json, "good_steps") : 0,
                    .notes = json.value("notes", ""), .imported = {}, .tokenizer = json.at("tokenizer"), .config = json.at("config")};
     if (const auto best = json.find("best"); best != json.end()) {
       state.best_quality = best->at("quality");
-      state.best_step = best->at("step");
-      state.fruitless = best->at("fruitless");
+      state.best_step = count(*best, "step");
+      state.fruitless = count(*best, "fruitless");
     }
     if (const auto imported = json.find("imported"); imported != json.end()) state.imported = imported->dump();
     return state;

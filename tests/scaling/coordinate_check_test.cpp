@@ -66,6 +66,8 @@ TEST(CoordinateCheck, IsReadFromWhatTheBenchWrote) {
   refuse("[64, 128]", "[128, 64]", {"not whole"});
   refuse("[0, null]", "[0]", {"not whole"});
   refuse("\"steps\": 1", "\"steps\": 9000000000000000000", {"not whole"});
+  refuse("[64, 128]", "[64, 7.7e34]", {"bench.json: \"widths\" is 7.7e+34", "whole number"});
+  refuse("\"steps\": 1", "\"steps\": 18446744073709551615", {"\"steps\" is 18446744073709551615", "to 9223372036854775807"});
   refuse("{\"figures\"", "{\"what\"", {"is no coordinate check", "figures"});
   refuse("true", "tru", {"is no coordinate check", "parse error"});
   expect_error(ExitCode::usage, {"nowhere.json cannot be read", "bench.output"}, [] { read_coordinate_checks("nowhere.json"); });

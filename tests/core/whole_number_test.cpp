@@ -1,0 +1,32 @@
+#include "skein/core/whole_number.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "data/data_fixtures.h"
+
+namespace skein {
+namespace {
+
+using test::expect_error;
+using Json = nlohmann::json;
+
+TEST(WholeNumber, IsOneThatFits) {
+  for (const char* text : {"0", "-3", "9223372036854775807", "-9223372036854775808"}) {
+    const Json value = Json::parse(text);
+    EXPECT_EQ(whole<int64_t>(value, "step", "here"), value.get<int64_t>()) << text;
+  }
+  for (const char* text : {"9223372036854775808", "1.0", "7.7e34", "-1e400", "\"3\"", "[3]", "null", "true"}) {
+    const Json value = Json::parse(text, nullptr, false);
+    EXPECT_FALSE(is_whole<int64_t>(value)) << text;
+    expect_error(ExitCode::usage, {"here: \"step\" is ", "whole number from -9223372036854775808"}, [&] { whole<int64_t>(value, "step", "here"); });
+  }
+  EXPECT_TRUE(is_whole<uint32_t>(Json(4294967295)));
+  EXPECT_FALSE(is_whole<uint32_t>(Json(4294967296)));
+  EXPECT_FALSE(is_whole<uint32_t>(Json(-1)));
+  EXPECT_EQ(whole_list<int32_t>(Json::parse("[1, 2]"), "shape", "here"), (std::vector<int32_t>{1, 2}));
+  expect_error(ExitCode::usage, {"\"shape\" is a JSON string"}, [] { whole_list<int32_t>(Json::parse("[1, \"2\"]"), "shape", "here"); });
+}
+
+}  // namespace
+}  // namespace skein
