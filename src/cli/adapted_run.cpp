@@ -32,6 +32,7 @@ void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& give
   const ModelConfig asked = c.model;
   c.model = stored;
   c.model.dropout = asked.dropout;
+  if (given.contains("model.pool")) c.model.pool = asked.pool;
   if (given.contains("model.init_std")) c.model.init_std = asked.init_std;
   if (given.contains("model.head_std")) c.model.head_std = asked.head_std;
 }

@@ -52,6 +52,7 @@ std::string bert_obstacles(const ModelConfig& c, bool roberta) {
                     {c.token_types > 0, "model.token_types above 0"},
                     {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model, "as many key heads as query heads, together as wide as model.d_model"},
                     {c.window == 0, "model.window=0"},
+                    {c.pool == Pool::first, "model.pool=first"},
                     {!roberta || !(c.head == Head::vocabulary && c.pooler), "no pooler beside the vocabulary head"}});
 }
 

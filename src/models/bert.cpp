@@ -27,7 +27,7 @@ Tensor sample_weights(int64_t samples) { return Tensor::from(std::vector<float>(
 }  // namespace
 
 Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters)
-    : trunk_(c, piece, sequence_parallel, parameters), kind_(c.head), dropout_(c.dropout), activation_(*activation_of(c.activation)),
+    : trunk_(c, piece, sequence_parallel, parameters), kind_(c.head), pool_(c.pool), dropout_(c.dropout), activation_(*activation_of(c.activation)),
       predicts_(piece.predicts) {
   if (!predicts_) return;
   parameters.enter("head", piece.chunk);
@@ -66,7 +66,8 @@ ops::VocabShard Bert::vocab_shard() const {
 }
 
 Var Bert::pooled(const Var& hidden, const Pass& pass) const {
-  return (*pooler_)(ops::take_places(hidden, first_places(*pass.batch)), pass.whole(), ops::Activation::tanh);
+  const Var read = pool_ == Pool::mean ? ops::sample_means(hidden, pass.batch->segments) : ops::take_places(hidden, first_places(*pass.batch));
+  return (*pooler_)(read, pass.whole(), ops::Activation::tanh);
 }
 
 Var Bert::pair_scores(const Var& hidden, const Pass& pass) const {

@@ -79,7 +79,9 @@ void bind(Options& options, ModelConfig& c) {
   options.add("model.attention_bias", c.attention_bias, "biases in attention's linear layers also where model.bias is off");
   options.add("model.token_types", c.token_types, "kinds of tokens with an embedding each, such as BERT's segments A and B; 0: none");
   options.add("model.embedding_norm", c.embedding_norm, "a norm right after the embeddings");
-  options.add("model.pooler", c.pooler, "bert: dense layer and tanh on the first token, for pairs and sequences");
+  options.add("model.pooler", c.pooler, "bert: dense layer and tanh for pairs and sequences");
+  options.add_choice("model.pool", c.pool, {{"first", Pool::first}, {"mean", Pool::mean}},
+                     "what model.pooler reads: the first token's last hidden state, or the mean of all");
   options.add_choice("model.head", c.head, {{"vocabulary", Head::vocabulary}, {"sequence", Head::sequence}, {"token", Head::token}},
                      "what the model ends in: logits over the vocabulary, or model.labels numbers a sequence or a token");
   options.add("model.labels", c.labels, "outputs of model.head sequence and token");
@@ -148,6 +150,8 @@ void check_sizes(const ModelConfig& c) {
   require(c.head == Head::vocabulary || c.labels > 0, "model.head gives labels, but model.labels is 0; give their number");
   if (c.architecture == Architecture::bert) check_encoder(c);
   else require(!c.pooler, "model.pooler is for model.architecture=bert");
+  require(c.pooler || c.pool == Pool::first, "model.pool=mean says what model.pooler reads, and there is none; it is for model.architecture=bert "
+          "with pairs or with one label a text");
   require(c.norm_epsilon >= 0, "model.norm_epsilon is {}; it must not be negative", c.norm_epsilon);
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(!c.value_head || (c.architecture == Architecture::gpt && c.head == Head::vocabulary),

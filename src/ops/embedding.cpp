@@ -1,6 +1,7 @@
 #include "skein/ops/embedding.h"
 
 #include "skein/kernels/embedding.h"
+#include "skein/kernels/reduce.h"
 
 namespace skein::ops {
 
@@ -22,6 +23,18 @@ Var take_places(const Var& x, const Batch& batch) {
   const Shape shape{batch.size(), batch.places.dim(1), x.shape()[2]};
   return record(taken(x.value(), batch.place_rows, shape), {x}, false,
                 [x, rows = batch.row_places, taken](const Tensor& dy) { x.add_gradient(taken(dy, rows, x.shape())); });
+}
+
+Var sample_means(const Var& x, const Tensor& segments) {
+  const int64_t samples = x.shape()[0], length = x.shape()[1];
+  const Tensor kept = segments.defined() ? segments : Tensor::zeros({samples, length}, DType::i32, x.value().device());
+  const Tensor means = Tensor::empty({samples, 1, x.shape()[2]}, x.value().dtype(), x.value().device());
+  on_device(means.device(), [&](auto device) { kernels::sample_means(device, x.value(), kept, means); });
+  return record(means, {x}, false, [x, kept](const Tensor& dy) {
+    const Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
+    on_device(dy.device(), [&](auto device) { kernels::sample_means_backward(device, dy, kept, dx); });
+    x.add_gradient(dx);
+  });
 }
 
 }  // namespace skein::ops

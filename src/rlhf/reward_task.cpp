@@ -179,6 +179,7 @@ void RewardTask::complete(PretrainConfig& c, double epochs) const {
   c.model.head = c.model.architecture == Architecture::bert ? Head::token : Head::sequence;
   c.model.labels = 1;
   c.model.pooler = c.model.value_head = false;
+  c.model.pool = Pool::first;
   if (c.model.head_std < 0) c.model.head_std = 1 / std::sqrt(static_cast<double>(c.model.d_model) + 1);
   const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };

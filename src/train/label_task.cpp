@@ -121,6 +121,7 @@ void LabelTask::complete(PretrainConfig& c, double epochs) const {
   c.model.head = head_.kind == LabelKind::tag ? Head::token : Head::sequence;
   c.model.labels = head_.outputs();
   c.model.pooler = c.model.architecture == Architecture::bert && c.model.head == Head::sequence;
+  if (!c.model.pooler) c.model.pool = Pool::first;
   const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
   if (c.train.steps == 0) c.train.steps = steps_of("task.epochs", epochs, epoch);

@@ -48,6 +48,11 @@ expect 0 "tensors that begin anew" $mpi2 $tune --checkpoint.load=encoder --run.d
   --task.label=gold --train.frozen_layers=0
 expect 0 "Pearson" $tune --checkpoint.load=decoder --run.dir=numbers --data.train=train.tsv --data.validation=test.tsv --task.kind=regress --task.text=1 \
   --task.label=2
+expect 0 "accuracy 1.0000" $mpi2 $tune --checkpoint.load=encoder --run.dir=means --data.train=train.csv --data.validation=test.csv --task.label=category \
+  --model.pool=mean
+grep -q "^pool = mean" means/config.ini || die "config.ini does not say what the pooler reads"
+expect 0 "takes the weights" $tune --checkpoint.load=means --run.dir=more --data.train=train.csv --task.label=category --train.steps=1
+grep -q "^pool = mean" more/config.ini || die "the pooler of the checkpoint is forgotten"
 grep -q "^head = sequence .*decoder" numbers/config.ini || die "config.ini does not say where the head comes from"
 expect 0 "is done already" $tune --run.dir=numbers --data.train=train.tsv --data.validation=test.tsv --task.kind=regress --task.text=1 --task.label=2
 
@@ -56,6 +61,8 @@ expect 0 "takes the best weights of the run, of step" "$skein" eval --checkpoint
 expect 0 "accuracy" $mpi2 "$skein" eval --checkpoint.path=pairs --data.test=test.jsonl --eval.output=pairs.json
 expect 0 "F1 1.0000" $mpi2 "$skein" eval --checkpoint.path=tags --data.test=test.conll --eval.output=tags.json --parallel.pipeline=2
 expect 0 "Spearman" "$skein" eval --checkpoint.path=numbers --data.test=test.tsv --eval.output=numbers.json
+
+expect 0 "accuracy 1.0000" "$skein" eval --checkpoint.path=means --data.test=test.csv
 
 # Predictions: in the order of the input, the same bytes at every layout.
 predict="$skein predict --predict.batch=5"
@@ -136,6 +143,9 @@ expect 2 "data.train names no file" "$skein" finetune --checkpoint.load=encoder 
 expect 2 "no column \"label\"" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv
 expect 2 "model.d_model=64 was given, but the model of encoder" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv --task.label=category \
   --model.d_model=64
+expect 2 "model.pool=mean was given" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.conll --task.kind=tag --model.pool=mean
+expect 2 "bert needs model.pool=first" "$bin/skein-convert" means means_out
+expect 2 "holds another model" $tune --run.dir=means --data.train=train.csv --data.validation=test.csv --task.label=category --model.pool=first
 expect 2 "task.length=100 must be from 1 to model.context=24" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv --task.length=100
 expect 2 "train.frozen_layers=3" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv --task.label=category --train.frozen_layers=3
 expect 2 "but here are task.kind=regress" $tune --run.dir=classes --data.train=train.tsv --task.kind=regress --task.text=1 --task.label=2

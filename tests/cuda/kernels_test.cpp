@@ -272,6 +272,9 @@ TEST_P(OnCuda, ReductionsAndMoves) {
     const Tensor y = random_tensor({3, 5, last}, 2, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0, kernels::swap_leading(device, at(y), out[0]));
     EXPECT_EQUAL_ON_DEVICES((Tensors{random_tensor({3, 7, last}, 3, dtype())}), 0, kernels::copy_places(device, at(y), 1, 3, out[0], 2));
+    const Tensor kept = Tensor::from(std::vector<int32_t>{0, 0, 0, -1, -1, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1}, {3, 5}), dy = random_tensor({3, last}, 4, dtype());
+    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3, last}, dtype())}), 0, kernels::sample_means(device, at(y), at(kept), out[0]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3, 5, last}, dtype())}), 0, kernels::sample_means_backward(device, at(dy), at(kept), out[0]));
   }
 }
 

@@ -122,6 +122,19 @@ TEST(Gradient, TakenPlaces) {
   EXPECT_EQ(taken.data<double>()[3 * 4], 0);
 }
 
+TEST(Gradient, SampleMeans) {
+  const Tensor segments = ids({0, 0, -1, 1, 0, 1}, {2, 3});
+  for (const Tensor& kept : {segments, Tensor()})
+    check_gradients([&](const Checked& at) { return ops::sample_means(at.inputs[0], kept); }, {{2, 3, 4}});
+  const Tensor x = test::random_tensor({2, 3, 4}, 3), means = ops::sample_means(Var(x), segments).value();
+  EXPECT_EQ(means.shape(), (Shape{2, 1, 4}));
+  const double* from = x.data<double>();
+  for (int64_t c = 0; c < 4; ++c) {
+    EXPECT_DOUBLE_EQ(means.data<double>()[c], (from[c] + from[4 + c]) / 2);
+    EXPECT_DOUBLE_EQ(means.data<double>()[4 + c], (from[12 + c] + from[16 + c] + from[20 + c]) / 3);
+  }
+}
+
 TEST(Gradient, CrossEntropyOfALinearHeadWithPaddingRows) {
   const auto alone = single_rank();
   const Tensor targets = ids({0, 4, 2}, {3}), row_weights = test::random_tensor({3}, 99);  // what the check hands to backward

@@ -178,14 +178,15 @@ TEST_F(LabelTasks, TagsAreLearntAlsoInWindows) {
 }
 
 TEST_F(LabelTasks, GiveEqualBitsAtEveryLayout) {
-  struct Case { LabelKind kind; bool encoder; DType precision; int64_t frozen; };
-  for (const Case& each : {Case{LabelKind::classify, true, DType::f32, -1}, Case{LabelKind::tag, false, DType::f32, -1},
+  struct Case { LabelKind kind; bool encoder; DType precision; int64_t frozen; Pool pool = Pool::first; };
+  for (const Case& each : {Case{LabelKind::classify, true, DType::f32, -1}, Case{LabelKind::regress, true, DType::f32, -1, Pool::mean}, Case{LabelKind::tag, false, DType::f32, -1},
                            Case{LabelKind::tag, true, DType::bf16, 0}, Case{LabelKind::regress, false, DType::bf16, 1}}) {
     const std::string file = each.kind == LabelKind::tag ? problem_.tags() : each.kind == LabelKind::regress ? problem_.numbers() : problem_.classes(false);
     FinetuneConfig c = small_task(file, each.kind, each.encoder);
     c.run.train.steps = 6;
     c.run.train.precision = each.precision;
     c.run.train.frozen_layers = each.frozen;
+    c.run.model.pool = each.pool;
     c.run.parallel.reduction_groups = 4;
     const std::string name = fmt::format("case{}{}", static_cast<int>(each.kind), each.encoder);
     const Ended expected = run(c, 1, name);
@@ -246,6 +247,7 @@ TEST_F(LabelTasks, BeginWithAnotherModelsWeightsAndANewHead) {
   c.run.train.steps = 4;
   const State before = run(c, 1, "classes").finished.state;
   FinetuneConfig next = small_task(problem_.tags(), LabelKind::tag, true);
+  next.run.model.pool = Pool::mean;  // of a model of whole texts; tags have no use for it
   next.run.train.steps = 1;
   next.run.lr.lr = 1e-30;
   next.run.optimizer.weight_decay = 0;

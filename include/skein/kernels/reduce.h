@@ -16,6 +16,13 @@ void range_sums(Cuda, const Tensor& values, const Tensor& ranges, const Tensor& 
 void ordered_sum(Cpu, const Tensor& values, const Tensor& order, const Tensor& sum);
 void ordered_sum(Cuda, const Tensor& values, const Tensor& order, const Tensor& sum);
 
+// out [B,...,C]: the mean over t of the rows x [B,T,C] with kept[b,t] >= 0 (i32), in the order of t; 0 where there is none.
+void sample_means(Cpu, const Tensor& x, const Tensor& kept, const Tensor& out);
+void sample_means(Cuda, const Tensor& x, const Tensor& kept, const Tensor& out);
+// dx [B,T,C] of slopes dy [B,...,C].
+void sample_means_backward(Cpu, const Tensor& dy, const Tensor& kept, const Tensor& dx);
+void sample_means_backward(Cuda, const Tensor& dy, const Tensor& kept, const Tensor& dx);
+
 // out [B,A,...] from x [A,B,...]: swaps the two leading dims.
 void swap_leading(Cpu, const Tensor& x, const Tensor& out);
 void swap_leading(Cuda, const Tensor& x, const Tensor& out);

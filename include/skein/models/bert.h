@@ -33,7 +33,7 @@ class Bert : public Model, public Labelled {
   ops::VocabShard vocab_shard() const;
   // [B,2]: the second part follows the first, or does not.
   Var pair_scores(const Var& hidden, const Pass& pass) const;
-  // A head of sequences looks at the first place, whatever the batch's places are.
+  // A head of sequences looks at what model.pool says, whatever the batch's places are.
   Var label_scores(const Var& hidden, const Pass& pass) const override;
 
  private:
@@ -42,6 +42,7 @@ class Bert : public Model, public Labelled {
 
   Trunk trunk_;
   Head kind_;
+  Pool pool_;
   double dropout_;
   ops::Activation activation_;
   bool predicts_;

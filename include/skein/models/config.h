@@ -12,6 +12,8 @@ enum class Architecture { gpt, bert };
 using kernels::RopeScaling;
 // What the last piece ends in: logits over the vocabulary, or `labels` numbers for a sequence or for each of its tokens.
 enum class Head { vocabulary, sequence, token };
+// What is made of a text's last hidden states where one vector has to stand for it. Padding does not enter.
+enum class Pool { mean, first, last };
 
 struct ModelConfig {
   Architecture architecture = Architecture::gpt;
@@ -39,7 +41,8 @@ struct ModelConfig {
   bool attention_bias = false;  // biases of queries, keys, values and the attention's result also where `bias` is off
   int64_t token_types = 0;      // kinds of tokens with an embedding each (BERT's segments A and B); 0: none
   bool embedding_norm = false;  // a norm right after the embeddings
-  bool pooler = false;          // bert: dense and tanh on the first place, for pairs and sequences
+  bool pooler = false;          // bert: dense and tanh on one vector of the text, for pairs and sequences
+  Pool pool = Pool::first;      // that vector: mean or first
   Head head = Head::vocabulary;
   int64_t labels = 0;           // of head sequence and token
   bool value_head = false;      // gpt with head=vocabulary: a number for each token beside the next one's scores

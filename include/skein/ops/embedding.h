@@ -12,4 +12,7 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id);
 // Rows of x [B,T,C] at the batch's places -> [B,P,C], zero where there is none; x itself where the batch names none.
 Var take_places(const Var& x, const Batch& batch);
 
+// [B,1,C]: the mean of each sample's rows of x [B,T,C], of those that are no padding where segments [B,T] says which are (-1).
+Var sample_means(const Var& x, const Tensor& segments);
+
 }  // namespace skein::ops

@@ -1,12 +1,25 @@
 #include "skein/kernels/reduce.h"
 
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "parallel.h"
 #include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
+
+namespace {
+
+// Of each row that is kept in the mean of all that are.
+template <class A>
+A share_of(const int32_t* kept, int64_t length) {
+  const int64_t count = std::count_if(kept, kept + length, [](int32_t number) { return number >= 0; });
+  return count > 0 ? A(1) / static_cast<A>(count) : A(0);
+}
+
+}  // namespace
 
 void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums) {
   const Span span("gradient norm", 0, static_cast<double>(x.bytes()));
@@ -37,6 +50,44 @@ void ordered_sum(Cpu, const Tensor& values, const Tensor& order, const Tensor& s
   double total = 0;
   for (int64_t at : order.span<int64_t>()) total += values.data<double>()[at];
   *sum.data<double>() = total;
+}
+
+void sample_means(Cpu, const Tensor& x, const Tensor& kept, const Tensor& out) {
+  const Span span("sample means");
+  const int64_t length = x.dim(1), columns = x.dim(2);
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    for (int64_t sample = 0; sample < x.dim(0); ++sample) {
+      const int32_t* keep = kept.data<int32_t>() + sample * length;
+      const A share = share_of<A>(keep, length);
+      const T* in = x.data<T>() + sample * length * columns;
+      T* to = out.data<T>() + sample * columns;
+      parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
+        std::vector<A> sums(static_cast<size_t>(end - begin), A(0));
+        for (int64_t t = 0; t < length; ++t)
+          if (keep[t] >= 0)
+            for (int64_t c = begin; c < end; ++c) sums[static_cast<size_t>(c - begin)] += load(in + t * columns + c);
+        for (int64_t c = begin; c < end; ++c) store(to + c, share * sums[static_cast<size_t>(c - begin)]);
+      });
+    }
+  });
+}
+
+void sample_means_backward(Cpu, const Tensor& dy, const Tensor& kept, const Tensor& dx) {
+  const Span span("sample means backward");
+  const int64_t length = dx.dim(1), columns = dx.dim(2);
+  visit_float(dx.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    parallel_ranges(dx.dim(0), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin * length; row < end * length; ++row) {
+        const int64_t sample = row / length;
+        const A share = kept.data<int32_t>()[row] >= 0 ? share_of<A>(kept.data<int32_t>() + sample * length, length) : A(0);
+        for (int64_t c = 0; c < columns; ++c) store(dx.data<T>() + row * columns + c, share * load(dy.data<T>() + sample * columns + c));
+      }
+    });
+  });
 }
 
 void swap_leading(Cpu, const Tensor& x, const Tensor& out) {

@@ -55,6 +55,38 @@ __global__ void copy_rows(int64_t words, const Word* x, int64_t step, Word* out,
     out[row * out_step + w] = x[row * step + w];
 }
 
+template <class A>
+__device__ A share_of(const int32_t* kept, int64_t length) {
+  int64_t count = 0;
+  for (int64_t t = 0; t < length; ++t) count += kept[t] >= 0;
+  return count > 0 ? A(1) / static_cast<A>(count) : A(0);
+}
+
+// A block some columns of a sample.
+template <class T>
+__global__ void means_of_samples(int64_t length, int64_t columns, const T* x, const int32_t* kept, T* out) {
+  const int64_t sample = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+  if (c >= columns) return;
+  const int32_t* keep = kept + sample * length;
+  Accumulator<T> sum = 0;
+  for (int64_t t = 0; t < length; ++t)
+    if (keep[t] >= 0) sum += load(x + (sample * length + t) * columns + c);
+  store(out + sample * columns + c, share_of<Accumulator<T>>(keep, length) * sum);
+}
+
+template <class T>
+__global__ void spread_means(int64_t length, int64_t columns, const T* dy, const int32_t* kept, T* dx) {
+  const int64_t sample = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+  if (c >= columns) return;
+  const int32_t* keep = kept + sample * length;
+  const Accumulator<T> part = share_of<Accumulator<T>>(keep, length) * load(dy + sample * columns + c);
+  for (int64_t t = 0; t < length; ++t) store(dx + (sample * length + t) * columns + c, keep[t] >= 0 ? part : Accumulator<T>(0));
+}
+
+dim3 samples_by_columns(const Tensor& x) {
+  return dim3(static_cast<unsigned>(x.dim(0)), static_cast<unsigned>(pieces_of(x.dim(2), kThreads)));
+}
+
 // The widest word that blocks of so many bytes at these places consist of.
 template <class F>
 void by_word(int64_t block, const std::byte* in, const std::byte* out, const F& f) {
@@ -84,6 +116,21 @@ void range_sums(Cuda on, const Tensor& values, const Tensor& ranges, const Tenso
 
 void ordered_sum(Cuda on, const Tensor& values, const Tensor& order, const Tensor& sum) {
   launch("ordered_sum", on, sum_in_order, dim3(1), kThreads, 0, order.size(), values.data<double>(), order.data<int64_t>(), sum.data<double>());
+}
+
+void sample_means(Cuda on, const Tensor& x, const Tensor& kept, const Tensor& out) {
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch("sample_means", on, means_of_samples<T>, samples_by_columns(x), kThreads, 0, x.dim(1), x.dim(2), x.data<T>(), kept.data<int32_t>(), out.data<T>());
+  });
+}
+
+void sample_means_backward(Cuda on, const Tensor& dy, const Tensor& kept, const Tensor& dx) {
+  visit_float(dx.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch("sample_means_backward", on, spread_means<T>, samples_by_columns(dx), kThreads, 0, dx.dim(1), dx.dim(2), dy.data<T>(), kept.data<int32_t>(),
+           dx.data<T>());
+  });
 }
 
 void swap_leading(Cuda on, const Tensor& x, const Tensor& out) {
