@@ -3,7 +3,7 @@
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/formats/crc32c.h"
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 
 #include <algorithm>
 #include <exception>

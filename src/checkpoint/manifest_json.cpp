@@ -1,6 +1,6 @@
 #include "manifest_json.h"
 
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 
 namespace skein {
 

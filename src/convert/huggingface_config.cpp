@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
-#include "skein/core/whole_number.h"
-#include "skein/formats/strict_json.h"
+#include "skein/core/strict_json.h"
 #include "skein/train/label_head.h"
 
 namespace skein {

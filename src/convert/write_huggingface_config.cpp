@@ -2,7 +2,7 @@
 
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/log.h"
-#include "skein/formats/strict_json.h"
+#include "skein/core/strict_json.h"
 
 namespace skein {
 namespace {

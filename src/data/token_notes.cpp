@@ -1,5 +1,5 @@
 #include "skein/core/error.h"
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 #include "skein/text/tokenizer.h"
 
 #include <algorithm>
@@ -36,13 +36,9 @@ Json read_json(const std::string& path) {
   require(!error && bytes <= kMostBytes, "{} cannot be read, or has more than {} bytes", path, kMostBytes);
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  try {
-    const Json json = Json::parse(text);
-    require(json.is_object(), "{} holds a JSON {}, not an object", path, json.type_name());
-    return json;
-  } catch (const Json::exception& reason) {
-    fail_usage("{} is no JSON: {}", path, reason.what());
-  }
+  const Json json = parse_strictly<Json>(text, path);
+  require(json.is_object(), "{} holds a JSON {}, not an object", path, json.type_name());
+  return json;
 }
 
 class NotesReader {

@@ -5,7 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/formats/safetensors.h"
-#include "skein/formats/strict_json.h"
+#include "skein/core/strict_json.h"
 
 namespace skein {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 #include "skein/rlhf/answer_form.h"
 #include "skein/train/chat_data.h"
 

@@ -8,7 +8,7 @@
 #include "reward_sources.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 
 namespace skein {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "json_file.h"
 #include "skein/core/error.h"
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 #include "skein/scaling/results.h"
 
 namespace skein {

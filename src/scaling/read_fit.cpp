@@ -5,7 +5,7 @@
 
 #include "json_file.h"
 #include "skein/core/error.h"
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 #include "skein/scaling/study.h"
 
 namespace skein {

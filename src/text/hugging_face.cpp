@@ -1,7 +1,7 @@
 #include "hugging_face.h"
 
 #include "skein/core/error.h"
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,4 +1,5 @@
 #include "skein/core/error.h"
+#include "skein/core/strict_json.h"
 #include "skein/text/tokenizer.h"
 #include "skein/text/utf8.h"
 
@@ -43,13 +44,7 @@ std::string read_whole(const std::string& path) {
   return text;
 }
 
-Json parsed(const std::string& path) {
-  try {
-    return Json::parse(read_whole(path));
-  } catch (const Json::exception& error) {
-    fail_usage("{} must be JSON: {}", path, error.what());
-  }
-}
+Json parsed(const std::string& path) { return parse_strictly<Json>(read_whole(path), path); }
 
 // The settings beside a vocabulary that say what tokenizer.json would: an empty object without them.
 Json settings_of(const fs::path& folder) {

@@ -1,4 +1,5 @@
 #include "skein/core/error.h"
+#include "skein/core/strict_json.h"
 #include "skein/text/tokenizer.h"
 
 #include <algorithm>
@@ -12,12 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json parse_object(const std::string& text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
-    fail_usage("a tokenizer must be JSON: {}", error.what());
-  }
+  Json json = parse_strictly<Json>(text, "the tokenizer");
   require(json.is_object(), "a tokenizer must be a JSON object, not {}", json.type_name());
   return json;
 }

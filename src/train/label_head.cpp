@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 
 namespace skein {
 namespace {

@@ -232,7 +232,8 @@ TEST(TokenNotes, FaultsAreNamed) {
     expect_error(ExitCode::usage, {"train.meta.json"}, [&] { TokenStore store(path); });
   };
   refused("[1]", {"array"});
-  refused("{", {"no JSON"});
+  refused("{", {"not JSON"});
+  refused(R"({"vocab_size": 5, "vocab_size": 7})", {"names vocab_size twice"});
   refused(R"({"vocab": 3})", {"\"vocab\"", "vocab_size"});
   refused(R"({"vocab_size": 0})", {"vocab_size is 0"});
   refused(R"({"vocab_size": 18446744073709551615})", {"18446744073709551615"});

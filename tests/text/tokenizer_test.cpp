@@ -176,7 +176,6 @@ TEST(Json, MistakesAreNamed) {
   expect_usage(R"({"type":"bytes","version":2})", {"2", "version 1"});
   expect_usage(R"({"type":"bytes","version":1,"merges":[]})", {"merges"});
   expect_usage(R"({"type":"byte_bpe","version":1})", {"merges", "missing"});
-  expect_usage(std::string(100000, '['), {"JSON"});
 }
 
 TEST(Json, MergesAreChecked) {
@@ -194,6 +193,12 @@ TEST(Json, MergesAreChecked) {
   expect_usage(with_merges(doubling + "]"), {"merge 12", "8192", "4096"});
 }
 
+TEST(Json, ThatSaysThingsTwiceOrHasNoEndIsRefused) {
+  expect_usage(R"({"version": 1, "version": 1})", {"the tokenizer names version twice"});
+  expect_usage(std::string(1 << 20, '['), {"nested deeper than the 32 levels"});
+  expect_usage("\"" + std::string(1 << 20, 'x'), {"the tokenizer is not JSON", "missing closing quote"});
+}
+
 TEST(Files, AreReadAndNamedInErrors) {
   std::string directory = (std::filesystem::temp_directory_path() / "skein-text-XXXXXX").string();
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
@@ -203,7 +208,7 @@ TEST(Files, AreReadAndNamedInErrors) {
   EXPECT_EQ(load_tokenizer(good)->vocab_size(), 260);
   EXPECT_EQ(load_tokenizer("bytes")->vocab_size(), 257);
   const std::vector<std::pair<std::string, std::string>> mistakes = {
-      {bad, "bad.json: a tokenizer must be JSON"},
+      {bad, "bad.json: the tokenizer is not JSON"},
       {directory, "holds no tokenizer"},
       {directory + "/none", "train-tokenizer"}};
   for (const auto& [path, words] : mistakes) {

@@ -1,8 +1,10 @@
-// Whole numbers out of JSON that somebody else may have written. Json is nlohmann::json or ordered_json.
+// JSON that somebody else may have written, as nlohmann::json or ordered_json.
 #pragma once
 
 #include <concepts>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,27 @@
 #include "skein/core/error.h"
 
 namespace skein {
+
+// The value of `text`. A usage error naming `origin` when it is no JSON, has objects and lists within each other deeper than `most_depth`
+// (whoever copies or prints them recurses, and each open one costs much more memory than its byte), or names something twice in one object.
+template <class Json>
+Json parse_strictly(const std::string& text, const std::string& origin, int most_depth = 32) {
+  constexpr size_t kMostShown = 300;
+  std::vector<std::set<std::string>> names;
+  const auto watch = [&](int depth, typename Json::parse_event_t event, Json& value) {
+    require(depth <= most_depth, "{} is nested deeper than the {} levels that such a file has", origin, most_depth);
+    if (event == Json::parse_event_t::object_start) names.emplace_back();
+    if (event == Json::parse_event_t::object_end) names.pop_back();
+    if (event == Json::parse_event_t::key)
+      require(names.back().insert(value.template get<std::string>()).second, "{} names {} twice", origin, value.template get<std::string>().substr(0, kMostShown));
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const typename Json::exception& error) {
+    fail_usage("{} is not JSON: {}", origin, std::string(error.what()).substr(0, kMostShown));
+  }
+}
 
 // Whether `value` is written as a whole number that Whole can hold. Json's own get() takes fractions, too, and has no defined result for
 // numbers out of range.

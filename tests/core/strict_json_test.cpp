@@ -1,4 +1,4 @@
-#include "skein/core/whole_number.h"
+#include "skein/core/strict_json.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ namespace {
 using test::expect_error;
 using Json = nlohmann::json;
 
-TEST(WholeNumber, IsOneThatFits) {
+TEST(StrictJson, WholeNumbersAreThoseThatFit) {
   for (const char* text : {"0", "-3", "9223372036854775807", "-9223372036854775808"}) {
     const Json value = Json::parse(text);
     EXPECT_EQ(whole<int64_t>(value, "step", "here"), value.get<int64_t>()) << text;
