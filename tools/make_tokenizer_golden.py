@@ -4,7 +4,9 @@
 usage: make_tokenizer_golden.py TOKENIZERS OUTPUT
 TOKENIZERS holds gpt2/{vocab.json,merges.txt}, bert-base-uncased/vocab.txt, neox-20b/tokenizer.json and train.txt, any text. Writes
 OUTPUT/random.jsonl.xz: random strings of mixed scripts, with their ids by each tokenizer; OUTPUT/small.jsonl.xz: small
-tokenizers with many settings and what they make of some strings; OUTPUT/trained.json.xz: a text, and what is learnt of it."""
+tokenizers with many settings and what they make of some strings; OUTPUT/patterns.jsonl.xz: patterns of Split and the
+words they divide strings into; OUTPUT/classes.jsonl.xz: the same of the splits without a pattern; OUTPUT/trained.json.xz: a
+text, and what is learnt of it."""
 import json
 import lzma
 import random
@@ -25,6 +27,22 @@ BLOCKS = [(0x20, 0x7E), (0x20, 0x7E), (0x00, 0x1F), (0x7F, 0x24F), (0x300, 0x33F
           (0x1E00, 0x1EF9), (0x2010, 0x2027), (0x2030, 0x205E), (0x20A0, 0x20B5), (0x2100, 0x2138), (0x2190, 0x21FF),
           (0x2460, 0x24FF), (0x3001, 0x3020), (0x3041, 0x3094), (0x30A1, 0x30FA), (0x4E00, 0x4FFF), (0xAC00, 0xAFFF),
           (0xF900, 0xF9FF), (0xFF01, 0xFF5E), (0x1F600, 0x1F64F), (0x20000, 0x200FF), (0xFFFD, 0xFFFD), (0xE000, 0xE00F)]
+
+
+# What regular expression libraries understand in different ways, and patterns of published tokenizers.
+PATTERNS = [r"[a-z&&[^aeiou]]+", r"[\p{L}&&\p{ASCII}]+", r"[[a-f][0-9]]+", r"[a-z[0-9]_]+", r"[^[:alpha:]]+", r"[[:digit:]_]+",
+            r"[[:^space:]]+", r"\p{Han}+", r"\p{Hiragana}+", r"\p{Greek}+", r"\p{Cyrillic}+", r"\p{Arabic}+", r"\p{Devanagari}+",
+            r"\p{Thai}+", r"\p{Hangul}|\p{Katakana}", r"\p{^L}+", r"\P{N}+", r"\p{Alphabetic}+", r"\p{Emoji}", r"\p{N}{1,3}+",
+            r"\d{2}+", r"[a-z]++", r"\w?+", r"^\w+", r"\w+$", r"^", r"$", r"\A\w+", r"\w+\z", r"\w+\Z", r"\h+", r"\H+", r"\R", r"\X",
+            r"\w+", r"\W+", r"\d+", r"\s+", r"\S+", r"\b", r"\B", r".", r".+", r"(?m:.+)", r"(?i)straße", r"(?i:ss)", r"(?i:k)+",
+            r"(?<=\s)\S", r"(?<!\w)\w", r"\w(?=\s)", r"(?!a)\w+", r"(?>a+|\w+)x?", r"(\w)\1", r"(?<c>\w)\k<c>", r"x*", r"a??", r"(?:)",
+            r"\x{4e00}|\u4f60|\x41", r"[\x{3040}-\x{30ff}]+", r"\t|\n|\e|\a", r"\Qa.b\E", r"a{,3}", r"a{2}|b{1,}", r"[]a]+", r"[a-]+",
+            r"\p{L}\p{M}*", r"\p{Lu}\p{Ll}+", r"\p{Script=Latin}+", r"\G\w", r"\O", r"\N+", r"(?x) \w+ # words", r"\K\w",
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+            r"[一-龥぀-ゟ゠-ヿ]+", r"\p{Ll}|\p{Lt}|\p{Lm}", r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+", r"[^(\s|[.,!?…。，、।۔،])]+",
+            r"(?=(\d{3})+(?!\d))"]
+# Letters in frames and a character that was white space once.
+ODD = ["a\U0001F170b \u180e c", "\u180e\u180e", "x\U0001F149\u24b6\u0301_", "\u203f\u200dz\u2160 \u00bd", "a\na\r\nb\u2028c", ""]
 
 
 def random_string(rng):
@@ -122,6 +140,38 @@ def small_golden():
                          ensure_ascii=False, separators=(",", ":"))
 
 
+def words_of(splitter, text):
+    return [word for word, _ in splitter.pre_tokenize_str(text)]
+
+
+def packed_lines(lines):
+    return "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+
+
+def pattern_golden(rng):
+    for pattern in PATTERNS:
+        try:
+            regex = Regex(pattern)
+        except Exception:
+            yield {"pattern": pattern, "refused": True}
+            continue
+        isolated, removed = (pre_tokenizers.Split(regex, behavior) for behavior in ("isolated", "removed"))
+        texts = ODD + SENTENCES[:12] + [random_string(rng) for _ in range(25)]
+        yield {"pattern": pattern, "strings": [{"text": text, "words": words_of(isolated, text), "between": words_of(removed, text)}
+                                               for text in texts]}
+
+
+def class_golden(rng):
+    made = pre_tokenizers
+    for splitter, json_form in ((made.Whitespace(), {"type": "Whitespace"}), (made.WhitespaceSplit(), {"type": "WhitespaceSplit"}),
+                                (made.Punctuation("isolated"), {"type": "Punctuation", "behavior": "Isolated"}),
+                                (made.Digits(True), {"type": "Digits", "individual_digits": True}),
+                                (made.Digits(False), {"type": "Digits", "individual_digits": False}),
+                                (made.BertPreTokenizer(), {"type": "BertPreTokenizer"})):
+        texts = ODD + SENTENCES + [random_string(rng) for _ in range(200)]
+        yield {"pre_tokenizer": json_form, "strings": [{"text": text, "words": words_of(splitter, text)} for text in texts]}
+
+
 def trained_golden(text):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -143,6 +193,8 @@ def pack(path, text):
 
 def main(tokenizers, output):
     pack(output / "small.jsonl.xz", "\n".join(small_golden()) + "\n")
+    pack(output / "patterns.jsonl.xz", packed_lines(pattern_golden(random.Random(51))))
+    pack(output / "classes.jsonl.xz", packed_lines(class_golden(random.Random(78))))
     text = (tokenizers / "train.txt").read_text()
     pack(output / "trained.json.xz", trained_golden(text))
     gpt2 = ByteLevelBPETokenizer(str(tokenizers / "gpt2/vocab.json"), str(tokenizers / "gpt2/merges.txt"))

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cctype>
+#include <limits>
+#include <string_view>
 #include <utility>
 
 #include "hugging_face.h"
@@ -32,6 +34,13 @@ constexpr const char* kLlama3Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr const char* kQwen2Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* kO200kPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+    R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* kDeepSeekPattern =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|)"
+    R"( ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 CanonicalJson read_bert_normalizer(const Component& part, std::vector<NormalizerStep>& steps) {
   part.only({"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
@@ -61,20 +70,28 @@ CanonicalJson read_normalizer_step(const Component& part, std::vector<Normalizer
   part.refuse_type(kNormalizers);
 }
 
-void add_pattern(std::string expression, Keep keep, std::vector<SplitStep>& steps) {
-  steps.push_back({SplitKind::pattern, 0, std::make_shared<const Pattern>(std::move(expression)), keep});
-}
+struct KnownPattern {
+  std::string_view expression;
+  SplitStep step;
+  bool everywhere = true;  // its matches leave nothing out
+};
 
-// The common patterns have scanners of their own; their matches leave nothing out.
-void add_split(const std::string& expression, Keep keep, std::vector<SplitStep>& steps) {
-  if (keep != Keep::others && expression == kGpt2Pattern)
-    steps.push_back({SplitKind::gpt2});
-  else if (keep != Keep::others && expression == kLlama3Pattern)
-    steps.push_back({SplitKind::llama3, 3});
-  else if (keep != Keep::others && expression == kQwen2Pattern)
-    steps.push_back({SplitKind::llama3, 1});
-  else
-    add_pattern(expression, keep, steps);
+// The common patterns have scanners of their own, which tests/text/split_test.cpp holds against the library.
+const std::array kKnownPatterns = {
+    KnownPattern{kGpt2Pattern, {SplitKind::gpt2}},
+    KnownPattern{kLlama3Pattern, {SplitKind::llama3, 3}},
+    KnownPattern{kQwen2Pattern, {SplitKind::llama3, 1}},
+    KnownPattern{kO200kPattern, {SplitKind::o200k}},
+    KnownPattern{kDeepSeekPattern, {SplitKind::deepseek}, false},
+    KnownPattern{"\\p{N}", {SplitKind::numbers, 1}, false},
+    KnownPattern{"\\p{N}{1,3}", {SplitKind::numbers, 3}, false},
+};
+
+SplitStep split_step(const std::string& expression, Keep keep) {
+  for (const KnownPattern& known : kKnownPatterns)
+    if (expression == known.expression && (keep == Keep::all || (keep == Keep::matches && known.everywhere)))
+      return known.step;
+  return {SplitKind::pattern, 0, std::make_shared<const SplitPattern>(expression), keep};
 }
 
 std::string quoted(const std::string& text) {
@@ -98,11 +115,8 @@ CanonicalJson read_split(const Component& part, std::vector<SplitStep>& steps) {
   const std::string behavior = part.text("behavior", "");
   const bool invert = part.flag("invert", false);
   if (behavior != "Isolated" && behavior != "Removed") part.refuse("behavior", behavior.substr(0, 40));
-  add_split(regex ? text : quoted(text),
-            behavior == "Isolated" ? Keep::all
-            : invert               ? Keep::matches
-                                   : Keep::others,
-            steps);
+  const Keep removed = invert ? Keep::matches : Keep::others;
+  steps.push_back(split_step(regex ? text : quoted(text), behavior == "Isolated" ? Keep::all : removed));
   return {{"type", "Split"},
           {"pattern", {{regex ? "Regex" : "String", text}}},
           {"behavior", behavior},
@@ -126,25 +140,22 @@ CanonicalJson read_pre_tokenizer_step(const Component& part, std::vector<SplitSt
   if (part.type() == "Digits") {
     part.only({"individual_digits"});
     const bool individual = part.flag("individual_digits", false);
-    add_pattern(individual ? "\\p{N}" : "\\p{N}+", Keep::all, steps);
+    steps.push_back({SplitKind::numbers, individual ? 1 : std::numeric_limits<size_t>::max()});
     return {{"type", "Digits"}, {"individual_digits", individual}};
   }
   if (part.type() == "Punctuation") {
     part.only({"behavior"});
     if (part.text("behavior", "Isolated") != "Isolated") part.refuse("behavior", "other than Isolated");
-    add_pattern("[\\x{21}-\\x{2f}\\x{3a}-\\x{40}\\x{5b}-\\x{60}\\x{7b}-\\x{7e}\\p{P}]", Keep::all, steps);
+    steps.push_back({SplitKind::punctuation});
     return {{"type", "Punctuation"}, {"behavior", "Isolated"}};
   }
   part.only({});
   if (part.type() == "BertPreTokenizer")
     steps.push_back({SplitKind::bert});
   else if (part.type() == "Whitespace")
-    add_pattern(
-        "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}]+|"
-        "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}]+",
-        Keep::matches, steps);
+    steps.push_back({SplitKind::words});
   else if (part.type() == "WhitespaceSplit")
-    add_pattern("\\s+", Keep::others, steps);
+    steps.push_back({SplitKind::white_space});
   else
     part.refuse_type(kPreTokenizers);
   return {{"type", part.type()}};

@@ -55,4 +55,13 @@ inline size_t run_end(std::string_view text, size_t at, Kind kind) {
   return at;
 }
 
+inline bool line_break(char byte) { return byte == '\n' || byte == '\r'; }
+
+// What the patterns after GPT-2's have in common.
+// The bytes of 's 't 'm 'd 're 've 'll in any case at the start of `text`, 0 when there is none. Folding case, the
+// long s is an s.
+size_t any_case_contraction(std::string_view text);
+// Where white space ends: behind its last line break, else before its last character if something follows.
+size_t space_with_breaks_end(std::string_view text, size_t begin);
+
 }  // namespace skein

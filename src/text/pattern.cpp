@@ -77,15 +77,10 @@ Pattern::Pattern(std::string expression, Extent extent)
 Pattern::~Pattern() = default;
 
 void Pattern::divide(std::string_view text, const Part& part) const {
-  while (!text.empty()) {
-    const size_t valid = valid_bytes(text);
-    if (valid > 0) divide_valid(text.substr(0, valid), part);
-    text.remove_prefix(valid);
-    size_t broken = 0;
-    while (broken < text.size() && character_at(text, broken).point < 0) ++broken;
-    if (broken > 0) part(text.substr(0, broken), false);
-    text.remove_prefix(broken);
-  }
+  by_validity(text, [&](std::string_view piece, bool valid) {
+    if (valid) divide_valid(piece, part);
+    else part(piece, false);
+  });
 }
 
 void Pattern::divide_valid(std::string_view text, const Part& part) const {

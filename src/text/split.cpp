@@ -53,6 +53,8 @@ size_t gpt2_piece_end(std::string_view text, size_t begin) {
   return space_end(text, begin);
 }
 
+size_t character_bytes(std::string_view text, size_t at) { return character_at(text, at).bytes; }
+
 size_t last_safe_cut(std::string_view text) {
   size_t fallback = 0;
   for (size_t at = text.size(); at-- > 1;) {

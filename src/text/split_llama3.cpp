@@ -7,10 +7,14 @@ namespace {
 
 char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
 
-bool newline(char byte) { return byte == '\n' || byte == '\r'; }
+size_t newlines_end(std::string_view text, size_t at) {
+  while (at < text.size() && line_break(text[at])) ++at;
+  return at;
+}
 
-// Folding case, the long s is an s.
-size_t contraction_bytes(std::string_view text) {
+}  // namespace
+
+size_t any_case_contraction(std::string_view text) {
   if (text.size() < 2 || text[0] != '\'') return 0;
   const char first = lower(text[1]), second = text.size() > 2 ? lower(text[2]) : '\0';
   if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
@@ -19,12 +23,7 @@ size_t contraction_bytes(std::string_view text) {
   return text.substr(1, 2) == "\xC5\xBF" ? 3 : 0;
 }
 
-size_t newlines_end(std::string_view text, size_t at) {
-  while (at < text.size() && newline(text[at])) ++at;
-  return at;
-}
-
-size_t digits_end(std::string_view text, size_t at, size_t most) {
+size_t numbers_end(std::string_view text, size_t at, size_t most) {
   for (size_t taken = 0; taken < most && at < text.size(); ++taken) {
     const Kinded next = kind_at(text, at);
     if (next.kind != Kind::number) break;
@@ -33,32 +32,30 @@ size_t digits_end(std::string_view text, size_t at, size_t most) {
   return at;
 }
 
-size_t space_end(std::string_view text, size_t begin) {
+size_t space_with_breaks_end(std::string_view text, size_t begin) {
   size_t end = begin, last = begin, after_newline = begin;
   while (end < text.size()) {
     const Kinded next = kind_at(text, end);
     if (next.kind != Kind::space) break;
     last = end;
     end += next.bytes;
-    if (newline(text[last])) after_newline = end;
+    if (line_break(text[last])) after_newline = end;
   }
   if (after_newline > begin) return after_newline;
   return end < text.size() && last > begin ? last : end;
 }
 
-}  // namespace
-
 size_t llama3_piece_end(std::string_view text, size_t begin, size_t digits) {
-  if (const size_t bytes = contraction_bytes(text.substr(begin, 3))) return begin + bytes;
+  if (const size_t bytes = any_case_contraction(text.substr(begin, 3))) return begin + bytes;
   const Kinded first = kind_at(text, begin);
   const size_t after = begin + first.bytes;
   if (first.kind == Kind::letter) return run_end(text, after, Kind::letter);
-  if (first.kind == Kind::number) return digits_end(text, begin, digits);
+  if (first.kind == Kind::number) return numbers_end(text, begin, digits);
   const Kind next = after < text.size() ? kind_at(text, after).kind : Kind::space;
-  if (next == Kind::letter && !newline(text[begin])) return run_end(text, after, Kind::letter);
+  if (next == Kind::letter && !line_break(text[begin])) return run_end(text, after, Kind::letter);
   if (first.kind == Kind::other) return newlines_end(text, run_end(text, after, Kind::other));
   if (text[begin] == ' ' && next == Kind::other) return newlines_end(text, run_end(text, after, Kind::other));
-  return space_end(text, begin);
+  return space_with_breaks_end(text, begin);
 }
 
 }  // namespace skein

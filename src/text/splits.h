@@ -8,40 +8,62 @@
 #include <string_view>
 #include <vector>
 
-#include "skein/text/pattern.h"
+#include "skein/text/split_pattern.h"
+#include "kinds.h"
 #include "unicode.h"
 
 namespace skein {
 
 struct SplitStep {
-  enum class Kind { gpt2, llama3, pattern, bert, prefix_space };
+  enum class Kind {
+    gpt2, llama3, o200k, deepseek, numbers, bert, words, white_space, punctuation, pattern, prefix_space
+  };
   enum class Keep { all, matches, others };
   Kind kind;
-  size_t digits = 3;                         // llama3: the most numbers in a piece
-  std::shared_ptr<const Pattern> pattern{};  // pattern: its matches and what lies between them are pieces
-  Keep keep = Keep::all;                     // pattern: which of them stay
+  size_t digits = 3;  // llama3, numbers: the most numbers in a piece
+  std::shared_ptr<const SplitPattern> pattern{};  // its matches and what lies between them are pieces
+  Keep keep = Keep::all;                          // pattern: which of them stay
 };
+
+// A run of characters of one class is a piece, but each one that stands alone is a piece of its own, and those that
+// divide are left out.
+enum class CharacterClass : uint8_t { word, other, alone, divides };
+
+template <class ClassOf, class Piece>
+void split_classes(std::string_view text, ClassOf&& class_of, Piece&& piece) {
+  size_t begin = 0;
+  CharacterClass run = CharacterClass::divides;
+  for (size_t at = 0; at < text.size();) {
+    const Character next = character_at(text, at);
+    const CharacterClass found = class_of(next.point);
+    if (found != run || found == CharacterClass::alone) {
+      if (run != CharacterClass::divides && at > begin) piece(text.substr(begin, at - begin));
+      begin = at;
+      run = found;
+    }
+    at += next.bytes;
+  }
+  if (run != CharacterClass::divides && begin < text.size()) piece(text.substr(begin));
+}
 
 // BERT's words: what stands between white space, with each punctuation character apart.
 template <class Piece>
 void split_bert(std::string_view text, Piece&& piece) {
-  size_t begin = 0;
-  const auto flush = [&](size_t end) {
-    if (end > begin) piece(text.substr(begin, end - begin));
+  const auto class_of = [](int32_t point) {
+    if (white_space(point)) return CharacterClass::divides;
+    return bert_punctuation(point) ? CharacterClass::alone : CharacterClass::word;
   };
-  for (size_t at = 0; at < text.size();) {
-    const Character next = character_at(text, at);
-    const bool space = white_space(next.point), apart = !space && bert_punctuation(next.point);
-    if (space || apart) {
-      flush(at);
-      begin = at + (space ? next.bytes : 0);
-    }
-    at += next.bytes;
-    if (!apart) continue;
-    flush(at);
-    begin = at;
-  }
-  flush(text.size());
+  split_classes(text, class_of, piece);
+}
+
+// Runs of word characters, and runs of what is neither that nor white space.
+template <class Piece>
+void split_words(std::string_view text, Piece&& piece) {
+  const auto class_of = [](int32_t point) {
+    if (white_space(point)) return CharacterClass::divides;
+    return word_character(point) ? CharacterClass::word : CharacterClass::other;
+  };
+  split_classes(text, class_of, piece);
 }
 
 // Applies steps[from], then the following ones to each of its pieces; calls piece(std::string_view) with what
@@ -54,15 +76,28 @@ void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view
   const auto next = [&](std::string_view part) { split_by(steps, from + 1, part, piece); };
   switch (step.kind) {
     case SplitStep::Kind::gpt2:
-      return split_gpt2(text, next);
+      return split_ends(text, gpt2_piece_end, next);
+    case SplitStep::Kind::llama3:
+      return split_ends(
+          text, [&](auto whole, size_t at) { return llama3_piece_end(whole, at, step.digits); }, next);
+    case SplitStep::Kind::o200k:
+      return split_ends(text, o200k_piece_end, next);
+    case SplitStep::Kind::deepseek:
+      return split_matches(text, deepseek_match_end, next);
+    case SplitStep::Kind::numbers:
+      return split_matches(
+          text, [&](auto whole, size_t at) { return numbers_end(whole, at, step.digits); }, next);
     case SplitStep::Kind::bert:
       return split_bert(text, next);
-    case SplitStep::Kind::llama3:
-      for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
-        end = llama3_piece_end(text, begin, step.digits);
-        next(text.substr(begin, end - begin));
-      }
-      return;
+    case SplitStep::Kind::words:
+      return split_words(text, next);
+    case SplitStep::Kind::white_space:
+      return split_classes(
+          text, [](int32_t point) { return white_space(point) ? CharacterClass::divides : CharacterClass::word; }, next);
+    case SplitStep::Kind::punctuation:
+      return split_classes(
+          text, [](int32_t point) { return bert_punctuation(point) ? CharacterClass::alone : CharacterClass::word; },
+          next);
     case SplitStep::Kind::prefix_space:
       return text.front() == ' ' ? next(text) : next(" " + std::string(text));
     case SplitStep::Kind::pattern:

@@ -8,6 +8,12 @@ namespace {
 
 constexpr int32_t kCapitalIWithDot = 0x130;
 
+// Letters in a circle or a square: symbols that have the property Alphabetic.
+bool framed_letter(int32_t point) {
+  return (point >= 0x24B6 && point <= 0x24E9) || (point >= 0x1F130 && point <= 0x1F149) ||
+         (point >= 0x1F150 && point <= 0x1F169) || (point >= 0x1F170 && point <= 0x1F189);
+}
+
 utf8proc_category_t category(int32_t point) {
   return point < 0 ? UTF8PROC_CATEGORY_CN : utf8proc_category(point);
 }
@@ -54,6 +60,12 @@ void append_utf8(int32_t point, std::string& text) {
 
 bool letter(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO); }
 
+bool capital_letter(int32_t point) {
+  return category(point) == UTF8PROC_CATEGORY_LU || category(point) == UTF8PROC_CATEGORY_LT;
+}
+
+bool small_letter(int32_t point) { return category(point) == UTF8PROC_CATEGORY_LL; }
+
 bool number(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO); }
 
 bool mark(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME); }
@@ -63,6 +75,8 @@ bool nonspacing_mark(int32_t point) { return category(point) == UTF8PROC_CATEGOR
 bool punctuation(int32_t point) {
   return within(category(point), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
 }
+
+bool symbol(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO); }
 
 bool bert_punctuation(int32_t point) {
   if (point >= 128) return punctuation(point);
@@ -77,8 +91,7 @@ bool control_or_format(int32_t point) {
 bool word_character(int32_t point) {
   const auto kind = category(point);
   return letter(point) || mark(point) || kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL ||
-         kind == UTF8PROC_CATEGORY_PC || point == 0x200C || point == 0x200D ||
-         (point >= 0x24B6 && point <= 0x24E9);
+         kind == UTF8PROC_CATEGORY_PC || point == 0x200C || point == 0x200D || framed_letter(point);
 }
 
 void append_lower(int32_t point, std::string& text) {

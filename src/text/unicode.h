@@ -36,10 +36,13 @@ constexpr bool white_space(int32_t point) {
 
 // General categories; false for a point of -1.
 bool letter(int32_t point);             // L
+bool capital_letter(int32_t point);     // Lu and Lt
+bool small_letter(int32_t point);       // Ll
 bool number(int32_t point);             // N
 bool mark(int32_t point);               // M
 bool nonspacing_mark(int32_t point);    // Mn
 bool punctuation(int32_t point);        // P
+bool symbol(int32_t point);             // S
 bool bert_punctuation(int32_t point);   // P, and all of ASCII that is no space, letter, digit or control
 bool control_or_format(int32_t point);  // C without the code points that have no character yet (Cn)
 bool word_character(int32_t point);     // \w: Alphabetic, M, Nd, Pc or a join control

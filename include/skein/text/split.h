@@ -21,14 +21,54 @@ size_t gpt2_piece_end(std::string_view text, size_t begin);
 // its last line break, 6. and 7. as 5. and 6. above.
 size_t llama3_piece_end(std::string_view text, size_t begin, size_t digits);
 
-// Calls piece(std::string_view) for each piece in order.
+// The same for the pattern of o200k (GPT-4o): 1. at most one character as in 2. of cl100k, then capitals and letters
+// without case, then small letters and letters without case, at least one of these, or else capitals first and nothing
+// after them, marks being letters without case, and a contraction in any case behind them, 2. up to three numbers, 3. as
+// 4. of cl100k with "/" among the line breaks, 4. white space as there.
+size_t o200k_piece_end(std::string_view text, size_t begin);
+
+// The same for the third pattern of DeepSeek V2 and V3, which does not match everywhere: `begin` itself is returned where
+// it has no match. 1. a sign of ASCII and letters of ASCII, 2. letters and marks after at most one character that is no
+// line break, letter, punctuation or symbol, 3. an optional space, punctuation and symbols, and line breaks after them,
+// 4. white space as in cl100k.
+size_t deepseek_match_end(std::string_view text, size_t begin);
+
+// Where up to `most` numbers end that begin at `at`; `at` where there is none.
+size_t numbers_end(std::string_view text, size_t at, size_t most);
+
+// Of the character at `at`, or 1 of a byte that is not part of valid UTF-8.
+size_t character_bytes(std::string_view text, size_t at);
+
+// Calls piece(std::string_view) for each piece in order, the first up to piece_end(text, 0).
+template <class PieceEnd, class Piece>
+void split_ends(std::string_view text, PieceEnd&& piece_end, Piece&& piece) {
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    end = piece_end(text, begin);
+    piece(text.substr(begin, end - begin));
+  }
+}
+
+// As split_ends for what does not match everywhere: a match ends where match_end(text, begin) says, and there is none
+// where it says `begin`. What lies between two matches is a piece.
+template <class MatchEnd, class Piece>
+void split_matches(std::string_view text, MatchEnd&& match_end, Piece&& piece) {
+  size_t taken = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = match_end(text, at);
+    if (end == at) {
+      at += character_bytes(text, at);
+      continue;
+    }
+    if (at > taken) piece(text.substr(taken, at - taken));
+    piece(text.substr(at, end - at));
+    taken = at = end;
+  }
+  if (taken < text.size()) piece(text.substr(taken));
+}
+
 template <class Piece>
 void split_gpt2(std::string_view text, Piece&& piece) {
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = gpt2_piece_end(text, begin);
-    piece(text.substr(begin, end - begin));
-    begin = end;
-  }
+  split_ends(text, gpt2_piece_end, piece);
 }
 
 // The last place where `text` may be cut in two so that both parts have the same pieces as the whole,
