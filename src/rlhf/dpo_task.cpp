@@ -180,7 +180,10 @@ void DpoTask::check_notes(const std::string& notes, const std::string& origin) c
     require(stored.contains(key) && stored[key].is_number(), "the notes of {} are damaged: no number \"{}\"", origin, key);
     return stored[key].get<double>();
   };
-  require(chat_template_in(notes) == chat_template_in(this->notes()), "{} was trained with another chat template; give the same chat.template, or another run.dir to begin anew", origin);
+  require(same_template(chat_template_in(notes), template_),
+          "{} was trained with another chat template; give the same chat.template, or another "
+          "run.dir to begin anew",
+          origin);
   require(as_number("length") == static_cast<double>(length_), "{} was trained with dpo.length={}, now it is {}; give the same, or another run.dir to begin anew", origin,
           as_number("length"), length_);
   // Sums came later than paths.

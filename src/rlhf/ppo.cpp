@@ -189,7 +189,8 @@ void Tuner::resume(const CheckpointInfo& own) {
   require(tuned_.start_sum ? tuned_.start_sum == tuning_.start.sum : tuned_.start == tuning_.start.path,
           "{} was tuned from {}, which is its reference still, but the weights that checkpoint.load names are others, {}; give the same, or another run.dir", own.path,
           tuned_.start, tuning_.start.path);
-  require(tuned_.chat == tuning_.chat, "{} was tuned with another chat template; give the same, or another run.dir", own.path);
+  require(same_template(tuned_.chat, tuning_.chat),
+          "{} was tuned with another chat template; give the same, or another run.dir", own.path);
   require((tuned_.ema > 0) == (config_.ppo.ema > 0), "{} was tuned with ppo.ema={}, now it is {}: a running mean is of all steps or of none; give the same, or another run.dir",
           own.path, tuned_.ema, config_.ppo.ema);
   tuned_.ema = config_.ppo.ema;

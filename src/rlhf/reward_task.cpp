@@ -9,7 +9,6 @@
 #include "skein/parallel/local_model.h"
 #include "skein/rlhf/preference_files.h"
 #include "skein/rlhf/preference_objective.h"
-#include "skein/train/chat_data.h"
 
 namespace skein {
 namespace {
@@ -160,7 +159,7 @@ std::string RewardTask::measured_notes(const Judged& model) const {
 void RewardTask::check_notes(const std::string& notes, const std::string& origin) const {
   const auto stored = reward_head(notes, origin);
   require(stored != nullptr, "{} is no run of a reward model; give another run.dir", origin);
-  require(stored->chat_template == chat_template_in(this->notes()), "{} was trained with another chat template; give the same chat.template, or another run.dir to begin anew", origin);
+  require(same_template(stored->chat_template, head_.chat_template), "{} was trained with another chat template; give the same chat.template, or another run.dir to begin anew", origin);
   require(stored->length == head_.length, "{} was trained with reward.length={}, now it is {}; give the same, or another run.dir to begin anew", origin, stored->length, head_.length);
   if (stored->loss.margin != head_.loss.margin || stored->loss.centring != head_.loss.centring)
     log::warn("{} learnt by reward.margin={} and reward.centring={}, now they are {} and {}; the run goes on with these", origin, stored->loss.margin,

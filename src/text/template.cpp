@@ -142,4 +142,13 @@ std::string ChatTemplate::answer_text(const std::vector<int32_t>& tokens) const 
   return text.substr(spaced ? 1 : 0);
 }
 
+bool same_template(const std::string& left, const std::string& right) {
+  if (left == right) return true;
+  try {
+    return template_form(left, "a chat template") == template_form(right, "a chat template");
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace skein

@@ -13,6 +13,8 @@ inline constexpr std::array<const char*, 3> kChatRoles{"system", "user", "assist
 struct TurnForm {
   std::string open, close;
   std::optional<std::string> open_after_system;
+
+  bool operator==(const TurnForm&) const = default;
 };
 
 struct TemplateForm {
@@ -20,6 +22,8 @@ struct TemplateForm {
   bool trim = false;
   std::vector<std::string> tokens;
   std::array<std::optional<TurnForm>, 3> turns;  // by role
+
+  bool operator==(const TemplateForm&) const = default;
 };
 
 // A usage error naming `origin` and the key.

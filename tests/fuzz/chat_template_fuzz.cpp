@@ -9,7 +9,9 @@ void fuzz(std::string_view input) {
   static const auto tokenizer = skein::byte_tokenizer();
   const auto form = skein::ChatTemplate::from_json(std::string(input), *tokenizer);
   const std::string json = form.to_json();
-  if (skein::ChatTemplate::from_json(json, *tokenizer).to_json() != json) std::abort();
+  if (skein::ChatTemplate::from_json(json, *tokenizer).to_json() != json ||
+      !skein::same_template(std::string(input), json))
+    std::abort();
   const std::vector<skein::Message> turns{{"user", " What?\n"}, {"assistant", "\xff that <|endoftext|>"}};
   const auto prompt = form.prompt(std::span(turns).first(1));
   const auto chat = form.conversation(turns);

@@ -67,14 +67,23 @@ struct Trained {
   std::string notes;
 };
 
-// A run under `folder`, with a tokenizer of words for encoders and of bytes for decoders.
-inline Trained train_reward(RewardConfig c, const Workspace& folder, int ranks = 1, const std::string& name = "") {
+// Of words for encoders, of bytes for decoders; or the one of `json`.
+inline std::unique_ptr<Tokenizer> reward_tokenizer(const RewardConfig& c, const Workspace& folder,
+                                                   const std::string& json) {
+  if (!json.empty()) return tokenizer_from_json(json);
+  return c.run.model.architecture == Architecture::bert ? load_tokenizer(folder.at("vocab.txt"))
+                                                        : byte_tokenizer();
+}
+
+// A run under `folder`.
+inline Trained train_reward(RewardConfig c, const Workspace& folder, int ranks = 1,
+                            const std::string& name = "", const std::string& tokenizer = "") {
   c.run.run.dir = name.empty() ? "" : folder.at(name);
   Trained trained;
   write_vocabulary(folder);
   run_ranks(ranks, [&](Group& world) {
     RewardConfig own = c;
-    const RewardTask task(own, own.run.model.architecture == Architecture::bert ? load_tokenizer(folder.at("vocab.txt")) : byte_tokenizer(), "");
+    const RewardTask task(own, reward_tokenizer(own, folder, tokenizer), "");
     const TrainResult result = train(own.run, task, world);
     if (world.rank() == 0) trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};
   });

@@ -144,7 +144,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     });
   run_ranks(2, [&](Group& world) {
     Mesh mesh(world, {1, 2, 1});
-    const std::string own_template = RewardModel(folder_.at("run"), {}, DType::f32, 2, mesh).head().chat_template;
+    const std::string own_template = ChatTemplate("none", *byte_tokenizer()).to_json();
     ModelReward reward(folder_.at("run"), {byte_tokenizer()->to_json(), own_template}, {}, DType::f32, 2, mesh);
     ModelReward by_text(folder_.at("run"), {bpe_tokenizer({{1, 2}})->to_json(), own_template}, {}, DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
@@ -153,7 +153,8 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
       asked[i].text = answers[i];
       asked[i].prompt_tokens = byte_tokenizer()->encode("ask");
       asked[i].tokens = byte_tokenizer()->encode(answers[i]);
-      if (i % 2) asked[i].tokens.push_back(256);
+      asked[i].ended = i % 2;
+      if (asked[i].ended) asked[i].tokens.push_back(256);
     }
     EXPECT_EQ(reward.scores(asked), alone) << "an answer that was cut off is judged as if it had ended";
     EXPECT_EQ(by_text.scores(asked), alone);
@@ -171,6 +172,70 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
   });
   EXPECT_NEAR(alone[0] + alone[1] + alone[2], 0, 1e-4);
   EXPECT_NEAR(alone[0] * alone[0] + alone[1] * alone[1] + alone[2] * alone[2], 3, 1e-3);
+}
+
+// An answer "ab" that was sampled as "a" and "b", which no encoding of a text with a merge of both gives.
+Answer sampled_answer(const Tokenizer& tokenizer, const ChatTemplate& form) {
+  Answer answer;
+  answer.messages = {{"user", "ask"}};
+  answer.text = "ab";
+  answer.prompt_tokens = form.prompt(answer.messages);
+  for (const char* part : {" ", "a", "b"}) answer.tokens.push_back(tokenizer.encode(part).at(0));
+  answer.tokens.push_back(form.end());
+  answer.ended = true;
+  return answer;
+}
+
+TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
+  const auto tokenizer = bpe_tokenizer({{64, 65}});
+  const ChatTemplate form("plain", *tokenizer), other("none", *tokenizer);
+  Answer answer = sampled_answer(*tokenizer, form);
+  ASSERT_EQ(tokenizer->encode(" ab").size(), 2u) << "a space, and both letters as one token";
+  RewardConfig c = small_reward();
+  c.run.model.vocab_size = tokenizer->vocab_size();
+  c.run.model.context = 40;
+  c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 64, 1)};
+  c.run.train.steps = 4;
+  c.task.chat_template = "plain";
+  train_reward(c, folder_, 1, "run", tokenizer->to_json());
+  const auto judged = [&](const PolicyText& policy, std::string* said = nullptr) {
+    double score = 0;
+    testing::internal::CaptureStderr();
+    run_ranks(1, [&](Group& world) {
+      Mesh mesh(world, {1, 1, 1});
+      score = ModelReward(folder_.at("run"), policy, {}, DType::f32, 2, mesh).scores(std::span(&answer, 1))[0];
+    });
+    const std::string log = testing::internal::GetCapturedStderr();
+    if (said != nullptr) *said = log;
+    return score;
+  };
+  double of_tokens = 0, of_text = 0;
+  run_ranks(1, [&](Group& world) {
+    Mesh mesh(world, {1, 1, 1});
+    RewardModel model(folder_.at("run"), {}, DType::f32, 2, mesh);
+    std::vector<std::vector<int32_t>> tokens{answer.prompt_tokens};
+    tokens[0].insert(tokens[0].end(), answer.tokens.begin(), answer.tokens.end());
+    of_tokens = model.scores(tokens)[0];
+    of_text = model.scores(model.form().sequences(answer.messages, std::span(&answer.text, 1)))[0];
+  });
+  ASSERT_NE(of_tokens, of_text);
+  const auto expect = [&](const PolicyText& policy, double score, const std::string& words) {
+    std::string said;
+    EXPECT_EQ(judged(policy, &said), score) << words;
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  };
+  const std::string own = tokenizer->to_json(), sorted = Json::parse(form.to_json()).dump();
+  ASSERT_NE(sorted, form.to_json()) << "keys in another order";
+  expect({own, form.to_json()}, of_tokens, "is fed the tokens as they were sampled");
+  expect({own, sorted}, of_tokens, "is fed the tokens as they were sampled");
+  expect({own, other.to_json()}, of_text, "is fed texts, the turns of each prompt and the answer: its chat template is not the policy's");
+  expect({bpe_tokenizer({{65, 64}})->to_json(), form.to_json()}, of_text, "its tokenizer is not the policy's");
+  Json untrimmed = Json::parse(form.to_json());
+  untrimmed["trim"] = false;
+  expect({own, untrimmed.dump()}, of_text, "its chat template is not the policy's");
+  answer.tokens.insert(answer.tokens.begin(), 36, answer.tokens.front());
+  test::expect_error(ExitCode::usage, {"the answer to prompt 0", "40 tokens"}, [&] { judged({own, form.to_json()}); });
+  testing::internal::GetCapturedStderr();
 }
 
 TEST_F(RewardTasks, GiveEqualBitsAtEveryLayout) {

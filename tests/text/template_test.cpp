@@ -191,6 +191,26 @@ TEST(ChatTemplates, AreReadFromFiles) {
   EXPECT_EQ(mine.name(), "mine");
 }
 
+TEST(ChatTemplates, AreComparedByWhatTheySay) {
+  for (const std::string& name : kNames) {
+    const std::string json = ChatTemplate(name, marked_tokenizer()).to_json(), sorted = Json::parse(json).dump(2);
+    ASSERT_NE(json, sorted);
+    EXPECT_TRUE(same_template(json, sorted)) << name;
+    EXPECT_TRUE(same_template(sorted, json)) << name;
+    for (const std::string& other : kNames) EXPECT_EQ(same_template(ChatTemplate(other, marked_tokenizer()).to_json(), sorted), name == other) << name << other;
+  }
+  const std::string mine = R"({"user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
+  EXPECT_TRUE(same_template(mine, ChatTemplate::from_json(mine, bytes()).to_json())) << "what is left out has its usual value";
+  for (const char* place : {"/user/open", "/user/open_after_system", "/user/close", "/assistant/open", "/assistant/close", "/system/open", "/prefix", "/end", "/name"}) {
+    Json changed = Json::parse(mine);
+    changed[Json::json_pointer(place)] = "x";
+    EXPECT_FALSE(same_template(mine, changed.dump())) << place;
+  }
+  EXPECT_TRUE(same_template("", ""));
+  EXPECT_FALSE(same_template("", mine));
+  EXPECT_FALSE(same_template(mine, "{}"));
+}
+
 TEST(ChatTemplates, RefuseTokenizersWithoutTheirTokens) {
   test::expect_refused({"\"chatml\"", "<|im_start|>", "does not have", "plain", "--tokenizer.special"}, [] { ChatTemplate("chatml", bytes()); });
   test::expect_refused({"\"llama3\"", "<|begin_of_text|>"}, [] { ChatTemplate("llama3", bytes()); });

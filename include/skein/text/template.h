@@ -100,4 +100,8 @@ class ChatTemplate {
   int32_t end_ = -1;
 };
 
+// Whether both are JSON of one template: what they say is compared, not how it is written (the
+// order of keys, white space). Texts that are none are so only when they are equal.
+bool same_template(const std::string& left, const std::string& right);
+
 }  // namespace skein
