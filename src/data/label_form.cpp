@@ -40,6 +40,12 @@ int64_t LabelForm::lead() const {
   return found - ids.begin();
 }
 
+bool LabelForm::closes_pairs() const {
+  const std::vector<int32_t> first, second{-1};
+  return (config_.encoder ? encoder_sample(first, &second).tokens : decoder_tokens(first, &second))
+             .back() != second.back();
+}
+
 int64_t LabelForm::room(bool pair) const {
   const std::vector<int32_t> none;
   const std::vector<int32_t>* second = pair ? &none : nullptr;

@@ -25,10 +25,14 @@ const Json& Fields::at(const std::string& key) const {
   fail_usage("{}: no field \"{}\"; the object has {}{}", place_, key, listed(keys), did_you_mean(key, keys));
 }
 
-std::string Fields::text_of(const Json& value, const std::string& name) const {
+std::string Fields::string_of(const Json& value, const std::string& name) const {
   require(value.is_string(), "{}: \"{}\" is a JSON {}, not a string{}", place_, name, value.type_name(),
           value.is_array() && !value.empty() && value.front().is_number() ? "; turn token ids into text first" : "");
-  std::string text = value.get<std::string>();
+  return value.get<std::string>();
+}
+
+std::string Fields::text_of(const Json& value, const std::string& name) const {
+  std::string text = string_of(value, name);
   require(!blank(text), "{}: \"{}\" is empty", place_, name);
   return text;
 }
@@ -42,6 +46,7 @@ double Fields::number_of(const Json& value, const std::string& name) const {
 }
 
 std::string Fields::text(const std::string& key) const { return text_of(at(key), key); }
+std::string Fields::answer(const std::string& key) const { return string_of(at(key), key); }
 
 double Fields::number(const std::string& key) const {
   const auto found = object_.find(key);
@@ -56,11 +61,12 @@ int64_t Fields::integer(const std::string& key, int64_t least, int64_t most) con
   return static_cast<int64_t>(number);
 }
 
-std::vector<std::string> Fields::texts(const std::string& key) const {
+std::vector<std::string> Fields::answers(const std::string& key) const {
   const Json& list = at(key);
   require(list.is_array(), "{}: \"{}\" is a JSON {}, not a list", place_, key, list.type_name());
   std::vector<std::string> all;
-  for (size_t i = 0; i < list.size(); ++i) all.push_back(text_of(list[i], fmt::format("{}[{}]", key, i)));
+  for (size_t i = 0; i < list.size(); ++i)
+    all.push_back(string_of(list[i], fmt::format("{}[{}]", key, i)));
   return all;
 }
 
@@ -85,7 +91,9 @@ std::vector<Message> Fields::messages(const std::string& key) const {
     if (role == "human") role = "user";
     if (role == "gpt") role = "assistant";
     require(role == "system" || role == "user" || role == "assistant", "{}: \"{}.role\" is \"{}\", not system, user or assistant", place_, name, excerpt(role));
-    all.push_back({role, text_of(list[i]["content"], name + ".content")});
+    const Json& content = list[i]["content"];
+    all.push_back({role, role == "assistant" ? string_of(content, name + ".content")
+                                             : text_of(content, name + ".content")});
   }
   return all;
 }

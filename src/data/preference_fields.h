@@ -24,19 +24,23 @@ class Fields {
   const nlohmann::json& at(const std::string& key) const;
   // Not empty, not white space alone.
   std::string text(const std::string& key) const;
+  // May be empty: the token that ends an answer is an answer, too.
+  std::string answer(const std::string& key) const;
   // Finite.
   double number(const std::string& key) const;
   // true and false are 1 and 0.
   int64_t integer(const std::string& key, int64_t least, int64_t most) const;
-  std::vector<std::string> texts(const std::string& key) const;
+  std::vector<std::string> answers(const std::string& key) const;
   // `count` of them.
   std::vector<double> numbers(const std::string& key, size_t count) const;
-  // {role, content} each, roles as ChatTemplate knows them (human: user; gpt: assistant).
+  // {role, content} each, roles as ChatTemplate knows them (human: user; gpt: assistant). The
+  // assistant's content may be empty.
   std::vector<Message> messages(const std::string& key) const;
   // The value of a text or of messages, as turns.
   std::vector<Message> turns(const std::string& key) const;
 
  private:
+  std::string string_of(const nlohmann::json& value, const std::string& name) const;
   std::string text_of(const nlohmann::json& value, const std::string& name) const;
   double number_of(const nlohmann::json& value, const std::string& name) const;
 

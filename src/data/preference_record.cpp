@@ -4,7 +4,6 @@
 
 #include "skein/data/excerpt.h"
 #include "json_line.h"
-#include "skein/data/line_reader.h"
 #include "preference_fields.h"
 #include "skein/core/error.h"
 
@@ -66,7 +65,7 @@ RecordOutcome read_pair(const Fields& fields, Diverging diverging, PreferenceRec
   if (!lists) {
     record.prompt = fields.turns("prompt");
     record.dialogue = fields.at("prompt").is_array();
-    record.answers = {fields.text("chosen"), fields.text("rejected")};
+    record.answers = {fields.answer("chosen"), fields.answer("rejected")};
     require_question(record.prompt, fields.place());
     return RecordOutcome::used;
   }
@@ -104,7 +103,7 @@ void read_summaries(const Fields& fields, PreferenceRecord& record) {
   record.prompt = {{"user", summary_prompt(Fields(info, fields.place()))}};
   for (const Json& summary : summaries) {
     require(summary.is_object(), "{}: \"summaries\" holds a JSON {}, not objects with \"text\"", fields.place(), summary.type_name());
-    record.answers.push_back(Fields(summary, fields.place()).text("text"));
+    record.answers.push_back(Fields(summary, fields.place()).answer("text"));
   }
   record.values = {0, 0};
   record.values[static_cast<size_t>(fields.integer("choice", 0, 1))] = 1;
@@ -113,7 +112,8 @@ void read_summaries(const Fields& fields, PreferenceRecord& record) {
 void read_best_of(const Fields& fields, PreferenceRecord& record) {
   record.kind = PreferenceKind::best;
   record.prompt = fields.turns("query");
-  for (int i = 0; fields.has(fmt::format("sample{}", i)); ++i) record.answers.push_back(fields.text(fmt::format("sample{}", i)));
+  for (int i = 0; fields.has(fmt::format("sample{}", i)); ++i)
+    record.answers.push_back(fields.answer(fmt::format("sample{}", i)));
   require(record.answers.size() > 1, "{}: there are {} samples (sample0, sample1, ...), too few to choose of", fields.place(), record.answers.size());
   record.values.assign(record.answers.size(), 0);
   record.values[static_cast<size_t>(fields.integer("best", 0, static_cast<int64_t>(record.answers.size()) - 1))] = 1;
@@ -121,7 +121,7 @@ void read_best_of(const Fields& fields, PreferenceRecord& record) {
 
 void read_shp(const Fields& fields, PreferenceRecord& record) {
   record.prompt = fields.turns("history");
-  record.answers = {fields.text("human_ref_A"), fields.text("human_ref_B")};
+  record.answers = {fields.answer("human_ref_A"), fields.answer("human_ref_B")};
   const auto first = static_cast<double>(fields.integer("labels", 0, 1));
   record.values = {first, 1 - first};
 }
@@ -131,7 +131,7 @@ void read_completions(const Fields& fields, PreferenceRecord& record) {
   for (const Json& completion : fields.at("completions")) {
     require(completion.is_object(), "{}: \"completions\" holds a JSON {}, not objects with \"response\" and \"overall_score\"", fields.place(), completion.type_name());
     const Fields one(completion, fields.place());
-    record.answers.push_back(one.text("response"));
+    record.answers.push_back(one.answer("response"));
     record.values.push_back(one.number("overall_score"));
   }
   record.grades = record.values;
@@ -140,7 +140,7 @@ void read_completions(const Fields& fields, PreferenceRecord& record) {
 void read_ranked(const Fields& fields, PreferenceRecord& record) {
   if (!fields.has("ranks")) return read_completions(fields, record);
   record.prompt = fields.turns("prompt");
-  record.answers = fields.texts(fields.which({"answers", "responses", "completions"}));
+  record.answers = fields.answers(fields.which({"answers", "responses", "completions"}));
   for (double rank : fields.numbers("ranks", record.answers.size())) record.values.push_back(-rank);
   if (fields.has("scores")) record.grades = fields.numbers("scores", record.answers.size());
 }
@@ -149,10 +149,10 @@ void read_scored(const Fields& fields, PreferenceRecord& record) {
   record.kind = PreferenceKind::scored;
   record.prompt = fields.turns("prompt");
   if (fields.has("scores")) {
-    record.answers = fields.texts(fields.which({"answers", "responses", "completions"}));
+    record.answers = fields.answers(fields.which({"answers", "responses", "completions"}));
     record.values = fields.numbers("scores", record.answers.size());
   } else {
-    record.answers = {fields.text(fields.which({kAnswer, "response", "completion"}))};
+    record.answers = {fields.answer(fields.which({kAnswer, "response", "completion"}))};
     record.values = {fields.number("score")};
   }
 }
@@ -176,7 +176,6 @@ RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout, Dive
 // Answers that read the same cannot be told apart.
 void check_answers(const PreferenceRecord& record, const std::string& place) {
   require(!record.answers.empty() && record.answers.size() <= kMostAnswers, "{}: {} answers to one prompt; there must be from 1 to {}", place, record.answers.size(), kMostAnswers);
-  for (const std::string& answer : record.answers) require(!blank(answer), "{}: an answer is empty", place);
   if (record.kind == PreferenceKind::scored) return;
   for (size_t i = 0; i < record.answers.size(); ++i)
     for (size_t k = 0; k < i; ++k)
@@ -235,7 +234,7 @@ void read_demonstration(const Json& object, const std::string& place, Preference
   if (!fields.has(answer) && fields.has("messages")) turns = fields.messages("messages");
   else if (fields.at(answer).is_array()) turns = fields.messages(answer);
   else if (answer == "chosen" && !fields.has("prompt")) turns = dialogue_turns(fields.text(answer));
-  else turns = {{"assistant", fields.text(answer)}};
+  else turns = {{"assistant", fields.answer(answer)}};
   require(!turns.empty() && turns.back().role == "assistant", "{}: the last turn is no answer of the assistant", place);
   record.answers = {turns.back().content};
   turns.pop_back();

@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/data/line_reader.h"
 #include "skein/train/chat_data.h"
 
 namespace skein {
@@ -48,10 +49,25 @@ bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int6
   }
 }
 
+namespace {
+
+// Or white space alone.
+int64_t empty_answers(const Preferences& data) {
+  int64_t count = 0;
+  for (const PreferenceRecord& record : data.records)
+    count += std::count_if(record.answers.begin(), record.answers.end(), blank);
+  return count;
+}
+
+}  // namespace
+
 void tell(const Preferences& data, const char* what, Diverging diverging) {
   if (data.diverging > 0)
     log::info("{} {} dialogues differ before their last turns and are {}", data.diverging, what,
               diverging == Diverging::drop ? "left out; data.diverging=keep compares their first answers that differ" : "compared where their first answers differ, if they differ in one");
+  if (const int64_t count = empty_answers(data); count > 0)
+    log::info("{} answers that are empty or white space: {}; how they end is what is judged of them",
+              what, count);
   if (data.tied > 0) log::info("{} {} records have no answer that is better than another and are left out", data.tied, what);
   if (data.bad > 0) log::info("{} {} records cannot be used and are left out", data.bad, what);
 }

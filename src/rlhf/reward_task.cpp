@@ -6,6 +6,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/data/line_reader.h"
 #include "skein/parallel/local_model.h"
 #include "skein/rlhf/preference_files.h"
 #include "skein/rlhf/preference_objective.h"
@@ -50,13 +51,22 @@ void check_grades(const RewardTaskConfig& c, const std::vector<PreferenceRecord>
           "margin, or scores); leave it out", c.loss.margin);
 }
 
+std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceRecord& record) {
+  require(form.ends_answers() || std::none_of(record.answers.begin(), record.answers.end(), blank),
+          "an answer is empty, and the tokenizer's template for pairs (post_processor) has no token "
+          "behind the second text that would stand for it; leave such records out, or take a model "
+          "whose tokenizer ends pairs with a token such as [SEP]");
+  return form.sequences(record.prompt, record.answers);
+}
+
 }  // namespace
 
 PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, LongPrompts long_prompts) {
   PreferenceData data;
   for (const PreferenceRecord& record : records) {
     PreferenceSample sample{record.kind, {}, floats(record.values), floats(record.grades)};
-    if (!usable(record, files, data.bad, [&] { sample.sequences = form.sequences(record.prompt, record.answers); })) continue;
+    if (!usable(record, files, data.bad, [&] { sample.sequences = sequences_of(form, record); }))
+      continue;
     const bool cut = std::any_of(sample.sequences.begin(), sample.sequences.end(), [](const FormedSample& sequence) { return sequence.cut; });
     const bool out = sample.sequences.empty() || (cut && long_prompts == LongPrompts::drop);
     data.left_out += out;
@@ -159,7 +169,10 @@ std::string RewardTask::measured_notes(const Judged& model) const {
 void RewardTask::check_notes(const std::string& notes, const std::string& origin) const {
   const auto stored = reward_head(notes, origin);
   require(stored != nullptr, "{} is no run of a reward model; give another run.dir", origin);
-  require(same_template(stored->chat_template, head_.chat_template), "{} was trained with another chat template; give the same chat.template, or another run.dir to begin anew", origin);
+  require(same_template(stored->chat_template, head_.chat_template),
+          "{} was trained with another chat template; give the same chat.template, or another "
+          "run.dir to begin anew",
+          origin);
   require(stored->length == head_.length, "{} was trained with reward.length={}, now it is {}; give the same, or another run.dir to begin anew", origin, stored->length, head_.length);
   if (stored->loss.margin != head_.loss.margin || stored->loss.centring != head_.loss.centring)
     log::warn("{} learnt by reward.margin={} and reward.centring={}, now they are {} and {}; the run goes on with these", origin, stored->loss.margin,

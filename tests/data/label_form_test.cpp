@@ -92,6 +92,14 @@ TEST(LabelForm, DecodersOfOthersAreFramedByTheirTokenizer) {
   EXPECT_EQ(bare.text("").tokens, Ids{0});
 }
 
+TEST(LabelForm, SaysWhetherATokenStandsBehindAPair) {
+  EXPECT_TRUE(LabelForm(framed(), {true, 8}).closes_pairs());
+  EXPECT_EQ(LabelForm(framed(), {true, 8}).pair("ab", "").tokens, (Ids{1, 'a', 'b', 2, 2}));
+  EXPECT_TRUE(LabelForm(open_ended(), {false, 8, "|"}).closes_pairs());
+  EXPECT_FALSE(LabelForm(open_ended(), {false, 8, "|", false}).closes_pairs());
+  EXPECT_FALSE(LabelForm(Begun(), {.length = 8, .framed = true}).closes_pairs());
+}
+
 TEST(LabelForm, CutsTheLongerTextFirst) {
   const LabelForm form(framed(), {true, 8});
   EXPECT_FALSE(form.text("abcdef").cut);

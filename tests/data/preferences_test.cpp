@@ -79,6 +79,53 @@ TEST(Preferences, OtherLayouts) {
   EXPECT_EQ(only(R"({"prompt":"q","answers":["a","a"],"scores":[1,2]})", PreferenceKind::scored), "user: q => a [1, 0] | a [2, 0]");
 }
 
+// The token that ends them is what they are.
+TEST(Preferences, AnswersMayBeEmpty) {
+  EXPECT_EQ(only(R"({"prompt":"q","chosen":"a","rejected":""})"), "user: q => a [1, 0] |  [0, 0]");
+  EXPECT_EQ(only(R"({"prompt":"q","chosen":" \n","rejected":"b"})"),
+            "user: q =>  \n [1, 0] | b [0, 0]");
+  EXPECT_EQ(
+      only(
+          R"({"prompt":"q","chosen":[{"role":"assistant","content":""}],"rejected":[{"role":"assistant","content":"no"}]})"),
+      "user: q =>  [1, 0] | no [0, 0]");
+  EXPECT_EQ(
+      only(R"({"chosen":"\n\nHuman: a\n\nAssistant:","rejected":"\n\nHuman: a\n\nAssistant: b"})"),
+      "user: a =>  [1, 0] | b [0, 0]");
+  EXPECT_EQ(only(R"({"info":{"post":"p"},"summaries":[{"text":""},{"text":"b"}],"choice":1})"),
+            "user: POST: p\n\nTL;DR: =>  [0, 0] | b [1, 0]");
+  EXPECT_EQ(only(R"({"query":"q","sample0":"a","sample1":"","best":1})", PreferenceKind::best),
+            "user: q => a [0, 0] |  [1, 0]");
+  EXPECT_EQ(only(R"({"history":"q","human_ref_A":"","human_ref_B":"b","labels":0})"),
+            "user: q =>  [0, 0] | b [1, 0]");
+  EXPECT_EQ(only(R"({"prompt":"q","answers":["","b"],"ranks":[2,1]})"),
+            "user: q =>  [-2, 0] | b [-1, 0]");
+  EXPECT_EQ(
+      only(
+          R"({"instruction":"q","completions":[{"response":"","overall_score":7.5},{"response":"b","overall_score":2}]})"),
+      "user: q =>  [7.5, 7.5] | b [2, 2]");
+  EXPECT_EQ(only(R"({"prompt":"q","response":"","score":0.25})", PreferenceKind::scored),
+            "user: q =>  [0.25, 0]");
+  EXPECT_EQ(only(R"({"prompt":"q","answers":["",""],"scores":[1,2]})", PreferenceKind::scored),
+            "user: q =>  [1, 0] |  [2, 0]");
+  const std::string silent =
+      R"({"prompt":[{"role":"user","content":"u"},{"role":"assistant","content":""},{"role":"user","content":"v"}],"chosen":"a","rejected":"b"})";
+  EXPECT_EQ(only(silent), "user: u / assistant:  / user: v => a [1, 0] | b [0, 0]");
+}
+
+TEST(Preferences, EmptyAnswersAreEqual) {
+  refused(R"({"prompt":"q","chosen":"","rejected":""})",
+          {"x.jsonl:1", "one answer is said to be better than another", "both are \"\""});
+  refused(R"({"prompt":"q","chosen":"","rejected":" \n"})", {"both are \"\""});
+  EXPECT_EQ(read("{\"prompt\":\"q\",\"answers\":[\"\",\"\"],\"ranks\":[1,1]}\n{\"prompt\":\"q\","
+                 "\"chosen\":\"a\",\"rejected\":\"\"}")
+                .tied,
+            1);
+  refused(
+      R"({"prompt":"q","chosen":[{"role":"user","content":""},{"role":"assistant","content":"a"}],"rejected":"b"})",
+      {"chosen[0].content", "is empty"});
+  refused(R"({"prompt":"q","chosen":null,"rejected":"b"})", {"\"chosen\" is a JSON null"});
+}
+
 TEST(Preferences, FilesMayHaveDifferentLayoutsAndRecordsTies) {
   const Scratch scratch;
   write_file(scratch.file("a.jsonl"), "\xEF\xBB\xBF{\"prompt\":\"q\",\"answers\":[\"a\",\"b\"],\"ranks\":[1,1]}\r\n\r\n{\"prompt\":\"q\",\"answers\":[\"a\",\"b\"],\"ranks\":[1,2]}");
@@ -99,7 +146,6 @@ TEST(Preferences, BadRecordsAreErrorsWithTheirPlace) {
   refused(good + "\n{\"prompt\":", {"x.jsonl:2"});
   refused(R"({"text":"q"})", {"x.jsonl:1", "no preference data", "text"}, {.bad_records = 9});
   refused(R"({"prompt":"q","chosen":"a","rejected":"a"})", {"both are \"a\""});
-  refused(R"({"prompt":"q","chosen":"a","rejected":" "})", {"\"rejected\" is empty"});
   refused(R"({"prompt":"","chosen":"a","rejected":"b"})", {"\"prompt\" is empty"});
   refused(R"({"prompt":"q","chosen":3,"rejected":"b"})", {"\"chosen\" is a JSON number, not a string"});
   refused(R"({"prompt":"q","chosen":"a","rejected":"b","margin":1e40})", {"\"margin\" is 1e+40"});
@@ -107,7 +153,6 @@ TEST(Preferences, BadRecordsAreErrorsWithTheirPlace) {
   refused(R"({"prompt":[{"role":"assistant","content":"q"}],"chosen":"a","rejected":"b"})", {"last turn of the prompt"});
   refused(R"({"chosen":"a","rejected":"b"})", {"\"chosen\" is no dialogue", "there is no \"prompt\""});
   refused(R"({"chosen":"\n\nHuman: a\n\nAssistant: b\n\nHuman: c","rejected":"\n\nHuman: a\n\nAssistant: b"})", {"the last turn is the user's"});
-  refused(R"({"chosen":"\n\nHuman: a\n\nAssistant: ","rejected":"\n\nHuman: a\n\nAssistant: b"})", {"an answer is empty"});
   refused(R"({"prompt":"q","answer":"a","score":null})", {"\"score\" is a JSON null", "NaN"});
   refused(R"({"prompt":"q","chosen":"a","rejected":"b","score_chosen":null,"score_rejected":1})", {"\"score_chosen\" is a JSON null"});
   refused(R"({"prompt":"q","chosen":"a","rejected":"b","score_chosen":1})", {"score_rejected"});
@@ -182,6 +227,9 @@ TEST(Preferences, DemonstrationsAreTheGoodAnswers) {
   Lines all;
   for (const auto& record : read_demonstrations({.files = {scratch.file("x.jsonl")}}).records) all.push_back(told(record));
   EXPECT_EQ(all, (Lines{"user: q => a [0, 0]", "user: i => b [0, 0]", "user: u => c [0, 0]", "user: q => d [0, 0]", "user: h => f [0, 0]"}));
+  write_file(scratch.file("x.jsonl"), R"({"prompt":"q","completion":""})");
+  EXPECT_EQ(told(read_demonstrations({.files = {scratch.file("x.jsonl")}}).records.at(0)),
+            "user: q =>  [0, 0]");
   write_file(scratch.file("x.jsonl"), R"({"prompt":"q"})");
   expect_error(ExitCode::usage, {"x.jsonl:1", "no field \"answer\""}, [&] { read_demonstrations({.files = {scratch.file("x.jsonl")}}); });
 }

@@ -116,6 +116,25 @@ TEST(DpoPairs, AreAllOfWhichOneIsBetter) {
   test::expect_error(ExitCode::usage, {"x.jsonl:7", "no token", "none"}, [&] { of({silent}); });
 }
 
+TEST(DpoPairs, OfAnEmptyAnswerLearnItsEnd) {
+  const auto tokenizer = byte_tokenizer();
+  const ChatTemplate none("none", *tokenizer), trimming("plain", *tokenizer);
+  const PairData data = paired(none, {record_of(PreferenceKind::ranked, {"", "b"}, {1, 0})},
+                               {.files = {"x.jsonl"}}, 20, LongPrompts::cut);
+  EXPECT_EQ(data.pairs.answers.at(0).tokens, (std::vector<int32_t>{'a', 's', 'k', 256}));
+  EXPECT_EQ(data.pairs.answers.at(0).answer_tokens(), 1);
+  const DpoSamples samples(data.pairs, 1, 0, 1, false);
+  const Batch batch = samples.batch(0, 1);
+  EXPECT_EQ(row_of(batch.tokens, 0), (std::vector<int32_t>{'a', 's', 'k', 'a', 's', 'k', 'b'}));
+  EXPECT_EQ(row_of(batch.places, 0), (std::vector<int32_t>{2, 5, 6}));
+  EXPECT_EQ(row_of(batch.targets, 0), (std::vector<int32_t>{256, 'b', 256}));
+  const PairData white = paired(trimming, {record_of(PreferenceKind::ranked, {" \n", "b"}, {1, 0})},
+                                {.files = {"x.jsonl"}}, 60, LongPrompts::cut);
+  EXPECT_EQ(white.pairs.answers.at(0).answer_tokens(), 1)
+      << "white space is nothing to a template that trims";
+  EXPECT_EQ(white.pairs.answers.at(0).tokens.back(), 256);
+}
+
 // Of the whole model in f64, against central differences.
 TEST(DpoObjective, HasTheGradientOfItsLoss) {
   ModelConfig config;

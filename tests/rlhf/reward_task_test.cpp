@@ -174,7 +174,8 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
   EXPECT_NEAR(alone[0] * alone[0] + alone[1] * alone[1] + alone[2] * alone[2], 3, 1e-3);
 }
 
-// An answer "ab" that was sampled as "a" and "b", which no encoding of a text with a merge of both gives.
+// An answer "ab" that was sampled as "a" and "b", which no encoding of a text with a merge of both
+// gives.
 Answer sampled_answer(const Tokenizer& tokenizer, const ChatTemplate& form) {
   Answer answer;
   answer.messages = {{"user", "ask"}};
@@ -203,7 +204,8 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
     testing::internal::CaptureStderr();
     run_ranks(1, [&](Group& world) {
       Mesh mesh(world, {1, 1, 1});
-      score = ModelReward(folder_.at("run"), policy, {}, DType::f32, 2, mesh).scores(std::span(&answer, 1))[0];
+      score = ModelReward(folder_.at("run"), policy, {}, DType::f32, 2, mesh)
+                  .scores(std::span(&answer, 1))[0];
     });
     const std::string log = testing::internal::GetCapturedStderr();
     if (said != nullptr) *said = log;
@@ -228,13 +230,18 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
   ASSERT_NE(sorted, form.to_json()) << "keys in another order";
   expect({own, form.to_json()}, of_tokens, "is fed the tokens as they were sampled");
   expect({own, sorted}, of_tokens, "is fed the tokens as they were sampled");
-  expect({own, other.to_json()}, of_text, "is fed texts, the turns of each prompt and the answer: its chat template is not the policy's");
-  expect({bpe_tokenizer({{65, 64}})->to_json(), form.to_json()}, of_text, "its tokenizer is not the policy's");
+  expect({own, other.to_json()}, of_text,
+         "is fed texts, the turns of each prompt and the answer: its chat template is not the "
+         "policy's");
+  expect({bpe_tokenizer({{65, 64}})->to_json(), form.to_json()}, of_text,
+         "its tokenizer is not the policy's");
   Json untrimmed = Json::parse(form.to_json());
   untrimmed["trim"] = false;
   expect({own, untrimmed.dump()}, of_text, "its chat template is not the policy's");
   answer.tokens.insert(answer.tokens.begin(), 36, answer.tokens.front());
-  test::expect_error(ExitCode::usage, {"the answer to prompt 0", "40 tokens"}, [&] { judged({own, form.to_json()}); });
+  test::expect_error(ExitCode::usage, {"the answer to prompt 0", "40 tokens"}, [&] {
+    judged({own, form.to_json()});
+  });
   testing::internal::GetCapturedStderr();
 }
 
@@ -334,6 +341,61 @@ TEST_F(RewardTasks, LongPromptsLoseTheirBeginningOrAreLeftOut) {
   EXPECT_EQ(samples().size(), 1u);
   c.task.length = 2;
   test::expect_error(ExitCode::usage, {"all training prompts", "reward.length"}, samples);
+}
+
+// An encoder's tokenizer whose pairs end with the second text, or with [SEP].
+std::string pair_tokenizer(bool closed) {
+  const auto special = [](const char* token) {
+    return Json{{"SpecialToken", {{"id", token}, {"type_id", 0}}}};
+  };
+  const auto text = [](const char* name) {
+    return Json{{"Sequence", {{"id", name}, {"type_id", 0}}}};
+  };
+  Json pair{special("[CLS]"), text("A"), special("[SEP]"), text("B")}, json = Json::parse(R"({
+    "added_tokens": [{"id": 0, "content": "[UNK]", "special": true}, {"id": 1, "content": "[CLS]", "special": true}, {"id": 2, "content": "[SEP]", "special": true}],
+    "normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"}, "decoder": {"type": "WordPiece"},
+    "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "ask": 3, "a": 4}}})");
+  if (closed) pair.push_back(special("[SEP]"));
+  json["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", {special("[CLS]"), text("A"), special("[SEP]")}},
+      {"pair", pair},
+      {"special_tokens", Json::parse(R"({"[CLS]": {"id": "[CLS]", "ids": [1], "tokens": ["[CLS]"]},
+                                                               "[SEP]": {"id": "[SEP]", "ids": [2], "tokens": ["[SEP]"]}})")}};
+  return json.dump();
+}
+
+TEST_F(RewardTasks, ReadEmptyAnswersAtTheirEnd) {
+  std::ofstream(folder_.at("empty.jsonl"))
+      << R"({"prompt":"ask","chosen":"a","rejected":""})" << '\n';
+  const auto rejected = [&](RewardConfig c, std::unique_ptr<Tokenizer> tokenizer) {
+    c.run.data.train = {folder_.at("empty.jsonl")};
+    return RewardTask(c, std::move(tokenizer), "").samples().all().at(0).sequences.at(1);
+  };
+  testing::internal::CaptureStderr();
+  const FormedSample decoder = rejected(small_reward(), byte_tokenizer());
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(decoder.tokens, (std::vector<int32_t>{'a', 's', 'k', 256}));
+  EXPECT_EQ(decoder.places, std::vector<int32_t>{3});
+  EXPECT_NE(said.find("training answers that are empty or white space: 1;"), std::string::npos)
+      << said;
+  const FormedSample encoder =
+      rejected(small_reward(true), tokenizer_from_json(pair_tokenizer(true)));
+  EXPECT_EQ(encoder.tokens, (std::vector<int32_t>{1, 3, 2, 2}));
+  EXPECT_EQ(encoder.places, std::vector<int32_t>{0});
+  const auto refuse = [&] {
+    rejected(small_reward(true), tokenizer_from_json(pair_tokenizer(false)));
+  };
+  test::expect_error(
+      ExitCode::usage,
+      {"empty.jsonl:1", "an answer is empty", "post_processor", "[SEP]", "data.bad_records=N"},
+      refuse);
+  RewardConfig c = small_reward();
+  c.run.data.train = {folder_.at("empty.jsonl"), write_pairs(folder_.at("train.jsonl"), 15, 1)};
+  c.run.train.steps = 2;
+  const Trained trained = train_reward(c, folder_);
+  EXPECT_EQ(trained.losses.size(), 2u);
+  for (const double loss : trained.losses) EXPECT_TRUE(std::isfinite(loss));
 }
 
 TEST_F(RewardTasks, RefuseWhatDoesNotFit) {

@@ -98,6 +98,33 @@ TEST(ChatTemplates, MarkAnswersWithTheirEnds) {
   EXPECT_EQ(none.end(), 256);
 }
 
+// White space is nothing to templates that trim, and a text to others.
+TEST(ChatTemplates, EmptyAnswersAreTheirEnds) {
+  const std::map<std::string, std::string> ends{{"none", "<|endoftext|>"},
+                                                {"plain", "<|endoftext|>"},
+                                                {"chatml", "<|im_end|>|"},
+                                                {"llama2", " </s>"},
+                                                {"llama3", "<|eot_id|>"}};
+  for (const std::string& name : kNames) {
+    const ChatTemplate form(name, marked_tokenizer());
+    const Messages empty{{"user", "hi"}, {"assistant", ""}},
+        white{{"user", "hi"}, {"assistant", " \n"}};
+    const TemplatedChat made = form.conversation(empty);
+    const Ids prompt = form.prompt(std::span(empty).first(1));
+    EXPECT_EQ(answers_in(made, marked_tokenizer()), ends.at(name));
+    EXPECT_EQ(Ids(made.tokens.begin(), made.tokens.begin() + static_cast<int64_t>(prompt.size())),
+              prompt)
+        << name;
+    EXPECT_EQ(std::find(made.answer.begin(), made.answer.end(), 1) - made.answer.begin(),
+              static_cast<int64_t>(prompt.size()))
+        << name;
+    const bool trims = name != "none" && name != "chatml";
+    EXPECT_EQ(answers_in(form.conversation(white), marked_tokenizer()),
+              (trims ? "" : " \n") + ends.at(name));
+    EXPECT_EQ(form.answer_text({form.end()}), "");
+  }
+}
+
 TEST(ChatTemplates, PlainIsPlain) {
   const ChatTemplate plain("plain", bytes());
   const Messages chat{{"user", "hi "}, {"assistant", "yes"}, {"user", "ok"}};
@@ -193,15 +220,23 @@ TEST(ChatTemplates, AreReadFromFiles) {
 
 TEST(ChatTemplates, AreComparedByWhatTheySay) {
   for (const std::string& name : kNames) {
-    const std::string json = ChatTemplate(name, marked_tokenizer()).to_json(), sorted = Json::parse(json).dump(2);
+    const std::string json = ChatTemplate(name, marked_tokenizer()).to_json(),
+                      sorted = Json::parse(json).dump(2);
     ASSERT_NE(json, sorted);
     EXPECT_TRUE(same_template(json, sorted)) << name;
     EXPECT_TRUE(same_template(sorted, json)) << name;
-    for (const std::string& other : kNames) EXPECT_EQ(same_template(ChatTemplate(other, marked_tokenizer()).to_json(), sorted), name == other) << name << other;
+    for (const std::string& other : kNames)
+      EXPECT_EQ(same_template(ChatTemplate(other, marked_tokenizer()).to_json(), sorted),
+                name == other)
+          << name << other;
   }
-  const std::string mine = R"({"user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
-  EXPECT_TRUE(same_template(mine, ChatTemplate::from_json(mine, bytes()).to_json())) << "what is left out has its usual value";
-  for (const char* place : {"/user/open", "/user/open_after_system", "/user/close", "/assistant/open", "/assistant/close", "/system/open", "/prefix", "/end", "/name"}) {
+  const std::string mine =
+      R"({"user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
+  EXPECT_TRUE(same_template(mine, ChatTemplate::from_json(mine, bytes()).to_json()))
+      << "what is left out has its usual value";
+  for (const char* place :
+       {"/user/open", "/user/open_after_system", "/user/close", "/assistant/open",
+        "/assistant/close", "/system/open", "/prefix", "/end", "/name"}) {
     Json changed = Json::parse(mine);
     changed[Json::json_pointer(place)] = "x";
     EXPECT_FALSE(same_template(mine, changed.dump())) << place;

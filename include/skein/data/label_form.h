@@ -50,6 +50,9 @@ class LabelForm {
   std::vector<FormedWords> words(std::span<const std::string> words) const;
 
   bool encoder() const { return config_.encoder; }
+  // Whether a token stands behind a pair's second text: the end of it, and all there is of an empty
+  // one.
+  bool closes_pairs() const;
   int32_t pad() const;
 
  private:

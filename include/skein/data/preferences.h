@@ -14,7 +14,8 @@
 //              grades; or instruction, completions [{response, overall_score}] (raw UltraFeedback), ranked and graded by the score
 //   scored     prompt, answer, score; or prompt, answers [...], scores [...]
 // `response`, `responses` and `completions` may stand for `answer` and `answers`. prompt is a string or a list of {role, content}.
-// gzip, xz and zstd are read through; empty lines are passed over.
+// An answer may be empty: the token that ends it is all of it. gzip, xz and zstd are read through;
+// empty lines are passed over.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ struct PreferencesConfig {
 struct PreferenceRecord {
   PreferenceKind kind = PreferenceKind::ranked;
   std::vector<Message> prompt;       // ends in a user's turn
-  std::vector<std::string> answers;  // at least 2, of scored 1; none empty
+  std::vector<std::string> answers;  // at least 2, of scored 1; may be empty
   std::vector<double> values;        // as KnownColumn has them
   std::vector<double> grades;        // of each answer, 0 where nothing is known
   bool dialogue = false;             // the prompt came as turns, not as one text
@@ -58,10 +59,11 @@ struct Preferences {
 // Answers of one prompt, at most.
 constexpr size_t kMostAnswers = 256;
 
-// All records in order. A usage error naming file and line for: no JSON object, fields that are missing or of another type, an empty
-// answer or prompt, turns of a prompt out of order, answers of which one is better though they are the same but for white space around them,
-// numbers that are not finite, lists of different lengths; for a record of no known layout where none before it has said the file's, with its
-// fields; and for files without any record that can be used.
+// All records in order. A usage error naming file and line for: no JSON object, fields that are
+// missing or of another type, an empty prompt, turns of a prompt out of order, answers of which one
+// is better though they are the same but for white space around them, numbers that are not finite,
+// lists of different lengths; for a record of no known layout where none before it has said the
+// file's, with its fields; and for files without any record that can be used.
 Preferences read_preferences(const PreferencesConfig& config);
 
 // Prompts with an answer each that is known to be good, as scored records of score 0: of prompt and answer (also completion, response,

@@ -44,6 +44,9 @@ class RewardForm {
   FormedSample sequence(std::vector<int32_t> tokens) const;
 
   bool types() const { return types_; }
+  // Whether a token ends an answer, so that an empty one is one, too. So it is by every chat
+  // template; of encoders see LabelForm::closes_pairs.
+  bool ends_answers() const { return !pairs_ || pairs_->closes_pairs(); }
   int32_t pad() const;
 
  private:
