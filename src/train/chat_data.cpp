@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/data/line_reader.h"
 
 namespace skein {
 
@@ -57,10 +59,16 @@ ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemp
 Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form, const std::vector<std::string>& files, const std::string& notes) {
   const ConversationsConfig config = conversations_config(c, form, files, notes);
   Chats made{{}, {config.instructions, true}};
+  int64_t empty = 0;
   read_conversations(config, [&](const Conversation& conversation) {
     made.chats.push_back(form.conversation(conversation.messages));
+    for (const auto& [role, content] : conversation.messages)
+      empty += role == "assistant" && blank(content);
     made.instructions.alone = made.instructions.alone && conversation.kind == ConversationKind::instruction;
   });
+  if (empty > 0)
+    log::info("answers of {} that are empty or white space: {}; how they end is what is learnt",
+              fmt::join(files, ", "), empty);
   return made;
 }
 

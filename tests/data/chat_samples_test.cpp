@@ -78,6 +78,26 @@ TEST(ChatSamples, FeedSeveralARowAndLearnAnswersOnly) {
   EXPECT_EQ(samples.counts().left_out + samples.counts().shortened, 0);
 }
 
+// What is learnt of them is how they end, right after what asks for them.
+TEST(ChatSamples, LearnTheEndsOfEmptyAnswers) {
+  const auto bytes = byte_tokenizer();
+  const std::vector<Message> silent{{"user", "hi"}, {"assistant", ""}},
+      talk{{"user", "a"}, {"assistant", ""}, {"user", "b"}, {"assistant", "c"}};
+  const ChatTemplate none("none", *bytes), shown("plain", *bytes);
+  const ChatSamples samples({none.conversation(silent), none.conversation(talk)}, plain(6));
+  EXPECT_EQ(samples.counts().left_out, 0);
+  EXPECT_EQ(samples.counts().answers, 4);
+  const Batch batch = samples.batch(0, 1);
+  EXPECT_EQ(numbers_of(batch.tokens, 0), (Ids{'h', 'i', 'a', 256, 'b', 'c'}));
+  EXPECT_EQ(numbers_of(batch.segments, 0), (Ids{0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(numbers_of(batch.places, 0), (Ids{1, 2, 4, 5}));
+  EXPECT_EQ(numbers_of(batch.targets, 0), (Ids{256, 256, 'c', 256}));
+  const auto asked = static_cast<int32_t>(shown.prompt(std::span(silent).first(1)).size());
+  const ChatSamples marked({shown.conversation(silent)}, plain(40));
+  EXPECT_EQ(numbers_of(marked.batch(0, 1).places, 0), Ids{asked - 1});
+  EXPECT_EQ(numbers_of(marked.batch(0, 1).targets, 0), Ids{256});
+}
+
 TEST(ChatSamples, OneARowNeedsNoSegments) {
   const ChatSamples samples({chat("abA1"), chat("deBC2")}, plain(5, false));
   ASSERT_EQ(samples.samples_per_epoch(), 2);

@@ -112,8 +112,20 @@ TEST(Conversations, TurnsMustBeInOrder) {
   refused(turns({{"user", "a"}}), {"no answer"});
   refused(turns({{"system", "a"}}), {"no turn of the user"});
   refused(turns({}), {"no turn of the user"});
-  refused(turns({{"user", "a"}, {"assistant", " \\n"}}), {"answer in turn 2 has no word"});
   refused(turns({{"user", "a"}, {"tool", "x"}}), {"turn 2 of \"messages\"", "\"tool\"", "system, user and assistant"});
+}
+
+// The token that ends them is what they are.
+TEST(Conversations, AnswersMayBeEmpty) {
+  EXPECT_EQ(summary(read(R"({"prompt": "q", "completion": ""})").at(0)), "user:q|assistant:");
+  EXPECT_EQ(summary(read(R"({"instruction": "Do.", "output": " "})").at(0)),
+            "user:Do.|assistant: ");
+  const std::string two = turns({{"user", "a"}, {"assistant", ""}, {"user", "b"}, {"assistant", "c"}});
+  EXPECT_EQ(summary(read(two).at(0)), "user:a|assistant:|user:b|assistant:c");
+  const std::string shared =
+      R"({"conversations": [{"from": "human", "value": "1"}, {"from": "gpt", "value": ""}]})";
+  EXPECT_EQ(summary(read(shared).at(0)), "user:1|assistant:");
+  EXPECT_EQ(summary(read_questions(turns({{"user", "a"}, {"assistant", ""}})).at(0)), "user:a");
 }
 
 TEST(Conversations, SayWhatIsWrongWithARecord) {
@@ -126,7 +138,6 @@ TEST(Conversations, SayWhatIsWrongWithARecord) {
   refused("{\"prompt\": \"a\", \"completion\": null}", {"\"completion\" is a JSON null"});
   refused("{\"instruction\": \"a\", \"input\": 3, \"output\": \"b\"}", {"\"input\" is a JSON number"});
   refused("{\"instruction\": \"a\", \"answers\": \"b\"}", {"no answer", "output, response, completion"});
-  refused("{\"instruction\": \"a\", \"output\": \"\"}", {"no word"});
   refused("{\"messages\": \"a\"}", {"\"messages\" is a JSON string, not a list"});
   refused("{\"messages\": [3]}", {"turn 1", "not an object"});
   refused("{\"messages\": [{\"rol\": \"user\", \"content\": \"\"}]}", {"no key \"role\"", "did you mean \"rol\""});

@@ -257,6 +257,20 @@ TEST_F(SftTasks, LeaveOutWhatTheTemplateRefuses) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: " + file_ + ":65"), std::string::npos);
 }
 
+TEST_F(SftTasks, LearnTheEndsOfEmptyAnswers) {
+  SftConfig c = small_task(folder_.at("silent.jsonl"), form_);
+  c.run.train.global_batch = 1;
+  std::ofstream(c.run.data.train.front()) << R"({"prompt": "a", "completion": ""})" << '\n'
+                                          << R"({"prompt": "b", "completion": "bbb"})" << '\n';
+  testing::internal::CaptureStderr();
+  const Scores scores = run(c).validation;
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("answers of " + c.run.data.train.front() + " that are empty or white space: 1;"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(value(scores, "token_accuracy"), 1) << scores.text;
+}
+
 TEST_F(SftTasks, RefusePassesWithoutEnd) {
   SftConfig c = small_task(file_, form_);
   c.run.train.steps = 0;

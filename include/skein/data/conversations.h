@@ -58,9 +58,10 @@ std::string place_of(const Conversation& conversation, const ConversationsConfig
 // Sees each conversation that could be read; its usage errors are those of a record that cannot be used, and are told with the record's place.
 using UseConversation = std::function<void(const Conversation&)>;
 
-// All in order, each with at least one answer. A usage error naming file and line for: a line that is no JSON object or too long,
-// a file without conversations, a missing key (with those there are), a value of another type, an unknown role, turns out of
-// order, and an answer without a word.
+// All in order, each with at least one answer. A usage error naming file and line for: a line that
+// is no JSON object or too long, a file without conversations, a missing key (with those there
+// are), a value of another type, an unknown role, and turns out of order. An answer may be empty:
+// the token that ends it is all of it.
 std::vector<Conversation> read_conversations(const ConversationsConfig& config, const UseConversation& use = {});
 
 // Answers to the last prompt may be missing. With drop_answers they are left out where they are there, else they are a usage error.
