@@ -31,7 +31,7 @@ Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel
       predicts_(piece.predicts) {
   if (!predicts_) return;
   parameters.enter("head", piece.chunk);
-  if (c.pooler) pooler_.emplace(parameters, whole_linear(c, "pooler", c.d_model, c.init_std));
+  if (c.pooler) pooler_.emplace(parameters, whole_linear(c, "pooler", c.d_model, c.pooler_deviation()));
   if (c.head == Head::vocabulary) add_vocabulary_head(c, piece.chunk, parameters);
   else classifier_.emplace(parameters, whole_linear(c, "classifier", c.labels, c.head_deviation()));
 }

@@ -9,6 +9,10 @@ double ModelConfig::attention_scale() const {
   return std::sqrt(static_cast<double>(mup_base_head ? mup_base_head : head_width()) / width) / std::sqrt(width);
 }
 
+double ModelConfig::pooler_deviation() const {
+  return head == Head::vocabulary ? init_std : 1 / std::sqrt(static_cast<double>(d_model));
+}
+
 ModelConfig ModelConfig::written_out() const {
   ModelConfig made = *this;
   made.n_kv_heads = kv_heads();
@@ -93,7 +97,8 @@ void bind(Options& options, ModelConfig& c) {
   options.add("model.mup_base_width", c.mup_base_width,
               "model.d_model of the smaller model whose learning rate this one takes over (muP); 0: no muP");
   options.add("model.mup_base_head", c.mup_base_head, "width of that model's heads; 0: as wide as here, more of them");
-  options.add("model.init_std", c.init_std, "deviation of start weights; residual outputs get it / sqrt(2 n_layers)");
+  options.add("model.init_std", c.init_std, "deviation of start weights; residual outputs get it / sqrt(2 n_layers), "
+              "a pooler under model.head=sequence 1 / sqrt(d_model)");
 }
 
 namespace {

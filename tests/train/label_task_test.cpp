@@ -1,6 +1,8 @@
 // Heads of labels learn what can be learnt, to the same bits at every layout, and go on where they were.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <fstream>
 #include <random>
 
@@ -265,7 +267,9 @@ TEST_F(LabelTasks, BeginWithAnotherModelsWeightsAndANewHead) {
   next.run.lr.lr = 1e-30;
   next.run.optimizer.weight_decay = 0;
   next.run.checkpoint.load = folder_.at("classes");
-  EXPECT_EQ(run(next, 1, "again").finished.state.at("param/classifier.weight"), before.at("param/classifier.weight"));
+  const State again = run(next, 1, "again").finished.state;
+  EXPECT_EQ(again.at("param/classifier.weight"), before.at("param/classifier.weight"));
+  EXPECT_EQ(again.at("param/pooler.weight"), before.at("param/pooler.weight"));
   next.run.checkpoint.load = folder_.at("tags");
   testing::internal::CaptureStderr();
   run(next, 1, "back");
@@ -273,6 +277,41 @@ TEST_F(LabelTasks, BeginWithAnotherModelsWeightsAndANewHead) {
   EXPECT_NE(back.find("begin anew: classifier.bias, classifier.weight, pooler.bias, pooler.weight"), std::string::npos) << back;
   next.run.model.d_model = 64;
   EXPECT_NE(error_of(next, "wide").find("of another shape"), std::string::npos);
+}
+
+// Of a tensor of f32 in a checkpoint.
+double deviation_of(const std::vector<std::byte>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  double squares = 0;
+  for (const float value : values) squares += static_cast<double>(value) * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+// Pretraining with pairs leaves a pooler, which is kept; without them fine-tuning adds one by its width.
+TEST_F(LabelTasks, KeepAPretrainedPoolerAndBeginANewOneByItsWidth) {
+  test::write_sentence_store(folder_.at("store.h5"));
+  for (const bool pretrained : {true, false}) {
+    const std::string from = pretrained ? "with" : "without", to = from + "_tuned";
+    PretrainConfig first = encoder_config(folder_.at("store.h5"));
+    first.data.validation.clear();
+    first.model.vocab_size = 64;
+    first.model.pooler = pretrained;
+    if (!pretrained) first.mlm.pairs = PairTask::none;
+    first.train.steps = 2;
+    first.run.dir = folder_.at(from);
+    pretrain(first, *single_rank());
+    const State before = state_of(folder_.at(from));
+    FinetuneConfig c = small_task(problem_.classes(false), LabelKind::classify, true);
+    c.run.model = first.model;
+    c.run.train.steps = 1;
+    c.run.lr.lr = 1e-30;
+    c.run.optimizer.weight_decay = 0;
+    c.run.checkpoint.load = folder_.at(from);
+    const auto after = run(c, 1, to).finished.state.at("param/pooler.weight");
+    if (pretrained) EXPECT_EQ(after, before.at("param/pooler.weight"));
+    else EXPECT_NEAR(deviation_of(after), 1 / std::sqrt(32.0), 0.02);
+  }
 }
 
 TEST_F(LabelTasks, RunsOfOtherLabelsAreRefusedAndOtherExamplesTold) {

@@ -57,6 +57,10 @@ struct ModelConfig {
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
   double head_deviation() const { return head_std < 0 ? init_std : head_std; }
+  // Of the pooler's start weights. Under a vocabulary head it is pretrained, from init_std as the rest.
+  // Under a head of sequences it begins anew only where none was pretrained: by its fan-in,
+  // 1 / sqrt(d_model), so that what it reads passes through a narrow one too.
+  double pooler_deviation() const;
   // Maximal update parametrisation for Adam (Yang, Hu and others, "Tensor Programs V", 2022, table 8), with m = d_model / mup_base_width:
   // weights inside the blocks start with init_std / sqrt(m) and learn at lr / m, the rest as without it; logits and what label and
   // value heads give are divided by m; scores are q.k sqrt(mup_base_head) / head_width. With m = 1 and equal heads nothing differs.
