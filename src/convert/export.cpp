@@ -245,10 +245,14 @@ void Export::transposed(const ForeignTensor& tensor, DType dtype, std::byte* out
   }
 }
 
-void Export::stream(size_t i, const std::function<void(std::span<const std::byte>)>& append) {
+void Export::stream(size_t i, const Append& write) {
   const ForeignTensor& tensor = names_.tensors[i];
   const DType dtype = dtypes_[i];
   const int64_t size = size_of(dtype);
+  const auto append = [&](std::span<const std::byte> bytes) {
+    odd_.look_at(written_names_[i], dtype, bytes.data(), static_cast<int64_t>(bytes.size()) / size);
+    write(bytes);
+  };
   if (tensor.transposed) {
     Bytes whole(tensor.size() * size);
     transposed(tensor, dtype, whole.data());
@@ -313,6 +317,13 @@ void Export::run(const std::string& destination, const ConvertProgress& progress
   std::error_code ignored;
   require(!fs::exists(destination, ignored), "{} exists already; name a {} that does not", destination, form_ == Form::llmc ? "file" : "folder");
   progress_ = progress;
+  write_all(destination);
+  if (const std::string text = odd_.text(); !text.empty())
+    log::warn("{}: {}{}; what is computed with them is not finite either", destination,
+              text, f16_limit(config_));
+}
+
+void Export::write_all(const std::string& destination) {
   if (form_ == Form::llmc) return write_llmc(destination);
   fs::path folder = fs::path(destination).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();

@@ -6,6 +6,7 @@
 
 #include "elements.h"
 #include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/checkpoint/tensors.h"
 #include "skein/convert/huggingface_config.h"
@@ -87,6 +88,11 @@ bool is_huggingface_folder(const std::string& path) {
 
 }  // namespace
 
+std::string f16_limit(const ConvertConfig& config) {
+  if (config.dtype != DType::f16) return "";
+  return " (with --dtype=f16, which holds nothing beyond 65504: try f32 or bf16)";
+}
+
 Form form_of(const std::string& path) {
   std::error_code error;
   require(fs::exists(path, error), "there is no {}", path);
@@ -158,7 +164,8 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
   ElementReader reader(match_, files_);
   const auto places = match_.places();
   std::optional<WholeModel> starts;
-  return save_in_shards(destination, 0, shards, import_metadata(model_, tokenizer_, notes), [&](const Piece& piece, std::byte* out) {
+  NonFinite odd;
+  const auto fill = [&](const Piece& piece, std::byte* out) {
     const std::string name = piece.name.substr(sizeof(kKind) - 1);
     if (match_.found[places.at(name).tensor]) {
       reader.read(name, piece.shape, piece.begin, piece.end, piece.dtype, out);
@@ -166,9 +173,16 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
       if (!starts) starts.emplace(model_);
       starts->start(name, piece.begin, piece.end, config_.seed, piece.dtype, out);
     }
+    odd.look_at(name, piece.dtype, out, piece.end - piece.begin);
     done += piece.bytes();
     if (progress) progress(done, total);
-  });
+  };
+  const std::string metadata = import_metadata(model_, tokenizer_, notes);
+  const std::string made = save_in_shards(destination, 0, shards, metadata, fill);
+  if (const std::string text = odd.text(); !text.empty())
+    log::warn("{}: {}{}; what is computed with them is not finite either", made, text,
+              f16_limit(config_));
+  return made;
 }
 
 }  // namespace skein

@@ -20,6 +20,18 @@ expect() {
   grep -qF -- "$word" output || { cat output >&2; die "no \"$word\" in the output of: $*"; }
 }
 
+# break_weights FOLDER TENSOR: the first value of that tensor of FOLDER/model.safetensors becomes NaN.
+break_weights() {
+  python3 - "$@" <<'PY'
+import json, struct, sys
+with open(sys.argv[1] + "/model.safetensors", "r+b") as file:
+    size = struct.unpack("<Q", file.read(8))[0]
+    tensor = json.loads(file.read(size))[sys.argv[2]]
+    file.seek(8 + size + tensor["data_offsets"][0])
+    file.write({"F32": struct.pack("<f", float("nan")), "F16": b"\x00\x7e", "BF16": b"\xc0\x7f"}[tensor["dtype"]])
+PY
+}
+
 # Two small stores, train.h5 and valid.h5, and the text of the second, heldout.txt.
 make_stores() {
   for i in $(seq 1 600); do

@@ -24,6 +24,15 @@ done
 expect 2 "holds a model already" "$convert" "$golden/gpt2" run-gpt2
 expect 2 "exists already" "$convert" run-gpt2 back-gpt2
 
+# Values that are not finite are kept, and told.
+cp -r "$golden/gpt2" broken
+break_weights broken transformer.wte.weight
+expect 0 "1 value in 1 tensor is not finite: embedding.tokens.weight (1)" "$convert" broken run-broken
+expect 0 "1 value in 1 tensor is not finite: transformer.wte.weight (1)" "$convert" run-broken back-broken
+cmp broken/model.safetensors back-broken/model.safetensors || die "a value that is not finite came back otherwise"
+expect 0 "parameters" "$convert" "$golden/gpt2" run-whole
+! grep -q "finite" output || die "finite weights are called otherwise"
+
 # Numbers of another model.
 cp -r "$golden/gpt2" other
 sed -i 's/"layer_norm_epsilon": 1e-05/"layer_norm_epsilon": 0.5/' other/config.json

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/tensors.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/convert/import.h"
@@ -42,7 +43,9 @@ class Export {
   void write_file(const std::string& folder, const File& file);
   void write_llmc(const std::string& path);
   // Hands out the bytes of a tensor of theirs in order.
-  void stream(size_t tensor, const std::function<void(std::span<const std::byte>)>& append);
+  using Append = std::function<void(std::span<const std::byte>)>;
+  void stream(size_t tensor, const Append& write);
+  void write_all(const std::string& destination);
   // Other programs know no muP: what it divides logits and scores by goes into the last norm and the queries.
   void fold_mup();
   // A head that reads an encoder's first token as it is gets a layer before it that hands that token on, as other programs' classifiers of sequences
@@ -74,6 +77,7 @@ class Export {
   std::vector<File> files_;
   int64_t done_ = 0, total_ = 0;
   ConvertProgress progress_;
+  NonFinite odd_;  // of what was written
 };
 
 }  // namespace skein

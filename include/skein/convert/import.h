@@ -21,6 +21,9 @@ struct ConvertConfig {
   uint64_t seed = 1;           // of start values
 };
 
+// What to say beside values that are not finite where --dtype may have made them so; else "".
+std::string f16_limit(const ConvertConfig& config);
+
 // Bytes done and bytes in all.
 using ConvertProgress = std::function<void(int64_t done, int64_t total)>;
 
