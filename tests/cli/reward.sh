@@ -55,6 +55,7 @@ expect 0 "the longer answer is better" $tune --checkpoint.load=decoder --run.dir
 expect 0 "accuracy 1.0000 of 48 pairs" "$skein" eval --checkpoint.path=pairs --data.test=test.jsonl --eval.output=one.json
 expect 0 "accuracy 1.0000 of 48 pairs" $mpi2 "$skein" eval --checkpoint.path=pairs --data.test=test.jsonl --eval.output=two.json --parallel.pipeline=2
 cmp one.json two.json
+expect 0 "pairs" "$skein" eval --checkpoint.path=dialogues --data.test=test-hh.jsonl --eval.output=centred.json
 python3 - <<'PY' || die "reports do not agree"
 import json
 report, evaluated = json.load(open("pairs/report.json")), json.load(open("one.json"))
@@ -62,6 +63,10 @@ assert report["accuracy"] == 1 and report["pairs"] == 48 and len(report["by_conf
 assert sum(bin["pairs"] for bin in report["by_length_difference"]) == 48
 assert all(abs(report[key] - evaluated[key]) < 1e-9 for key in ("loss", "pair_loss", "margin", "longer_is_better")), evaluated
 assert json.load(open("lengths/report.json"))["length_explains"] is True
+# The loss is that of the training, what draws scores to 0 included.
+report, evaluated = json.load(open("dialogues/report.json")), json.load(open("centred.json"))
+assert abs(report["loss"] - evaluated["loss"]) < 1e-9, (report["loss"], evaluated["loss"])
+assert report["loss"] - report["pair_loss"] > 1e-6, report
 PY
 
 # What is told of bad input.
