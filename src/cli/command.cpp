@@ -37,7 +37,8 @@ Source open_source(const std::string& path, Group& world, const std::string& opt
 
 Source source_of(const CheckpointInfo& info) {
   const RunState state = run_state(info.metadata, info.path);
-  return {info, stored_model(state, info.path), stored_masks(state, info.path), state.tokenizer, state.notes};
+  return {info, stored_model(state, info.path), stored_masks(state, info.path), state.tokenizer, state.notes,
+          state.config};
 }
 
 void load_weights(const Source& source, LocalModel& local, Mesh& mesh) {

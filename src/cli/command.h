@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ struct Source {
   MaskConfig mlm;
   std::string tokenizer;  // JSON
   std::string notes = {};  // of the task, JSON
+  std::map<std::string, std::string> config = {};  // options of the run that wrote it; of an import, the model's
 };
 
 // What a checkpoint that has been found holds.

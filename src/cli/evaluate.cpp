@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <fstream>
+#include <optional>
+
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -14,10 +16,12 @@
 #include "label_model.h"
 #include "reward_report.h"
 #include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/finite.h"
 #include "skein/core/log.h"
 #include "skein/data/encode.h"
 #include "skein/train/evaluate.h"
 #include "skein/train/evaluate_masked.h"
+#include "taken_over.h"
 
 namespace skein {
 namespace {
@@ -30,7 +34,7 @@ struct EvaluateConfig {
   ParallelConfig parallel;
   EvalConfig eval;
   LabelEvalConfig labels;
-  ChatDataConfig chat;
+  ChatEvalConfig chats;
   int64_t batch = 4;
 };
 
@@ -39,14 +43,18 @@ void bind(Options& options, EvaluateConfig& c) {
   options.add("data.validation", c.stores, "token stores to evaluate on");
   options.add("data.tokenizer", c.data.tokenizer, "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
   options.add("data.text", c.text, "text to evaluate on instead: .txt or .jsonl, plain, .gz, .xz or .zst");
-  options.add("data.cross_document_attention", c.data.cross_document_attention, "attention may cross document ends");
+  options.add("data.cross_document_attention", c.data.cross_document_attention,
+              "attention may cross document ends; by itself as in training");
+  options.add("data.mask_document_ends", c.data.mask_document_ends,
+              "the first token of the next document does not count; by itself as in training");
   options.add("eval.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
   options.add("eval.stride", c.eval.stride,
-              "tokens a window scores, with the rest of the context before them; 0: all, without overlap", "tokens");
+              "tokens a window scores, with the rest of the context before them; 0: all, without "
+              "overlap; by itself the run's validation.stride", "tokens");
   options.add("eval.batch", c.batch, "windows a forward pass", "windows");
   options.add("eval.output", c.output, "JSON file for the result");
   bind(options, c.labels);
-  bind(options, c.chat);
+  bind(options, c.chats);
   bind(options, c.parallel);
 }
 
@@ -75,14 +83,20 @@ class TemporaryStore {
   std::string path_;
 };
 
-using Values = std::vector<std::pair<std::string, double>>;
+// Nothing for what is not known.
+using Values = std::vector<std::pair<std::string, std::optional<double>>>;
+
+Values known(const std::vector<std::pair<std::string, double>>& values) {
+  return {values.begin(), values.end()};
+}
 
 void write_result(const std::string& path, const Source& source, const Values& values) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
   for (const auto& [name, value] : values) {
-    if (std::isnan(value)) json[name] = nullptr;
-    else if (value == std::floor(value) && std::abs(value) < 1e15) json[name] = static_cast<int64_t>(value);
-    else json[name] = value;
+    const bool whole = value && *value == std::floor(*value) && std::abs(*value) < 1e15;
+    if (!value) json[name] = nullptr;
+    else if (whole) json[name] = static_cast<int64_t>(*value);
+    else json[name] = *value;
   }
   std::ofstream file(path);
   file << json.dump(2) << '\n';
@@ -115,8 +129,8 @@ Values next_tokens(const Judged& model, const Source& source, const std::vector<
   check_tokenizer(loader.store(0), source);
   const Evaluation result = Evaluator(model.pipeline, model.pass, model.mesh, model.batch, config.eval).run(loader, config.data, source.model.context);
   log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens, result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
-  const double unknown = std::numeric_limits<double>::quiet_NaN();
-  return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", result.bytes ? result.bits_per_byte() : unknown},
+  const auto bits = result.bytes ? std::optional(result.bits_per_byte()) : std::nullopt;
+  return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", bits},
           {"tokens", static_cast<double>(result.tokens)}, {"bytes", static_cast<double>(result.bytes)}};
 }
 
@@ -126,7 +140,7 @@ Values masked_tokens(const Judged& model, const Source& source, const std::vecto
   check_tokenizer(samples->store(0), source);
   const MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
   log::info("{}: {}", source.info.path, result.text());
-  Values values = result.values("");
+  Values values = known(result.values(""));
   values.emplace_back("tokens", static_cast<double>(result.tokens));
   return values;
 }
@@ -137,8 +151,9 @@ void check(const EvaluateConfig& c) {
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
 
-Values evaluate_text(EvaluateConfig& config, const Source& source, Group& world) {
+Values evaluate_text(EvaluateConfig& config, Options& options, const Source& source, Group& world) {
   require(source.model.head == Head::vocabulary, "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
+  take_over_text(options, source);
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
   std::unique_ptr<TemporaryStore> encoded;
@@ -157,10 +172,31 @@ Values evaluate_text(EvaluateConfig& config, const Source& source, Group& world)
 
 Values evaluate_examples(const EvaluateConfig& config, Options& options, const Source& source, Group& world) {
   const auto& files = config.labels.files;
-  if (is_reward_model(source)) return evaluate_reward(source.info.path, files, config.parallel, config.batch, world).values();
+  const ParallelConfig& parallel = config.parallel;
+  if (is_reward_model(source))
+    return known(evaluate_reward(source.info.path, files, parallel, config.batch, world).values());
   const bool decoder = source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary;
-  if (decoder) return evaluate_chats(config.chat, files, source, config.parallel, config.batch, world);
-  return evaluate_labels(config.labels, options, source, config.parallel, config.batch, world);
+  if (decoder)
+    return known(evaluate_chats({config.chats, options, files, source, parallel, config.batch}, world));
+  return known(evaluate_labels(config.labels, options, source, parallel, config.batch, world));
+}
+
+// Collective.
+void check_finite(const Values& values, const Source& source, Group& world) {
+  std::vector<std::string> odd;
+  for (const auto& [name, value] : values)
+    if (value && !std::isfinite(*value))
+      odd.push_back(name + (std::isnan(*value) ? " is NaN" : " is infinite"));
+  if (odd.empty()) return;
+  const std::string here = world.rank() == 0 ? non_finite_weights(source.info).text() : "";
+  const std::string weights = world.broadcast(here, 0);
+  const std::string cause = weights.empty()
+                                ? "Its weights are finite, but what is computed with them grows beyond "
+                                  "what f32 holds; evaluate an earlier checkpoint"
+                                : "Of its weights, " + weights +
+                                      "; evaluate an earlier checkpoint, or convert a good source";
+  fail("the evaluation of {} gives no finite numbers: {}. {}", source.info.path,
+       fmt::join(odd, ", "), cause);
 }
 
 }  // namespace
@@ -175,7 +211,9 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   world = begin_world();
   const Source source = open_source(config.checkpoint, *world);
   const bool examples = !config.labels.files.empty();
-  const Values values = examples ? evaluate_examples(config, options, source, *world) : evaluate_text(config, source, *world);
+  const Values values = examples ? evaluate_examples(config, options, source, *world)
+                                 : evaluate_text(config, options, source, *world);
+  check_finite(values, source, *world);
   if (!config.output.empty())
     agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, values); });
   return 0;

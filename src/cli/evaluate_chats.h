@@ -4,13 +4,28 @@
 #include <utility>
 
 #include "command.h"
-#include "skein/train/chat_data.h"
+#include "skein/train/sft.h"
 
 namespace skein {
 
-// Collective. How well the model predicts the answers of the conversations in `files`, also told in the log: loss, perplexity,
-// token_accuracy, and the numbers of tokens and conversations they are of. batch: rows a forward pass.
-std::vector<std::pair<std::string, double>> evaluate_chats(const ChatDataConfig& config, const std::vector<std::string>& files, const Source& source,
-                                                           const ParallelConfig& parallel, int64_t batch, Group& world);
+struct ChatEvalConfig {
+  ChatDataConfig chat;
+  SftTaskConfig rows;
+};
+
+void bind(Options& options, ChatEvalConfig& config);
+
+struct ChatEvaluation {
+  const ChatEvalConfig& config;
+  Options& options;  // that config is bound to: rows that were not asked for are those of the training
+  const std::vector<std::string>& files;
+  const Source& source;
+  const ParallelConfig& parallel;
+  int64_t batch = 1;  // rows a forward pass
+};
+
+// Collective. How well the model predicts the answers of the conversations in the files, also told in the log: loss, perplexity,
+// token_accuracy, and the numbers of tokens and conversations they are of.
+std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation& asked, Group& world);
 
 }  // namespace skein

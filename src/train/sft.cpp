@@ -1,5 +1,9 @@
 #include "skein/train/sft.h"
 
+#include <nlohmann/json.hpp>
+
+#include "skein/core/error.h"
+
 namespace skein {
 
 SftConfig sft_defaults() {
@@ -10,14 +14,44 @@ SftConfig sft_defaults() {
   return c;
 }
 
+void bind_rows(Options& options, SftTaskConfig& c) {
+  options.add("sft.length", c.length, "tokens of a row; 0: model.context", "tokens");
+  options.add_choice("sft.longer", c.longer, {{"whole", LongChats::whole}, {"cut", LongChats::cut}},
+                     "of a conversation longer than that: whole: answers that do not end within it are left out; cut: they lose their ends");
+  options.add("sft.pack", c.pack, "several conversations a row, blind to each other");
+}
+
+void check_rows(const SftTaskConfig& c, int64_t context) {
+  require(c.length >= 0 && c.length <= context, "sft.length={} must be from 1 to model.context={}, "
+          "the longest that the model can see, or 0 for that", c.length, context);
+}
+
+ChatSamplesConfig rows_of(const SftTaskConfig& c, const std::vector<TemplatedChat>& chats,
+                          int64_t context, int64_t multiple) {
+  check_rows(c, context);
+  const int64_t length = c.length > 0 ? c.length : context;
+  ChatSamplesConfig config;
+  config.length = c.pack ? length : padded_length(chats, multiple, length);
+  config.pack = c.pack;
+  config.longer = c.longer;
+  return config;
+}
+
+std::map<std::string, std::string> stored_rows(const std::string& notes, const std::string& origin) {
+  const auto json = nlohmann::json::parse(notes, nullptr, false);
+  if (!json.is_object() || !json.contains("rows")) return {};
+  try {
+    return json.at("rows");
+  } catch (const nlohmann::json::exception& error) {
+    fail_usage("the notes of {} on rows of conversations are damaged: {}", origin, error.what());
+  }
+}
+
 void bind(Options& options, SftConfig& c) {
   options.add("data.train", c.run.data.train, "files of conversations to learn: .jsonl, plain, .gz, .xz or .zst");
   options.add("data.validation", c.run.data.validation, "files of conversations to evaluate on");
   bind(options, c.chat);
-  options.add("sft.length", c.task.length, "tokens of a row; 0: model.context", "tokens");
-  options.add_choice("sft.longer", c.task.longer, {{"whole", LongChats::whole}, {"cut", LongChats::cut}},
-                     "of a conversation longer than that: whole: answers that do not end within it are left out; cut: they lose their ends");
-  options.add("sft.pack", c.task.pack, "several conversations a row, blind to each other");
+  bind_rows(options, c.task);
   options.add("sft.epochs", c.task.epochs, "passes over data.train, where train.steps is 0");
   bind_adapting(options, c.run);
 }

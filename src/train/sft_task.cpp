@@ -35,26 +35,32 @@ class SftTask : public Task {
   std::unique_ptr<Tokenizer> tokenizer_;
   ChatTemplate form_;
   InstructionNotes instructions_;  // of the training data
+  std::map<std::string, std::string> rows_;  // of both, by option
   std::unique_ptr<ChatSamples> training_, validation_;
   int64_t vocabulary_;
 };
 
+std::map<std::string, std::string> row_values(const SftTaskConfig& task) {
+  SftTaskConfig copy = task;
+  Options options("", "");
+  bind_rows(options, copy);
+  const auto values = options.values();
+  return {values.begin(), values.end()};
+}
+
 SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
     : tokenizer_(std::move(tokenizer)), form_(chat_template(c.chat, *tokenizer_, notes)), training_(read(c, c.run.data.train, notes, true)),
       validation_(c.run.data.validation.empty() ? nullptr : read(c, c.run.data.validation, notes, false)), vocabulary_(c.run.model.vocab_size) {
+  rows_ = row_values(c.task);
   tell_samples(*training_, "training", form_.name());
   if (validation_) tell_samples(*validation_, "validation", form_.name());
 }
 
 std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector<std::string>& files, const std::string& notes, bool training) {
   const int64_t context = c.run.model.context, length = c.task.length > 0 ? c.task.length : context;
-  const int64_t multiple = row_multiple(c.run.parallel);
   auto [chats, instructions] = read_chats(c.chat, form_, files, notes);
   if (training) instructions_ = instructions;
-  ChatSamplesConfig config;
-  config.length = c.task.pack ? length : padded_length(chats, multiple, length);
-  config.pack = c.task.pack;
-  config.longer = c.task.longer;
+  ChatSamplesConfig config = rows_of(c.task, chats, context, row_multiple(c.run.parallel));
   config.pad = std::max(0, tokenizer_->roles().pad);
   config.seed = c.run.train.seed;
   config.shuffle = training;
@@ -65,7 +71,8 @@ std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector
 }
 
 std::string SftTask::notes() const {
-  return with_instructions(Json{{"task", "sft"}, {"template", Json::parse(form_.to_json())}, {"length", length()}, {"training_checksum", training_->checksum()}}.dump(),
+  return with_instructions(Json{{"task", "sft"}, {"template", Json::parse(form_.to_json())}, {"length", length()}, {"training_checksum", training_->checksum()},
+                                {"rows", rows_}}.dump(),
                            instructions_);
 }
 
@@ -97,8 +104,7 @@ void check(const SftConfig& c, const Tokenizer& tokenizer) {
   require(model.vocab_size >= tokenizer.vocab_size(), "the model knows {} ids, but its tokenizer has {}", model.vocab_size, tokenizer.vocab_size());
   require(!c.run.data.train.empty(), "data.train names no file of conversations");
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
-  require(c.task.length >= 0 && c.task.length <= model.context, "sft.length={} must be from 1 to model.context={}, the longest that the model can see, or 0 for that",
-          c.task.length, model.context);
+  check_rows(c.task, model.context);
 }
 
 }  // namespace

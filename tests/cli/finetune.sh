@@ -83,6 +83,11 @@ expect 0 "32 texts labelled" $predict --checkpoint.path=pairs_back --data.input=
 cmp pairs.out pairs_back.out
 expect 0 "accuracy" "$skein" eval --checkpoint.path=pairs_back --data.test=test.jsonl --task.text=one --task.pair=two --task.label=gold --eval.output=pairs_back.json
 python3 -c 'import json; a, b = (json.load(open(n)) for n in ("pairs.json", "pairs_back.json")); assert a["accuracy"] == b["accuracy"] and a["loss"] == b["loss"], (a, b)'
+cp -r pairs_out broken
+break_weights broken classifier.weight
+expect 0 "1 value in 1 tensor is not finite: classifier.weight (1)" "$bin/skein-convert" broken broken_back
+expect 1 "is not finite: classifier.weight (1)" "$skein" eval --checkpoint.path=broken_back --data.test=test.jsonl --task.text=one --task.pair=two --task.label=gold
+grep -q "loss is NaN" output || die "it is not said that the loss is NaN"
 expect 0 "32 texts labelled" $predict --checkpoint.path=pairs_back --data.input=test.jsonl --task.text=one --output.path=singles.out
 ! grep -q '"pair"' singles.out || die "single texts were taken for pairs"
 $tune --checkpoint.load=decoder --run.dir=said --data.train=train.csv --task.label=category 2>/dev/null

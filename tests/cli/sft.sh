@@ -101,6 +101,18 @@ assert tuned["loss"] == last["validation_loss"] and tuned["token_accuracy"] == 1
 assert base["loss"] > 10 * tuned["loss"] and base["tokens"] > 0, base
 PY
 expect 2 "open.jsonl:1: the conversation has no answer" $judge,open.jsonl --checkpoint.path=plain
+# Rows are those of the training, unless others are asked for.
+expect 0 "done: 3 steps" $tune --data.train=chats.jsonl --run.dir=short --sft.length=40 --sft.longer=cut --train.steps=3
+expect 0 "was trained: sft.length=40, sft.longer=cut, sft.pack=true" $judge --checkpoint.path=short --eval.output=short.json
+expect 0 "sft.length=64 is given; short/" $judge --checkpoint.path=short --sft.length=64 --eval.output=long.json
+expect 2 "sft.length=65 must be from 1 to model.context=64" $judge --checkpoint.path=short --sft.length=65
+python3 - <<'PY' || die "an evaluation is not of the rows of its training"
+import json
+short, long = json.load(open("short.json")), json.load(open("long.json"))
+last = [json.loads(line) for line in open("short/metrics.jsonl") if "validation_loss" in line][-1]
+assert short["loss"] == last["validation_loss"], (short, last)
+assert long["tokens"] > short["tokens"] and long["loss"] != short["loss"], (short, long)
+PY
 
 # What is told of bad input.
 expect 2 "checkpoint.load names no pretrained model" "$skein" sft --data.train=chats.jsonl --run.dir=bad

@@ -1,8 +1,10 @@
 // Instruction tuning: a pretrained decoder learns the answers of conversations.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "skein/data/chat_samples.h"
 #include "skein/train/chat_data.h"
@@ -28,6 +30,18 @@ struct SftConfig {
 // validation.every -1 (once an epoch).
 SftConfig sft_defaults();
 void bind(Options& options, SftConfig& config);
+
+// Binds what rows of conversations are: sft.length, sft.longer and sft.pack.
+void bind_rows(Options& options, SftTaskConfig& config);
+// A usage error for rows longer than the context.
+void check_rows(const SftTaskConfig& config, int64_t context);
+// Rows for these chats; without packing their tokens are a multiple of `multiple`. Usage errors as
+// check_rows. Padding, order and seed are left open.
+ChatSamplesConfig rows_of(const SftTaskConfig& config, const std::vector<TemplatedChat>& chats,
+                          int64_t context, int64_t multiple);
+// The options of bind_rows that the run had whose checkpoint has these notes; none where they say
+// nothing. A usage error naming `origin` for damaged notes.
+std::map<std::string, std::string> stored_rows(const std::string& notes, const std::string& origin);
 
 // The task, for the model that config.run.model describes, its tokenizer (JSON) and the notes of its checkpoint. Reads the data and fills in
 // what was left open. Usage errors for a model that is no language model, and for data that does not fit. The notes of the task hold

@@ -1,0 +1,62 @@
+#include "taken_over.h"
+
+#include <fmt/ranges.h>
+
+#include <utility>
+#include <vector>
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+constexpr char kAttention[] = "data.cross_document_attention", kEnds[] = "data.mask_document_ends";
+
+// A checkpoint that was imported knows nothing of its training.
+void add_stored(Values& trained, const std::string& option, const Source& source,
+                const std::string& key) {
+  const auto found = source.config.find(key);
+  if (found != source.config.end()) trained[option] = found->second;
+}
+
+// They cannot be given here.
+void tell_masking(const Source& source) {
+  std::vector<std::string> told;
+  for (const auto& [key, value] : source.config)
+    if (key.starts_with("mlm.") && key != "mlm.static") told.push_back(key + "=" + value);
+  if (!told.empty()) log::info("tokens are hidden as in {}: {}", source.info.path, fmt::join(told, ", "));
+}
+
+}  // namespace
+
+void take_over(Options& options, const Values& trained, const std::string& origin) {
+  std::vector<std::string> told;
+  for (const auto& [key, now] : options.values()) {
+    const auto found = trained.find(key);
+    if (found == trained.end()) continue;
+    if (!options.given(key)) {
+      options.set(key, found->second, origin);
+      told.push_back(key + "=" + found->second);
+    } else if (now != found->second) {
+      log::info("{0}={1} is given; {2} was trained with {0}={3}", key, now, origin, found->second);
+    }
+  }
+  if (!told.empty()) log::info("as {} was trained: {}", origin, fmt::join(told, ", "));
+}
+
+void take_over_text(Options& options, const Source& source) {
+  const bool encoder = source.model.architecture == Architecture::bert;
+  require(!encoder || !options.given(kEnds), "{} is for decoders; an encoder is asked for hidden tokens, "
+          "leave it out", kEnds);
+  Values trained;
+  add_stored(trained, kAttention, source, kAttention);
+  if (!encoder) add_stored(trained, kEnds, source, kEnds);
+  if (!encoder) add_stored(trained, "eval.stride", source, "validation.stride");
+  take_over(options, trained, source.info.path);
+  if (encoder) tell_masking(source);
+}
+
+}  // namespace skein
