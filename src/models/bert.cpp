@@ -27,8 +27,8 @@ Tensor sample_weights(int64_t samples) { return Tensor::from(std::vector<float>(
 }  // namespace
 
 Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters)
-    : trunk_(c, piece, sequence_parallel, parameters), kind_(c.head), pool_(c.pool), dropout_(c.dropout), activation_(*activation_of(c.activation)),
-      predicts_(piece.predicts) {
+    : trunk_(c, piece, sequence_parallel, parameters), kind_(c.head), pool_(c.pool),
+      dropout_(c.dropout), activation_(*activation_of(c.activation_of_head())), predicts_(piece.predicts) {
   if (!predicts_) return;
   parameters.enter("head", piece.chunk);
   if (c.pooler) pooler_.emplace(parameters, whole_linear(c, "pooler", c.d_model, c.pooler_deviation()));

@@ -19,6 +19,7 @@ ModelConfig ModelConfig::written_out() const {
   made.d_head = head_width();
   made.d_ff = hidden();
   if (mup_base_width && !mup_base_head) made.mup_base_head = head_width();
+  if (head_activation == activation) made.head_activation.reset();
   return made;
 }
 
@@ -79,6 +80,11 @@ void bind(Options& options, ModelConfig& c) {
   options.add_choice("model.activation", c.activation,
                      {{"gelu_tanh", MlpKind::gelu_tanh}, {"gelu_erf", MlpKind::gelu_erf}, {"relu", MlpKind::relu},
                       {"swiglu", MlpKind::swiglu}}, "feed-forward nonlinearity");
+  options.add_choice("model.head_activation", c.head_activation,
+                     {{"same", std::nullopt}, {"gelu_tanh", MlpKind::gelu_tanh},
+                      {"gelu_erf", MlpKind::gelu_erf}, {"relu", MlpKind::relu}},
+                     "bert: nonlinearity of the dense layer before the vocabulary; "
+                     "same: model.activation. RoBERTa's is always gelu_erf elsewhere");
   options.add("model.bias", c.bias, "biases in linear layers and layer norms");
   options.add("model.attention_bias", c.attention_bias, "biases in attention's linear layers also where model.bias is off");
   options.add("model.token_types", c.token_types, "kinds of tokens with an embedding each, such as BERT's segments A and B; 0: none");
@@ -154,7 +160,11 @@ void check_sizes(const ModelConfig& c) {
           "model.position_offset={}, model.token_types={} and model.labels={} must not be negative", c.position_offset, c.token_types, c.labels);
   require(c.head == Head::vocabulary || c.labels > 0, "model.head gives labels, but model.labels is 0; give their number");
   if (c.architecture == Architecture::bert) check_encoder(c);
-  else require(!c.pooler, "model.pooler is for model.architecture=bert");
+  else {
+    require(!c.pooler, "model.pooler is for model.architecture=bert");
+    require(!c.head_activation, "model.head_activation is for model.architecture=bert: "
+            "the head of model.architecture=gpt has no dense layer; leave it out");
+  }
   require(c.pooler || c.pool == Pool::first, "model.pool=mean says what model.pooler reads, and there is none; it is for model.architecture=bert "
           "with pairs or with one label a text");
   require(c.norm_epsilon >= 0, "model.norm_epsilon is {}; it must not be negative", c.norm_epsilon);

@@ -170,6 +170,13 @@ TEST(Gradients, RobertaWithADecoderOfItsOwn) {
   check_gradients_of<Bert, MaskedTokens>(c, batch);
 }
 
+TEST(Gradients, EncoderWithAnotherActivationInItsHead) {
+  ModelConfig c = encoder();
+  c.activation = MlpKind::relu;
+  c.head_activation = MlpKind::gelu_erf;
+  check_gradients_of<Bert, MaskedTokens>(c, masked_batch());
+}
+
 Batch labelled_batch(bool tokens) {
   Batch batch = masked_batch();
   batch.targets = Tensor::from(tokens ? std::vector<int32_t>{2, 0, 1, 0} : std::vector<int32_t>{2, 1}, {2, tokens ? 2 : 1});

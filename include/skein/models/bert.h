@@ -25,7 +25,8 @@ class Bert : public Model, public Labelled {
   Var forward(const Var& flow, const Pass& pass) const override;
   Shape flow_shape(int64_t batch, int64_t length) const override { return trunk_.flow_shape(batch, length); }
 
-  // Of hidden [B,T,C]: dense, activation and norm at the batch's places, [B*P,C], for products with the decoder.
+  // Of hidden [B,T,C]: dense, model.head_activation and norm at the batch's places, [B*P,C], for
+  // products with the decoder.
   Var transformed(const Var& hidden, const Pass& pass) const;
   const Parameter& decoder() const { return *decoder_; }
   const Parameter& decoder_bias() const { return *decoder_bias_; }

@@ -1,6 +1,8 @@
 // What a model is made of: one set of options for GPT-2, GPT-3, Llama, BERT and RoBERTa.
 #pragma once
 
+#include <optional>
+
 #include "skein/core/options.h"
 #include "skein/kernels/rotary.h"
 #include "skein/nn/embedding.h"
@@ -36,6 +38,8 @@ struct ModelConfig {
   NormPlacement norm_placement = NormPlacement::pre;
   double norm_epsilon = 1e-5;
   MlpKind activation = MlpKind::gelu_tanh;
+  // bert: of the vocabulary head's dense layer; none: as `activation`.
+  std::optional<MlpKind> head_activation;
   bool bias = true;
   bool tie_embeddings = true;
   bool attention_bias = false;  // biases of queries, keys, values and the attention's result also where `bias` is off
@@ -56,6 +60,7 @@ struct ModelConfig {
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
+  MlpKind activation_of_head() const { return head_activation.value_or(activation); }
   double head_deviation() const { return head_std < 0 ? init_std : head_std; }
   // Of the pooler's start weights. Under a vocabulary head it is pretrained, from init_std as the rest.
   // Under a head of sequences it begins anew only where none was pretrained: by its fan-in,
@@ -67,7 +72,8 @@ struct ModelConfig {
   double width_ratio() const { return mup_base_width ? static_cast<double>(d_model) / static_cast<double>(mup_base_width) : 1; }
   // What q.k is multiplied by.
   double attention_scale() const;
-  // The same model with the sizes above in place of 0.
+  // The same model with the sizes above in place of 0, and without a head_activation that says what
+  // `activation` does.
   ModelConfig written_out() const;
   // Learned numbers in the whole model, tied tensors once.
   int64_t parameters() const;
