@@ -5,14 +5,23 @@ Each folder is what `save_pretrained` writes, and skein_expected.safetensors: id
 targets I64, logits F32, pair_logits F32 [B,2] (BERT's second head), loss F32 [1] (mean cross entropy over all targets) and gradient:NAME F32 of a few
 parameters, by the names of the model's files. All arithmetic is in f32; the bf16 model's weights are rounded first.
 
-usage: make_huggingface_golden.py FOLDER        (needs `pip install transformers torch`)"""
+variants/FAMILY is one model, variants.json, which names changes to its config.json (JSON merge patches), and for each of them
+NAME.safetensors: what transformers computed with the same weights and the changed config.json. variants/names.json has all names
+that transformers knows of activations, kinds of rotary positions and, by family, classes.
+
+usage: make_huggingface_golden.py FOLDER [NAME...]        (needs `pip install transformers torch`)
+Without NAME all are written, else those models; `variants` names what is below that folder."""
+import importlib
 import json
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import torch
 import transformers as tf
 from safetensors.torch import save_file
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 BERT = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40,
             max_position_embeddings=16, type_vocab_size=2)
@@ -24,6 +33,13 @@ LLAMA = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_h
              bos_token_id=0, eos_token_id=1)
 ROBERTA = dict(BERT, type_vocab_size=1, max_position_embeddings=18, pad_token_id=1, layer_norm_eps=1e-5, bos_token_id=0,
                eos_token_id=2)
+TINY_GPT2 = dict(vocab_size=13, n_embd=8, n_layer=1, n_head=4, n_inner=12, n_positions=16, bos_token_id=0, eos_token_id=0)
+TINY_LLAMA = dict(vocab_size=13, hidden_size=8, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=4,
+                  intermediate_size=12, max_position_embeddings=32, attention_bias=True, mlp_bias=True,
+                  bos_token_id=0, eos_token_id=1)
+TINY_BERT = dict(vocab_size=13, hidden_size=8, num_hidden_layers=1, num_attention_heads=4, intermediate_size=12,
+                 max_position_embeddings=16, type_vocab_size=2)
+TINY_ROBERTA = dict(TINY_BERT, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1, bos_token_id=0, eos_token_id=2)
 CASES = {
     "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**GPT2)),
     "gpt2_sequence": (tf.GPT2ForSequenceClassification, tf.GPT2Config(**GPT2, num_labels=3, pad_token_id=0)),
@@ -36,13 +52,79 @@ CASES = {
     "bert_token": (tf.BertForTokenClassification, tf.BertConfig(**BERT, num_labels=5)),
     "roberta": (tf.RobertaForMaskedLM, tf.RobertaConfig(**ROBERTA)),
     "roberta_sequence": (tf.RobertaForSequenceClassification, tf.RobertaConfig(**ROBERTA, num_labels=3)),
+    "gpt2_untied": (tf.GPT2LMHeadModel, tf.GPT2Config(**TINY_GPT2, tie_word_embeddings=False)),
+    "llama_sequence": (tf.LlamaForSequenceClassification, tf.LlamaConfig(**TINY_LLAMA, num_labels=3, pad_token_id=0)),
+    "bert_masked": (tf.BertForMaskedLM, tf.BertConfig(**TINY_BERT)),
+    "bert_untied": (tf.BertForMaskedLM, tf.BertConfig(**TINY_BERT, tie_word_embeddings=False)),
+    "roberta_token": (tf.RobertaForTokenClassification, tf.RobertaConfig(**TINY_ROBERTA, num_labels=5)),
+    "roberta_untied": (tf.RobertaForMaskedLM, tf.RobertaConfig(**TINY_ROBERTA, tie_word_embeddings=False)),
 }
+VARIED = {
+    "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**TINY_GPT2)),
+    "llama": (tf.LlamaForCausalLM, tf.LlamaConfig(**TINY_LLAMA)),
+    "bert": (tf.BertForMaskedLM, tf.BertConfig(**TINY_BERT, tie_word_embeddings=False)),
+    "roberta": (tf.RobertaForMaskedLM, tf.RobertaConfig(**TINY_ROBERTA)),
+}
+ACTIVATIONS = ("gelu", "gelu_python", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_accurate", "relu")
+LLAMA3_OF_16 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0)
+VARIANTS = {
+    "gpt2": {
+        **{name: {"activation_function": name} for name in ACTIVATIONS},
+        "epsilon": {"layer_norm_epsilon": 0.5},
+        "heads": {"n_head": 2},
+        "aliases": {"n_head": None, "num_attention_heads": 2, "n_layer": None, "num_hidden_layers": 1,
+                    "n_embd": None, "hidden_size": 8, "n_positions": None, "max_position_embeddings": 16},
+        "upcast": {"reorder_and_upcast_attn": True},
+        "indifferent": {"is_decoder": True, "summary_type": "first", "position_embedding_type": "relative_key",
+                        "use_cache": False},
+        "bare": {"architectures": None},
+    },
+    "llama": {
+        **{name: {"hidden_act": name} for name in ("silu", "swish")},
+        "epsilon": {"rms_norm_eps": 0.5},
+        "theta": {"rope_parameters": {"rope_theta": 50.0}},
+        "linear": {"rope_parameters": {"rope_type": "linear", "factor": 2.0}},
+        "llama3": {"rope_parameters": {**LLAMA3_OF_16, "original_max_position_embeddings": 16}},
+        "llama3_of_the_context": {"rope_parameters": LLAMA3_OF_16},
+        "old_theta": {"rope_parameters": None, "rope_theta": 50.0},
+        "old_linear": {"rope_parameters": None, "rope_theta": 50.0, "rope_scaling": {"type": "linear", "factor": 2.0}},
+        "old_llama3": {"rope_parameters": None, "rope_theta": 50.0,
+                       "rope_scaling": {**LLAMA3_OF_16, "original_max_position_embeddings": 16}},
+        "context_outside": {"rope_parameters": LLAMA3_OF_16, "original_max_position_embeddings": 16},
+        "indifferent": {"is_decoder": True, "pretraining_tp": 2, "sliding_window": 2, "layer_types": ["full_attention"],
+                        "pad_token_id": 5},
+    },
+    "bert": {
+        **{name: {"hidden_act": name} for name in ACTIVATIONS},
+        "epsilon": {"layer_norm_eps": 0.5},
+        "heads": {"num_attention_heads": 2},
+        "lm_head_model": {"architectures": ["BertLMHeadModel"]},
+        "indifferent": {"pad_token_id": 5, "chunk_size_feed_forward": 1, "classifier_dropout": 0.5},
+    },
+    "roberta": {
+        **{name: {"hidden_act": name} for name in ACTIVATIONS},
+        "epsilon": {"layer_norm_eps": 0.5},
+        "heads": {"num_attention_heads": 2},
+        "padding_0": {"pad_token_id": 0},
+        "padding_2": {"pad_token_id": 2},
+        "causal_class": {"architectures": ["RobertaForCausalLM"]},
+        "indifferent": {"chunk_size_feed_forward": 1, "classifier_dropout": 0.5},
+    },
+}
+# Biases that transformers 5 keeps and does not read, as transformers 4 had them: equal to the decoder's.
+UNREAD = {"bert_untied": ("cls.predictions.bias", "cls.predictions.decoder.bias"),
+          "roberta_untied": ("lm_head.bias", "lm_head.decoder.bias")}
 SHARDED = {"llama": "12KB"}
 BF16 = {"llama"}
 GRADIENTS = ("wte.weight", "wpe.weight", "h.0.attn.c_attn", "h.1.mlp.c_fc.bias", "ln_f.weight", "layers.0.self_attn.k_proj", "embed_tokens.weight",
              "layers.1.mlp.gate_proj", "model.norm.weight", "token_type_embeddings.weight", "layer.0.attention.self.query",
              "layer.1.output.LayerNorm", "predictions.transform.dense", "lm_head.dense.weight", "lm_head.bias", "predictions.bias",
              "classifier.", "score.weight", "embeddings.LayerNorm.weight", "position_embeddings.weight", "pooler.dense.bias")
+# Both sides of each activation and norm, positions, and what positions act on.
+GRADIENTS_OF_VARIANTS = ("wpe.weight", "h.0.attn.c_attn.bias", "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.bias", "ln_f.weight", "q_proj.bias",
+                         "k_proj.bias", "gate_proj.bias", "up_proj.bias", "model.norm.weight", "position_embeddings.weight",
+                         "self.query.bias", "intermediate.dense.bias", "output.LayerNorm.weight", "transform.dense.bias",
+                         "lm_head.dense.bias", "decoder.bias", "lm_head.bias")
 
 
 def spread(model):
@@ -52,16 +134,16 @@ def spread(model):
             value.mul_(6 if value.dim() > 1 else 1).add_(0.1 * torch.randn_like(value))
 
 
-def inputs(config):
-    ids = torch.randint(3, config.vocab_size, (2, 13))
+def inputs(config, length):
+    ids = torch.randint(3, config.vocab_size, (2, length))
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if config.model_type == "bert":
-        given["token_type_ids"] = (torch.arange(13) >= 7).long().repeat(2, 1)
+        given["token_type_ids"] = (torch.arange(length) > length // 2).long().repeat(2, 1)
     return given
 
 
-def expected(model, config):
-    given = inputs(config)
+def expected(model, config, length=13, gradients=GRADIENTS):
+    given = inputs(config, length)
     output = model(**given)
     logits = output.prediction_logits if hasattr(output, "prediction_logits") else output.logits
     targets = torch.randint(0, logits.shape[-1], logits.shape[:-1])
@@ -73,17 +155,76 @@ def expected(model, config):
     if "token_type_ids" in given:
         made["types"] = given["token_type_ids"]
     for name, value in model.named_parameters():
-        if value.grad is not None and any(part in name for part in GRADIENTS):
+        if value.grad is not None and any(part in name for part in gradients):
             made["gradient:" + name] = value.grad
     return {name: value.detach().contiguous() for name, value in made.items()}
 
 
+def merged(base, patch):
+    """RFC 7396."""
+    made = dict(base)
+    for key, value in patch.items():
+        if value is None:
+            made.pop(key, None)
+        else:
+            made[key] = merged(made.get(key) or {}, value) if isinstance(value, dict) else value
+    return made
+
+
+def save(model, folder, **how):
+    model.save_pretrained(folder, **how)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+
+
+def write_family(folder, kind, config, variants):
+    shutil.rmtree(folder, ignore_errors=True)
+    config.dtype = torch.float32
+    model = kind(config).eval()
+    spread(model)
+    save(model, folder)
+    (folder / "variants.json").write_text(json.dumps(variants, indent=1) + "\n")
+    text = json.loads((folder / "config.json").read_text())
+    for name, patch in variants.items():
+        changed = merged(text, patch)
+        with tempfile.TemporaryDirectory() as scratch:
+            shutil.copy(folder / "model.safetensors", scratch)
+            (Path(scratch) / "config.json").write_text(json.dumps(changed))
+            model = getattr(tf, (changed.get("architectures") or [kind.__name__])[0]).from_pretrained(scratch).eval()
+        torch.manual_seed(7)
+        made = expected(model, model.config, 6, GRADIENTS_OF_VARIANTS)
+        save_file(made, folder / f"{name}.safetensors", metadata={"format": "pt"})
+    print(folder, sum(f.stat().st_size for f in folder.iterdir()))
+
+
+def classes(family):
+    module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
+    kinds = {name: getattr(module, name) for name in module.__all__}
+    return sorted(name for name in kinds if issubclass(kinds[name], tf.PreTrainedModel) and "PreTrained" not in name)
+
+
+def write_variants(folder):
+    for number, (family, (kind, config)) in enumerate(VARIED.items()):
+        torch.manual_seed(100 + number)
+        write_family(folder / family, kind, config, VARIANTS[family])
+    names = {"activations": sorted(tf.activations.ACT2FN), "rope_types": sorted({"default", *ROPE_INIT_FUNCTIONS}),
+             "classes": {family: classes(family) for family in VARIED}}
+    (folder / "names.json").write_text(json.dumps(names, indent=1) + "\n")
+
+
 def main(argv):
+    wanted = argv[2:] or [*CASES, "variants"]
+    if "variants" in wanted:
+        write_variants(Path(argv[1]) / "variants")
     for number, (name, (kind, config)) in enumerate(CASES.items()):
+        if name not in wanted:
+            continue
         torch.manual_seed(number)
         config.dtype = torch.float32
         model = kind(config).eval()
         spread(model)
+        if name in UNREAD:
+            heads = dict(model.named_parameters())
+            heads[UNREAD[name][0]].data.copy_(heads[UNREAD[name][1]])
         if name in BF16:
             with torch.no_grad():
                 for value in model.parameters():
@@ -92,8 +233,7 @@ def main(argv):
         if name in BF16:
             model = model.to(torch.bfloat16)
         folder = Path(argv[1]) / name
-        model.save_pretrained(folder, max_shard_size=SHARDED.get(name, "5GB"))
-        (folder / "generation_config.json").unlink(missing_ok=True)
+        save(model, folder, max_shard_size=SHARDED.get(name, "5GB"))
         save_file(made, folder / "skein_expected.safetensors", metadata={"format": "pt"})
         size = sum(f.stat().st_size for f in folder.iterdir())
         print(name, size, json.loads((folder / "config.json").read_text())["architectures"])

@@ -83,6 +83,7 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
   add_pooler();
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
   names_ = form == Form::llmc ? llmc_names(model_, padded) : huggingface_names(model_);
+  add_copies();
   check_tensors(names_, stored_, info_.path);
   if (head_) {
     require(model_.labels == head_->outputs(), "{} has a head of {} numbers, and notes on one of {}", info_.path, model_.labels, head_->outputs());
@@ -194,6 +195,16 @@ void Export::add_pooler() {
   const DType dtype = stored_.at(kept_name("classifier.weight")).dtype;
   stored_[kept_name("pooler.weight")] = {dtype, {model_.d_model, model_.d_model}, {}};
   stored_[kept_name("pooler.bias")] = {dtype, {model_.d_model}, {}};
+}
+
+void Export::add_copies() {
+  for (const SecondUse& copy : names_.copies)
+    for (size_t i = 0, count = names_.tensors.size(); i < count; ++i) {
+      if (names_.tensors[i].name != copy.of) continue;
+      names_.tensors[i].other_names.clear();
+      names_.tensors.push_back(names_.tensors[i]);
+      names_.tensors.back().name = copy.name;
+    }
 }
 
 std::pair<double, double> Export::change_of(const std::string& tensor) const {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
 
 namespace skein {
@@ -9,14 +10,14 @@ namespace {
 
 struct Demand {
   bool met;
-  const char* option;
+  std::string option;
 };
 
 // The options that stand in the way, "" when none does.
 std::string obstacles(const std::vector<Demand>& demands) {
   std::string text;
   for (const Demand& demand : demands)
-    if (!demand.met) text += (text.empty() ? "" : ", ") + std::string(demand.option);
+    if (!demand.met) text += (text.empty() ? "" : ", ") + demand.option;
   return text;
 }
 
@@ -42,12 +43,29 @@ std::string llama_obstacles(const ModelConfig& c) {
                     {c.token_types == 0 && !c.embedding_norm, "no token types and no norm of the embeddings"}});
 }
 
+std::string option_value(MlpKind kind) {
+  ModelConfig shown;
+  shown.activation = kind;
+  return model_values(shown).at("model.activation");
+}
+
+// What the dense layer of the vocabulary head has to be followed by.
+Demand head_activation_demand(const ModelConfig& c, bool roberta) {
+  const MlpKind wanted = roberta ? MlpKind::gelu_erf : c.activation, has = c.activation_of_head();
+  const bool has_none = c.architecture != Architecture::bert || c.head != Head::vocabulary;
+  if (has_none || has == wanted) return {true, ""};
+  const char* why = c.head_activation ? "" : ", as model.activation says";
+  return {false, fmt::format("model.head_activation={} (the model has {} there{})",
+                             option_value(wanted), option_value(has), why)};
+}
+
 std::string bert_obstacles(const ModelConfig& c, bool roberta) {
   return obstacles({{c.architecture == Architecture::bert, "model.architecture=bert"},
                     {c.positions == Positions::learned, "model.positions=learned"},
                     {roberta ? c.position_offset > 0 : c.position_offset == 0, roberta ? "model.position_offset above 0" : "model.position_offset=0"},
                     {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::post, "layer norm after each half block"},
                     {c.activation != MlpKind::swiglu, "model.activation other than swiglu"},
+                    head_activation_demand(c, roberta),
                     {c.bias && c.embedding_norm, "model.bias and model.embedding_norm"},
                     {c.token_types > 0, "model.token_types above 0"},
                     {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model, "as many key heads as query heads, together as wide as model.d_model"},
@@ -57,6 +75,16 @@ std::string bert_obstacles(const ModelConfig& c, bool roberta) {
 }
 
 }  // namespace
+
+std::string class_stem(Family family) {
+  switch (family) {
+    case Family::gpt2: return "GPT2";
+    case Family::llama: return "Llama";
+    case Family::bert: return "Bert";
+    case Family::roberta: return "Roberta";
+  }
+  return "?";
+}
 
 std::string name_of(Family family) {
   switch (family) {

@@ -37,6 +37,10 @@ class Collector {
     map_.tensors.push_back(std::move(bias));
   }
   void second_use(const std::string& name, const std::string& of) { map_.second_uses.push_back({name, of}); }
+  void copy(const std::string& name, const std::string& of) {
+    map_.copies.push_back({name, of});
+    buffer(name);
+  }
   void buffer(const std::string& name) { map_.buffers.push_back(name); }
   NameMap take() { return std::move(map_); }
   ForeignTensor& last() { return map_.tensors.back(); }
@@ -128,12 +132,16 @@ void bert_blocks(Collector& names, const std::string& base) {
 }
 
 // What turns features into logits over the vocabulary; `bias` is the name beside the decoder's own.
+// Where weights are tied, the decoder's is only another name of it. Else transformers 5 adds the
+// decoder's and never reads the other one, while to transformers 4 they are one.
 void vocabulary_head(Collector& names, const std::string& tokens, const std::string& dense, const std::string& norm,
                      const std::string& decoder, const std::string& bias) {
   const ModelConfig& c = names.c;
-  names.same(bias, "head.bias", {c.vocab_size});
-  names.last().other_names = {decoder + ".bias"};
-  names.second_use(decoder + ".bias", bias);
+  const std::string of_decoder = decoder + ".bias";
+  names.same(c.tie_embeddings ? bias : of_decoder, "head.bias", {c.vocab_size});
+  names.last().other_names = {c.tie_embeddings ? of_decoder : bias};
+  if (c.tie_embeddings) names.second_use(of_decoder, bias);
+  else names.copy(bias, of_decoder);
   names.linear(dense, "head.dense", c.d_model, c.d_model, true);
   names.layer_norm(norm, "head.norm");
   if (c.tie_embeddings)

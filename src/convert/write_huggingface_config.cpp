@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 constexpr char kOrigin[] = "the config.json of the import";
 
 std::string architecture_name(const ModelConfig& c, Family family) {
-  const std::string stem = family == Family::gpt2 ? "GPT2" : family == Family::llama ? "Llama" : family == Family::bert ? "Bert" : "Roberta";
+  const std::string stem = class_stem(family);
   if (c.head != Head::vocabulary) return stem + (c.head == Head::sequence ? "ForSequenceClassification" : "ForTokenClassification");
   switch (family) {
     case Family::gpt2: return "GPT2LMHeadModel";
@@ -134,6 +134,10 @@ bool says_the_same(const Json& json, const std::string& text, const ModelConfig&
 // What `before` says of ids and labels and the checkpoint does not know better stays.
 Json updated(Json before, Json fresh, const ModelConfig& model, const ConfigExtras& extras) {
   for (const char* key : {"rope_parameters", "dtype", "num_labels"}) before.erase(key);
+  if (family_of(model) == Family::gpt2)
+    for (const char* alias :
+         {"hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings"})
+      before.erase(alias);
   if (!extras.labels.empty()) before.erase("problem_type");
   if (const auto ends = before.find("eos_token_id"); ends != before.end() && ends->is_array() && is_or_holds(*ends, extras.ids.eos)) fresh.erase("eos_token_id");
   const auto labels = before.find("id2label");

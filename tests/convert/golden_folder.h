@@ -71,7 +71,8 @@ inline std::map<std::string, std::string> tensors_of(const std::string& path) {
 }
 
 inline std::vector<std::string> golden_names() {
-  return {"gpt2", "gpt2_sequence", "llama", "llama_biased", "bert", "bert_sequence", "bert_token", "roberta", "roberta_sequence"};
+  return {"gpt2",        "gpt2_sequence", "gpt2_untied",   "llama",   "llama_biased",     "llama_sequence", "bert",          "bert_masked",
+          "bert_untied", "bert_sequence", "bert_token", "roberta", "roberta_sequence", "roberta_token",  "roberta_untied"};
 }
 
 }  // namespace skein::test

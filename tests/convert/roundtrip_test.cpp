@@ -73,7 +73,14 @@ std::vector<ModelConfig> small_models() {
   biased.rope_context = ModelConfig().rope_context;
   untied.tie_embeddings = false;
   untied.activation = MlpKind::relu;
-  all.insert(all.end(), {tokens, biased, untied});
+  ModelConfig masked = small_bert(false), own_decoder = small_bert(true);
+  ModelConfig rectified = small_bert(true);
+  masked.pooler = masked.tie_embeddings = false;
+  masked.activation = MlpKind::gelu_tanh;
+  own_decoder.tie_embeddings = false;
+  rectified.activation = MlpKind::relu;
+  rectified.head_activation = MlpKind::gelu_erf;
+  all.insert(all.end(), {tokens, biased, untied, masked, own_decoder, rectified});
   return all;
 }
 
@@ -147,6 +154,51 @@ TEST(FreshExport, RefusesModelsThatNoOtherProgramKnows) {
   test::expect_error(ExitCode::usage, {"no family", "gpt2 needs layer norm", "llama needs model.positions=rotary"},
                      [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
   EXPECT_FALSE(std::filesystem::exists(scratch.file("out")));
+}
+
+// transformers' RoBERTa has erf-GELU in its head, whatever its blocks have; its BERT what the blocks
+// have.
+TEST(FreshExport, RefusesHeadsOfAnotherActivationThanTheFamilys) {
+  const auto refused = [](const ModelConfig& model, const char* reason) {
+    const Scratch scratch;
+    save_fresh(scratch.file("run"), model, 1);
+    test::expect_error(ExitCode::usage, {"no family", reason},
+                       [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
+    EXPECT_FALSE(std::filesystem::exists(scratch.file("out")));
+  };
+  ModelConfig roberta = small_bert(true), bert = small_bert(false);
+  roberta.activation = MlpKind::gelu_tanh;
+  refused(roberta, "roberta needs model.head_activation=gelu_erf "
+                   "(the model has gelu_tanh there, as model.activation says)");
+  roberta.head_activation = MlpKind::relu;
+  refused(roberta, "roberta needs model.head_activation=gelu_erf (the model has relu there)");
+  bert.head_activation = MlpKind::relu;
+  refused(bert, "bert needs model.head_activation=gelu_erf (the model has relu there)");
+  // Heads of labels have no such layer.
+  const Scratch scratch;
+  roberta.head = Head::sequence;
+  roberta.labels = 3;
+  roberta.pooler = true;
+  save_fresh(scratch.file("run"), roberta, 1);
+  test::export_folder(scratch.file("run"), scratch.file("out"));
+}
+
+TEST(FreshExport, WritesTheBiasOfAnOwnDecoderUnderBothNames) {
+  for (const bool roberta : {false, true}) {
+    const Scratch scratch;
+    ModelConfig model = small_bert(roberta);
+    model.tie_embeddings = false;
+    save_fresh(scratch.file("run"), model, 2);
+    test::export_folder(scratch.file("run"), scratch.file("out"));
+    const std::string base = roberta ? "lm_head." : "cls.predictions.";
+    const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+    const Tensor read = test::read_tensor(file, base + "decoder.bias");
+    const Tensor unread = test::read_tensor(file, base + "bias");
+    ASSERT_TRUE(read.defined() && unread.defined());
+    EXPECT_EQ(read.size(), model.vocab_size);
+    const auto size = static_cast<size_t>(read.bytes());
+    EXPECT_EQ(std::memcmp(read.bytes_data(), unread.bytes_data(), size), 0);
+  }
 }
 
 TEST(FreshExport, TouchesNothingThatIsThere) {

@@ -175,12 +175,35 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
                                    {"gpt2", "architectures", "[\"GPT2ForQuestionAnswering\"]", "not known here"},
                                    {"gpt2", "architectures", "[\"GPT2ForTokenClassification\"]", "head with a bias"},
                                    {"gpt2", "architectures", "[]", "no list of names"},
+                                   {"gpt2", "architectures", "[\"GPT2DoubleHeadsModel\"]", "not known here"},
+                                   {"gpt2", "architectures", "[\"LlamaForCausalLM\"]", "those of \"model_type\" gpt2 begin with GPT2"},
+                                   {"gpt2", "num_attention_heads", "2", "\"n_head\" is 4, but \"num_attention_heads\", which means the same, is 2"},
+                                   {"gpt2", "hidden_size", "12", "\"n_embd\" is 24, but \"hidden_size\""},
+                                   {"gpt2", "num_hidden_layers", "1", "\"n_layer\" is 2, but \"num_hidden_layers\""},
+                                   {"gpt2", "max_position_embeddings", "8", "\"n_positions\" is 16, but \"max_position_embeddings\""},
+                                   {"gpt2", "is_causal", "false", "decoders here see only what was before"},
+                                   {"gpt2", "auto_map", "{\"AutoModelForCausalLM\": \"mine.Model\"}", "code of its own"},
                                    {"gpt2", "quantization_config", "{}", "quantised"},
                                    {"llama", "rope_parameters", "{\"rope_type\": \"yarn\"}", "linear and llama3 are known"},
                                    {"llama", "rope_parameters", "3", "no object"},
+                                   {"llama", "rope_parameters", "{\"rope_type\": \"linear\"}", "lacks \"factor\""},
+                                   {"llama", "rope_parameters", "{\"rope_type\": \"llama3\", \"factor\": 8}", "lacks \"low_freq_factor\""},
+                                   {"llama", "rope_parameters", "{\"partial_rotary_factor\": 0.5}", "positions here turn whole heads"},
+                                   {"llama", "partial_rotary_factor", "0.5", "positions here turn whole heads"},
+                                   {"llama", "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 2}", "two names of the same and differ"},
+                                   {"llama", "original_max_position_embeddings", "8", "\"original_max_position_embeddings\" is 16, but 8 beside it"},
+                                   {"llama", "is_causal", "false", "decoders here see only what was before"},
                                    {"llama", "mlp_bias", "true", "no biases where attention has none"},
                                    {"llama", "hidden_act", "\"gelu\"", "silu"},
                                    {"bert", "is_decoder", "true", "whole sequence"},
+                                   {"bert", "is_causal", "true", "encoders here see the whole sequence"},
+                                   {"bert", "add_cross_attention", "true", "no cross attention"},
+                                   {"bert", "hidden_act", "\"silu\"", "gelu_accurate, relu"},
+                                   {"bert", "architectures", "[\"BertForQuestionAnswering\"]", "not known here"},
+                                   {"bert", "architectures", "[\"RobertaForMaskedLM\"]", "those of \"model_type\" bert begin with Bert"},
+                                   {"roberta", "is_causal", "true", "encoders here see the whole sequence"},
+                                   {"roberta", "position_embedding_type", "\"relative_key_query\"", "absolute"},
+                                   {"roberta", "architectures", "[\"RobertaForMultipleChoice\"]", "not known here"},
                                    {"bert", "position_embedding_type", "\"relative_key\"", "absolute"},
                                    {"roberta", "max_position_embeddings", "2", "model.context is 0"}};
   for (const Case& one : cases) {
@@ -202,6 +225,24 @@ TEST(Config, UnderstandsBothSpellings) {
   EXPECT_EQ(old.at("model.rope_scaling"), "llama3");
   EXPECT_EQ(model(R"("rope_scaling": null)").at("model.rope_scaling"), "none");
   EXPECT_EQ(model(R"("rope_scaling": {"rope_type": "default"})"), model(R"("rope_theta": 10000)"));
+}
+
+TEST(Config, TakesTwoNamesThatSayTheSame) {
+  const Json gpt2 = Json::parse(test::bytes_of_file(test::golden("gpt2") + "/config.json"));
+  Json both = gpt2;
+  both.update({{"n_ctx", 16}, {"hidden_size", 24}, {"num_hidden_layers", 2}, {"num_attention_heads", 4}, {"max_position_embeddings", 16}});
+  const ModelConfig model = model_from_huggingface(both.dump(), "here", {});
+  EXPECT_EQ(model_values(model), model_values(model_from_huggingface(gpt2.dump(), "here", {})));
+  ModelConfig shorter = model;
+  shorter.context = 8;
+  const Json written = Json::parse(huggingface_config(shorter, DType::f32, {}, both.dump()));
+  EXPECT_EQ(written["n_positions"], 8);
+  EXPECT_FALSE(written.contains("max_position_embeddings"));
+  const Json llama = Json::parse(test::bytes_of_file(test::golden("llama") + "/config.json"));
+  Json doubled = llama;
+  doubled["rope_scaling"] = llama["rope_parameters"];
+  doubled["original_max_position_embeddings"] = 16;
+  EXPECT_EQ(model_values(model_from_huggingface(doubled.dump(), "here", {})), model_values(model_from_huggingface(llama.dump(), "here", {})));
 }
 
 TEST(Config, KeepsKeysThatItDoesNotKnow) {

@@ -38,6 +38,9 @@ struct NameMap {
   std::string prefix;  // of all names but those of heads; a file of the bare model lacks it
   std::vector<ForeignTensor> tensors;
   std::vector<SecondUse> second_uses;
+  // What an export writes a second time, for readers that do not know the two to be one. Of an
+  // import the second is no weight.
+  std::vector<SecondUse> copies;
   std::vector<std::string> buffers;  // what some files hold besides and nobody reads; "*" stands for a block's number
 
   bool is_buffer(const std::string& name) const;

@@ -1,0 +1,177 @@
+// Imported models against what transformers computed: logits, loss and gradients, on one rank or over shards.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+#include "convert/golden_folder.h"
+#include "skein/checkpoint/parameters.h"
+#include "skein/kernels/elementwise.h"
+#include "skein/models/bert.h"
+#include "skein/models/gpt.h"
+#include "skein/ops/linear.h"
+
+namespace skein::test {
+
+// Largest difference from what transformers computed, over the largest number of a tensor.
+constexpr double kTolerance = 1e-5;
+
+struct Expected {
+  Expected(const std::string& path, const ModelConfig& model) : file(path) {
+    batch.tokens = narrow_ids(read_tensor(file, "ids"));
+    const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1), places = model.head == Head::sequence ? 1 : length;
+    batch.positions = Tensor::empty(batch.tokens.shape(), DType::i32);
+    for (int64_t i = 0; i < batch.positions.size(); ++i) batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
+    if (const Tensor types = read_tensor(file, "types"); types.defined()) batch.types = narrow_ids(types);
+    batch.targets = narrow_ids(read_tensor(file, "targets")).reshape({samples, places});
+    batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * places), 1.0f), {samples, places});
+    std::vector<int64_t> numbers(static_cast<size_t>(samples));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    batch.sample_ids = Tensor::from(numbers, {samples});
+    if (model.head == Head::sequence)
+      batch.places = Tensor::from(std::vector<int32_t>(static_cast<size_t>(samples), static_cast<int32_t>(length - 1)), {samples, 1});
+    batch = placed(batch, {});
+    logits = read_tensor(file, "logits");
+    loss = read_tensor(file, "loss").data<float>()[0];
+  }
+
+  SafetensorsFile file;
+  Batch batch;
+  Tensor logits;
+  double loss = 0;
+};
+
+inline double error_of(const float* found, const float* wanted, int64_t count) {
+  double difference = 0, size = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(found[i])) return std::numeric_limits<double>::infinity();
+    difference = std::max(difference, std::abs(double{found[i]} - wanted[i]));
+    size = std::max(size, std::abs(double{wanted[i]}));
+  }
+  return size > 1e-7 ? difference / size : difference;
+}
+
+// Logits [B*T, V/t] of this rank against its columns.
+inline void check_vocabulary(const Expected& expected, const Tensor& found, const ops::VocabShard& shard) {
+  const int64_t vocab = expected.logits.dim(-1), width = found.dim(1);
+  std::vector<float> here, wanted;
+  for (int64_t row = 0; row < found.dim(0); ++row)
+    for (int64_t j = 0; j < shard.valid; ++j) {
+      here.push_back(found.data<float>()[row * width + j]);
+      wanted.push_back(expected.logits.data<float>()[row * vocab + shard.first_id + j]);
+    }
+  EXPECT_EQ(found.dim(0), expected.batch.tokens.size());
+  EXPECT_LT(error_of(here.data(), wanted.data(), static_cast<int64_t>(here.size())), kTolerance);
+}
+
+inline void check_labels(const Expected& expected, const Tensor& found) {
+  ASSERT_EQ(found.size(), expected.logits.size());
+  EXPECT_LT(error_of(found.data<float>(), expected.logits.data<float>(), found.size()), kTolerance);
+}
+
+// Gradients of whole tensors, by our names; a tied tensor's uses added up.
+inline std::map<std::string, Tensor> gradients_of(const Parameters& parameters) {
+  std::map<std::string, Tensor> all;
+  for (const Parameter& p : parameters.all())
+    if (!p.tied()) all[p.name] = p.gradient.clone();
+  for (const Parameter& p : parameters.all())
+    if (p.tied()) kernels::accumulate(Cpu{}, p.gradient, all.at(p.tied_to));
+  return all;
+}
+
+inline int check_gradients(const Expected& expected, const NameMap& names, const Parameters& parameters) {
+  const auto ours = gradients_of(parameters);
+  int checked = 0;
+  for (const ForeignTensor& theirs : names.tensors) {
+    const Tensor wanted = read_tensor(expected.file, "gradient:" + theirs.name);
+    if (!wanted.defined()) continue;
+    std::vector<float> found;
+    for (const OurTensor& part : theirs.parts) {
+      const auto values = ours.at(part.name).span<float>();
+      found.insert(found.end(), values.begin(), values.end());
+    }
+    if (theirs.transposed) {
+      const size_t columns = static_cast<size_t>(theirs.shape[0]), rows = static_cast<size_t>(theirs.shape[1]);
+      std::vector<float> turned(found.size());
+      for (size_t i = 0; i < found.size(); ++i) turned[i % columns * rows + i / columns] = found[i];
+      found = turned;
+    }
+    EXPECT_EQ(static_cast<int64_t>(found.size()), wanted.size());
+    EXPECT_LT(error_of(found.data(), wanted.data<float>(), wanted.size()), kTolerance) << theirs.name;
+    ++checked;
+  }
+  return checked;
+}
+
+inline double loss_of(const Losses& losses) {
+  double sum = 0;
+  for (int64_t i = 0; i < losses.rows.value().size(); ++i) sum += losses.rows.value().data<float>()[i];
+  return sum / static_cast<double>(losses.rows.value().size());
+}
+
+// A model of either kind on this rank, forward and backward.
+class Runner {
+ public:
+  Runner(const ModelConfig& config, const CheckpointInfo& info, Group& tp) : config_(config), parameters_(DType::f32, tp.rank(), tp.size()) {
+    const ModelPiece whole{0, static_cast<int>(config.n_layers), true, true, 0};
+    if (config.architecture == Architecture::gpt) gpt_ = std::make_unique<Gpt>(config, whole, false, parameters_);
+    else bert_ = std::make_unique<Bert>(config, whole, false, parameters_);
+    parameters_.allocate(true);
+    load_checkpoint(info, parameter_pieces(parameters_), true, tp);
+  }
+
+  void check(const Expected& expected, Group& tp) {
+    Pass pass;
+    pass.tp = &tp;
+    pass.batch = &expected.batch;
+    pass.loss_scale = 1.0 / static_cast<double>(expected.batch.weights.size());
+    const Model& model = gpt_ ? static_cast<const Model&>(*gpt_) : *bert_;
+    const Var output = model.forward({}, pass);
+    check_logits(expected, output, pass);
+    const Losses losses = objective()->losses(output, pass);
+    EXPECT_NEAR(loss_of(losses) / expected.loss, 1, kTolerance);
+    if (tp.size() > 1) return;
+    backward(losses.rows, losses.row_weights);
+    EXPECT_GE(check_gradients(expected, huggingface_names(config_), parameters_), 4);
+  }
+
+ private:
+  void check_logits(const Expected& expected, const Var& output, const Pass& pass) {
+    if (config_.head != Head::vocabulary) return check_labels(expected, (gpt_ ? gpt_->label_scores(output, pass) : bert_->label_scores(output, pass)).value());
+    if (gpt_) return check_vocabulary(expected, gpt_->logits(output.value()), gpt_->vocab_shard());
+    const Tensor logits = ops::linear_sums(bert_->transformed(output, pass).value(), bert_->decoder().weight());
+    kernels::add_bias(Cpu{}, logits, bert_->decoder_bias().value, logits);
+    check_vocabulary(expected, logits, bert_->vocab_shard());
+    if (!config_.pooler) return;
+    const Tensor wanted = read_tensor(expected.file, "pair_logits"), pairs = bert_->pair_scores(output, pass).value();
+    ASSERT_EQ(pairs.size(), wanted.size());
+    EXPECT_LT(error_of(pairs.data<float>(), wanted.data<float>(), wanted.size()), kTolerance);
+  }
+  std::unique_ptr<Objective> objective() const {
+    if (config_.head != Head::vocabulary)
+      return std::make_unique<LabelObjective>(gpt_ ? static_cast<const Labelled&>(*gpt_) : *bert_);
+    if (gpt_) return std::make_unique<NextToken>(*gpt_);
+    return std::make_unique<MaskedTokens>(*bert_);
+  }
+
+  ModelConfig config_;
+  Parameters parameters_;
+  std::unique_ptr<Gpt> gpt_;
+  std::unique_ptr<Bert> bert_;
+};
+
+// The checkpoint of an import, on one rank and over two, against the file of what was expected of it.
+inline void expect_as_transformers(const std::string& checkpoint, const std::string& expected_file) {
+  const auto alone = single_rank();
+  const CheckpointInfo info = *find_checkpoint(checkpoint, *alone);
+  const ModelConfig model = stored_model(run_state(info.metadata, checkpoint), checkpoint);
+  const Expected expected(expected_file, model);
+  for (int shards : {1, 2})
+    run_ranks(shards, [&](Group& tp) { Runner(model, info, tp).check(expected, tp); });
+}
+
+}  // namespace skein::test

@@ -1,0 +1,200 @@
+// One small model of each family under every config.json that may be said of it (in
+// tests/convert/golden/variants, of tools/make_huggingface_golden.py), and the names that are refused.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "convert/against_transformers.h"
+#include "skein/convert/huggingface_config.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+using test::Scratch;
+
+std::string family_folder(const std::string& family) { return test::golden("variants/" + family); }
+
+Json json_of(const std::string& path) { return Json::parse(test::bytes_of_file(path)); }
+
+Json config_of(const std::string& family) { return json_of(family_folder(family) + "/config.json"); }
+
+// A folder with the family's weights and a changed config.json.
+std::string changed_folder(const Scratch& scratch, const std::string& family, const Json& config) {
+  const std::string folder = scratch.file("source");
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy(family_folder(family) + "/model.safetensors", folder);
+  test::write_file(folder + "/config.json", config.dump());
+  return folder;
+}
+
+const std::vector<std::string> kFamilies{"gpt2", "llama", "bert", "roberta"};
+
+class Variants : public testing::TestWithParam<std::string> {
+ protected:
+  // Calls f with the name of each variant and its config.json.
+  template <class F>
+  void each(const F& f) const {
+    const Json all = json_of(family_folder(GetParam()) + "/variants.json");
+    EXPECT_GE(all.size(), 12u);
+    for (const auto& [name, patch] : all.items()) {
+      SCOPED_TRACE(GetParam() + ", " + name);
+      Json config = config_of(GetParam());
+      config.merge_patch(patch);
+      f(name, config);
+    }
+  }
+};
+
+TEST_P(Variants, AgreeWithTransformers) {
+  each([&](const std::string& name, const Json& config) {
+    const Scratch scratch;
+    const std::string source = changed_folder(scratch, GetParam(), config);
+    const std::string run = test::import_folder(source, scratch.file("run"));
+    test::expect_as_transformers(run, family_folder(GetParam()) + "/" + name + ".safetensors");
+  });
+}
+
+TEST_P(Variants, KeepTheirConfig) {
+  each([&](const std::string&, const Json& config) {
+    const Scratch scratch;
+    test::import_folder(changed_folder(scratch, GetParam(), config), scratch.file("run"));
+    test::export_folder(scratch.file("run"), scratch.file("back"));
+    EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/config.json"), config.dump());
+    test::import_folder(scratch.file("back"), scratch.file("again"));
+    EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(scratch.file("again")));
+  });
+}
+
+// The config.json that a model gets which was never imported.
+TEST_P(Variants, AreSaidByAFreshConfig) {
+  each([&](const std::string&, const Json& config) {
+    const ModelConfig model = model_from_huggingface(config.dump(), "here", {});
+    const std::string fresh = huggingface_config(model, DType::f32, {}, "");
+    const ModelConfig again = model_from_huggingface(fresh, "fresh", {});
+    EXPECT_EQ(model_values(again), model_values(model)) << fresh;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Variants, testing::ValuesIn(kFamilies),
+                         [](const auto& info) { return info.param; });
+
+// `names` of transformers under a change of config.json: those in `known` are taken, the others
+// refused by their name.
+void expect_known(const std::string& family, const Json& names, const std::set<std::string>& known,
+                  const std::function<void(Json&, const std::string&)>& name_it) {
+  std::set<std::string> taken;
+  for (const std::string name : names) {
+    Json config = config_of(family);
+    name_it(config, name);
+    const auto read = [&] { model_from_huggingface(config.dump(), "here/config.json", {}); };
+    if (!known.contains(name)) {
+      test::expect_error(ExitCode::usage, {"here/config.json", name}, read);
+      continue;
+    }
+    read();
+    taken.insert(name);
+  }
+  EXPECT_EQ(taken, known) << family;
+}
+
+const Json& names() {
+  static const Json all = json_of(test::golden("variants/names.json"));
+  return all;
+}
+
+TEST(Names, OfActivationsAreRightOrRefused) {
+  EXPECT_GE(names()["activations"].size(), 24u);
+  for (const std::string& family : kFamilies) {
+    std::set<std::string> known;
+    const Json variants = json_of(family_folder(family) + "/variants.json");
+    for (const std::string name : names()["activations"])
+      if (variants.contains(name)) known.insert(name);
+    EXPECT_EQ(known.size(), family == "llama" ? 2u : 8u);
+    const std::string key = family == "gpt2" ? "activation_function" : "hidden_act";
+    expect_known(family, names()["activations"], known,
+                 [&](Json& config, const std::string& name) { config[key] = name; });
+  }
+}
+
+TEST(Names, OfRotaryPositionsAreRightOrRefused) {
+  const auto name_it = [](Json& config, const std::string& name) {
+    config["rope_parameters"] = {{"rope_type", name}, {"rope_theta", 50.0}, {"factor", 2.0},
+                                 {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0},
+                                 {"original_max_position_embeddings", 16}};
+  };
+  EXPECT_GE(names()["rope_types"].size(), 7u);
+  expect_known("llama", names()["rope_types"], {"default", "linear", "llama3"}, name_it);
+}
+
+TEST(Names, OfClassesAreRightOrRefused) {
+  const std::map<std::string, std::set<std::string>> known{
+      {"gpt2", {"GPT2LMHeadModel", "GPT2Model", "GPT2ForSequenceClassification"}},
+      {"llama", {"LlamaForCausalLM", "LlamaModel", "LlamaForSequenceClassification"}},
+      {"bert",
+       {"BertForMaskedLM", "BertLMHeadModel", "BertForPreTraining", "BertForNextSentencePrediction",
+        "BertModel", "BertForSequenceClassification", "BertForTokenClassification"}},
+      {"roberta",
+       {"RobertaForMaskedLM", "RobertaForCausalLM", "RobertaModel", "RobertaForSequenceClassification",
+        "RobertaForTokenClassification"}}};
+  for (const std::string& family : kFamilies) {
+    const auto name_it = [](Json& config, const std::string& name) {
+      config["architectures"] = Json::array({name});
+    };
+    expect_known(family, names()["classes"][family], known.at(family), name_it);
+    for (const std::string& other : kFamilies)
+      if (other != family) expect_known(family, names()["classes"][other], {}, name_it);
+  }
+}
+
+std::map<std::string, std::string> tensors_in(const std::string& folder) {
+  const SafetensorsFile file(folder + "/model.safetensors");
+  std::map<std::string, std::string> all;
+  for (const SafeTensor& tensor : file.tensors()) {
+    std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
+    file.read(tensor, 0, bytes);
+    all[tensor.name] = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  return all;
+}
+
+// transformers 5 reads the decoder's bias and keeps another one, which it never reads; transformers 4
+// has one under both names.
+TEST(Untied, BiasOfTheDecoderIsTheOneThatIsRead) {
+  const auto before = tensors_in(family_folder("bert"));
+  const std::string read = "cls.predictions.decoder.bias", unread = "cls.predictions.bias";
+  ASSERT_NE(before.at(read), before.at(unread));
+  const Scratch scratch;
+  test::import_folder(family_folder("bert"), scratch.file("run"));
+  test::export_folder(scratch.file("run"), scratch.file("back"));
+  auto wanted = before;
+  wanted[unread] = before.at(read);
+  EXPECT_TRUE(tensors_in(scratch.file("back")) == wanted);
+}
+
+TEST(Untied, BiasIsWrittenUnderBothNamesWhereTheImportHadOne) {
+  const std::map<std::string, std::string> bases{{"bert_untied", "cls.predictions."},
+                                                 {"roberta_untied", "lm_head."}};
+  for (const auto& [name, base] : bases)
+    for (const std::string& gone : {base + "bias", base + "decoder.bias"}) {
+      const Scratch scratch;
+      const std::string folder = test::copy_of(scratch, name);
+      const auto before = tensors_in(folder);
+      std::vector<SafeTensor> kept;
+      {
+        const SafetensorsFile file(folder + "/model.safetensors");
+        for (const SafeTensor& tensor : file.tensors())
+          if (tensor.name != gone) kept.push_back(tensor);
+      }
+      SafetensorsWriter writer(folder + "/model.safetensors", kept, {});
+      for (const SafeTensor& tensor : writer.tensors())
+        writer.append(std::as_bytes(std::span(before.at(tensor.name))));
+      writer.finish();
+      test::import_folder(folder, scratch.file("run"));
+      test::export_folder(scratch.file("run"), scratch.file("back"));
+      EXPECT_TRUE(tensors_in(scratch.file("back")) == before) << gone;
+    }
+}
+
+}  // namespace
+}  // namespace skein
