@@ -157,6 +157,24 @@ void read_scored(const Fields& fields, PreferenceRecord& record) {
   }
 }
 
+std::string one_answer(const Fields& fields, const std::string& key) {
+  if (!fields.at(key).is_array()) return fields.text(key);
+  const std::vector<Message> turns = fields.messages(key);
+  require(turns.size() == 1 && turns.front().role == "assistant",
+          "{}: \"{}\" has {} messages, the first of the {}, not one of the assistant",
+          fields.place(), key, turns.size(), turns.front().role);
+  return turns.front().content;
+}
+
+void read_labelled(const Fields& fields, PreferenceRecord& record) {
+  record.kind = PreferenceKind::scored;
+  record.labelled = true;
+  record.prompt = fields.turns("prompt");
+  record.dialogue = fields.at("prompt").is_array();
+  record.answers = {one_answer(fields, fields.which({kAnswer, "response", "completion"}))};
+  record.values = {static_cast<double>(fields.integer("label", 0, 1))};
+}
+
 RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout, Diverging diverging, PreferenceRecord& record) {
   switch (layout) {
     case PreferenceLayout::pairs: return read_pair(fields, diverging, record);
@@ -166,6 +184,7 @@ RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout, Dive
     case PreferenceLayout::shp: read_shp(fields, record); break;
     case PreferenceLayout::ranked: read_ranked(fields, record); break;
     case PreferenceLayout::scored: read_scored(fields, record); break;
+    case PreferenceLayout::labelled: read_labelled(fields, record); break;
     case PreferenceLayout::automatic: SKEIN_CHECK(false);
   }
   require_question(record.prompt, fields.place());
@@ -199,6 +218,7 @@ PreferenceLayout layout_of(const Json& object) {
   if (has("human_ref_A") && has("human_ref_B")) return PreferenceLayout::shp;
   if ((has("prompt") && answers && has("ranks")) || (has("instruction") && has("completions"))) return PreferenceLayout::ranked;
   if (has("prompt") && ((answers && has("scores")) || (answer && has("score")))) return PreferenceLayout::scored;
+  if (has("prompt") && answer && has("label")) return PreferenceLayout::labelled;
   return PreferenceLayout::automatic;
 }
 
@@ -212,6 +232,7 @@ const char* name_of(PreferenceLayout layout) {
     case PreferenceLayout::shp: return "shp";
     case PreferenceLayout::ranked: return "ranked";
     case PreferenceLayout::scored: return "scored";
+    case PreferenceLayout::labelled: return "labelled";
   }
   return "";
 }

@@ -71,8 +71,10 @@ class Reader {
   void find_layout(const Json& object) {
     layout_ = layout_of(object);
     require(layout_ != PreferenceLayout::automatic,
-            "{}: these fields are no preference data that is known: {}; wanted are prompt with chosen and rejected, chosen and rejected alone as "
-            "dialogues, or one of the layouts summaries, best_of, shp, ranked and scored (docs/reward.md)", place(), listed(keys_of(object)));
+            "{}: these fields are no preference data that is known: {}; wanted are prompt with "
+            "chosen and rejected, chosen and rejected alone as dialogues, or one of the layouts "
+            "summaries, best_of, shp, ranked, scored and labelled (docs/reward.md)",
+            place(), listed(keys_of(object)));
   }
 
   const PreferencesConfig& config_;

@@ -11,9 +11,15 @@ namespace skein {
 
 void bind_preference_files(Options& options, PreferenceLayout& layout, Diverging& diverging, int64_t& bad_records) {
   options.add_choice("data.layout", layout,
-                     {{"auto", PreferenceLayout::automatic}, {"pairs", PreferenceLayout::pairs}, {"dialogues", PreferenceLayout::dialogues},
-                      {"summaries", PreferenceLayout::summaries}, {"best_of", PreferenceLayout::best_of}, {"shp", PreferenceLayout::shp},
-                      {"ranked", PreferenceLayout::ranked}, {"scored", PreferenceLayout::scored}},
+                     {{"auto", PreferenceLayout::automatic},
+                      {"pairs", PreferenceLayout::pairs},
+                      {"dialogues", PreferenceLayout::dialogues},
+                      {"summaries", PreferenceLayout::summaries},
+                      {"best_of", PreferenceLayout::best_of},
+                      {"shp", PreferenceLayout::shp},
+                      {"ranked", PreferenceLayout::ranked},
+                      {"scored", PreferenceLayout::scored},
+                      {"labelled", PreferenceLayout::labelled}},
                      "of the files; auto: of each file by its first record");
   options.add_choice("data.diverging", diverging, {{"drop", Diverging::drop}, {"keep", Diverging::keep}},
                      "dialogues that differ before their last turns: left out, or their first answers that differ are compared");

@@ -126,6 +126,37 @@ TEST(Preferences, EmptyAnswersAreEqual) {
   refused(R"({"prompt":"q","chosen":null,"rejected":"b"})", {"\"chosen\" is a JSON null"});
 }
 
+TEST(Preferences, AnswersAloneHaveLabels) {
+  const Preferences both = read(R"({"prompt":"q","completion":"a","label":true})"
+                                "\n"
+                                R"({"prompt":"q","completion":"b","label":0})"
+                                "\n");
+  ASSERT_EQ(both.records.size(), 2u);
+  EXPECT_TRUE(both.records[0].labelled && both.records[1].labelled);
+  EXPECT_EQ(told(both.records[0]), "user: q => a [1, 0]");
+  EXPECT_EQ(told(both.records[1]), "user: q => b [0, 0]");
+  EXPECT_EQ(both.records[0].kind, PreferenceKind::scored);
+  EXPECT_EQ(
+      only(
+          R"({"prompt":[{"role":"user","content":"q"}],"label":false,)"
+          R"("completion":[{"role":"assistant","content":"a"}]})",
+          PreferenceKind::scored),
+      "user: q => a [0, 0]");
+  EXPECT_FALSE(read(R"({"prompt":"q","completion":"a","score":1})"
+                    "\n")
+                   .records.at(0)
+                   .labelled);
+  const std::string good = R"({"prompt":"q","completion":"a","label":true})";
+  refused(good + "\n" + R"({"prompt":"q","completion":"a"})", {"x.jsonl:2", "no field \"label\""});
+  refused(good + "\n" + R"({"prompt":"q","completion":"a","label":"yes"})",
+          {"x.jsonl:2", "\"label\" is a JSON string, not a number"});
+  refused(good + "\n" + R"({"prompt":"q","completion":"a","label":-1})",
+          {"\"label\" is -1, not a whole number from 0 to 1"});
+  refused(
+      good + "\n" + R"({"prompt":"q","completion":[{"role":"user","content":"a"}],"label":true})",
+      {"\"completion\" has 1 messages", "user"});
+}
+
 TEST(Preferences, FilesMayHaveDifferentLayoutsAndRecordsTies) {
   const Scratch scratch;
   write_file(scratch.file("a.jsonl"), "\xEF\xBB\xBF{\"prompt\":\"q\",\"answers\":[\"a\",\"b\"],\"ranks\":[1,1]}\r\n\r\n{\"prompt\":\"q\",\"answers\":[\"a\",\"b\"],\"ranks\":[1,2]}");

@@ -13,7 +13,8 @@ void fuzz(std::string_view input) {
   file.write(input);
   skein::PreferencesConfig config;
   config.files = {file.path()};
-  config.layout = static_cast<skein::PreferenceLayout>(choice & 7);
+  config.layout = choice & 64 ? skein::PreferenceLayout::labelled
+                              : static_cast<skein::PreferenceLayout>(choice & 7);
   config.diverging = choice & 8 ? skein::Diverging::keep : skein::Diverging::drop;
   config.bad_records = choice & 16 ? 3 : 0;
   config.most_record_bytes = 4096;

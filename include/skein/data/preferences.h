@@ -13,6 +13,8 @@
 //   ranked     prompt, answers [...], ranks [...]: 1 is the best, equal ranks are not told apart; scores [...] may stand beside them as
 //              grades; or instruction, completions [{response, overall_score}] (raw UltraFeedback), ranked and graded by the score
 //   scored     prompt, answer, score; or prompt, answers [...], scores [...]
+//   labelled   prompt, answer, label: true where the answer is good, else false (also 1 and 0); the
+//              answer may be a list of one message. A score of 1 or 0 (TRL's unpaired preferences)
 // `response`, `responses` and `completions` may stand for `answer` and `answers`. prompt is a string or a list of {role, content}.
 // An answer may be empty: the token that ends it is all of it. gzip, xz and zstd are read through;
 // empty lines are passed over.
@@ -27,7 +29,9 @@
 
 namespace skein {
 
-enum class PreferenceLayout { automatic, pairs, dialogues, summaries, best_of, shp, ranked, scored };
+enum class PreferenceLayout {
+  automatic, pairs, dialogues, summaries, best_of, shp, ranked, scored, labelled
+};
 // What becomes of two dialogues that differ before their last turns: they are left out, or their first answers that differ are compared.
 enum class Diverging { drop, keep };
 
@@ -46,6 +50,7 @@ struct PreferenceRecord {
   std::vector<double> values;        // as KnownColumn has them
   std::vector<double> grades;        // of each answer, 0 where nothing is known
   bool dialogue = false;             // the prompt came as turns, not as one text
+  bool labelled = false;             // of one answer, whose value is its label: 1 or 0
   int64_t file = 0, line = 0;        // index into PreferencesConfig::files, and line from 1
 };
 
