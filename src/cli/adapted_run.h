@@ -9,8 +9,9 @@
 
 namespace skein {
 
-// parse(), with what train.precision means.
-bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& config);
+// parse(), with what train.precision means, and what else depends on other options.
+bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& config,
+               const std::function<void()>& settle = {});
 
 struct AdaptedRun {
   std::map<std::string, std::string> given;  // the options of the model that were given, by key

@@ -7,8 +7,9 @@ namespace skein {
 namespace {
 
 constexpr const char* kAbout =
-    "Teaches a pretrained decoder to answer as people prefer, from pairs of answers, by direct preference optimisation (DPO). checkpoint.load is "
-    "the reference too. lr.lr=1e-6 is for billions of parameters; models of millions want 1e-5 to 1e-3.";
+    "Teaches a pretrained decoder to answer as people prefer, from pairs of answers, by direct "
+    "preference optimisation (DPO), IPO or SimPO, or from single answers that are good or bad, by "
+    "KTO: dpo.loss. checkpoint.load is the reference too, but with SimPO, which has none. lr.lr=1e-6 is for billions of parameters; models of millions want 1e-5 to 1e-3.";
 
 }  // namespace
 
@@ -16,13 +17,21 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   DpoTuneConfig config = dpo_defaults();
   Options options("skein dpo", kAbout);
   bind(options, config);
-  if (!parse_run(options, args, config.run)) return 0;
-  require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from, which is the reference too; give the folder of its run");
+  const DpoConfig& loss = config.task.rules.loss;
+  if (!parse_run(options, args, config.run, [&] { settle(options, loss); })) return 0;
+  const bool refers = has_reference(loss.kind);
+  require(!config.run.checkpoint.load.empty(),
+          "checkpoint.load names no policy to begin from{}; give the folder of its run",
+          refers ? ", which is the reference too" : "");
   const AdaptedRun run = begin_adapted(options, config.run, world);
   DpoTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
   settle_run(options, config.run, run);
-  const Source reference = run.goes_on ? open_source(config.run.checkpoint.load, *world, "checkpoint.load") : run.source;
-  task.ask_reference(config.run, reference.info, *world);
+  if (refers) {
+    const Source reference =
+        run.goes_on ? open_source(config.run.checkpoint.load, *world, "checkpoint.load")
+                    : run.source;
+    task.ask_reference(config.run, reference.info, *world);
+  }
   const TrainResult result = train(config.run, task, *world, options.resolved(), run.source.info);
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }

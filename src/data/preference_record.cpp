@@ -158,7 +158,7 @@ void read_scored(const Fields& fields, PreferenceRecord& record) {
 }
 
 std::string one_answer(const Fields& fields, const std::string& key) {
-  if (!fields.at(key).is_array()) return fields.text(key);
+  if (!fields.at(key).is_array()) return fields.answer(key);
   const std::vector<Message> turns = fields.messages(key);
   require(turns.size() == 1 && turns.front().role == "assistant",
           "{}: \"{}\" has {} messages, the first of the {}, not one of the assistant",

@@ -1,5 +1,6 @@
 #include "skein/rlhf/dpo_objective.h"
 
+#include "skein/core/error.h"
 #include "skein/core/where.h"
 
 namespace skein {
@@ -10,12 +11,67 @@ struct DpoObjective::Judgement {
   Tensor slopes;  // [B*P], of a sample's loss by the log-probability of each token
 };
 
+// Sums over the tokens of one of a sample's answers.
+struct DpoObjective::Answer {
+  double logp = 0, log_ratio = 0, tokens = 0;
+};
+
+struct DpoObjective::Verdict {
+  std::vector<double> terms;
+  double slopes[2] = {0, 0};  // of the loss by a token's log-probability, of either answer
+};
+
+DpoObjective::DpoObjective(const Gpt& last_piece, const DpoRules& rules, const KtoPoint* point)
+    : model_(last_piece), rules_(rules), point_(point) {
+  SKEIN_CHECK(rules.loss.kind != DpoKind::kto || (point != nullptr && rules.sft == 0));
+}
+
+std::string DpoObjective::loss_term(const DpoRules& rules) {
+  return std::string(name_of(rules.loss.kind)) + "_loss";
+}
+
 std::vector<Term> DpoObjective::terms(const DpoRules& rules) {
-  std::vector<Term> made{{"dpo_loss", Term::Over::samples}};
+  std::vector<Term> made{{loss_term(rules), Term::Over::samples}};
   if (rules.sft != 0) made.push_back({"sft_loss", Term::Over::samples});
   for (const char* name : {"reward_accuracy", "reward_margin", "chosen_reward", "rejected_reward", "chosen_logp", "rejected_logp"})
     made.push_back({name, Term::Over::samples, false});
+  if (rules.loss.kind == DpoKind::kto)
+    made.push_back({"reference_point", Term::Over::samples, false});
   return made;
+}
+
+DpoObjective::Verdict DpoObjective::pair_verdict(const Answer* answers) const {
+  const Answer &chosen = answers[0], &rejected = answers[1];
+  const bool means = means_of_tokens(rules_.loss);
+  const auto counts = [&](const Answer& one) {
+    const double sum = has_reference(rules_.loss.kind) ? one.log_ratio : one.logp;
+    return means ? sum / one.tokens : sum;
+  };
+  const DpoLoss found = pair_loss({counts(chosen), counts(rejected), 0, 0}, rules_.loss);
+  const double margin = found.chosen_reward - found.rejected_reward;
+  const double sft = rules_.sft / chosen.tokens;
+  Verdict made{{found.loss}, {found.derivative, -found.derivative}};
+  if (means) made.slopes[0] /= chosen.tokens, made.slopes[1] /= rejected.tokens;
+  made.slopes[0] -= sft;
+  if (rules_.sft != 0) made.terms.push_back(-sft * chosen.logp);
+  made.terms.insert(made.terms.end(), {margin > 0 ? 1.0 : 0.0, margin, found.chosen_reward,
+                                       found.rejected_reward, chosen.logp, rejected.logp});
+  return made;
+}
+
+// Sums over all answers are to be means over those of a kind.
+DpoObjective::Verdict DpoObjective::single_verdict(const Answer* answers) const {
+  const bool desirable = answers[0].tokens > 0;
+  const Answer& own = desirable ? answers[0] : answers[1];
+  const KtoLoss found = kto_loss(own.log_ratio, desirable, point_->value, rules_.loss);
+  const double gain = found.reward - rules_.loss.beta * point_->value;
+  const double share = desirable ? point_->desirable : 1 - point_->desirable;
+  const double reward = found.reward / share, logp = own.logp / share;
+  const auto of = [](bool here, double value) { return here ? value : 0.0; };
+  return {{found.loss, (desirable ? gain > 0 : gain < 0) ? 1.0 : 0.0, desirable ? reward : -reward,
+           of(desirable, reward), of(!desirable, reward), of(desirable, logp), of(!desirable, logp),
+           point_->value},
+          {found.derivative, found.derivative}};
 }
 
 Var DpoObjective::log_losses(const Var& x, const Tensor& row_weights, const Pass& pass) const {
@@ -32,24 +88,23 @@ void DpoObjective::judge_sample(int64_t sample, const Tensor& losses, const Batc
   const int64_t places = batch.weights.dim(1), first = sample * places;
   const float *weights = batch.weights.data<float>(), *known = batch.known.data<float>();
   const auto is_rejected = [&](int64_t i) { return known[i * known_pair::columns + known_pair::side] > 0; };
-  double logp[2] = {0, 0}, reward[2] = {0, 0}, tokens[2] = {0, 0};
+  Answer answers[2];
   for (int64_t i = first; i < first + places; ++i) {
     if (weights[i] == 0) continue;
     const double own = -losses.data<double>()[i];
-    logp[is_rejected(i)] += own;
+    Answer& answer = answers[is_rejected(i)];
+    answer.logp += own;
     // Token by token, so that a policy that is still the reference has differences of exactly 0.
-    reward[is_rejected(i)] += own - known[i * known_pair::columns + known_pair::ref_logp];
-    tokens[is_rejected(i)] += 1;
+    answer.log_ratio += own - known[i * known_pair::columns + known_pair::ref_logp];
+    answer.tokens += 1;
   }
-  const DpoLoss found = dpo_loss({reward[0], reward[1], 0, 0}, rules_.loss);
-  const double per_token = rules_.sft / tokens[0];
+  const bool pair = rules_.loss.kind != DpoKind::kto;
+  const Verdict found = pair ? pair_verdict(answers) : single_verdict(answers);
   for (int64_t i = first; i < first + places; ++i)
-    if (weights[i] != 0) made.slopes.data<double>()[i] = is_rejected(i) ? -found.derivative : found.derivative - per_token;
-  std::vector<double> values{found.loss};
-  if (rules_.sft != 0) values.push_back(-per_token * logp[0]);
-  values.insert(values.end(), {found.chosen_reward > found.rejected_reward ? 1.0 : 0.0, found.chosen_reward - found.rejected_reward,
-                               found.chosen_reward, found.rejected_reward, logp[0], logp[1]});
-  for (size_t term = 0; term < values.size(); ++term) made.terms.data<double>()[static_cast<int64_t>(term) * batch.size() + sample] = values[term];
+    if (weights[i] != 0) made.slopes.data<double>()[i] = found.slopes[is_rejected(i)];
+  for (size_t term = 0; term < found.terms.size(); ++term)
+    made.terms.data<double>()[static_cast<int64_t>(term) * batch.size() + sample] =
+        found.terms[term];
 }
 
 DpoObjective::Judgement DpoObjective::judged(const Tensor& losses, const Pass& pass) const {

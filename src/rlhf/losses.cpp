@@ -50,27 +50,6 @@ ValueLoss value_loss(double value, double old_value, double target, double range
   return found;
 }
 
-void bind(Options& options, DpoConfig& config) {
-  options.add("dpo.beta", config.beta, "how closely the policy is held to the reference");
-  options.add("dpo.label_smoothing", config.label_smoothing, "share of pairs held to be labelled the wrong way round");
-}
-
-void check(const DpoConfig& config) {
-  require(std::isfinite(config.beta) && config.beta > 0, "dpo.beta={} must be above 0", config.beta);
-  require(config.label_smoothing >= 0 && config.label_smoothing < 0.5, "dpo.label_smoothing={} must be at least 0 and below 0.5",
-          config.label_smoothing);
-}
-
-DpoLoss dpo_loss(const PairLogp& pair, const DpoConfig& config) {
-  DpoLoss found;
-  found.chosen_reward = config.beta * (pair.chosen - pair.ref_chosen);
-  found.rejected_reward = config.beta * (pair.rejected - pair.ref_rejected);
-  const double margin = found.chosen_reward - found.rejected_reward, smoothing = config.label_smoothing;
-  found.loss = -(1 - smoothing) * log_sigmoid(margin) - smoothing * log_sigmoid(-margin);
-  found.derivative = config.beta * (smoothing * sigmoid(margin) - (1 - smoothing) * sigmoid(-margin));
-  return found;
-}
-
 double log_sigmoid(double x) { return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x))); }
 
 double sigmoid(double x) {

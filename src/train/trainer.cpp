@@ -338,6 +338,7 @@ TrainResult Trainer::run() {
     profile(state_.step - begin, false);
     const int64_t first = replica_->own_first(state_.samples), next = first + config_.train.global_batch;
     const double lr = rate();
+    task_.before_step(judged(), state_.samples, config_.train.global_batch);
     const StepResult step = replica_->step(prefetcher.take(first, next), state_.step, lr, loss_scale_.value());
     result.losses.push_back(step.loss);
     result.grad_norms.push_back(step.grad_norm);

@@ -17,6 +17,7 @@ for name, count in (("train", 160), ("test", 48)):
             lists.write(json.dumps({"prompt": "ask", "answers": [" good", " bad", " worse"], "ranks": [1, 2, 3]}) + "\n")
 PY
 xz -k train.jsonl
+head -80 train.jsonl >half.jsonl
 "$bin/skein-data" encode --tokenizer.path=bytes --output.path=bytes.h5 corpus.txt 2>/dev/null
 expect 0 "done: 150 steps" "$skein" pretrain --model.context=32 --model.d_model=32 --model.n_layers=2 --model.n_heads=4 --train.global_batch=8 --train.steps=150 --lr.lr=3e-3 \
   --data.train=bytes.h5 --run.dir=policy
@@ -45,6 +46,24 @@ import json
 def losses(run): return {one["step"]: one["loss"] for one in map(json.loads, open(run + "/metrics.jsonl")) if "loss" in one}
 assert losses("two") == losses("three"), (losses("two"), losses("three"))
 PY
+
+# Its relatives: SimPO asks no reference, KTO learns from answers with labels and from pairs.
+python3 - <<'PY'
+import json
+with open("labels.jsonl", "w") as out:
+    for i in range(64):
+        prompt, good = "ask" if i % 2 else "ask ask", i % 3 != 0
+        out.write(json.dumps({"prompt": prompt, "completion": " good" if good else " bad", "label": good}) + "\n")
+PY
+expect 0 "done: 4 steps" $tune --run.dir=simpo --data.train=train.jsonl --dpo.loss=simpo --train.steps=4
+! grep -q "the reference is" output || die "SimPO asks a reference"
+grep -q "^beta = 2 .*dpo.loss=simpo" simpo/config.ini || die "the beta of SimPO is not told"
+expect 0 "done: 4 steps" $tune --run.dir=ipo --data.train=train.jsonl --dpo.loss=ipo --dpo.token_mean --train.steps=4
+expect 0 "of 224 training answers" $tune --run.dir=kto --data.train=labels.jsonl,half.jsonl --dpo.loss=kto --train.steps=2
+expect 0 "goes on from" $mpi2 $tune --run.dir=kto --data.train=labels.jsonl,half.jsonl --dpo.loss=kto --train.steps=4
+expect 2 "dpo.gamma=0.5 was given, but dpo.loss=dpo does not read it" $tune --run.dir=none --data.train=train.jsonl --dpo.gamma=0.5
+expect 2 "no two answers of which one is better (labels alone are for dpo.loss=kto)" $tune --run.dir=none --data.train=labels.jsonl
+expect 2 "was trained with dpo.loss=kto, now it is dpo" $tune --run.dir=kto --data.train=train.jsonl
 
 # The tuned policy is a language model as any other.
 expect 0 "good" "$skein" generate --checkpoint.path=one --sample.temperature=0 --generate.max_tokens=8 ask

@@ -74,7 +74,7 @@ inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int 
     DpoTuneConfig own = c;
     const auto reference = find_checkpoint(c.run.checkpoint.load, world);
     DpoTask task(own, byte_tokenizer(), "");
-    task.ask_reference(own.run, *reference, world);
+    if (has_reference(own.task.rules.loss.kind)) task.ask_reference(own.run, *reference, world);
     const TrainResult result = train(own.run, task, world);
     if (world.rank() == 0) tuned = {result.losses, result.grad_norms, result.validation, {}, task.notes(), {}};
   });

@@ -1,6 +1,9 @@
-// Pairs drawn from a policy and judged by a known utility teach it the optimum for that utility, which an enumerable language tells exactly.
+// Pairs drawn from a policy and judged by a known utility teach it the optimum for that utility,
+// which an enumerable language tells exactly; and by IPO the optimum for the chance of being
+// preferred (Azar et al. 2023, theorem 1).
 #include "rlhf/dpo_fixture.h"
 
+#include "skein/rlhf/losses.h"
 #include "skein/rlhf/oracle.h"
 #include "skein/rlhf/oracle_samples.h"
 #include "rlhf/small_language.h"
@@ -91,8 +94,10 @@ class DpoOracle : public testing::Test {
     return logs;
   }
 
-  // Two different responses of the reference each, the better one by a draw of sigmoid(difference of their rewards).
-  AnswerPairs judged_pairs(const ResponseLogs& reference, int64_t count) const {
+  // Two different responses of the reference each, the better one by a draw of sigmoid(sharpness
+  // times the difference of their rewards).
+  AnswerPairs judged_pairs(const ResponseLogs& reference, int64_t count,
+                           double sharpness = 1) const {
     Chance chance(5);
     std::vector<WeightedDraw> draws;
     for (const std::vector<double>& row : reference) {
@@ -107,13 +112,49 @@ class DpoOracle : public testing::Test {
       const auto x = static_cast<size_t>(prompts.prompt(k));
       const int64_t first = draws[x].at(chance.uniform()), second = draws[x].at(chance.uniform());
       if (first == second) continue;
-      const bool first_better = chance.uniform() < sigmoid(rewards[static_cast<size_t>(first)] - rewards[static_cast<size_t>(second)]);
+      const bool first_better =
+          chance.uniform() < sigmoid(sharpness * (rewards[static_cast<size_t>(first)] -
+                                                  rewards[static_cast<size_t>(second)]));
       made.answers.push_back(sequence(x, first));
       made.answers.push_back(sequence(x, second));
       const size_t at = made.answers.size() - 2;
       made.pairs.push_back(first_better ? AnswerPairs::Pair{at, at + 1} : AnswerPairs::Pair{at + 1, at});
     }
     return made;
+  }
+
+  // Of each response, how often it is preferred to one of the reference.
+  std::vector<double> preferred(const std::vector<double>& reference, double sharpness) const {
+    const std::vector<double>& rewards = language_.rewards[0].rewards;
+    std::vector<double> made(rewards.size());
+    for (size_t y = 0; y < rewards.size(); ++y)
+      for (size_t other = 0; other < rewards.size(); ++other)
+        made[y] += std::exp(reference[other]) * sigmoid(sharpness * (rewards[y] - rewards[other]));
+    return made;
+  }
+
+  // Which share of the way from the reference to the optimum of IPO the policy has gone, as a gain
+  // in E[preferred] - beta KL: 1 - KL(policy, best) / KL(reference, best), over all prompts.
+  double closed_by_ipo(const ResponseLogs& reference, const ResponseLogs& policy, double beta,
+                       double sharpness) const {
+    double left = 0, whole = 0;
+    for (size_t x = 0; x < reference.size(); ++x) {
+      const std::vector<double> best =
+          best_logs(preferred(reference[x], sharpness), beta, reference[x]);
+      for (size_t y = 0; y < best.size(); ++y) {
+        left += std::exp(policy[x][y]) * (policy[x][y] - best[y]);
+        whole += std::exp(reference[x][y]) * (reference[x][y] - best[y]);
+      }
+    }
+    EXPECT_GT(whole, 0.05 * static_cast<double>(reference.size())) << "there is something to learn";
+    return 1 - left / whole;
+  }
+
+  ResponseLogs tuned_by(const DpoRules& rules, AnswerPairs pairs, const CheckpointInfo& start) {
+    DpoSamples samples(std::move(pairs), 8, language_.pad_id(), 1, true);
+    run_ranks(1, [&](Group& world) { ask_reference(config_, start, world, {&samples}); });
+    return logs_of(trained(DpoObjective::loss_term(rules), OracleDpo(language_, samples, rules),
+                           300, 2e-3, folder_.at("start")));
   }
 
   Workspace folder_;
@@ -126,16 +167,22 @@ TEST_F(DpoOracle, ComesNearTheOptimumOfTheUtility) {
   const OracleTask pretraining(language_, texts, texts.context());
   const CheckpointInfo start = trained("start", pretraining, 300, 3e-3);
   const ResponseLogs reference = logs_of(start);
-  DpoSamples samples(judged_pairs(reference, 6000), 8, language_.pad_id(), 1, true);
-  run_ranks(1, [&](Group& world) { ask_reference(config_, start, world, {&samples}); });
   const DpoRules rules{{0.5, 0}, 0};
-  const CheckpointInfo tuned = trained("tuned", OracleDpo(language_, samples, rules), 300, 2e-3, folder_.at("start"));
-  const OracleNumbers numbers = oracle_numbers(language_, language_.rewards[0], rules.loss.beta, reference, logs_of(tuned));
+  const OracleNumbers numbers =
+      oracle_numbers(language_, language_.rewards[0], rules.loss.beta, reference,
+                     tuned_by(rules, judged_pairs(reference, 6000), start));
   RecordProperty("closed", fmt::format("{:.4f}", numbers.closed()));
   EXPECT_GT(numbers.closed(), 0.95) << numbers.value << " of " << numbers.best << ", begun at " << numbers.reference;
   EXPECT_FALSE(numbers.above_best());
   EXPECT_NEAR(numbers.divergence, numbers.best_divergence, 0.1 * numbers.best_divergence);
   EXPECT_GT(numbers.best - numbers.reference, 0.2) << "there is something to learn";
+
+  const double sharpness = 4;
+  const DpoRules ipo{{.beta = 0.5, .kind = DpoKind::ipo}, 0};
+  const ResponseLogs tuned = tuned_by(ipo, judged_pairs(reference, 6000, sharpness), start);
+  const double closed = closed_by_ipo(reference, tuned, ipo.loss.beta, sharpness);
+  RecordProperty("closed_by_ipo", fmt::format("{:.4f}", closed));
+  EXPECT_GT(closed, 0.95);
 }
 
 }  // namespace

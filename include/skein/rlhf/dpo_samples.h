@@ -1,8 +1,10 @@
-// Pairs of answers to a prompt, of which one is better, as batches: a sample is one pair.
+// Pairs of answers to a prompt, of which one is better, as batches: a sample is one pair, or one
+// answer that was judged alone.
 //
-// A row of tokens holds the prompt with the chosen answer and then the prompt with the rejected one, attention and positions apart.
-// batch.places are those before each token of both answers, ends included; batch.weights is 1 there, batch.targets their tokens, and
-// batch.known [B,P,2] is what is known of each: see known_pair.
+// A row of tokens holds the prompt with the chosen answer and then the prompt with the rejected
+// one, attention and positions apart. batch.places are those before each token of both answers,
+// ends included; batch.weights is 1 there, batch.targets their tokens, and batch.known [B,P,2] is
+// what is known of each: see known_pair.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,7 @@
 #include "skein/data/order.h"
 #include "skein/data/source.h"
 #include "skein/rlhf/answer_form.h"
-#include "skein/rlhf/losses.h"
+#include "skein/rlhf/dpo_losses.h"
 
 namespace skein {
 
@@ -25,8 +27,9 @@ enum Column : int64_t {
 }  // namespace known_pair
 
 struct AnswerPairs {
+  static constexpr size_t none = SIZE_MAX;
   struct Pair {
-    size_t chosen = 0, rejected = 0;  // indices into answers
+    size_t chosen = 0, rejected = 0;  // indices into answers; of an answer alone the other is none
   };
   std::vector<AnswerSequence> answers;
   std::vector<Pair> pairs;
@@ -46,8 +49,13 @@ class DpoSamples : public SampleSource {
   // Gives all tokens their log-probabilities under the reference, which are 0 before: logps [samples_per_epoch, places, n], of samples 0 on,
   // as the first of n numbers.
   void remember(const Tensor& logps);
-  // Of the answers of a pair, under the reference; the policy's are 0.
+  // Of the answers of a pair, under the reference, sums over tokens; the policy's are 0.
   PairLogp reference(int64_t pair) const;
+  // Of all tokens of sample i, the sum of logps [places] less what the reference holds of them, in
+  // order.
+  double log_ratio(int64_t sample, const float* logps) const;
+  // Of samples [first, first + count): those with a chosen answer.
+  int64_t chosen_among(int64_t first, int64_t count) const;
   // Mean of a token of an answer under the reference.
   double mean_reference() const;
   // Of all tokens: what the pairs are.
@@ -61,8 +69,16 @@ class DpoSamples : public SampleSource {
   void fill(const Batch& batch, int64_t row, int64_t index) const;
   void fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer, int64_t side, Filled& filled) const;
   int64_t pair_of(int64_t sample) const { return order_.at(sample).sample; }
-  const AnswerSequence& chosen(int64_t pair) const { return pairs_.answers[pairs_.pairs[static_cast<size_t>(pair)].chosen]; }
-  const AnswerSequence& rejected(int64_t pair) const { return pairs_.answers[pairs_.pairs[static_cast<size_t>(pair)].rejected]; }
+  // Null where there is no such answer.
+  const AnswerSequence* answer(size_t index) const {
+    return index == AnswerPairs::none ? nullptr : &pairs_.answers[index];
+  }
+  const AnswerSequence* chosen(int64_t pair) const {
+    return answer(pairs_.pairs[static_cast<size_t>(pair)].chosen);
+  }
+  const AnswerSequence* rejected(int64_t pair) const {
+    return answer(pairs_.pairs[static_cast<size_t>(pair)].rejected);
+  }
   const float* reference_of(int64_t pair) const { return reference_.data() + pair * places_; }
 
   AnswerPairs pairs_;

@@ -7,6 +7,7 @@
 
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/rlhf/dpo_objective.h"
+#include "skein/rlhf/kto.h"
 #include "skein/rlhf/preference_files.h"
 #include "skein/train/chat_data.h"
 #include "skein/train/config.h"
@@ -35,16 +36,19 @@ struct DpoTuneConfig {
 DpoTuneConfig dpo_defaults();
 void bind(Options& options, DpoTuneConfig& config);
 
-// All pairs of answers to one prompt of which one is better, encoded.
+// All pairs of answers to one prompt of which one is better, encoded, and answers with a label.
 struct PairData {
   AnswerPairs pairs;
   int64_t cut = 0, left_out = 0;  // records, for their length
-  int64_t without = 0;            // records with no such pair
+  int64_t without = 0;            // records with nothing of that kind
   int64_t bad = 0;                // records that the chat template has no place for
 };
-// files: what the records were read of, with what is left of bad_records. A usage error with the place of a record that the chat template has no
-// place for, beyond them.
-PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, int64_t length, LongPrompts long_prompts);
+// files: what the records were read of, with what is left of bad_records. A usage error with the
+// place of a record that the chat template has no place for, beyond them. labelled: answers with a
+// label alone count too, else they are records without a pair.
+PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
+                const PreferencesConfig& files, int64_t length, LongPrompts long_prompts,
+                bool labelled = false);
 
 // Collective. Gives the samples what a policy with these weights holds of them: the same bits at every data- and pipeline-parallel layout, and
 // the same that training sees. The policy is gone afterwards.
@@ -53,20 +57,27 @@ void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, 
 // Means over all samples, of each term of the objective.
 std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples, const DpoRules& rules);
 
+struct DpoData {
+  std::unique_ptr<DpoSamples> samples;
+  std::unique_ptr<DpoSamples> others;  // of kto: its mismatched answers, by the same numbers
+};
+
 class DpoTask : public Task {
  public:
   // Reads the data and fills in what config left open. notes: of the checkpoint the model is of. Usage errors for data that does not fit, for
   // a model that does not continue text, and for what would make the policy differ from the reference at the beginning.
   DpoTask(DpoTuneConfig& config, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
-  // Collective; before training. A usage error for a reference with another tokenizer.
+  // Collective; before training, where the loss has a reference. A usage error for a reference with
+  // another tokenizer.
   void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world);
 
-  const SampleSource& samples() const override { return *training_; }
-  int64_t length() const override { return training_->length(); }
+  const SampleSource& samples() const override { return *training_.samples; }
+  int64_t length() const override { return training_.samples->length(); }
   std::string tokenizer() const override { return tokenizer_->to_json(); }
   std::unique_ptr<Objective> objective(const LocalModel& model) const override;
+  void before_step(const Judged& model, int64_t first, int64_t count) const override;
   std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
-  bool validates() const override { return validation_ != nullptr; }
+  bool validates() const override { return validation_.samples != nullptr; }
   Scores validate(const Judged& model) const override;
   std::string notes() const override;
   void check_notes(const std::string& notes, const std::string& origin) const override;
@@ -74,8 +85,10 @@ class DpoTask : public Task {
 
  private:
   void read(const DpoTuneConfig& config, const std::string& notes);
-  std::unique_ptr<DpoSamples> source(const DpoTuneConfig& config, const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
-                                     const PreferencesConfig& files, const char* what) const;
+  DpoData source(const DpoTuneConfig& config, const ChatTemplate& form,
+                 const std::vector<PreferenceRecord>& records, const PreferencesConfig& files,
+                 const char* what) const;
+  bool is_kto() const { return rules_.loss.kind == DpoKind::kto; }
 
   std::unique_ptr<Tokenizer> tokenizer_;
   DpoRules rules_;
@@ -84,7 +97,8 @@ class DpoTask : public Task {
   std::string reference_path_;
   uint32_t reference_sum_ = 0;
   int64_t length_ = 0;
-  std::unique_ptr<DpoSamples> training_, validation_;
+  DpoData training_, validation_;
+  mutable KtoPoint point_;  // of the step or the validation that is under way
 };
 
 }  // namespace skein

@@ -1,4 +1,5 @@
-// Losses of one token or one pair, with their derivatives, in f64: what objectives add up with token_weight().
+// Losses of one token, with their derivatives, in f64: what objectives add up with token_weight().
+// dpo_losses.h has those of whole answers.
 #pragma once
 
 #include <cstdint>
@@ -41,32 +42,6 @@ struct ValueLoss {
 
 // 0.5 max((V - R)^2, (clip(V, V_old - range, V_old + range) - R)^2); with range 0: 0.5 (V - R)^2. (Ziegler et al. 2019.)
 ValueLoss value_loss(double value, double old_value, double target, double range);
-
-struct DpoConfig {
-  double beta = 0.1;
-  double label_smoothing = 0;  // share of pairs held to be labelled the wrong way round
-};
-
-// Binds the fields as dpo.beta and dpo.label_smoothing.
-void bind(Options& options, DpoConfig& config);
-// Usage errors with the value: beta > 0, label_smoothing in [0, 0.5).
-void check(const DpoConfig& config);
-
-// Sums of log-probabilities over the tokens of both answers, under the policy and under the reference.
-struct PairLogp {
-  double chosen = 0, rejected = 0;
-  double ref_chosen = 0, ref_rejected = 0;
-};
-
-struct DpoLoss {
-  double loss = 0;
-  double derivative = 0;  // by `chosen`; that by `rejected` is its negative
-  double chosen_reward = 0, rejected_reward = 0;  // beta (log pi - log pi_0): what the policy holds the answers to be worth
-};
-
-// With h = chosen_reward - rejected_reward and s = label_smoothing: -(1 - s) log sigmoid(h) - s log sigmoid(-h) (Rafailov et al. 2023;
-// Mitchell 2023 for the smoothing).
-DpoLoss dpo_loss(const PairLogp& pair, const DpoConfig& config);
 
 // log(1 / (1 + exp(-x))) and 1 / (1 + exp(-x)), exact to rounding for any x.
 double log_sigmoid(double x);

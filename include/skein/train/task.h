@@ -47,6 +47,12 @@ class Task {
     static_cast<void>(model);
     return nullptr;
   }
+  // Collective. Before the step that learns samples [first, first + count): time to find what its
+  // objective has to know of all of them. The same bits at every data- and pipeline-parallel
+  // layout.
+  virtual void before_step(const Judged& model, int64_t first, int64_t count) const {
+    static_cast<void>(model), static_cast<void>(first), static_cast<void>(count);
+  }
   // The objective's terms, told beside their sum where they have names.
   virtual std::vector<Term> terms() const { return {{}}; }
   virtual bool validates() const = 0;
