@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "intervals.h"
+#include "last_point_envelope.h"
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
 #include "skein/scaling/isoflop.h"
@@ -12,7 +14,6 @@ namespace {
 constexpr size_t kBudgets = 1500;
 constexpr double kWindow = 0.05;
 constexpr size_t kMostForOffset = 64;
-constexpr int64_t kFewestWinners = 3;  // models among the winners
 
 // ln L over ln C of one run.
 struct Curve {
@@ -58,82 +59,66 @@ std::vector<double> grid_of(std::vector<Curve>& curves) {
   return grid;
 }
 
-// What approach 1 goes by: for chosen runs (by index, again where they were drawn again) the envelope inside of the sizes.
-class Envelope {
- public:
-  virtual ~Envelope() = default;
-  virtual std::vector<EnvelopePoint> of(std::span<const size_t> chosen) const = 0;
-  virtual size_t runs() const = 0;
-};
-
 class CurveEnvelope : public Envelope {
  public:
   explicit CurveEnvelope(std::vector<Curve> curves) : curves_(std::move(curves)), grid_(grid_of(curves_)) {}
   size_t runs() const override { return curves_.size(); }
+  int64_t budgets() const override { return static_cast<int64_t>(grid_.size()); }
 
   std::vector<EnvelopePoint> of(std::span<const size_t> chosen) const override {
-    const auto by_size = [&](size_t one, size_t other) { return curves_[one].n < curves_[other].n; };
-    const auto [smallest, largest] = std::minmax_element(chosen.begin(), chosen.end(), by_size);
     std::vector<EnvelopePoint> envelope;
     for (size_t budget = 0; budget < grid_.size(); ++budget) {
-      const Curve* best = lowest(chosen, budget);
-      if (!best || best->n == curves_[*smallest].n || best->n == curves_[*largest].n) continue;
+      const Curve* best = inside(chosen, budget);
+      if (!best) continue;
       const double c = std::exp(grid_[budget]);
       envelope.push_back({c, best->n, c / best->flops_per_token, std::exp(best->on_grid[budget]), best->run});
     }
     return envelope;
   }
 
+  std::string problem(const std::vector<EnvelopePoint>& envelope) const override {
+    return fmt::format(
+        "fewer than {} models win a budget between a smaller and a larger one whose curves reach it ({} at {} of {} "
+        "budgets); train more sizes, or the small ones for longer",
+        kFewestWinners, sizes_of(envelope), envelope.size(), grid_.size());
+  }
+
  private:
-  const Curve* lowest(std::span<const size_t> chosen, size_t budget) const {
+  // The lowest curve, unless it is of the smallest or the largest model that has one there.
+  const Curve* inside(std::span<const size_t> chosen, size_t budget) const {
     const Curve* best = nullptr;
+    double smallest = std::numeric_limits<double>::infinity(), largest = 0;
     for (const size_t i : chosen) {
-      const double loss = curves_[i].on_grid[budget];
-      if (!std::isnan(loss) && (!best || loss < best->on_grid[budget])) best = &curves_[i];
+      const Curve& one = curves_[i];
+      if (std::isnan(one.on_grid[budget])) continue;
+      smallest = std::min(smallest, one.n);
+      largest = std::max(largest, one.n);
+      if (!best || one.on_grid[budget] < best->on_grid[budget]) best = &one;
     }
-    return best;
+    return best && best->n > smallest && best->n < largest ? best : nullptr;
   }
 
   std::vector<Curve> curves_;
   std::vector<double> grid_;
 };
 
-class LastPointEnvelope : public Envelope {
- public:
-  explicit LastPointEnvelope(std::vector<ScalingPoint> points) : points_(std::move(points)) {}
-  size_t runs() const override { return points_.size(); }
-
-  std::vector<EnvelopePoint> of(std::span<const size_t> chosen) const override {
-    std::vector<size_t> sorted(chosen.begin(), chosen.end());
-    std::sort(sorted.begin(), sorted.end());
-    const auto by_size = [&](size_t one, size_t other) { return points_[one].n < points_[other].n; };
-    const auto [smallest, largest] = std::minmax_element(sorted.begin(), sorted.end(), by_size);
-    std::vector<EnvelopePoint> envelope;
-    double lowest = std::numeric_limits<double>::infinity();
-    for (size_t i = 0; i < sorted.size();) {
-      const ScalingPoint* best = &points_[sorted[i]];
-      for (const double c = best->c; i < sorted.size() && points_[sorted[i]].c == c; ++i)
-        if (points_[sorted[i]].loss < best->loss) best = &points_[sorted[i]];
-      if (!(best->loss < lowest)) continue;
-      lowest = best->loss;
-      if (best->n != points_[*smallest].n && best->n != points_[*largest].n) envelope.push_back({best->c, best->n, best->d, best->loss, best->run});
-    }
-    return envelope;
-  }
-
- private:
-  std::vector<ScalingPoint> points_;  // by C
-};
-
 struct Laws {
   PowerLaw n, d, loss;
 };
 
-bool enough(const std::vector<EnvelopePoint>& envelope) {
-  std::vector<double> sizes;
-  for (const EnvelopePoint& point : envelope)
-    if (std::find(sizes.begin(), sizes.end(), point.n) == sizes.end()) sizes.push_back(point.n);
-  return static_cast<int64_t>(sizes.size()) >= kFewestWinners;
+bool enough(const std::vector<EnvelopePoint>& envelope) { return sizes_of(envelope) >= kFewestWinners; }
+
+// Winners of last points, each anywhere between its half-ways, all on one line.
+void move_winners(std::vector<EnvelopePoint>& envelope, uint64_t key, int64_t resample) {
+  const PhiloxBlock bits = philox(key, static_cast<uint64_t>(resample), 0);
+  const double first = uniform_double(bits[0], bits[1]), last = uniform_double(bits[2], bits[3]);
+  const double low = std::log(envelope.front().c), range = std::log(envelope.back().c) - low;
+  for (EnvelopePoint& point : envelope) {
+    if (std::isnan(point.to_smaller.n)) continue;
+    const double share = first + (last - first) * (std::log(point.c) - low) / range;
+    point.n = point.to_smaller.n * std::pow(point.to_larger.n / point.to_smaller.n, share);
+    point.d = point.to_smaller.d * std::pow(point.to_larger.d / point.to_smaller.d, share);
+  }
 }
 
 Laws laws_of(const std::vector<EnvelopePoint>& envelope) {
@@ -156,39 +141,53 @@ std::vector<XY> losses_of(const std::vector<EnvelopePoint>& envelope) {
   return losses;
 }
 
+struct Draws {
+  std::vector<PowerLaw> n, d, loss;
+  std::vector<std::vector<XY>> losses;
+};
+
+Draws resampled(const Envelope& envelope, const IsoflopOptions& options) {
+  const uint64_t key = derive_key(options.seed, "envelope"), moves = derive_key(options.seed, "sizes of an envelope");
+  std::vector<size_t> chosen(envelope.runs());
+  Draws draws;
+  for (int64_t i = 0; i < options.resamples; ++i) {
+    for (size_t j = 0; j < chosen.size(); ++j) chosen[j] = drawn(key, i, j, chosen.size());
+    auto points = envelope.of(chosen);
+    if (!enough(points)) continue;
+    move_winners(points, moves, i);
+    const Laws laws = laws_of(points);
+    draws.n.push_back(laws.n);
+    draws.d.push_back(laws.d);
+    draws.loss.push_back(laws.loss);
+    draws.losses.push_back(losses_of(points));
+  }
+  return draws;
+}
+
 void fit_through(EnvelopeFit& fit, const Envelope& envelope, const IsoflopOptions& options) {
   std::vector<size_t> chosen(envelope.runs());
   for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = i;
   fit.envelope = envelope.of(chosen);
+  fit.budgets = envelope.budgets();
   fit.resamples = options.resamples;
   if (!enough(fit.envelope)) {
-    fit.problem = fmt::format("fewer than {} models win a budget, the smallest and the largest aside", kFewestWinners);
+    fit.problem = envelope.problem(fit.envelope);
     return;
   }
-  const uint64_t key = derive_key(options.seed, "envelope");
-  std::vector<PowerLaw> n, d, loss;
-  std::vector<std::vector<XY>> losses;
-  for (int64_t i = 0; i < options.resamples; ++i) {
-    for (size_t j = 0; j < chosen.size(); ++j) chosen[j] = drawn(key, i, j, chosen.size());
-    const auto points = envelope.of(chosen);
-    if (!enough(points)) {
-      ++fit.failed_draws;
-      continue;
-    }
-    const Laws laws = laws_of(points);
-    n.push_back(laws.n);
-    d.push_back(laws.d);
-    loss.push_back(laws.loss);
-    losses.push_back(losses_of(points));
-  }
+  Draws draws = resampled(envelope, options);
+  fit.failed_draws = options.resamples - static_cast<int64_t>(draws.n.size());
   const Laws laws = laws_of(fit.envelope);
-  fit.n_of_c = power_fit(laws.n, std::move(n), options.resamples);
-  fit.d_of_c = power_fit(laws.d, std::move(d), options.resamples);
-  fit.loss_of_c = power_fit(laws.loss, std::move(loss), options.resamples);
-  fit.offset_loss_of_c = offset_through(losses_of(fit.envelope), losses, options.threads);
+  fit.n_of_c = power_fit(laws.n, std::move(draws.n), options.resamples);
+  fit.d_of_c = power_fit(laws.d, std::move(draws.d), options.resamples);
+  fit.loss_of_c = power_fit(laws.loss, std::move(draws.loss), options.resamples);
+  fit.offset_loss_of_c = offset_through(losses_of(fit.envelope), draws.losses, options.threads);
 }
 
 }  // namespace
+
+bool knows_exponent(const EnvelopeFit& fit) {
+  return fit.valid() && (fit.resamples == 0 || std::isfinite(fit.n_of_c.exponent.low));
+}
 
 EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, const IsoflopOptions& options) {
   const auto points = points_of(table, convention);
@@ -202,7 +201,7 @@ EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention
   if (!curves.empty()) fit.without_curves = static_cast<int64_t>(points.size() - curves.size());
   if (points.empty()) fit.problem = "no run is done";
   else if (fit.from_curves) fit_through(fit, CurveEnvelope(std::move(curves)), options);
-  else fit_through(fit, LastPointEnvelope(points), options);
+  else fit_through(fit, *envelope_of_last_points(points, options.tolerance), options);
   return fit;
 }
 

@@ -77,7 +77,9 @@ std::string exponents_text(const ConventionStudy& main) {
   const auto add = [&](const char* approach, const Interval& exponent) {
     made += fmt::format("{}{} by {}", made.empty() ? "" : ", ", interval_text(exponent), approach);
   };
-  if (main.envelope.valid()) add("approach 1", main.envelope.n_of_c.exponent);
+  if (knows_exponent(main.envelope))
+    add(main.envelope.from_curves ? "approach 1" : "approach 1 (last losses, among the sizes tried alone)",
+        main.envelope.n_of_c.exponent);
   if (main.isoflop.valid()) add("approach 2", main.isoflop.n_of_c.exponent);
   if (std::isfinite(main.n_exponent.value)) add("approach 3", main.n_exponent);
   return made;
@@ -207,7 +209,7 @@ void add_single_law(ScalingFigure& figure, const Study& study, const OffsetPower
 ScalingFigure allocation_figure(const Study& study) {
   ScalingFigure made{"allocation", "How much to spend on size, how much on data", "", "", "", {}};
   const ConventionStudy& main = study.main;
-  if (!names_optimum(main) && !main.isoflop.valid() && !main.envelope.valid()) {
+  if (!names_optimum(main) && !main.isoflop.valid() && !knows_exponent(main.envelope)) {
     made.problem = "No approach names a best size for a budget, so there is no law of N* and D*.";
     return made;
   }
@@ -231,7 +233,9 @@ ScalingFigure allocation_figure(const Study& study) {
     Panel panel{part.title, {label, true, true}, {part.y, true}, {}};
     add_optimum(panel, study, part.of, range);
     if (main.isoflop.valid()) add_power(panel, part.isoflop, "approach 2: parabolas", Ink::isoflop, range);
-    if (main.envelope.valid()) add_power(panel, part.envelope, "approach 1: frontier", Ink::envelope, range);
+    if (knows_exponent(main.envelope))
+      add_power(panel, part.envelope, main.envelope.from_curves ? "approach 1: frontier" : "approach 1: frontier of last losses",
+                Ink::envelope, range);
     if (main.isoflop.valid()) add_vertices(panel, main.isoflop, part.vertex);
     add_data_end(panel, range);
     made.panels.push_back(panel);

@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "budgets.h"
 #include "intervals.h"
 #include "parabola.h"
 #include "skein/core/error.h"
@@ -21,17 +22,15 @@ struct Vertices {
   std::vector<XY> n, d, loss;  // over C
 };
 
-std::vector<IsoflopBudget> budgets_of(std::span<const ScalingPoint> points, double tolerance) {
+std::vector<IsoflopBudget> begun(std::span<const ScalingPoint> points, double tolerance) {
   std::vector<IsoflopBudget> budgets;
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (budgets.empty() || points[i].c > points[static_cast<size_t>(budgets.back().points.front())].c * (1 + tolerance)) budgets.emplace_back();
-    budgets.back().points.push_back(static_cast<int64_t>(i));
-  }
-  for (IsoflopBudget& budget : budgets) {
-    const double first = points[static_cast<size_t>(budget.points.front())].c, last = points[static_cast<size_t>(budget.points.back())].c;
+  for (std::vector<int64_t>& members : budgets_of(points, tolerance)) {
+    const double first = points[static_cast<size_t>(members.front())].c, last = points[static_cast<size_t>(members.back())].c;
     double sum = 0;
-    for (const int64_t i : budget.points) sum += std::log(points[static_cast<size_t>(i)].c);
-    budget.flops = first == last ? first : std::exp(sum / static_cast<double>(budget.points.size()));
+    for (const int64_t i : members) sum += std::log(points[static_cast<size_t>(i)].c);
+    IsoflopBudget& budget = budgets.emplace_back();
+    budget.flops = first == last ? first : std::exp(sum / static_cast<double>(members.size()));
+    budget.points = std::move(members);
   }
   return budgets;
 }
@@ -166,11 +165,8 @@ void fit_through(IsoflopFit& fit, std::span<const ScalingPoint> points, const Is
 }  // namespace
 
 IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOptions& options) {
-  require(options.tolerance > 0 && options.tolerance < 1, "fit.budget_tolerance={} must be above 0 and below 1", options.tolerance);
-  const auto in_order = [](const ScalingPoint& one, const ScalingPoint& other) { return one.c < other.c; };
-  SKEIN_CHECK(std::is_sorted(points.begin(), points.end(), in_order));
   IsoflopFit fit;
-  fit.budgets = budgets_of(points, options.tolerance);
+  fit.budgets = begun(points, options.tolerance);
   size_t good = 0;
   for (IsoflopBudget& budget : fit.budgets) {
     find_vertex(budget, points);

@@ -92,6 +92,7 @@ Json json_of(const IsoflopFit& fit) {
 Json json_of(const EnvelopeFit& fit) {
   return {{"problem", fit.problem},
           {"from_curves", fit.from_curves},
+          {"budgets", fit.budgets},
           {"points", fit.envelope.size()},
           {"n_of_c", json_of(fit.n_of_c)},
           {"d_of_c", json_of(fit.d_of_c)},

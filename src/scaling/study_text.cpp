@@ -54,8 +54,8 @@ std::string offset_text(const OffsetPowerFit& fit) {
 std::string envelope_text(const EnvelopeFit& fit) {
   std::string text = "\nApproach 1, envelope: ";
   if (!fit.valid()) return text + "not fitted: " + fit.problem + "\n";
-  text += fit.from_curves ? fmt::format("the lowest curve at {} budgets\n", fit.envelope.size())
-                          : fmt::format("{} runs whose last loss no run of less compute undercuts\n", fit.envelope.size());
+  text += fmt::format("the lowest {} at {} of {} budgets, between a smaller and a larger size\n",
+                      fit.from_curves ? "curve" : "last loss", fit.envelope.size(), fit.budgets);
   TextTable rows = power_table();
   add_power(rows, "N*", fit.n_of_c);
   add_power(rows, "D*", fit.d_of_c);

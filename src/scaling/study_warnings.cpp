@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "study_parts.h"
+
 namespace skein {
 namespace {
 
@@ -16,7 +18,8 @@ constexpr double kFelt = 1e-3;  // of the loss
 void warn_of_parametric(const Study& study, Warnings& warnings) {
   const ConventionStudy& main = study.main;
   if (!main.parametric) {
-    if (study.options.approach == Approach::all) warnings.push_back(fmt::format("approach 3 is not fitted: {}", main.parametric_problem));
+    if (study.options.approach != Approach::parametric && asks(study.options, Approach::parametric))
+      warnings.push_back(fmt::format("approach 3 is not fitted: {}", main.parametric_problem));
     return;
   }
   const ParametricFit& fit = *main.parametric;
@@ -95,7 +98,7 @@ void warn_of_budgets(const IsoflopFit& fit, Warnings& warnings) {
 
 void warn_of_isoflop(const Study& study, Warnings& warnings) {
   const IsoflopFit& fit = study.main.isoflop;
-  if (study.options.approach != Approach::all && study.options.approach != Approach::isoflop) return;
+  if (!asks(study.options, Approach::isoflop)) return;
   if (!fit.valid()) {
     warnings.push_back(fmt::format("approach 2 is not fitted: {}", fit.problem));
     return;
@@ -107,13 +110,27 @@ void warn_of_isoflop(const Study& study, Warnings& warnings) {
     warnings.push_back(fmt::format("approach 2: {} of {} resamples left fewer than 3 budgets with a minimum", fit.failed_draws, fit.resamples));
 }
 
+void warn_of_last_points(const EnvelopeFit& fit, size_t points, Warnings& warnings) {
+  const std::string of =
+      fit.without_curves > 0 ? fmt::format(" of {} of {} runs", fit.without_curves, points) : std::string();
+  warnings.push_back(fmt::format("approach 1 goes by the runs' last losses, for want of curves{}: its sizes are those "
+                                 "that were sampled, a staircase", of));
+  if (const auto left = fit.budgets - static_cast<int64_t>(fit.envelope.size()); left > 0)
+    warnings.push_back(fmt::format("approach 1 leaves out {} of {} budgets: the lowest loss there is of a run alone, or of "
+                                   "the smallest or the largest size tried, which bounds nothing", left, fit.budgets));
+}
+
 void warn_of_envelope(const Study& study, Warnings& warnings) {
   const EnvelopeFit& fit = study.main.envelope;
-  if (study.options.approach != Approach::all && study.options.approach != Approach::envelope) return;
-  if (!fit.valid()) warnings.push_back(fmt::format("approach 1 is not fitted: {}", fit.problem));
-  else if (!fit.from_curves)
-    warnings.push_back(fmt::format("approach 1 goes by the runs' last losses, for want of curves{}: its sizes are those that were sampled, a staircase",
-                                   fit.without_curves > 0 ? fmt::format(" of {} of {} runs", fit.without_curves, study.main.points.size()) : ""));
+  if (!asks(study.options, Approach::envelope)) return;
+  if (!fit.valid()) {
+    warnings.push_back(fmt::format("approach 1 is not fitted: {}", fit.problem));
+    return;
+  }
+  if (!fit.from_curves) warn_of_last_points(fit, study.main.points.size(), warnings);
+  if (fit.failed_draws * 20 > fit.resamples)
+    warnings.push_back(fmt::format("approach 1: {} of {} resamples left fewer than 3 sizes that win a budget{}", fit.failed_draws,
+                                   fit.resamples, knows_exponent(fit) ? "" : "; its exponents have no interval"));
 }
 
 void warn_of_repeats(const ConventionStudy& main, Warnings& warnings) {

@@ -184,7 +184,98 @@ TEST(Envelope, GoesByLastLossesWithoutCurves) {
   ASSERT_TRUE(fit.valid()) << fit.problem;
   EXPECT_FALSE(fit.from_curves);
   EXPECT_EQ(fit.envelope.size(), 6u);
+  EXPECT_EQ(fit.budgets, 6);
   EXPECT_NEAR(fit.n_of_c.law.exponent, TrueLaw().exponent(), 0.03);
+}
+
+// N* ~ C^.45.
+struct SlowLaw {
+  double alpha = 0.36, beta = alpha * 0.45 / 0.55;
+  double loss(double n, double d) const { return 1.7 + 400 * std::pow(n, -alpha) + 900 * std::pow(d, -beta); }
+  double best_n(double c) const { return std::pow(alpha * 400 / (beta * 900), 1 / (alpha + beta)) * std::pow(c / 6, 0.45); }
+};
+
+ScalingTable table_of(const std::vector<std::pair<double, double>>& sizes_and_tokens) {
+  ScalingTable table;
+  for (const auto& [n, d] : sizes_and_tokens) {
+    ScalingRun run;
+    run.name = fmt::format("run{}", table.runs.size());
+    run.n_params = n;
+    run.tokens = d;
+    run.flops = 6 * n * d;
+    run.loss = SlowLaw().loss(n, d);
+    table.runs.push_back(run);
+  }
+  return table;
+}
+
+TEST(Envelope, RefusesATableOfOneRatio) {
+  std::vector<std::pair<double, double>> runs;
+  // So close that a budget holds several sizes: they have more or less of both.
+  for (int i = 0; i < 120; ++i) runs.emplace_back(1e7 * std::pow(1.03, i), 20e7 * std::pow(1.03, i));
+  const auto fit = fit_envelope(table_of(runs), {}, {.resamples = 20});
+  EXPECT_FALSE(fit.valid());
+  EXPECT_TRUE(fit.envelope.empty());
+  EXPECT_TRUE(std::isnan(fit.n_of_c.exponent.value));
+  for (const char* part : {"0 of ", "bounds nothing", "to either side of the best", "data.curves"})
+    EXPECT_NE(fit.problem.find(part), std::string::npos) << fit.problem;
+}
+
+TEST(Envelope, RefusesSizesToOneSideOfTheBest) {
+  std::vector<std::pair<double, double>> runs;
+  for (int budget = 0; budget < 6; ++budget)
+    for (int size = 0; size < 5; ++size) {
+      const double c = 1e18 * std::pow(4.0, budget), n = SlowLaw().best_n(c) * 8 * std::pow(1.5, size) * std::pow(1.6, budget);
+      runs.emplace_back(n, c / 6 / n);
+    }
+  const auto fit = fit_envelope(table_of(runs), {}, {.resamples = 20});
+  EXPECT_FALSE(fit.valid());
+  EXPECT_NE(fit.problem.find("0 of 6 budgets"), std::string::npos) << fit.problem;
+}
+
+TEST(Envelope, LeavesOutTheBudgetsWhoseBestLiesAtTheEdge) {
+  auto table = isoflop_table(TrueLaw(), 7, 7, 1.3);
+  for (ScalingRun& run : table.runs)
+    if (run.flops == 1.6e19) run.n_params *= 6, run.tokens /= 6, run.loss = TrueLaw().loss(run.n_params, run.tokens);
+  const auto fit = fit_envelope(table, {}, {.resamples = 0});
+  ASSERT_TRUE(fit.valid()) << fit.problem;
+  EXPECT_EQ(fit.budgets, 7);
+  EXPECT_EQ(fit.envelope.size(), 6u);
+  for (const EnvelopePoint& point : fit.envelope) EXPECT_NE(point.c, 1.6e19);
+}
+
+// The middle one of three sizes wins everywhere, so the sizes grow as they were chosen to.
+TEST(Envelope, IntervalsKnowHowFarApartTheSizesAre) {
+  std::vector<std::pair<double, double>> runs;
+  const double middle = 1e18 * std::pow(2, 9.5);
+  for (int budget = 0; budget < 20; ++budget)
+    for (int size = -1; size <= 1; ++size) {
+      const double c = 1e18 * std::pow(2, budget), n = SlowLaw().best_n(middle) * std::sqrt(c / middle) * std::pow(6, size);
+      runs.emplace_back(n, c / 6 / n);
+    }
+  const auto fit = fit_envelope(table_of(runs), {}, {.resamples = 300});
+  ASSERT_TRUE(fit.valid()) << fit.problem;
+  EXPECT_NEAR(fit.n_of_c.law.exponent, 0.5, 1e-9);
+  EXPECT_LT(fit.n_of_c.exponent.low, 0.45);
+  EXPECT_GT(fit.n_of_c.exponent.high, 0.5);
+  EXPECT_LT(fit.n_of_c.exponent.high - fit.n_of_c.exponent.low, 0.6);
+  EXPECT_TRUE(knows_exponent(fit));
+}
+
+// All curves end at one ratio of tokens to parameters: at what a large one spends the small ones have ended.
+TEST(Envelope, ACurveAtTheEdgeOfThoseThatReachABudgetBoundsNothing) {
+  auto table = test::curves_table(12, 1.5);
+  for (ScalingRun& run : table.runs) {
+    run.tokens = 2 * run.n_params;
+    run.curve.clear();
+    for (int k = 1; k <= 40; ++k) run.curve.push_back({run.tokens * k / 40, TrueLaw().loss(run.n_params, run.tokens * k / 40)});
+    run.loss = run.curve.back().loss;
+    run.flops = 6 * run.n_params * run.tokens;
+  }
+  const auto fit = fit_envelope(table, {}, {.resamples = 0});
+  EXPECT_TRUE(fit.from_curves);
+  EXPECT_FALSE(fit.valid());
+  EXPECT_NE(fit.problem.find("fewer than 3 models"), std::string::npos) << fit.problem;
 }
 
 TEST(Efficient, SizesOfOtherFlopsPerTokenAreLeast) {

@@ -102,6 +102,7 @@ inline Study report_study() {
   study.main.envelope.n_of_c = power_fit(0.5, 0.03, 1.6e18, middle.n * 1.1);
   study.main.envelope.d_of_c = power_fit(0.5, 0.03, 1.6e18, middle.d / 1.1);
   study.main.envelope.loss_of_c = power_fit(-0.09, 0.002, 1.6e18, middle.loss);
+  study.main.envelope.from_curves = true;
   ConventionStudy other = study.main;
   other.convention = {ParameterCount::blocks, FlopCount::exact};
   other.n_exponent = around(0.713, 0.02);

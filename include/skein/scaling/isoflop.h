@@ -20,7 +20,7 @@ struct IsoflopBudget {
   std::string problem;             // why it has no vertex that counts: "minimum beyond the largest size", "concave", "two sizes"
 };
 
-// The last three are of approach 1, too.
+// All but fewest_runs are of approach 1, too.
 struct IsoflopOptions {
   double tolerance = 0.1;    // runs whose C is within so much (relative) are of one budget
   int64_t fewest_runs = 3;   // budgets with fewer are left out
@@ -50,23 +50,35 @@ PowerLaw flops_per_token(std::span<const ScalingPoint> points);
 Optimum efficient(const ChinchillaLaw& law, double flops, const PowerLaw& flops_per_token);
 double efficient_exponent(const ChinchillaLaw& law, const PowerLaw& flops_per_token);
 
+// Half of the way, in ln N and ln D, from a winner to the next size that was tried at its compute.
+struct HalfWay {
+  double n = kUnknown, d = kUnknown;
+};
 struct EnvelopePoint {
   double c = 0, n = 0, d = 0, loss = 0;
   int64_t run = 0;
+  HalfWay to_smaller = {}, to_larger = {};  // of last points: unknown for curves
 };
 struct EnvelopeFit {
-  std::vector<EnvelopePoint> envelope;
+  std::vector<EnvelopePoint> envelope;  // by rising C
   PowerFit n_of_c, d_of_c, loss_of_c;
   OffsetPowerFit offset_loss_of_c;  // through at most 64 points of the envelope, evenly chosen
   bool from_curves = false;
   int64_t without_curves = 0;   // runs, where the others have them: one such, and all go by last points
+  int64_t budgets = 0;          // that were looked at; those of `envelope` are the ones that count
   int64_t resamples = 0, failed_draws = 0;
   std::string problem;          // why there is no fit
   bool valid() const { return problem.empty(); }
 };
-// Each curve's ln L is averaged over 5% of tokens around each point and interpolated over ln C; at 1,500 budgets spaced evenly in ln C the lowest
-// curve counts, unless it is of the smallest or of the largest model: there the sizes end, not the optimum. Intervals by bootstrap over runs.
-// Without curves: the runs' last points that no run of less compute undercuts.
+// Whether it says of N* how far it may be off: not where resamples were asked for, and fewer than half of them left a fit.
+bool knows_exponent(const EnvelopeFit& fit);
+// Each curve's ln L is averaged over 5% of tokens around each point and interpolated over ln C; at 1,500 budgets
+// spaced evenly in ln C the lowest curve counts, unless it is of the smallest or of the largest model that has a
+// curve there: there the sizes end, not the optimum. Intervals by bootstrap over runs.
+// Without curves: of each budget (as in approach 2) the run of lowest loss, if a smaller model trained on more tokens
+// and a larger one on fewer did worse. Of its best size such a budget knows no more than that it lies nearer to the
+// winner than to the sizes beside it, so each resample also moves the winners between the two half-ways: by shares that
+// are a line in ln C, drawn evenly at both of its ends. Refused below 3 sizes that win.
 EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, const IsoflopOptions& options);
 
 }  // namespace skein

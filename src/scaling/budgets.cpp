@@ -1,0 +1,22 @@
+#include "budgets.h"
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> points, double tolerance) {
+  require(tolerance > 0 && tolerance < 1, "fit.budget_tolerance={} must be above 0 and below 1", tolerance);
+  std::vector<std::vector<int64_t>> budgets;
+  double least = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    SKEIN_CHECK(i == 0 || points[i - 1].c <= points[i].c);
+    if (i == 0 || points[i].c > least * (1 + tolerance)) {
+      budgets.emplace_back();
+      least = points[i].c;
+    }
+    budgets.back().push_back(static_cast<int64_t>(i));
+  }
+  return budgets;
+}
+
+}  // namespace skein

@@ -1,0 +1,15 @@
+// Runs of one budget.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "skein/scaling/results.h"
+
+namespace skein {
+
+// Indices of points, which are sorted by C: those whose C is within `tolerance` (relative) of the least of them are of one budget.
+std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> points, double tolerance);
+
+}  // namespace skein
