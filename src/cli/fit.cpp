@@ -1,7 +1,5 @@
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "command.h"
 #include "result_file.h"
 #include "skein/comm/world.h"
@@ -28,7 +26,12 @@ int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
   if (!output.empty()) file = std::make_unique<ResultFile>("output.path", output == "-" ? "" : output);
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;
   const Study fitted = make_study(read_input(input), study);
-  if (output != "-") std::fputs(study_text(fitted).c_str(), stdout);
+  if (output != "-") {
+    ResultFile shown("output.path", "");
+    shown.write(study_text(fitted));
+    // Before the log speaks.
+    shown.finish();
+  }
   if (!file) return 0;
   file->write(study_json(fitted));
   file->finish();

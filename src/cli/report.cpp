@@ -2,9 +2,8 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "command.h"
+#include "result_file.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 
@@ -27,6 +26,7 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
           options.words().size());
   require(!output.empty(), "output.path is empty; give a folder for the report");
   input.path = options.words().front();
+  study.must_fit = false;
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;
   std::vector<CoordinateCheck> checks;
   for (const std::string& path : coordinates)
@@ -34,7 +34,9 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   Study fitted = make_study(read_input(input), study);
   fitted.coordinates = checks;
   const ReportFiles made = write_report(fitted, output);
-  for (const std::string& sentence : conclusions(fitted)) std::printf("- %s\n", sentence.c_str());
+  ResultFile shown("output", "");
+  for (const std::string& sentence : conclusions(fitted)) shown.write("- " + sentence + "\n");
+  shown.finish();
   for (const std::string& sentence : made.left_out) log::info("left out: {}", sentence);
   log::info("report in {}", made.page);
   return 0;

@@ -19,4 +19,15 @@ std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> point
   return budgets;
 }
 
+std::vector<XY> lowest_of_budgets(std::span<const ScalingPoint> points, double tolerance) {
+  std::vector<XY> pairs;
+  for (const std::vector<int64_t>& members : budgets_of(points, tolerance)) {
+    const ScalingPoint* best = &points[static_cast<size_t>(members.front())];
+    for (const int64_t i : members)
+      if (points[static_cast<size_t>(i)].loss < best->loss) best = &points[static_cast<size_t>(i)];
+    pairs.push_back({best->c, best->loss, 1, static_cast<int64_t>(pairs.size())});
+  }
+  return pairs;
+}
+
 }  // namespace skein

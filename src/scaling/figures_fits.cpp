@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "budgets.h"
 #include "figures.h"
 #include "skein/core/error.h"
 #include "skein/scaling/report_text.h"
@@ -181,26 +182,32 @@ void add_forecast(Panel& panel, const ParametricFit& fit, const PowerLaw& per_to
   panel.series.insert(panel.series.end(), {band, line});
 }
 
-Series loss_left(const std::vector<ScalingPoint>& points, bool of_n, double e) {
+// One of L(N), L(D) and L(C), with what it was fitted to.
+struct SingleLaw {
+  const char *name, *title, *label, *runs;
+  const OffsetPowerFit& fit;
+  std::vector<XY> found;
+};
+
+std::vector<XY> near_largest(const std::vector<ScalingPoint>& points, double ScalingPoint::*held, double ScalingPoint::*moving) {
   double largest = 0;
-  for (const ScalingPoint& point : points) largest = std::max(largest, of_n ? point.d : point.n);
-  Series made{of_n ? "runs with much data" : "large models", Ink::isoflop, Mark::dots, 2, {}};
+  for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
+  std::vector<XY> made;
   for (const ScalingPoint& point : points)
-    if ((of_n ? point.d : point.n) * kNearLargest >= largest && point.loss > e) made.samples.push_back({of_n ? point.n : point.d, point.loss - e});
-  std::sort(made.samples.begin(), made.samples.end(), [](const Sample& a, const Sample& b) { return a.x < b.x; });
+    if (point.*held * kNearLargest >= largest) made.push_back({point.*moving, point.loss});
   return made;
 }
 
-void add_single_law(ScalingFigure& figure, const Study& study, const OffsetPowerFit& fit, bool of_n) {
-  Panel panel{of_n ? "over parameters" : "over tokens", {of_n ? "parameters N" : "training tokens D", true}, {"loss - E, nats a token", true}, {}};
-  panel.series.push_back(loss_left(study.main.points, of_n, fit.law.e));
-  Series line{"k x^-p", Ink::text, Mark::line, 2, {}};
-  const std::vector<Sample>& samples = panel.series.front().samples;
-  if (samples.size() > 1)
-    for (const double x : log_grid(samples.front().x, samples.back().x, 40)) line.samples.push_back({x, fit.law.k * std::pow(x, -fit.law.p)});
-  panel.series.push_back(line);
-  figure.panels.push_back(panel);
-  figure.caption += fmt::format("{}: E = {}, p = {}{}. ", of_n ? "L(N)" : "L(D)", interval_text(fit.e), interval_text(fit.p),
+void add_single_law(ScalingFigure& figure, const SingleLaw& law) {
+  const OffsetPowerFit& fit = law.fit;
+  Series left{law.runs, Ink::isoflop, Mark::dots, 2, {}}, line{"k x^-p", Ink::text, Mark::line, 2, {}};
+  for (const XY& one : law.found)
+    if (one.y > fit.law.e) left.samples.push_back({one.x, one.y - fit.law.e});
+  std::sort(left.samples.begin(), left.samples.end(), [](const Sample& a, const Sample& b) { return a.x < b.x; });
+  if (left.samples.size() > 1)
+    for (const double x : log_grid(left.samples.front().x, left.samples.back().x, 40)) line.samples.push_back({x, fit.law.k * std::pow(x, -fit.law.p)});
+  figure.panels.push_back({law.title, {law.label, true}, {"loss - E, nats a token", true}, {left, line}});
+  figure.caption += fmt::format("{}: E = {}, p = {}{}. ", law.name, interval_text(fit.e), interval_text(fit.p),
                                 fit.convergence.converged ? "" : ", not converged");
 }
 
@@ -310,14 +317,22 @@ ScalingFigure extrapolation_figure(const Study& study) {
 }
 
 ScalingFigure single_law_figure(const Study& study) {
-  ScalingFigure made{"single", "Size alone, data alone", "", "", "", {}};
-  if (study.loss_of_n) add_single_law(made, study, *study.loss_of_n, true);
-  if (study.loss_of_d) add_single_law(made, study, *study.loss_of_d, false);
-  if (made.panels.empty()) made.problem = "There are too few sizes with much data, and too few data with large models, to fit L(N) or L(D) alone.";
+  ScalingFigure made{"single", "Size, data or compute alone", "", "", "", {}};
+  const std::vector<ScalingPoint>& points = study.main.points;
+  if (study.loss_of_n)
+    add_single_law(made, {"L(N)", "over parameters", "parameters N", "runs with much data", *study.loss_of_n,
+                          near_largest(points, &ScalingPoint::d, &ScalingPoint::n)});
+  if (study.loss_of_d)
+    add_single_law(made, {"L(D)", "over tokens", "training tokens D", "large models", *study.loss_of_d,
+                          near_largest(points, &ScalingPoint::n, &ScalingPoint::d)});
+  if (study.loss_of_c)
+    add_single_law(made, {"L(C)", "over compute", "compute C, FLOPs", "lowest of each budget", *study.loss_of_c,
+                          lowest_of_budgets(points, study.options.isoflop.tolerance)});
+  if (made.panels.empty()) made.problem = "There are too few sizes with much data, data with large models, and budgets to fit L(N), L(D) or L(C) alone.";
   else
     made.caption =
         "What is left of the loss above a floor E, which should be straight: over N for runs within a factor of two of the largest D, over D for "
-        "models within a factor of two of the largest N. " +
+        "models within a factor of two of the largest N, over C for the lowest loss of each budget, however these runs divide it. " +
         made.caption + "E and p trade off strongly unless x spans more than two decades.";
   return made;
 }

@@ -111,7 +111,7 @@ std::string head(const Study& study) {
          title + "</title>\n<style>\n" + report_style() +
          "</style></head>\n<body>\n<header><h1>Scaling laws</h1><button id=\"theme\" type=\"button\" aria-label=\"Other colours\">☾</button>\n" +
          fmt::format("<p class=\"source\">{} runs of <b>{}</b>, {} fitted. Counted here: {}.</p>\n", study.table.runs.size(), html(study.table.path),
-                     study.main.points.size(), html(name(study.main.convention))) +
+                     study.problem.empty() ? study.main.points.size() : 0, html(name(study.main.convention))) +
          "<nav><a href=\"#conclusions\">Conclusions</a><a href=\"#plots\">Plots</a><a href=\"#tables\">Tables</a><a "
          "href=\"#method\">Method</a></nav></header>\n";
 }

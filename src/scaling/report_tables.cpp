@@ -114,6 +114,7 @@ Table laws(const Study& study) {
   };
   offset("L(N) = E + k N^-p", study.loss_of_n);
   offset("L(D) = E + k D^-p", study.loss_of_d);
+  offset("L(C) = E + k C^-p", study.loss_of_c);
   return table;
 }
 
@@ -133,6 +134,7 @@ Table proofs(const Study& study) {
   if (study.main.parametric) row("approach 3", study.main.parametric->convergence, study.main.parametric->objective);
   if (study.loss_of_n) row("L(N)", study.loss_of_n->convergence, kUnknown);
   if (study.loss_of_d) row("L(D)", study.loss_of_d->convergence, kUnknown);
+  if (study.loss_of_c) row("L(C)", study.loss_of_c->convergence, kUnknown);
   return table;
 }
 

@@ -90,10 +90,57 @@ std::string held_out_text(const Study& study) {
                      runs_text(best->held_out), power_text(best->budget), best->law, signed_share(best->mean_error), signed_share(best->worst_error));
 }
 
+std::string single_text(const char* law, const char* of, const std::optional<OffsetPowerFit>& fit) {
+  if (!fit) return {};
+  return fmt::format("{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e), interval_text(fit->p),
+                     fit->convergence.converged ? "" : " (not converged: " + fit->convergence.problem + ")", of);
+}
+
+std::string kaplan_text(const LawBeside<KaplanFit>& law) {
+  if (!law.fit) return {};
+  return fmt::format("L = [(Nc/N)^(aN/aD) + Dc/D]^aD with aN = {}, aD = {}.", interval_text(law.fit->a_n), interval_text(law.fit->a_d));
+}
+
+std::string over_training_text(const LawBeside<OverTrainingFit>& law) {
+  if (!law.fit) return {};
+  return fmt::format("L = E + (a M^h + b M^-h) C^-h, M = D/N, with E = {}, h = {}.", interval_text(law.fit->e), interval_text(law.fit->h));
+}
+
+std::string data_limited_text(const LawBeside<DataLimitedFit>& law) {
+  if (!law.fit) return {};
+  return fmt::format("Data seen again: R_D = {}, R_N = {}.", interval_text(law.fit->r_d), interval_text(law.fit->r_n));
+}
+
+// What is fitted where no approach is.
+void add_laws_alone(const Study& study, std::vector<std::string>& made) {
+  for (const std::string& one :
+       {kaplan_text(study.kaplan), over_training_text(study.over_training), data_limited_text(study.data_limited),
+        single_text("L(N) = E + k N^-p", "runs within a factor of two of the largest D", study.loss_of_n),
+        single_text("L(D) = E + k D^-p", "runs within a factor of two of the largest N", study.loss_of_d),
+        single_text("L(C) = E + k C^-p", "the lowest loss of each budget, for how these runs divide C between N and D", study.loss_of_c)})
+    if (!one.empty()) made.push_back(one);
+}
+
+// Of a table that no law can be fitted to: why, line by line.
+std::vector<std::string> problem_lines(const std::string& problem) {
+  std::vector<std::string> made;
+  for (size_t at = 0; at != std::string::npos && at < problem.size();) {
+    const size_t end = problem.find('\n', at);
+    const std::string line = problem.substr(at, end - at);
+    made.push_back((made.empty() ? "Nothing is fitted. " : "") + line.substr(std::min(line.size(), line.find_first_not_of(' '))));
+    at = end == std::string::npos ? end : end + 1;
+  }
+  return made;
+}
+
 }  // namespace
 
 std::vector<std::string> conclusions(const Study& study) {
-  std::vector<std::string> made;
+  std::vector<std::string> made = problem_lines(study.problem);
+  if (study.options.law != Law::all || !made.empty()) {
+    add_laws_alone(study, made);
+    return made;
+  }
   const auto add = [&](std::string sentence) {
     if (!sentence.empty()) made.push_back(std::move(sentence));
   };

@@ -50,6 +50,10 @@ void bind(Options& options, StudyOptions& study) {
   options.add_choice("fit.approach", study.approach,
                      {{"all", Approach::all}, {"envelope", Approach::envelope}, {"isoflop", Approach::isoflop}, {"parametric", Approach::parametric}},
                      "of Hoffmann et al.: envelope is 1, isoflop 2, parametric 3");
+  options.add_choice("fit.law", study.law,
+                     {{"all", Law::all}, {"loss_of_n", Law::loss_of_n}, {"loss_of_d", Law::loss_of_d}, {"loss_of_c", Law::loss_of_c},
+                      {"kaplan", Law::kaplan}, {"over_training", Law::over_training}, {"data_limited", Law::data_limited}},
+                     "one law alone, without the approaches: L(N), L(D), L(C), or one of those beside approach 3");
   options.add_choice("fit.parameters", study.convention.parameters,
                      {{"given", ParameterCount::given}, {"blocks", ParameterCount::blocks}, {"blocks_head", ParameterCount::blocks_head}, {"all", ParameterCount::all}},
                      "parameters counted as N; given: column n_params, else all");
@@ -63,8 +67,8 @@ void bind(Options& options, StudyOptions& study) {
   options.add("fit.every_start", study.parametric.every_start, "try all 4,500 starts of Hoffmann et al. instead of the best of a scored grid");
   options.add("fit.resamples", study.parametric.resamples, "of runs, for intervals; 0: none", "resamples");
   options.add("fit.seed", study.parametric.seed, "of the resamples");
-  options.add("fit.threads", study.parametric.threads, "0: all of this machine", "threads");
-  options.add("fit.budget_tolerance", study.isoflop.tolerance, "runs whose FLOPs are within so much are of one budget, approach 2");
+  options.add("fit.threads", study.parametric.threads, "0: as many as OMP_NUM_THREADS says, else all of this machine", "threads");
+  options.add("fit.budget_tolerance", study.isoflop.tolerance, "runs whose FLOPs are within so much are of one budget");
   options.add("fit.budget_runs", study.isoflop.fewest_runs, "budgets with fewer do not count, approach 2", "runs");
   options.add("fit.target", study.target, "predict for this budget; 0: ten times the largest", "FLOPs");
 }

@@ -156,12 +156,24 @@ Json json_of(const TargetPrediction& target) {
           {"envelope_loss", json_of(target.envelope_loss)}};
 }
 
+Json json_of(const Outlier& one, const ScalingTable& table) {
+  const ScalingRun& run = table.runs[static_cast<size_t>(one.run)];
+  return {{"run", run.name}, {"line", run.line}, {"found", number(one.found)}, {"predicted", number(one.predicted)}};
+}
+
+Json outliers_of(const Study& study) {
+  Json list = Json::array();
+  for (const Outlier& one : study.outliers) list.push_back(json_of(one, study.table));
+  return list;
+}
+
 Json json_of(const CriticalBatchPoint& point) {
   return {{"n", number(point.n_all)}, {"loss", number(point.loss)}, {"batch", number(point.batch)}, {"least_tokens", number(point.least_tokens)}, {"batches", point.batches}};
 }
 
 Json json_of(const StudyOptions& options) {
-  return {{"loss", name_of(options.parametric.kind)},
+  return {{"law", name_of(options.law)},
+          {"loss", name_of(options.parametric.kind)},
           {"delta", options.parametric.delta},
           {"every_start", options.parametric.every_start},
           {"resamples", options.parametric.resamples},
@@ -204,12 +216,18 @@ std::string study_json(const Study& study) {
             {"comparison", each(study.comparison)},
             {"loss_of_n", json_of(study.loss_of_n)},
             {"loss_of_d", json_of(study.loss_of_d)},
+            {"loss_of_c", json_of(study.loss_of_c)},
             {"power_of_n", json_of(study.power_of_n)},
             {"power_of_d", json_of(study.power_of_d)},
+            {"power_of_c", json_of(study.power_of_c)},
+            {"loss_of_n_problem", study.loss_of_n_problem},
+            {"loss_of_d_problem", study.loss_of_d_problem},
+            {"loss_of_c_problem", study.loss_of_c_problem},
             {"kaplan", json_of(study.kaplan)},
             {"over_training", json_of(study.over_training)},
             {"data_limited", json_of(study.data_limited)},
             {"critical_batch", json_of(study.critical_batch)},
+            {"outliers", outliers_of(study)},
             {"target", json_of(study.target)},
             {"draws", Json::parse(kDrawsHere)}};
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "budgets.h"
 #include "skein/core/error.h"
 #include "study_parts.h"
 
@@ -27,6 +28,7 @@ std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoi
 
 template <class Fit, class Make>
 void attempt(LawBeside<Fit>& beside, const Make& make) {
+  beside.problem.clear();
   try {
     beside.fit = make();
   } catch (const Error& error) {
@@ -35,12 +37,37 @@ void attempt(LawBeside<Fit>& beside, const Make& make) {
   }
 }
 
-void fit_slice(const std::vector<XY>& pairs, const ParametricOptions& options, std::optional<OffsetPowerFit>& offset, std::optional<PowerFit>& power) {
-  if (pairs.size() < kFewestForSlice) return;
+// With an offset and without.
+struct SingleLaw {
+  std::optional<OffsetPowerFit>& offset;
+  std::optional<PowerFit>& power;
+  std::string& problem;
+};
+
+void fit_single(const std::vector<XY>& pairs, const char* of, const ParametricOptions& options, const SingleLaw& law) {
+  if (pairs.size() < kFewestForSlice) {
+    law.problem = fmt::format("it needs {} different {} or more, and there are {}", kFewestForSlice, of, pairs.size());
+    return;
+  }
   LawBeside<OffsetPowerFit> found;
   attempt(found, [&] { return fit_offset_power(pairs, options); });
-  offset = found.fit;
-  power = fit_power(pairs, options.resamples, options.seed);
+  law.offset = found.fit;
+  law.problem = found.problem;
+  law.power = fit_power(pairs, options.resamples, options.seed);
+}
+
+void fit_single_laws(Study& study, const ParametricOptions& options) {
+  const std::vector<ScalingPoint>& points = study.main.points;
+  study.loss_of_n_problem = study.loss_of_d_problem = study.loss_of_c_problem = not_asked(study.options);
+  if (asks(study.options, Law::loss_of_n))
+    fit_single(slice(points, &ScalingPoint::d, &ScalingPoint::n), "N of runs within a factor of 2 of the largest D", options,
+               {study.loss_of_n, study.power_of_n, study.loss_of_n_problem});
+  if (asks(study.options, Law::loss_of_d))
+    fit_single(slice(points, &ScalingPoint::n, &ScalingPoint::d), "D of runs within a factor of 2 of the largest N", options,
+               {study.loss_of_d, study.power_of_d, study.loss_of_d_problem});
+  if (asks(study.options, Law::loss_of_c))
+    fit_single(lowest_of_budgets(points, study.options.isoflop.tolerance), "budgets (fit.budget_tolerance)", options,
+               {study.loss_of_c, study.power_of_c, study.loss_of_c_problem});
 }
 
 }  // namespace
@@ -50,15 +77,13 @@ void fit_laws_beside(Study& study) {
   ParametricOptions options = study.options.parametric;
   options.resamples = std::min(options.resamples, kResamplesBeside);
   options.show_progress = false;
-  fit_slice(slice(points, &ScalingPoint::d, &ScalingPoint::n), options, study.loss_of_n, study.power_of_n);
-  fit_slice(slice(points, &ScalingPoint::n, &ScalingPoint::d), options, study.loss_of_d, study.power_of_d);
-  if (!asks(study.options, Approach::parametric)) {
-    study.kaplan.problem = study.over_training.problem = study.data_limited.problem = kNotAsked;
-    return;
-  }
-  attempt(study.kaplan, [&] { return fit_kaplan(points, options); });
-  attempt(study.over_training, [&] { return fit_over_training(points, options); });
-  attempt(study.data_limited, [&] { return fit_data_limited(points, options); });
+  fit_single_laws(study, options);
+  study.kaplan.problem = study.over_training.problem = study.data_limited.problem = not_asked(study.options);
+  // Those of N and D at once go with approach 3, or alone.
+  const auto wanted = [&](Law law) { return asks(study.options, Approach::parametric) || study.options.law == law; };
+  if (wanted(Law::kaplan)) attempt(study.kaplan, [&] { return fit_kaplan(points, options); });
+  if (wanted(Law::over_training)) attempt(study.over_training, [&] { return fit_over_training(points, options); });
+  if (wanted(Law::data_limited)) attempt(study.data_limited, [&] { return fit_data_limited(points, options); });
 }
 
 }  // namespace skein

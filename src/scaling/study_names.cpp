@@ -11,6 +11,19 @@ const char* name_of(LossKind kind) {
   return "";
 }
 
+const char* name_of(Law law) {
+  switch (law) {
+    case Law::all: return "all";
+    case Law::loss_of_n: return "loss_of_n";
+    case Law::loss_of_d: return "loss_of_d";
+    case Law::loss_of_c: return "loss_of_c";
+    case Law::kaplan: return "kaplan";
+    case Law::over_training: return "over_training";
+    case Law::data_limited: return "data_limited";
+  }
+  return "";
+}
+
 const char* name_of(ParameterCount count) {
   switch (count) {
     case ParameterCount::given: return "given";

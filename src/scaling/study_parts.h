@@ -1,17 +1,24 @@
 // What make_study puts together.
 #pragma once
 
+#include <string>
+
 #include "skein/scaling/study.h"
 
 namespace skein {
 
-constexpr const char* kNotAsked = "not asked for (fit.approach)";
 bool asks(const StudyOptions& options, Approach approach);
+bool asks(const StudyOptions& options, Law law);
+// "not asked for (fit.approach)", "not asked for (fit.law)".
+std::string not_asked(const StudyOptions& options);
 
 // For so many FLOPs; 0: ten times the largest budget. Unknown is what an approach that was not fitted would say.
 TargetPrediction predict_target(const ConventionStudy& study, double flops);
 
-// L(N) and L(D), Kaplan's law, the over-training and the data-limited one, to the points of the main fit.
+// L(N), L(D) and L(C), Kaplan's law, the over-training and the data-limited one, to the points of the main fit.
 void fit_laws_beside(Study& study);
+
+// Runs of the main fit whose loss is 20% or more off the law, furthest off first.
+std::vector<Outlier> outliers_of(const Study& study);
 
 }  // namespace skein

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "left_out.h"
-#include "skein/scaling/study.h"
+#include "study_parts.h"
 #include "text_table.h"
 
 namespace skein {
@@ -161,9 +161,9 @@ std::string comparison_text(const Study& study) {
          rows.text();
 }
 
-std::string slice_text(const char* what, const char* held, const std::optional<OffsetPowerFit>& offset, const std::optional<PowerFit>& power) {
+std::string single_text(const char* what, const char* of, const std::optional<OffsetPowerFit>& offset, const std::optional<PowerFit>& power) {
   if (!power) return "";
-  std::string text = fmt::format("\nL({}) of runs within a factor of 2 of the largest {}:", what, held);
+  std::string text = fmt::format("\nL({}) of {}:", what, of);
   if (offset)
     text += fmt::format(" {} + {} {}^-{}{};", shown(offset->law.e), shown(offset->law.k), what, shown(offset->law.p),
                         offset->convergence.converged ? fmt::format(" (p {})", range(offset->p)) : " (NOT CONVERGED: " + offset->convergence.problem + ")");
@@ -172,8 +172,12 @@ std::string slice_text(const char* what, const char* held, const std::optional<O
                             range({p, -power->exponent.high, -power->exponent.low, power->exponent.error}));
 }
 
-std::string slices_text(const Study& study) {
-  return slice_text("N", "D", study.loss_of_n, study.power_of_n) + slice_text("D", "N", study.loss_of_d, study.power_of_d);
+std::string singles_text(const Study& study) {
+  std::string text = single_text("N", "runs within a factor of 2 of the largest D", study.loss_of_n, study.power_of_n) +
+                     single_text("D", "runs within a factor of 2 of the largest N", study.loss_of_d, study.power_of_d) +
+                     single_text("C", "the lowest loss of each budget", study.loss_of_c, study.power_of_c);
+  if (study.power_of_c) text += "  L(C) holds for how these runs divide C between N and D; another way may be better.\n";
+  return text;
 }
 
 // A law by the names of its numbers.
@@ -197,14 +201,35 @@ std::string data_limited_text(const LawBeside<DataLimitedFit>& beside) {
                             shown(law.b), shown(law.alpha), shown(law.beta));
 }
 
+std::string kaplan_text(const LawBeside<KaplanFit>& beside) {
+  return law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", beside,
+                  {{"aN", &KaplanFit::a_n}, {"aD", &KaplanFit::a_d}, {"Nc", &KaplanFit::n_c}, {"Dc", &KaplanFit::d_c}});
+}
+
+std::string over_training_text(const LawBeside<OverTrainingFit>& beside) {
+  return law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", beside,
+                  {{"E", &OverTrainingFit::e}, {"a", &OverTrainingFit::a}, {"b", &OverTrainingFit::b}, {"h", &OverTrainingFit::h}});
+}
+
 std::string laws_text(const Study& study) {
-  if (study.options.approach != Approach::all && study.options.approach != Approach::parametric) return "";
-  return "\nLaws beside approach 3, of the same runs\n" +
-         law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", study.kaplan,
-                  {{"aN", &KaplanFit::a_n}, {"aD", &KaplanFit::a_d}, {"Nc", &KaplanFit::n_c}, {"Dc", &KaplanFit::d_c}}) +
-         law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", study.over_training,
-                  {{"E", &OverTrainingFit::e}, {"a", &OverTrainingFit::a}, {"b", &OverTrainingFit::b}, {"h", &OverTrainingFit::h}}) +
+  if (!asks(study.options, Approach::parametric)) return "";
+  return "\nLaws beside approach 3, of the same runs\n" + kaplan_text(study.kaplan) + over_training_text(study.over_training) +
          data_limited_text(study.data_limited);
+}
+
+// fit.law
+std::string law_alone_text(const Study& study) {
+  switch (study.options.law) {
+    case Law::kaplan: return "\n" + kaplan_text(study.kaplan);
+    case Law::over_training: return "\n" + over_training_text(study.over_training);
+    case Law::data_limited: return "\n" + data_limited_text(study.data_limited);
+    default: return singles_text(study);
+  }
+}
+
+std::string approaches_text(const Study& study) {
+  return envelope_text(study.main.envelope) + isoflop_text(study.main) + parametric_text(study) + beside_text(study) +
+         comparison_text(study) + laws_text(study) + singles_text(study);
 }
 
 std::string critical_batch_text(const CriticalBatchFit& fit) {
@@ -233,13 +258,7 @@ std::string target_text(const Study& study) {
 
 std::string study_text(const Study& study) {
   std::string text = head_text(study);
-  text += envelope_text(study.main.envelope);
-  text += isoflop_text(study.main);
-  text += parametric_text(study);
-  text += beside_text(study);
-  text += comparison_text(study);
-  text += laws_text(study);
-  text += slices_text(study);
+  text += study.options.law == Law::all ? approaches_text(study) : law_alone_text(study);
   text += critical_batch_text(study.critical_batch);
   text += target_text(study);
   if (!study.warnings.empty()) text += "\nWarnings\n";

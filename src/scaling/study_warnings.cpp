@@ -146,6 +146,20 @@ void warn_of_repeats(const ConventionStudy& main, Warnings& warnings) {
                                    repeated, most));
 }
 
+void warn_of_outliers(const Study& study, Warnings& warnings) {
+  constexpr size_t kMostNamed = 8;
+  std::vector<std::string> named;
+  for (const Outlier& one : study.outliers) {
+    if (named.size() == kMostNamed) break;
+    const ScalingRun& run = study.table.runs[static_cast<size_t>(one.run)];
+    named.push_back(fmt::format("{} (line {}) found {:.4g}, predicted {:.4g}", run.name, run.line, one.found, one.predicted));
+  }
+  const size_t count = study.outliers.size();
+  if (count > 0)
+    warnings.push_back(fmt::format("{} of {} runs are 20% or more off the fitted law: {}{}", count, study.main.points.size(), fmt::join(named, "; "),
+                                   count > kMostNamed ? fmt::format("; and {} more (the JSON has all)", count - kMostNamed) : ""));
+}
+
 bool apart(const Interval& one, const Interval& other) { return one.low > other.high || other.low > one.high; }
 
 void warn_of_disagreement(const Study& study, Warnings& warnings) {
@@ -163,6 +177,7 @@ Warnings warnings_of(const Study& study) {
   warn_of_envelope(study, warnings);
   warn_of_isoflop(study, warnings);
   warn_of_parametric(study, warnings);
+  warn_of_outliers(study, warnings);
   warn_of_steep(study.main, warnings);
   warn_of_unsampled_optima(study.main, warnings);
   warn_of_disagreement(study, warnings);

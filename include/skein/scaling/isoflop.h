@@ -26,7 +26,7 @@ struct IsoflopOptions {
   int64_t fewest_runs = 3;   // budgets with fewer are left out
   int64_t resamples = 4000;
   uint64_t seed = 42;
-  int threads = 0;           // 0: of this machine
+  int threads = 0;           // as of ParametricOptions
 };
 
 struct IsoflopFit {

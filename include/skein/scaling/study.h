@@ -25,9 +25,13 @@ void bind(Options& options, StudyInput& input);
 ScalingTable read_input(const StudyInput& input);
 
 enum class Approach { all, envelope, isoflop, parametric };
+// One that is fitted alone, without any approach, and is refused by its own needs only.
+enum class Law { all, loss_of_n, loss_of_d, loss_of_c, kaplan, over_training, data_limited };
 
 struct StudyOptions {
   Approach approach = Approach::all;
+  Law law = Law::all;         // another one: approach must be `all`
+  bool must_fit = true;       // false: where nothing can be fitted, Study::problem says why
   Convention convention;      // of the main fit; settled() by the table
   bool all_conventions = true;
   ParametricOptions parametric;
@@ -68,28 +72,40 @@ struct LawBeside {
   std::string problem;
 };
 
+// A fitted run whose loss is 20% or more off the law.
+struct Outlier {
+  int64_t run = 0;  // index into ScalingTable::runs
+  double found = 0, predicted = 0;  // losses
+};
+
 struct Study {
   StudyOptions options;
   ScalingTable table;
+  std::string problem;  // why nothing is fitted; "": something is
   ConventionStudy main;
   std::vector<ConventionStudy> others;  // exponents alone: 200 resamples
   std::optional<ConventionStudy> with_excluded;  // the main one with the runs that rules exclude put back: 200 resamples; none: no such runs
   std::vector<HeldOut> comparison;
-  // Over N of runs within a factor of 2 of the largest D, and over D of runs within a factor of 2 of the largest N; none: too few of them.
-  std::optional<OffsetPowerFit> loss_of_n, loss_of_d;
+  // Over N of runs within a factor of 2 of the largest D, over D of runs within a factor of 2 of the largest N, and over
+  // C the lowest loss of each budget; none: see the problems below. The last one holds for the way in which these runs
+  // divide C between N and D, good or bad.
+  std::optional<OffsetPowerFit> loss_of_n, loss_of_d, loss_of_c;
   // Through the same runs without an offset, as Kaplan et al. (2020) have it: L = (x_c / x)^p.
-  std::optional<PowerFit> power_of_n, power_of_d;
+  std::optional<PowerFit> power_of_n, power_of_d, power_of_c;
+  std::string loss_of_n_problem, loss_of_d_problem, loss_of_c_problem;
   // Of all runs of the main fit, by its loss of residuals; up to 1,000 resamples.
   LawBeside<KaplanFit> kaplan;
   LawBeside<OverTrainingFit> over_training;
   LawBeside<DataLimitedFit> data_limited;
   CriticalBatchFit critical_batch;
+  std::vector<Outlier> outliers;  // of approach 3's law, or of the law of N and D that is asked for alone; furthest off first
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;    // with lines
   std::vector<CoordinateCheck> coordinates;  // of muP, for the report; make_study leaves it empty
 };
 
-// A usage error where not one of the three approaches can be fitted.
+// A usage error where no run is done, and where not one of the three approaches, or not the one law that is asked for,
+// can be fitted, unless options.must_fit is false.
 Study make_study(const ScalingTable& table, const StudyOptions& options);
 // JSON with null for what is unknown, 17 digits.
 std::string study_json(const Study& study);
