@@ -130,18 +130,48 @@ std::unordered_map<std::string, ScalingRun*> by_name(ScalingTable& table) {
   return runs;
 }
 
+// Where points say when they are by steps: tokens < 0.
 struct CurveColumns {
-  size_t run = 0, tokens = 0, loss = 0, count = 0;
+  int run = -1, tokens = -1, step = -1, loss = -1;
+  size_t count = 0;
 };
 
 CurveColumns curve_columns(const TableRow& header, const std::string& path) {
   const auto find = [&](std::initializer_list<const char*> names) {
     for (size_t i = 0; i < header.fields.size(); ++i)
       for (const char* name : names)
-        if (header.fields[i] == name) return i;
-    fail_usage("{}: there is no column {}; curves are CSV with the columns run, tokens, loss", path, *names.begin());
+        if (header.fields[i] == name) return static_cast<int>(i);
+    return -1;
   };
-  return {find({"run", "run_id"}), find({"tokens", "n_tokens"}), find({"loss"}), header.fields.size()};
+  const CurveColumns columns{find({"run", "run_id"}), find({"tokens", "n_tokens"}), find({"step", "steps"}), find({"loss"}), header.fields.size()};
+  std::vector<std::string> missing;
+  if (columns.run < 0) missing.emplace_back("run");
+  if (columns.tokens < 0 && columns.step < 0) missing.emplace_back("tokens (or step)");
+  if (columns.loss < 0) missing.emplace_back("loss");
+  require(missing.empty(), "{}: there {} {}; curves are CSV with the columns run, tokens, loss, or run, step, loss", path,
+          missing.size() == 1 ? "is no column" : "are no columns", fmt::join(missing, ", "));
+  return columns;
+}
+
+// What one step of the run trains on; kUnknown: the table does not say.
+double tokens_a_step(const ScalingRun& run) { return run.global_batch > 0 ? run.global_batch : run.tokens / run.steps; }
+
+// A point of a row, its run found.
+CurvePoint curve_point(const TableRow& row, const CurveColumns& columns, const ScalingRun& run, const std::string& path, const std::string& table) {
+  const auto number = [&](int column, const char* name) { return number_of(row.fields[static_cast<size_t>(column)], path, row.line, name); };
+  const double loss = number(columns.loss, "loss");
+  if (columns.tokens >= 0) return {number(columns.tokens, "tokens"), loss};
+  const double each = tokens_a_step(run);
+  require(std::isfinite(each) && each > 0,
+          "{}:{}: a point of run {} is at a step, and {} does not say how many tokens a step of it has; give it the column "
+          "global_batch (tokens) or steps, or the curves the column tokens",
+          path, row.line, run.name, table);
+  return {number(columns.step, "step") * each, loss};
+}
+
+void sort_curves(ScalingTable& table) {
+  for (ScalingRun& run : table.runs)
+    std::sort(run.curve.begin(), run.curve.end(), [](const CurvePoint& one, const CurvePoint& other) { return one.tokens < other.tokens; });
 }
 
 bool usable(const CurvePoint& point) { return std::isfinite(point.tokens) && point.tokens > 0 && std::isfinite(point.loss) && point.loss > 0; }
@@ -164,7 +194,7 @@ void check_runs(ScalingTable& table, const TableOptions& options) {
 void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options, size_t most_points) {
   TableReader reader(path, TableKind::csv, 1 << 20);
   TableRow row;
-  require(reader.next_names(row), "{} is empty; curves are CSV with the columns run, tokens, loss", path);
+  require(reader.next_names(row), "{} is empty; curves are CSV with the columns run, tokens, loss, or run, step, loss", path);
   const CurveColumns columns = curve_columns(row, path);
   const auto runs = by_name(table);
   std::unordered_set<std::string> strangers;
@@ -173,15 +203,18 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
   while (reader.next(row)) {
     require(row.fields.size() == columns.count, "{}:{}: the row has {} fields where the header has {}", path, row.line, row.fields.size(), columns.count);
     require(++points <= most_points, "{}: more than {} points; log fewer", path, most_points);
-    CurvePoint point{number_of(row.fields[columns.tokens], path, row.line, "tokens"), number_of(row.fields[columns.loss], path, row.line, "loss")};
+    const std::string& name = row.fields[static_cast<size_t>(columns.run)];
+    const auto run = runs.find(name);
+    if (run == runs.end()) {
+      strangers.insert(name);
+      continue;
+    }
+    CurvePoint point = curve_point(row, columns, *run->second, path, table.path);
     if (options.loss_unit == "bits") point.loss *= 0.69314718055994530942;
-    const auto run = runs.find(row.fields[columns.run]);
-    if (run == runs.end()) strangers.insert(row.fields[columns.run]);
-    else if (usable(point)) run->second->curve.push_back(point);
+    if (usable(point)) run->second->curve.push_back(point);
     else unusable.add(row.line);
   }
-  for (ScalingRun& run : table.runs)
-    std::sort(run.curve.begin(), run.curve.end(), [](const CurvePoint& one, const CurvePoint& other) { return one.tokens < other.tokens; });
+  sort_curves(table);
   if (!strangers.empty()) table.warnings.push_back(fmt::format("{}: {} runs that {} does not have, such as {}", path, strangers.size(), table.path, *strangers.begin()));
   if (unusable.any()) table.warnings.push_back(fmt::format("{}: points without a loss or tokens above 0 left out: {}", path, unusable.text()));
 }

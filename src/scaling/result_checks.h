@@ -11,7 +11,7 @@ namespace skein {
 bool has(const ScalingTable& table, double ScalingRun::*field);
 // Takes away rows that stand twice, refuses runs that contradict themselves, warns of the rest.
 void check_runs(ScalingTable& table, const TableOptions& options);
-// Gives the runs their curves, sorted by tokens.
+// Gives the runs their curves, sorted by tokens, from points at tokens or at steps.
 void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options, size_t most_points);
 
 }  // namespace skein

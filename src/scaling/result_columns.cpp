@@ -37,8 +37,9 @@ ResultColumns::ResultColumns(const TableRow& header, const std::string& path, co
   reason_ = find({"reason"});
   folder_ = find({"folder"});
   loss_ = find({options.loss_column});
-  if (loss_ < 0) fail_missing("losses; data.loss_column names another", options.loss_column);
+  if (loss_ < 0) miss(options.loss_column, "losses; data.loss_column names another");
   find_conditions(options.where);
+  refuse_missing();
 }
 
 int ResultColumns::find(const std::vector<std::string>& names) const {
@@ -52,8 +53,15 @@ int ResultColumns::find(const std::vector<std::string>& names) const {
   return found;
 }
 
-void ResultColumns::fail_missing(const std::string& what, const std::string& wanted) const {
-  fail_usage("{}: there is no column {} ({}); the file has: {}{}", path_, wanted, what, listed(header_), did_you_mean(wanted, header_));
+void ResultColumns::refuse_missing() const {
+  if (missing_.empty()) return;
+  std::string named, meant;
+  for (const Missing& one : missing_) {
+    named += fmt::format("{}{} ({})", named.empty() ? "" : &one == &missing_.back() ? " and " : ", ", one.wanted, one.what);
+    meant += did_you_mean(one.wanted, header_);
+  }
+  const char* begin = missing_.size() == 1 ? "there is no column" : "there are no columns";
+  fail_usage("{}: {} {}; the file has: {}{}", path_, begin, named, listed(header_), meant);
 }
 
 void ResultColumns::find_numbers() {
@@ -67,9 +75,9 @@ void ResultColumns::find_numbers() {
     return std::any_of(numbers_.begin(), numbers_.end(), [&](const Number& number) { return number.field == field; });
   };
   if (!found(&ScalingRun::n_params) && !found(&ScalingRun::n_blocks) && !found(&ScalingRun::n_all))
-    fail_missing("numbers of parameters; n_blocks and n_all do as well", "n_params");
+    miss("n_params", "numbers of parameters; n_blocks and n_all do as well");
   if (!found(&ScalingRun::tokens) && !(found(&ScalingRun::flops) && found(&ScalingRun::n_params)))
-    fail_missing("training tokens; flops with n_params do as well", "tokens");
+    miss("tokens", "training tokens; flops with n_params do as well");
 }
 
 void ResultColumns::find_conditions(const std::vector<std::string>& where) {
@@ -78,7 +86,7 @@ void ResultColumns::find_conditions(const std::vector<std::string>& where) {
     require(equals != std::string::npos, "data.where: \"{}\" is no COLUMN=VALUE", condition);
     const std::string column = trimmed(condition.substr(0, equals));
     const int index = find({column});
-    if (index < 0) fail_missing("of data.where", column);
+    if (index < 0) miss(column, "of data.where");
     conditions_.push_back({index, trimmed(condition.substr(equals + 1))});
   }
 }

@@ -14,7 +14,7 @@ double number_of(const std::string& text, const std::string& path, int64_t line,
 
 class ResultColumns {
  public:
-  // A usage error where a column that every table needs is missing, or where two columns say the same.
+  // A usage error that names all columns that are needed and missing, and one where two columns say the same.
   ResultColumns(const TableRow& header, const std::string& path, const TableOptions& options);
 
   // Whether the row is asked for by TableOptions::where.
@@ -40,14 +40,21 @@ class ResultColumns {
   };
 
   int find(const std::vector<std::string>& names) const;
-  [[noreturn]] void fail_missing(const std::string& what, const std::string& wanted) const;
+  void miss(const std::string& wanted, const std::string& what) { missing_.push_back({wanted, what}); }
+  void refuse_missing() const;
   void find_numbers();
   void find_conditions(const std::vector<std::string>& where);
   double number(const TableRow& row, int index) const;
   void read_numbers(const TableRow& row, ScalingRun& run) const;
 
+  // A column that is not there, and what it would say.
+  struct Missing {
+    std::string wanted, what;
+  };
+
   std::string path_;
   std::vector<std::string> header_;
+  std::vector<Missing> missing_;
   std::vector<Number> numbers_;
   std::vector<Whole> wholes_;
   std::vector<Condition> conditions_;

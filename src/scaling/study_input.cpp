@@ -21,7 +21,7 @@ ScalingTable read_runs(const std::string& path, const std::string& curves, const
 }  // namespace
 
 void bind(Options& options, StudyInput& input) {
-  options.add("data.curves", input.curves, "CSV file of the runs' learning curves: run, tokens, loss; curves.csv of a sweep's folder is found");
+  options.add("data.curves", input.curves, "CSV file of the runs' learning curves: run, tokens or step, loss; curves.csv of a sweep's folder is found");
   options.add("data.where", input.table.where, "COLUMN=VALUE, ...: rows that say all of this, and no others");
   options.add("data.loss_column", input.table.loss_column, "the column with the losses");
   options.add("data.loss_unit", input.table.loss_unit, "nats or bits a token");

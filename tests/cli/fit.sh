@@ -41,7 +41,7 @@ expect 2 "missing.csv" "$skein" fit missing.csv
 expect 2 "did you mean" "$skein" fit "$points" --fit.resample=3
 expect 2 "huber, absolute, squared" "$skein" fit "$points" --fit.loss=mean
 printf 'a,b\n1,2\n' >columns.csv
-expect 2 "no column n_params" "$skein" fit columns.csv
+expect 2 "there are no columns n_params (numbers of parameters; n_blocks and n_all do as well), tokens (training tokens; flops with n_params do as well) and loss" "$skein" fit columns.csv
 printf 'n_params,tokens,loss\n1e6,1e8,3\n1e6,2e8,2.9\n' >thin.csv
 expect 2 "none of the three approaches" "$skein" fit thin.csv
 printf 'n_params,tokens,loss\n1e6,1e8,low\n' >text.csv

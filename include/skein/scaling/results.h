@@ -87,9 +87,11 @@ struct TableOptions {
 };
 // Reads CSV (quotes, BOM, CRLF): columns n_params or n_blocks/n_head/n_embedding/n_all (also params, n_params_nonemb for n_blocks), tokens or
 // n_tokens, unique_tokens, flops, loss, run or run_id and those of ScalingRun by name; others are left alone. A missing one of tokens and flops follows from
-// C = 6 N D, with a warning. curves: CSV of run, tokens, loss; "": none. A loss of nan or inf marks its run as diverged, none at all as
+// C = 6 N D, with a warning. curves: CSV of run, tokens (or
+// step, of runs with global_batch or steps), loss; "": none. A loss of nan or inf marks its run as diverged, none at all as
 // unfinished; rows that say the same are kept once. Runs that a rule took out of an earlier fit are done:
-// rules are applied anew. Usage errors name file, line, column, what stood there. At most 100,000 runs.
+// rules are applied anew. Usage errors name file, line, column, what stood there, and all
+// columns that are missing. At most 100,000 runs.
 ScalingTable read_table(const std::string& path, const TableOptions& options = {}, const std::string& curves = "");
 
 // Rules by which runs are kept out of fits, each with its reason.

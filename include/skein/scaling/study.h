@@ -16,7 +16,7 @@ namespace skein {
 // Where the runs come from.
 struct StudyInput {
   std::string path;    // CSV, the results.h5 or the folder of a sweep
-  std::string curves;  // CSV of run, tokens, loss; "": curves.csv of a folder, else none
+  std::string curves;  // CSV of run, tokens or step, loss; "": curves.csv of a folder, else none
   TableOptions table;
   ExclusionRules exclusions;
 };
