@@ -33,7 +33,9 @@ void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
     return;
   }
   try {
-    study.parametric = fit_chinchilla(study.points, options.parametric);
+    std::vector<ScalingPoint> points = study.points;
+    points.insert(points.end(), study.curve_points.begin(), study.curve_points.end());
+    study.parametric = fit_chinchilla(points, options.parametric);
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
     study.parametric_problem = error.what();
@@ -52,6 +54,9 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
   require(!study.points.empty(), "{}: none of {} runs is done; there is nothing to fit{}", table.path, table.runs.size(), left_out_text(table, kMostReasons));
   study.isoflop.problem = study.envelope.problem = not_asked(options);
   study.flops_per_token = flops_per_token(study.points);
+  study.curve_points = curve_points_of(table, study.points, options.curve_points);
+  require(options.curve_points == 0 || !study.curve_points.empty(),
+          "fit.curves={} asks for points of learning curves, and no run that is done has any; give them by data.curves", options.curve_points);
   fit_parametric(study, options);
   if (asks(options, Approach::isoflop)) study.isoflop = fit_isoflop(study.points, options.isoflop);
   if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop);
@@ -131,6 +136,7 @@ void check(const StudyOptions& options) {
   require(options.parametric.threads >= 0 && options.parametric.threads <= 1024, "fit.threads={} must lie between 0 (all) and 1024", options.parametric.threads);
   require(options.law == Law::all || options.approach == Approach::all,
           "fit.law={} asks for one law alone, and fit.approach for one approach alone; give one of the two", name_of(options.law));
+  require(options.curve_points >= 0 && options.curve_points <= 1000, "fit.curves={} must lie between 0 (none) and 1000 points", options.curve_points);
   require(std::isfinite(options.target) && options.target >= 0, "fit.target={} must be FLOPs, or 0", options.target);
 }
 
@@ -186,6 +192,7 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   study.table = table;
   study.warnings = table.warnings;
   study.main = study_of(table, study.options.convention, study.options);
+  study.critical_batch.problem = not_asked(study.options);
   const bool alone = study.options.law != Law::all;
   if (!alone) refuse_unfitted(study);
   fit_laws_beside(study);

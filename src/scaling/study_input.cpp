@@ -54,6 +54,7 @@ void bind(Options& options, StudyOptions& study) {
                      {{"all", Law::all}, {"loss_of_n", Law::loss_of_n}, {"loss_of_d", Law::loss_of_d}, {"loss_of_c", Law::loss_of_c},
                       {"kaplan", Law::kaplan}, {"over_training", Law::over_training}, {"data_limited", Law::data_limited}},
                      "one law alone, without the approaches: L(N), L(D), L(C), or one of those beside approach 3");
+  options.add("fit.curves", study.curve_points, "of each learning curve, that approach 3 is fitted to beside the runs' ends, evenly in ln tokens", "points");
   options.add_choice("fit.parameters", study.convention.parameters,
                      {{"given", ParameterCount::given}, {"blocks", ParameterCount::blocks}, {"blocks_head", ParameterCount::blocks_head}, {"all", ParameterCount::all}},
                      "parameters counted as N; given: column n_params, else all");

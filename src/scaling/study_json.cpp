@@ -120,6 +120,7 @@ Json json_of(const ConventionStudy& study) {
           {"flops", name_of(study.convention.flops)},
           {"name", name(study.convention)},
           {"points", study.points.size()},
+          {"curve_points", study.curve_points.size()},
           {"flops_per_token", json_of(study.flops_per_token)},
           {"n_exponent", json_of(study.n_exponent)},
           {"d_exponent", json_of(study.d_exponent)},

@@ -46,7 +46,7 @@ struct SingleLaw {
 
 void fit_single(const std::vector<XY>& pairs, const char* of, const ParametricOptions& options, const SingleLaw& law) {
   if (pairs.size() < kFewestForSlice) {
-    law.problem = fmt::format("it needs {} different {} or more, and there are {}", kFewestForSlice, of, pairs.size());
+    law.problem = fmt::format("it needs at least {} different {}, and there are {}", kFewestForSlice, of, pairs.size());
     return;
   }
   LawBeside<OffsetPowerFit> found;

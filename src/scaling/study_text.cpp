@@ -131,6 +131,7 @@ std::string parametric_text(const Study& study) {
   add_parameter(rows, "N* ~ C^", main.n_exponent.value, main.n_exponent);
   add_parameter(rows, "D* ~ C^", main.d_exponent.value, main.d_exponent);
   text += rows.text() + convergence_text(fit.convergence, fit.objective);
+  if (!main.curve_points.empty()) text += fmt::format("  Fitted to {} points of learning curves as well (fit.curves), resampled with their runs\n", main.curve_points.size());
   if (main.flops_per_token.coefficient != 6 || main.flops_per_token.exponent != 1)
     text += fmt::format("  C / D of these runs is taken as {} N^{}\n", shown(main.flops_per_token.coefficient), shown(main.flops_per_token.exponent));
   if (options.resamples == 0) return text;

@@ -8,6 +8,7 @@ quick="--fit.resamples=20 --fit.conventions=false"
 begin=$SECONDS
 expect 0 "240 of 245 runs fitted" "$skein" fit "$points" --fit.drop_highest_losses=5 --fit.resamples=0 --output.path=point.json
 [ $((SECONDS - begin)) -lt 60 ] || die "the point estimate took $((SECONDS - begin)) s"
+tail -1 output | grep -q "fits in point.json" || die "the log speaks before the fits are shown"
 grep -q "5 runs (ch000, " output || die "the excluded runs are not listed"
 grep -q "Converged: objective 0.0010182740" output || die "the convergence is not shown"
 grep -q "with the excluded runs" output || die "no fit with the excluded runs beside"
@@ -31,6 +32,45 @@ one, two, three = (json.load(open(name + ".json")) for name in ("one", "two", "t
 for key in ("main", "target", "comparison", "draws"):
     assert one[key] == two[key] == three[key], key
 PY
+
+# As many threads as OMP_NUM_THREADS says.
+threads_seen() {
+  OMP_NUM_THREADS=$1 "$skein" fit "$points" --fit.resamples=500000 --fit.conventions=false --fit.approach=parametric >/dev/null 2>&1 &
+  local pid=$! most=0 now
+  for _ in $(seq 100); do
+    now=$(ls "/proc/$pid/task" | wc -l)
+    [ "$now" -le "$most" ] || most=$now
+    [ "$most" -lt "$2" ] || break
+    sleep 0.02
+  done
+  kill "$pid"
+  wait "$pid" 2>/dev/null || true
+  echo "$most"
+}
+seen=$(threads_seen 3 3)
+[ "$seen" = 3 ] || die "$seen threads where OMP_NUM_THREADS=3"
+seen=$(threads_seen 1 2)
+[ "$seen" = 1 ] || die "$seen threads where OMP_NUM_THREADS=1"
+
+# A table of one ratio of tokens to parameters says nothing of N*, and all the same how the loss falls along it.
+python3 - <<'PY'
+import csv
+beta = .36 * .45 / .55
+with open("ratio.csv", "w", newline="") as one, open("size.csv", "w", newline="") as other:
+    ratio, size = csv.writer(one), csv.writer(other)
+    for table in ratio, size:
+        table.writerow("run n_params tokens flops loss".split())
+    for i in range(12):
+        for table, n, d in (ratio, 1e7 * 1.6**i, 2e8 * 1.6**i), (size, 1e8, 1e9 * 2**i):
+            table.writerow([f"r{i}", n, d, 6 * n * d, 1.7 + 400 / n**.36 + 900 / d**beta])
+PY
+expect 2 "by last losses, 0 of 12 budgets" "$skein" fit ratio.csv
+expect 2 "bounds nothing" "$skein" fit ratio.csv --fit.approach=envelope
+expect 0 "L(C) of the lowest loss of each budget" "$skein" fit ratio.csv --fit.law=loss_of_c --fit.resamples=0
+expect 2 "fit.law=loss_of_d cannot be fitted" "$skein" fit ratio.csv --fit.law=loss_of_d
+expect 0 "L(D) of runs within a factor of 2 of the largest N" "$skein" fit size.csv --fit.law=loss_of_d --fit.resamples=0
+expect 2 "loss_of_n, loss_of_d, loss_of_c" "$skein" fit size.csv --fit.law=n
+expect 2 "fit.curves=4 asks for points of learning curves" "$skein" fit "$points" --fit.curves=4
 
 # Least absolute is the published replication.
 expect 0 "least absolute" "$skein" fit "$points" --fit.drop_highest_losses=5 --fit.loss=absolute --fit.resamples=0 --fit.conventions=false --output.path=absolute.json

@@ -32,6 +32,7 @@ cat >bench.json <<'JSON'
 JSON
 report=("$skein" report results.csv --data.curves=curves.csv --output.path=out --fit.resamples=200 --report.coordinates=bench.json)
 expect 0 "report in out/report.html" "${report[@]}"
+tail -1 output | grep -q "report in out/report.html" || die "the log speaks before the conclusions are shown"
 grep -q "parametric law proposes" output || die "no conclusions are printed"
 grep -q "left out: Learning rates by size" output || die "it does not say what is left out"
 grep -q "muP: 1 of 2 layers grow with the width (logits)" out/report.html || die "the coordinate check is not told"
@@ -47,6 +48,11 @@ cmp out/report.html first.html || die "the same table gives another page"
 mkdir sweep && cp results.csv curves.csv sweep
 expect 0 "report in again/report.html" "$skein" report sweep --output.path=again --fit.resamples=0
 grep -q "with their learning curves" again/report.html || die "a sweep's curves are not found"
+
+head -4 results.csv >few.csv
+expect 0 "Nothing is fitted. few.csv: none of the three approaches" "$skein" report few.csv --data.curves=curves.csv --output.path=few
+grep -q "report in few/report.html" output || die "a table that cannot be fitted is not drawn"
+[ -s few/loss.png ] || die "no losses are drawn of a table that cannot be fitted"
 
 expect 2 "0 tables are named" "$skein" report
 expect 2 "2 tables are named" "$skein" report results.csv curves.csv

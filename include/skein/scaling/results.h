@@ -80,6 +80,10 @@ struct ScalingPoint {
 // order. A usage error naming lines where a run has no such number.
 std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention& convention);
 
+// Beside the ends of runs, `points`, so many points of each learning curve before its end, about evenly in ln tokens. Each belongs to the cluster
+// of its run. C of it is that of the run by its share of the tokens.
+std::vector<ScalingPoint> curve_points_of(const ScalingTable& table, const std::vector<ScalingPoint>& points, int64_t of_each);
+
 struct TableOptions {
   std::string loss_unit = "nats";  // nats, bits: a token
   std::string loss_column = "loss";

@@ -36,6 +36,7 @@ struct StudyOptions {
   bool all_conventions = true;
   ParametricOptions parametric;
   IsoflopOptions isoflop;
+  int64_t curve_points = 0;   // of each learning curve, that approach 3 is fitted to beside the runs' ends
   double target = 0;          // FLOPs to predict for; 0: ten times the largest budget
 };
 
@@ -54,6 +55,7 @@ struct TargetPrediction {
 struct ConventionStudy {
   Convention convention;
   std::vector<ScalingPoint> points;
+  std::vector<ScalingPoint> curve_points;   // that approach 3 is fitted to as well
   PowerLaw flops_per_token{6, 1};           // of N: C / D
   Interval n_exponent, d_exponent;          // approach 3: of N* and D* over C
   std::optional<ParametricFit> parametric;  // none: refused, see problem
