@@ -4,8 +4,10 @@
 
 namespace skein {
 
-std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> points, double tolerance) {
-  require(tolerance > 0 && tolerance < 1, "fit.budget_tolerance={} must be above 0 and below 1", tolerance);
+std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> points,
+                                             double tolerance) {
+  require(tolerance > 0 && tolerance < 1, "fit.budget_tolerance={} must be above 0 and below 1",
+          tolerance);
   std::vector<std::vector<int64_t>> budgets;
   double least = 0;
   for (size_t i = 0; i < points.size(); ++i) {

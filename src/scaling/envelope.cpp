@@ -78,8 +78,8 @@ class CurveEnvelope : public Envelope {
 
   std::string problem(const std::vector<EnvelopePoint>& envelope) const override {
     return fmt::format(
-        "fewer than {} models win a budget between a smaller and a larger one whose curves reach it ({} at {} of {} "
-        "budgets); train more sizes, or the small ones for longer",
+        "fewer than {} models win a budget between a smaller and a larger one whose curves reach "
+        "it ({} at {} of {} budgets); train more sizes, or the small ones for longer",
         kFewestWinners, sizes_of(envelope), envelope.size(), grid_.size());
   }
 
@@ -106,7 +106,9 @@ struct Laws {
   PowerLaw n, d, loss;
 };
 
-bool enough(const std::vector<EnvelopePoint>& envelope) { return sizes_of(envelope) >= kFewestWinners; }
+bool enough(const std::vector<EnvelopePoint>& envelope) {
+  return sizes_of(envelope) >= kFewestWinners;
+}
 
 // Winners of last points, each anywhere between its half-ways, all on one line.
 void move_winners(std::vector<EnvelopePoint>& envelope, uint64_t key, int64_t resample) {
@@ -147,7 +149,8 @@ struct Draws {
 };
 
 Draws resampled(const Envelope& envelope, const IsoflopOptions& options) {
-  const uint64_t key = derive_key(options.seed, "envelope"), moves = derive_key(options.seed, "sizes of an envelope");
+  const uint64_t key = derive_key(options.seed, "envelope"),
+                 moves = derive_key(options.seed, "sizes of an envelope");
   std::vector<size_t> chosen(envelope.runs());
   Draws draws;
   for (int64_t i = 0; i < options.resamples; ++i) {
@@ -201,7 +204,8 @@ EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention
   if (!curves.empty()) fit.without_curves = static_cast<int64_t>(points.size() - curves.size());
   if (points.empty()) fit.problem = "no run is done";
   else if (fit.from_curves) fit_through(fit, CurveEnvelope(std::move(curves)), options);
-  else fit_through(fit, *envelope_of_last_points(points, options.tolerance), options);
+  else
+    fit_through(fit, *envelope_of_last_points(points, options.tolerance), options);
   return fit;
 }
 

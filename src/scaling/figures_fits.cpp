@@ -79,7 +79,8 @@ std::string exponents_text(const ConventionStudy& main) {
     made += fmt::format("{}{} by {}", made.empty() ? "" : ", ", interval_text(exponent), approach);
   };
   if (knows_exponent(main.envelope))
-    add(main.envelope.from_curves ? "approach 1" : "approach 1 (last losses, among the sizes tried alone)",
+    add(main.envelope.from_curves ? "approach 1"
+                                  : "approach 1 (last losses, among the sizes tried alone)",
         main.envelope.n_of_c.exponent);
   if (main.isoflop.valid()) add("approach 2", main.isoflop.n_of_c.exponent);
   if (std::isfinite(main.n_exponent.value)) add("approach 3", main.n_exponent);
@@ -189,7 +190,8 @@ struct SingleLaw {
   std::vector<XY> found;
 };
 
-std::vector<XY> near_largest(const std::vector<ScalingPoint>& points, double ScalingPoint::*held, double ScalingPoint::*moving) {
+std::vector<XY> near_largest(const std::vector<ScalingPoint>& points, double ScalingPoint::*held,
+                             double ScalingPoint::*moving) {
   double largest = 0;
   for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
   std::vector<XY> made;
@@ -200,15 +202,20 @@ std::vector<XY> near_largest(const std::vector<ScalingPoint>& points, double Sca
 
 void add_single_law(ScalingFigure& figure, const SingleLaw& law) {
   const OffsetPowerFit& fit = law.fit;
-  Series left{law.runs, Ink::isoflop, Mark::dots, 2, {}}, line{"k x^-p", Ink::text, Mark::line, 2, {}};
+  Series left{law.runs, Ink::isoflop, Mark::dots, 2, {}},
+      line{"k x^-p", Ink::text, Mark::line, 2, {}};
   for (const XY& one : law.found)
     if (one.y > fit.law.e) left.samples.push_back({one.x, one.y - fit.law.e});
-  std::sort(left.samples.begin(), left.samples.end(), [](const Sample& a, const Sample& b) { return a.x < b.x; });
+  std::sort(left.samples.begin(), left.samples.end(),
+            [](const Sample& a, const Sample& b) { return a.x < b.x; });
   if (left.samples.size() > 1)
-    for (const double x : log_grid(left.samples.front().x, left.samples.back().x, 40)) line.samples.push_back({x, fit.law.k * std::pow(x, -fit.law.p)});
-  figure.panels.push_back({law.title, {law.label, true}, {"loss - E, nats a token", true}, {left, line}});
-  figure.caption += fmt::format("{}: E = {}, p = {}{}. ", law.name, interval_text(fit.e), interval_text(fit.p),
-                                fit.convergence.converged ? "" : ", not converged");
+    for (const double x : log_grid(left.samples.front().x, left.samples.back().x, 40))
+      line.samples.push_back({x, fit.law.k * std::pow(x, -fit.law.p)});
+  figure.panels.push_back(
+      {law.title, {law.label, true}, {"loss - E, nats a token", true}, {left, line}});
+  figure.caption +=
+      fmt::format("{}: E = {}, p = {}{}. ", law.name, interval_text(fit.e), interval_text(fit.p),
+                  fit.convergence.converged ? "" : ", not converged");
 }
 
 }  // namespace
@@ -241,7 +248,9 @@ ScalingFigure allocation_figure(const Study& study) {
     add_optimum(panel, study, part.of, range);
     if (main.isoflop.valid()) add_power(panel, part.isoflop, "approach 2: parabolas", Ink::isoflop, range);
     if (knows_exponent(main.envelope))
-      add_power(panel, part.envelope, main.envelope.from_curves ? "approach 1: frontier" : "approach 1: frontier of last losses",
+      add_power(panel, part.envelope,
+                main.envelope.from_curves ? "approach 1: frontier"
+                                          : "approach 1: frontier of last losses",
                 Ink::envelope, range);
     if (main.isoflop.valid()) add_vertices(panel, main.isoflop, part.vertex);
     add_data_end(panel, range);
@@ -320,19 +329,27 @@ ScalingFigure single_law_figure(const Study& study) {
   ScalingFigure made{"single", "Size, data or compute alone", "", "", "", {}};
   const std::vector<ScalingPoint>& points = study.main.points;
   if (study.loss_of_n)
-    add_single_law(made, {"L(N)", "over parameters", "parameters N", "runs with much data", *study.loss_of_n,
-                          near_largest(points, &ScalingPoint::d, &ScalingPoint::n)});
+    add_single_law(
+        made, {"L(N)", "over parameters", "parameters N", "runs with much data", *study.loss_of_n,
+               near_largest(points, &ScalingPoint::d, &ScalingPoint::n)});
   if (study.loss_of_d)
-    add_single_law(made, {"L(D)", "over tokens", "training tokens D", "large models", *study.loss_of_d,
-                          near_largest(points, &ScalingPoint::n, &ScalingPoint::d)});
+    add_single_law(made,
+                   {"L(D)", "over tokens", "training tokens D", "large models", *study.loss_of_d,
+                    near_largest(points, &ScalingPoint::n, &ScalingPoint::d)});
   if (study.loss_of_c)
-    add_single_law(made, {"L(C)", "over compute", "compute C, FLOPs", "lowest of each budget", *study.loss_of_c,
-                          lowest_of_budgets(points, study.options.isoflop.tolerance)});
-  if (made.panels.empty()) made.problem = "There are too few sizes with much data, data with large models, and budgets to fit L(N), L(D) or L(C) alone.";
+    add_single_law(made,
+                   {"L(C)", "over compute", "compute C, FLOPs", "lowest of each budget",
+                    *study.loss_of_c, lowest_of_budgets(points, study.options.isoflop.tolerance)});
+  if (made.panels.empty())
+    made.problem =
+        "There are too few sizes with much data, data with large models, and budgets to fit L(N), "
+        "L(D) or L(C) alone.";
   else
     made.caption =
-        "What is left of the loss above a floor E, which should be straight: over N for runs within a factor of two of the largest D, over D for "
-        "models within a factor of two of the largest N, over C for the lowest loss of each budget, however these runs divide it. " +
+        "What is left of the loss above a floor E, which should be straight: over N for runs "
+        "within a factor of two of the largest D, over D for "
+        "models within a factor of two of the largest N, over C for the lowest loss of each "
+        "budget, however these runs divide it. " +
         made.caption + "E and p trade off strongly unless x spans more than two decades.";
   return made;
 }

@@ -23,7 +23,8 @@ void in_parallel(int64_t count, int threads, const std::function<void(int64_t)>&
       next = count;
     }
   };
-  require(threads >= 0 && threads <= 1024, "fit.threads={} must lie between 0 (all) and 1024", threads);
+  require(threads >= 0 && threads <= 1024, "fit.threads={} must lie between 0 (all) and 1024",
+          threads);
   const int64_t workers = std::min<int64_t>(threads > 0 ? threads : kernels::threads(), count);
   std::vector<std::thread> others;
   for (int64_t i = 1; i < workers; ++i) others.emplace_back(work);

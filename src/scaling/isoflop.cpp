@@ -25,7 +25,8 @@ struct Vertices {
 std::vector<IsoflopBudget> begun(std::span<const ScalingPoint> points, double tolerance) {
   std::vector<IsoflopBudget> budgets;
   for (std::vector<int64_t>& members : budgets_of(points, tolerance)) {
-    const double first = points[static_cast<size_t>(members.front())].c, last = points[static_cast<size_t>(members.back())].c;
+    const double first = points[static_cast<size_t>(members.front())].c,
+                 last = points[static_cast<size_t>(members.back())].c;
     double sum = 0;
     for (const int64_t i : members) sum += std::log(points[static_cast<size_t>(i)].c);
     IsoflopBudget& budget = budgets.emplace_back();

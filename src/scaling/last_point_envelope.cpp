@@ -37,17 +37,20 @@ class LastPointEnvelope : public Envelope {
 
   std::string problem(const std::vector<EnvelopePoint>& envelope) const override {
     return fmt::format(
-        "by last losses, {} of {} budgets have their lowest between a smaller model trained on more tokens and a "
-        "larger one on fewer, won by {} sizes; a power law needs {}. A run at the edge of the sizes tried at its "
-        "compute bounds nothing: at each of {} budgets or more train several sizes to either side of the best, or "
-        "give learning curves (data.curves)",
+        "by last losses, {} of {} budgets have their lowest between a smaller model trained on "
+        "more tokens and a larger one on fewer, won by {} sizes; a power law needs {}. A run at "
+        "the edge of the sizes tried at its compute bounds nothing: at each of {} budgets or more "
+        "train several sizes to either side of the best, or give learning curves (data.curves)",
         envelope.size(), budgets_, sizes_of(envelope), kFewestWinners, kFewestWinners);
   }
 
  private:
-  // The lowest loss of a budget. Others bound it if they trade size for tokens, not if they have both more or less.
+  // The lowest loss of a budget. Others bound it if they trade size for tokens, not if they have
+  // both more or less.
   std::optional<EnvelopePoint> inside(std::span<const size_t> budget) const {
-    const auto lower = [&](size_t one, size_t other) { return points_[one].loss < points_[other].loss; };
+    const auto lower = [&](size_t one, size_t other) {
+      return points_[one].loss < points_[other].loss;
+    };
     const ScalingPoint& best = points_[*std::min_element(budget.begin(), budget.end(), lower)];
     const ScalingPoint *smaller = nullptr, *larger = nullptr;
     for (const size_t i : budget) {
@@ -57,8 +60,14 @@ class LastPointEnvelope : public Envelope {
       if (one.n > best.n && one.d < best.d && (!larger || one.n < larger->n)) larger = &one;
     }
     if (!smaller || !larger) return std::nullopt;
-    const auto half_way = [](double one, double other) { return std::sqrt(one) * std::sqrt(other); };
-    return EnvelopePoint{best.c, best.n, best.d, best.loss, best.run,
+    const auto half_way = [](double one, double other) {
+      return std::sqrt(one) * std::sqrt(other);
+    };
+    return EnvelopePoint{best.c,
+                         best.n,
+                         best.d,
+                         best.loss,
+                         best.run,
                          {half_way(smaller->n, best.n), half_way(smaller->d, best.d)},
                          {half_way(larger->n, best.n), half_way(larger->d, best.d)}};
   }
@@ -76,7 +85,8 @@ int64_t sizes_of(const std::vector<EnvelopePoint>& envelope) {
   return static_cast<int64_t>(sizes.size());
 }
 
-std::unique_ptr<Envelope> envelope_of_last_points(std::vector<ScalingPoint> points, double tolerance) {
+std::unique_ptr<Envelope> envelope_of_last_points(std::vector<ScalingPoint> points,
+                                                  double tolerance) {
   return std::make_unique<LastPointEnvelope>(std::move(points), tolerance);
 }
 

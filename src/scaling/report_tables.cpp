@@ -78,9 +78,12 @@ Table approaches(const Study& study) {
     return study.target ? interval_cell((*study.target).*field, text, digits) : number_cell(kUnknown);
   };
   if (main.envelope.valid())
-    table.rows.push_back({words(main.envelope.from_curves ? "1: frontier" : "1: frontier of last losses"), interval_cell(main.envelope.n_of_c.exponent), interval_cell(main.envelope.d_of_c.exponent),
-                          at(&TargetPrediction::envelope_n, count_text), at(&TargetPrediction::envelope_d, count_text),
-                          at(&TargetPrediction::envelope_loss, number_text, 4)});
+    table.rows.push_back(
+        {words(main.envelope.from_curves ? "1: frontier" : "1: frontier of last losses"),
+         interval_cell(main.envelope.n_of_c.exponent), interval_cell(main.envelope.d_of_c.exponent),
+         at(&TargetPrediction::envelope_n, count_text),
+         at(&TargetPrediction::envelope_d, count_text),
+         at(&TargetPrediction::envelope_loss, number_text, 4)});
   if (main.isoflop.valid())
     table.rows.push_back({words("2: parabolas"), interval_cell(main.isoflop.n_of_c.exponent), interval_cell(main.isoflop.d_of_c.exponent),
                           at(&TargetPrediction::isoflop_n, count_text), at(&TargetPrediction::isoflop_d, count_text),

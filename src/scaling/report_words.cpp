@@ -46,7 +46,8 @@ std::string frontier_text(const EnvelopeFit& fit) {
 std::string exponents(const ConventionStudy& main) {
   std::vector<std::string> parts;
   if (knows_exponent(main.envelope))
-    parts.push_back(interval_text(main.envelope.n_of_c.exponent) + " by the " + frontier_text(main.envelope));
+    parts.push_back(interval_text(main.envelope.n_of_c.exponent) + " by the " +
+                    frontier_text(main.envelope));
   if (main.isoflop.valid()) parts.push_back(interval_text(main.isoflop.n_of_c.exponent) + " by parabolas");
   if (std::isfinite(main.n_exponent.value)) parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
   if (parts.empty()) return {};
@@ -92,32 +93,41 @@ std::string held_out_text(const Study& study) {
 
 std::string single_text(const char* law, const char* of, const std::optional<OffsetPowerFit>& fit) {
   if (!fit) return {};
-  return fmt::format("{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e), interval_text(fit->p),
-                     fit->convergence.converged ? "" : " (not converged: " + fit->convergence.problem + ")", of);
+  return fmt::format(
+      "{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e), interval_text(fit->p),
+      fit->convergence.converged ? "" : " (not converged: " + fit->convergence.problem + ")", of);
 }
 
 std::string kaplan_text(const LawBeside<KaplanFit>& law) {
   if (!law.fit) return {};
-  return fmt::format("L = [(Nc/N)^(aN/aD) + Dc/D]^aD with aN = {}, aD = {}.", interval_text(law.fit->a_n), interval_text(law.fit->a_d));
+  return fmt::format("L = [(Nc/N)^(aN/aD) + Dc/D]^aD with aN = {}, aD = {}.",
+                     interval_text(law.fit->a_n), interval_text(law.fit->a_d));
 }
 
 std::string over_training_text(const LawBeside<OverTrainingFit>& law) {
   if (!law.fit) return {};
-  return fmt::format("L = E + (a M^h + b M^-h) C^-h, M = D/N, with E = {}, h = {}.", interval_text(law.fit->e), interval_text(law.fit->h));
+  return fmt::format("L = E + (a M^h + b M^-h) C^-h, M = D/N, with E = {}, h = {}.",
+                     interval_text(law.fit->e), interval_text(law.fit->h));
 }
 
 std::string data_limited_text(const LawBeside<DataLimitedFit>& law) {
   if (!law.fit) return {};
-  return fmt::format("Data seen again: R_D = {}, R_N = {}.", interval_text(law.fit->r_d), interval_text(law.fit->r_n));
+  return fmt::format("Data seen again: R_D = {}, R_N = {}.", interval_text(law.fit->r_d),
+                     interval_text(law.fit->r_n));
 }
 
 // What is fitted where no approach is.
 void add_laws_alone(const Study& study, std::vector<std::string>& made) {
   for (const std::string& one :
-       {kaplan_text(study.kaplan), over_training_text(study.over_training), data_limited_text(study.data_limited),
-        single_text("L(N) = E + k N^-p", "runs within a factor of two of the largest D", study.loss_of_n),
-        single_text("L(D) = E + k D^-p", "runs within a factor of two of the largest N", study.loss_of_d),
-        single_text("L(C) = E + k C^-p", "the lowest loss of each budget, for how these runs divide C between N and D", study.loss_of_c)})
+       {kaplan_text(study.kaplan), over_training_text(study.over_training),
+        data_limited_text(study.data_limited),
+        single_text("L(N) = E + k N^-p", "runs within a factor of two of the largest D",
+                    study.loss_of_n),
+        single_text("L(D) = E + k D^-p", "runs within a factor of two of the largest N",
+                    study.loss_of_d),
+        single_text("L(C) = E + k C^-p",
+                    "the lowest loss of each budget, for how these runs divide C between N and D",
+                    study.loss_of_c)})
     if (!one.empty()) made.push_back(one);
 }
 
@@ -127,7 +137,8 @@ std::vector<std::string> problem_lines(const std::string& problem) {
   for (size_t at = 0; at != std::string::npos && at < problem.size();) {
     const size_t end = problem.find('\n', at);
     const std::string line = problem.substr(at, end - at);
-    made.push_back((made.empty() ? "Nothing is fitted. " : "") + line.substr(std::min(line.size(), line.find_first_not_of(' '))));
+    made.push_back((made.empty() ? "Nothing is fitted. " : "") +
+                   line.substr(std::min(line.size(), line.find_first_not_of(' '))));
     at = end == std::string::npos ? end : end + 1;
   }
   return made;

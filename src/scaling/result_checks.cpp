@@ -143,27 +143,35 @@ CurveColumns curve_columns(const TableRow& header, const std::string& path) {
         if (header.fields[i] == name) return static_cast<int>(i);
     return -1;
   };
-  const CurveColumns columns{find({"run", "run_id"}), find({"tokens", "n_tokens"}), find({"step", "steps"}), find({"loss"}), header.fields.size()};
+  const CurveColumns columns{find({"run", "run_id"}), find({"tokens", "n_tokens"}),
+                             find({"step", "steps"}), find({"loss"}), header.fields.size()};
   std::vector<std::string> missing;
   if (columns.run < 0) missing.emplace_back("run");
   if (columns.tokens < 0 && columns.step < 0) missing.emplace_back("tokens (or step)");
   if (columns.loss < 0) missing.emplace_back("loss");
-  require(missing.empty(), "{}: there {} {}; curves are CSV with the columns run, tokens, loss, or run, step, loss", path,
-          missing.size() == 1 ? "is no column" : "are no columns", fmt::join(missing, ", "));
+  require(missing.empty(),
+          "{}: there {} {}; curves are CSV with the columns run, tokens, loss, or run, step, loss",
+          path, missing.size() == 1 ? "is no column" : "are no columns", fmt::join(missing, ", "));
   return columns;
 }
 
 // What one step of the run trains on; kUnknown: the table does not say.
-double tokens_a_step(const ScalingRun& run) { return run.global_batch > 0 ? run.global_batch : run.tokens / run.steps; }
+double tokens_a_step(const ScalingRun& run) {
+  return run.global_batch > 0 ? run.global_batch : run.tokens / run.steps;
+}
 
 // A point of a row, its run found.
-CurvePoint curve_point(const TableRow& row, const CurveColumns& columns, const ScalingRun& run, const std::string& path, const std::string& table) {
-  const auto number = [&](int column, const char* name) { return number_of(row.fields[static_cast<size_t>(column)], path, row.line, name); };
+CurvePoint curve_point(const TableRow& row, const CurveColumns& columns, const ScalingRun& run,
+                       const std::string& path, const std::string& table) {
+  const auto number = [&](int column, const char* name) {
+    return number_of(row.fields[static_cast<size_t>(column)], path, row.line, name);
+  };
   const double loss = number(columns.loss, "loss");
   if (columns.tokens >= 0) return {number(columns.tokens, "tokens"), loss};
   const double each = tokens_a_step(run);
   require(std::isfinite(each) && each > 0,
-          "{}:{}: a point of run {} is at a step, and {} does not say how many tokens a step of it has; give it the column "
+          "{}:{}: a point of run {} is at a step, and {} does not say how many tokens a step of it "
+          "has; give it the column "
           "global_batch (tokens) or steps, or the curves the column tokens",
           path, row.line, run.name, table);
   return {number(columns.step, "step") * each, loss};
@@ -171,7 +179,9 @@ CurvePoint curve_point(const TableRow& row, const CurveColumns& columns, const S
 
 void sort_curves(ScalingTable& table) {
   for (ScalingRun& run : table.runs)
-    std::sort(run.curve.begin(), run.curve.end(), [](const CurvePoint& one, const CurvePoint& other) { return one.tokens < other.tokens; });
+    std::sort(
+        run.curve.begin(), run.curve.end(),
+        [](const CurvePoint& one, const CurvePoint& other) { return one.tokens < other.tokens; });
 }
 
 bool usable(const CurvePoint& point) { return std::isfinite(point.tokens) && point.tokens > 0 && std::isfinite(point.loss) && point.loss > 0; }
@@ -194,7 +204,9 @@ void check_runs(ScalingTable& table, const TableOptions& options) {
 void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options, size_t most_points) {
   TableReader reader(path, TableKind::csv, 1 << 20);
   TableRow row;
-  require(reader.next_names(row), "{} is empty; curves are CSV with the columns run, tokens, loss, or run, step, loss", path);
+  require(reader.next_names(row),
+          "{} is empty; curves are CSV with the columns run, tokens, loss, or run, step, loss",
+          path);
   const CurveColumns columns = curve_columns(row, path);
   const auto runs = by_name(table);
   std::unordered_set<std::string> strangers;
@@ -211,7 +223,8 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
     }
     CurvePoint point = curve_point(row, columns, *run->second, path, table.path);
     if (options.loss_unit == "bits") point.loss *= 0.69314718055994530942;
-    if (usable(point)) run->second->curve.push_back(point);
+    if (usable(point))
+      run->second->curve.push_back(point);
     else unusable.add(row.line);
   }
   sort_curves(table);

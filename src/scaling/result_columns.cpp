@@ -57,7 +57,11 @@ void ResultColumns::refuse_missing() const {
   if (missing_.empty()) return;
   std::string named, meant;
   for (const Missing& one : missing_) {
-    named += fmt::format("{}{} ({})", named.empty() ? "" : &one == &missing_.back() ? " and " : ", ", one.wanted, one.what);
+    named += fmt::format("{}{} ({})",
+                         named.empty()              ? ""
+                         : &one == &missing_.back() ? " and "
+                                                    : ", ",
+                         one.wanted, one.what);
     meant += did_you_mean(one.wanted, header_);
   }
   const char* begin = missing_.size() == 1 ? "there is no column" : "there are no columns";

@@ -14,7 +14,8 @@ double number_of(const std::string& text, const std::string& path, int64_t line,
 
 class ResultColumns {
  public:
-  // A usage error that names all columns that are needed and missing, and one where two columns say the same.
+  // A usage error that names all columns that are needed and missing, and one where two columns say
+  // the same.
   ResultColumns(const TableRow& header, const std::string& path, const TableOptions& options);
 
   // Whether the row is asked for by TableOptions::where.
@@ -40,7 +41,9 @@ class ResultColumns {
   };
 
   int find(const std::vector<std::string>& names) const;
-  void miss(const std::string& wanted, const std::string& what) { missing_.push_back({wanted, what}); }
+  void miss(const std::string& wanted, const std::string& what) {
+    missing_.push_back({wanted, what});
+  }
   void refuse_missing() const;
   void find_numbers();
   void find_conditions(const std::vector<std::string>& where);

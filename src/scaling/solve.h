@@ -44,7 +44,8 @@ bool by_chance(double with, double without, double points_less_unknowns);
 // "" where the runs show every power: fitted again without it, residuals are larger than by chance.
 std::string unseen_term(const PowerSum& sum, const ParametricOptions& options, const Unknowns& at);
 
-// body(i) for i below count on that many threads (0: as many as OMP_NUM_THREADS says, else all of this machine).
+// body(i) for i below count on that many threads (0: as many as OMP_NUM_THREADS says, else all of
+// this machine).
 void in_parallel(int64_t count, int threads, const std::function<void(int64_t)>& body);
 
 }  // namespace skein

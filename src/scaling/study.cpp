@@ -56,7 +56,9 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
   study.flops_per_token = flops_per_token(study.points);
   study.curve_points = curve_points_of(table, study.points, options.curve_points);
   require(options.curve_points == 0 || !study.curve_points.empty(),
-          "fit.curves={} asks for points of learning curves, and no run that is done has any; give them by data.curves", options.curve_points);
+          "fit.curves={} asks for points of learning curves, and no run that is done has any; give "
+          "them by data.curves",
+          options.curve_points);
   fit_parametric(study, options);
   if (asks(options, Approach::isoflop)) study.isoflop = fit_isoflop(study.points, options.isoflop);
   if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop);
@@ -91,18 +93,20 @@ std::string problem_of_approaches(const Study& study) {
   const ConventionStudy& main = study.main;
   if (main.parametric || main.isoflop.valid() || main.envelope.valid()) return "";
   return fmt::format(
-      "{}: none of the three approaches can be fitted under {}\n  approach 1: {}\n  approach 2: {}\n  approach 3: "
+      "{}: none of the three approaches can be fitted under {}\n  approach 1: {}\n  approach 2: "
+      "{}\n  approach 3: "
       "{}{}\n  (fit.law=loss_of_n, loss_of_d or loss_of_c asks for one law alone)",
-      study.table.path, name(main.convention), main.envelope.problem, main.isoflop.problem, main.parametric_problem,
-      left_out_text(study.table, kMostReasons));
+      study.table.path, name(main.convention), main.envelope.problem, main.isoflop.problem,
+      main.parametric_problem, left_out_text(study.table, kMostReasons));
 }
 
 std::string problem_of(const Study& study) {
   if (study.options.law == Law::all) return problem_of_approaches(study);
   const std::string problem = problem_of_law(study);
   if (problem.empty()) return "";
-  return fmt::format("{}: fit.law={} cannot be fitted under {}: {}{}", study.table.path, name_of(study.options.law),
-                     name(study.main.convention), problem, left_out_text(study.table, kMostReasons));
+  return fmt::format("{}: fit.law={} cannot be fitted under {}: {}{}", study.table.path,
+                     name_of(study.options.law), name(study.main.convention), problem,
+                     left_out_text(study.table, kMostReasons));
 }
 
 std::optional<ConventionStudy> with_excluded(const ScalingTable& table, const Convention& convention, const StudyOptions& options) {
@@ -135,8 +139,11 @@ void check(const StudyOptions& options) {
   require(options.parametric.delta > 0 && std::isfinite(options.parametric.delta), "fit.delta={} must be above 0, such as 0.001", options.parametric.delta);
   require(options.parametric.threads >= 0 && options.parametric.threads <= 1024, "fit.threads={} must lie between 0 (all) and 1024", options.parametric.threads);
   require(options.law == Law::all || options.approach == Approach::all,
-          "fit.law={} asks for one law alone, and fit.approach for one approach alone; give one of the two", name_of(options.law));
-  require(options.curve_points >= 0 && options.curve_points <= 1000, "fit.curves={} must lie between 0 (none) and 1000 points", options.curve_points);
+          "fit.law={} asks for one law alone, and fit.approach for one approach alone; give one of "
+          "the two",
+          name_of(options.law));
+  require(options.curve_points >= 0 && options.curve_points <= 1000,
+          "fit.curves={} must lie between 0 (none) and 1000 points", options.curve_points);
   require(std::isfinite(options.target) && options.target >= 0, "fit.target={} must be FLOPs, or 0", options.target);
 }
 
@@ -175,16 +182,21 @@ void add_what_stands_beside(Study& study) {
 }  // namespace
 
 bool asks(const StudyOptions& options, Approach approach) {
-  return options.law == Law::all && (options.approach == Approach::all || options.approach == approach);
+  return options.law == Law::all &&
+         (options.approach == Approach::all || options.approach == approach);
 }
 
-bool asks(const StudyOptions& options, Law law) { return options.law == Law::all || options.law == law; }
+bool asks(const StudyOptions& options, Law law) {
+  return options.law == Law::all || options.law == law;
+}
 
 std::string not_asked(const StudyOptions& options) {
   return options.law == Law::all ? "not asked for (fit.approach)" : "not asked for (fit.law)";
 }
 
-bool names_optimum(const ConventionStudy& study) { return study.parametric && has_optimum(*study.parametric) && worst_ratio(study) < kMostOffPath; }
+bool names_optimum(const ConventionStudy& study) {
+  return study.parametric && has_optimum(*study.parametric) && worst_ratio(study) < kMostOffPath;
+}
 
 Study make_study(const ScalingTable& table, const StudyOptions& given) {
   Study study;

@@ -21,7 +21,9 @@ ScalingTable read_runs(const std::string& path, const std::string& curves, const
 }  // namespace
 
 void bind(Options& options, StudyInput& input) {
-  options.add("data.curves", input.curves, "CSV file of the runs' learning curves: run, tokens or step, loss; curves.csv of a sweep's folder is found");
+  options.add("data.curves", input.curves,
+              "CSV file of the runs' learning curves: run, tokens or step, loss; curves.csv of a "
+              "sweep's folder is found");
   options.add("data.where", input.table.where, "COLUMN=VALUE, ...: rows that say all of this, and no others");
   options.add("data.loss_column", input.table.loss_column, "the column with the losses");
   options.add("data.loss_unit", input.table.loss_unit, "nats or bits a token");
@@ -50,11 +52,20 @@ void bind(Options& options, StudyOptions& study) {
   options.add_choice("fit.approach", study.approach,
                      {{"all", Approach::all}, {"envelope", Approach::envelope}, {"isoflop", Approach::isoflop}, {"parametric", Approach::parametric}},
                      "of Hoffmann et al.: envelope is 1, isoflop 2, parametric 3");
-  options.add_choice("fit.law", study.law,
-                     {{"all", Law::all}, {"loss_of_n", Law::loss_of_n}, {"loss_of_d", Law::loss_of_d}, {"loss_of_c", Law::loss_of_c},
-                      {"kaplan", Law::kaplan}, {"over_training", Law::over_training}, {"data_limited", Law::data_limited}},
-                     "one law alone, without the approaches: L(N), L(D), L(C), or one of those beside approach 3");
-  options.add("fit.curves", study.curve_points, "of each learning curve, that approach 3 is fitted to beside the runs' ends, evenly in ln tokens", "points");
+  options.add_choice(
+      "fit.law", study.law,
+      {{"all", Law::all},
+       {"loss_of_n", Law::loss_of_n},
+       {"loss_of_d", Law::loss_of_d},
+       {"loss_of_c", Law::loss_of_c},
+       {"kaplan", Law::kaplan},
+       {"over_training", Law::over_training},
+       {"data_limited", Law::data_limited}},
+      "one law alone, without the approaches: L(N), L(D), L(C), or one of those beside approach 3");
+  options.add("fit.curves", study.curve_points,
+              "of each learning curve, that approach 3 is fitted to beside the runs' ends, evenly "
+              "in ln tokens",
+              "points");
   options.add_choice("fit.parameters", study.convention.parameters,
                      {{"given", ParameterCount::given}, {"blocks", ParameterCount::blocks}, {"blocks_head", ParameterCount::blocks_head}, {"all", ParameterCount::all}},
                      "parameters counted as N; given: column n_params, else all");
@@ -68,8 +79,10 @@ void bind(Options& options, StudyOptions& study) {
   options.add("fit.every_start", study.parametric.every_start, "try all 4,500 starts of Hoffmann et al. instead of the best of a scored grid");
   options.add("fit.resamples", study.parametric.resamples, "of runs, for intervals; 0: none", "resamples");
   options.add("fit.seed", study.parametric.seed, "of the resamples");
-  options.add("fit.threads", study.parametric.threads, "0: as many as OMP_NUM_THREADS says, else all of this machine", "threads");
-  options.add("fit.budget_tolerance", study.isoflop.tolerance, "runs whose FLOPs are within so much are of one budget");
+  options.add("fit.threads", study.parametric.threads,
+              "0: as many as OMP_NUM_THREADS says, else all of this machine", "threads");
+  options.add("fit.budget_tolerance", study.isoflop.tolerance,
+              "runs whose FLOPs are within so much are of one budget");
   options.add("fit.budget_runs", study.isoflop.fewest_runs, "budgets with fewer do not count, approach 2", "runs");
   options.add("fit.target", study.target, "predict for this budget; 0: ten times the largest", "FLOPs");
 }

@@ -159,7 +159,10 @@ Json json_of(const TargetPrediction& target) {
 
 Json json_of(const Outlier& one, const ScalingTable& table) {
   const ScalingRun& run = table.runs[static_cast<size_t>(one.run)];
-  return {{"run", run.name}, {"line", run.line}, {"found", number(one.found)}, {"predicted", number(one.predicted)}};
+  return {{"run", run.name},
+          {"line", run.line},
+          {"found", number(one.found)},
+          {"predicted", number(one.predicted)}};
 }
 
 Json outliers_of(const Study& study) {

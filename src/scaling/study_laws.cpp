@@ -44,9 +44,11 @@ struct SingleLaw {
   std::string& problem;
 };
 
-void fit_single(const std::vector<XY>& pairs, const char* of, const ParametricOptions& options, const SingleLaw& law) {
+void fit_single(const std::vector<XY>& pairs, const char* of, const ParametricOptions& options,
+                const SingleLaw& law) {
   if (pairs.size() < kFewestForSlice) {
-    law.problem = fmt::format("it needs at least {} different {}, and there are {}", kFewestForSlice, of, pairs.size());
+    law.problem = fmt::format("it needs at least {} different {}, and there are {}",
+                              kFewestForSlice, of, pairs.size());
     return;
   }
   LawBeside<OffsetPowerFit> found;
@@ -58,15 +60,19 @@ void fit_single(const std::vector<XY>& pairs, const char* of, const ParametricOp
 
 void fit_single_laws(Study& study, const ParametricOptions& options) {
   const std::vector<ScalingPoint>& points = study.main.points;
-  study.loss_of_n_problem = study.loss_of_d_problem = study.loss_of_c_problem = not_asked(study.options);
+  study.loss_of_n_problem = study.loss_of_d_problem = study.loss_of_c_problem =
+      not_asked(study.options);
   if (asks(study.options, Law::loss_of_n))
-    fit_single(slice(points, &ScalingPoint::d, &ScalingPoint::n), "N of runs within a factor of 2 of the largest D", options,
+    fit_single(slice(points, &ScalingPoint::d, &ScalingPoint::n),
+               "N of runs within a factor of 2 of the largest D", options,
                {study.loss_of_n, study.power_of_n, study.loss_of_n_problem});
   if (asks(study.options, Law::loss_of_d))
-    fit_single(slice(points, &ScalingPoint::n, &ScalingPoint::d), "D of runs within a factor of 2 of the largest N", options,
+    fit_single(slice(points, &ScalingPoint::n, &ScalingPoint::d),
+               "D of runs within a factor of 2 of the largest N", options,
                {study.loss_of_d, study.power_of_d, study.loss_of_d_problem});
   if (asks(study.options, Law::loss_of_c))
-    fit_single(lowest_of_budgets(points, study.options.isoflop.tolerance), "budgets (fit.budget_tolerance)", options,
+    fit_single(lowest_of_budgets(points, study.options.isoflop.tolerance),
+               "budgets (fit.budget_tolerance)", options,
                {study.loss_of_c, study.power_of_c, study.loss_of_c_problem});
 }
 
@@ -78,12 +84,17 @@ void fit_laws_beside(Study& study) {
   options.resamples = std::min(options.resamples, kResamplesBeside);
   options.show_progress = false;
   fit_single_laws(study, options);
-  study.kaplan.problem = study.over_training.problem = study.data_limited.problem = not_asked(study.options);
+  study.kaplan.problem = study.over_training.problem = study.data_limited.problem =
+      not_asked(study.options);
   // Those of N and D at once go with approach 3, or alone.
-  const auto wanted = [&](Law law) { return asks(study.options, Approach::parametric) || study.options.law == law; };
+  const auto wanted = [&](Law law) {
+    return asks(study.options, Approach::parametric) || study.options.law == law;
+  };
   if (wanted(Law::kaplan)) attempt(study.kaplan, [&] { return fit_kaplan(points, options); });
-  if (wanted(Law::over_training)) attempt(study.over_training, [&] { return fit_over_training(points, options); });
-  if (wanted(Law::data_limited)) attempt(study.data_limited, [&] { return fit_data_limited(points, options); });
+  if (wanted(Law::over_training))
+    attempt(study.over_training, [&] { return fit_over_training(points, options); });
+  if (wanted(Law::data_limited))
+    attempt(study.data_limited, [&] { return fit_data_limited(points, options); });
 }
 
 }  // namespace skein

@@ -12,19 +12,28 @@ constexpr double kFarOff = 0.2;
 using Predict = std::function<double(const ScalingPoint&)>;
 
 double data_limited_loss(const DataLimitedLaw& law, const ScalingPoint& point) {
-  return law.loss(point.n, point.d, std::isnan(point.unique_tokens) ? point.d : point.unique_tokens);
+  return law.loss(point.n, point.d,
+                  std::isnan(point.unique_tokens) ? point.d : point.unique_tokens);
 }
 
 // Empty where no law of N and D is fitted.
 Predict fitted_law(const Study& study) {
   if (study.main.parametric)
-    return [law = study.main.parametric->law](const ScalingPoint& point) { return law.loss(point.n, point.d); };
+    return [law = study.main.parametric->law](const ScalingPoint& point) {
+      return law.loss(point.n, point.d);
+    };
   if (study.options.law == Law::kaplan && study.kaplan.fit)
-    return [law = study.kaplan.fit->law](const ScalingPoint& point) { return law.loss(point.n, point.d); };
+    return [law = study.kaplan.fit->law](const ScalingPoint& point) {
+      return law.loss(point.n, point.d);
+    };
   if (study.options.law == Law::over_training && study.over_training.fit)
-    return [law = study.over_training.fit->law](const ScalingPoint& point) { return law.loss(point.c, point.d / point.n); };
+    return [law = study.over_training.fit->law](const ScalingPoint& point) {
+      return law.loss(point.c, point.d / point.n);
+    };
   if (study.options.law == Law::data_limited && study.data_limited.fit)
-    return [law = study.data_limited.fit->law](const ScalingPoint& point) { return data_limited_loss(law, point); };
+    return [law = study.data_limited.fit->law](const ScalingPoint& point) {
+      return data_limited_loss(law, point);
+    };
   return {};
 }
 
@@ -40,7 +49,9 @@ std::vector<Outlier> outliers_of(const Study& study) {
     const Outlier one{point.run, point.loss, predict(point)};
     if (std::abs(one.found / one.predicted - 1) >= kFarOff) found.push_back(one);
   }
-  std::stable_sort(found.begin(), found.end(), [](const Outlier& one, const Outlier& other) { return distance(one) > distance(other); });
+  std::stable_sort(found.begin(), found.end(), [](const Outlier& one, const Outlier& other) {
+    return distance(one) > distance(other);
+  });
   return found;
 }
 

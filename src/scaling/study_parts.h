@@ -15,7 +15,8 @@ std::string not_asked(const StudyOptions& options);
 // For so many FLOPs; 0: ten times the largest budget. Unknown is what an approach that was not fitted would say.
 TargetPrediction predict_target(const ConventionStudy& study, double flops);
 
-// L(N), L(D) and L(C), Kaplan's law, the over-training and the data-limited one, to the points of the main fit.
+// L(N), L(D) and L(C), Kaplan's law, the over-training and the data-limited one, to the points of
+// the main fit.
 void fit_laws_beside(Study& study);
 
 // Runs of the main fit whose loss is 20% or more off the law, furthest off first.

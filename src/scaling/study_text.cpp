@@ -131,7 +131,11 @@ std::string parametric_text(const Study& study) {
   add_parameter(rows, "N* ~ C^", main.n_exponent.value, main.n_exponent);
   add_parameter(rows, "D* ~ C^", main.d_exponent.value, main.d_exponent);
   text += rows.text() + convergence_text(fit.convergence, fit.objective);
-  if (!main.curve_points.empty()) text += fmt::format("  Fitted to {} points of learning curves as well (fit.curves), resampled with their runs\n", main.curve_points.size());
+  if (!main.curve_points.empty())
+    text += fmt::format(
+        "  Fitted to {} points of learning curves as well (fit.curves), resampled with their "
+        "runs\n",
+        main.curve_points.size());
   if (main.flops_per_token.coefficient != 6 || main.flops_per_token.exponent != 1)
     text += fmt::format("  C / D of these runs is taken as {} N^{}\n", shown(main.flops_per_token.coefficient), shown(main.flops_per_token.exponent));
   if (options.resamples == 0) return text;
@@ -162,7 +166,9 @@ std::string comparison_text(const Study& study) {
          rows.text();
 }
 
-std::string single_text(const char* what, const char* of, const std::optional<OffsetPowerFit>& offset, const std::optional<PowerFit>& power) {
+std::string single_text(const char* what, const char* of,
+                        const std::optional<OffsetPowerFit>& offset,
+                        const std::optional<PowerFit>& power) {
   if (!power) return "";
   std::string text = fmt::format("\nL({}) of {}:", what, of);
   if (offset)
@@ -174,10 +180,15 @@ std::string single_text(const char* what, const char* of, const std::optional<Of
 }
 
 std::string singles_text(const Study& study) {
-  std::string text = single_text("N", "runs within a factor of 2 of the largest D", study.loss_of_n, study.power_of_n) +
-                     single_text("D", "runs within a factor of 2 of the largest N", study.loss_of_d, study.power_of_d) +
-                     single_text("C", "the lowest loss of each budget", study.loss_of_c, study.power_of_c);
-  if (study.power_of_c) text += "  L(C) holds for how these runs divide C between N and D; another way may be better.\n";
+  std::string text =
+      single_text("N", "runs within a factor of 2 of the largest D", study.loss_of_n,
+                  study.power_of_n) +
+      single_text("D", "runs within a factor of 2 of the largest N", study.loss_of_d,
+                  study.power_of_d) +
+      single_text("C", "the lowest loss of each budget", study.loss_of_c, study.power_of_c);
+  if (study.power_of_c)
+    text +=
+        "  L(C) holds for how these runs divide C between N and D; another way may be better.\n";
   return text;
 }
 
@@ -204,18 +215,24 @@ std::string data_limited_text(const LawBeside<DataLimitedFit>& beside) {
 
 std::string kaplan_text(const LawBeside<KaplanFit>& beside) {
   return law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", beside,
-                  {{"aN", &KaplanFit::a_n}, {"aD", &KaplanFit::a_d}, {"Nc", &KaplanFit::n_c}, {"Dc", &KaplanFit::d_c}});
+                  {{"aN", &KaplanFit::a_n},
+                   {"aD", &KaplanFit::a_d},
+                   {"Nc", &KaplanFit::n_c},
+                   {"Dc", &KaplanFit::d_c}});
 }
 
 std::string over_training_text(const LawBeside<OverTrainingFit>& beside) {
   return law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", beside,
-                  {{"E", &OverTrainingFit::e}, {"a", &OverTrainingFit::a}, {"b", &OverTrainingFit::b}, {"h", &OverTrainingFit::h}});
+                  {{"E", &OverTrainingFit::e},
+                   {"a", &OverTrainingFit::a},
+                   {"b", &OverTrainingFit::b},
+                   {"h", &OverTrainingFit::h}});
 }
 
 std::string laws_text(const Study& study) {
   if (!asks(study.options, Approach::parametric)) return "";
-  return "\nLaws beside approach 3, of the same runs\n" + kaplan_text(study.kaplan) + over_training_text(study.over_training) +
-         data_limited_text(study.data_limited);
+  return "\nLaws beside approach 3, of the same runs\n" + kaplan_text(study.kaplan) +
+         over_training_text(study.over_training) + data_limited_text(study.data_limited);
 }
 
 // fit.law
@@ -229,8 +246,8 @@ std::string law_alone_text(const Study& study) {
 }
 
 std::string approaches_text(const Study& study) {
-  return envelope_text(study.main.envelope) + isoflop_text(study.main) + parametric_text(study) + beside_text(study) +
-         comparison_text(study) + laws_text(study) + singles_text(study);
+  return envelope_text(study.main.envelope) + isoflop_text(study.main) + parametric_text(study) +
+         beside_text(study) + comparison_text(study) + laws_text(study) + singles_text(study);
 }
 
 std::string critical_batch_text(const CriticalBatchFit& fit) {

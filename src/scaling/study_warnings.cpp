@@ -24,7 +24,9 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
   }
   const ParametricFit& fit = *main.parametric;
   if (!main.curve_points.empty())
-    warnings.push_back("approach 3 is fitted to points of learning curves: while the learning rate has yet to decay their losses are higher than those of runs that end there");
+    warnings.push_back(
+        "approach 3 is fitted to points of learning curves: while the learning rate has yet to "
+        "decay their losses are higher than those of runs that end there");
   if (!fit.convergence.converged) warnings.push_back(fmt::format("approach 3 has not converged: {}; it names no best size, do not use its numbers", fit.convergence.problem));
   const auto lower = [](const ScalingPoint& one, const ScalingPoint& other) { return one.loss < other.loss; };
   const double least = std::min_element(main.points.begin(), main.points.end(), lower)->loss;
@@ -113,13 +115,18 @@ void warn_of_isoflop(const Study& study, Warnings& warnings) {
 }
 
 void warn_of_last_points(const EnvelopeFit& fit, size_t points, Warnings& warnings) {
-  const std::string of =
-      fit.without_curves > 0 ? fmt::format(" of {} of {} runs", fit.without_curves, points) : std::string();
-  warnings.push_back(fmt::format("approach 1 goes by the runs' last losses, for want of curves{}: its sizes are those "
-                                 "that were sampled, a staircase", of));
+  const std::string of = fit.without_curves > 0
+                             ? fmt::format(" of {} of {} runs", fit.without_curves, points)
+                             : std::string();
+  warnings.push_back(fmt::format(
+      "approach 1 goes by the runs' last losses, for want of curves{}: its sizes are those "
+      "that were sampled, a staircase",
+      of));
   if (const auto left = fit.budgets - static_cast<int64_t>(fit.envelope.size()); left > 0)
-    warnings.push_back(fmt::format("approach 1 leaves out {} of {} budgets: the lowest loss there is of a run alone, or of "
-                                   "the smallest or the largest size tried, which bounds nothing", left, fit.budgets));
+    warnings.push_back(fmt::format(
+        "approach 1 leaves out {} of {} budgets: the lowest loss there is of a run alone, or of "
+        "the smallest or the largest size tried, which bounds nothing",
+        left, fit.budgets));
 }
 
 void warn_of_envelope(const Study& study, Warnings& warnings) {
@@ -131,8 +138,10 @@ void warn_of_envelope(const Study& study, Warnings& warnings) {
   }
   if (!fit.from_curves) warn_of_last_points(fit, study.main.points.size(), warnings);
   if (fit.failed_draws * 20 > fit.resamples)
-    warnings.push_back(fmt::format("approach 1: {} of {} resamples left fewer than 3 sizes that win a budget{}", fit.failed_draws,
-                                   fit.resamples, knows_exponent(fit) ? "" : "; its exponents have no interval"));
+    warnings.push_back(
+        fmt::format("approach 1: {} of {} resamples left fewer than 3 sizes that win a budget{}",
+                    fit.failed_draws, fit.resamples,
+                    knows_exponent(fit) ? "" : "; its exponents have no interval"));
 }
 
 void warn_of_repeats(const ConventionStudy& main, Warnings& warnings) {
@@ -154,12 +163,16 @@ void warn_of_outliers(const Study& study, Warnings& warnings) {
   for (const Outlier& one : study.outliers) {
     if (named.size() == kMostNamed) break;
     const ScalingRun& run = study.table.runs[static_cast<size_t>(one.run)];
-    named.push_back(fmt::format("{} (line {}) found {:.4g}, predicted {:.4g}", run.name, run.line, one.found, one.predicted));
+    named.push_back(fmt::format("{} (line {}) found {:.4g}, predicted {:.4g}", run.name, run.line,
+                                one.found, one.predicted));
   }
   const size_t count = study.outliers.size();
   if (count > 0)
-    warnings.push_back(fmt::format("{} of {} runs are 20% or more off the fitted law: {}{}", count, study.main.points.size(), fmt::join(named, "; "),
-                                   count > kMostNamed ? fmt::format("; and {} more (the JSON has all)", count - kMostNamed) : ""));
+    warnings.push_back(fmt::format(
+        "{} of {} runs are 20% or more off the fitted law: {}{}", count, study.main.points.size(),
+        fmt::join(named, "; "),
+        count > kMostNamed ? fmt::format("; and {} more (the JSON has all)", count - kMostNamed)
+                           : ""));
 }
 
 bool apart(const Interval& one, const Interval& other) { return one.low > other.high || other.low > one.high; }

@@ -1,4 +1,5 @@
-// Tables of runs and their curves, at tokens or at steps, divided by a line of "----"; what is read comes back from its own CSV.
+// Tables of runs and their curves, at tokens or at steps, divided by a line of "----"; what is read
+// comes back from its own CSV.
 #include "skein/scaling/results.h"
 
 #include <cmath>
@@ -15,7 +16,9 @@ void fuzz(std::string_view input) {
   for (const skein::ScalingRun& run : read.runs)
     for (size_t i = 0; i < run.curve.size(); ++i) {
       const skein::CurvePoint& point = run.curve[i];
-      if (!std::isfinite(point.tokens) || !(point.tokens > 0) || !std::isfinite(point.loss) || !(point.loss > 0)) std::abort();
+      if (!std::isfinite(point.tokens) || !(point.tokens > 0) || !std::isfinite(point.loss) ||
+          !(point.loss > 0))
+        std::abort();
       if (i > 0 && point.tokens < run.curve[i - 1].tokens) std::abort();
     }
   for (const skein::Convention& convention : skein::conventions_of(read)) skein::points_of(read, convention);

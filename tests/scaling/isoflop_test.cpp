@@ -191,8 +191,12 @@ TEST(Envelope, GoesByLastLossesWithoutCurves) {
 // N* ~ C^.45.
 struct SlowLaw {
   double alpha = 0.36, beta = alpha * 0.45 / 0.55;
-  double loss(double n, double d) const { return 1.7 + 400 * std::pow(n, -alpha) + 900 * std::pow(d, -beta); }
-  double best_n(double c) const { return std::pow(alpha * 400 / (beta * 900), 1 / (alpha + beta)) * std::pow(c / 6, 0.45); }
+  double loss(double n, double d) const {
+    return 1.7 + 400 * std::pow(n, -alpha) + 900 * std::pow(d, -beta);
+  }
+  double best_n(double c) const {
+    return std::pow(alpha * 400 / (beta * 900), 1 / (alpha + beta)) * std::pow(c / 6, 0.45);
+  }
 };
 
 ScalingTable table_of(const std::vector<std::pair<double, double>>& sizes_and_tokens) {
@@ -212,7 +216,8 @@ ScalingTable table_of(const std::vector<std::pair<double, double>>& sizes_and_to
 TEST(Envelope, RefusesATableOfOneRatio) {
   std::vector<std::pair<double, double>> runs;
   // So close that a budget holds several sizes: they have more or less of both.
-  for (int i = 0; i < 120; ++i) runs.emplace_back(1e7 * std::pow(1.03, i), 20e7 * std::pow(1.03, i));
+  for (int i = 0; i < 120; ++i)
+    runs.emplace_back(1e7 * std::pow(1.03, i), 20e7 * std::pow(1.03, i));
   const auto fit = fit_envelope(table_of(runs), {}, {.resamples = 20});
   EXPECT_FALSE(fit.valid());
   EXPECT_TRUE(fit.envelope.empty());
@@ -225,7 +230,8 @@ TEST(Envelope, RefusesSizesToOneSideOfTheBest) {
   std::vector<std::pair<double, double>> runs;
   for (int budget = 0; budget < 6; ++budget)
     for (int size = 0; size < 5; ++size) {
-      const double c = 1e18 * std::pow(4.0, budget), n = SlowLaw().best_n(c) * 8 * std::pow(1.5, size) * std::pow(1.6, budget);
+      const double c = 1e18 * std::pow(4.0, budget),
+                   n = SlowLaw().best_n(c) * 8 * std::pow(1.5, size) * std::pow(1.6, budget);
       runs.emplace_back(n, c / 6 / n);
     }
   const auto fit = fit_envelope(table_of(runs), {}, {.resamples = 20});
@@ -236,7 +242,8 @@ TEST(Envelope, RefusesSizesToOneSideOfTheBest) {
 TEST(Envelope, LeavesOutTheBudgetsWhoseBestLiesAtTheEdge) {
   auto table = isoflop_table(TrueLaw(), 7, 7, 1.3);
   for (ScalingRun& run : table.runs)
-    if (run.flops == 1.6e19) run.n_params *= 6, run.tokens /= 6, run.loss = TrueLaw().loss(run.n_params, run.tokens);
+    if (run.flops == 1.6e19)
+      run.n_params *= 6, run.tokens /= 6, run.loss = TrueLaw().loss(run.n_params, run.tokens);
   const auto fit = fit_envelope(table, {}, {.resamples = 0});
   ASSERT_TRUE(fit.valid()) << fit.problem;
   EXPECT_EQ(fit.budgets, 7);
@@ -250,7 +257,8 @@ TEST(Envelope, IntervalsKnowHowFarApartTheSizesAre) {
   const double middle = 1e18 * std::pow(2, 9.5);
   for (int budget = 0; budget < 20; ++budget)
     for (int size = -1; size <= 1; ++size) {
-      const double c = 1e18 * std::pow(2, budget), n = SlowLaw().best_n(middle) * std::sqrt(c / middle) * std::pow(6, size);
+      const double c = 1e18 * std::pow(2, budget),
+                   n = SlowLaw().best_n(middle) * std::sqrt(c / middle) * std::pow(6, size);
       runs.emplace_back(n, c / 6 / n);
     }
   const auto fit = fit_envelope(table_of(runs), {}, {.resamples = 300});
@@ -262,13 +270,15 @@ TEST(Envelope, IntervalsKnowHowFarApartTheSizesAre) {
   EXPECT_TRUE(knows_exponent(fit));
 }
 
-// All curves end at one ratio of tokens to parameters: at what a large one spends the small ones have ended.
+// All curves end at one ratio of tokens to parameters: at what a large one spends the small ones
+// have ended.
 TEST(Envelope, ACurveAtTheEdgeOfThoseThatReachABudgetBoundsNothing) {
   auto table = test::curves_table(12, 1.5);
   for (ScalingRun& run : table.runs) {
     run.tokens = 2 * run.n_params;
     run.curve.clear();
-    for (int k = 1; k <= 40; ++k) run.curve.push_back({run.tokens * k / 40, TrueLaw().loss(run.n_params, run.tokens * k / 40)});
+    for (int k = 1; k <= 40; ++k)
+      run.curve.push_back({run.tokens * k / 40, TrueLaw().loss(run.n_params, run.tokens * k / 40)});
     run.loss = run.curve.back().loss;
     run.flops = 6 * run.n_params * run.tokens;
   }

@@ -1,4 +1,5 @@
-// What a study says where not all can be fitted: one law alone, tables that no approach can be fitted to, runs far off, points of curves.
+// What a study says where not all can be fitted: one law alone, tables that no approach can be
+// fitted to, runs far off, points of curves.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +66,8 @@ std::string lines_of(const std::vector<std::string>& sentences) {
 }
 
 TEST(LawAlone, OfTokensNeedsNoSecondSize) {
-  expect_error(ExitCode::usage, {"none of the three approaches", "fit.law=loss_of_n, loss_of_d"}, [] { make_study(one_size(), quick()); });
+  expect_error(ExitCode::usage, {"none of the three approaches", "fit.law=loss_of_n, loss_of_d"},
+               [] { make_study(one_size(), quick()); });
   const Study study = make_study(one_size(), quick(Law::loss_of_d));
   ASSERT_TRUE(study.loss_of_d);
   EXPECT_NEAR(study.loss_of_d->law.p, TrueLaw().beta, 1e-3);
@@ -73,7 +75,8 @@ TEST(LawAlone, OfTokensNeedsNoSecondSize) {
   const std::string text = study_text(study);
   EXPECT_TRUE(holds(text, "L(D) of runs within a factor of 2 of the largest N")) << text;
   EXPECT_FALSE(holds(text, "pproach")) << text;
-  EXPECT_TRUE(holds(lines_of(conclusions(study)), "L(D) = E + k D^-p")) << lines_of(conclusions(study));
+  EXPECT_TRUE(holds(lines_of(conclusions(study)), "L(D) = E + k D^-p"))
+      << lines_of(conclusions(study));
   const Json json = Json::parse(study_json(study));
   EXPECT_EQ(json["options"]["law"], "loss_of_d");
   EXPECT_TRUE(json["loss_of_d"]["p"]["value"].is_number());
@@ -81,21 +84,33 @@ TEST(LawAlone, OfTokensNeedsNoSecondSize) {
 }
 
 TEST(LawAlone, IsRefusedByItsOwnNeeds) {
-  expect_error(ExitCode::usage, {"fit.law=loss_of_n cannot be fitted", "it needs at least 5 different N of runs within a factor of 2 of the largest D", "there are 1"},
+  expect_error(ExitCode::usage,
+               {"fit.law=loss_of_n cannot be fitted",
+                "it needs at least 5 different N of runs within a factor of 2 of the largest D",
+                "there are 1"},
                [] { make_study(one_size(), quick(Law::loss_of_n)); });
-  expect_error(ExitCode::usage, {"fit.law=loss_of_d cannot be fitted", "at least 5 different D", "there are 2"}, [] { make_study(one_ratio(), quick(Law::loss_of_d)); });
+  expect_error(ExitCode::usage,
+               {"fit.law=loss_of_d cannot be fitted", "at least 5 different D", "there are 2"},
+               [] { make_study(one_ratio(), quick(Law::loss_of_d)); });
   ScalingTable few = one_ratio();
   few.runs.resize(4);
-  expect_error(ExitCode::usage, {"fit.law=loss_of_c cannot be fitted", "at least 5 different budgets", "there are 4"}, [&] { make_study(few, quick(Law::loss_of_c)); });
-  expect_error(ExitCode::usage, {"fit.law=data_limited cannot be fitted", "unique_tokens"}, [] { make_study(one_ratio(), quick(Law::data_limited)); });
+  expect_error(
+      ExitCode::usage,
+      {"fit.law=loss_of_c cannot be fitted", "at least 5 different budgets", "there are 4"},
+      [&] { make_study(few, quick(Law::loss_of_c)); });
+  expect_error(ExitCode::usage, {"fit.law=data_limited cannot be fitted", "unique_tokens"},
+               [] { make_study(one_ratio(), quick(Law::data_limited)); });
   StudyOptions both = quick(Law::loss_of_c);
   both.approach = Approach::isoflop;
-  expect_error(ExitCode::usage, {"fit.law=loss_of_c", "fit.approach", "one of the two"}, [&] { make_study(one_ratio(), both); });
+  expect_error(ExitCode::usage, {"fit.law=loss_of_c", "fit.approach", "one of the two"},
+               [&] { make_study(one_ratio(), both); });
 }
 
 TEST(LawAlone, OfComputeFollowsTheLowestLossHoweverTheRunsDivideIt) {
   // One ratio: no approach says anything of N*, and L(C) is the law along it.
-  expect_error(ExitCode::usage, {"approach 1: by last losses, 0 of 8 budgets", "approach 3: one ratio only"}, [] { make_study(one_ratio(), quick()); });
+  expect_error(ExitCode::usage,
+               {"approach 1: by last losses, 0 of 8 budgets", "approach 3: one ratio only"},
+               [] { make_study(one_ratio(), quick()); });
   const Study study = make_study(one_ratio(), quick(Law::loss_of_c));
   ASSERT_TRUE(study.power_of_c && study.loss_of_c);
   EXPECT_NEAR(study.loss_of_c->law.at(6 * 1e8 * 2e9), TrueLaw().loss(1e8, 2e9), 0.01);
@@ -105,7 +120,8 @@ TEST(LawAlone, OfComputeFollowsTheLowestLossHoweverTheRunsDivideIt) {
 
 TEST(LawAlone, OfBothGoesWithoutApproachThree) {
   std::vector<std::pair<double, double>> runs;
-  for (int i = 0; i < 24; ++i) runs.emplace_back(1e7 * std::pow(2, i % 6), 1e9 * std::pow(3, i / 6));
+  for (int i = 0; i < 24; ++i)
+    runs.emplace_back(1e7 * std::pow(2, i % 6), 1e9 * std::pow(3, i / 6));
   for (const Law law : {Law::kaplan, Law::over_training}) {
     const Study study = make_study(table_of(runs), quick(law));
     EXPECT_FALSE(study.main.parametric);
@@ -121,12 +137,14 @@ TEST(Unfitted, TablesAreDrawnAndSayWhy) {
   options.must_fit = false;
   ScalingTable table = one_ratio();
   table.runs.resize(3);
-  for (ScalingRun& run : table.runs) run.curve = {{run.tokens / 2, run.loss + 0.2}, {run.tokens, run.loss}};
+  for (ScalingRun& run : table.runs)
+    run.curve = {{run.tokens / 2, run.loss + 0.2}, {run.tokens, run.loss}};
   const Study study = make_study(table, options);
   EXPECT_TRUE(holds(study.problem, "none of the three approaches")) << study.problem;
   EXPECT_FALSE(study.target);
   const std::string said = lines_of(conclusions(study));
-  for (const char* part : {"Nothing is fitted. runs.csv: none of the three approaches", "approach 1: ", "approach 2: ", "approach 3: too few points"})
+  for (const char* part : {"Nothing is fitted. runs.csv: none of the three approaches",
+                           "approach 1: ", "approach 2: ", "approach 3: too few points"})
     EXPECT_TRUE(holds(said, part)) << said;
   EXPECT_FALSE(holds(said, "The target is") || holds(said, "grows as compute")) << said;
   const auto figures = figures_of(study);
@@ -152,7 +170,9 @@ TEST(Outliers, AreNamedWithWhatWasFoundAndPredicted) {
   EXPECT_EQ(study.outliers[0].run, 12);
   EXPECT_EQ(study.outliers[0].found, table.runs[12].loss);
   EXPECT_NEAR(study.outliers[0].found / study.outliers[0].predicted, 1.5, 0.05);
-  const std::string wanted = fmt::format("1 of 35 runs are 20% or more off the fitted law: run14 (line 14) found {:.4g}, predicted", table.runs[12].loss);
+  const std::string wanted = fmt::format(
+      "1 of 35 runs are 20% or more off the fitted law: run14 (line 14) found {:.4g}, predicted",
+      table.runs[12].loss);
   EXPECT_TRUE(holds(study_text(study), wanted)) << study_text(study);
   const Json json = Json::parse(study_json(study))["outliers"];
   ASSERT_EQ(json.size(), 1u);
@@ -188,14 +208,16 @@ TEST(PointsOfCurves, AreFittedBesideTheEndsOfRuns) {
 TEST(PointsOfCurves, NeedCurvesAndAreResampledWithTheirRuns) {
   StudyOptions options = quick();
   options.curve_points = 3;
-  expect_error(ExitCode::usage, {"fit.curves=3", "data.curves"}, [&] { make_study(test::isoflop_table(TrueLaw(), 5, 7, 1.5), options); });
+  expect_error(ExitCode::usage, {"fit.curves=3", "data.curves"},
+               [&] { make_study(test::isoflop_table(TrueLaw(), 5, 7, 1.5), options); });
   options.curve_points = -1;
   expect_error(ExitCode::usage, {"fit.curves=-1"}, [&] { make_study(one_ratio(), options); });
   // Five runs are too few to draw from, whatever the number of points.
   options.curve_points = 20;
   options.parametric.resamples = 10;
   options.must_fit = false;
-  EXPECT_TRUE(holds(make_study(test::curves_table(5, 2), options).main.parametric_problem, "too few runs: intervals"));
+  EXPECT_TRUE(holds(make_study(test::curves_table(5, 2), options).main.parametric_problem,
+                    "too few runs: intervals"));
 }
 
 }  // namespace

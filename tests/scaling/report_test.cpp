@@ -57,9 +57,12 @@ TEST(Report, SaysOfTheFrontierWhatItGoesBy) {
   Study study = report_study();
   study.main.envelope.from_curves = false;
   const std::string page = page_of(study);
-  EXPECT_TRUE(holds(page, "0.500 (0.440 to 0.560) by the frontier of last losses, among the sizes tried alone, 0.520"));
+  EXPECT_TRUE(holds(
+      page,
+      "0.500 (0.440 to 0.560) by the frontier of last losses, among the sizes tried alone, 0.520"));
   EXPECT_TRUE(holds(page, "1: frontier of last losses"));
-  EXPECT_TRUE(holds(named(figures_of(study), "allocation").caption, "by approach 1 (last losses, among the sizes tried alone)"));
+  EXPECT_TRUE(holds(named(figures_of(study), "allocation").caption,
+                    "by approach 1 (last losses, among the sizes tried alone)"));
   // Of 20 resamples most left no fit: a number without an interval is no conclusion.
   study.main.envelope.resamples = 20;
   study.main.envelope.n_of_c.exponent = {0.5};

@@ -62,8 +62,10 @@ TEST(Results, MissingColumnsAreNamedWithTheNearestOne) {
   expect_refused("run,n_params,token,loss\n", {"no column tokens", "did you mean \"token\""});
   expect_refused("run,n_params,tokens,flops,los\n", {"no column loss", "data.loss_column names another", "did you mean \"los\""});
   expect_refused("run,n_params,tokens,flops,val_loss\n", {"no column eval"}, {.loss_column = "eval"});
-  expect_refused("run,n_parms,los\n", {"there are no columns n_params (numbers of parameters", ", tokens (training tokens", " and loss (losses;",
-                                      "the file has: run, n_parms, los", "did you mean \"n_parms\"", "did you mean \"los\""});
+  expect_refused("run,n_parms,los\n", {"there are no columns n_params (numbers of parameters",
+                                       ", tokens (training tokens", " and loss (losses;",
+                                       "the file has: run, n_parms, los",
+                                       "did you mean \"n_parms\"", "did you mean \"los\""});
   expect_refused("n_params,params,tokens,loss\n", {"n_params and params say the same"});
   expect_refused("", {"is empty"});
   expect_refused(kHeader, {"nothing to fit"});
@@ -153,7 +155,8 @@ TEST(Results, CurvesFindTheirRuns) {
 }
 
 TEST(Results, CurvesAtStepsTakeTheirTokensFromTheRun) {
-  const std::string head = "run,n_params,tokens,flops,loss,global_batch,steps\n", rows = "a,10,100,6000,3,25,\nb,20,100,12000,2.9,,5\n";
+  const std::string head = "run,n_params,tokens,flops,loss,global_batch,steps\n",
+                    rows = "a,10,100,6000,3,25,\nb,20,100,12000,2.9,,5\n";
   const TableFile runs(head + rows), curves("run,step,loss\na,2,3.5\nb,2,3.2\na,4,3\nb,0,9\n");
   const auto table = read_table(runs.path(), {}, curves.path());
   ASSERT_EQ(table.runs[0].curve.size(), 2u);
@@ -162,9 +165,11 @@ TEST(Results, CurvesAtStepsTakeTheirTokensFromTheRun) {
   EXPECT_EQ(table.runs[1].curve[0].tokens, 40);
   expect_warning(table, {"tokens above 0", "line 5"});
   const TableFile silent(head + "a,10,100,6000,3,,\n"), both("run,step,tokens,loss\na,2,70,3.5\n");
-  expect_error(ExitCode::usage, {":2: a point of run a is at a step", "global_batch"}, [&] { read_table(silent.path(), {}, curves.path()); });
+  expect_error(ExitCode::usage, {":2: a point of run a is at a step", "global_batch"},
+               [&] { read_table(silent.path(), {}, curves.path()); });
   EXPECT_EQ(read_table(silent.path(), {}, both.path()).runs[0].curve[0].tokens, 70);
-  expect_error(ExitCode::usage, {"there are no columns run, tokens (or step), loss"}, [&] { read_table(runs.path(), {}, TableFile("a,b\n").path()); });
+  expect_error(ExitCode::usage, {"there are no columns run, tokens (or step), loss"},
+               [&] { read_table(runs.path(), {}, TableFile("a,b\n").path()); });
 }
 
 TEST(Results, WrittenTablesAreReadBack) {

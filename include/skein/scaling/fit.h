@@ -42,7 +42,7 @@ struct ParametricOptions {
   bool every_start = false;      // all 4,500 starts of the paper, instead of the best of a scored grid; read by fit_chinchilla alone
   int64_t resamples = 4000;      // of the bootstrap over clusters; 0: no intervals
   uint64_t seed = 42;
-  int threads = 0;               // 0: as many as OMP_NUM_THREADS says, else all of this machine
+  int threads = 0;  // 0: as many as OMP_NUM_THREADS says, else all of this machine
   bool show_progress = false;
 };
 

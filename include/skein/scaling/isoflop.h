@@ -26,7 +26,7 @@ struct IsoflopOptions {
   int64_t fewest_runs = 3;   // budgets with fewer are left out
   int64_t resamples = 4000;
   uint64_t seed = 42;
-  int threads = 0;           // as of ParametricOptions
+  int threads = 0;  // as of ParametricOptions
 };
 
 struct IsoflopFit {
@@ -70,15 +70,18 @@ struct EnvelopeFit {
   std::string problem;          // why there is no fit
   bool valid() const { return problem.empty(); }
 };
-// Whether it says of N* how far it may be off: not where resamples were asked for, and fewer than half of them left a fit.
+// Whether it says of N* how far it may be off: not where resamples were asked for, and fewer than
+// half of them left a fit.
 bool knows_exponent(const EnvelopeFit& fit);
-// Each curve's ln L is averaged over 5% of tokens around each point and interpolated over ln C; at 1,500 budgets
-// spaced evenly in ln C the lowest curve counts, unless it is of the smallest or of the largest model that has a
-// curve there: there the sizes end, not the optimum. Intervals by bootstrap over runs.
-// Without curves: of each budget (as in approach 2) the run of lowest loss, if a smaller model trained on more tokens
-// and a larger one on fewer did worse. Of its best size such a budget knows no more than that it lies nearer to the
-// winner than to the sizes beside it, so each resample also moves the winners between the two half-ways: by shares that
-// are a line in ln C, drawn evenly at both of its ends. Refused below 3 sizes that win.
+// Each curve's ln L is averaged over 5% of tokens around each point and interpolated over ln C; at
+// 1,500 budgets spaced evenly in ln C the lowest curve counts, unless it is of the smallest or of
+// the largest model that has a curve there: there the sizes end, not the optimum. Intervals by
+// bootstrap over runs.
+// Without curves: of each budget (as in approach 2) the run of lowest loss, if a smaller model
+// trained on more tokens and a larger one on fewer did worse. Of its best size such a budget knows
+// no more than that it lies nearer to the winner than to the sizes beside it, so each resample also
+// moves the winners between the two half-ways: by shares that are a line in ln C, drawn evenly at
+// both of its ends. Refused below 3 sizes that win.
 EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, const IsoflopOptions& options);
 
 }  // namespace skein

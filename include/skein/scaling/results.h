@@ -80,22 +80,25 @@ struct ScalingPoint {
 // order. A usage error naming lines where a run has no such number.
 std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention& convention);
 
-// Beside the ends of runs, `points`, so many points of each learning curve before its end, about evenly in ln tokens. Each belongs to the cluster
-// of its run. C of it is that of the run by its share of the tokens.
-std::vector<ScalingPoint> curve_points_of(const ScalingTable& table, const std::vector<ScalingPoint>& points, int64_t of_each);
+// Beside the ends of runs, `points`, so many points of each learning curve before its end, about
+// evenly in ln tokens. Each belongs to the cluster of its run. C of it is that of the run by its
+// share of the tokens.
+std::vector<ScalingPoint> curve_points_of(const ScalingTable& table,
+                                          const std::vector<ScalingPoint>& points, int64_t of_each);
 
 struct TableOptions {
   std::string loss_unit = "nats";  // nats, bits: a token
   std::string loss_column = "loss";
   std::vector<std::string> where = {};  // COLUMN=VALUE: only rows that say so
 };
-// Reads CSV (quotes, BOM, CRLF): columns n_params or n_blocks/n_head/n_embedding/n_all (also params, n_params_nonemb for n_blocks), tokens or
-// n_tokens, unique_tokens, flops, loss, run or run_id and those of ScalingRun by name; others are left alone. A missing one of tokens and flops follows from
-// C = 6 N D, with a warning. curves: CSV of run, tokens (or
-// step, of runs with global_batch or steps), loss; "": none. A loss of nan or inf marks its run as diverged, none at all as
-// unfinished; rows that say the same are kept once. Runs that a rule took out of an earlier fit are done:
-// rules are applied anew. Usage errors name file, line, column, what stood there, and all
-// columns that are missing. At most 100,000 runs.
+// Reads CSV (quotes, BOM, CRLF): columns n_params or n_blocks/n_head/n_embedding/n_all (also
+// params, n_params_nonemb for n_blocks), tokens or n_tokens, unique_tokens, flops, loss, run or
+// run_id and those of ScalingRun by name; others are left alone. A missing one of tokens and flops
+// follows from C = 6 N D, with a warning. curves: CSV of run, tokens (or step, of runs with
+// global_batch or steps), loss; "": none. A loss of nan or inf marks its run as diverged, none at
+// all as unfinished; rows that say the same are kept once. Runs that a rule took out of an earlier
+// fit are done: rules are applied anew. Usage errors name file, line, column, what stood there, and
+// all columns that are missing. At most 100,000 runs.
 ScalingTable read_table(const std::string& path, const TableOptions& options = {}, const std::string& curves = "");
 
 // Rules by which runs are kept out of fits, each with its reason.

@@ -36,7 +36,7 @@ struct StudyOptions {
   bool all_conventions = true;
   ParametricOptions parametric;
   IsoflopOptions isoflop;
-  int64_t curve_points = 0;   // of each learning curve, that approach 3 is fitted to beside the runs' ends
+  int64_t curve_points = 0;   // of each curve, fitted by approach 3 beside the runs' ends
   double target = 0;          // FLOPs to predict for; 0: ten times the largest budget
 };
 
@@ -76,7 +76,7 @@ struct LawBeside {
 
 // A fitted run whose loss is 20% or more off the law.
 struct Outlier {
-  int64_t run = 0;  // index into ScalingTable::runs
+  int64_t run = 0;                  // index into ScalingTable::runs
   double found = 0, predicted = 0;  // losses
 };
 
@@ -88,9 +88,9 @@ struct Study {
   std::vector<ConventionStudy> others;  // exponents alone: 200 resamples
   std::optional<ConventionStudy> with_excluded;  // the main one with the runs that rules exclude put back: 200 resamples; none: no such runs
   std::vector<HeldOut> comparison;
-  // Over N of runs within a factor of 2 of the largest D, over D of runs within a factor of 2 of the largest N, and over
-  // C the lowest loss of each budget; none: see the problems below. The last one holds for the way in which these runs
-  // divide C between N and D, good or bad.
+  // Over N of runs within a factor of 2 of the largest D, over D of runs within a factor of 2 of
+  // the largest N, and over C the lowest loss of each budget; none: see the problems below. The
+  // last one holds for the way in which these runs divide C between N and D, good or bad.
   std::optional<OffsetPowerFit> loss_of_n, loss_of_d, loss_of_c;
   // Through the same runs without an offset, as Kaplan et al. (2020) have it: L = (x_c / x)^p.
   std::optional<PowerFit> power_of_n, power_of_d, power_of_c;
@@ -100,14 +100,15 @@ struct Study {
   LawBeside<OverTrainingFit> over_training;
   LawBeside<DataLimitedFit> data_limited;
   CriticalBatchFit critical_batch;
-  std::vector<Outlier> outliers;  // of approach 3's law, or of the law of N and D that is asked for alone; furthest off first
+  // Of approach 3's law, or of the law of N and D that is asked for alone; furthest off first.
+  std::vector<Outlier> outliers;
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;    // with lines
   std::vector<CoordinateCheck> coordinates;  // of muP, for the report; make_study leaves it empty
 };
 
-// A usage error where no run is done, and where not one of the three approaches, or not the one law that is asked for,
-// can be fitted, unless options.must_fit is false.
+// A usage error where no run is done, and where not one of the three approaches, or not the one law
+// that is asked for, can be fitted, unless options.must_fit is false.
 Study make_study(const ScalingTable& table, const StudyOptions& options);
 // JSON with null for what is unknown, 17 digits.
 std::string study_json(const Study& study);
