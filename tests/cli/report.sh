@@ -64,7 +64,7 @@ expect 1 "gnuplot-nox" env PATH=/nowhere "$skein" report results.csv --output.pa
 touch file
 expect 1 "cannot be made" "$skein" report results.csv --output.path=file --fit.resamples=0
 
-command -v chromium >/dev/null || die "chromium, in which the page is looked at, is not installed; run launch/install-packages"
+command -v chromium >/dev/null || die "chromium, in which the page is looked at, is not installed; run launch/install-packages launch/packages-tests.txt"
 
 # A frame as wide as a phone, one as wide as a desk, and a script that looks at the elements in them.
 python3 - <<'PY'
