@@ -1,6 +1,7 @@
 #include "skein/checkpoint/files.h"
 
 #include "skein/core/error.h"
+#include "skein/core/output_place.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -163,11 +164,11 @@ void write_new_file(const std::string& path, const std::string& text) {
 }
 
 void replace_file(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
+  const std::string place = file_place(path, Existing::replace), fresh = place + ".new";
   std::error_code ignored;
   std::filesystem::remove(fresh, ignored);
   write_new_file(fresh, text);
-  rename_path(fresh, path);
+  publish(fresh, place, Existing::replace);
 }
 
 void sync_directory(const std::string& path) {

@@ -40,6 +40,7 @@ void bind(Options& options, EmbedConfig& c) {
 class VectorFile {
  public:
   VectorFile(const std::string& path, int64_t width) : file_("embed.output", path), npy_(path.ends_with(".npy")), width_(width) {
+    require(!npy_ || file_.rewritable(), "embed.output={} is no file, but a .npy says at its beginning how many rows it has; give a .jsonl, or a file", path);
     if (npy_) file_.write(npy_header(0, width));
   }
   void add(const std::vector<LabelledExample>& texts, const Tensor& vectors) {

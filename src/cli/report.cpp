@@ -6,6 +6,7 @@
 #include "result_file.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
+#include "skein/core/output_place.h"
 
 namespace skein {
 
@@ -25,6 +26,7 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   require(options.words().size() == 1, "{} tables are named; give one, as skein report results.csv, or the folder of a sweep",
           options.words().size());
   require(!output.empty(), "output.path is empty; give a folder for the report");
+  file_place(output + "/report.html", Existing::replace, "output.path");
   input.path = options.words().front();
   study.must_fit = false;
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;

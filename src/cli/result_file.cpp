@@ -14,15 +14,22 @@ namespace skein {
 
 ResultFile::ResultFile(std::string option, std::string path) : option_(std::move(option)), path_(std::move(path)) {
   if (path_.empty()) return;
-  std::error_code ignored;
-  require(!std::filesystem::is_directory(path_, ignored), "{}={} is a folder; give a file", option_, path_);
-  partial_ = path_ + ".partial";
+  place_ = output_place(path_);
+  require(place_.occupant != Occupant::folder, "{}={} is a folder; give a file", option_, path_);
+  if (!stream()) place_.path = file_place(path_, Existing::replace, option_);
   open();
   require(file_ != nullptr, "{}={} cannot be written; give a file in a folder that exists and may be written", option_, path_);
 }
 
 void ResultFile::open() {
-  const std::filesystem::path file(path_);
+  if (!stream()) return open_file();
+  const int opened = open_stream(place_);
+  if (opened >= 0) file_ = ::fdopen(opened, "wb");
+}
+
+void ResultFile::open_file() {
+  partial_ = place_.path + ".partial";
+  const std::filesystem::path file(place_.path);
   const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
   int opened = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   // Not every file system has files without names.
@@ -61,8 +68,9 @@ void ResultFile::finish() {
     return;
   }
   if (std::fflush(file_) != 0) fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
+  if (stream()) return;
   if (!named_) give_name();
-  if (::rename(partial_.c_str(), path_.c_str()) != 0) fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
+  publish(partial_, place_.path, Existing::replace);
   named_ = false;
 }
 

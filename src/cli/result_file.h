@@ -1,15 +1,18 @@
-// What a command writes its result to, bit by bit: stdout, or a file that has its name only once it is whole.
+// What a command writes its result to, bit by bit: stdout, a pipe or a device, or a file that has its name only once it is whole.
 #pragma once
 
 #include <cstdio>
 #include <string>
 #include <string_view>
 
+#include "skein/core/output_place.h"
+
 namespace skein {
 
 class ResultFile {
  public:
-  // path "": stdout. A usage error naming the option where the file cannot be made.
+  // path "": stdout. A pipe or a device, such as /dev/stdout, is written as it is. A usage error naming the option where
+  // the file cannot be made, or something stands there that is none of these.
   ResultFile(std::string option, std::string path);
   // Leaves nothing of what was not finished. Where the file system has files without names nothing is left either when the process is killed.
   ~ResultFile();
@@ -17,15 +20,21 @@ class ResultFile {
   ResultFile& operator=(const ResultFile&) = delete;
 
   void write(std::string_view bytes);
-  // Of a file: in place of its first bytes.
+  // Whether bytes wait in a file until finish(), and can still be rewritten.
+  bool rewritable() const { return file_ && !stream(); }
+  // Of what is rewritable: in place of its first bytes.
   void rewrite_begin(std::string_view bytes);
   void finish();
 
  private:
+  bool stream() const { return place_.occupant == Occupant::stream; }
   void open();
+  void open_file();
   void give_name();
 
-  std::string option_, path_, partial_;  // partial_: the name until it is whole
+  std::string option_, path_;
+  OutputPlace place_;
+  std::string partial_;  // the name until it is whole
   std::FILE* file_ = nullptr;
   bool named_ = false;
 };

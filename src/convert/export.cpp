@@ -16,6 +16,7 @@
 #include "skein/convert/tokenizer_files.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/output_place.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/run_weights.h"
 
@@ -343,7 +344,7 @@ void Export::write_all(const std::string& destination) {
   try {
     write_folder(temporary);
     sync_directory(temporary);
-    rename_path(temporary, folder.string());
+    publish(temporary, folder.string(), Existing::refuse);
     sync_directory(folder.has_parent_path() ? folder.parent_path().string() : ".");
   } catch (...) {
     remove_tree(temporary);

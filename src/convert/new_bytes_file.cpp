@@ -8,11 +8,14 @@
 #include <filesystem>
 
 #include "skein/core/error.h"
+#include "skein/core/output_place.h"
 
 namespace skein {
 
-NewBytesFile::NewBytesFile(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())), file_(temporary_, O_WRONLY | O_CREAT | O_TRUNC) {}
+NewBytesFile::NewBytesFile(const std::string& path)
+    : path_(file_place(path, Existing::refuse)),
+      temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())),
+      file_(temporary_, O_WRONLY | O_CREAT | O_TRUNC) {}
 
 NewBytesFile::~NewBytesFile() {
   if (!finished_) ::unlink(temporary_.c_str());
@@ -30,7 +33,7 @@ void NewBytesFile::append(std::span<const std::byte> bytes) {
 void NewBytesFile::finish() {
   if (::fsync(file_.get()) != 0) fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
   file_.close();
-  rename_path(temporary_, path_);
+  publish(temporary_, path_, Existing::refuse);
   finished_ = true;
   const auto parent = std::filesystem::path(path_).parent_path();
   sync_directory(parent.empty() ? "." : parent.string());

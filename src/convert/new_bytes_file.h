@@ -10,7 +10,8 @@ namespace skein {
 
 class NewBytesFile {
  public:
-  explicit NewBytesFile(std::string path);
+  // A usage error where something stands there already.
+  explicit NewBytesFile(const std::string& path);
   // Removes an unfinished file.
   ~NewBytesFile();
   NewBytesFile(const NewBytesFile&) = delete;

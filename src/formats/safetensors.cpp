@@ -14,6 +14,7 @@
 
 #include "safetensors_header.h"
 #include "skein/core/error.h"
+#include "skein/core/output_place.h"
 
 namespace skein {
 namespace {
@@ -131,7 +132,7 @@ void SafetensorsFile::read(const SafeTensor& tensor, int64_t first, std::span<st
 }
 
 SafetensorsWriter::SafetensorsWriter(std::string path, std::vector<SafeTensor> tensors, const std::map<std::string, std::string>& metadata)
-    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())), tensors_(std::move(tensors)) {
+    : path_(file_place(path, Existing::replace)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())), tensors_(std::move(tensors)) {
   const std::string header = make_safetensors_header(tensors_, metadata);
   wanted_ = tensors_.empty() ? 0 : tensors_.back().end;
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -163,10 +164,13 @@ void SafetensorsWriter::append(std::span<const std::byte> bytes) {
 void SafetensorsWriter::finish() {
   SKEIN_CHECK_EQ(written_, wanted_);
   if (::fsync(descriptor_) != 0) fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
-  if (::close(std::exchange(descriptor_, -1)) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
+  const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
+  try {
+    if (!closed) fail("cannot finish {}: {}", path_, std::strerror(errno));
+    publish(temporary_, path_, Existing::replace);
+  } catch (...) {
     ::unlink(temporary_.c_str());
-    fail("cannot finish {}: {}", path_, std::strerror(error));
+    throw;
   }
   sync_folder_of(path_);
 }

@@ -5,6 +5,7 @@
 
 #include "skein/scaling/gnuplot.h"
 #include "skein/core/error.h"
+#include "skein/core/output_place.h"
 
 namespace skein {
 namespace {
@@ -53,10 +54,9 @@ ReportFiles write_report(const Study& study, const std::string& folder) {
     }
     for (std::string& file : write_figure(figures[i], folder, &drawn[i])) made.others.push_back(std::move(file));
   }
-  write_file(made.page + ".partial", report_html(study, figures, drawn));
-  std::error_code error;
-  std::filesystem::rename(made.page + ".partial", made.page, error);
-  if (error) fail("{} cannot be written: {}", made.page, error.message());
+  const std::string place = file_place(made.page, Existing::replace);
+  write_file(place + ".partial", report_html(study, figures, drawn));
+  publish(place + ".partial", place, Existing::replace);
   return made;
 }
 

@@ -38,6 +38,20 @@ TEST(Files, APipeDoesNotHang) {
   expect_error(ExitCode::failure, [&] { read_text(directory.at("pipe")); }, {"pipe", "regular file"});
 }
 
+TEST(Files, OnlyFilesAreReplaced) {
+  const TempDir directory;
+  const std::string path = directory.at("file"), link = directory.at("link"), pipe = directory.at("pipe");
+  replace_file(path, "first");
+  std::filesystem::create_symlink("file", link);
+  replace_file(link, "second");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_text(path), "second");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& taken : {pipe, directory.str(), std::string("/dev/null")})
+    expect_error(ExitCode::usage, [&] { replace_file(taken, "third"); }, {taken, "which no file may take the place of"});
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
 TEST(Files, AShortReadIsAnError) {
   const TempDir directory;
   write(directory.at("file"), "abc");

@@ -29,6 +29,8 @@ for name in ("f32", "bf16"):
     assert {f["name"] for f in figures if f["group"] == "decode"} == {"batch 1", "batch 3"}
 assert json.load(open("trace.json"))["traceEvents"]
 EOF
+expect 2 "bench.trace=/dev/null is a device" $bench --bench.what=gemm --bench.trace=/dev/null
+expect 2 "bench.output=none/x.json cannot be written" $bench --bench.output=none/x.json
 expect 0 "were not finished" $bench --bench.what=rollout --bench.new_tokens=16 --bench.output=rollout.json
 python3 - <<'EOF' || die "the rollouts do not hold together"
 import json

@@ -88,3 +88,17 @@ printf 'n_params,tokens,loss\n1e6,1e8,low\n' >text.csv
 expect 2 'text.csv:2: "low" in column loss' "$skein" fit text.csv
 expect 2 "output.path=no/where.json cannot be written" "$skein" fit "$points" $quick --fit.approach=envelope --output.path=no/where.json
 expect 0 "data.curves" "$skein" fit --help
+
+# A result goes into a pipe or a device, which stays what it is; a link stays one.
+mkfifo pipe
+ln -s kept.json link.json
+short="$quick --fit.approach=envelope"
+cat pipe >piped.json &
+expect 0 "fits in pipe" "$skein" fit "$points" $short --output.path=pipe
+wait
+expect 0 "fits in link.json" "$skein" fit "$points" $short --output.path=link.json
+cmp piped.json kept.json || die "the pipe got another result"
+expect 0 "fits in /dev/null" "$skein" fit "$points" $short --output.path=/dev/null
+[ -p pipe ] && [ -L link.json ] && [ -c /dev/null ] || die "a pipe, a link or a device was replaced"
+mkdir folder
+expect 2 "output.path=folder is a folder" "$skein" fit "$points" $short --output.path=folder

@@ -80,6 +80,7 @@ TEST(Safetensors, LeavesNothingOfAnUnfinishedFile) {
   EXPECT_EQ(scratch.entries(), 1);
   test::expect_error(ExitCode::failure, {"cannot create", "nowhere"},
                      [&] { SafetensorsWriter writer(scratch.file("nowhere/model"), {}, {}); });
+  test::expect_error(ExitCode::usage, {"/dev/null is a device"}, [] { SafetensorsWriter writer("/dev/null", {}, {}); });
 }
 
 struct Lie {

@@ -82,7 +82,7 @@ bool write_exclusive(const std::string& path, const std::string& text);
 // The same, but a name that is taken is an error.
 void write_new_file(const std::string& path, std::span<const std::byte> bytes);
 void write_new_file(const std::string& path, const std::string& text);
-// Written whole or not at all, in place of what was there.
+// Written whole or not at all, in place of the regular file that was there; a usage error where it was none.
 void replace_file(const std::string& path, const std::string& text);
 
 // fsync of a directory: names made or renamed in it survive a power loss from here on.

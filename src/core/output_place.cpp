@@ -1,0 +1,134 @@
+#include "skein/core/output_place.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as many as Linux follows
+
+std::string cause() { return std::generic_category().message(errno); }
+
+// The N of /dev/fd/N, by whatever links it is reached; -1 for any other path. What such a name shows as its target need not
+// be a path at all.
+int own_descriptor(const fs::path& path) {
+  std::error_code error;
+  const fs::path own = fs::canonical("/proc/self/fd", error);
+  if (error || fs::canonical(path.has_parent_path() ? path.parent_path() : ".", error) != own) return -1;
+  const std::string name = path.filename().string();
+  int number = -1;
+  const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return fault == std::errc() && end == name.data() + name.size() ? number : -1;
+}
+
+std::pair<Occupant, const char*> occupant_of(const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return {Occupant::file, "a file"};
+  if (S_ISDIR(status.st_mode)) return {Occupant::folder, "a directory"};
+  if (S_ISCHR(status.st_mode)) return {Occupant::stream, "a device"};
+  if (S_ISFIFO(status.st_mode)) return {Occupant::stream, "a named pipe"};
+  if (S_ISLNK(status.st_mode)) return {Occupant::other, "a symbolic link"};
+  return {Occupant::other, S_ISSOCK(status.st_mode) ? "a socket" : "a block device"};
+}
+
+// What cannot be looked at counts as nothing: opening or renaming will say why.
+void classify(OutputPlace& place) {
+  struct stat status {};
+  if (::lstat(place.path.c_str(), &status) != 0) return;
+  std::tie(place.occupant, place.kind) = occupant_of(status);
+}
+
+void rename_to_free_name(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EINVAL || errno == ENOSYS) {
+    // A file system without that call: a second name does as well. Of folders rename replaces none but empty ones.
+    struct stat status {};
+    const bool folder = ::lstat(from.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    if (folder && ::rename(from.c_str(), to.c_str()) == 0) return;
+    if (!folder && ::link(from.c_str(), to.c_str()) == 0) {
+      ::unlink(from.c_str());
+      return;
+    }
+  }
+  if (errno == EEXIST || errno == ENOTEMPTY)
+    fail("{} has come to exist while it was being made, and is not replaced", to);
+  fail("cannot rename {} to {}: {}", from, to, cause());
+}
+
+}  // namespace
+
+OutputPlace output_place(const std::string& path) {
+  OutputPlace place{path, Occupant::nothing, "", -1};
+  std::error_code error;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    if ((place.descriptor = own_descriptor(place.path)) >= 0) {
+      place.occupant = Occupant::stream;
+      place.kind = fmt::format("the open descriptor {}", place.descriptor);
+      return place;
+    }
+    const fs::path leads_to = fs::read_symlink(place.path, error);
+    if (error) {
+      classify(place);
+      return place;
+    }
+    place.path = (fs::path(place.path).parent_path() / leads_to).string();
+  }
+  fail_usage("{} is a symbolic link that leads through more than {} others; name the file itself", path,
+             kMostLinks);
+}
+
+std::string file_place(const std::string& path, Existing existing, const std::string& option) {
+  const OutputPlace place = output_place(path);
+  const std::string given = option.empty() ? path : option + "=" + path;
+  require(place.occupant == Occupant::nothing || place.occupant == Occupant::file,
+          "{} is {}, which no file may take the place of; name a file", given, place.kind);
+  require(existing == Existing::replace || place.occupant == Occupant::nothing,
+          "{} exists already and is not to be replaced; choose another name", given);
+  return place.path;
+}
+
+int open_stream(const OutputPlace& place) {
+  if (place.descriptor >= 0) return ::fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0);
+  return ::open(place.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+void write_stream(const OutputPlace& place, std::string_view bytes) {
+  const int stream = open_stream(place);
+  if (stream < 0) fail("cannot open {} for writing: {}", place.path, cause());
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(stream, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) {
+      const std::string reason = cause();
+      ::close(stream);
+      fail("cannot write to {}: {}", place.path, reason);
+    }
+    bytes.remove_prefix(static_cast<size_t>(done));
+  }
+  ::close(stream);
+}
+
+void publish(const std::string& temporary, const std::string& path, Existing existing) {
+  if (existing == Existing::refuse) return rename_to_free_name(temporary, path);
+  OutputPlace place{path, Occupant::nothing, "", -1};
+  classify(place);
+  if (place.occupant != Occupant::nothing && place.occupant != Occupant::file)
+    fail("{} has become {} while it was being made, and is not replaced", path, place.kind);
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    fail("cannot rename {} to {}: {}", temporary, path, cause());
+}
+
+}  // namespace skein

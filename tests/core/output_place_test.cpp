@@ -1,0 +1,137 @@
+#include "skein/core/output_place.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputPlaceTest : public testing::Test {
+ protected:
+  OutputPlaceTest() {
+    std::string pattern = (fs::temp_directory_path() / "skein-place-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
+    folder_ = pattern;
+  }
+  ~OutputPlaceTest() override { fs::remove_all(folder_); }
+
+  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  static void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+  static std::string read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  template <class Body>
+  static std::string refusal(ExitCode code, Body&& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "no Error was thrown";
+    return "";
+  }
+
+  std::string folder_;
+};
+
+TEST_F(OutputPlaceTest, SaysWhatStandsThere) {
+  write(at("file"), "1");
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(output_place(at("nothing")).occupant, Occupant::nothing);
+  EXPECT_EQ(output_place(at("file")).occupant, Occupant::file);
+  EXPECT_EQ(output_place(at("file/below")).occupant, Occupant::nothing);
+  EXPECT_EQ(output_place(folder_).occupant, Occupant::folder);
+  EXPECT_EQ(output_place(at("pipe")).occupant, Occupant::stream);
+  EXPECT_EQ(output_place("/dev/null").occupant, Occupant::stream);
+  EXPECT_EQ(output_place("/dev/stdout").descriptor, 1);
+  EXPECT_EQ(output_place("/dev/fd/7").descriptor, 7);
+  EXPECT_EQ(output_place(at("7")).descriptor, -1);
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  ASSERT_LT(at("socket").size(), sizeof(name.sun_path));
+  at("socket").copy(name.sun_path, sizeof(name.sun_path) - 1);
+  ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&name), sizeof(name)), 0);
+  EXPECT_EQ(output_place(at("socket")).occupant, Occupant::other);
+  close(listener);
+}
+
+TEST_F(OutputPlaceTest, LinksAreFollowedToWhatTheyName) {
+  write(at("file"), "1");
+  fs::create_symlink("file", at("near"));
+  fs::create_symlink(at("near"), at("far"));
+  fs::create_symlink("later", at("dangling"));
+  fs::create_symlink("/dev/null", at("hole"));
+  EXPECT_EQ(output_place(at("far")).path, at("file"));
+  EXPECT_EQ(output_place(at("dangling")).path, at("later"));
+  EXPECT_EQ(output_place(at("dangling")).occupant, Occupant::nothing);
+  EXPECT_EQ(output_place(at("hole")).occupant, Occupant::stream);
+  fs::create_symlink("circle", at("circle"));
+  EXPECT_NE(refusal(ExitCode::usage, [&] { output_place(at("circle")); }).find("circle"), std::string::npos);
+  write(at("new"), "2");
+  publish(at("new"), file_place(at("far"), Existing::replace), Existing::replace);
+  EXPECT_EQ(read(at("file")), "2");
+  EXPECT_TRUE(fs::is_symlink(at("far")));
+}
+
+TEST_F(OutputPlaceTest, FilesTakeNoOtherPlace) {
+  write(at("file"), "1");
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(file_place(at("file"), Existing::replace), at("file"));
+  EXPECT_EQ(file_place(at("new"), Existing::refuse), at("new"));
+  EXPECT_EQ(refusal(ExitCode::usage, [&] { file_place(at("file"), Existing::refuse, "a.b"); }),
+            "a.b=" + at("file") + " exists already and is not to be replaced; choose another name");
+  EXPECT_EQ(refusal(ExitCode::usage, [] { file_place("/dev/null", Existing::replace, "a.b"); }),
+            "a.b=/dev/null is a device, which no file may take the place of; name a file");
+  for (const std::string& taken : {folder_, at("pipe"), std::string("/dev/stdout")})
+    refusal(ExitCode::usage, [&] { file_place(taken, Existing::replace); });
+}
+
+TEST_F(OutputPlaceTest, WhatCameToStandThereMeanwhileStays) {
+  write(at("new"), "2");
+  write(at("file"), "1");
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  EXPECT_NE(refusal(ExitCode::failure, [&] { publish(at("new"), at("file"), Existing::refuse); }).find("has come to exist"),
+            std::string::npos);
+  EXPECT_NE(refusal(ExitCode::failure, [&] { publish(at("new"), at("pipe"), Existing::replace); }).find("a named pipe"),
+            std::string::npos);
+  EXPECT_EQ(read(at("file")), "1");
+  EXPECT_TRUE(fs::is_fifo(at("pipe")));
+  publish(at("new"), at("free"), Existing::refuse);
+  EXPECT_EQ(read(at("free")), "2");
+  EXPECT_FALSE(fs::exists(at("new")));
+}
+
+TEST_F(OutputPlaceTest, StreamsTakeBytesInOrder) {
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read(at("pipe")); });
+  write_stream(output_place(at("pipe")), "some bytes");
+  reader.join();
+  EXPECT_EQ(got, "some bytes");
+  const int file = open(at("file").c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_EQ(::write(file, "a", 1), 1);
+  write_stream(output_place("/dev/fd/" + std::to_string(file)), "b");
+  ASSERT_EQ(::write(file, "c", 1), 1);
+  close(file);
+  EXPECT_EQ(read(at("file")), "abc");
+  EXPECT_NE(refusal(ExitCode::failure, [] { write_stream(output_place("/dev/full"), "x"); }).find("/dev/full"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace skein
