@@ -11,15 +11,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <unistd.h>
 #include <vector>
+
+#include "progress_line.h"
 
 namespace skein {
 namespace {
@@ -40,33 +40,6 @@ constexpr const char* kUsage =
     "`skein-data COMMAND --help` lists the options of a command, `skein-data --version` what this build "
     "is.\n";
 
-// A line that is written over on a terminal, and once in a while elsewhere.
-class ProgressLine {
- public:
-  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() {
-    if (shown_ && terminal_) std::fputs("\n", stderr);
-  }
-
-  void show(const CorpusProgress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    if (quiet_ || now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(10)))
-      return;
-    last_ = now;
-    shown_ = true;
-    if (terminal_)
-      fmt::print(stderr, "\r{}\033[K", progress_line(progress));
-    else
-      log::info("{}", progress_line(progress));
-  }
-
- private:
-  bool quiet_;
-  bool terminal_;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
 struct RunOptions {
   int threads = 0;
   bool quiet = false;
@@ -84,6 +57,10 @@ void add_corpus(Options& options, CorpusOptions& corpus) {
               "text: so many blank lines divide documents; 0 for never", "lines");
   options.add("data.max_bad_lines", corpus.max_bad_lines, "JSONL: bad lines to skip before giving up",
               "lines");
+}
+
+void add_replace(Options& options, bool& replace) {
+  options.add("output.replace", replace, "replace files that are there already");
 }
 
 void add_run(Options& options, RunOptions& run) {
@@ -137,34 +114,38 @@ void add_trainer(Options& options, TrainerSettings& trainer) {
 
 void run_export_tokenizer(const Words& arguments) {
   std::string output;
+  bool replace = false;
   Options options("skein-data export-tokenizer",
                   "Writes TOKENIZER (a file, a folder or `bytes`) as the files of Hugging Face's libraries.");
   options.add("output.path", output, "the folder to write them into");
+  add_replace(options, replace);
   if (!parse(options, arguments)) return;
   require(options.words().size() == 1,
           "{} tokenizers were named; name one, as in `skein-data export-tokenizer tok.json`",
           options.words().size());
   require(!output.empty(), "output.path is missing; give a folder, as in `--output.path=exported`");
   const auto tokenizer = load_tokenizer(options.words().front());
-  for (const std::string& path : export_tokenizer(*tokenizer, output)) log::info("{}", path);
+  for (const std::string& path : export_tokenizer(*tokenizer, output, existing(replace))) log::info("{}", path);
 }
 
 void run_train_tokenizer(const Words& arguments) {
   LearnConfig config;
   RunOptions run;
   std::string output = "tokenizer.json";
+  bool replace = false;
   Options options("skein-data train-tokenizer", "Learns a tokenizer from the INPUTs.");
   add_corpus(options, config.corpus);
   add_trainer(options, config.trainer);
   options.add("output.path", output, "the tokenizer file to write");
+  add_replace(options, replace);
   add_run(options, run);
   if (!parse(options, arguments)) return;
   config.threads = run.threads;
-  check_output("output.path", output, expand_inputs(options.words()));
+  check_output("output.path", output, expand_inputs(options.words()), existing(replace), true);
   ProgressLine line(run.quiet);
   const LearntTokenizer learnt =
       learn_tokenizer(options.words(), config, [&](const CorpusProgress& progress) { line.show(progress); });
-  save_tokenizer(*learnt.tokenizer, output);
+  save_tokenizer(*learnt.tokenizer, output, existing(replace));
   if (learnt.tokenizer->vocab_size() < config.trainer.vocab_size)
     log::warn("{} ids instead of {}: no other pair occurs {} times (data.min_frequency)",
               learnt.tokenizer->vocab_size(), config.trainer.vocab_size, config.trainer.min_frequency);
@@ -190,6 +171,7 @@ void run_encode(const Words& arguments) {
   options.add("output.path", config.output, "the token store to write");
   options.add("output.validation", config.validation,
               "another token store, for the held-out part; none if empty");
+  add_replace(options, config.replace);
   add_run(options, run);
   if (!parse(options, arguments)) return;
   config.threads = run.threads;
@@ -243,11 +225,13 @@ void run_convert(const Words& arguments) {
   GivenNotes given;
   RunOptions run;
   std::string output;
+  bool replace = false;
   TokenFormat format = TokenFormat::native;
   Options options("skein-data convert", "Writes the tokens of STORE in another format.");
   add_notes(options, given);
   options.add("output.path", output, "the file to write; megatron: or what its two names share");
   options.add_choice("output.format", format, {std::begin(kFormats), std::end(kFormats)}, "format of the output");
+  add_replace(options, replace);
   options.add("run.quiet", run.quiet, "no summary");
   if (!parse(options, arguments)) return;
   const TokenStore store(only_store(options), given.notes());
@@ -255,8 +239,8 @@ void run_convert(const Words& arguments) {
   const std::string stem = name.ends_with(".bin") || name.ends_with(".idx") ? name.substr(0, name.size() - 4) : name;
   require(!output.empty() && output.back() != '/', "output.path is \"{}\"; name the file to write", output);
   for (const std::string& file : converted_files(output, format))
-    check_output("output.path", file, {name, stem + ".bin", stem + ".idx"});
-  const StoreInfo made = convert_tokens(store, output, format);
+    check_output("output.path", file, {name, stem + ".bin", stem + ".idx"}, existing(replace));
+  const StoreInfo made = convert_tokens(store, output, format, existing(replace));
   if (!run.quiet) log::info("{}: {} tokens of {} from {} ({})", output, made.tokens, name_of(format), name, name_of(store.info().format));
 }
 

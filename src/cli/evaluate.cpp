@@ -65,6 +65,7 @@ class TemporaryStore {
       : path_((std::filesystem::temp_directory_path() / fmt::format("skein-eval-{}-{}.h5", getpid(), rank)).string()) {
     EncodeConfig config;
     config.output = path_;
+    config.replace = true;  // what a killed process of this number has left
     config.threads = 1;
     if (source.mlm.pairs != PairTask::none) config.corpus.sentences = SentenceRule::automatic;
     // Second parts come from other documents, which plain text has none of but its paragraphs.

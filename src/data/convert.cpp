@@ -39,10 +39,10 @@ int64_t ids_in(const TokenStore& from) {
   return int64_t{largest} + 1;
 }
 
-void write_native(const TokenStore& from, const std::string& output) {
+void write_native(const TokenStore& from, const std::string& output, Existing existing) {
   from.require_vocabulary();
   const StoreInfo& info = from.info();
-  TokenStoreWriter writer(output, info.vocab_size, info.end_of_text, info.tokenizer, info.sentences > 0);
+  TokenStoreWriter writer(output, info.vocab_size, info.end_of_text, info.tokenizer, info.sentences > 0, existing);
   writer.append({}, info.text_bytes);
   const auto documents = from.documents();
   const auto parts = info.sentences > 0 ? from.sentences() : documents;
@@ -128,8 +128,10 @@ void append_notes(const TokenStore& from, TokenFormat format, Spool& file) {
   append_bytes(file, notes_json(notes));
 }
 
-void write_foreign(const TokenStore& from, const std::string& output, TokenFormat format) {
-  const std::string stem = stem_of(output), partial = unique_stem(output);
+void write_foreign(const TokenStore& from, const std::string& output, TokenFormat format, Existing existing) {
+  const std::string stem = stem_of(output);
+  const std::string place = file_place(format == TokenFormat::megatron ? stem + ".bin" : output, existing);
+  const std::string partial = unique_stem(place);
   Spool tokens(partial + ".tokens"), notes(partial + ".notes");
   append_notes(from, format, notes);
   if (format == TokenFormat::megatron) {
@@ -137,17 +139,17 @@ void write_foreign(const TokenStore& from, const std::string& output, TokenForma
     Spool index(partial + ".index");
     append_tokens(from, type, tokens);
     write_index(from, type, index);
-    tokens.publish(stem + ".bin");
-    index.publish(stem + ".idx");
+    tokens.publish(place, existing);
+    index.publish(file_place(stem + ".idx", existing), existing);
   } else {
     const TokenType type =
         format == TokenFormat::llmc && ids_in(from) > kNarrowIds ? TokenType::u32 : TokenType::u16;
     if (format == TokenFormat::llmc)
       append_bytes(tokens, shard_header({type, static_cast<uint64_t>(from.info().tokens)}));
     append_tokens(from, type, tokens);
-    tokens.publish(output);
+    tokens.publish(place, existing);
   }
-  notes.publish(notes_path(stem));
+  notes.publish(file_place(notes_path(stem), existing), existing);
 }
 
 // Where end_of_text alone tells of documents, those without it and those with it inside come back otherwise.
@@ -174,14 +176,14 @@ std::vector<std::string> converted_files(const std::string& output, TokenFormat 
   return {output, notes_path(stem)};
 }
 
-StoreInfo convert_tokens(const TokenStore& from, const std::string& output, TokenFormat format) {
-  converted_files(output, format);
+StoreInfo convert_tokens(const TokenStore& from, const std::string& output, TokenFormat format, Existing existing) {
+  for (const std::string& file : converted_files(output, format)) file_place(file, existing);
   require(format != TokenFormat::llmc || from.info().tokens <= kMostShardTokens,
           "{} holds {} tokens; a file of llm.c holds at most {}", from.path(), from.info().tokens, kMostShardTokens);
   if (format == TokenFormat::native)
-    write_native(from, output);
+    write_native(from, output, existing);
   else
-    write_foreign(from, output, format);
+    write_foreign(from, output, format, existing);
   const TokenStore made(output);
   if (format == TokenFormat::nanogpt || format == TokenFormat::llmc) compare_documents(from, made);
   return made.info();

@@ -90,18 +90,24 @@ std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs) {
   return files;
 }
 
-void check_output(const std::string& option, const std::string& output,
-                  const std::vector<std::string>& taken) {
+void check_output(const std::string& option, const std::string& output, const std::vector<std::string>& taken,
+                  Existing existing, bool streams) {
   require(!output.empty(), "{} is empty; name the file to write", option);
   std::error_code error;
   require(!fs::is_directory(output, error), "{} is {}, which is a directory; name a file", option, output);
-  const fs::path directory = fs::path(output).parent_path();
+  const OutputPlace place = output_place(output);
+  const fs::path directory = fs::path(place.path).parent_path();
   require(directory.empty() || fs::is_directory(directory, error), "{} is {}, but there is no directory {}",
           option, output, directory.native());
   for (const auto& file : taken)
     require(file == "-" || !same_file(file, output),
             "{} is {}, which is already used as {}; writing would destroy it, choose another name", option,
             output, file);
+  if (streams && place.occupant == Occupant::stream) return;
+  file_place(output, Existing::replace, option);
+  require(existing == Existing::replace || place.occupant == Occupant::nothing,
+          "{} is {}, which exists already; give --output.replace to replace it, or choose another name", option,
+          output);
 }
 
 CorpusFormat format_of(const std::string& path, CorpusFormat wanted) {

@@ -55,11 +55,11 @@ EncodedBatch encode_batch(const Tokenizer& tokenizer, const PieceBatch& batch, S
 }
 
 void check_outputs(const std::vector<std::string>& files, const EncodeConfig& config) {
-  check_output("output.path", config.output, files);
+  check_output("output.path", config.output, files, existing(config.replace));
   if (config.validation.empty()) return;
   auto taken = files;
   taken.push_back(config.output);
-  check_output("output.validation", config.validation, taken);
+  check_output("output.validation", config.validation, taken, existing(config.replace));
   require(config.validation_fraction > 0 && config.validation_fraction < 1,
           "data.validation_fraction is {}; it must lie between 0 and 1, both excluded",
           config.validation_fraction);
@@ -90,9 +90,9 @@ int64_t division_of(const std::string& path, double fraction) {
 
 // One store under construction.
 struct Part {
-  Part(const std::string& path, const Tokenizer& tokenizer, SentenceRule rule)
+  Part(const std::string& path, const Tokenizer& tokenizer, SentenceRule rule, Existing existing)
       : writer(path, tokenizer.vocab_size(), tokenizer.end_of_text(), tokenizer.to_json(),
-               rule != SentenceRule::none) {}
+               rule != SentenceRule::none, existing) {}
 
   void add(const EncodedPiece& piece) {
     std::span<const int32_t> rest = piece.tokens;
@@ -121,8 +121,9 @@ class Encoding {
     if (divided_) config_.corpus.divide_at = division_of(files[0], config_.validation_fraction);
     reader_.emplace(files, config_.corpus);
     const SentenceRule rule = config_.corpus.sentences;
-    training_.emplace(config_.output, tokenizer, rule);
-    if (!config_.validation.empty()) validation_.emplace(config_.validation, tokenizer, rule);
+    const Existing wanted = existing(config_.replace);
+    training_.emplace(config_.output, tokenizer, rule, wanted);
+    if (!config_.validation.empty()) validation_.emplace(config_.validation, tokenizer, rule, wanted);
   }
 
   EncodeSummary run(const ProgressCall& call) {

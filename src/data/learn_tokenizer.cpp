@@ -4,8 +4,6 @@
 #include "skein/data/encode.h"
 #include "skein/text/export.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <span>
@@ -57,14 +55,16 @@ TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& setti
   return all;
 }
 
-void save_text(const std::string& text, const std::string& path) {
+void save_text(const std::string& text, const std::string& given, Existing existing) {
+  if (const OutputPlace place = output_place(given); place.occupant == Occupant::stream)
+    return write_stream(place, text);
+  const std::string path = file_place(given, existing);
   const std::string partial = fmt::format("{}.partial-{}", path, getpid());
   Descriptor file(partial, O_WRONLY | O_CREAT | O_EXCL);
   const RemovedAtEnd removed(partial);
   file.write_at(std::as_bytes(std::span(text)), 0);
   file.sync();
-  if (std::rename(partial.c_str(), path.c_str()) != 0)
-    fail("cannot rename {} to {}: {}", partial, path, std::generic_category().message(errno));
+  publish(partial, path, existing);
   sync_directory_of(path);
 }
 
@@ -89,11 +89,12 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
   return learnt;
 }
 
-void save_tokenizer(const Tokenizer& tokenizer, const std::string& path) {
-  save_text(tokenizer.to_json() + "\n", path);
+void save_tokenizer(const Tokenizer& tokenizer, const std::string& path, Existing existing) {
+  save_text(tokenizer.to_json() + "\n", path, existing);
 }
 
-std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
+std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder,
+                                          Existing existing) {
   const auto files = tokenizer_files(tokenizer);
   std::error_code error;
   fs::create_directories(folder, error);
@@ -102,8 +103,9 @@ std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std:
   std::vector<std::string> paths;
   for (const auto& [name, text] : files) {
     paths.push_back((fs::path(folder) / name).string());
-    save_text(text, paths.back());
+    check_output("output.path", paths.back(), {}, existing);
   }
+  for (size_t i = 0; i < files.size(); ++i) save_text(files[i].second, paths[i], existing);
   return paths;
 }
 

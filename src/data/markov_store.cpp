@@ -16,8 +16,8 @@ void check_tokens(const char* option, int64_t tokens) {
   require(tokens >= 1 && tokens <= int64_t{1} << 40, "{}={}; it is 1 to 2^40", option, tokens);
 }
 
-StoreInfo write_store(const std::string& path, int64_t tokens, int64_t symbols, MarkovSampler& sampler) {
-  TokenStoreWriter writer(path, symbols, -1, "");
+StoreInfo write_store(const std::string& path, int64_t tokens, int64_t symbols, Existing existing, MarkovSampler& sampler) {
+  TokenStoreWriter writer(path, symbols, -1, "", false, existing);
   std::vector<int32_t> piece;
   for (int64_t done = 0; done < tokens; done += static_cast<int64_t>(piece.size())) {
     piece.resize(static_cast<size_t>(std::min(kPiece, tokens - done)));
@@ -28,10 +28,18 @@ StoreInfo write_store(const std::string& path, int64_t tokens, int64_t symbols, 
   return writer.finish();
 }
 
-void save(const std::string& text, const std::string& path) {
-  Spool file(unique_stem(path));
+void save(const std::string& text, const std::string& path, Existing existing) {
+  const std::string place = file_place(path, existing);
+  Spool file(unique_stem(place));
   file.append(std::as_bytes(std::span(text)));
-  file.publish(path);
+  file.publish(place, existing);
+}
+
+void check_outputs(const MarkovStoreConfig& c) {
+  check_output("output.path", c.output, {}, existing(c.replace));
+  check_output("output.path", beside(c), {}, existing(c.replace));
+  if (c.validation.empty()) return;
+  check_output("output.validation", c.validation, {c.output, beside(c)}, existing(c.replace));
 }
 
 }  // namespace
@@ -47,6 +55,7 @@ void bind(Options& options, MarkovStoreConfig& c) {
   options.add("markov.context", c.context, "window of models whose least loss is told (model.context)", "tokens");
   options.add("output.path", c.output, "the token store to write; FILE.entropy.json is put beside it");
   options.add("output.validation", c.validation, "another token store, of other text of the same chain; none if empty");
+  options.add("output.replace", c.replace, "replace files that are there already");
 }
 
 std::string markov_text(const MarkovStoreConfig& c, const MarkovSummary& summary) {
@@ -77,8 +86,7 @@ std::string markov_json(const MarkovStoreConfig& c, const MarkovSummary& summary
 }
 
 MarkovSummary make_markov_stores(const MarkovStoreConfig& c) {
-  check_output("output.path", c.output, {});
-  if (!c.validation.empty()) check_output("output.validation", c.validation, {c.output, beside(c)});
+  check_outputs(c);
   check_tokens("markov.tokens", c.tokens);
   check_tokens("markov.validation_tokens", c.validation_tokens);
   check_tokens("markov.context", c.context);
@@ -87,13 +95,13 @@ MarkovSummary make_markov_stores(const MarkovStoreConfig& c) {
   for (int64_t known = 0; known <= chain.order(); ++known) summary.entropies.push_back(chain.entropy(known));
   summary.least_loss = chain.least_loss(c.context);
   MarkovSampler training(chain, c.chain.seed, 0), validation(chain, c.chain.seed, 1);
-  summary.training = write_store(c.output, c.tokens, chain.symbols(), training);
+  summary.training = write_store(c.output, c.tokens, chain.symbols(), existing(c.replace), training);
   summary.training_surprise = training.mean_surprise();
   if (!c.validation.empty()) {
-    summary.validation = write_store(c.validation, c.validation_tokens, chain.symbols(), validation);
+    summary.validation = write_store(c.validation, c.validation_tokens, chain.symbols(), existing(c.replace), validation);
     summary.validation_surprise = validation.mean_surprise();
   }
-  save(markov_json(c, summary), beside(c));
+  save(markov_json(c, summary), beside(c), existing(c.replace));
   return summary;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <system_error>
@@ -90,10 +89,10 @@ void Spool::copy_to(Descriptor& target, uint64_t at) {
   }
 }
 
-void Spool::publish(const std::string& path) {
+void Spool::publish(const std::string& path, Existing existing) {
   flush();
   file_.sync();
-  if (std::rename(name_.path().c_str(), path.c_str()) != 0) fail("cannot rename {} to {}: {}", name_.path(), path, cause());
+  skein::publish(name_.path(), path, existing);
   sync_directory_of(path);
 }
 

@@ -2,6 +2,8 @@
 // Error(failure) with the path and the cause.
 #pragma once
 
+#include "skein/core/output_place.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -52,8 +54,8 @@ class Spool {
   uint64_t size() const { return written_ + gathered_.size(); }
   // Everything appended so far, into `target` from byte `at` on.
   void copy_to(Descriptor& target, uint64_t at);
-  // Synced and under its final name, in place of what was there. Nothing more can be appended.
-  void publish(const std::string& path);
+  // Synced and under its final name, a path of file_place. Nothing more can be appended.
+  void publish(const std::string& path, Existing existing);
 
  private:
   void flush();

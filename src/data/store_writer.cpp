@@ -2,14 +2,11 @@
 #include "skein/data/store.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <sys/statvfs.h>
-#include <system_error>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -71,9 +68,10 @@ void check_settings(const std::string& path, int64_t vocab_size, int64_t end_of_
 }  // namespace
 
 struct TokenStoreWriter::Impl {
-  Impl(std::string target, int64_t vocab_size, int64_t end_of_text, std::string tokenizer_json,
-       bool with_sentences)
-      : path(std::move(target)),
+  Impl(const std::string& target, int64_t vocab_size, int64_t end_of_text, std::string tokenizer_json,
+       bool with_sentences, Existing wanted)
+      : path(file_place(target, wanted)),
+        existing(wanted),
         stem(unique_stem(path)),
         tokens(stem + ".tokens"),
         documents(stem + ".documents") {
@@ -91,6 +89,7 @@ struct TokenStoreWriter::Impl {
   void assemble();
 
   std::string path;
+  Existing existing;
   std::string stem;
   Spool tokens;
   Spool documents;
@@ -143,16 +142,15 @@ void TokenStoreWriter::Impl::assemble() {
   documents.copy_to(file, layout.documents_at);
   if (sentences) sentences->copy_to(file, layout.sentences_at);
   file.sync();
-  if (std::rename(partial.path().c_str(), path.c_str()) != 0)
-    fail("cannot rename {} to {}: {}", partial.path(), path, std::generic_category().message(errno));
+  publish(partial.path(), path, existing);
   sync_directory_of(path);
 }
 
-TokenStoreWriter::TokenStoreWriter(std::string path, int64_t vocab_size, int64_t end_of_text,
-                                   std::string tokenizer_json, bool with_sentences) {
+TokenStoreWriter::TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text,
+                                   std::string tokenizer_json, bool with_sentences, Existing existing) {
   check_settings(path, vocab_size, end_of_text);
-  impl_ = std::make_unique<Impl>(std::move(path), vocab_size, end_of_text, std::move(tokenizer_json),
-                                 with_sentences);
+  impl_ = std::make_unique<Impl>(path, vocab_size, end_of_text, std::move(tokenizer_json), with_sentences,
+                                 existing);
 }
 
 TokenStoreWriter::~TokenStoreWriter() = default;

@@ -25,7 +25,7 @@ expect 2 "data.field" "$data" encode --data.feld=x --tokenizer.path=bytes --outp
 
 expect 0 "300 ids" "$data" train-tokenizer --data.vocab_size=300 --output.path=tok.json text.txt text.jsonl
 for tokenizer in bytes tok.json; do
-  expect 0 "1 documents" "$data" encode --tokenizer.path=$tokenizer --output.path=whole.h5 text.txt
+  expect 0 "1 documents" "$data" encode --tokenizer.path=$tokenizer --output.path=whole.h5 --output.replace text.txt
   expect 0 "documents     1" "$data" inspect --store.verify=true whole.h5
   "$data" decode whole.h5 | cmp - text.txt || die "decoded text differs"
 done
@@ -34,8 +34,8 @@ expect 0 "280 ids" "$data" train-tokenizer --tokenizer.special='<s>,</s>' --data
 expect 0 "100 ids" "$data" train-tokenizer --tokenizer.kind=wordpiece --data.vocab_size=100 --output.path=pieces.json text.txt
 for tokenizer in bytes tok.json special.json pieces.json; do
   expect 0 "tokenizer.json" "$data" export-tokenizer $tokenizer --output.path=exported
-  "$data" encode --tokenizer.path=$tokenizer --output.path=direct.h5 --run.quiet=true text.txt
-  "$data" encode --tokenizer.path=exported --output.path=again.h5 --run.quiet=true text.txt
+  "$data" encode --tokenizer.path=$tokenizer --output.path=direct.h5 --output.replace --run.quiet=true text.txt
+  "$data" encode --tokenizer.path=exported --output.path=again.h5 --output.replace --run.quiet=true text.txt
   cmp <("$data" decode direct.h5) <("$data" decode again.h5) || die "exporting $tokenizer changed its tokens"
   rm -r exported
 done
@@ -61,7 +61,7 @@ for format in megatron nanogpt llmc; do
   expect 0 "$format" "$data" convert --output.format=$format --output.path=foreign.bin train.h5
   expect 0 "format        $format" "$data" inspect --store.verify=true foreign.bin
   { "$data" decode foreign.bin; "$data" decode valid.h5; } | cmp - text.txt || die "the $format files hold another text"
-  expect 0 "native" "$data" convert --output.path=back.h5 foreign.bin
+  expect 0 "native" "$data" convert --output.path=back.h5 --output.replace foreign.bin
   cmp back.h5 train.h5 || die "the store differs after $format"
   rm -f foreign.meta.json
   expect 2 "--data.tokenizer" "$data" decode foreign.bin
@@ -90,6 +90,40 @@ END
 expect 0 "tokenizer     byte-level BPE" "$data" inspect decoded.h5
 expect 2 "output.path" "$data" convert --output.format=llmc train.h5
 expect 2 "65535" "$data" convert --output.format=nanogpt --output.path=foreign.bin --model.vocab_size=70000 wide.bin
+
+# What is there already is replaced only where that was asked for, and what is no file never.
+cp train.h5 before.h5
+cp tok.json before.json
+again=("$data" encode --tokenizer.path=bytes text.txt)
+for output in train.h5 valid.h5; do expect 2 "give --output.replace" "${again[@]}" --output.path=$output; done
+expect 2 "output.validation is valid.h5, which exists already" "$data" encode --tokenizer.path=bytes --output.path=a.h5 \
+  --output.validation=valid.h5 --data.validation_fraction=0.2 text.txt
+expect 2 "give --output.replace" "$data" train-tokenizer --data.vocab_size=300 --output.path=tok.json text.txt
+expect 2 "give --output.replace" "$data" convert --output.path=train.h5 whole.h5
+expect 0 "tokenizer.json" "$data" export-tokenizer tok.json --output.path=exported
+expect 2 "exported/vocab.json, which exists already" bash -c "rm exported/tokenizer.json; '$data' export-tokenizer tok.json --output.path=exported"
+[ ! -e exported/tokenizer.json ] || die "a part of a refused export was written"
+cmp train.h5 before.h5 && cmp tok.json before.json || die "a refused command changed what was there"
+ln -s whole.h5 link.h5
+expect 2 "give --output.replace" "${again[@]}" --output.path=link.h5
+expect 0 "1 documents" "${again[@]}" --output.path=made.h5
+expect 0 "1 documents" "$data" encode --tokenizer.path=bytes --output.path=link.h5 --output.replace text.txt
+[ -L link.h5 ] && cmp whole.h5 made.h5 || die "the store that a link names was not replaced"
+mkfifo pipe
+ln -s /dev/null hole
+for output in pipe hole /dev/null; do
+  expect 2 "which no file may take the place of" "${again[@]}" --output.path=$output
+  expect 2 "which no file may take the place of" "$data" convert --output.path=$output --output.replace train.h5
+  expect 2 "which no file may take the place of" "$data" markov --output.path=$output --output.replace
+done
+expect 2 "is a directory" "${again[@]}" --output.path=exported
+"$data" train-tokenizer --data.vocab_size=300 --output.path=/dev/stdout text.txt text.jsonl 2>/dev/null | cmp - tok.json || die "a tokenizer in stdout"
+cat pipe >piped.json &
+expect 0 "300 ids" "$data" train-tokenizer --data.vocab_size=300 --output.path=pipe text.txt text.jsonl
+wait
+cmp piped.json tok.json || die "a tokenizer in a pipe"
+expect 0 "300 ids" "$data" train-tokenizer --data.vocab_size=300 --output.path=hole text.txt
+[ -p pipe ] && [ -c hole ] && [ -c /dev/null ] || die "a pipe or a device was replaced"
 
 [ ! -e a.h5 ] || die "a failed run left a store"
 [ -z "$(find . -name '*.partial*')" ] || die "something was left behind"

@@ -20,6 +20,7 @@ std::string jsonl(int documents) {
 EncodeConfig config_for(const Scratch& scratch, int threads = 2) {
   EncodeConfig config;
   config.output = scratch.file("out.h5");
+  config.replace = true;
   config.threads = threads;
   return config;
 }
@@ -201,6 +202,34 @@ TEST(Encode, OutputsAreCheckedFirst) {
                [&] { encode_corpus({scratch.file("in.txt")}, *tokenizer, config); });
   EXPECT_EQ(bytes_of_file(scratch.file("in.txt")), "a\nb\n");
   EXPECT_EQ(scratch.entries(), 1);
+}
+
+TEST(Encode, StoresAreReplacedOnlyWhereAskedFor) {
+  const Scratch scratch;
+  const auto tokenizer = byte_tokenizer();
+  write_file(scratch.file("in.jsonl"), jsonl(100));
+  write_file(scratch.file("out.h5"), "old");
+  EncodeConfig config = config_for(scratch);
+  config.replace = false;
+  const auto encoded = [&] { encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config); };
+  expect_error(ExitCode::usage, {"output.path is", "out.h5, which exists already", "--output.replace"}, encoded);
+  std::swap(config.output, config.validation);
+  config.output = scratch.file("new.h5");
+  expect_error(ExitCode::usage, {"output.validation is", "out.h5, which exists already"}, encoded);
+  config.output = "/dev/null";
+  config.replace = true;
+  expect_error(ExitCode::usage, {"output.path=/dev/null is a device"}, encoded);
+  EXPECT_EQ(bytes_of_file(scratch.file("out.h5")), "old");
+  EXPECT_EQ(scratch.entries(), 2);
+  // One that comes to exist in the meantime stays as well.
+  config.output = scratch.file("late.h5");
+  config.validation.clear();
+  config.replace = false;
+  expect_error(ExitCode::failure, {"late.h5 has come to exist"}, [&] {
+    encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config, [&](const CorpusProgress&) { write_file(config.output, "mine"); });
+  });
+  EXPECT_EQ(bytes_of_file(config.output), "mine");
+  EXPECT_EQ(scratch.entries(), 3);
 }
 
 TEST(Encode, ABadLineFarInLeavesTheOldStore) {

@@ -160,9 +160,30 @@ TEST(Markov, StoresRefuseWhatCannotBe) {
   };
   test::expect_error(ExitCode::usage, {"output.path"}, with([](auto& c) { c.output = ""; }));
   test::expect_error(ExitCode::usage, {"output.validation", "destroy"}, with([](auto& c) { c.validation = c.output; }));
+  test::expect_error(ExitCode::usage, {"output.path=/dev/null is a device"}, with([](auto& c) { c.output = "/dev/null", c.replace = true; }));
   test::expect_error(ExitCode::usage, {"markov.tokens=0"}, with([](auto& c) { c.tokens = 0; }));
   test::expect_error(ExitCode::usage, {"markov.context=0"}, with([](auto& c) { c.context = 0; }));
   EXPECT_EQ(scratch.entries(), 0);
+}
+
+TEST(Markov, StoresAreReplacedOnlyWhereAskedFor) {
+  const test::Scratch scratch;
+  MarkovStoreConfig config;
+  config.tokens = 100;
+  config.chain.symbols = 8;
+  config.output = scratch.file("a.h5");
+  test::write_file(config.output + ".entropy.json", "{}");
+  const auto made = [&] { make_markov_stores(config); };
+  test::expect_error(ExitCode::usage, {"a.h5.entropy.json, which exists already", "--output.replace"}, made);
+  std::filesystem::remove(config.output + ".entropy.json");
+  made();
+  const std::string before = test::bytes_of_file(config.output);
+  config.chain.seed = 2;
+  test::expect_error(ExitCode::usage, {"a.h5, which exists already", "--output.replace"}, made);
+  EXPECT_TRUE(test::bytes_of_file(config.output) == before);
+  config.replace = true;
+  made();
+  EXPECT_FALSE(test::bytes_of_file(config.output) == before);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ books=("$data/corpus/children.train.jsonl.xz" "$data/corpus/classics.train.jsonl
 if [[ ! -e valid.h5 ]]; then
   "$root/tools/bench/texts_of_today.py" "$data" > today.jsonl
   "$bin/skein-data" train-tokenizer --tokenizer.kind=wordpiece --tokenizer.lowercase=false --data.vocab_size=12288 --output.path=wp.json \
-    "${books[@]}" today.jsonl
-  encode() { "$bin/skein-data" encode --tokenizer.path=wp.json --output.path="$@"; }
+    --output.replace=true "${books[@]}" today.jsonl
+  encode() { "$bin/skein-data" encode --tokenizer.path=wp.json --output.replace=true --output.path="$@"; }
   encode books.h5 "${books[@]}"
   encode today.h5 today.jsonl
   encode valid.h5 "$data/corpus/children.valid.jsonl.xz" "$data/corpus/classics.valid.jsonl.xz"

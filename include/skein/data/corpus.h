@@ -8,6 +8,7 @@
 // break are tolerated; documents without any text are skipped. gzip, xz and zstd are read through.
 #pragma once
 
+#include "skein/core/output_place.h"
 #include "skein/text/sentences.h"
 
 #include <cstdint>
@@ -48,9 +49,10 @@ struct CorpusPiece {
 std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs);
 
 // A usage error naming `option` when `output` cannot be written without harm: it is one of the files that are
-// taken already, or a directory, or in a directory that does not exist.
-void check_output(const std::string& option, const std::string& output,
-                  const std::vector<std::string>& taken);
+// taken already, or a directory, or in a directory that does not exist, or something stands there that no file may take the
+// place of; with Existing::refuse also when a file stands there. streams: pipes and devices can be written as well.
+void check_output(const std::string& option, const std::string& output, const std::vector<std::string>& taken,
+                  Existing existing = Existing::refuse, bool streams = false);
 
 // What `automatic` comes to for a path.
 CorpusFormat format_of(const std::string& path, CorpusFormat wanted);

@@ -18,6 +18,7 @@ struct EncodeConfig {
   CorpusOptions corpus;
   std::string output;
   std::string validation;             // "" for no held-out part
+  bool replace = false;               // stores that are there already
   double validation_fraction = 0.05;  // in (0, 1)
   uint64_t seed = 0;                  // of the choice of held-out documents
   int threads = 0;                    // 0: one for each processor
@@ -32,7 +33,7 @@ struct EncodeSummary {
 
 // The held-out part is, of a single plain-text document, its last `validation_fraction`, from the next blank
 // line on (or any line, see CorpusOptions::divide_at), else every document that held_out() chooses. A usage
-// error when a part would be empty, when an output is one of the inputs, and as CorpusReader; no output is
+// error when a part would be empty, when an output is one of the inputs or as check_output says, and as CorpusReader; no output is
 // then left behind or changed.
 EncodeSummary encode_corpus(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
                             const EncodeConfig& config, const ProgressCall& progress = {});

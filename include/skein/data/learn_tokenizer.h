@@ -34,10 +34,12 @@ struct LearntTokenizer {
 LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const LearnConfig& config,
                                 const ProgressCall& progress = {});
 
-// Writes to_json() to `path`, replacing what is there in one step.
-void save_tokenizer(const Tokenizer& tokenizer, const std::string& path);
+// Writes to_json() to `path`, in one step in place of a file that is there, or into a pipe or a device.
+void save_tokenizer(const Tokenizer& tokenizer, const std::string& path, Existing existing = Existing::replace);
 
-// Writes tokenizer_files() into a folder, which is made if it is not there; returns the paths.
-std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder);
+// Writes tokenizer_files() into a folder, which is made if it is not there; returns the paths. A usage error, before any is
+// written, as check_output.
+std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder,
+                                          Existing existing = Existing::replace);
 
 }  // namespace skein

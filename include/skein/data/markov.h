@@ -83,6 +83,7 @@ struct MarkovStoreConfig {
   int64_t context = 256;     // window whose least loss is told
   std::string output;
   std::string validation;    // "": none
+  bool replace = false;      // files that are there already
 };
 // Binds the fields under sections "markov" and "output".
 void bind(Options& options, MarkovStoreConfig& config);

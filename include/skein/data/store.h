@@ -13,6 +13,8 @@
 // ends with it.
 #pragma once
 
+#include "skein/core/output_place.h"
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -91,9 +93,9 @@ class TokenStore {
 // destroyed before finish(). Every failing write is an Error(failure) naming the path and the cause.
 class TokenStoreWriter {
  public:
-  // with_sentences: the store gets /sentences.
-  TokenStoreWriter(std::string path, int64_t vocab_size, int64_t end_of_text, std::string tokenizer_json,
-                   bool with_sentences = false);
+  // with_sentences: the store gets /sentences. A usage error as file_place.
+  TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text, std::string tokenizer_json,
+                   bool with_sentences = false, Existing existing = Existing::replace);
   ~TokenStoreWriter();
 
   // Adds tokens to the document that the next add_document ends, so that a long one need not be held whole.
@@ -107,7 +109,7 @@ class TokenStoreWriter {
   void add_document(std::span<const int32_t> tokens, int64_t text_bytes);
   // Ends the document with what was appended, for tokens that hold their end_of_text already; nothing if that was none.
   void end_document();
-  // A usage error when no token was added. Replaces a file that is already at `path`.
+  // A usage error when no token was added. With Existing::replace a file that is already at `path` is replaced.
   StoreInfo finish();
 
  private:
