@@ -20,7 +20,8 @@ class ProgressLine {
 
   void show(const CorpusProgress& progress) {
     const auto now = std::chrono::steady_clock::now();
-    if (quiet_ || now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(10)))
+    if (quiet_ ||
+        now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(10)))
       return;
     last_ = now;
     shown_ = true;

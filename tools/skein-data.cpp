@@ -35,8 +35,9 @@ constexpr const char* kUsage =
     "  convert STORE              write a token store in another program's format, or read one\n"
     "  inspect STORE              say what a token store holds\n"
     "  decode STORE               write the text of a token store to stdout\n\n"
-    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst; a directory; or - for stdin. STORE is a store of `encode` or\n"
-    "token files of Megatron-LM (.idx and .bin), nanoGPT or llm.c (.bin).\n"
+    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst, .bz2, .lz4; an archive of them (tar, zip); a\n"
+    "directory; or - for stdin. STORE is a store of `encode` or token files of Megatron-LM (.idx and .bin),\n"
+    "nanoGPT or llm.c (.bin).\n"
     "`skein-data COMMAND --help` lists the options of a command, `skein-data --version` what this build "
     "is.\n";
 

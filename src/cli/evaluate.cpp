@@ -42,7 +42,7 @@ void bind(Options& options, EvaluateConfig& c) {
   options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("data.validation", c.stores, "token stores to evaluate on");
   options.add("data.tokenizer", c.data.tokenizer, "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
-  options.add("data.text", c.text, "text to evaluate on instead: .txt or .jsonl, plain, .gz, .xz or .zst");
+  options.add("data.text", c.text, "text to evaluate on instead: .txt or .jsonl, plain or compressed, a folder or an archive");
   options.add("data.cross_document_attention", c.data.cross_document_attention,
               "attention may cross document ends; by itself as in training");
   options.add("data.mask_document_ends", c.data.mask_document_ends,

@@ -1,18 +1,17 @@
 #include "skein/core/output_place.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "skein/core/error.h"
 
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
 #include <system_error>
 #include <tuple>
+#include <unistd.h>
 #include <utility>
-
-#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -23,12 +22,13 @@ constexpr int kMostLinks = 40;  // as many as Linux follows
 
 std::string cause() { return std::generic_category().message(errno); }
 
-// The N of /dev/fd/N, by whatever links it is reached; -1 for any other path. What such a name shows as its target need not
-// be a path at all.
+// The N of /dev/fd/N, by whatever links it is reached; -1 for any other path. What such a name
+// shows as its target need not be a path at all.
 int own_descriptor(const fs::path& path) {
   std::error_code error;
   const fs::path own = fs::canonical("/proc/self/fd", error);
-  if (error || fs::canonical(path.has_parent_path() ? path.parent_path() : ".", error) != own) return -1;
+  if (error || fs::canonical(path.has_parent_path() ? path.parent_path() : ".", error) != own)
+    return -1;
   const std::string name = path.filename().string();
   int number = -1;
   const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -54,7 +54,8 @@ void classify(OutputPlace& place) {
 void rename_to_free_name(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
   if (errno == EINVAL || errno == ENOSYS) {
-    // A file system without that call: a second name does as well. Of folders rename replaces none but empty ones.
+    // A file system without that call: a second name does as well. Of folders rename replaces none
+    // but empty ones.
     struct stat status {};
     const bool folder = ::lstat(from.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
     if (folder && ::rename(from.c_str(), to.c_str()) == 0) return;
@@ -86,8 +87,8 @@ OutputPlace output_place(const std::string& path) {
     }
     place.path = (fs::path(place.path).parent_path() / leads_to).string();
   }
-  fail_usage("{} is a symbolic link that leads through more than {} others; name the file itself", path,
-             kMostLinks);
+  fail_usage("{} is a symbolic link that leads through more than {} others; name the file itself",
+             path, kMostLinks);
 }
 
 std::string file_place(const std::string& path, Existing existing, const std::string& option) {

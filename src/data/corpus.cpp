@@ -1,13 +1,16 @@
 #include "skein/data/corpus.h"
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
 #include "documents.h"
+#include "input_files.h"
 #include "skein/data/suffix.h"
 
 namespace skein {
@@ -15,22 +18,49 @@ namespace {
 
 namespace fs = std::filesystem;
 
+struct InputFile {
+  std::string path;
+  bool found;  // in a folder, rather than named by the user
+};
+
 bool hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
 
-std::vector<std::string> files_below(const std::string& directory) {
-  std::vector<std::string> files;
+void add_files_below(const std::string& directory, std::vector<InputFile>& files, SkippedFiles& skipped) {
+  std::vector<std::string> found;
+  std::map<std::string, const char*> left_out;
   std::error_code error, ignored;
   for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     if (hidden(at->path())) {
+      left_out[at->path().native()] = "hidden";
       if (at->is_directory(ignored)) at.disable_recursion_pending();
+    } else if (at->is_regular_file(ignored)) {
+      found.push_back(at->path().native());
     } else if (!at->is_directory(ignored)) {
-      files.push_back(at->path().native());
+      left_out[at->path().native()] = "no regular file";
     }
   }
   if (error) fail("cannot read the directory {}: {}", directory, error.message());
-  require(!files.empty(), "the directory {} holds no files (names that begin with a dot are left out)",
-          directory);
-  std::sort(files.begin(), files.end());
+  require(!found.empty(), "the directory {} holds no files (names that begin with a dot are left out)", directory);
+  std::sort(found.begin(), found.end());
+  for (std::string& path : found) files.push_back({std::move(path), true});
+  for (const auto& [path, reason] : left_out) skipped.add(path, reason);
+}
+
+std::vector<InputFile> expand(const std::vector<std::string>& inputs, SkippedFiles& skipped) {
+  require(!inputs.empty(), "no input was given; name files, directories, or - for stdin");
+  require(std::count(inputs.begin(), inputs.end(), "-") <= 1, "stdin (-) can be read only once");
+  std::vector<InputFile> files;
+  for (const auto& input : inputs) {
+    std::error_code error;
+    const fs::file_status status =
+        input == "-" ? fs::file_status(fs::file_type::character) : fs::status(input, error);
+    require(fs::exists(status), "cannot read {}: {}", input,
+            error ? error.message() : "no such file or directory");
+    if (fs::is_directory(status))
+      add_files_below(input, files, skipped);
+    else
+      files.push_back({input, false});
+  }
   return files;
 }
 
@@ -71,23 +101,15 @@ int64_t stored_bytes(const std::vector<std::string>& files) {
 }  // namespace
 
 std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs) {
-  require(!inputs.empty(), "no input was given; name files, directories, or - for stdin");
-  require(std::count(inputs.begin(), inputs.end(), "-") <= 1, "stdin (-) can be read only once");
-  std::vector<std::string> files;
-  for (const auto& input : inputs) {
-    std::error_code error;
-    const fs::file_status status =
-        input == "-" ? fs::file_status(fs::file_type::character) : fs::status(input, error);
-    require(fs::exists(status), "cannot read {}: {}", input,
-            error ? error.message() : "no such file or directory");
-    if (!fs::is_directory(status)) {
-      files.push_back(input);
-      continue;
-    }
-    const auto below = files_below(input);
-    files.insert(files.end(), below.begin(), below.end());
-  }
-  return files;
+  SkippedFiles skipped;
+  std::vector<std::string> paths;
+  for (InputFile& file : expand(inputs, skipped)) paths.push_back(std::move(file.path));
+  return paths;
+}
+
+bool holds_one_text(const std::string& path) {
+  SkippedFiles skipped;
+  return !InputFiles(path, skipped).archive();
 }
 
 void check_output(const std::string& option, const std::string& output, const std::vector<std::string>& taken,
@@ -117,29 +139,49 @@ CorpusFormat format_of(const std::string& path, CorpusFormat wanted) {
 
 struct CorpusReader::Impl {
   Impl(const std::vector<std::string>& inputs, CorpusOptions given)
-      : options(std::move(given)), files(expand_inputs(inputs)), bad(options.max_bad_lines) {
+      : options(std::move(given)), bad(options.max_bad_lines) {
+    expanded = expand(inputs, skipped);
+    for (const InputFile& file : expanded) files.push_back(file.path);
     check(options);
     total = stored_bytes(files);
   }
 
   bool open_next() {
-    if (opened == files.size()) return false;
-    const std::string& path = files[opened++];
-    const bool json = format_of(path, options.format) == CorpusFormat::jsonl;
-    documents = json ? jsonl_documents(path, options, bad) : text_documents(path, options);
+    while (input || open_input()) {
+      if (auto source = input->next()) {
+        documents = documents_in(std::move(source));
+        return true;
+      }
+      finished += input->consumed();
+      input.reset();
+    }
+    if (const std::string line = std::exchange(skipped, {}).line(); !line.empty()) log::info("{}", line);
+    return false;
+  }
+
+  bool open_input() {
+    if (opened == expanded.size()) return false;
+    const InputFile& file = expanded[opened++];
+    input = std::make_unique<InputFiles>(file.path, skipped, file.found);
     return true;
   }
 
-  void close() {
-    finished += documents->consumed();
-    documents.reset();
+  std::unique_ptr<Documents> documents_in(std::unique_ptr<ByteSource> source) {
+    const std::string& name = input->name();
+    if (format_of(name, options.format) == CorpusFormat::jsonl)
+      return jsonl_documents(std::move(source), name, options, bad);
+    const bool guessed = name == "stdin" && options.format == CorpusFormat::automatic;
+    return text_documents(std::move(source), options, guessed);
   }
 
   CorpusOptions options;
+  SkippedFiles skipped;
+  std::vector<InputFile> expanded;
   std::vector<std::string> files;
   BadLines bad;
   int64_t total = -1;
   size_t opened = 0;
+  std::unique_ptr<InputFiles> input;
   std::unique_ptr<Documents> documents;
   int64_t finished = 0;
   int64_t document = 0;
@@ -157,7 +199,7 @@ bool CorpusReader::next(CorpusPiece& piece) {
       if (!piece.continues) ++impl_->document;
       return true;
     }
-    impl_->close();
+    impl_->documents.reset();
   }
   return false;
 }
@@ -165,7 +207,7 @@ bool CorpusReader::next(CorpusPiece& piece) {
 const std::vector<std::string>& CorpusReader::files() const { return impl_->files; }
 
 int64_t CorpusReader::bytes_read() const {
-  return impl_->finished + (impl_->documents != nullptr ? impl_->documents->consumed() : 0);
+  return impl_->finished + (impl_->input != nullptr ? impl_->input->consumed() : 0);
 }
 
 int64_t CorpusReader::bytes_total() const { return impl_->total; }

@@ -16,7 +16,6 @@ class Documents {
   virtual ~Documents() = default;
   // Sets text and continues.
   virtual bool next(CorpusPiece& piece) = 0;
-  virtual int64_t consumed() const = 0;
 };
 
 // Bad lines of the whole corpus against their limit.
@@ -32,9 +31,11 @@ class BadLines {
   int64_t count_ = 0;
 };
 
-std::unique_ptr<Documents> text_documents(const std::string& path, const CorpusOptions& options);
-std::unique_ptr<Documents> jsonl_documents(const std::string& path, const CorpusOptions& options,
-                                           BadLines& bad);
+// guessed: nobody said that this is text, so what looks like JSONL is refused; for stdin.
+std::unique_ptr<Documents> text_documents(std::unique_ptr<ByteSource> source, const CorpusOptions& options, bool guessed);
+// `name` is the source's name in errors.
+std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source, const std::string& name,
+                                           const CorpusOptions& options, BadLines& bad);
 
 // Where to cut a document that is longer than options.piece_bytes: above 0 and within the first piece_bytes.
 size_t piece_cut(std::string_view text, const CorpusOptions& options);

@@ -118,8 +118,10 @@ class Encoding {
     const auto files = expand_inputs(inputs);
     check_outputs(files, config_);
     divided_ = !config_.validation.empty() && single_document(files, config_.corpus);
+    // Its end is looked for before it is read; stdin cannot be opened twice.
+    if (divided_ && fs::is_regular_file(files[0])) divided_ = holds_one_text(files[0]);
     if (divided_) config_.corpus.divide_at = division_of(files[0], config_.validation_fraction);
-    reader_.emplace(files, config_.corpus);
+    reader_.emplace(inputs, config_.corpus);
     const SentenceRule rule = config_.corpus.sentences;
     const Existing wanted = existing(config_.replace);
     training_.emplace(config_.output, tokenizer, rule, wanted);

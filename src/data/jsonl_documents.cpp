@@ -17,11 +17,8 @@ constexpr int64_t kShownWarnings = 5;
 
 class JsonlDocuments final : public Documents {
  public:
-  JsonlDocuments(const std::string& path, const CorpusOptions& options, BadLines& bad)
-      : name_(path == "-" ? "stdin" : path),
-        options_(options),
-        bad_(bad),
-        lines_(open_source(path), options.most_line_bytes) {}
+  JsonlDocuments(std::unique_ptr<ByteSource> source, const std::string& name, const CorpusOptions& options, BadLines& bad)
+      : name_(name), options_(options), bad_(bad), lines_(std::move(source), options.most_line_bytes) {}
 
   bool next(CorpusPiece& piece) override {
     if (at_ == text_.size() && !find_text()) return false;
@@ -32,8 +29,6 @@ class JsonlDocuments final : public Documents {
     at_ += bytes;
     return true;
   }
-
-  int64_t consumed() const override { return lines_.consumed(); }
 
  private:
   bool find_text() {
@@ -85,9 +80,9 @@ void BadLines::add(const std::string& file, int64_t line, const std::string& rea
   if (count_ <= kShownWarnings) log::warn("{}:{}: skipped: {}", file, line, reason);
 }
 
-std::unique_ptr<Documents> jsonl_documents(const std::string& path, const CorpusOptions& options,
-                                           BadLines& bad) {
-  return std::make_unique<JsonlDocuments>(path, options, bad);
+std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source, const std::string& name,
+                                           const CorpusOptions& options, BadLines& bad) {
+  return std::make_unique<JsonlDocuments>(std::move(source), name, options, bad);
 }
 
 }  // namespace skein

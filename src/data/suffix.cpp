@@ -5,7 +5,7 @@
 namespace skein {
 
 std::string_view compression_in_name(std::string_view path) {
-  for (const std::string_view suffix : {".gz", ".xz", ".zst"})
+  for (const std::string_view suffix : {".gz", ".xz", ".zst", ".bz2", ".lz4"})
     if (path.ends_with(suffix)) return suffix;
   return "";
 }

@@ -14,10 +14,8 @@ constexpr int64_t kDivisionSearch = int64_t{64} << 10;
 
 class TextDocuments final : public Documents {
  public:
-  TextDocuments(const std::string& path, const CorpusOptions& options)
-      : options_(options),
-        lines_(open_source(path), options.piece_bytes),
-        guessed_(path == "-" && options.format == CorpusFormat::automatic) {}
+  TextDocuments(std::unique_ptr<ByteSource> source, const CorpusOptions& options, bool guessed)
+      : options_(options), lines_(std::move(source), options.piece_bytes), guessed_(guessed) {}
 
   bool next(CorpusPiece& piece) override {
     if (cut(piece)) return true;
@@ -35,8 +33,6 @@ class TextDocuments final : public Documents {
     }
     return hand_on(piece);
   }
-
-  int64_t consumed() const override { return lines_.consumed(); }
 
  private:
   // Text that is JSONL by mistake would be learnt as it is.
@@ -117,8 +113,8 @@ size_t piece_cut(std::string_view text, const CorpusOptions& options) {
   return at > 0 ? at : character_cut(text, limit);
 }
 
-std::unique_ptr<Documents> text_documents(const std::string& path, const CorpusOptions& options) {
-  return std::make_unique<TextDocuments>(path, options);
+std::unique_ptr<Documents> text_documents(std::unique_ptr<ByteSource> source, const CorpusOptions& options, bool guessed) {
+  return std::make_unique<TextDocuments>(std::move(source), options, guessed);
 }
 
 }  // namespace skein

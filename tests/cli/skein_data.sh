@@ -125,6 +125,37 @@ cmp piped.json tok.json || die "a tokenizer in a pipe"
 expect 0 "300 ids" "$data" train-tokenizer --data.vocab_size=300 --output.path=hole text.txt
 [ -p pipe ] && [ -c hole ] && [ -c /dev/null ] || die "a pipe or a device was replaced"
 
+# Archives of other programs, by files and by pipes, and what is no text.
+python3 - <<'END' || die "no archives"
+import bz2, io, tarfile, zipfile
+members = [("lettres/d\u00e9j\u00e0.jsonl", b'{"text": "one"}\n{"text": "two"}\n'), ("./a.txt", "sp\u00e4t".encode()), (".hidden", b"no")]
+for name in ("x.tar", "x.tar.gz", "x.tar.bz2", "x.tar.xz"):
+    with tarfile.open(name, "w:" + name[6:]) as out:
+        for path, content in members:
+            info = tarfile.TarInfo(path)
+            info.size = len(content)
+            out.addfile(info, io.BytesIO(content))
+with zipfile.ZipFile("x.zip", "w", zipfile.ZIP_DEFLATED) as out:
+    for path, content in members:
+        out.writestr(path, content)
+whole = open("x.zip", "rb").read()
+open("half.zip", "wb").write(whole[:60])
+open("lone.txt", "wb").write(bz2.compress(b"one two sp\xc3\xa4t"))
+END
+for archive in x.tar x.tar.gz x.tar.bz2 x.tar.xz x.zip; do
+  expect 0 "1 file is left out: $archive/.hidden (hidden)" "$data" encode --tokenizer.path=bytes --output.path=x.h5 --output.replace $archive
+  [ "$("$data" decode --output.separator='|' x.h5)" = "one|two|spät|" ] || die "the text of $archive"
+  "$data" encode --tokenizer.path=bytes --output.path=y.h5 --output.replace - <$archive 2>/dev/null
+  cmp x.h5 y.h5 || die "$archive in stdin"
+  cat $archive | "$data" encode --tokenizer.path=bytes --output.path=y.h5 --output.replace - 2>/dev/null
+  cmp x.h5 y.h5 || die "$archive in a pipe"
+done
+expect 2 "half.zip: the zip data of member lettres/déjà.jsonl" "$data" encode --tokenizer.path=bytes --output.path=a.h5 half.zip
+expect 0 "1 documents" "$data" encode --tokenizer.path=bytes --output.path=lone.h5 lone.txt
+expect 2 "train.h5 is no text: it looks like an HDF5 file" "$data" encode --tokenizer.path=bytes --output.path=a.h5 train.h5
+expect 2 "is no text: it looks like a program" "$data" train-tokenizer --output.path=a.h5 "$data"
+expect 2 "stdin is no text: it looks like binary data" "$data" encode --tokenizer.path=bytes --output.path=a.h5 - < <(head -c 100000 /dev/zero)
+
 [ ! -e a.h5 ] || die "a failed run left a store"
 [ -z "$(find . -name '*.partial*')" ] || die "something was left behind"
 echo "ok"

@@ -1,18 +1,17 @@
 #include "skein/core/output_place.h"
 
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "skein/core/error.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <iterator>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <thread>
-
-#include "skein/core/error.h"
+#include <unistd.h>
 
 namespace skein {
 namespace {
@@ -29,7 +28,9 @@ class OutputPlaceTest : public testing::Test {
   ~OutputPlaceTest() override { fs::remove_all(folder_); }
 
   std::string at(const std::string& name) const { return folder_ + "/" + name; }
-  static void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+  static void write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+  }
   static std::string read(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -82,7 +83,8 @@ TEST_F(OutputPlaceTest, LinksAreFollowedToWhatTheyName) {
   EXPECT_EQ(output_place(at("dangling")).occupant, Occupant::nothing);
   EXPECT_EQ(output_place(at("hole")).occupant, Occupant::stream);
   fs::create_symlink("circle", at("circle"));
-  EXPECT_NE(refusal(ExitCode::usage, [&] { output_place(at("circle")); }).find("circle"), std::string::npos);
+  EXPECT_NE(refusal(ExitCode::usage, [&] { output_place(at("circle")); }).find("circle"),
+            std::string::npos);
   write(at("new"), "2");
   publish(at("new"), file_place(at("far"), Existing::replace), Existing::replace);
   EXPECT_EQ(read(at("file")), "2");
@@ -106,9 +108,11 @@ TEST_F(OutputPlaceTest, WhatCameToStandThereMeanwhileStays) {
   write(at("new"), "2");
   write(at("file"), "1");
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
-  EXPECT_NE(refusal(ExitCode::failure, [&] { publish(at("new"), at("file"), Existing::refuse); }).find("has come to exist"),
+  EXPECT_NE(refusal(ExitCode::failure, [&] { publish(at("new"), at("file"), Existing::refuse); })
+                .find("has come to exist"),
             std::string::npos);
-  EXPECT_NE(refusal(ExitCode::failure, [&] { publish(at("new"), at("pipe"), Existing::replace); }).find("a named pipe"),
+  EXPECT_NE(refusal(ExitCode::failure, [&] { publish(at("new"), at("pipe"), Existing::replace); })
+                .find("a named pipe"),
             std::string::npos);
   EXPECT_EQ(read(at("file")), "1");
   EXPECT_TRUE(fs::is_fifo(at("pipe")));
@@ -130,7 +134,9 @@ TEST_F(OutputPlaceTest, StreamsTakeBytesInOrder) {
   ASSERT_EQ(::write(file, "c", 1), 1);
   close(file);
   EXPECT_EQ(read(at("file")), "abc");
-  EXPECT_NE(refusal(ExitCode::failure, [] { write_stream(output_place("/dev/full"), "x"); }).find("/dev/full"), std::string::npos);
+  EXPECT_NE(refusal(ExitCode::failure, [] { write_stream(output_place("/dev/full"), "x"); })
+                .find("/dev/full"),
+            std::string::npos);
 }
 
 }  // namespace

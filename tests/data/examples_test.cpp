@@ -226,7 +226,7 @@ TEST(Examples, FormatsAreInTheirNames) {
   using Named = std::pair<const char*, NamedFormat>;
   for (const auto& [name, format] : {Named{"a.csv", NamedFormat::csv}, {"a.tsv", NamedFormat::tsv}, {"a.tab.gz", NamedFormat::tsv}, {"a/b.jsonl.zst", NamedFormat::jsonl},
                                      {"a.ndjson.xz", NamedFormat::jsonl}, {"a.json", NamedFormat::jsonl}, {"a.txt", NamedFormat::other}, {"csv", NamedFormat::other},
-                                     {"a.csv.bz2", NamedFormat::other}, {"", NamedFormat::other}})
+                                     {"a.csv.bz2", NamedFormat::csv}, {"a.csv.zip", NamedFormat::other}, {"", NamedFormat::other}})
     EXPECT_EQ(format_in_name(name), format) << name;
 }
 

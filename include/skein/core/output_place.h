@@ -1,6 +1,6 @@
-// The place that a user names for a result. A file that is made under another name first and gets its own once it is whole
-// must never take the place of a device, a pipe or a directory. Symbolic links are followed: the link stays, and what it
-// leads to is replaced.
+// The place that a user names for a result. A file that is made under another name first and gets
+// its own once it is whole must never take the place of a device, a pipe or a directory. Symbolic
+// links are followed: the link stays, and what it leads to is replaced.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace skein {
 
-// What stands there. stream: a pipe, a terminal or another device of characters, or a descriptor that this process holds
-// (/dev/stdout); bytes go into it in order, and it keeps its place.
+// What stands there. stream: a pipe, a terminal or another device of characters, or a descriptor
+// that this process holds (/dev/stdout); bytes go into it in order, and it keeps its place.
 enum class Occupant { nothing, file, folder, stream, other };
 
 // Whether a file that is there already may be replaced.
@@ -26,8 +26,8 @@ struct OutputPlace {
 // A usage error for links that lead in a circle.
 OutputPlace output_place(const std::string& path);
 
-// The path to write a file to. A usage error, which names `option` if that is not "", unless nothing or a regular file
-// stands there, or with Existing::refuse unless nothing does.
+// The path to write a file to. A usage error, which names `option` if that is not "", unless
+// nothing or a regular file stands there, or with Existing::refuse unless nothing does.
 std::string file_place(const std::string& path, Existing existing, const std::string& option = "");
 
 // Opens a stream for writing; -1 with errno where that fails. A pipe waits for its reader.
@@ -35,8 +35,9 @@ int open_stream(const OutputPlace& place);
 // All of `bytes` into a stream. Error(failure) with the cause.
 void write_stream(const OutputPlace& place, std::string_view bytes);
 
-// Gives a finished file or folder its name, a path of file_place. What came to stand there meanwhile is replaced only if
-// it is a regular file and Existing::replace says so, else it is an Error(failure), as is what the system refuses.
+// Gives a finished file or folder its name, a path of file_place. What came to stand there
+// meanwhile is replaced only if it is a regular file and Existing::replace says so, else it is an
+// Error(failure), as is what the system refuses.
 void publish(const std::string& temporary, const std::string& path, Existing existing);
 
 }  // namespace skein

@@ -1,4 +1,4 @@
-// The bytes of one input file or of stdin, decompressed. gzip, xz and zstd are known by their first bytes.
+// The bytes of one input file or of stdin, decompressed. gzip, xz, zstd, bzip2 and lz4 are known by their first bytes.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,13 @@ class ByteSource {
   virtual int64_t consumed() const = 0;
   // Whether read() hands on the bytes of the input as they are.
   virtual bool plain() const = 0;
+  // Moves as lseek to a byte of the input and returns where it is; -1 where that cannot be, as in pipes and decompressed data.
+  virtual int64_t seek(int64_t /*offset*/, int /*whence*/) { return -1; }
 };
 
-// Opens a path, or stdin for "-". A usage error when it is missing, a directory, or data that is no text
-// (UTF-16, archives, Parquet, HDF5), or when its suffix promises a compression that it does not have.
+// Opens a path, or stdin for "-". A usage error when it is missing, a directory, an archive of several files, or when what it
+// holds is no text (images, programs, Parquet, UTF-16, any binary data: judged by its first bytes), or when its suffix
+// promises a compression that it does not have.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
 
 }  // namespace skein

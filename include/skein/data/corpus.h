@@ -5,7 +5,8 @@
 //
 // JSONL: one object a line, its `field` is the document. Plain text: one document a file, or several divided
 // by separator lines or runs of blank lines. CRLF, a byte-order mark, blank lines and a missing last line
-// break are tolerated; documents without any text are skipped. gzip, xz and zstd are read through.
+// break are tolerated; documents without any text are skipped. gzip, xz, zstd, bzip2 and lz4 are read through; tar and zip
+// archives are read like folders, each member by what its own name says.
 #pragma once
 
 #include "skein/core/output_place.h"
@@ -48,6 +49,9 @@ struct CorpusPiece {
 // names nothing.
 std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs);
 
+// Whether a file is a single text, rather than an archive. Usage errors as open_source.
+bool holds_one_text(const std::string& path);
+
 // A usage error naming `option` when `output` cannot be written without harm: it is one of the files that are
 // taken already, or a directory, or in a directory that does not exist, or something stands there that no file may take the
 // place of; with Existing::refuse also when a file stands there. streams: pipes and devices can be written as well.
@@ -65,7 +69,8 @@ class CorpusReader {
 
   // The next piece; false at the end. Pieces are cut where split_gpt2 gives the same words for them as for
   // the whole document, as long as there is white space to cut at. A usage error with file and line or byte
-  // for damaged input, for JSONL once there are more than max_bad_lines of it.
+  // for damaged input, for JSONL once there are more than max_bad_lines of it, and for a named file that is no text. What is
+  // none in folders and archives is left out; one line at the end logs what was.
   bool next(CorpusPiece& piece);
 
   const std::vector<std::string>& files() const;

@@ -22,7 +22,7 @@ enum class Header { automatic, yes, no };
 
 struct ExamplesConfig {
   std::vector<std::string> files{};  // "-" for stdin
-  // automatic, by suffix: .csv; .tsv and .tab; .jsonl, .ndjson and .json; also before .gz, .xz and .zst.
+  // automatic, by suffix: .csv; .tsv and .tab; .jsonl, .ndjson and .json; also before .gz, .xz, .zst, .bz2 and .lz4.
   ExamplesFormat format = ExamplesFormat::automatic;
   // Columns by name, or by number from 1 (digits are a number). JSONL: keys.
   std::string text = "text";

@@ -7,10 +7,10 @@ namespace skein {
 
 enum class NamedFormat { other, csv, tsv, jsonl };
 
-// .csv; .tsv and .tab; .jsonl, .ndjson and .json; also before .gz, .xz and .zst.
+// .csv; .tsv and .tab; .jsonl, .ndjson and .json; also before .gz, .xz, .zst, .bz2 and .lz4.
 NamedFormat format_in_name(std::string_view path);
 
-// Whether the name ends in .gz, .xz or .zst, and as which; "" where it does not.
+// Whether the name ends in one of these five, and as which; "" where it does not.
 std::string_view compression_in_name(std::string_view path);
 
 }  // namespace skein

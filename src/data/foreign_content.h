@@ -1,0 +1,19 @@
+// What a file holds that is no text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace skein {
+
+struct ForeignContent {
+  std::string what;    // "a PNG image"; "" for text
+  std::string advice;  // what to do
+};
+
+// Of the first bytes of a file, 64 KiB or so, after decompression: known beginnings, else many
+// NULs, control characters or bytes that are no UTF-8. Texts with a few of these, and texts in an
+// encoding of one byte a character with mostly ASCII (Latin-1), are text.
+ForeignContent foreign_content(std::string_view head);
+
+}  // namespace skein
