@@ -1,6 +1,7 @@
 #include "skein/rlhf/oracle_report.h"
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,7 +15,7 @@ using Row = std::vector<std::string>;
 const Row kHeading = {"reward", "beta",      "J*",          "J(ref)",  "J",           "closed", "needed",
                       "E[r]",   "best E[r]", "KL(pi, ref)", "best KL", "KL(pi, pi*)", "spread", "verdict"};
 
-std::string rounded(double value) { return fmt::format("{:.5f}", value); }
+std::string rounded(double value) { return fmt::format("{:.5f}", shown_number(value)); }
 
 Row row_of(const OracleOutcome& outcome) {
   const OracleNumbers& n = outcome.numbers;
@@ -23,7 +24,7 @@ Row row_of(const OracleOutcome& outcome) {
           rounded(n.best),
           rounded(n.reference),
           rounded(n.value),
-          fmt::format("{:.4f}", n.closed()),
+          fmt::format("{:.4f}", shown_number(n.closed())),
           fmt::format("{:.2f}", outcome.least_closed),
           rounded(n.reward),
           rounded(n.best_reward),
@@ -52,7 +53,7 @@ std::string reasons(const OracleOutcome& outcome) {
   const std::string which = fmt::format("{} at beta {}: ", outcome.reward, outcome.beta);
   std::string text;
   if (!outcome.closed_enough())
-    text += which + fmt::format("{:.4f} of the gap between the reference and the optimum is closed; {} is needed\n", n.closed(),
+    text += which + fmt::format("{:.4f} of the gap between the reference and the optimum is closed; {} is needed\n", shown_number(n.closed()),
                                 outcome.least_closed);
   if (n.value > n.ceiling)
     text += which + fmt::format("the policy's J {:.9g} is above J* {:.9g}, which nothing can be: a bug\n", n.value, n.best);

@@ -1,19 +1,17 @@
 #include "skein/rlhf/ppo.h"
 
 #include <chrono>
-#include <cmath>
 #include <optional>
 
-#include "rollout.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/data/order.h"
-#include "skein/rlhf/guards.h"
 #include "skein/train/progress.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
 #include "skein/train/stop.h"
+#include "tune_metrics.h"
 #include "tune_state.h"
 
 namespace skein {
@@ -22,50 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kStopFactor = 1.5;
-constexpr size_t kShownBytes = 240;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// One line, and not too long a one.
-std::string excerpt(const std::string& text) {
-  std::string made;
-  for (char c : text) made += c == '\n' ? ' ' : c;
-  if (made.size() <= kShownBytes) return made;
-  size_t end = kShownBytes;
-  while (end > 0 && (static_cast<unsigned char>(made[end]) & 0xC0) == 0x80) --end;
-  return made.substr(0, end) + "...";
-}
-
-// Means of what the minibatches of an iteration came to.
-class StepMeans {
- public:
-  void add(const std::vector<Term>& terms, const StepResult& result, const std::string& prefix = "") {
-    for (size_t i = 0; i < result.terms.size(); ++i) add(prefix + terms[i].name, result.terms[i]);
-    if (!result.terms.empty()) add(prefix + "grad_norm", result.grad_norm);
-  }
-  NamedValues values() const {
-    NamedValues made;
-    for (const auto& [name, sum] : sums_) made.emplace_back(name, sum.first / static_cast<double>(sum.second));
-    return made;
-  }
-  void add(const std::string& name, double value) {
-    for (auto& [known, sum] : sums_)
-      if (known == name) {
-        sum.first += value;
-        ++sum.second;
-        return;
-      }
-    sums_.emplace_back(name, std::pair(value, int64_t{1}));
-  }
-  double mean(const std::string& name) const {
-    for (const auto& [known, sum] : sums_)
-      if (known == name) return sum.first / static_cast<double>(sum.second);
-    return 0;
-  }
-
- private:
-  std::vector<std::pair<std::string, std::pair<double, int64_t>>> sums_;
-};
 
 class Tuner {
  public:
@@ -77,11 +33,6 @@ class Tuner {
   }
 
  private:
-  struct Times {
-    double generation = 0, scoring = 0, training = 0;
-    double all() const { return generation + scoring + training; }
-  };
-
   std::optional<CheckpointInfo> find_own();
   void take_over_groups(const CheckpointInfo& own);
   std::string compare_settings(const std::string& origin) const;
@@ -96,7 +47,7 @@ class Tuner {
   // False once the rest of the iteration's epochs is left out.
   bool learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch, StepMeans& means);
   double rate(double lr) const;
-  NamedValues values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl, const Times& times) const;
+  NamedValues values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl, const PhaseSeconds& times) const;
   void tell(const Rollout& rollout, const NamedValues& values) const;
   int64_t minibatches() const { return config_.ppo.rollout_batch / config_.run.train.global_batch; }
 
@@ -113,6 +64,7 @@ class Tuner {
   TuneState tuned_;
   KlController kl_;
   StopRequest stop_;
+  RepeatedWarnings warnings_;
   Clock::time_point begun_ = Clock::now();
   int64_t first_iteration_ = 0, saved_ = -1;
 };
@@ -277,7 +229,7 @@ StepMeans Tuner::learn(Rollout& rollout, const EpisodeSamples& all) {
 }
 
 bool Tuner::iterate(TuneResult& result) {
-  Times times;
+  PhaseSeconds times;
   Clock::time_point start = Clock::now();
   Rollout rollout = sample_answers(config_, tuning_, *generator_, tuned_.iterations);
   times.generation = seconds_since(start);
@@ -290,8 +242,8 @@ bool Tuner::iterate(TuneResult& result) {
   actors_->judge(rollout.episodes, samples);
   weigh_answers(config_, kl_.beta(), rollout);
   const KlFinding kl = kl_finding(rollout.episodes);
-  tuned_.negative_kl = guard_kl(kl, tuned_.negative_kl, config_.generate.sampling.temperature);
-  guard_scores(rollout.episodes, rollout.flat_groups, rollout.groups, config_.generate.max_tokens);
+  tuned_.negative_kl = guard_kl(kl, tuned_.negative_kl, config_.generate.sampling.temperature, warnings_);
+  guard_scores(rollout.episodes, rollout.flat_groups, rollout.groups, config_.generate.max_tokens, warnings_);
   times.scoring = seconds_since(start);
   start = Clock::now();
   const StepMeans means = learn(rollout, samples);
@@ -306,63 +258,25 @@ bool Tuner::iterate(TuneResult& result) {
   return true;
 }
 
-double deviation_of(const std::vector<Episode>& episodes, double mean, double (*of)(const Episode&)) {
-  double squares = 0;
-  for (const Episode& episode : episodes) squares += std::pow(of(episode) - mean, 2);
-  return std::sqrt(squares / static_cast<double>(episodes.size()));
-}
-
-double mean_of(const std::vector<Episode>& episodes, double (*of)(const Episode&)) {
-  double sum = 0;
-  for (const Episode& episode : episodes) sum += of(episode);
-  return sum / static_cast<double>(episodes.size());
-}
-
-NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl, const Times& times) const {
-  const auto score = [](const Episode& one) { return one.score; };
-  const auto reward = [](const Episode& one) { return response_reward(one.path); };
-  const auto length = [](const Episode& one) { return static_cast<double>(one.tokens.size()); };
-  const auto& episodes = rollout.episodes;
-  const double mean_score = mean_of(episodes, score), mean_reward = mean_of(episodes, reward), tokens = mean_of(episodes, length);
-  NamedValues made{{"episodes", static_cast<double>(state_.samples + config_.ppo.rollout_batch)},
-                   {"reward", mean_reward}, {"reward_deviation", deviation_of(episodes, mean_reward, reward)},
-                   {"score", mean_score}, {"score_deviation", deviation_of(episodes, mean_score, score)},
-                   {"kl", kl.mean}, {"kl_error", kl.error}, {"kl_beta", kl_.beta()},
-                   {"entropy", mean_of(episodes, [](const Episode& one) { return one.entropy; })},
-                   {"answer_tokens", tokens}, {"ended", mean_of(episodes, [](const Episode& one) { return one.path.ended ? 1.0 : 0.0; })}};
-  if (rollout.source_means.size() > 1) made.insert(made.end(), rollout.source_means.begin(), rollout.source_means.end());
+NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl, const PhaseSeconds& times) const {
+  NamedValues made{{"episodes", static_cast<double>(state_.samples + config_.ppo.rollout_batch)}};
+  const auto add = [&](const NamedValues& more) { made.insert(made.end(), more.begin(), more.end()); };
+  add(answer_values(rollout, kl, kl_.beta()));
+  add(source_values(rollout));
   if (rollout.groups > 0) made.emplace_back("flat_groups", static_cast<double>(rollout.flat_groups) / static_cast<double>(rollout.groups));
-  if (config_.ppo.algorithm == PpoConfig::Algorithm::ppo) {
-    std::vector<Trajectory> paths;
-    for (const Episode& episode : episodes) paths.push_back(episode.path);
-    made.emplace_back("explained_variance", explained_variance(paths));
-  }
-  for (const auto& value : means.values()) made.push_back(value);
-  const double all = times.all();
-  made.insert(made.end(), {{"lr", rate(0)}, {"seconds", all}, {"generation_share", times.generation / all}, {"scoring_share", times.scoring / all},
-                           {"training_share", times.training / all},
-                           {"generated_tokens_per_second", tokens * static_cast<double>(episodes.size()) / times.generation}});
+  if (config_.ppo.algorithm == PpoConfig::Algorithm::ppo) made.emplace_back("explained_variance", explained_variance(rollout.episodes));
+  add(means.values());
+  made.emplace_back("lr", rate(0));
+  add(time_values(times, value_named(made, "answer_tokens") * static_cast<double>(rollout.episodes.size())));
   return made;
 }
 
-double value_named(const NamedValues& values, const std::string& name) {
-  for (const auto& [known, value] : values)
-    if (known == name) return value;
-  return 0;
-}
-
 void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
-  const auto at = [&](const char* name) { return value_named(values, name); };
   const int64_t left = config_.ppo.iterations - state_.step, here = state_.step - first_iteration_;
-  log::info("iteration {}/{}  reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}%  entropy {:.3f}  approx_kl {:.2e}  clipped {:.1f}%  "
-            "{:.1f} s (generation {:.0f}%, scoring {:.0f}%, training {:.0f}%)  ETA {}",
-            state_.step, config_.ppo.iterations, at("reward"), at("score"), at("kl"), at("answer_tokens"), 100 * at("ended"), at("entropy"),
-            at("approx_kl"), 100 * at("clipped"), at("seconds"), 100 * at("generation_share"), 100 * at("scoring_share"), 100 * at("training_share"),
+  log::info("iteration {}/{}  {}  ETA {}", state_.step, config_.ppo.iterations, progress_text(values),
             readable_seconds(seconds_since(begun_) / static_cast<double>(here) * static_cast<double>(left)));
-  for (int64_t i = 0; i < std::min<int64_t>(config_.ppo.shown, static_cast<int64_t>(rollout.episodes.size())); ++i) {
-    const Episode& one = rollout.episodes[static_cast<size_t>(i)];
-    log::info("  score {:.3f}, kl {:.3f}: {} => {}", one.score, response_kl(one.path), excerpt(one.prompt.text()), excerpt(tuning_.text_of(one.tokens)));
-  }
+  for (int64_t i = 0; i < std::min<int64_t>(config_.ppo.shown, static_cast<int64_t>(rollout.episodes.size())); ++i)
+    log::info("  {}", answer_text(rollout.episodes[static_cast<size_t>(i)], tuning_));
 }
 
 TuneResult Tuner::run() {
@@ -377,6 +291,7 @@ TuneResult Tuner::run() {
     const int64_t every = config_.run.checkpoint.every;
     if (!result.stopped && every > 0 && state_.step % every == 0) save();
   }
+  warnings_.finish();
   save();
   save_mean();
   if (result.stopped) stop_.clear();

@@ -1,7 +1,5 @@
 #include "rollout.h"
 
-#include <numeric>
-
 namespace skein {
 
 Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator, int64_t iteration) {
@@ -33,10 +31,7 @@ void score_answers(const Tuning& tuning, Rollout& rollout) {
   const std::vector<double> scores = tuning.rewards.scores(answers);
   for (size_t i = 0; i < scores.size(); ++i) rollout.episodes[i].score = rollout.episodes[i].path.score = scores[i];
   const auto& parts = tuning.rewards.parts();
-  for (size_t part = 0; part < parts.size(); ++part) {
-    const std::vector<double>& each = tuning.rewards.last()[part];
-    rollout.source_means.emplace_back("score_" + parts[part].label, std::accumulate(each.begin(), each.end(), 0.0) / static_cast<double>(each.size()));
-  }
+  for (size_t part = 0; part < parts.size(); ++part) rollout.sources.emplace_back(parts[part].label, tuning.rewards.last()[part]);
 }
 
 namespace {

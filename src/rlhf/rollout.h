@@ -14,7 +14,7 @@ namespace skein {
 struct Rollout {
   std::vector<Episode> episodes;
   int64_t flat_groups = 0, groups = 0;                         // where answers to a prompt are compared
-  std::vector<std::pair<std::string, double>> source_means;    // of each source of rewards, without its weight
+  std::vector<std::pair<std::string, std::vector<double>>> sources;  // of each source of rewards its label, and each answer's score without the weight
 };
 
 // Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.

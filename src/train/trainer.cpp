@@ -11,6 +11,7 @@
 #include "skein/checkpoint/files.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/core/profile.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/language_task.h"
@@ -278,8 +279,9 @@ void Trainer::count_skipped(const StepResult& result) {
   if (result.applied) return;
   if (state_.skipped_in_a_row >= config_.train.max_skipped)
     fail("step {}: the gradient norm was not finite {} steps in a row (loss {}); the newest checkpoint is untouched: resume from it "
-         "with a lower lr.lr than {}, or look at the data", state_.step, state_.skipped_in_a_row, result.loss, config_.lr.lr);
-  log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state_.step, result.grad_norm, result.loss);
+         "with a lower lr.lr than {}, or look at the data", state_.step, state_.skipped_in_a_row, shown_number(result.loss), config_.lr.lr);
+  log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state_.step, shown_number(result.grad_norm),
+            shown_number(result.loss));
 }
 
 void Trainer::after_step(const StepResult& result, double lr, Progress& progress) {

@@ -69,6 +69,8 @@ TEST(OracleReport, TableIsAlignedAndSaysWhatFailed) {
   above = small.of(small.best);
   above.numbers.value = std::nan("");
   EXPECT_NE(oracle_table(std::vector{above}).find("nan of the gap"), std::string::npos);
+  above.numbers.value = -std::nan("");
+  EXPECT_EQ(oracle_table(std::vector{above}).find("-nan"), std::string::npos);
 }
 
 TEST(OracleReport, Json) {

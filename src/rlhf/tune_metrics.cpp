@@ -1,0 +1,132 @@
+#include "tune_metrics.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "skein/core/numbers.h"
+
+namespace skein {
+namespace {
+
+constexpr size_t kShownBytes = 240;
+
+// One line, and not too long a one.
+std::string excerpt(const std::string& text) {
+  std::string made;
+  for (char c : text) made += c == '\n' ? ' ' : c;
+  if (made.size() <= kShownBytes) return made;
+  size_t end = kShownBytes;
+  while (end > 0 && (static_cast<unsigned char>(made[end]) & 0xC0) == 0x80) --end;
+  return made.substr(0, end) + "...";
+}
+
+using OfEpisode = double (*)(const Episode&);
+
+double mean_of(const std::vector<Episode>& episodes, OfEpisode of) {
+  double sum = 0;
+  for (const Episode& episode : episodes) sum += of(episode);
+  return sum / static_cast<double>(episodes.size());
+}
+
+double deviation_of(const std::vector<Episode>& episodes, double mean, OfEpisode of) {
+  double squares = 0;
+  for (const Episode& episode : episodes) squares += std::pow(of(episode) - mean, 2);
+  return std::sqrt(squares / static_cast<double>(episodes.size()));
+}
+
+double score_of(const Episode& one) { return one.score; }
+double reward_of(const Episode& one) { return response_reward(one.path); }
+double length_of(const Episode& one) { return static_cast<double>(one.tokens.size()); }
+double entropy_of(const Episode& one) { return one.entropy; }
+double ended_of(const Episode& one) { return one.path.ended ? 1 : 0; }
+
+}  // namespace
+
+void StepMeans::add(const std::vector<Term>& terms, const StepResult& result, const std::string& prefix) {
+  for (size_t i = 0; i < result.terms.size(); ++i) add(prefix + terms[i].name, result.terms[i]);
+  if (!result.terms.empty()) add(prefix + "grad_norm", result.grad_norm);
+}
+
+void StepMeans::add(const std::string& name, double value) {
+  for (auto& [known, sum] : sums_)
+    if (known == name) {
+      sum.first += value;
+      ++sum.second;
+      return;
+    }
+  sums_.emplace_back(name, std::pair(value, int64_t{1}));
+}
+
+double StepMeans::mean(const std::string& name) const {
+  for (const auto& [known, sum] : sums_)
+    if (known == name) return sum.first / static_cast<double>(sum.second);
+  return 0;
+}
+
+NamedValues StepMeans::values() const {
+  NamedValues made;
+  for (const auto& [name, sum] : sums_) made.emplace_back(name, sum.first / static_cast<double>(sum.second));
+  return made;
+}
+
+double value_named(const NamedValues& values, const std::string& name) {
+  for (const auto& [known, value] : values)
+    if (known == name) return value;
+  return 0;
+}
+
+NamedValues answer_values(const Rollout& rollout, const KlFinding& kl, double beta) {
+  const auto& episodes = rollout.episodes;
+  const double score = mean_of(episodes, score_of), reward = mean_of(episodes, reward_of);
+  return {{"reward", reward},
+          {"reward_deviation", deviation_of(episodes, reward, reward_of)},
+          {"score", score},
+          {"score_deviation", deviation_of(episodes, score, score_of)},
+          {"kl", kl.mean},
+          {"kl_error", kl.error},
+          {"kl_beta", beta},
+          {"entropy", mean_of(episodes, entropy_of)},
+          {"answer_tokens", mean_of(episodes, length_of)},
+          {"ended", mean_of(episodes, ended_of)}};
+}
+
+NamedValues source_values(const Rollout& rollout) {
+  NamedValues made;
+  if (rollout.sources.size() < 2) return made;
+  for (const auto& [label, scores] : rollout.sources) {
+    const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
+    made.emplace_back("score_" + label, sum / static_cast<double>(scores.size()));
+  }
+  return made;
+}
+
+double explained_variance(const std::vector<Episode>& episodes) {
+  std::vector<Trajectory> paths;
+  for (const Episode& episode : episodes) paths.push_back(episode.path);
+  return explained_variance(std::span<const Trajectory>(paths));
+}
+
+NamedValues time_values(const PhaseSeconds& times, double tokens) {
+  const double all = times.all();
+  return {{"seconds", all},
+          {"generation_share", times.generation / all},
+          {"scoring_share", times.scoring / all},
+          {"training_share", times.training / all},
+          {"generated_tokens_per_second", tokens / times.generation}};
+}
+
+std::string progress_text(const NamedValues& values) {
+  const auto at = [&](const char* name) { return shown_number(value_named(values, name)); };
+  return fmt::format(
+      "reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}%  entropy {:.3f}  approx_kl {:.2e}  clipped {:.1f}%  "
+      "{:.1f} s (generation {:.0f}%, scoring {:.0f}%, training {:.0f}%)",
+      at("reward"), at("score"), at("kl"), at("answer_tokens"), 100 * at("ended"), at("entropy"), at("approx_kl"),
+      100 * at("clipped"), at("seconds"), 100 * at("generation_share"), 100 * at("scoring_share"), 100 * at("training_share"));
+}
+
+std::string answer_text(const Episode& episode, const Tuning& tuning) {
+  return fmt::format("score {:.3f}, kl {:.3f}: {} => {}", shown_number(episode.score), shown_number(response_kl(episode.path)),
+                     excerpt(episode.prompt.text()), excerpt(tuning.text_of(episode.tokens)));
+}
+
+}  // namespace skein
