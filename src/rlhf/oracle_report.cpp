@@ -52,9 +52,11 @@ std::string reasons(const OracleOutcome& outcome) {
   const OracleNumbers& n = outcome.numbers;
   const std::string which = fmt::format("{} at beta {}: ", outcome.reward, outcome.beta);
   std::string text;
-  if (!outcome.closed_enough())
-    text += which + fmt::format("{:.4f} of the gap between the reference and the optimum is closed; {} is needed\n", shown_number(n.closed()),
-                                outcome.least_closed);
+  if (!outcome.closed_enough()) {
+    text += which + fmt::format("{:.4f} of the gap between the reference and the optimum is closed; {} is needed\n",
+                                shown_number(n.closed()), outcome.least_closed);
+    for (const std::string& caveat : outcome.caveats) text += which + caveat + "\n";
+  }
   if (n.value > n.ceiling)
     text += which + fmt::format("the policy's J {:.9g} is above J* {:.9g}, which nothing can be: a bug\n", n.value, n.best);
   if (outcome.sampled_above)

@@ -168,6 +168,8 @@ class OracleRun {
     OracleResult result;
     const PretrainConfig pretraining = pretraining_config(oracle_, config_, language_);
     const std::vector<Target> targets = this->targets(pretraining.model);
+    if (!targets.empty())
+      for (const std::string& caveat : optimum_caveats(targets.front().config)) log::warn("the proof may fail: {}", caveat);
     if (!oracle_.dump.empty()) begin_dump();
     const OraclePretraining task(language_, config_.run.train.seed, pretraining.train.steps * pretraining.train.global_batch);
     log::info("pretraining on {}: {} prompts with {} responses each", language_.origin, language_.prompts.size(), language_.responses.size());
@@ -233,6 +235,7 @@ class OracleRun {
     check_mass(language_, policy, "the tuned policy");
     check_mass(language_, reference, "the reference");
     OracleOutcome outcome = oracle_outcome(language_, reward, beta, reference, policy);
+    outcome.caveats = optimum_caveats(c);
     outcome.sampled_above = sampled_above(tuned, outcome.numbers.best, c.ppo.rollout_batch);
     result.outcomes.push_back(outcome);
     if (dump_.is_open()) dump(reward, beta, reference, policy);

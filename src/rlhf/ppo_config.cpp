@@ -39,6 +39,9 @@ void bind(Options& options, PpoConfig& c) {
   options.add("ppo.gamma", c.gamma, "discount of later rewards; 1 in all published work");
   options.add("ppo.lambda", c.lambda, "of generalised advantage estimation (Ziegler et al. 2019: 0.95)");
   options.add("ppo.whiten", c.whiten, "advantages of an iteration get mean 0 and deviation 1");
+  options.add("ppo.divide_by_std", c.divide_by_std,
+              "grpo: advantages are divided by the deviation of their prompt's rewards; false, with ppo.aggregation=constant: Dr. GRPO (Liu et al. 2025)");
+  options.add("ppo.kl_in_reward", c.kl_in_reward, "grpo: the KL to the reference is charged in the reward of an answer (kl.beta), as rloo does, not as a loss");
   options.add("ppo.entropy", c.entropy, "coefficient of the bonus for entropy");
   options.add("ppo.kl_loss", c.kl_loss, "coefficient of the KL to the reference as a loss, beside or instead of that in the reward (kl.beta)");
   options.add_choice("ppo.kl_loss_estimator", c.kl_loss_estimator, {{"k2", KlEstimator::k2}, {"k3", KlEstimator::k3}},
@@ -118,6 +121,14 @@ void check_counts(const TuneConfig& c) {
   require(c.critic.load.empty() || c.has_critic(), "critic.load={} needs a critic of its own: ppo.algorithm=ppo and critic.kind=separate", c.critic.load);
 }
 
+void check_grpo(const TuneConfig& c) {
+  const bool grpo = c.ppo.algorithm == PpoConfig::Algorithm::grpo;
+  require(grpo || c.ppo.divide_by_std, "ppo.divide_by_std=false: only ppo.algorithm=grpo divides advantages by the deviation of a prompt's rewards; leave it out");
+  require(grpo || !c.ppo.kl_in_reward, "ppo.kl_in_reward=true: only ppo.algorithm=grpo has the KL anywhere else; leave it out");
+  require(c.kl_in_reward() || c.kl.control == KlConfig::Control::fixed,
+          "kl.control=adaptive steers the KL that is charged in the reward, but grpo has it as a loss; give ppo.kl_in_reward=true, or leave kl.control out");
+}
+
 void check_numbers(const TuneConfig& c) {
   require(c.ppo.gamma >= 0 && c.ppo.gamma <= 1 && c.ppo.lambda >= 0 && c.ppo.lambda <= 1, "ppo.gamma={} and ppo.lambda={} must be from 0 to 1",
           c.ppo.gamma, c.ppo.lambda);
@@ -149,6 +160,7 @@ void settle(PtxConfig& ptx, const PretrainConfig& run) {
 
 void settle(TuneConfig& c) {
   check_counts(c);
+  check_grpo(c);
   check_numbers(c);
   check(c.ppo.clip);
   check(c.kl, c.ppo.rollout_batch);
@@ -160,13 +172,32 @@ void settle(TuneConfig& c) {
   if (c.run.lr.decay == LrConfig::Decay::automatic) c.run.lr.decay = LrConfig::Decay::linear;
   check(c.run.lr, c.run.train.steps, 1);
   // The KL of answers that are compared with each other is a loss; in the reward it would be divided by their deviation (Shao et al. 2024).
-  if (c.ppo.algorithm == PpoConfig::Algorithm::grpo && c.ppo.kl_loss == 0) c.ppo.kl_loss = c.kl.beta;
+  if (!c.kl_in_reward() && c.ppo.kl_loss == 0) c.ppo.kl_loss = c.kl.beta;
   if (const std::string caveat = kl_caveat(c.shaping.estimator, KlUse::reward); !caveat.empty()) log::warn("reward.kl_estimator: {}", caveat);
   if (c.run.model.dropout > 0)
     log::info("model.dropout={} of the policy is left out: with it no ratio of probabilities would mean anything", c.run.model.dropout);
   c.run.model.dropout = 0;
   c.generate.precision = c.run.train.precision;
   c.generate.sampling.seed = c.run.train.seed;
+}
+
+std::vector<std::string> optimum_caveats(const TuneConfig& c) {
+  std::vector<std::string> made;
+  const char* estimator = c.ppo.kl_loss_estimator == KlEstimator::k2 ? "k2" : "k3";
+  if (!c.kl_in_reward())
+    made.push_back(fmt::format(
+        "ppo.algorithm=grpo has the KL to the reference as a loss (ppo.kl_loss={}, ppo.kl_loss_estimator={}), whose optimum is not that of "
+        "E[r] - beta KL: a loss per token leaves out what the token does to the KL of later ones{}; give ppo.kl_in_reward=true{}, or take "
+        "ppo.algorithm=rloo or ppo", c.ppo.kl_loss, estimator,
+        c.ppo.divide_by_std ? ", and the advantages are divided by their deviation while the KL is not" : "",
+        c.ppo.divide_by_std ? " and ppo.divide_by_std=false" : ""));
+  else if (c.ppo.kl_loss > 0)
+    made.push_back(fmt::format("ppo.kl_loss={} charges the KL to the reference a second time, beside kl.beta={} in the reward; leave it out",
+                               c.ppo.kl_loss, c.kl.beta));
+  if (c.ppo.entropy != 0) made.push_back(fmt::format("ppo.entropy={} pays for entropy beside the reward; leave it out", c.ppo.entropy));
+  if (const std::string caveat = kl_caveat(c.shaping.estimator, KlUse::reward); c.kl_in_reward() && !caveat.empty())
+    made.push_back(fmt::format("reward.kl_estimator: {}; leave it out", caveat));
+  return made;
 }
 
 }  // namespace skein

@@ -42,14 +42,19 @@ std::vector<Trajectory> taken_paths(std::vector<Episode>& episodes) {
   return paths;
 }
 
-// RLOO charges the KL of a whole answer to it, GRPO has it as a loss. Groups are flat whose scores are equal, whatever their KL.
+GroupBaseline baseline_of(const PpoConfig& c) {
+  if (c.algorithm == PpoConfig::Algorithm::rloo) return GroupBaseline::leave_one_out;
+  return c.divide_by_std ? GroupBaseline::mean_and_std : GroupBaseline::mean;
+}
+
+// Groups are flat whose scores are equal, whatever their KL.
 void compare_answers(const TuneConfig& c, std::vector<Trajectory>& paths, Rollout& rollout) {
   std::vector<double> rewards, scores;
   for (const Trajectory& path : paths) {
     scores.push_back(shaped_score(c.shaping, path.score, path.ended));
-    rewards.push_back(c.ppo.algorithm == PpoConfig::Algorithm::grpo ? scores.back() : response_reward(path));
+    rewards.push_back(c.kl_in_reward() ? response_reward(path) : scores.back());
   }
-  const GroupBaseline baseline = c.ppo.algorithm == PpoConfig::Algorithm::rloo ? GroupBaseline::leave_one_out : GroupBaseline::mean_and_std;
+  const GroupBaseline baseline = baseline_of(c.ppo);
   const GroupAdvantages found = group_advantages(baseline, rewards, c.ppo.answers);
   spread(paths, found.advantages);
   rollout.groups = found.groups;

@@ -132,6 +132,53 @@ TEST_F(TuneConfigs, AreSettledByTheAlgorithm) {
   EXPECT_EQ(config_.run.train.steps, 100 * 2);
 }
 
+TEST_F(TuneConfigs, ChargeTheKlOfGrpoWhereItIsAsked) {
+  config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
+  settle(config_);
+  EXPECT_EQ(config_.ppo.kl_loss, config_.kl.beta);
+  EXPECT_FALSE(config_.kl_in_reward());
+  config_ = tune_defaults();
+  config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
+  config_.ppo.kl_in_reward = true;
+  settle(config_);
+  EXPECT_EQ(config_.ppo.kl_loss, 0) << "it is charged once";
+  EXPECT_TRUE(config_.kl_in_reward());
+}
+
+TEST_F(TuneConfigs, KnowWhatMovesTheOptimum) {
+  const auto caveats = [&] {
+    settle(config_);
+    return optimum_caveats(config_);
+  };
+  EXPECT_TRUE(caveats().empty()) << "PPO with k1 in the reward";
+  config_.ppo.entropy = 0.01;
+  config_.ppo.kl_loss = 0.1;
+  config_.shaping.estimator = KlEstimator::k3;
+  ASSERT_EQ(caveats().size(), 3u);
+  expect_words(caveats()[0], {"ppo.kl_loss=0.1", "a second time"});
+  expect_words(caveats()[1], {"ppo.entropy=0.01"});
+  expect_words(caveats()[2], {"only k1 keeps the optimum"});
+  config_ = tune_defaults();
+  config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
+  ASSERT_EQ(caveats().size(), 1u);
+  expect_words(caveats()[0], {"ppo.kl_loss=0.05", "estimator=k2", "as a loss", "give ppo.kl_in_reward=true and ppo.divide_by_std=false"});
+  config_ = tune_defaults();
+  config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
+  config_.ppo.kl_in_reward = true;
+  EXPECT_TRUE(caveats().empty());
+}
+
+TEST_F(TuneConfigs, RefuseOptionsOfGrpoElsewhere) {
+  config_.ppo.divide_by_std = false;
+  expect_refused({"ppo.divide_by_std=false", "only ppo.algorithm=grpo"});
+  config_.ppo.algorithm = PpoConfig::Algorithm::rloo;
+  config_.ppo.kl_in_reward = true;
+  expect_refused({"ppo.kl_in_reward=true", "only ppo.algorithm=grpo"});
+  config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
+  config_.kl.control = KlConfig::Control::adaptive;
+  expect_refused({"kl.control=adaptive", "grpo has it as a loss", "ppo.kl_in_reward=true"});
+}
+
 TEST_F(TuneConfigs, SayOnceThatDropoutIsLeftOut) {
   config_.run.model.dropout = 0.1;
   expect_words(said([this] { settle(config_); }), {"dropout", "0.1", "ratio"});

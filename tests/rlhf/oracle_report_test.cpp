@@ -73,6 +73,15 @@ TEST(OracleReport, TableIsAlignedAndSaysWhatFailed) {
   EXPECT_EQ(oracle_table(std::vector{above}).find("-nan"), std::string::npos);
 }
 
+TEST(OracleReport, TableSaysWhichSettingsHaveAnotherOptimum) {
+  const Case small;
+  OracleOutcome open = small.of(small.chain), closed = small.of(small.best);
+  open.caveats = closed.caveats = {"the KL is a loss"};
+  const auto lines = lines_of(oracle_table(std::vector{open, closed}));
+  ASSERT_EQ(lines.size(), 5u) << "nothing is said of the one that passed";
+  EXPECT_EQ(lines[4], "length at beta 0.5: the KL is a loss");
+}
+
 TEST(OracleReport, Json) {
   const Case small;
   OracleOutcome broken = small.of(small.best);

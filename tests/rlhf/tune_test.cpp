@@ -39,12 +39,22 @@ TEST_F(TunedPolicy, GoesOnWhereItWasKilled) {
 TEST_F(TunedPolicy, LearnsByEachAlgorithm) {
   const Settings longer{{"ppo.iterations", "40"}, {"oracle.pretraining", "400"}, {"ppo.rollout_batch", "64"}, {"train.global_batch", "32"}, {"generate.batch", "64"},
                         {"train.micro_batch", "8"}};
-  for (const char* algorithm : {"ppo", "rloo", "grpo"}) {
+  struct Case {
+    std::string name;
+    Settings settings;
+    double closed;
+  };
+  const Settings grpo{{"ppo.algorithm", "grpo"}, {"ppo.kl_in_reward", "true"}};
+  Settings dr_grpo = grpo;
+  dr_grpo.insert(dr_grpo.end(), {{"ppo.divide_by_std", "false"}, {"ppo.aggregation", "constant"}});
+  for (const Case& one : {Case{"ppo", {}, 0.9}, Case{"rloo", {{"ppo.algorithm", "rloo"}}, 0.9}, Case{"grpo", {{"ppo.algorithm", "grpo"}}, 0.5},
+                          Case{"kl-in-reward", grpo, 0.8}, Case{"dr-grpo", dr_grpo, 0.9}}) {
     Settings settings = longer;
-    settings.emplace_back("ppo.algorithm", algorithm);
-    const Tuned found = run(1, settings, algorithm);
-    EXPECT_GT(found.numbers().closed(), algorithm == std::string("grpo") ? 0.5 : 0.9) << algorithm;
-    EXPECT_LE(found.numbers().value, found.numbers().ceiling) << algorithm;
+    settings.insert(settings.end(), one.settings.begin(), one.settings.end());
+    const Tuned found = run(1, settings, one.name);
+    EXPECT_GT(found.numbers().closed(), one.closed) << one.name;
+    EXPECT_LE(found.numbers().value, found.numbers().ceiling) << one.name;
+    EXPECT_EQ(found.result.outcomes.front().caveats.size(), one.name == "grpo" ? 1u : 0u) << one.name;
   }
 }
 
