@@ -13,6 +13,7 @@
 #include "skein/core/options.h"
 #include "skein/data/masking.h"
 #include "skein/models/config.h"
+#include "skein/parallel/layout.h"
 #include "skein/parallel/local_model.h"
 
 namespace skein {
@@ -36,6 +37,9 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
 // False when the command line asked for a text (help, resolved options) that has been printed now. settle gives options that
 // depend on others their values, before anything shows or uses them.
 bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle = {});
+
+// A micro-batch that nobody gave becomes the largest up to its default that divides the batch at this layout. It changes no result.
+void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t global_batch, int64_t micro_batch, const Group& world);
 
 // The world, with a fair share of each host's cores for every rank unless OMP_NUM_THREADS says otherwise.
 std::unique_ptr<Group> begin_world();

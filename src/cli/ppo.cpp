@@ -25,6 +25,7 @@ struct Command {
   std::string rewards;
   double process_seconds = 60;
   bool ban_special = true;
+  bool fit_micro_batch = false;  // nobody gave one
 };
 
 void bind(Options& options, Command& c) {
@@ -143,13 +144,23 @@ int prove(const Command& c, Group& world, const Options& options) {
   return static_cast<int>(passed ? ExitCode::done : ExitCode::failure);
 }
 
-void settle_options(Options& options, const Command& c) {
+// A minibatch that nobody gave becomes the largest up to its default that the answers of an iteration divide into, whatever the layout.
+void fit_minibatch(Options& options, const TuneConfig& c) {
+  const int64_t usual = c.run.train.global_batch, answers = c.ppo.rollout_batch;
+  const int64_t fitting = answers > 0 && usual > 0 ? largest_divisor(answers, usual) : usual;
+  if (fitting != usual) options.set("train.global_batch", std::to_string(fitting), fmt::format("divides ppo.rollout_batch={}", answers));
+}
+
+void settle_options(Options& options, Command& c) {
+  const bool minibatch_given = options.given("train.global_batch");
+  c.fit_micro_batch = !options.given("train.micro_batch");
   refuse_of_critic(options, c.tune);
   if (!c.oracle.language.empty()) {
     refuse_of_files(options);
     for (const auto& [key, value] : oracle_defaults())
       if (!options.given(key)) options.set(key, value, "--oracle");
   }
+  if (!minibatch_given) fit_minibatch(options, c.tune);
   settle_precision(options, "train.precision", c.tune.run.train.precision, c.tune.run.parallel.device);
 }
 
@@ -161,6 +172,8 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   bind(options, command);
   if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
   world = begin_world();
+  const PretrainConfig& run = command.tune.run;
+  if (command.fit_micro_batch) fit_micro_batch(options, run.parallel, run.train.global_batch, run.train.micro_batch, *world);
   return command.oracle.language.empty() ? tune_by_rewards(command, *world, options) : prove(command, *world, options);
 }
 

@@ -67,6 +67,18 @@ int64_t choose_groups(int64_t batch, int dp) {
 
 }  // namespace
 
+int64_t largest_divisor(int64_t count, int64_t most) {
+  int64_t found = std::min(count, most);
+  while (found > 1 && count % found != 0) --found;
+  return std::max<int64_t>(1, found);
+}
+
+int64_t fitting_micro_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch, int64_t most) {
+  if (batch <= 0 || most <= 0 || p.reduction_groups < 0) return most;
+  const int64_t groups = p.reduction_groups ? p.reduction_groups : choose_groups(batch, mesh.dp);
+  return batch % groups == 0 ? largest_divisor(batch / groups, most) : most;
+}
+
 BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch, int64_t micro) {
   require(batch > 0 && micro > 0, "train.global_batch={} and train.micro_batch={} must be at least 1", batch, micro);
   require(batch % mesh.dp == 0, "train.global_batch={} does not divide by the {} data-parallel ranks; the nearest that does is {}",

@@ -85,6 +85,18 @@ expect 2 "critic.clip=0.1 was given, but rloo has no critic" $ppo --run.dir=bad 
 expect 2 "ppo.whiten=false was given, but grpo has no critic" $ppo --run.dir=bad --ppo.algorithm=grpo --ppo.answers=4 --reward.sources=ended --ppo.whiten=false
 expect 0 "done already" "$skein" ppo --config group/config.ini
 
+# Batches that nobody gave follow those that were given; given ones that do not fit are refused.
+fitted="$skein ppo --checkpoint.load=policy --data.prompts=prompts.jsonl --chat.template=none --ppo.iterations=1 --ppo.epochs=1 --generate.max_tokens=4
+  --reward.sources=ended"
+expect 0 "10 answers an iteration, 10 a minibatch" $fitted --run.dir=fitted --ppo.rollout_batch=10
+grep -q "^global_batch = 10  # divides ppo.rollout_batch=10" fitted/config.ini || die "config.ini does not say where the minibatch is from"
+grep -q "^micro_batch = 5  # divides train.global_batch=10" fitted/config.ini || die "config.ini does not say where the micro-batch is from"
+expect 0 "done already" "$skein" ppo --config fitted/config.ini
+expect 2 "train.global_batch=4" $fitted --run.dir=bad --ppo.rollout_batch=10 --train.global_batch=4
+expect 2 "train.micro_batch=4 does not divide" $fitted --run.dir=bad --ppo.rollout_batch=10 --train.micro_batch=4
+expect 0 "done: 1 steps" "$skein" reward --checkpoint.load=policy --data.train=pairs.jsonl --chat.template=none --train.global_batch=6 --train.steps=1 --run.dir=reward6
+grep -q "^micro_batch = 3  #" reward6/config.ini || die "the micro-batch of a reward model does not follow its batch"
+
 # What cannot be is told, and nothing is left behind.
 expect 2 "checkpoint.load names no policy" "$skein" ppo --data.prompts=prompts.jsonl --reward.sources=ended
 expect 2 "data.prompts names no file" "$skein" ppo --checkpoint.load=policy --reward.sources=ended
@@ -123,8 +135,10 @@ assert len({(row[0], row[1]) for row in rows}) == len(rows) == 6 * 15, len(rows)
 for prompt in {row[0] for row in rows}:
     assert abs(sum(math.exp(float(row[3])) for row in rows if row[0] == prompt) - 1) < 1e-4
 PY
+expect 0 "passed" "$skein" ppo --oracle=language.txt $oracle --run.dir=proof5 --ppo.algorithm=grpo --ppo.kl_in_reward=true --ppo.divide_by_std=false --ppo.aggregation=constant
 sed -i 's/closed 0.5/closed 0.9999/' language.txt
 expect 1 "is needed" "$skein" ppo --oracle=language.txt $oracle --run.dir=proof2 --ppo.iterations=1
+expect 1 "give ppo.kl_in_reward=true and ppo.divide_by_std=false" "$skein" ppo --oracle=language.txt $oracle --run.dir=proof4 --ppo.iterations=1 --ppo.algorithm=grpo
 sed 's/A 0.2/A 0.3/' language.txt >wrong.txt
 expect 2 "wrong.txt:6" "$skein" ppo --oracle=wrong.txt $oracle --run.dir=proof3
 expect 2 "kl.beta=7 was given, but --oracle" "$skein" ppo --oracle=language.txt --kl.beta=7

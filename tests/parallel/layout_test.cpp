@@ -23,5 +23,21 @@ TEST(Layout, TheTimeoutIsAnOptionOfAtLeastZeroSeconds) {
   }
 }
 
+TEST(Layout, AFittingMicroBatchIsTheLargestThatDivides) {
+  const auto fitting = [](int64_t batch, int64_t most, int dp = 1, int64_t groups = 0) {
+    ParallelConfig config;
+    config.reduction_groups = groups;
+    return fitting_micro_batch(config, {1, dp, 1}, batch, most);
+  };
+  EXPECT_EQ(fitting(64, 8), 8) << "it divides already";
+  EXPECT_EQ(fitting(10, 8), 5) << "two groups of 5";
+  EXPECT_EQ(fitting(24, 4), 3) << "four groups of 6";
+  EXPECT_EQ(fitting(6, 4, 1, 1), 3) << "one group of 6";
+  EXPECT_EQ(fitting(7, 4), 1);
+  EXPECT_EQ(fitting(48, 8, 8), 6) << "eight groups of 6";
+  EXPECT_EQ(fitting(10, 8, 4), 8) << "no micro-batch fits: plan_batch says why";
+  for (int64_t batch = 1; batch <= 64; ++batch) EXPECT_NO_THROW(plan_batch({}, {1, 1, 1}, batch, fitting(batch, 8))) << batch;
+}
+
 }  // namespace
 }  // namespace skein
