@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 
+#include "rollout_file.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
@@ -60,6 +61,7 @@ class Tuner {
   std::unique_ptr<Actors> actors_;
   std::unique_ptr<Generator> generator_;
   std::unique_ptr<CheckpointStore> store_;
+  std::unique_ptr<RolloutFile> rollouts_;
   RunState state_;
   TuneState tuned_;
   KlController kl_;
@@ -95,6 +97,7 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   else begin(critic);
   first_iteration_ = tuned_.iterations;
   folder_.begin(resolved, tuned_.iterations, world);
+  if (config_.ppo.save_rollouts) rollouts_ = std::make_unique<RolloutFile>(folder_.path() + "/rollouts.jsonl", tuned_.iterations, world);
   if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config_.run.checkpoint.keep), world);
   else log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }
@@ -168,6 +171,7 @@ void Tuner::save() {
   tuned_.critic_steps = actors_->critic() ? actors_->critic()->optimizer().steps() : 0;
   tuned_.kl = kl_.state();
   state_.notes = with_instructions(to_json(tuned_), tuning_.instructions);
+  if (rollouts_) rollouts_->sync();
   store_->save(state_.step, actors_->pieces(true), to_json(state_, shape_));
   saved_ = state_.step;
 }
@@ -253,6 +257,7 @@ bool Tuner::iterate(TuneResult& result) {
   state_.step = ++tuned_.iterations;
   state_.samples += config_.ppo.rollout_batch;
   folder_.record(state_.step, made);
+  if (rollouts_) rollouts_->write(state_.step, tuning_, rollout);
   result.iterations.push_back(made);
   if (state_.step % config_.run.run.log_every == 0 || state_.step == config_.ppo.iterations) tell(rollout, made);
   return true;

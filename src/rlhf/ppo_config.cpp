@@ -52,6 +52,7 @@ void bind(Options& options, PpoConfig& c) {
   options.add("ppo.ema", c.ema, "keeps a running mean of the policy's weights, of which so much stays at each step, and leaves it in run.dir/ema; 0: none (InstructGPT: 0.992)");
   options.add("ppo.stop_kl", c.stop_kl, "once approx_kl exceeds 1.5 times this, the iteration's other epochs are left out; 0: never");
   options.add("ppo.shown", c.shown, "answers shown at each progress line");
+  options.add("ppo.save_rollouts", c.save_rollouts, "writes every answer with its scores, reward and KL to run.dir/rollouts.jsonl");
 }
 
 void bind(Options& options, PtxConfig& c) {
@@ -133,6 +134,7 @@ void check_numbers(const TuneConfig& c) {
   require(c.ppo.gamma >= 0 && c.ppo.gamma <= 1 && c.ppo.lambda >= 0 && c.ppo.lambda <= 1, "ppo.gamma={} and ppo.lambda={} must be from 0 to 1",
           c.ppo.gamma, c.ppo.lambda);
   require(c.ppo.stop_kl >= 0 && c.ppo.kl_loss >= 0, "ppo.stop_kl={} and ppo.kl_loss={} must not be negative", c.ppo.stop_kl, c.ppo.kl_loss);
+  require(!c.ppo.save_rollouts || !c.run.run.dir.empty(), "ppo.save_rollouts=true needs a folder to write to, but run.dir is empty");
   require(c.ppo.ema >= 0 && c.ppo.ema < 1, "ppo.ema={} must be from 0 (none) to below 1", c.ppo.ema);
   require(c.critic.rules.clip >= 0 && c.critic.rules.coefficient > 0 && c.critic.lr >= 0,
           "critic.clip={} and critic.lr={} must not be negative, critic.coefficient={} must be above 0", c.critic.rules.clip, c.critic.lr,

@@ -31,7 +31,7 @@ for line in sys.stdin:
     print(json.dumps({"id": asked["id"], "score": min(len(asked["response"]), 10) / 10}), flush=True)
 PY
 sources='regex:blue; 0.5*process:python3 length.py'
-expect 0 "iteration 4/4" $ppo --run.dir=rules "--reward.sources=$sources"
+expect 0 "iteration 4/4" $ppo --run.dir=rules "--reward.sources=$sources" --ppo.save_rollouts=true
 grep -q "=> " output || die "no answer is shown"
 python3 - <<'PY' || die "metrics.jsonl misses what an iteration says"
 import json
@@ -41,6 +41,18 @@ wanted = {"score_regex", "score_process", "kl", "kl_beta", "entropy", "policy_lo
           "generation_share", "scoring_share", "training_share", "generated_tokens_per_second", "answer_tokens", "ended"}
 assert wanted <= set(lines[0]), wanted - set(lines[0])
 assert lines[0]["ratio_off"] < 1 and abs(lines[0]["score"] - lines[0]["score_regex"] - 0.5 * lines[0]["score_process"]) < 1e-6
+PY
+python3 - <<'PY' || die "rollouts.jsonl is not all answers with their scores"
+import json
+rows = [json.loads(line) for line in open("rules/rollouts.jsonl")]
+assert [row["number"] for row in rows] == list(range(4 * 16)) and [row["step"] for row in rows] == [1 + i // 16 for i in range(4 * 16)]
+metrics = [json.loads(line) for line in open("rules/metrics.jsonl")]
+for step, line in enumerate(metrics):
+    mine = rows[16 * step:16 * step + 16]
+    for key in ("score", "kl", "reward"):
+        assert abs(sum(row[key] for row in mine) / 16 - line[key]) < 1e-9, key
+    assert abs(sum(row["scores"]["process"] for row in mine) / 16 - line["score_process"]) < 1e-9
+assert all(row["prompt"].startswith("say") and row["scores"]["regex"] == ("blue" in row["answer"]) for row in rows)
 PY
 # The same bits over two ranks and after a kill.
 same() {
@@ -53,8 +65,9 @@ a, b = map(lines, sys.argv[1:])
 assert a == b, [(x, y) for x, y in zip(a, b) if x != y][:1]
 PY
 }
-expect 0 "data 2" $mpi2 $ppo --run.dir=ranks "--reward.sources=$sources"
+expect 0 "data 2" $mpi2 $ppo --run.dir=ranks "--reward.sources=$sources" --ppo.save_rollouts=true
 same rules ranks
+cmp rules/rollouts.jsonl ranks/rollouts.jsonl || die "two ranks write other answers than one"
 expect 0 "pipeline 2" $mpi2 $ppo --run.dir=stages --parallel.pipeline=2 "--reward.sources=$sources"
 same rules stages
 # Texts beside the answers, and the mean of the policies on the way, which continues prompts like any.
@@ -65,8 +78,9 @@ grep -q ptx_loss beside/metrics.jsonl || die "metrics.jsonl misses the loss of t
 expect 0 "from beside/ema/step-00000004" "$skein" generate --checkpoint.path=beside/ema --generate.max_tokens=4 say
 cp -r rules killed
 rm -r killed/checkpoints/step-00000004*
-expect 0 "goes on from" $ppo --run.dir=killed "--reward.sources=$sources"
+expect 0 "goes on from" $ppo --run.dir=killed "--reward.sources=$sources" --ppo.save_rollouts=true
 same rules killed
+cmp rules/rollouts.jsonl killed/rollouts.jsonl || die "a killed run lost answers, or has them twice"
 # What else scores than before is told.
 cp -r killed rescored
 rm -r rescored/checkpoints/step-00000004*

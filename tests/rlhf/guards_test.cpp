@@ -220,6 +220,9 @@ TEST_F(TuneConfigs, RefuseNumbersOutOfTheirRange) {
   config_.kl.control = KlConfig::Control::adaptive;
   config_.kl.horizon = 10;
   expect_refused({"kl.horizon"});
+  config_.ppo.save_rollouts = true;
+  config_.run.run.dir = "";
+  expect_refused({"ppo.save_rollouts=true", "run.dir is empty"});
   config_.run.train.precision = DType::f16;
   expect_refused({"train.precision=f16", "bf16"});
 }

@@ -1,6 +1,8 @@
 // Policies that are tuned reach what is exactly best, to the same bits at every layout, and go on where they were.
 #include "rlhf/tune_fixture.h"
 
+#include <sstream>
+
 #include "rlhf/expect_error.h"
 
 namespace skein {
@@ -34,6 +36,39 @@ TEST_F(TunedPolicy, GoesOnWhereItWasKilled) {
     forget_from(tuned_at(name), 3);
     expect_equal(run(2, settings, name), whole);
   }
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Killed in the middle of a line of the third of four iterations: no answer is lost, and none is there twice.
+TEST_F(TunedPolicy, KeepsAllAnswersThroughAKill) {
+  const Settings settings{{"ppo.iterations", "4"}, {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}, {"ppo.save_rollouts", "true"}};
+  const std::string path = tuned_at("run") + "/rollouts.jsonl";
+  run(1, settings);
+  const std::string whole = text_of(path);
+  int64_t number = 0;
+  std::istringstream lines(whole);
+  for (std::string line; std::getline(lines, line); ++number) {
+    const auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json.at("step"), number / 32 + 1);
+    EXPECT_EQ(json.at("number"), number);
+    EXPECT_EQ(json.at("scores").at("oracle"), json.at("score"));
+    EXPECT_LE(json.at("tokens").get<int64_t>(), 3);
+    EXPECT_NEAR(json.at("reward").get<double>(),
+                (json.at("ended").get<bool>() ? json.at("score").get<double>() : -1.0) - 0.25 * json.at("kl").get<double>(), 1e-9);
+    EXPECT_FALSE(json.at("prompt").get<std::string>().empty());
+  }
+  EXPECT_EQ(number, 4 * 32);
+  forget_from(tuned_at("run"), 3);
+  std::filesystem::resize_file(path, whole.size() * 5 / 8 + 7);
+  run(2, settings);
+  EXPECT_EQ(text_of(path), whole) << "killed while the third iteration was written, and gone on with on two ranks";
+  forget_from(tuned_at("run"), 2);
+  run(1, settings);
+  EXPECT_EQ(text_of(path), whole) << "killed long after what the newest checkpoint knows";
 }
 
 TEST_F(TunedPolicy, LearnsByEachAlgorithm) {

@@ -31,6 +31,7 @@ struct PpoConfig {
   double ema = 0;              // of the policy's weights, kept beside them: so much of it stays at each step; 0: none
   double stop_kl = 0;          // the rest of an iteration's epochs is left out once approx_kl is beyond 1.5 times this; 0: never
   int64_t shown = 1;           // answers shown at each progress line
+  bool save_rollouts = false;  // all answers with their scores in run.dir/rollouts.jsonl
 
   int64_t answers_each() const { return answers ? answers : algorithm == Algorithm::ppo ? 1 : 4; }
   int64_t epochs_each() const { return epochs ? epochs : algorithm == Algorithm::ppo ? 4 : 1; }
