@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include <fmt/ranges.h>
 
 #include "command.h"
 #include "label_model.h"
+#include "reward_list.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/data/order.h"
-#include "skein/rlhf/model_reward.h"
 #include "skein/rlhf/oracle_run.h"
 #include "skein/train/chat_data.h"
 
@@ -21,18 +22,18 @@ struct Command {
   TuneConfig tune = tune_defaults();
   ChatDataConfig chat;
   OracleRunConfig oracle;
-  std::vector<std::string> prompts;
-  std::string rewards;
-  double process_seconds = 60;
+  std::vector<std::string> prompts, validation_prompts;
+  RewardOptions rewards;
   bool ban_special = true;
   bool fit_micro_batch = false;  // nobody gave one
 };
 
 void bind(Options& options, Command& c) {
   options.add("data.prompts", c.prompts, "files of prompts or conversations, whose last answers are left out (JSONL)");
+  options.add("data.validation_prompts", c.validation_prompts,
+              "files of prompts that are not learnt from, for evaluations; the weights with the best reward on them are kept in run.dir/best");
   bind(options, c.chat);
-  options.add("reward.sources", c.rewards, "where scores come from: \"model:FOLDER; 0.1*regex:PATTERN; process:COMMAND\" and others, see docs/rlhf.md");
-  options.add("reward.process_seconds", c.process_seconds, "longest time that a process may take to score an iteration", "seconds");
+  bind(options, c.rewards);
   options.add("sample.ban_special", c.ban_special, "special tokens other than the answer's end are never sampled");
   bind(options, c.tune);
   bind(options, c.oracle);
@@ -40,25 +41,30 @@ void bind(Options& options, Command& c) {
 
 class FilePrompts : public Prompts {
  public:
-  // notes: of the policy's checkpoint.
-  FilePrompts(const Command& c, const ChatTemplate& form, const std::string& notes, int64_t room) : seed_(c.tune.run.train.seed) {
+  // option: that named the files. notes: of the policy's checkpoint.
+  FilePrompts(const Command& c, const char* option, const std::vector<std::string>& files, const ChatTemplate& form, const std::string& notes, int64_t room)
+      : seed_(c.tune.run.train.seed) {
     int64_t longer = 0, number = 0;
-    read_prompts(conversations_config(c.chat, form, c.prompts, notes), true, [&](const PromptRecord& record) {
+    read_prompts(conversations_config(c.chat, form, files, notes), true, [&](const PromptRecord& record) {
       std::vector<int32_t> tokens = form.prompt(record.messages);
       if (static_cast<int64_t>(tokens.size()) > room) ++longer;
       else prompts_.push_back({std::move(tokens), record.messages, record.record, number});
       ++number;
     });
-    require(!prompts_.empty(), "all {} prompts of data.prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context; allow fewer",
-            longer, room);
-    if (longer > 0) log::warn("{} of {} prompts are longer than the {} tokens that generate.max_tokens leaves of the model's context, and left out", longer,
-                              longer + static_cast<int64_t>(prompts_.size()), room);
+    require(!prompts_.empty(), "all {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of the model's context; allow fewer",
+            longer, option, room);
+    if (longer > 0) log::warn("{} of {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of the model's context, and left out", longer,
+                              longer + static_cast<int64_t>(prompts_.size()), option, room);
   }
   Prompt at(int64_t index) const override {
     const auto size = static_cast<int64_t>(prompts_.size());
     return prompts_[static_cast<size_t>(permuted(seed_, index / size, size, index % size))];
   }
   const std::vector<Prompt>& all() const { return prompts_; }
+  // That answers to all of them can be scored.
+  void check(const RewardSource& rewards) const {
+    for (const Prompt& prompt : prompts_) rewards.check_prompt(prompt.number, prompt.messages, prompt.record);
+  }
 
  private:
   uint64_t seed_;
@@ -95,7 +101,7 @@ void refuse_of_critic(const Options& options, const TuneConfig& c) {
 // What the language says in a proof.
 void refuse_of_files(const Options& options) {
   const auto of_files = [](const std::string& key) {
-    for (const char* section : {"data.", "chat.", "kl.", "reward.sources", "reward.process_seconds", "reward.missing_end", "generate.max_tokens", "sample.ban_special",
+    for (const char* section : {"data.", "validation.", "chat.", "kl.", "reward.sources", "reward.process_seconds", "reward.missing_end", "generate.max_tokens", "sample.ban_special",
                                 "checkpoint.load"})
       if (key.starts_with(section)) return true;
     return false;
@@ -107,7 +113,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   TuneConfig& config = c.tune;
   require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from; give the folder of its run");
   require(!c.prompts.empty(), "data.prompts names no file of prompts");
-  require(!c.rewards.empty(), "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or \"length:target=40\"");
+  require(!c.rewards.sources.empty(), "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or \"length:target=40\"");
   const Source source = open_source(config.run.checkpoint.load, world);
   check_tokenizer(source);
   require(source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary,
@@ -118,18 +124,23 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   const ChatTemplate form = chat_template(c.chat, *tokenizer, source.notes);
   const int64_t room = source.model.context - config.generate.max_tokens;
   require(room > 0, "generate.max_tokens={} leaves no room for a prompt in the model's context of {}", config.generate.max_tokens, source.model.context);
-  const FilePrompts prompts(c, form, source.notes, room);
+  const FilePrompts prompts(c, "data.prompts", c.prompts, form, source.notes, room);
+  std::optional<FilePrompts> held_out;
+  if (!c.validation_prompts.empty()) held_out.emplace(c, "data.validation_prompts", c.validation_prompts, form, source.notes, room);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
-  const auto model_reward = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
-    return std::make_unique<ModelReward>(spec.argument, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel, config.run.precision(), config.generate.batch, mesh);
-  };
-  RewardMixture rewards = make_rewards(c.rewards, {world, c.process_seconds, {{"model", model_reward}}});
-  for (const Prompt& prompt : prompts.all()) rewards.check_prompt(prompt.number, prompt.messages, prompt.record);
+  RewardMixture rewards = make_rewards(c.rewards, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel, config.run.precision(),
+                                       config.generate.batch, mesh);
+  prompts.check(rewards);
+  if (held_out) held_out->check(rewards);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);
   tuning.chat = form.to_json();
-  tuning.settings = {{"reward.sources", c.rewards}, {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","), prompts.all().size())}};
+  tuning.settings = {{"reward.sources", c.rewards.sources}, {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","), prompts.all().size())}};
+  if (held_out) {
+    tuning.held_out = &held_out->all();
+    tuning.settings["data.validation_prompts"] = fmt::format("{} ({} prompts)", fmt::join(c.validation_prompts, ","), held_out->all().size());
+  }
   tuning.instructions = instruction_notes(source.notes);
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) { return form.answer_text(tokens); };
   const TuneResult result = tune(config, tuning, world, options.resolved());

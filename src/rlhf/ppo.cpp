@@ -3,11 +3,13 @@
 #include <chrono>
 #include <optional>
 
+#include "held_out.h"
 #include "rollout_file.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/data/order.h"
+#include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
@@ -37,11 +39,21 @@ class Tuner {
   std::optional<CheckpointInfo> find_own();
   void take_over_groups(const CheckpointInfo& own);
   std::string compare_settings(const std::string& origin) const;
+  // Whether rewards of held-out answers mean what they meant to the checkpoint that tuned_ is of.
+  bool judged_as_before() const;
   void begin(const CriticStart& critic);
   // tuned_ is what own says of itself.
   void resume(const CheckpointInfo& own);
+  std::string state_text();
   void save();
   void save_mean() const;
+  void evaluate();
+  bool evaluation_due() const {
+    const int64_t every = config_.run.validation.every;
+    return held_out_ && ((every > 0 && state_.step % every == 0) || state_.step == config_.ppo.iterations);
+  }
+  bool out_of_patience() const { return config_.run.validation.patience > 0 && state_.fruitless >= config_.run.validation.patience; }
+  bool done() const { return tuned_.iterations >= config_.ppo.iterations || out_of_patience(); }
   // False when the run was asked to stop: nothing was learnt then.
   bool iterate(TuneResult& result);
   StepMeans learn(Rollout& rollout, const EpisodeSamples& samples);
@@ -60,8 +72,9 @@ class Tuner {
   BatchPlan plan_;
   std::unique_ptr<Actors> actors_;
   std::unique_ptr<Generator> generator_;
-  std::unique_ptr<CheckpointStore> store_;
+  std::unique_ptr<CheckpointStore> store_, best_;
   std::unique_ptr<RolloutFile> rollouts_;
+  std::unique_ptr<HeldOutAnswers> held_out_;
   RunState state_;
   TuneState tuned_;
   KlController kl_;
@@ -88,6 +101,9 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   GenerateConfig generate = config_.generate;
   generate.sampling.banned = tuning.banned;
   generator_ = std::make_unique<Generator>(config_.run.model, actors_->policy().model(), mesh_, generate, tuning.end, tuning.tokenizer.vocab_size());
+  require(tuning.held_out || config.run.validation.patience == 0, "validation.patience={} needs prompts to evaluate on, data.validation_prompts",
+          config.run.validation.patience);
+  if (tuning.held_out) held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, mesh_);
   state_.reduction_groups = plan_.groups;
   state_.tokenizer = tuning.tokenizer.to_json();
   PretrainConfig stored = config_.run;
@@ -100,6 +116,7 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   if (config_.ppo.save_rollouts) rollouts_ = std::make_unique<RolloutFile>(folder_.path() + "/rollouts.jsonl", tuned_.iterations, world);
   if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config_.run.checkpoint.keep), world);
   else log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
+  if (folder_.writes() && held_out_) best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world);
 }
 
 // The sums' grouping stays what it was, so that a run has the same bits however its layout changes on the way.
@@ -123,6 +140,15 @@ std::string Tuner::compare_settings(const std::string& origin) const {
     changes += fmt::format("\n  {}: {} -> {}", key, before->second, value);
   }
   return changes;
+}
+
+bool Tuner::judged_as_before() const {
+  for (const auto& [key, value] : tune_settings(config_, tuning_.settings))
+    for (const char* section : {"reward.", "kl.beta", "sample.", "generate.max_tokens", "train.seed", "data.validation_prompts"}) {
+      const auto before = tuned_.settings.find(key);
+      if (key.starts_with(section) && before != tuned_.settings.end() && before->second != value) return false;
+    }
+  return true;
 }
 
 std::optional<CheckpointInfo> Tuner::find_own() {
@@ -152,6 +178,7 @@ void Tuner::resume(const CheckpointInfo& own) {
   PretrainConfig now = config_.run;
   now.model.value_head = state_.config.at("model.value_head") == "true";
   const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path) + compare_settings(own.path);
+  if (held_out_ && judged_as_before() && best_is_kept(folder_.path(), stored, mesh_.world())) take_best(stored, state_);
   tuned_.settings = tune_settings(config_, tuning_.settings);
   load_checkpoint(own, actors_->pieces(false), true, mesh_.world());
   actors_->loaded(stored.optimizer_steps, tuned_.critic_steps);
@@ -165,15 +192,26 @@ void Tuner::resume(const CheckpointInfo& own) {
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
 }
 
-void Tuner::save() {
-  if (!store_ || saved_ == state_.step) return;
+std::string Tuner::state_text() {
   state_.optimizer_steps = actors_->policy().optimizer().steps();
   tuned_.critic_steps = actors_->critic() ? actors_->critic()->optimizer().steps() : 0;
   tuned_.kl = kl_.state();
   state_.notes = with_instructions(to_json(tuned_), tuning_.instructions);
+  return to_json(state_, shape_);
+}
+
+void Tuner::save() {
+  if (!store_ || saved_ == state_.step) return;
   if (rollouts_) rollouts_->sync();
-  store_->save(state_.step, actors_->pieces(true), to_json(state_, shape_));
+  store_->save(state_.step, actors_->pieces(true), state_text());
   saved_ = state_.step;
+}
+
+void Tuner::evaluate() {
+  const Scores scores = held_out_->evaluate();
+  log::info("iteration {}  validation: {}", state_.step, scores.text);
+  folder_.record(state_.step, scores.values);
+  keep_if_best(state_, scores.quality, best_.get(), [this] { return actors_->policy().optimizer().pieces(true); }, [this] { return state_text(); });
 }
 
 // A model without its moments, as one that is imported.
@@ -290,15 +328,18 @@ TuneResult Tuner::run() {
             readable_count(static_cast<double>(config_.run.model.parameters())), name_of(config_.run.precision()),
             unit_of(actors_->policy().model().parameters().device(), config_.run.precision()), shape_.pp, shape_.dp, shape_.tp,
             config_.ppo.rollout_batch, config_.run.train.global_batch, config_.ppo.epochs);
-  if (tuned_.iterations >= config_.ppo.iterations) log::info("iteration {} of {} is done already; raise ppo.iterations to go on", tuned_.iterations, config_.ppo.iterations);
-  while (tuned_.iterations < config_.ppo.iterations && !result.stopped) {
+  if (done()) log::info("iteration {} of {} is done already; raise {} to go on", tuned_.iterations, config_.ppo.iterations,
+                        out_of_patience() ? "validation.patience" : "ppo.iterations");
+  while (!done() && !result.stopped) {
     result.stopped = !iterate(result);
+    if (!result.stopped && evaluation_due()) evaluate();
     const int64_t every = config_.run.checkpoint.every;
     if (!result.stopped && every > 0 && state_.step % every == 0) save();
   }
   warnings_.finish();
   save();
   save_mean();
+  if (best_ && state_.best_step >= 0) log::info("best at iteration {}: {}/best", state_.best_step, folder_.path());
   if (result.stopped) stop_.clear();
   result.done = tuned_.iterations;
   log::info("{}: {} iterations in {}{}", result.stopped ? "stopped as asked" : "done", tuned_.iterations - first_iteration_, readable_seconds(seconds_since(begun_)),

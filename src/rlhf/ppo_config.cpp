@@ -19,6 +19,7 @@ TuneConfig tune_defaults() {
   c.run.optimizer.epsilon = 1e-5;
   c.run.optimizer.weight_decay = 0;
   c.run.checkpoint.every = 10;
+  c.run.validation.every = 10;
   c.generate.max_tokens = 64;
   c.generate.batch = 64;
   c.generate.sampling.temperature = 1;
@@ -93,6 +94,8 @@ void bind(Options& options, TuneConfig& c) {
   options.add("sample.temperature", c.generate.sampling.temperature, "of the policy, and of the reference and all log-probabilities with it");
   bind(options, c.run.parallel);
   bind_run(options, c.run);
+  options.add("validation.every", c.run.validation.every, "iterations between evaluations on held-out prompts; 0: only at the end");
+  options.add("validation.patience", c.run.validation.patience, "evaluations in a row without a better one after which the run ends; 0: never");
   bind(options, c.run.lr);
   bind(options, c.run.optimizer);
   bind(options, c.run.checkpoint);
@@ -109,6 +112,8 @@ void check_counts(const TuneConfig& c) {
   require(c.run.train.global_batch > 0 && c.run.train.micro_batch > 0 && c.run.run.log_every > 0 && c.run.checkpoint.every >= 0 && c.run.checkpoint.keep > 0,
           "train.global_batch={}, train.micro_batch={}, run.log_every={} and checkpoint.keep={} must be at least 1, checkpoint.every={} at least 0",
           c.run.train.global_batch, c.run.train.micro_batch, c.run.run.log_every, c.run.checkpoint.keep, c.run.checkpoint.every);
+  require(c.run.validation.every >= 0 && c.run.validation.patience >= 0, "validation.every={} and validation.patience={} must be at least 0",
+          c.run.validation.every, c.run.validation.patience);
   require(p.rollout_batch % c.run.train.global_batch == 0,
           "ppo.rollout_batch={} answers do not divide into minibatches of train.global_batch={}; make one a multiple of the other", p.rollout_batch,
           c.run.train.global_batch);

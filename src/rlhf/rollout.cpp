@@ -2,18 +2,15 @@
 
 namespace skein {
 
-Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator, int64_t iteration) {
-  Rollout made;
+Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator) {
   std::vector<Tokens> prompts;
   std::vector<uint64_t> draws;
-  for (int64_t i = 0; i < c.ppo.rollout_batch; ++i) {
-    Episode episode;
-    episode.number = iteration * c.ppo.rollout_batch + i;
-    episode.prompt = tuning.prompts.at(episode.number / c.ppo.answers);
+  for (const Episode& episode : asked) {
     prompts.push_back(episode.prompt.tokens);
     draws.push_back(static_cast<uint64_t>(episode.number));
-    made.episodes.push_back(std::move(episode));
   }
+  Rollout made;
+  made.episodes = std::move(asked);
   const std::vector<Generated> answers = generator.run(prompts, draws);
   for (size_t i = 0; i < answers.size(); ++i) {
     made.episodes[i].tokens = answers[i].tokens;
@@ -21,6 +18,16 @@ Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& gen
     if (answers[i].ended) made.episodes[i].tokens.push_back(tuning.end);
   }
   return made;
+}
+
+Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator, int64_t iteration) {
+  std::vector<Episode> asked;
+  for (int64_t i = 0; i < c.ppo.rollout_batch; ++i) {
+    Episode& episode = asked.emplace_back();
+    episode.number = iteration * c.ppo.rollout_batch + i;
+    episode.prompt = tuning.prompts.at(episode.number / c.ppo.answers);
+  }
+  return answered(std::move(asked), tuning, generator);
 }
 
 void score_answers(const Tuning& tuning, Rollout& rollout) {

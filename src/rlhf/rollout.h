@@ -17,6 +17,8 @@ struct Rollout {
   std::vector<std::pair<std::string, std::vector<double>>> sources;  // of each source of rewards its label, and each answer's score without the weight
 };
 
+// Collective. The answers to what is asked in the episodes, by the policy as it is, drawn by the episodes' numbers; without scores.
+Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator);
 // Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.
 Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator& generator, int64_t iteration);
 // Collective. Gives them their scores.

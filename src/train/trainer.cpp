@@ -1,8 +1,6 @@
 #include "skein/train/trainer.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +12,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/profile.h"
 #include "skein/tensor/buffer.h"
+#include "skein/train/best_weights.h"
 #include "skein/train/language_task.h"
 #include "skein/train/progress.h"
 #include "skein/train/replica.h"
@@ -90,7 +89,6 @@ class Trainer {
     return (every > 0 && state_.step % every == 0) || std::binary_search(points_.begin(), points_.end(), state_.step);
   }
   void compare_with_best(const Scores& scores);
-  void keep_as_best(double quality);
   void go_on_with_best(const RunState& stored);
   std::string state_text();
   Judged judged() { return {replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch}; }
@@ -177,18 +175,10 @@ void Trainer::load() {
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
 }
 
-// What was best counts only with its weights: another start may have been without patience, or its disk full.
 void Trainer::go_on_with_best(const RunState& stored) {
-  const auto kept = list_checkpoints(folder_.path() + "/best");
-  const bool whole = std::any_of(kept.begin(), kept.end(), [&](const CheckpointInfo& info) { return info.step == stored.best_step; });
-  if (mesh_.world().broadcast(whole ? "yes" : "no", 0) == "no") return;
-  if (config_.validation.patience == 0) {
-    log::warn("{}/best is from step {} and no longer compared, since validation.patience is 0", folder_.path(), stored.best_step);
-    return;
-  }
-  state_.best_quality = stored.best_quality;
-  state_.best_step = stored.best_step;
-  state_.fruitless = stored.fruitless;
+  if (!best_is_kept(folder_.path(), stored, mesh_.world())) return;
+  if (config_.validation.patience > 0) return take_best(stored, state_);
+  log::warn("{}/best is from step {} and no longer compared, since validation.patience is 0", folder_.path(), stored.best_step);
 }
 
 void Trainer::adapt(const RunState& stored) {
@@ -245,27 +235,7 @@ Scores Trainer::evaluate() {
 
 void Trainer::compare_with_best(const Scores& scores) {
   if (config_.validation.patience == 0) return;
-  const double quality = std::isfinite(scores.quality) ? scores.quality : std::numeric_limits<double>::lowest();
-  const bool better = state_.best_step < 0 || quality > state_.best_quality;
-  state_.fruitless = better ? 0 : state_.fruitless + 1;
-  if (better) keep_as_best(quality);
-}
-
-// A failing disk leaves the best of before.
-void Trainer::keep_as_best(double quality) {
-  const auto [before, step] = std::pair(state_.best_quality, state_.best_step);
-  state_.best_quality = quality;
-  state_.best_step = state_.step;
-  if (!best_) return;
-  std::vector<Piece> weights = replica_->optimizer().pieces(true);
-  std::erase_if(weights, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
-  try {
-    best_->save(state_.step, weights, state_text());
-  } catch (const Error& error) {
-    log::warn("the best weights so far, of step {}, are not kept: {}", state_.step, error.what());
-    state_.best_quality = before;
-    state_.best_step = step;
-  }
+  keep_if_best(state_, scores.quality, best_.get(), [this] { return replica_->optimizer().pieces(true); }, [this] { return state_text(); });
 }
 
 void Trainer::count_skipped(const StepResult& result) {

@@ -88,6 +88,36 @@ expect 0 "reward.sources: $sources -> ended" $ppo --run.dir=rescored --reward.so
 expect 0 "is done already" $ppo --run.dir=killed "--reward.sources=$sources"
 expect 0 "prompts, " "$skein" generate --checkpoint.path=rules --generate.max_tokens=4 "say"
 
+# Prompts that are held out: the same answers at every evaluation and layout, and the best weights are kept and taken.
+head -8 prompts.jsonl >held.jsonl
+held="--data.validation_prompts=held.jsonl --validation.every=1 --reward.sources=regex:blue"
+expect 0 "best at iteration" $ppo --run.dir=held $held
+expect 0 "best at iteration" $mpi2 $ppo --run.dir=held-ranks $held --generate.batch=3
+same held held-ranks
+cp -r held held-killed
+rm -r held-killed/checkpoints/step-00000004*
+expect 0 "best at iteration" $ppo --run.dir=held-killed $held
+same held held-killed
+best=$(python3 - <<'PY'
+import json, os
+lines = [json.loads(line) for line in open("held/metrics.jsonl")]
+found = [(line["step"], line["validation_reward"]) for line in lines if "validation_reward" in line]
+assert [step for step, _ in found] == [1, 2, 3, 4], found
+wanted = {"validation_score", "validation_kl", "validation_answer_tokens", "validation_ended"}
+assert all(wanted <= set(line) for line in lines if "validation_reward" in line)
+best = max(found, key=lambda one: one[1])[0]
+for run in ("held", "held-ranks", "held-killed"):
+    assert [name[:13] for name in os.listdir(run + "/best")] == ["step-%08d" % best], (run, best, os.listdir(run + "/best"))
+print(best)
+PY
+) || die "the evaluations or the best weights are not what they should be"
+expect 0 "takes the best weights of the run, of step $best:" "$skein" generate --checkpoint.path=held --generate.max_tokens=4 say
+# Nothing better comes where all scores are 0: patience ends the run.
+expect 0 "best at iteration 1:" $ppo --run.dir=patient $held --reward.sources=0*ended --kl.beta=0 --validation.patience=1
+[ "$(tail -1 patient/metrics.jsonl | cut -c1-9)" = '{"step":2' ] || die "patience did not end the run at its second evaluation"
+expect 0 "raise validation.patience" $ppo --run.dir=patient $held --reward.sources=0*ended --kl.beta=0 --validation.patience=1
+expect 2 "validation.patience=2 needs prompts to evaluate on" $ppo --run.dir=bad --reward.sources=ended --validation.patience=2
+
 # A reward model, from which the critic begins too.
 expect 0 "accuracy" "$skein" reward --checkpoint.load=policy --data.train=pairs.jsonl --data.validation=pairs.jsonl --run.log_every=1 --chat.template=none --train.global_batch=8 --train.micro_batch=2 \
   --lr.lr=3e-3 --reward.epochs=4 --run.dir=reward
@@ -156,4 +186,5 @@ expect 1 "give ppo.kl_in_reward=true and ppo.divide_by_std=false" "$skein" ppo -
 sed 's/A 0.2/A 0.3/' language.txt >wrong.txt
 expect 2 "wrong.txt:6" "$skein" ppo --oracle=wrong.txt $oracle --run.dir=proof3
 expect 2 "kl.beta=7 was given, but --oracle" "$skein" ppo --oracle=language.txt --kl.beta=7
+expect 2 "validation.every=5 was given, but --oracle" "$skein" ppo --oracle=language.txt --validation.every=5
 expect 2 "reward.sources=ended was given, but --oracle" "$skein" ppo --oracle=language.txt --reward.sources=ended

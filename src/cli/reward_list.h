@@ -1,0 +1,24 @@
+// reward.sources, as commands are given it.
+#pragma once
+
+#include <string>
+
+#include "command.h"
+#include "skein/parallel/precision.h"
+#include "skein/rlhf/model_reward.h"
+
+namespace skein {
+
+struct RewardOptions {
+  std::string sources;
+  double process_seconds = 60;
+};
+
+void bind(Options& options, RewardOptions& config);
+
+// Collective over mesh, which outlives the sources. policy: whose answers are scored; batch: answers that a model scores together. Usage
+// errors as make_rewards.
+RewardMixture make_rewards(const RewardOptions& config, const PolicyText& policy, const ParallelConfig& layout, DType precision, int64_t batch,
+                           Mesh& mesh);
+
+}  // namespace skein

@@ -1,0 +1,45 @@
+#include "skein/train/best_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+namespace skein {
+
+bool best_is_kept(const std::string& run, const RunState& stored, Group& world) {
+  const auto kept = list_checkpoints(run + "/best");
+  const bool whole = std::any_of(kept.begin(), kept.end(), [&](const CheckpointInfo& info) { return info.step == stored.best_step; });
+  return world.broadcast(whole ? "yes" : "no", 0) == "yes";
+}
+
+void take_best(const RunState& stored, RunState& state) {
+  state.best_quality = stored.best_quality;
+  state.best_step = stored.best_step;
+  state.fruitless = stored.fruitless;
+}
+
+void keep_if_best(RunState& state, double quality, CheckpointStore* store, const std::function<std::vector<Piece>()>& pieces,
+                  const std::function<std::string()>& metadata) {
+  if (!std::isfinite(quality)) quality = std::numeric_limits<double>::lowest();
+  const bool better = state.best_step < 0 || quality > state.best_quality;
+  state.fruitless = better ? 0 : state.fruitless + 1;
+  if (!better) return;
+  const auto [before, step] = std::pair(state.best_quality, state.best_step);
+  state.best_quality = quality;
+  state.best_step = state.step;
+  if (!store) return;
+  std::vector<Piece> weights = pieces();
+  std::erase_if(weights, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
+  try {
+    store->save(state.step, weights, metadata());
+  } catch (const Error& error) {
+    log::warn("the best weights so far, of step {}, are not kept: {}", state.step, error.what());
+    state.best_quality = before;
+    state.best_step = step;
+  }
+}
+
+}  // namespace skein
