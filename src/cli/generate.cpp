@@ -10,11 +10,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "answers.h"
 #include "command.h"
 #include "label_model.h"
 #include "prompts.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
+#include "skein/rlhf/best_of.h"
 #include "skein/train/chat_data.h"
 
 namespace skein {
@@ -29,6 +31,7 @@ struct Command {
   ChatDataConfig records;
   std::string system;
   GenerateConfig generate;
+  AnswersConfig answers;
   ParallelConfig parallel;
 };
 
@@ -43,6 +46,7 @@ void bind(Options& options, Command& c) {
   options.add("generate.system", c.system, "of conversations without one, the system's turn; empty: none");
   bind_records(options, c.records);
   bind(options, c.generate);
+  bind(options, c.answers);
   bind(options, c.parallel);
 }
 
@@ -59,48 +63,122 @@ void check_output(const std::string& path) {
 // How prompts become tokens, and tokens text.
 class Writer {
  public:
-  Writer(const Command& command, const Source& source) : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)), notes_(source.notes) {
+  Writer(const Command& command, const Source& source) : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)), source_(source) {
     const std::string& named = command.records.form;
     require(command.chat || (named.empty() && command.system.empty()), "generate.template and generate.system are for conversations; give generate.chat too");
     if (!command.chat) return;
-    require(!chat_template_in(notes_).empty() || !named.empty(), "{} knows no chat template, since it was not tuned on conversations; `skein sft` does that, generate.template names one",
+    require(!chat_template_in(source.notes).empty() || !named.empty(), "{} knows no chat template, since it was not tuned on conversations; `skein sft` does that, generate.template names one",
             source.info.path);
-    form_ = chat_template(command.records, *tokenizer_, notes_);
-    const bool alone = command.records.instructions ? true : instruction_notes(notes_).alone;
+    form_ = chat_template(command.records, *tokenizer_, source.notes);
+    const bool alone = command.records.instructions ? true : instruction_notes(source.notes).alone;
     headings_ = alone && conversations({}).instructions == InstructionForm::alpaca;
   }
 
   // How files of conversations are read for this model.
-  ConversationsConfig conversations(const std::vector<std::string>& files) const { return conversations_config(command_.records, *form_, files, notes_); }
+  ConversationsConfig conversations(const std::vector<std::string>& files) const { return conversations_config(command_.records, *form_, files, source_.notes); }
 
-  Tokens prompt(const Turns& turns) const {
-    if (!form_) return tokenizer_->encode(turns.front().content);
+  // The turns that the model is given.
+  Turns given(const Turns& turns) const {
     Turns all = turns;
+    if (!form_) return all;
     if (headings_ && all.size() == 1 && !has_headings(all.front().content)) all.front().content = instruction_turn(all.front().content, "", InstructionForm::alpaca);
     if (!command_.system.empty() && all.front().role != "system") all.insert(all.begin(), {"system", command_.system});
-    return form_->prompt(all);
+    return all;
   }
-  // Bytes that are no UTF-8 become U+FFFD in JSON: a model may stop inside of a character.
-  std::string result(const Turns& turns, const Tokens& tokens) const {
-    const std::string made = form_ ? form_->answer_text(tokens) : tokenizer_->decode(tokens);
-    if (command_.format == PromptFormat::text) return (form_ ? "" : turns.front().content) + made + "\n---\n";
-    Json json;
-    if (turns.size() == 1) json["prompt"] = turns.front().content;
-    else for (const auto& [role, content] : turns) json["messages"].push_back({{"role", role}, {"content", content}});
-    json["completion"] = made;
-    json["tokens"] = tokens;
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
+  Tokens prompt(const Turns& given) const { return form_ ? form_->prompt(given) : tokenizer_->encode(given.front().content); }
+  std::string text(const Tokens& tokens) const { return form_ ? form_->answer_text(tokens) : tokenizer_->decode(tokens); }
   int32_t end() const { return form_ ? form_->end() : tokenizer_->end_of_text(); }
   int64_t vocabulary() const { return tokenizer_->vocab_size(); }
+  bool chats() const { return form_.has_value(); }
+  // A text that is continued is a prompt of no template.
+  PolicyText policy() const { return {source_.tokenizer, form_ ? form_->to_json() : ChatTemplate("none", *tokenizer_).to_json()}; }
 
  private:
   const Command& command_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::string notes_;
+  const Source& source_;
   std::optional<ChatTemplate> form_;
   bool headings_ = false;  // a prompt that stands for itself is an instruction
 };
+
+// The answers to all questions, `each` to one, those of one together.
+struct Results {
+  const std::vector<Question>& questions;
+  const std::vector<Turns>& given;
+  const std::vector<Generated>& answers;
+  std::vector<std::string> texts;
+  AnswerScores scores;
+  size_t each = 1;
+
+  size_t question_of(size_t answer) const { return answer / each; }
+};
+
+// Bytes that are no UTF-8 become U+FFFD in JSON: a model may stop inside of a character.
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json listed(const Turns& turns) {
+  Json list = Json::array();
+  for (const auto& [role, content] : turns) list.push_back({{"role", role}, {"content", content}});
+  return list;
+}
+
+// What was given, as data for tuning has it.
+Json prompt_of(const Turns& given) { return given.size() == 1 ? Json(given.front().content) : listed(given); }
+
+Json record_of(const Results& all, size_t answer) {
+  const Turns& turns = all.questions[all.question_of(answer)].turns;
+  const bool scored = !all.scores.sums.empty();
+  Json json;
+  if (scored) json["prompt"] = prompt_of(all.given[all.question_of(answer)]);
+  else if (turns.size() == 1) json["prompt"] = turns.front().content;
+  else json["messages"] = listed(turns);
+  json["completion"] = all.texts[answer];
+  json["tokens"] = all.answers[answer].tokens;
+  if (!scored) return json;
+  json["score"] = all.scores.sums[answer];
+  for (const auto& [label, scores] : all.scores.sources) json["scores"][label] = scores[answer];
+  return json;
+}
+
+std::string result_of(const Command& command, const Writer& writer, const Results& all, size_t answer) {
+  if (command.format == PromptFormat::jsonl) return line_of(record_of(all, answer));
+  return (writer.chats() ? "" : all.questions[all.question_of(answer)].turns.front().content) + all.texts[answer] + "\n---\n";
+}
+
+// A record of preferences (docs/reward.md); "" where all answers read the same.
+std::string ranked_of(const Results& all, size_t question) {
+  const size_t first = question * all.each;
+  const RankedAnswers ranked = ranked_answers(std::span(all.texts).subspan(first, all.each), all.scores.of(first, all.each));
+  if (ranked.order.size() < 2) return "";
+  Json json{{"prompt", prompt_of(all.given[question])}, {"answers", Json::array()}, {"ranks", ranked.ranks}, {"scores", Json::array()}};
+  for (size_t i : ranked.order) {
+    json["answers"].push_back(all.texts[first + i]);
+    json["scores"].push_back(all.scores.sums[first + i]);
+  }
+  return line_of(json);
+}
+
+std::string kept_of(const Command& command, const Writer& writer, const Results& all) {
+  std::string text;
+  size_t alike = 0;
+  double best = 0, mean = 0;
+  for (size_t question = 0; question < all.questions.size(); ++question) {
+    const size_t first = question * all.each;
+    const std::string ranked = command.answers.kept == Kept::ranked ? ranked_of(all, question) : "";
+    const size_t top = all.scores.sums.empty() ? 0 : first + best_of(all.scores.of(first, all.each));
+    switch (command.answers.kept) {
+      case Kept::ranked: text += ranked; alike += ranked.empty(); break;
+      case Kept::best: text += result_of(command, writer, all, top); break;
+      default:
+        for (size_t i = first; i < first + all.each; ++i) text += result_of(command, writer, all, i);
+    }
+    if (!all.scores.sums.empty()) best += all.scores.sums[top] / static_cast<double>(all.questions.size());
+  }
+  if (alike > 0) log::info("{} of {} prompts got one answer only, time and again, and are left out", alike, all.questions.size());
+  for (double score : all.scores.sums) mean += score / static_cast<double>(all.scores.sums.size());
+  if (!all.scores.sums.empty()) log::info("mean score {:.4f} of all answers, {:.4f} of the best to each prompt", mean, best);
+  return text;
+}
 
 void write_results(const Command& command, const std::string& text) {
   if (command.output.empty()) {
@@ -114,39 +192,70 @@ void write_results(const Command& command, const std::string& text) {
   if (!file) fail("generate.output={} cannot be written", command.output);
 }
 
-std::vector<Turns> asked(const Command& command, const Writer& writer, const std::vector<std::string>& words) {
+std::vector<Question> asked(const Command& command, const Writer& writer, const std::vector<std::string>& words) {
   if (command.input.empty()) return prompts_of(words);
   if (command.chat && command.format == PromptFormat::jsonl) return conversations_in(writer.conversations({command.input}));
   return prompts_in(command.input, command.format);
 }
 
+std::vector<Answer> answers_to_score(const Results& all, const std::vector<Tokens>& prompts, int32_t end) {
+  std::vector<Answer> made;
+  for (size_t i = 0; i < all.answers.size(); ++i) {
+    const size_t question = all.question_of(i);
+    made.push_back({static_cast<int64_t>(question), all.given[question], all.texts[i], prompts[i], all.answers[i].tokens, all.answers[i].ended,
+                    all.questions[question].record});
+    if (all.answers[i].ended) made.back().tokens.push_back(end);
+  }
+  return made;
+}
+
+// What scores answers, if anything does; it can score those to all questions.
+std::optional<RewardMixture> rewards_for(const Command& command, const Writer& writer, const std::vector<Question>& questions, const std::vector<Turns>& given,
+                                         Mesh& mesh) {
+  if (!command.answers.scored()) return std::nullopt;
+  std::optional<RewardMixture> rewards(make_rewards(command.answers.rewards, writer.policy(), command.parallel,
+                                                    precision_on(command.parallel.device, command.generate.precision), command.generate.batch, mesh));
+  for (size_t i = 0; i < questions.size(); ++i) rewards->check_prompt(static_cast<int64_t>(i), given[i], questions[i].record);
+  return rewards;
+}
+
 void generate(const Command& command, const std::vector<std::string>& words, const Source& source, Group& world) {
   check_tokenizer(source);
   const Writer writer(command, source);
-  const std::vector<Turns> turns = unpacked(from_root(world, [&] {
+  const std::vector<Question> questions = unpacked(from_root(world, [&] {
     check_output(command.output);
     return packed(asked(command, writer, words));
   }));
+  const auto each = static_cast<size_t>(command.answers.each);
+  std::vector<Turns> given;
   std::vector<Tokens> prompts;
-  for (const Turns& one : turns) prompts.push_back(writer.prompt(one));
+  for (const Question& one : questions) {
+    given.push_back(writer.given(one.turns));
+    prompts.insert(prompts.end(), each, writer.prompt(given.back()));
+  }
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
   LocalModel local(source.model, command.parallel, mesh, precision_on(command.parallel.device, command.generate.precision));
   Generator generator(source.model, local, mesh, command.generate, writer.end(), writer.vocabulary());
   load_weights(source, local, mesh);
+  std::optional<RewardMixture> rewards = rewards_for(command, writer, questions, given, mesh);
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Generated> made = generator.run(prompts, {}, [&](size_t finished, size_t of) {
-    if (finished < of) log::info("{} of {} prompts finished", finished, of);
+  const std::vector<Generated> made = generator.run(prompts, answer_draws(questions.size(), each), [&](size_t finished, size_t of) {
+    if (finished < of) log::info("{} of {} {} finished", finished, of, each == 1 ? "prompts" : "answers");
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::string text;
+  Results results{questions, given, made, {}, {}, each};
   size_t tokens = 0;
-  for (size_t i = 0; i < made.size(); ++i) {
-    text += writer.result(turns[i], made[i].tokens);
-    tokens += made[i].tokens.size();
+  for (const Generated& one : made) {
+    results.texts.push_back(writer.text(one.tokens));
+    tokens += one.tokens.size();
   }
-  agree(world, [&] { if (world.rank() == 0) write_results(command, text); });
-  log::info("{} prompts, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", made.size(), tokens, seconds,
-            static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);
+  if (rewards) results.scores = scores_of(*rewards, answers_to_score(results, prompts, writer.end()));
+  const std::string text = kept_of(command, writer, results);
+  agree(world, [&] {
+    if (world.rank() == 0) write_results(command, text);
+  });
+  log::info("{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", questions.size(), each == 1 ? "" : fmt::format(", {} answers", made.size()),
+            tokens, seconds, static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);
 }
 
 }  // namespace
@@ -159,6 +268,7 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   require(options.words().empty() != command.input.empty(), "give prompts either as arguments or with generate.input, not {}",
           command.input.empty() ? "neither" : "both");
   check(command.generate);
+  settle(command.answers, command.format == PromptFormat::jsonl, command.generate.sampling);
   world = begin_world();
   const Source source = open_source(command.checkpoint, *world);
   generate(command, options.words(), source, *world);

@@ -22,14 +22,14 @@ std::string prompt_of(const std::string& line, PromptFormat format, const std::s
 
 }  // namespace
 
-std::vector<Turns> conversations_in(const ConversationsConfig& config) {
-  std::vector<Turns> prompts;
-  for (PromptRecord& record : read_prompts(config)) prompts.push_back(std::move(record.messages));
+std::vector<Question> conversations_in(const ConversationsConfig& config) {
+  std::vector<Question> prompts;
+  for (PromptRecord& record : read_prompts(config)) prompts.push_back({std::move(record.messages), std::move(record.record)});
   return prompts;
 }
 
-std::vector<Turns> prompts_in(const std::string& path, PromptFormat format) {
-  std::vector<Turns> prompts;
+std::vector<Question> prompts_in(const std::string& path, PromptFormat format) {
+  std::vector<Question> prompts;
   std::ifstream file;
   if (path != "-") {
     file.open(path);
@@ -40,34 +40,36 @@ std::vector<Turns> prompts_in(const std::string& path, PromptFormat format) {
   for (std::string line; std::getline(in, line);) {
     ++number;
     if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) prompts.push_back({{"user", prompt_of(line, format, path, number)}});
+    if (line.empty()) continue;
+    prompts.push_back({{{"user", prompt_of(line, format, path, number)}}, format == PromptFormat::jsonl ? line : ""});
   }
   require(!prompts.empty(), "generate.input={} holds no prompt", path);
   return prompts;
 }
 
-std::vector<Turns> prompts_of(const std::vector<std::string>& texts) {
-  std::vector<Turns> prompts;
-  for (const std::string& text : texts) prompts.push_back({{"user", text}});
+std::vector<Question> prompts_of(const std::vector<std::string>& texts) {
+  std::vector<Question> prompts;
+  for (const std::string& text : texts) prompts.push_back({{{"user", text}}});
   return prompts;
 }
 
-std::string packed(const std::vector<Turns>& prompts) {
+std::string packed(const std::vector<Question>& prompts) {
   Json list = Json::array();
-  for (const Turns& turns : prompts) {
-    Json one = Json::array();
-    for (const auto& [role, content] : turns) one.push_back({role, content});
+  for (const Question& question : prompts) {
+    Json one = Json::array({question.record});
+    for (const auto& [role, content] : question.turns) one.push_back({role, content});
     list.push_back(std::move(one));
   }
   const auto bytes = Json::to_cbor(list);
   return {bytes.begin(), bytes.end()};
 }
 
-std::vector<Turns> unpacked(const std::string& bytes) {
-  std::vector<Turns> prompts;
+std::vector<Question> unpacked(const std::string& bytes) {
+  std::vector<Question> prompts;
   for (const Json& one : Json::from_cbor(bytes)) {
-    Turns& turns = prompts.emplace_back();
-    for (const Json& turn : one) turns.push_back({turn[0], turn[1]});
+    Question& question = prompts.emplace_back();
+    question.record = one[0];
+    for (size_t i = 1; i < one.size(); ++i) question.turns.push_back({one[i][0], one[i][1]});
   }
   return prompts;
 }

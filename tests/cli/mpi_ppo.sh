@@ -129,6 +129,51 @@ expect 2 "critic.clip=0.1 was given, but rloo has no critic" $ppo --run.dir=bad 
 expect 2 "ppo.whiten=false was given, but grpo has no critic" $ppo --run.dir=bad --ppo.algorithm=grpo --ppo.answers=4 --reward.sources=ended --ppo.whiten=false
 expect 0 "done already" "$skein" ppo --config group/config.ini
 
+# Best of N: the best answer is kept, or all with their scores as data to tune on; the same bits whatever is decoded together.
+draw="$skein generate --checkpoint.path=policy --generate.max_tokens=10 --sample.seed=7"
+score="--reward.sources=regex:blue; 0.5*process:python3 length.py"
+printf '%s\n' '{"prompt": "say", "answer": "blue"}' '{"prompt": "say red", "answer": "green"}' >asked.jsonl
+json="$draw --generate.format=jsonl --generate.input=asked.jsonl"
+expect 0 "2 prompts, 8 answers" $json --generate.answers=4 --generate.output=plain.jsonl
+expect 0 "of the best to each prompt" $json --generate.answers=4 "$score" --generate.output=best.jsonl
+expect 0 "2 prompts, 8 answers" $json --generate.answers=4 "$score" --generate.keep=all --generate.output=all.jsonl
+expect 0 "2 prompts, 8 answers" $mpi2 $json --generate.answers=4 "$score" --generate.keep=all --generate.batch=3 --generate.output=all2.jsonl
+cmp all.jsonl all2.jsonl || die "answers depend on what is decoded together"
+expect 0 "2 prompts, 32 answers" $json --generate.answers=16 "$score" --generate.keep=ranked --generate.output=ranked.jsonl
+expect 0 "2 prompts, " $json --generate.output=one.jsonl
+expect 0 "2 prompts, 8 answers" $json --generate.answers=4 --reward.sources=exact:field=answer --generate.keep=all --generate.output=exact.jsonl
+python3 - <<'PY' || die "the answers to a prompt are not what they should be"
+import json
+def rows(path): return [json.loads(line) for line in open(path)]
+plain, best, whole, ranked, one = map(rows, ("plain.jsonl", "best.jsonl", "all.jsonl", "ranked.jsonl", "one.jsonl"))
+assert len(plain) == len(whole) == 8 and len(best) == len(one) == 2
+assert [row["tokens"] for row in plain] == [row["tokens"] for row in whole] and "score" not in plain[0]
+assert len({tuple(row["tokens"]) for row in plain[:4]}) > 1, "all answers are the same"
+assert [row["tokens"] for row in one] == [plain[0]["tokens"], plain[4]["tokens"]], "one answer is not the first of four"
+for row in whole:
+    assert row["score"] == row["scores"]["regex"] + 0.5 * row["scores"]["process"] and row["scores"]["regex"] == ("blue" in row["completion"])
+for number, row in enumerate(best):
+    mine = whole[4 * number:4 * number + 4]
+    assert row == max(mine, key=lambda other: other["score"]) and row["prompt"] == ("say", "say red")[number]
+for row in ranked:
+    assert row["scores"] == sorted(row["scores"], reverse=True) and row["ranks"][0] == 1 and len(set(row["answers"])) == len(row["answers"]) > 1
+assert ranked[0]["scores"][0] >= best[0]["score"], "four of sixteen are better than sixteen"
+assert [row["score"] for row in rows("exact.jsonl")] == [float(row["completion"].strip().lower() == ("blue", "green")[i // 4]) for i, row in enumerate(plain)]
+PY
+# Text: all answers without scores, the best with them.
+expect 0 "1 prompts, 3 answers" $draw --generate.answers=3 say
+[ "$(grep -c '^---$' output)" = 3 ] || die "not three answers"
+expect 0 "of the best to each prompt" $draw --generate.answers=3 --reward.sources=model:reward say
+[ "$(grep -c '^---$' output)" = 1 ] || die "not one answer of three"
+# What was kept is data for the next tuning.
+expect 0 "done: 1 steps" "$skein" sft --checkpoint.load=policy --data.train=best.jsonl --chat.template=none --train.steps=1 --train.global_batch=2 --run.dir=sampled
+expect 0 "done: 1 steps" "$skein" dpo --checkpoint.load=policy --data.train=ranked.jsonl --data.bad_records=2 --chat.template=none --train.steps=1 --train.global_batch=1 --run.dir=preferred
+expect 2 "generate.keep=best compares scores, but reward.sources names nothing" $draw --generate.answers=2 --generate.keep=best say
+expect 2 "generate.answers=2 would be the same answer 2 times, since sample.temperature=0" $draw --generate.answers=2 --sample.temperature=0 say
+expect 2 "give generate.format=jsonl" $draw --generate.answers=2 --generate.keep=ranked --reward.sources=ended say
+expect 2 "from 2 to 256 answers to a prompt, not generate.answers=1" $json --generate.keep=ranked --reward.sources=ended
+expect 2 "there is no reward beauty" $draw --reward.sources=beauty: say
+
 # Batches that nobody gave follow those that were given; given ones that do not fit are refused.
 fitted="$skein ppo --checkpoint.load=policy --data.prompts=prompts.jsonl --chat.template=none --ppo.iterations=1 --ppo.epochs=1 --generate.max_tokens=4
   --reward.sources=ended"

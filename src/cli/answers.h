@@ -1,0 +1,40 @@
+// The answers that a model gives to prompts: how many to each, what scores them, and which are kept.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reward_list.h"
+#include "skein/generate/generator.h"
+
+namespace skein {
+
+// automatic: the best where something scores them, else all.
+enum class Kept { automatic, best, all, ranked };
+
+struct AnswersConfig {
+  int64_t each = 1;
+  Kept kept = Kept::automatic;
+  RewardOptions rewards;
+
+  bool scored() const { return !rewards.sources.empty(); }
+};
+
+// Binds generate.answers, generate.keep and the options of rewards.
+void bind(Options& options, AnswersConfig& config);
+// Usage errors for what cannot be together; no Kept::automatic stays. jsonl: the form of the result.
+void settle(AnswersConfig& config, bool jsonl, const SamplingConfig& sampling);
+
+struct AnswerScores {
+  std::vector<double> sums;  // one an answer; none where nothing scores them
+  std::vector<std::pair<std::string, std::vector<double>>> sources;  // of each its label, and its scores without the weight
+
+  std::span<const double> of(size_t first, size_t count) const { return std::span(sums).subspan(first, count); }
+};
+// Collective.
+AnswerScores scores_of(RewardMixture& rewards, const std::vector<Answer>& answers);
+
+}  // namespace skein
