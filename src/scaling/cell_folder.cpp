@@ -21,6 +21,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kSetAside = "refused-checkpoints";
+
 double number_in(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_number() ? found->get<double>() : kUnknown;
@@ -135,7 +137,7 @@ void CellFolder::retry() const {
 bool CellFolder::failed_before() const { return !finished() && (has("failed.json") || deaths() > 1); }
 
 int64_t CellFolder::checkpoint_step() const {
-  const auto kept = list_checkpoints(at("checkpoints"));
+  const auto kept = list_checkpoints(checkpoints());
   return kept.empty() ? -1 : kept.front().step;
 }
 
@@ -200,7 +202,15 @@ void CellFolder::check(const Settings& settings) const {
   }
 }
 
-void CellFolder::remove_checkpoints() const { remove_tree(at("checkpoints")); }
+void CellFolder::set_aside_checkpoints() const {
+  remove_tree(at(kSetAside));
+  rename_path(checkpoints(), at(kSetAside));
+}
+
+void CellFolder::remove_checkpoints() const {
+  remove_tree(checkpoints());
+  remove_tree(at(kSetAside));
+}
 
 Settings settings_of(const PretrainConfig& run) {
   Settings made = config_values(run);

@@ -7,6 +7,7 @@
 #include "divergence.h"
 #include "failure_meeting.h"
 #include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/train/language_task.h"
@@ -95,6 +96,7 @@ class Sweep {
   }
 
   void train_cell(size_t index) {
+    set_aside_damaged(index);
     agree(*trainer_, [&] {
       if (trainer_->rank() == 0) folder_.begin(index);
     });
@@ -113,9 +115,35 @@ class Sweep {
       fail("cell {} failed, and sweep.fail_fast ends the sweep with it: {}", cells_[index].name, failure);
   }
 
+  // Checkpoints of which none can be used would end every start at this cell, and losing them costs no more than its steps.
+  void set_aside_damaged(size_t index) const {
+    const CellFolder& folder = folder_.cell(index);
+    const std::string refused = why_no_start(folder);
+    if (refused.empty()) return;
+    agree(*trainer_, [&] {
+      if (trainer_->rank() == 0) folder.set_aside_checkpoints();
+    });
+    if (trainer_->rank() > 0) return;
+    log::write(log::Level::warn, fmt::format("cell {} begins anew, for it has no checkpoint that can be used; they are now in {}/refused-checkpoints: {}",
+                                             cells_[index].name, folder.path(), refused));
+  }
+
+  // "" where there is a checkpoint that can be used, or none at all. The run itself tells which ones it passes over.
+  std::string why_no_start(const CellFolder& folder) const {
+    const Quiet quiet(log::Level::error);
+    try {
+      find_checkpoint(folder.checkpoints(), *trainer_);
+      return "";
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
+      const std::string text = error.what();
+      return in_one_line(text.substr(0, text.rfind('\n')));  // without the advice to name another one
+    }
+  }
+
   // Our own bugs end the job.
   Attempt attempt_at(size_t index) const {
-    const Quiet quiet(config_.verbose);
+    const Quiet quiet(config_.verbose ? log::Level::info : log::Level::warn);
     const auto ends_the_job = [&](ExitCode code, const std::exception& error) { return Error(code, fmt::format("cell {}: {}", cells_[index].name, error.what())); };
     try {
       return trained(index);
@@ -188,9 +216,7 @@ class Sweep {
   // The lines of a cell's own run are for its metrics; only what needs attention is shown.
   class Quiet {
    public:
-    explicit Quiet(bool verbose) {
-      if (!verbose) log::set_level(log::Level::warn);
-    }
+    explicit Quiet(log::Level least) { log::set_level(least); }
     ~Quiet() { log::set_level(log::Level::info); }
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "scaling/sweep_fixture.h"
+#include "skein/checkpoint/checkpoint.h"
 
 namespace skein {
 namespace {
@@ -39,6 +40,19 @@ class SweepFailures : public testing::Test {
     ASSERT_NE(place, std::string::npos);
     whole[place + 15] = static_cast<char>(200);
     std::ofstream(training_, std::ios::binary) << whole;
+  }
+
+  // The cell has no result yet, and its newest checkpoint, or each, another byte in the middle of a file.
+  void damage(const std::string& dir, const std::string& file, bool each) const {
+    std::filesystem::remove(cell(dir, "result.json"));
+    const std::vector<CheckpointInfo> kept = list_checkpoints(cell(dir, "checkpoints"));
+    ASSERT_GE(kept.size(), each ? 1u : 2u);
+    for (size_t i = 0; i < (each ? kept.size() : 1); ++i) {
+      const std::string path = kept[i].path + "/" + file;
+      std::string whole = file_text(path);
+      whole[whole.size() / 2] ^= 1;
+      std::ofstream(path, std::ios::binary) << whole;
+    }
   }
 
   Workspace folder_;
@@ -171,6 +185,41 @@ TEST_F(SweepFailures, ThatLoseMetricsBeginTheCellAnew) {
   expect_words(first.runs[3].reason, {"holds 5 of 6 held-out losses"});
   EXPECT_EQ(sweep_by(1, c).count("done"), 4);
   expect_whole("lost");
+}
+
+TEST_F(SweepFailures, OfTheOnlyCheckpointBeginTheCellAnew) {
+  SweepConfig c = config("cut");
+  c.keep_weights = true;
+  sweep_by(1, c);
+  for (const char* file : {"rank-00000.h5", "manifest.json"}) {
+    damage("cut", file, true);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+    expect_words(testing::internal::GetCapturedStderr(), {std::string("cell ") + kLargest + " begins anew", "refused-checkpoints", file});
+    expect_whole("cut");
+    EXPECT_TRUE(std::filesystem::exists(cell("cut", "refused-checkpoints")));
+    EXPECT_FALSE(list_checkpoints(cell("cut", "checkpoints")).empty());
+  }
+  c.keep_weights = false;
+  damage("cut", "rank-00000.h5", true);
+  EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+  EXPECT_FALSE(std::filesystem::exists(cell("cut", "refused-checkpoints"))) << "it has a result";
+}
+
+TEST_F(SweepFailures, OfOneCheckpointGoOnFromTheOneBefore) {
+  SweepConfig c = config("older");
+  c.keep_weights = true;
+  c.run.checkpoint.keep = 2;
+  c.ranks_per_run = 2;
+  sweep_by(2, c);
+  damage("older", "rank-00000.h5", false);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(sweep_by(2, c).count("done"), 4);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(told.find("begins anew"), std::string::npos) << told;
+  expect_words(told, {"rank-00000.h5", "is refused"});
+  EXPECT_FALSE(std::filesystem::exists(cell("older", "refused-checkpoints")));
+  expect_whole("older");
 }
 
 TEST_F(SweepFailures, OtherTokensUnderTheSameNameAreRefused) {

@@ -1,6 +1,8 @@
 // A sweep of four models that takes a second.
 #pragma once
 
+#include <fstream>
+
 #include "skein/scaling/results_store.h"
 #include "skein/scaling/sweep.h"
 #include "train/train_fixture.h"
