@@ -12,12 +12,13 @@ constexpr double kSmallest = 1.0 / 512, kLargest = 16, kStep = 1.125;
 constexpr double kMostTimes = 1000, kLogRange = 20;  // of the proposal's tokens
 
 // Large models are divided over a host, whose devices are to have equally many heads.
-int64_t heads_together(double size) { return size >= 5e9 ? 8 : size >= 1e9 ? 4 : 1; }
+constexpr double kDivided = 1e9;
+constexpr int64_t kHeadsTogether = 8;
 
 ShapeRule rule_for(double size, const PlanOptions& o) {
   ShapeRule rule;
   rule.d_head = o.d_head ? o.d_head : size >= 4e8 ? 128 : size >= 1e7 ? 64 : size >= 1e6 ? 32 : 16;
-  rule.d_head *= heads_together(size);
+  rule.heads_together = size >= kDivided ? kHeadsTogether : 1;
   rule.aspect = o.aspect > 0 ? o.aspect : size >= 4e8 ? 100 : 64;
   rule.most_layers = 160;
   return rule;
@@ -45,8 +46,7 @@ PlanSearch::PlanSearch(const PlanOptions& options, const PlanLaw& law, double fl
 
 std::optional<ModelConfig> PlanSearch::shape(double block_parameters) const {
   try {
-    const ModelConfig made = shape_for(block_parameters, options_.model, rule_);
-    return with_shape(options_.model, made.n_layers, made.d_model, rule_.d_head / heads_together(size_));
+    return shape_for(block_parameters, options_.model, rule_);
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
     return std::nullopt;
@@ -105,7 +105,7 @@ Proposal PlanSearch::best() const {
     if (!best || badness(one) < badness(*best)) best = one;
   }
   require(best.has_value(), "no shape whose width is a multiple of {} is near the {:.4g} parameters that the law wants for {:.4g} FLOPs; change plan.d_head",
-          rule_.d_head, size_, flops_);
+          rule_.d_head * rule_.heads_together, size_, flops_);
   return spent(best->model);
 }
 

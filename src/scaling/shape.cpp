@@ -25,8 +25,24 @@ int64_t scaled_feed_forward(const ModelConfig& base, int64_t d_model) {
   return std::max<int64_t>(8, std::llround(wanted / 8) * 8);
 }
 
-int64_t scaled_kv_heads(const ModelConfig& base, int64_t heads) {
-  if (base.n_kv_heads == 0) return 0;
+// Of the divisors of `heads` that `together` divides the nearest to `wanted`, by their ratio.
+int64_t nearest_divisor(int64_t heads, double wanted, int64_t together) {
+  const auto off = [&](int64_t made) { return std::abs(std::log(static_cast<double>(made) / wanted)); };
+  int64_t best = together;
+  for (int64_t made = together; made <= heads; made += together)
+    if (heads % made == 0 && off(made) < off(best)) best = made;
+  return best;
+}
+
+int64_t scaled_kv_heads(const ModelConfig& base, int64_t heads, int64_t together) {
+  if (base.n_kv_heads == 0 || heads == base.n_heads) return base.n_kv_heads;
+  if (together > 1) {
+    const double share = static_cast<double>(base.n_kv_heads) / static_cast<double>(base.n_heads);
+    const double wanted = std::max(1.0, static_cast<double>(heads) * share);
+    while (together > 1 && (heads % together != 0 || static_cast<double>(together) >= 2 * wanted))
+      together /= 2;
+    return nearest_divisor(heads, wanted, together);
+  }
   int64_t made = std::max<int64_t>(1, heads * base.n_kv_heads / base.n_heads);
   while (heads % made != 0) --made;
   return made;
@@ -39,8 +55,9 @@ struct Nearest {
 
 // Parameters grow with the width, so that of one depth only the widths around the wanted number can be best.
 void try_layers(int64_t layers, double wanted, const ModelConfig& base, const ShapeRule& rule, Nearest& best) {
-  for (int64_t heads = rule.least_heads;; ++heads) {
-    const ModelConfig model = with_shape(base, layers, heads * rule.d_head, rule.d_head);
+  const int64_t together = rule.heads_together;
+  for (int64_t heads = (rule.least_heads + together - 1) / together * together;; heads += together) {
+    const ModelConfig model = with_shape(base, layers, heads * rule.d_head, rule.d_head, together);
     const double parameters = block_parameters_of(model), aspect = static_cast<double>(model.d_model) / static_cast<double>(layers);
     const double cost = std::abs(std::log(parameters / wanted)) + kAspectWeight * std::abs(std::log(aspect / rule.aspect));
     if (cost < best.cost) best = {model, cost, parameters};
@@ -50,7 +67,8 @@ void try_layers(int64_t layers, double wanted, const ModelConfig& base, const Sh
 
 }  // namespace
 
-ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model, int64_t d_head) {
+ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model, int64_t d_head,
+                       int64_t heads_together) {
   require(layers > 0 && d_model > 0 && d_head > 0 && d_model % d_head == 0,
           "a model of {} layers of width {} cannot have heads of width {}: the width must be a multiple of it (sweep.d_head)", layers, d_model, d_head);
   ModelConfig made = base;
@@ -58,13 +76,14 @@ ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model,
   made.d_model = d_model;
   made.n_heads = d_model / d_head;
   made.d_head = base.d_head ? d_head : 0;
-  made.n_kv_heads = scaled_kv_heads(base, made.n_heads);
+  made.n_kv_heads = scaled_kv_heads(base, made.n_heads, heads_together);
   made.d_ff = scaled_feed_forward(base, d_model);
   return made;
 }
 
 ModelConfig shape_for(double wanted, const ModelConfig& base, const ShapeRule& rule) {
   require(std::isfinite(wanted) && wanted >= 1 && wanted <= 1e15, "a model cannot be made of {} block parameters; give 1 to 1e15", wanted);
+  SKEIN_CHECK(rule.heads_together > 0);
   require(rule.d_head > 0 && rule.least_heads > 0 && rule.most_layers > 0 && rule.aspect > 0 && std::isfinite(rule.aspect),
           "shapes need a head size, a least number of heads, a most number of layers and an aspect above 0, not {}, {}, {} and {}", rule.d_head,
           rule.least_heads, rule.most_layers, rule.aspect);

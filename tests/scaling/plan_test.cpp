@@ -215,6 +215,25 @@ TEST(Layout, FitsAndUsesEveryDevice) {
   EXPECT_EQ(plan.proposal.model.head_width(), 128);
 }
 
+// 72 heads with 9 key heads would leave tensor-parallel layouts to no even number of ranks.
+TEST(Layout, DividesHeadsAndKeyHeadsOfLargeModels) {
+  for (const double budget : {1e21, 1e22, 1e24, 1e25}) {
+    PlanOptions o = large();
+    o.budget = budget;
+    o.model.n_heads = 64;
+    o.model.n_kv_heads = 8;
+    const Plan plan = make_plan(o);
+    std::vector<Proposal> all = plan.same_flops;
+    all.push_back(plan.proposal);
+    for (const Proposal& one : all) {
+      const ModelConfig& m = one.model;
+      EXPECT_EQ(m.n_heads % 8, 0) << budget;
+      EXPECT_EQ(m.n_heads % m.kv_heads(), 0) << budget << ": " << m.n_heads << " and " << m.kv_heads();
+      if (m.n_heads > 32) EXPECT_EQ(m.kv_heads() % 8, 0) << budget << ": " << m.n_heads << " and " << m.kv_heads();
+    }
+  }
+}
+
 TEST(Layout, CountsParametersAndActivations) {
   ModelConfig model = plan_defaults().model;
   model.d_model = 1024;

@@ -67,6 +67,31 @@ TEST(Shape, ProportionsOfTheBaseStay) {
   EXPECT_EQ(with_shape(model, 1, 96, 32).n_kv_heads, 1);
 }
 
+// As eight ranks can divide them: heads, key heads.
+TEST(Shape, KeyHeadsDivideTheHeadsAndAreDividedWithThem) {
+  ModelConfig model = base_model();
+  const auto key_heads = [&](int64_t heads, int64_t base_heads, int64_t base_key_heads) {
+    model.n_heads = base_heads;
+    model.n_kv_heads = base_key_heads;
+    return with_shape(model, 2, heads * 16, 16, 8).kv_heads();
+  };
+  const std::vector<std::tuple<int64_t, int64_t>> eighth{{8, 1}, {24, 4}, {32, 4}, {40, 8}, {48, 8}, {56, 8},
+                                                         {64, 8}, {72, 8}, {96, 16}, {104, 8}, {128, 16}, {136, 8}};
+  for (const auto& [heads, wanted] : eighth) EXPECT_EQ(key_heads(heads, 64, 8), wanted) << heads;
+  for (int64_t heads = 8; heads <= 256; heads += 8) {
+    for (const int64_t share : {1, 2, 4, 8, 16, 32}) {
+      const int64_t made = key_heads(heads, 32, share);
+      EXPECT_EQ(heads % made, 0) << heads << " " << share;
+      EXPECT_EQ(made % 8 == 0, heads * share > 4 * 32) << heads << " at " << share << ": " << made;
+    }
+  }
+  EXPECT_EQ(key_heads(72, 72, 9), 9) << "as they were given";
+  EXPECT_EQ(key_heads(9, 64, 32), 3) << "an odd number of heads";
+  EXPECT_EQ(with_shape(model, 2, 72 * 16, 16).kv_heads(), 36) << "sweeps keep the proportion";
+  const ModelConfig made = shape_for(1e10, base_model(), {128, 100, 1, 160, 8});
+  EXPECT_EQ(made.n_heads % 8, 0);
+}
+
 TEST(Shape, WhatCannotBeIsRefused) {
   EXPECT_NE(error_of([] { shape_for(1000, base_model(), {}); }).find("the nearest, 1 x 64"), std::string::npos);
   EXPECT_NE(error_of([] { shape_for(1e9, base_model(), {64, 64, 200, 2}); }).find("sweep.most_layers"), std::string::npos);

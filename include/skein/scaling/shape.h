@@ -14,6 +14,8 @@ struct ShapeRule {
   double aspect = 64;        // width / layers aimed at
   int64_t least_heads = 1;
   int64_t most_layers = 128;
+  int64_t heads_together = 1;  // heads are its multiples, and key heads as far as their share of
+                               // the heads goes, so that as many ranks can divide both
 };
 
 // `base` with the layers, width and heads whose blocks have about `block_parameters` learned numbers: of all shapes by the rule the one with the
@@ -29,7 +31,11 @@ struct ModelCounts {
 };
 ModelCounts counts_of(const ModelConfig& model);
 // The same model with so many layers and heads of width d_head, d_ff and n_kv_heads in proportion.
-ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model, int64_t d_head);
+// Heads are always a multiple of the key heads. With heads_together, a power of two above 1, key heads
+// are a multiple of it too, or of the largest power of two below twice their proportion where that is
+// less: of these the nearest to the proportion. 72 heads at 8 to 64 have 8 of them, not 9.
+ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model, int64_t d_head,
+                       int64_t heads_together = 1);
 
 // Learning rate and batch by size, as published:
 //   kaplan     lr .003239 - .0001395 ln N                                (N: blocks; Kaplan et al., 2020, D.6)
