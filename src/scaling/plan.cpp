@@ -112,8 +112,10 @@ void settle_run(Plan& plan) {
     plan.settings.batch_tokens = p.tokens / kFewSteps;
   }
   plan.layout = lay_out(p.model, o.machine, plan.settings.batch_tokens);
+  plan.machine.count = plan.layout.devices();
+  p.cost = cost_of(p.flops, plan.machine);
   const double batch = static_cast<double>(plan.layout.global_batch * p.model.context);
-  if (batch > 1.5 * plan.settings.batch_tokens || batch < plan.settings.batch_tokens / 1.5)
+  if (batch > kOtherBatch * plan.settings.batch_tokens || batch < plan.settings.batch_tokens / kOtherBatch)
     plan_warning(plan, "batches are {:.4g} tokens, not the {:.4g} of {}: every one of {} data-parallel ranks needs whole sequences", batch, plan.settings.batch_tokens,
          o.batch_rule, plan.layout.parallel.data);
   plan.steps = std::max<int64_t>(1, std::llround(p.tokens / batch));
@@ -135,7 +137,7 @@ PlanOptions plan_defaults() {
 std::string layout_problem(const Plan& plan) {
   if (plan.layout.fits) return "";
   return fmt::format("no layout fits: the best needs {:.1f} GiB on each of {} devices, of whose {:.1f} GiB nine tenths can be used; take more of them or "
-                     "larger ones", plan.layout.bytes / (1 << 30), plan.options.machine.count, plan.options.machine.memory);
+                     "larger ones", plan.layout.bytes / (1 << 30), plan.layout.devices(), plan.options.machine.memory);
 }
 
 Plan make_plan(const PlanOptions& options) {
@@ -147,7 +149,8 @@ Plan make_plan(const PlanOptions& options) {
   plan.flops = flops_of_budget(plan.options);
   plan.beyond = plan.flops / plan.law.largest_flops;
   find_best(plan);
-  const PlanSearch search(plan.options, plan.law, plan.flops, plan.best_n.value);
+  plan.machine = plan.options.machine;
+  const PlanSearch search(plan.options, plan.law, plan.machine, plan.flops, plan.best_n.value);
   plan.proposal = search.best();
   plan.proposal.penalty.value = 0;
   settle_run(plan);

@@ -35,7 +35,7 @@ std::string plan_config(const Plan& plan) {
   require(plan.layout.fits, "plan.config cannot be written: {}", layout_problem(plan));
   std::string text = fmt::format("# {:.4g} FLOPs by {}: {:.4g} parameters, {:.4g} tokens, loss {:.4g} expected.\n", plan.proposal.flops,
                                  plan.law.name, plan.proposal.counts.all, plan.proposal.tokens, plan.proposal.loss.value);
-  text += fmt::format("# Ranks: {}. Give data.train and data.validation.\n", plan.options.machine.count);
+  text += fmt::format("# Ranks: {}. Give data.train and data.validation.\n", plan.layout.devices());
   const auto defaults = values_of({}), chosen = values_of(run_of(plan));
   std::map<std::string, std::string> sections;
   for (size_t i = 0; i < chosen.size(); ++i) {

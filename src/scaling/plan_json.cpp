@@ -94,6 +94,7 @@ Json json_of(const Layout& l) {
   return {{"pipeline", l.parallel.pipeline},
           {"data", l.parallel.data},
           {"tensor", l.parallel.tensor},
+          {"devices", l.devices()},
           {"sequence", l.parallel.sequence},
           {"zero", l.parallel.zero},
           {"recompute", name_of_recompute(l.parallel.recompute)},

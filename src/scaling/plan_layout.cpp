@@ -2,9 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "skein/core/error.h"
+#include "plan_search.h"
 #include "skein/models/memory.h"
-#include "skein/scaling/plan.h"
 
 namespace skein {
 namespace {
@@ -49,6 +48,10 @@ double lost_time(const Layout& layout, int64_t micro_batches) {
   return again * split * bubble;
 }
 
+struct MeshSizes {
+  int tensor, pipeline, data;
+};
+
 struct Search {
   const ModelConfig& model;
   const Machine& machine;
@@ -57,9 +60,16 @@ struct Search {
   Layout best{};
   double best_cost = std::numeric_limits<double>::infinity();
 
+  // Of devices at rest, and of a batch so large that it is another one.
+  double wasted(const Layout& layout) const {
+    const double over = number(layout.global_batch) / number(sequences);
+    const double rest = number(machine.count) / number(layout.devices());
+    return rest * (over > kOtherBatch ? over : 1);
+  }
+
   // What does not fit is worse than what does, and by how much counts.
   double cost_of(const Layout& layout, int64_t micro_batches) const {
-    const double lost = lost_time(layout, micro_batches) - 1e-6 * std::log2(number(layout.micro_batch));
+    const double lost = wasted(layout) * lost_time(layout, micro_batches) - 1e-6 * std::log2(number(layout.micro_batch));
     return layout.fits ? lost : 1e6 + layout.bytes / kGiB;
   }
 
@@ -73,7 +83,8 @@ struct Search {
     if (cost < best_cost) best = layout, best_cost = cost;
   }
 
-  void try_mesh(int tensor, int pipeline, int data) {
+  void try_mesh(const MeshSizes& mesh) {
+    const auto& [tensor, pipeline, data] = mesh;
     Layout layout;
     ParallelConfig& p = layout.parallel;
     p.device = machine.device;
@@ -96,22 +107,27 @@ bool divides(const ModelConfig& model, int64_t tensor) {
   return model.n_heads % tensor == 0 && model.kv_heads() % tensor == 0 && model.hidden() % tensor == 0;
 }
 
+// Those that put every device to work; where there are none, those that put as many as each can.
+std::vector<MeshSizes> meshes_of(const ModelConfig& model, const Machine& machine) {
+  std::vector<MeshSizes> whole, partial;
+  for (int64_t tensor = 1; tensor <= std::min(machine.per_host, machine.count); tensor *= 2) {
+    if (!divides(model, tensor)) continue;
+    const int64_t rest = machine.count / tensor;
+    for (int64_t pipeline = 1; pipeline <= std::min(rest, model.n_layers); ++pipeline) {
+      const auto data = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rest / pipeline)));
+      const MeshSizes mesh{static_cast<int>(tensor), static_cast<int>(pipeline), static_cast<int>(data)};
+      (tensor * pipeline * data == machine.count ? whole : partial).push_back(mesh);
+    }
+  }
+  return whole.empty() ? partial : whole;
+}
+
 }  // namespace
 
 Layout lay_out(const ModelConfig& model, const Machine& machine, double batch_tokens) {
   const double room = machine.memory > 0 ? kUsable * machine.memory * kGiB : std::numeric_limits<double>::infinity();
   Search search{model, machine, std::max<int64_t>(1, std::llround(batch_tokens / number(model.context))), room};
-  for (int64_t tensor = 1; tensor <= std::min(machine.per_host, machine.count); tensor *= 2) {
-    if (machine.count % tensor != 0 || !divides(model, tensor)) continue;
-    const int64_t rest = machine.count / tensor;
-    for (int64_t pipeline = 1; pipeline <= std::min(rest, model.n_layers); ++pipeline)
-      if (rest % pipeline == 0 && std::has_single_bit(static_cast<uint64_t>(rest / pipeline)))
-        search.try_mesh(static_cast<int>(tensor), static_cast<int>(pipeline), static_cast<int>(rest / pipeline));
-  }
-  require(std::isfinite(search.best_cost),
-          "machine.count={} devices cannot share a model of {} layers: data-parallel ranks are a power of two, and {} is none of those times a number of "
-          "pipeline stages up to the layers; take {} or {}", machine.count, model.n_layers, machine.count, std::bit_floor(static_cast<uint64_t>(machine.count)),
-          2 * std::bit_floor(static_cast<uint64_t>(machine.count)));
+  for (const MeshSizes& mesh : meshes_of(model, machine)) search.try_mesh(mesh);
   return search.best;
 }
 

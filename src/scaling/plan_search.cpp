@@ -41,8 +41,9 @@ Interval plan_band(const PlanLaw& law, const std::function<double(const Chinchil
   return band(law.fit.law, law.fit.draws, quantity);
 }
 
-PlanSearch::PlanSearch(const PlanOptions& options, const PlanLaw& law, double flops, double size)
-    : options_(options), law_(law), flops_(flops), size_(size), rule_(rule_for(size, options)) {}
+PlanSearch::PlanSearch(const PlanOptions& options, const PlanLaw& law, const Machine& machine,
+                       double flops, double size)
+    : options_(options), law_(law), machine_(machine), flops_(flops), size_(size), rule_(rule_for(size, options)) {}
 
 std::optional<ModelConfig> PlanSearch::shape(double block_parameters) const {
   try {
@@ -73,7 +74,7 @@ Proposal PlanSearch::trained(const ModelConfig& model, double tokens) const {
   made.flops = tokens * made.counts.flops_per_token;
   made.epochs = options_.tokens > 0 ? std::max(1.0, tokens / options_.tokens) : 1;
   made.loss = plan_band(law_, [&](const ChinchillaLaw& draw) { return predict(draw, made.n, made.tokens); });
-  made.cost = cost_of(made.flops, options_.machine);
+  made.cost = cost_of(made.flops, machine_);
   return made;
 }
 

@@ -8,13 +8,17 @@
 
 namespace skein {
 
+// Batches that are so many times the rule's, or less than its part, are another batch.
+constexpr double kOtherBatch = 1.5;
+
 // Over the draws of the law's fit; the value alone where it has none.
 Interval plan_band(const PlanLaw& law, const std::function<double(const ChinchillaLaw&)>& quantity);
 
 class PlanSearch {
  public:
-  // size: of the law's optimum, in its counts. The references outlive it.
-  PlanSearch(const PlanOptions& options, const PlanLaw& law, double flops, double size);
+  // machine: what costs are of. size: of the law's optimum, in its counts. The references outlive it.
+  PlanSearch(const PlanOptions& options, const PlanLaw& law, const Machine& machine, double flops,
+             double size);
 
   // None where the rule has no such shape.
   std::optional<ModelConfig> shape(double block_parameters) const;
@@ -36,6 +40,7 @@ class PlanSearch {
 
   const PlanOptions& options_;
   const PlanLaw& law_;
+  const Machine& machine_;
   double flops_, size_;
   ShapeRule rule_;
 };

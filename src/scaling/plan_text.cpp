@@ -95,11 +95,13 @@ std::string run_text(const Plan& p) {
 }
 
 std::string cost_text(const Plan& p) {
-  const Machine& m = p.options.machine;
+  const Machine& m = p.machine;
   const Cost& cost = p.proposal.cost;
   if (std::isnan(cost.seconds.value)) return "\nNo run time or cost: give machine.kind or machine.peak.\n";
-  std::string text = fmt::format("\nThe cost on {} devices of {:.4g} FLOP/s at {:.0f}% ({:.0f}% to {:.0f}%) of it\n", m.count, m.peak, 100 * m.share,
-                                 100 * m.low(), 100 * m.high());
+  const int64_t given = p.options.machine.count;
+  std::string text = fmt::format("\nThe cost on {}{} devices of {:.4g} FLOP/s at {:.0f}% ({:.0f}% to {:.0f}%) of it\n",
+                                 m.count, m.count < given ? fmt::format(" of {}", given) : "", m.peak,
+                                 100 * m.share, 100 * m.low(), 100 * m.high());
   text += line("run time", times_of(cost.seconds));
   text += line("device hours", amounts(cost.device_hours));
   text += line("price", m.price > 0 ? amounts(cost.price) : "unknown without machine.price");

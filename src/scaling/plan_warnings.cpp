@@ -1,5 +1,6 @@
 #include "plan_warnings.h"
 
+#include <bit>
 #include <cmath>
 
 namespace skein {
@@ -30,6 +31,17 @@ void warn_of_data(Plan& plan) {
        unique, p.epochs > kFewPasses ? ", and clearly so beyond 4 passes" : "");
 }
 
+void warn_of_machine(Plan& plan) {
+  const int64_t count = plan.options.machine.count, at_work = plan.layout.devices();
+  const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count)));
+  if (at_work < count)
+    plan_warning(plan, "machine.count={}: {} devices have nothing to do. Ranks are data- and tensor-parallel ones, two powers "
+                 "of two, times at most {} pipeline stages, one a layer; {} devices lose the least time, and run time and cost "
+                 "are theirs; {} or {} would all be used", count, count - at_work, plan.proposal.model.n_layers, at_work,
+                 below, 2 * below);
+  if (!plan.layout.fits) plan_warning(plan, "{}", layout_problem(plan));
+}
+
 void warn_of_run(Plan& plan) {
   const Proposal& p = plan.proposal;
   const double by_law = plan.law.flops_per_token.coefficient * std::pow(p.n, plan.law.flops_per_token.exponent);
@@ -39,7 +51,6 @@ void warn_of_run(Plan& plan) {
   if (p.counts.blocks < kSmallModel)
     plan_warning(plan, "the rules for learning rate and batch were found on models of {:.0e} block parameters and more, this one has {:.3g}: try a few around {:.3g}",
          kSmallModel, p.counts.blocks, plan.settings.lr);
-  if (!plan.layout.fits) plan_warning(plan, "{}", layout_problem(plan));
 }
 
 }  // namespace
@@ -48,6 +59,7 @@ void warn_of_plan(Plan& plan) {
   warn_of_law(plan);
   warn_of_data(plan);
   warn_of_run(plan);
+  warn_of_machine(plan);
 }
 
 }  // namespace skein

@@ -229,7 +229,7 @@ TEST(Layout, DividesHeadsAndKeyHeadsOfLargeModels) {
       const ModelConfig& m = one.model;
       EXPECT_EQ(m.n_heads % 8, 0) << budget;
       EXPECT_EQ(m.n_heads % m.kv_heads(), 0) << budget << ": " << m.n_heads << " and " << m.kv_heads();
-      if (m.n_heads > 32) EXPECT_EQ(m.kv_heads() % 8, 0) << budget << ": " << m.n_heads << " and " << m.kv_heads();
+      EXPECT_TRUE(m.n_heads <= 32 || m.kv_heads() % 8 == 0) << budget << ": " << m.n_heads << " and " << m.kv_heads();
     }
   }
 }
@@ -271,8 +271,57 @@ TEST(Layout, GivesUpTimeForMemoryAndSaysWhenThatIsNotEnough) {
   machine.count = 6;
   machine.memory = 1000;
   EXPECT_EQ(lay_out(model, machine, 1 << 20).parallel.pipeline % 3, 0);
+}
+
+// Data- and tensor-parallel ranks are powers of two, pipeline stages no more than the layers.
+TEST(Layout, LeavesDevicesAtRestWhereNotAllCanShareTheModel) {
+  ModelConfig model = plan_defaults().model;
+  model.d_model = 4096;
+  model.n_heads = 32;
+  model.n_layers = 32;
+  Machine machine;
+  machine.memory = 1000;
   machine.count = 37;
-  test::expect_error(ExitCode::usage, {"machine.count=37", "32 or 64"}, [&] { lay_out(model, machine, 1 << 20); });
+  EXPECT_EQ(lay_out(model, machine, 1 << 20).devices(), 36);
+  machine.count = 40;
+  EXPECT_EQ(lay_out(model, machine, 1 << 20).devices(), 40);
+  for (const int64_t count : {9'999, 10'000, 16'384, 20'000, 100'000, 131'072, 1'000'000}) {
+    machine.count = count;
+    const Layout layout = lay_out(model, machine, 1 << 28);
+    EXPECT_LE(layout.devices(), count);
+    EXPECT_GT(layout.devices(), count / 2);
+    if ((count & (count - 1)) == 0) { EXPECT_EQ(layout.devices(), count); }
+    plan_batch(layout.parallel, mesh_shape(layout.parallel, static_cast<int>(layout.devices())), layout.global_batch, layout.micro_batch);
+  }
+}
+
+TEST(Plan, CountsTheCostOfTheDevicesAtWork) {
+  PlanOptions o = large();
+  o.machine.count = 100'000;
+  const Plan plan = make_plan(o);
+  const auto at_work = static_cast<double>(plan.layout.devices());
+  ASSERT_LT(at_work, 100'000);
+  const double seconds = 5.88e23 / (at_work * 989.4e12 * 0.4);
+  EXPECT_NEAR(plan.proposal.cost.seconds.value / seconds, 1, 1e-12);
+  EXPECT_NEAR(plan.same_flops[0].cost.seconds.value / seconds, 1, 1e-9);
+  EXPECT_TRUE(has_warning(plan, fmt::format("machine.count=100000: {} devices have nothing to do", 100'000 - plan.layout.devices())));
+  EXPECT_TRUE(has_warning(plan, "65536 or 131072 would all be used"));
+  EXPECT_NE(plan_text(plan).find(fmt::format("The cost on {} of 100000 devices", plan.layout.devices())), std::string::npos);
+  EXPECT_NE(plan_config(plan).find(fmt::format("# Ranks: {}.", plan.layout.devices())), std::string::npos);
+  o.machine.count = 16'384;
+  const Plan whole = make_plan(o);
+  EXPECT_EQ(whole.layout.devices(), 16'384);
+  EXPECT_FALSE(has_warning(whole, "nothing to do"));
+  EXPECT_NE(plan_text(whole).find("The cost on 16384 devices"), std::string::npos);
+}
+
+// More data-parallel ranks than the batch has sequences would train with another batch than is proposed.
+TEST(Layout, KeepsTheBatchOfTheRuleWhereThatTakesLessTime) {
+  PlanOptions o = large();
+  o.budget = 1e22;
+  o.machine.count = 16'384;
+  const Plan plan = make_plan(o);
+  EXPECT_LT(static_cast<double>(plan.layout.global_batch * plan.proposal.model.context), 4 * plan.settings.batch_tokens);
 }
 
 TEST(PlanConfig, IsReadBackAsItWasMeant) {

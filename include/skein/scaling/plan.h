@@ -108,6 +108,7 @@ struct Layout {
   int64_t global_batch = 0, micro_batch = 0;  // sequences
   double bytes = 0;          // of one device
   bool fits = true;
+  int64_t devices() const { return int64_t{parallel.pipeline} * parallel.data * parallel.tensor; }
 };
 
 // What one rule makes of the proposal.
@@ -137,6 +138,7 @@ struct Plan {
   std::vector<RuleSettings> other_rules;  // those that apply
   std::vector<LawOptimum> other_laws;
   Layout layout;
+  Machine machine;               // options.machine, with the devices that the layout puts to work
   int64_t steps = 0;
   double warmup_tokens = 0;      // the least of N and a twentieth of all
   std::vector<std::string> warnings;
@@ -146,9 +148,11 @@ struct Plan {
 // exact FLOPs (Kaplan's law: the shape nearest to his N*). Usage errors for what is missing or cannot be.
 Plan make_plan(const PlanOptions& options);
 
-// Of ranks pipeline x data x tensor = count, data a power of two, the layout whose parameters (16-bit: 18 bytes each, of which ZeRO divides
+// Of ranks pipeline x data x tensor = count, or fewer where none share out all devices, data and tensor
+// powers of two, pipeline at most the layers, the layout whose parameters (16-bit: 18 bytes each, of which ZeRO divides
 // 12; 32-bit: 16 and 8) and activations (models/memory.h) leave a tenth of the memory, at the least loss of time by this reckoning:
-// recomputing a third more, 5% for each doubling of tensor-parallel ranks, (p - 1) / m of a pipeline of p stages and m micro-batches.
+// recomputing a third more, 5% for each doubling of tensor-parallel ranks, (p - 1) / m of a pipeline of p stages and m micro-batches, devices
+// at rest, and a batch above 1.5 times batch_tokens as often as it is that.
 Layout lay_out(const ModelConfig& model, const Machine& machine, double batch_tokens);
 
 // Why no layout fits; "" where one does.
