@@ -97,6 +97,13 @@ void set_schedule(const SweepConfig& c, PretrainConfig& run, double lr, const Mo
   if (run.lr.decay == LrConfig::Decay::wsd) run.lr.cooldown = std::max<int64_t>(1, std::llround(c.cooldown * steps));
 }
 
+Settings rules_of(const SweepConfig& c) {
+  return {{"sweep.lr_rule", c.lr_rule},
+          {"sweep.lr_factor", fmt::format("{}", c.lr_factor)},
+          {"sweep.base_width", fmt::format("{}", c.base_width)},
+          {"sweep.batch_rule", c.batch_rule}};
+}
+
 SweepCell cell_of(const SweepConfig& c, const CellSpec& spec) {
   SweepCell cell;
   cell.run = c.run;
@@ -117,6 +124,7 @@ SweepCell cell_of(const SweepConfig& c, const CellSpec& spec) {
   cell.flops = cell.counts.flops_per_token * cell.tokens;
   cell.budget = spec.budget;
   cell.budget_flops = flops_per_token(cell.counts, c.flops) * cell.tokens;
+  cell.rules = rules_of(c);
   cell.name = fmt::format("{}x{}-{}x{}-lr{}-s{}", spec.model.n_layers, spec.model.d_model, cell.run.train.steps, cell.batch_tokens(), cell.run.lr.lr, spec.seed);
   return cell;
 }

@@ -194,6 +194,21 @@ void fill(std::vector<ScalingRun>& runs, const std::vector<Value>& values, Membe
   for (size_t i = 0; i < runs.size(); ++i) runs[i].*member = values[i];
 }
 
+std::vector<Settings> settings_in(const StoreReader& store) {
+  std::vector<Settings> made;
+  for (const std::string& text : store.texts("/runs/settings")) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) store.damaged("/runs/settings");
+    Settings settings;
+    for (const auto& [key, value] : json.items()) {
+      if (!value.is_string()) store.damaged("/runs/settings");
+      settings[key] = value.get<std::string>();
+    }
+    made.push_back(std::move(settings));
+  }
+  return made;
+}
+
 void read_curves(const StoreReader& store, std::vector<ScalingRun>& runs) {
   const auto first = store.integers("/curves/first");
   const auto tokens = store.numbers("/curves/tokens"), losses = store.numbers("/curves/loss");
@@ -233,25 +248,25 @@ ScalingTable read_store(const std::string& path) {
     if (column.text) fill(table.runs, store.texts(name), column.text, store, name);
   }
   read_curves(store, table.runs);
+  table.settings = common_settings(settings_in(store));
   for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].line = static_cast<int64_t>(i) + 2;
   return table;
 }
 
 std::vector<Settings> read_store_settings(const std::string& path) {
   const Hdf5Lock lock;
-  const StoreReader store(path);
-  std::vector<Settings> made;
-  for (const std::string& text : store.texts("/runs/settings")) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
-    if (!json.is_object()) store.damaged("/runs/settings");
-    Settings settings;
-    for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) store.damaged("/runs/settings");
-      settings[key] = value.get<std::string>();
-    }
-    made.push_back(std::move(settings));
-  }
-  return made;
+  return settings_in(StoreReader(path));
+}
+
+Settings common_settings(const std::vector<Settings>& all) {
+  if (all.empty()) return {};
+  Settings common = all.front();
+  for (const Settings& one : all)
+    std::erase_if(common, [&](const auto& entry) {
+      const auto found = one.find(entry.first);
+      return found == one.end() || found->second != entry.second;
+    });
+  return common;
 }
 
 }  // namespace skein

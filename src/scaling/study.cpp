@@ -210,6 +210,7 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   fit_laws_beside(study);
   if (alone) refuse_unfitted(study);
   if (!alone && study.problem.empty()) add_what_stands_beside(study);
+  study.trained_with = trained_with(table, study.options.convention);
   study.outliers = outliers_of(study);
   for (std::string& warning : warnings_of(study)) study.warnings.push_back(std::move(warning));
   return study;

@@ -9,6 +9,19 @@ namespace {
 
 bool is_store(const std::string& path) { return path.ends_with(".h5") || path.ends_with(".hdf5"); }
 
+// What the runs of a sweep's folder were trained with stands in its store alone.
+void add_settings(const std::string& store, ScalingTable& table) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(store, ignored)) return;
+  try {
+    table.settings = common_settings(read_store_settings(store));
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    table.warnings.push_back(
+        fmt::format("what the runs were trained with is not known: {}", error.what()));
+  }
+}
+
 ScalingTable read_runs(const std::string& path, const std::string& curves, const TableOptions& options) {
   if (!is_store(path)) return read_table(path, options, curves);
   const TableOptions usual;
@@ -35,15 +48,17 @@ void bind(Options& options, StudyInput& input) {
 ScalingTable read_input(const StudyInput& input) {
   namespace fs = std::filesystem;
   require(!input.path.empty(), "no table of runs is named; give a CSV file, or the folder of a sweep");
-  std::string path = input.path, curves = input.curves;
+  std::string path = input.path, curves = input.curves, store;
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     const fs::path folder = path;
     require(fs::exists(folder / "results.csv", ignored), "{} is a folder without results.csv; give the folder of a sweep, or a CSV file", path);
     path = folder / "results.csv";
+    store = folder / "results.h5";
     if (curves.empty() && fs::exists(folder / "curves.csv", ignored)) curves = folder / "curves.csv";
   }
   ScalingTable table = read_runs(path, curves, input.table);
+  if (!store.empty()) add_settings(store, table);
   exclude(table, input.exclusions);
   return table;
 }

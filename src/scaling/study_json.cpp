@@ -5,6 +5,7 @@
 #include "skein/core/version.h"
 #include "skein/scaling/study.h"
 #include "study_names.h"
+#include "trained_with_json.h"
 
 namespace skein {
 namespace {
@@ -232,6 +233,7 @@ std::string study_json(const Study& study) {
             {"data_limited", json_of(study.data_limited)},
             {"critical_batch", json_of(study.critical_batch)},
             {"outliers", outliers_of(study)},
+            {"trained_with", json_of(study.trained_with)},
             {"target", json_of(study.target)},
             {"draws", Json::parse(kDrawsHere)}};
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);

@@ -64,7 +64,10 @@ std::vector<ScalingRun> SweepFolder::rows() const {
 void SweepFolder::publish() const {
   const auto lock = FileLock::wait(path_ + "/results.lock");
   std::vector<Settings> settings;
-  for (const SweepCell& cell : cells_) settings.push_back(settings_of(cell.run));
+  for (const SweepCell& cell : cells_) {
+    settings.push_back(settings_of(cell.run));
+    settings.back().insert(cell.rules.begin(), cell.rules.end());
+  }
   const std::vector<ScalingRun> all = rows();
   replace_file(path_ + "/results.csv", table_csv(all));
   replace_file(path_ + "/curves.csv", curves_csv(all));

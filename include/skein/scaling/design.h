@@ -66,6 +66,8 @@ struct SweepCell {
   double unique_tokens = kUnknown;  // of these; unknown until the data are opened
   double flops = 0;       // exact
   double budget_flops = 0;  // as `budget` counts them
+  Settings rules;  // sweep.lr_rule, lr_factor, base_width and batch_rule, by which it has its rate
+                   // and batch
 
   int64_t batch_tokens() const { return run.train.global_batch * run.model.context; }
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -51,10 +52,14 @@ struct ScalingRun {
   std::vector<CurvePoint> curve;  // held-out loss on the way; empty: unknown
 };
 
+using Settings = std::map<std::string, std::string>;  // by key, as Options::values gives them
+
 struct ScalingTable {
   std::string path;
   std::vector<ScalingRun> runs;       // in the order of the file
   std::vector<std::string> warnings;  // what was odd, with lines
+  Settings settings = {};  // of a sweep: those that all its runs share, and sweep.lr_rule,
+                           // lr_factor, base_width and batch_rule; empty: not known
 };
 
 // N or C of a run under a convention; kUnknown where the table does not say.

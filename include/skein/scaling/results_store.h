@@ -6,7 +6,6 @@
 // without times, so that equal results are equal bytes.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -14,12 +13,12 @@
 
 namespace skein {
 
-using Settings = std::map<std::string, std::string>;  // by key, as Options::values gives them
-
 // Written whole or not at all, in place of what was there. settings: one a run.
 void write_store(const std::string& path, const std::vector<ScalingRun>& runs, const std::vector<Settings>& settings);
 // A usage error naming path and what is wrong for any other file. Lines are those that the same table has as CSV.
 ScalingTable read_store(const std::string& path);
 std::vector<Settings> read_store_settings(const std::string& path);
+// Those that are the same in all.
+Settings common_settings(const std::vector<Settings>& all);
 
 }  // namespace skein

@@ -10,6 +10,7 @@
 #include "skein/scaling/coordinate_check.h"
 #include "skein/scaling/critical_batch.h"
 #include "skein/scaling/isoflop.h"
+#include "skein/scaling/trained_with.h"
 
 namespace skein {
 
@@ -102,6 +103,7 @@ struct Study {
   CriticalBatchFit critical_batch;
   // Of approach 3's law, or of the law of N and D that is asked for alone; furthest off first.
   std::vector<Outlier> outliers;
+  TrainedWith trained_with;
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;    // with lines
   std::vector<CoordinateCheck> coordinates;  // of muP, for the report; make_study leaves it empty
