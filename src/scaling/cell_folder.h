@@ -63,7 +63,8 @@ class CellFolder {
   void check(const Settings& settings) const;
   // Where the run keeps its checkpoints.
   std::string checkpoints() const { return at("checkpoints"); }
-  // Gives them the name `refused-checkpoints`, in place of what had it: the run begins anew, and their bytes can still be looked at.
+  // Gives them the name `refused-checkpoints`, in place of what had it: the run begins anew, and
+  // their bytes can still be looked at.
   void set_aside_checkpoints() const;
   // Those that were set aside, too.
   void remove_checkpoints() const;

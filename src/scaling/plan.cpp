@@ -4,6 +4,7 @@
 
 #include "plan_budget.h"
 #include "plan_search.h"
+#include "plan_settings.h"
 #include "plan_warnings.h"
 #include "skein/core/error.h"
 #include "skein/scaling/isoflop.h"
@@ -104,20 +105,20 @@ void find_other_rules(Plan& plan) {
 void settle_run(Plan& plan) {
   const PlanOptions& o = plan.options;
   Proposal& p = plan.proposal;
-  plan.settings.lr = hyperparameters(o.lr_rule, p.counts, p.tokens).lr;
-  plan.settings.batch_tokens = hyperparameters(o.batch_rule, p.counts, p.tokens).batch_tokens;
-  require(plan.settings.batch_tokens > 0, "plan.batch_rule={} says nothing of the batch; take porian, deepseek or step_law", o.batch_rule);
+  settle_settings(plan);
   if (p.tokens / plan.settings.batch_tokens < kFewSteps) {
-    plan_warning(plan, "the batch of {} would leave {:.0f} steps; it is cut for {:.0f}", o.batch_rule, p.tokens / plan.settings.batch_tokens, kFewSteps);
+    plan_warning(plan, "the batch of {} would leave {:.0f} steps; it is cut for {:.0f}",
+                 plan.batch_origin, p.tokens / plan.settings.batch_tokens, kFewSteps);
     plan.settings.batch_tokens = p.tokens / kFewSteps;
   }
   plan.layout = lay_out(p.model, o.machine, plan.settings.batch_tokens);
   plan.machine.count = plan.layout.devices();
   p.cost = cost_of(p.flops, plan.machine);
   const double batch = static_cast<double>(plan.layout.global_batch * p.model.context);
-  if (batch > kOtherBatch * plan.settings.batch_tokens || batch < plan.settings.batch_tokens / kOtherBatch)
+  if (batch > kOtherBatch * plan.settings.batch_tokens ||
+      batch < plan.settings.batch_tokens / kOtherBatch)
     plan_warning(plan, "batches are {:.4g} tokens, not the {:.4g} of {}: every one of {} data-parallel ranks needs whole sequences", batch, plan.settings.batch_tokens,
-         o.batch_rule, plan.layout.parallel.data);
+         plan.batch_origin, plan.layout.parallel.data);
   plan.steps = std::max<int64_t>(1, std::llround(p.tokens / batch));
   plan.warmup_tokens = std::min(p.counts.all, 0.05 * p.tokens);
 }
@@ -136,8 +137,11 @@ PlanOptions plan_defaults() {
 
 std::string layout_problem(const Plan& plan) {
   if (plan.layout.fits) return "";
-  return fmt::format("no layout fits: the best needs {:.1f} GiB on each of {} devices, of whose {:.1f} GiB nine tenths can be used; take more of them or "
-                     "larger ones", plan.layout.bytes / (1 << 30), plan.layout.devices(), plan.options.machine.memory);
+  return fmt::format(
+      "no layout fits: the best needs {:.1f} GiB on each of {} devices, of whose {:.1f} GiB nine "
+      "tenths can be used; take more of them or "
+      "larger ones",
+      plan.layout.bytes / (1 << 30), plan.layout.devices(), plan.options.machine.memory);
 }
 
 Plan make_plan(const PlanOptions& options) {
@@ -146,6 +150,7 @@ Plan make_plan(const PlanOptions& options) {
   check(plan.options);
   plan.options.machine = checked_machine(plan.options);
   plan.law = law_of(plan.options);
+  settle_rules(plan);
   plan.flops = flops_of_budget(plan.options);
   plan.beyond = plan.flops / plan.law.largest_flops;
   find_best(plan);

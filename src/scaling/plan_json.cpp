@@ -22,11 +22,19 @@ Json json_of(const PlanLaw& law) {
           {"source", law.source},
           {"parameters", name_of(law.convention.parameters)},
           {"flops", name_of(law.convention.flops)},
-          {"flops_per_token", {{"coefficient", law.flops_per_token.coefficient}, {"exponent", law.flops_per_token.exponent}}},
+          {"flops_per_token",
+           {{"coefficient", law.flops_per_token.coefficient},
+            {"exponent", law.flops_per_token.exponent}}},
           {"n_exponent", json_of(law.n_exponent)},
           {"intervals", law.intervals},
           {"draws", law.fit.draws.size()},
-          {"largest_flops", number(law.largest_flops)}};
+          {"largest_flops", number(law.largest_flops)},
+          {"r_d", number(law.r_d)},
+          {"r_n", number(law.r_n)},
+          {"repeats", law.repeats},
+          {"vocab_size", law.trained_with && law.trained_with->vocab_size > 0
+                             ? Json(law.trained_with->vocab_size)
+                             : Json(nullptr)}};
 }
 
 Json json_of(const Machine& m) {
@@ -121,8 +129,10 @@ std::string plan_json(const Plan& plan) {
                   {"same_tokens", each(plan.same_tokens)},
                   {"lr", number(plan.settings.lr)},
                   {"lr_rule", plan.options.lr_rule},
+                  {"lr_origin", plan.lr_origin},
                   {"batch_tokens", number(plan.settings.batch_tokens)},
                   {"batch_rule", plan.options.batch_rule},
+                  {"batch_origin", plan.batch_origin},
                   {"other_rules", each(plan.other_rules)},
                   {"other_laws", each(plan.other_laws)},
                   {"steps", plan.steps},

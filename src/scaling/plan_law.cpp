@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -7,6 +8,7 @@
 #include "skein/scaling/plan.h"
 #include "skein/scaling/study.h"
 #include "study_names.h"
+#include "trained_with_json.h"
 
 namespace skein {
 namespace {
@@ -18,6 +20,10 @@ E named(const std::string& word, std::initializer_list<E> all, const std::string
   for (const E one : all)
     if (name_of(one) == word) return one;
   fail_usage("{}: there is no way of counting called '{}'", path, word);
+}
+
+std::string published_repeats() {
+  return fmt::format("R_D {}, R_N {}", DataLimitedLaw{}.r_d, DataLimitedLaw{}.r_n);
 }
 
 double number_or_unknown(const Json& json) { return json.is_number() ? json.get<double>() : kUnknown; }
@@ -36,6 +42,33 @@ void read_context(const Json& json, PlanLaw& law) {
   if (!target.is_object()) return;
   const double largest = number_or_unknown(target.at("flops")) / number_or_unknown(target.at("beyond"));
   if (std::isfinite(largest) && largest > 0) law.largest_flops = largest;
+}
+
+// R_D and R_N of the runs themselves, where they show them.
+void read_repeats(const Json& json, PlanLaw& law) {
+  const Json beside = json.value("data_limited", Json::object());
+  const Json fit = beside.value("fit", Json());
+  if (!fit.is_object() || !fit.at("convergence").at("converged").get<bool>()) {
+    const std::string why = fit.is_object() ? fit.at("convergence").at("problem").get<std::string>()
+                                            : beside.value("problem", "");
+    law.repeats =
+        published_repeats() + fmt::format(" as published, for the fit has none of its own{}{}",
+                                          why.empty() ? "" : ": ", why);
+    return;
+  }
+  law.r_d = fit.at("RD").at("value").get<double>();
+  const Json& r_n = fit.at("RN").at("value");
+  law.r_n = r_n.is_null() ? std::numeric_limits<double>::infinity() : r_n.get<double>();
+  require(law.r_d > 0 && std::isfinite(law.r_d) && law.r_n > 0,
+          "{}: RD {} and RN {} must be above 0", law.name, law.r_d, law.r_n);
+  law.repeats = fmt::format("R_D {:.4g}{}, of the fit's own runs", law.r_d,
+                            r_n.is_null() ? "" : fmt::format(", R_N {:.4g}", law.r_n));
+}
+
+void read_runs(const Json& json, PlanLaw& law) {
+  if (const auto found = json.find("trained_with"); found != json.end())
+    law.trained_with = trained_with_of(*found, law.name);
+  read_repeats(json, law);
 }
 
 void check_optimum(const PlanLaw& law) {
@@ -61,7 +94,10 @@ PlanLaw fitted_plan_law(const std::string& path) {
   law.n_exponent = law.fit.n_exponent;
   check_optimum(law);
   try {
-    read_context(Json::parse(json_file_text(path, "the JSON file that `skein fit --output.path` wrote")), law);
+    const Json json =
+        Json::parse(json_file_text(path, "the JSON file that `skein fit --output.path` wrote"));
+    read_context(json, law);
+    read_runs(json, law);
   } catch (const Json::exception& error) {
     fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", path, error.what());
   }

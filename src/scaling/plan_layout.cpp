@@ -69,7 +69,8 @@ struct Search {
 
   // What does not fit is worse than what does, and by how much counts.
   double cost_of(const Layout& layout, int64_t micro_batches) const {
-    const double lost = wasted(layout) * lost_time(layout, micro_batches) - 1e-6 * std::log2(number(layout.micro_batch));
+    const double lost = wasted(layout) * lost_time(layout, micro_batches) -
+                        1e-6 * std::log2(number(layout.micro_batch));
     return layout.fits ? lost : 1e6 + layout.bytes / kGiB;
   }
 
@@ -114,8 +115,10 @@ std::vector<MeshSizes> meshes_of(const ModelConfig& model, const Machine& machin
     if (!divides(model, tensor)) continue;
     const int64_t rest = machine.count / tensor;
     for (int64_t pipeline = 1; pipeline <= std::min(rest, model.n_layers); ++pipeline) {
-      const auto data = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rest / pipeline)));
-      const MeshSizes mesh{static_cast<int>(tensor), static_cast<int>(pipeline), static_cast<int>(data)};
+      const auto data =
+          static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rest / pipeline)));
+      const MeshSizes mesh{static_cast<int>(tensor), static_cast<int>(pipeline),
+                           static_cast<int>(data)};
       (tensor * pipeline * data == machine.count ? whole : partial).push_back(mesh);
     }
   }

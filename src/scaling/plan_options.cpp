@@ -6,7 +6,9 @@ void bind(Options& options, PlanOptions& plan) {
   const auto rules = [&](const std::string& key, std::string& field, const std::string& help) {
     std::string names;
     for (const std::string& rule : hyperparameter_rules()) names += (names.empty() ? "" : ", ") + rule;
-    options.add(key, field, help + ": " + names);
+    options.add(key, field,
+                help + ": fit (as the runs of plan.fit), " + names +
+                    "; empty: fit where it says, else step_law");
   };
   options.add("plan.budget", plan.budget_text, "what the run may compute: FLOPs as 1e22, or all devices' time as 5000h or 200 GPU-days");
   options.add("plan.gpu_hours", plan.gpu_hours, "or how long devices may compute, all together", "hours");

@@ -68,6 +68,7 @@ PlanLaw plan_law_of(const PublishedLaw& given) {
   if (given.name == "chinchilla-replication") law.fit.draws = replication_draws(kDraws);
   law.n_exponent = law.kaplan ? Interval{0.73} : plan_band(law, [](const ChinchillaLaw& draw) { return draw.n_exponent(); });
   law.intervals = published(given.name).intervals;
+  law.repeats = fmt::format("R_D {}, R_N {}", law.r_d, law.r_n);
   law.largest_flops = published(given.name).largest_flops;
   return law;
 }

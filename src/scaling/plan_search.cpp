@@ -43,7 +43,12 @@ Interval plan_band(const PlanLaw& law, const std::function<double(const Chinchil
 
 PlanSearch::PlanSearch(const PlanOptions& options, const PlanLaw& law, const Machine& machine,
                        double flops, double size)
-    : options_(options), law_(law), machine_(machine), flops_(flops), size_(size), rule_(rule_for(size, options)) {}
+    : options_(options),
+      law_(law),
+      machine_(machine),
+      flops_(flops),
+      size_(size),
+      rule_(rule_for(size, options)) {}
 
 std::optional<ModelConfig> PlanSearch::shape(double block_parameters) const {
   try {
@@ -57,7 +62,8 @@ std::optional<ModelConfig> PlanSearch::shape(double block_parameters) const {
 double PlanSearch::predict(const ChinchillaLaw& draw, double n, double d) const {
   if (law_.kaplan) return kaplan_loss(n, 6 * n * d);
   const double unique = options_.tokens;
-  return unique > 0 && d > unique ? DataLimitedLaw{draw}.loss(n, d, unique) : draw.loss(n, d);
+  return unique > 0 && d > unique ? DataLimitedLaw{draw, law_.r_d, law_.r_n}.loss(n, d, unique)
+                                  : draw.loss(n, d);
 }
 
 Proposal PlanSearch::untrained(const ModelConfig& model) const {

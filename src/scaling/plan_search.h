@@ -16,7 +16,8 @@ Interval plan_band(const PlanLaw& law, const std::function<double(const Chinchil
 
 class PlanSearch {
  public:
-  // machine: what costs are of. size: of the law's optimum, in its counts. The references outlive it.
+  // machine: what costs are of. size: of the law's optimum, in its counts. The references outlive
+  // it.
   PlanSearch(const PlanOptions& options, const PlanLaw& law, const Machine& machine, double flops,
              double size);
 

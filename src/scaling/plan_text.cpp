@@ -84,10 +84,14 @@ std::string run_text(const Plan& p) {
   const double batch = static_cast<double>(p.layout.global_batch * p.proposal.model.context);
   const char* recompute = l.recompute == Recompute::none ? "none" : l.recompute == Recompute::selective ? "selective" : "full";
   std::string text = "\nThe run\n";
-  text += line("batch", fmt::format("{} sequences, {:.4g} tokens ({}: {:.4g}{})", p.layout.global_batch, batch, p.options.batch_rule,
-                                    p.settings.batch_tokens, other_rules(p, p.options.batch_rule, &Hyperparameters::batch_tokens)));
+  text += line("batch",
+               fmt::format("{} sequences, {:.4g} tokens ({}: {:.4g}{})", p.layout.global_batch,
+                           batch, p.batch_origin, p.settings.batch_tokens,
+                           other_rules(p, p.options.batch_rule, &Hyperparameters::batch_tokens)));
   text += line("steps", fmt::format("{}, warm-up over {:.3g} tokens, cosine to a tenth", p.steps, p.warmup_tokens));
-  text += line("learning rate", fmt::format("{:.3g} ({}{})", p.settings.lr, p.options.lr_rule, other_rules(p, p.options.lr_rule, &Hyperparameters::lr)));
+  text +=
+      line("learning rate", fmt::format("{:.3g} ({}{})", p.settings.lr, p.lr_origin,
+                                        other_rules(p, p.options.lr_rule, &Hyperparameters::lr)));
   text += line("layout", fmt::format("pipeline {} x data {} x tensor {}{}{}, recompute {}, micro-batch {}", l.pipeline, l.data, l.tensor,
                                      l.sequence ? ", sequence" : "", l.zero ? ", ZeRO" : "", recompute, p.layout.micro_batch));
   const std::string room = p.options.machine.memory > 0 ? fmt::format(" of {:.1f}", p.options.machine.memory) : "";
@@ -99,9 +103,10 @@ std::string cost_text(const Plan& p) {
   const Cost& cost = p.proposal.cost;
   if (std::isnan(cost.seconds.value)) return "\nNo run time or cost: give machine.kind or machine.peak.\n";
   const int64_t given = p.options.machine.count;
-  std::string text = fmt::format("\nThe cost on {}{} devices of {:.4g} FLOP/s at {:.0f}% ({:.0f}% to {:.0f}%) of it\n",
-                                 m.count, m.count < given ? fmt::format(" of {}", given) : "", m.peak,
-                                 100 * m.share, 100 * m.low(), 100 * m.high());
+  std::string text = fmt::format(
+      "\nThe cost on {}{} devices of {:.4g} FLOP/s at {:.0f}% ({:.0f}% to {:.0f}%) of it\n",
+      m.count, m.count < given ? fmt::format(" of {}", given) : "", m.peak, 100 * m.share,
+      100 * m.low(), 100 * m.high());
   text += line("run time", times_of(cost.seconds));
   text += line("device hours", amounts(cost.device_hours));
   text += line("price", m.price > 0 ? amounts(cost.price) : "unknown without machine.price");

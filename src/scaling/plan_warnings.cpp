@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 
+#include "plan_settings.h"
+
 namespace skein {
 namespace {
 
@@ -19,6 +21,15 @@ void warn_of_law(Plan& plan) {
   if (law.kaplan)
     plan_warning(plan, "N* is Kaplan's rule as fitted to his runs; the losses are of his L(N, S), whose own optimum grows as C^.68: smaller models can look "
                "better there");
+  const int64_t own = law.trained_with ? law.trained_with->vocab_size : 0,
+                wanted = plan.options.model.vocab_size;
+  if (own > 0 && own != wanted)
+    plan_warning(plan,
+                 "the law is of runs with a vocabulary of {} ids, and model.vocab_size={}: its "
+                 "losses are a token of theirs, and so are E, A, B and "
+                 "what is best; it says nothing of another tokenizer. Give model.vocab_size={}, or "
+                 "sweep with the new one",
+                 own, wanted, own);
   if (law.fit.draws.empty()) plan_warning(plan, "the law is one point without intervals; `skein fit` of your own runs gives them");
 }
 
@@ -27,18 +38,24 @@ void warn_of_data(Plan& plan) {
   const Proposal& p = plan.proposal;
   if (unique == 0 || p.tokens <= unique) return;
   if (plan.law.kaplan) return plan_warning(plan, "{:.3g} tokens are {:.3g} passes over {:.3g}, which Kaplan's law does not know of", p.tokens, p.epochs, unique);
-  plan_warning(plan, "{:.3g} tokens are {:.3g} passes over {:.3g}: worth less than new ones, by Muennighoff's formula (R_D 15.39, R_N 5.31){}", p.tokens, p.epochs,
-       unique, p.epochs > kFewPasses ? ", and clearly so beyond 4 passes" : "");
+  plan_warning(plan,
+               "{:.3g} tokens are {:.3g} passes over {:.3g}: worth less than new ones, by "
+               "Muennighoff's formula ({}){}",
+               p.tokens, p.epochs, unique, plan.law.repeats,
+               p.epochs > kFewPasses ? ", and clearly so beyond 4 passes" : "");
 }
 
 void warn_of_machine(Plan& plan) {
   const int64_t count = plan.options.machine.count, at_work = plan.layout.devices();
   const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count)));
   if (at_work < count)
-    plan_warning(plan, "machine.count={}: {} devices have nothing to do. Ranks are data- and tensor-parallel ones, two powers "
-                 "of two, times at most {} pipeline stages, one a layer; {} devices lose the least time, and run time and cost "
-                 "are theirs; {} or {} would all be used", count, count - at_work, plan.proposal.model.n_layers, at_work,
-                 below, 2 * below);
+    plan_warning(plan,
+                 "machine.count={}: {} devices have nothing to do. Ranks are data- and "
+                 "tensor-parallel ones, two powers "
+                 "of two, times at most {} pipeline stages, one a layer; {} devices lose the least "
+                 "time, and run time and cost "
+                 "are theirs; {} or {} would all be used",
+                 count, count - at_work, plan.proposal.model.n_layers, at_work, below, 2 * below);
   if (!plan.layout.fits) plan_warning(plan, "{}", layout_problem(plan));
 }
 
@@ -48,7 +65,7 @@ void warn_of_run(Plan& plan) {
   if (std::abs(p.counts.flops_per_token / by_law - 1) > 0.2)
     plan_warning(plan, "this model takes {:.4g} FLOPs a token, where the law counts {:.4g}: attention and head are no small part of it", p.counts.flops_per_token,
          by_law);
-  if (p.counts.blocks < kSmallModel)
+  if (p.counts.blocks < kSmallModel && plan.options.lr_rule != kRuleOfFit)
     plan_warning(plan, "the rules for learning rate and batch were found on models of {:.0e} block parameters and more, this one has {:.3g}: try a few around {:.3g}",
          kSmallModel, p.counts.blocks, plan.settings.lr);
 }

@@ -27,7 +27,9 @@ int64_t scaled_feed_forward(const ModelConfig& base, int64_t d_model) {
 
 // Of the divisors of `heads` that `together` divides the nearest to `wanted`, by their ratio.
 int64_t nearest_divisor(int64_t heads, double wanted, int64_t together) {
-  const auto off = [&](int64_t made) { return std::abs(std::log(static_cast<double>(made) / wanted)); };
+  const auto off = [&](int64_t made) {
+    return std::abs(std::log(static_cast<double>(made) / wanted));
+  };
   int64_t best = together;
   for (int64_t made = together; made <= heads; made += together)
     if (heads % made == 0 && off(made) < off(best)) best = made;
@@ -56,7 +58,8 @@ struct Nearest {
 // Parameters grow with the width, so that of one depth only the widths around the wanted number can be best.
 void try_layers(int64_t layers, double wanted, const ModelConfig& base, const ShapeRule& rule, Nearest& best) {
   const int64_t together = rule.heads_together;
-  for (int64_t heads = (rule.least_heads + together - 1) / together * together;; heads += together) {
+  for (int64_t heads = (rule.least_heads + together - 1) / together * together;;
+       heads += together) {
     const ModelConfig model = with_shape(base, layers, heads * rule.d_head, rule.d_head, together);
     const double parameters = block_parameters_of(model), aspect = static_cast<double>(model.d_model) / static_cast<double>(layers);
     const double cost = std::abs(std::log(parameters / wanted)) + kAspectWeight * std::abs(std::log(aspect / rule.aspect));

@@ -115,7 +115,8 @@ class Sweep {
       fail("cell {} failed, and sweep.fail_fast ends the sweep with it: {}", cells_[index].name, failure);
   }
 
-  // Checkpoints of which none can be used would end every start at this cell, and losing them costs no more than its steps.
+  // Checkpoints of which none can be used would end every start at this cell, and losing them costs
+  // no more than its steps.
   void set_aside_damaged(size_t index) const {
     const CellFolder& folder = folder_.cell(index);
     const std::string refused = why_no_start(folder);
@@ -124,11 +125,14 @@ class Sweep {
       if (trainer_->rank() == 0) folder.set_aside_checkpoints();
     });
     if (trainer_->rank() > 0) return;
-    log::write(log::Level::warn, fmt::format("cell {} begins anew, for it has no checkpoint that can be used; they are now in {}/refused-checkpoints: {}",
-                                             cells_[index].name, folder.path(), refused));
+    log::write(log::Level::warn,
+               fmt::format("cell {} begins anew, for it has no checkpoint that can be used; they "
+                           "are now in {}/refused-checkpoints: {}",
+                           cells_[index].name, folder.path(), refused));
   }
 
-  // "" where there is a checkpoint that can be used, or none at all. The run itself tells which ones it passes over.
+  // "" where there is a checkpoint that can be used, or none at all. The run itself tells which
+  // ones it passes over.
   std::string why_no_start(const CellFolder& folder) const {
     const Quiet quiet(log::Level::error);
     try {
@@ -137,7 +141,8 @@ class Sweep {
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage) throw;
       const std::string text = error.what();
-      return in_one_line(text.substr(0, text.rfind('\n')));  // without the advice to name another one
+      return in_one_line(
+          text.substr(0, text.rfind('\n')));  // without the advice to name another one
     }
   }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/data_fixtures.h"
+#include "scaling/fit_fixture.h"
 #include "skein/models/memory.h"
 #include "skein/scaling/isoflop.h"
 #include "skein/train/config.h"
@@ -13,8 +14,8 @@
 namespace skein {
 namespace {
 
-// 240 of the Chinchilla points by Huber's loss, converged (Besiroglu et al., 2024, whose own fit is of least absolute errors).
-ChinchillaLaw converged() { return {1.817218, 477.826, 2143.42, 0.347311, 0.367172}; }
+using test::converged;
+using test::fit_json;
 
 PlanOptions large() {
   PlanOptions o = plan_defaults();
@@ -228,8 +229,10 @@ TEST(Layout, DividesHeadsAndKeyHeadsOfLargeModels) {
     for (const Proposal& one : all) {
       const ModelConfig& m = one.model;
       EXPECT_EQ(m.n_heads % 8, 0) << budget;
-      EXPECT_EQ(m.n_heads % m.kv_heads(), 0) << budget << ": " << m.n_heads << " and " << m.kv_heads();
-      EXPECT_TRUE(m.n_heads <= 32 || m.kv_heads() % 8 == 0) << budget << ": " << m.n_heads << " and " << m.kv_heads();
+      EXPECT_EQ(m.n_heads % m.kv_heads(), 0)
+          << budget << ": " << m.n_heads << " and " << m.kv_heads();
+      EXPECT_TRUE(m.n_heads <= 32 || m.kv_heads() % 8 == 0)
+          << budget << ": " << m.n_heads << " and " << m.kv_heads();
     }
   }
 }
@@ -291,7 +294,8 @@ TEST(Layout, LeavesDevicesAtRestWhereNotAllCanShareTheModel) {
     EXPECT_LE(layout.devices(), count);
     EXPECT_GT(layout.devices(), count / 2);
     if ((count & (count - 1)) == 0) { EXPECT_EQ(layout.devices(), count); }
-    plan_batch(layout.parallel, mesh_shape(layout.parallel, static_cast<int>(layout.devices())), layout.global_batch, layout.micro_batch);
+    plan_batch(layout.parallel, mesh_shape(layout.parallel, static_cast<int>(layout.devices())),
+               layout.global_batch, layout.micro_batch);
   }
 }
 
@@ -304,10 +308,14 @@ TEST(Plan, CountsTheCostOfTheDevicesAtWork) {
   const double seconds = 5.88e23 / (at_work * 989.4e12 * 0.4);
   EXPECT_NEAR(plan.proposal.cost.seconds.value / seconds, 1, 1e-12);
   EXPECT_NEAR(plan.same_flops[0].cost.seconds.value / seconds, 1, 1e-9);
-  EXPECT_TRUE(has_warning(plan, fmt::format("machine.count=100000: {} devices have nothing to do", 100'000 - plan.layout.devices())));
+  EXPECT_TRUE(has_warning(plan, fmt::format("machine.count=100000: {} devices have nothing to do",
+                                            100'000 - plan.layout.devices())));
   EXPECT_TRUE(has_warning(plan, "65536 or 131072 would all be used"));
-  EXPECT_NE(plan_text(plan).find(fmt::format("The cost on {} of 100000 devices", plan.layout.devices())), std::string::npos);
-  EXPECT_NE(plan_config(plan).find(fmt::format("# Ranks: {}.", plan.layout.devices())), std::string::npos);
+  EXPECT_NE(
+      plan_text(plan).find(fmt::format("The cost on {} of 100000 devices", plan.layout.devices())),
+      std::string::npos);
+  EXPECT_NE(plan_config(plan).find(fmt::format("# Ranks: {}.", plan.layout.devices())),
+            std::string::npos);
   o.machine.count = 16'384;
   const Plan whole = make_plan(o);
   EXPECT_EQ(whole.layout.devices(), 16'384);
@@ -315,13 +323,15 @@ TEST(Plan, CountsTheCostOfTheDevicesAtWork) {
   EXPECT_NE(plan_text(whole).find("The cost on 16384 devices"), std::string::npos);
 }
 
-// More data-parallel ranks than the batch has sequences would train with another batch than is proposed.
+// More data-parallel ranks than the batch has sequences would train with another batch than is
+// proposed.
 TEST(Layout, KeepsTheBatchOfTheRuleWhereThatTakesLessTime) {
   PlanOptions o = large();
   o.budget = 1e22;
   o.machine.count = 16'384;
   const Plan plan = make_plan(o);
-  EXPECT_LT(static_cast<double>(plan.layout.global_batch * plan.proposal.model.context), 4 * plan.settings.batch_tokens);
+  EXPECT_LT(static_cast<double>(plan.layout.global_batch * plan.proposal.model.context),
+            4 * plan.settings.batch_tokens);
 }
 
 TEST(PlanConfig, IsReadBackAsItWasMeant) {
@@ -359,23 +369,6 @@ TEST(PlanText, NamesWhatIsUnknownAndHasNoNan) {
   EXPECT_EQ(read.at("proposal").at("tokens").get<double>(), plan.proposal.tokens);
   EXPECT_EQ(read.at("same_flops").size(), 4u);
   EXPECT_TRUE(read.at("same_tokens")[0].at("cost").at("kwh").at("value").is_null());
-}
-
-std::string fit_json(bool with_draws) {
-  const ChinchillaLaw law = converged();
-  const auto interval = [](double value) { return nlohmann::json{{"value", value}, {"low", nullptr}, {"high", nullptr}, {"error", nullptr}}; };
-  nlohmann::json draws = nlohmann::json::array();
-  for (int i = -20; i <= 20 && with_draws; ++i) draws.push_back({law.e, law.a, law.b, law.alpha + 5e-4 * i, law.beta - 5e-4 * i});
-  const nlohmann::json convergence{{"converged", true},  {"problem", ""},    {"gradient_norm", 1e-12}, {"starts", 80},
-                                   {"best_share", 0.9}, {"condition", 1e5}, {"second_solver", 1.0}};
-  const nlohmann::json intervals{
-      {"E", interval(law.e)}, {"A", interval(law.a)}, {"B", interval(law.b)}, {"alpha", interval(law.alpha)}, {"beta", interval(law.beta)}};
-  const nlohmann::json parametric{{"E", law.e},          {"A", law.a},          {"B", law.b},
-                                  {"alpha", law.alpha},  {"beta", law.beta},    {"objective", 1e-3},
-                                  {"failed_draws", 0},   {"intervals", intervals}, {"convergence", convergence}};
-  const nlohmann::json main{{"parameters", "blocks_head"}, {"flops", "exact"}, {"flops_per_token", {{"coefficient", 9.0}, {"exponent", 0.99}}},
-                            {"n_exponent", interval(0.5)}, {"parametric", parametric}, {"parametric_problem", ""}};
-  return nlohmann::json{{"skein_fit", 1}, {"main", main}, {"target", {{"flops", 1e22}, {"beyond", 10}}}, {"draws", draws}}.dump();
 }
 
 TEST(Plan, GoesByAFitWithItsIntervals) {

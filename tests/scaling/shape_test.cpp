@@ -75,8 +75,9 @@ TEST(Shape, KeyHeadsDivideTheHeadsAndAreDividedWithThem) {
     model.n_kv_heads = base_key_heads;
     return with_shape(model, 2, heads * 16, 16, 8).kv_heads();
   };
-  const std::vector<std::tuple<int64_t, int64_t>> eighth{{8, 1}, {24, 4}, {32, 4}, {40, 8}, {48, 8}, {56, 8},
-                                                         {64, 8}, {72, 8}, {96, 16}, {104, 8}, {128, 16}, {136, 8}};
+  const std::vector<std::tuple<int64_t, int64_t>> eighth{{8, 1},   {24, 4},  {32, 4},   {40, 8},
+                                                         {48, 8},  {56, 8},  {64, 8},   {72, 8},
+                                                         {96, 16}, {104, 8}, {128, 16}, {136, 8}};
   for (const auto& [heads, wanted] : eighth) EXPECT_EQ(key_heads(heads, 64, 8), wanted) << heads;
   for (int64_t heads = 8; heads <= 256; heads += 8) {
     for (const int64_t share : {1, 2, 4, 8, 16, 32}) {

@@ -42,7 +42,8 @@ class SweepFailures : public testing::Test {
     std::ofstream(training_, std::ios::binary) << whole;
   }
 
-  // The cell has no result yet, and its newest checkpoint, or each, another byte in the middle of a file.
+  // The cell has no result yet, and its newest checkpoint, or each, another byte in the middle of a
+  // file.
   void damage(const std::string& dir, const std::string& file, bool each) const {
     std::filesystem::remove(cell(dir, "result.json"));
     const std::vector<CheckpointInfo> kept = list_checkpoints(cell(dir, "checkpoints"));
@@ -195,7 +196,8 @@ TEST_F(SweepFailures, OfTheOnlyCheckpointBeginTheCellAnew) {
     damage("cut", file, true);
     testing::internal::CaptureStderr();
     EXPECT_EQ(sweep_by(1, c).count("done"), 4);
-    expect_words(testing::internal::GetCapturedStderr(), {std::string("cell ") + kLargest + " begins anew", "refused-checkpoints", file});
+    expect_words(testing::internal::GetCapturedStderr(),
+                 {std::string("cell ") + kLargest + " begins anew", "refused-checkpoints", file});
     expect_whole("cut");
     EXPECT_TRUE(std::filesystem::exists(cell("cut", "refused-checkpoints")));
     EXPECT_FALSE(list_checkpoints(cell("cut", "checkpoints")).empty());

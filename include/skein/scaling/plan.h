@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "skein/scaling/fit.h"
 #include "skein/scaling/shape.h"
+#include "skein/scaling/trained_with.h"
 #include "skein/train/config.h"
 
 namespace skein {
@@ -51,6 +53,9 @@ struct PlanLaw {
   Interval n_exponent;        // of N* over C
   std::string intervals;      // where they are from, or why there are none
   double largest_flops = kUnknown;  // of the runs it was fitted to
+  double r_d = DataLimitedLaw{}.r_d, r_n = DataLimitedLaw{}.r_n;  // of data seen again
+  std::string repeats;        // where these two are from
+  std::optional<TrainedWith> trained_with;  // of the runs of a fit; none: it does not say
   bool kaplan = false;        // Kaplan et al. (2020): N* = 1.3e9 (C / PF-day)^.73 of the blocks, and kaplan_loss
 };
 // Of published_laws(). A usage error that lists them for another name. Draws has chinchilla-replication alone: the others were published without
@@ -72,7 +77,9 @@ struct PlanOptions {
   std::string law = "chinchilla-replication";
   std::string fit;         // JSON of `skein fit` in place of law
   double tokens = 0;       // that there are; more than that are seen again (Muennighoff et al., 2023); 0: enough
-  std::string lr_rule = "step_law", batch_rule = "step_law";
+  // One of hyperparameter_rules(), or fit: as the runs behind `fit` had it, by what did best among
+  // them where they differ, else by their own rule. "": fit where it knows one, else step_law.
+  std::string lr_rule, batch_rule;
   int64_t d_head = 0;      // 0: 128 from 4e8 parameters on, 64 from 1e7, 32 from 1e6, else 16
   double aspect = 0;       // width / layers; 0: 100 from 4e8 parameters on, else 64 (as the models of Hoffmann et al., 2022, table A9)
   ModelConfig model;       // all but layers, width and heads
@@ -125,7 +132,7 @@ struct LawOptimum {
 };
 
 struct Plan {
-  PlanOptions options;
+  PlanOptions options;           // rules named
   PlanLaw law;
   double flops = 0;              // the budget
   double beyond = kUnknown;      // over the largest run that was fitted
@@ -135,6 +142,7 @@ struct Plan {
   // the law that draw's); on the same tokens.
   std::vector<Proposal> same_flops, same_loss, same_tokens;
   Hyperparameters settings;      // lr by its rule, batch_tokens by its own
+  std::string lr_origin, batch_origin;  // these rules, in words
   std::vector<RuleSettings> other_rules;  // those that apply
   std::vector<LawOptimum> other_laws;
   Layout layout;
@@ -148,11 +156,12 @@ struct Plan {
 // exact FLOPs (Kaplan's law: the shape nearest to his N*). Usage errors for what is missing or cannot be.
 Plan make_plan(const PlanOptions& options);
 
-// Of ranks pipeline x data x tensor = count, or fewer where none share out all devices, data and tensor
-// powers of two, pipeline at most the layers, the layout whose parameters (16-bit: 18 bytes each, of which ZeRO divides
-// 12; 32-bit: 16 and 8) and activations (models/memory.h) leave a tenth of the memory, at the least loss of time by this reckoning:
-// recomputing a third more, 5% for each doubling of tensor-parallel ranks, (p - 1) / m of a pipeline of p stages and m micro-batches, devices
-// at rest, and a batch above 1.5 times batch_tokens as often as it is that.
+// Of ranks pipeline x data x tensor = count, or fewer where none share out all devices, data and
+// tensor powers of two, pipeline at most the layers, the layout whose parameters (16-bit: 18 bytes
+// each, of which ZeRO divides 12; 32-bit: 16 and 8) and activations (models/memory.h) leave a tenth
+// of the memory, at the least loss of time by this reckoning: recomputing a third more, 5% for each
+// doubling of tensor-parallel ranks, (p - 1) / m of a pipeline of p stages and m micro-batches,
+// devices at rest, and a batch above 1.5 times batch_tokens as often as it is that.
 Layout lay_out(const ModelConfig& model, const Machine& machine, double batch_tokens);
 
 // Why no layout fits; "" where one does.

@@ -31,9 +31,9 @@ struct ModelCounts {
 };
 ModelCounts counts_of(const ModelConfig& model);
 // The same model with so many layers and heads of width d_head, d_ff and n_kv_heads in proportion.
-// Heads are always a multiple of the key heads. With heads_together, a power of two above 1, key heads
-// are a multiple of it too, or of the largest power of two below twice their proportion where that is
-// less: of these the nearest to the proportion. 72 heads at 8 to 64 have 8 of them, not 9.
+// Heads are always a multiple of the key heads. With heads_together, a power of two above 1, key
+// heads are a multiple of it too, or of the largest power of two below twice their proportion where
+// that is less: of these the nearest to the proportion. 72 heads at 8 to 64 have 8 of them, not 9.
 ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model, int64_t d_head,
                        int64_t heads_together = 1);
 

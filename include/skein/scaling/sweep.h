@@ -9,7 +9,7 @@
 //     result.json        how it ended: done, diverged or failed
 //     failed.json        how it failed in an earlier start, until it ends again
 //     begun.json         while it is trained: how often a process has been killed at it with no more than the checkpoint it has
-//     refused-checkpoints/   until it has a result: its checkpoints, where none of them could be used and it began anew
+//     refused-checkpoints/   until it has a result: those of its checkpoints that it had to do without
 //   stop                 a file that asks all trainers of all jobs to end after the cells they are at; the last job removes it
 //   jobs.lock            shared (flock) by all jobs at work here
 //   results.lock         locked by whoever writes the tables
@@ -37,8 +37,9 @@ SweepConfig settled(SweepConfig config);
 // claimed, until there is none. Cells that are done or have diverged stay as they are; one that failed is tried again once a start, after the others.
 // The rows are the same whatever the number of ranks and trainers, but for `seconds`. A cell that diverges, or fails on all ranks of its trainer,
 // is told and kept, and the others go on, unless config.fail_fast. A rank that fails alone while the others of its trainer wait for it in an
-// exchange marks the cell and ends the job: Error(failure) says where and why. A cell whose checkpoints are all damaged begins anew. A usage error before anything is run when a cell cannot be as
-// it is asked for, or was begun with other settings or other data, naming the first that differs.
+// exchange marks the cell and ends the job: Error(failure) says where and why. A cell whose
+// checkpoints are all damaged begins anew. A usage error before anything is run when a cell cannot be
+// as it is asked for, or was begun with other settings or other data, naming the first that differs.
 SweepResult run_sweep(const SweepConfig& config, Group& world, const std::string& resolved = "");
 
 // Collective. The cells as a table, with a forecast of their time: at config.flops_per_second of each trainer, or as measured here on the
