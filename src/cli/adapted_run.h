@@ -19,8 +19,10 @@ struct AdaptedRun {
   bool goes_on = false;                      // it is its own
 };
 
-// Starts the world and finds what the run begins from; config.model becomes what is stored there, but for the dropout of this run, and its
-// deviations of start values where they were given. A micro-batch that was not given fits the batch. Usage errors where there is no such model, or none that text can be encoded for.
+// Starts the world and finds what the run begins from; config.model becomes what is stored there,
+// but for the dropout of this run, and its deviations of start values where they were given. A
+// micro-batch that was not given fits the batch. Usage errors where there is no such model, or none
+// that text can be encoded for.
 AdaptedRun begin_adapted(Options& options, PretrainConfig& config, std::unique_ptr<Group>& world);
 
 // The options as the run has them: what the model and the data said is told with its origin. A usage error for an option of the model

@@ -7,8 +7,13 @@ namespace skein {
 
 void bind(Options& options, AnswersConfig& c) {
   options.add("generate.answers", c.each, "answers sampled to each prompt", "answers");
-  options.add_choice("generate.keep", c.kept, {{"auto", Kept::automatic}, {"best", Kept::best}, {"all", Kept::all}, {"ranked", Kept::ranked}},
-                     "of the answers to a prompt: that with the highest score, each, or jsonl: all in one record, the best first (preferences); "
+  options.add_choice("generate.keep", c.kept,
+                     {{"auto", Kept::automatic},
+                      {"best", Kept::best},
+                      {"all", Kept::all},
+                      {"ranked", Kept::ranked}},
+                     "of the answers to a prompt: that with the highest score, each, or jsonl: all "
+                     "in one record, the best first (preferences); "
                      "auto: the best where reward.sources scores them, else all");
   bind(options, c.rewards);
 }
@@ -16,20 +21,29 @@ void bind(Options& options, AnswersConfig& c) {
 void settle(AnswersConfig& c, bool jsonl, const SamplingConfig& sampling) {
   require(c.each > 0, "generate.answers={} must be at least 1", c.each);
   const bool greedy = sampling.temperature == 0 || sampling.top_k == 1;
-  require(c.each == 1 || !greedy, "generate.answers={} would be the same answer {} times, since {}; sample, or ask for one", c.each, c.each,
-          sampling.temperature == 0 ? "sample.temperature=0 draws nothing" : "sample.top_k=1 leaves one token to draw");
+  require(c.each == 1 || !greedy,
+          "generate.answers={} would be the same answer {} times, since {}; sample, or ask for one",
+          c.each, c.each,
+          sampling.temperature == 0 ? "sample.temperature=0 draws nothing"
+                                    : "sample.top_k=1 leaves one token to draw");
   if (c.kept == Kept::automatic) c.kept = c.scored() ? Kept::best : Kept::all;
-  require(c.scored() || c.kept == Kept::all, "generate.keep={} compares scores, but reward.sources names nothing that scores answers, such as \"model:runs/reward\"",
+  require(c.scored() || c.kept == Kept::all,
+          "generate.keep={} compares scores, but reward.sources names nothing that scores answers, "
+          "such as \"model:runs/reward\"",
           c.kept == Kept::best ? "best" : "ranked");
   if (c.kept != Kept::ranked) return;
-  require(jsonl, "generate.keep=ranked makes records of preferences; give generate.format=jsonl, too");
+  require(jsonl,
+          "generate.keep=ranked makes records of preferences; give generate.format=jsonl, too");
   const auto most = static_cast<int64_t>(kMostAnswers);
-  require(c.each > 1 && c.each <= most, "generate.keep=ranked compares from 2 to {} answers to a prompt, not generate.answers={}", most, c.each);
+  require(c.each > 1 && c.each <= most,
+          "generate.keep=ranked compares from 2 to {} answers to a prompt, not generate.answers={}",
+          most, c.each);
 }
 
 AnswerScores scores_of(RewardMixture& rewards, const std::vector<Answer>& answers) {
   AnswerScores made{rewards.scores(answers), {}};
-  for (size_t part = 0; part < rewards.parts().size(); ++part) made.sources.emplace_back(rewards.parts()[part].label, rewards.last()[part]);
+  for (size_t part = 0; part < rewards.parts().size(); ++part)
+    made.sources.emplace_back(rewards.parts()[part].label, rewards.last()[part]);
   return made;
 }
 

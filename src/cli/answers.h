@@ -1,4 +1,5 @@
-// The answers that a model gives to prompts: how many to each, what scores them, and which are kept.
+// The answers that a model gives to prompts: how many to each, what scores them, and which are
+// kept.
 #pragma once
 
 #include <optional>
@@ -25,14 +26,18 @@ struct AnswersConfig {
 
 // Binds generate.answers, generate.keep and the options of rewards.
 void bind(Options& options, AnswersConfig& config);
-// Usage errors for what cannot be together; no Kept::automatic stays. jsonl: the form of the result.
+// Usage errors for what cannot be together; no Kept::automatic stays. jsonl: the form of the
+// result.
 void settle(AnswersConfig& config, bool jsonl, const SamplingConfig& sampling);
 
 struct AnswerScores {
   std::vector<double> sums;  // one an answer; none where nothing scores them
-  std::vector<std::pair<std::string, std::vector<double>>> sources;  // of each its label, and its scores without the weight
+  // Of each source its label, and its scores without the weight.
+  std::vector<std::pair<std::string, std::vector<double>>> sources;
 
-  std::span<const double> of(size_t first, size_t count) const { return std::span(sums).subspan(first, count); }
+  std::span<const double> of(size_t first, size_t count) const {
+    return std::span(sums).subspan(first, count);
+  }
 };
 // Collective.
 AnswerScores scores_of(RewardMixture& rewards, const std::vector<Answer>& answers);

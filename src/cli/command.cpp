@@ -21,10 +21,13 @@ bool parse(Options& options, const std::vector<std::string>& args, bool allow_wo
   return false;
 }
 
-void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t global_batch, int64_t micro_batch, const Group& world) {
-  const int64_t fitting = fitting_micro_batch(layout, mesh_shape(layout, world.size()), global_batch, micro_batch);
+void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t global_batch,
+                     int64_t micro_batch, const Group& world) {
+  const int64_t fitting =
+      fitting_micro_batch(layout, mesh_shape(layout, world.size()), global_batch, micro_batch);
   if (fitting != micro_batch)
-    options.set("train.micro_batch", std::to_string(fitting), fmt::format("divides train.global_batch={}", global_batch));
+    options.set("train.micro_batch", std::to_string(fitting),
+                fmt::format("divides train.global_batch={}", global_batch));
 }
 
 std::unique_ptr<Group> begin_world() {

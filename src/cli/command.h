@@ -38,8 +38,10 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
 // depend on others their values, before anything shows or uses them.
 bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle = {});
 
-// A micro-batch that nobody gave becomes the largest up to its default that divides the batch at this layout. It changes no result.
-void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t global_batch, int64_t micro_batch, const Group& world);
+// A micro-batch that nobody gave becomes the largest up to its default that divides the batch at
+// this layout. It changes no result.
+void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t global_batch,
+                     int64_t micro_batch, const Group& world);
 
 // The world, with a fair share of each host's cores for every rank unless OMP_NUM_THREADS says otherwise.
 std::unique_ptr<Group> begin_world();

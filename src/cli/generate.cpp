@@ -63,11 +63,14 @@ void check_output(const std::string& path) {
 // How prompts become tokens, and tokens text.
 class Writer {
  public:
-  Writer(const Command& command, const Source& source) : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)), source_(source) {
+  Writer(const Command& command, const Source& source)
+      : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)), source_(source) {
     const std::string& named = command.records.form;
     require(command.chat || (named.empty() && command.system.empty()), "generate.template and generate.system are for conversations; give generate.chat too");
     if (!command.chat) return;
-    require(!chat_template_in(source.notes).empty() || !named.empty(), "{} knows no chat template, since it was not tuned on conversations; `skein sft` does that, generate.template names one",
+    require(!chat_template_in(source.notes).empty() || !named.empty(),
+            "{} knows no chat template, since it was not tuned on conversations; `skein sft` does "
+            "that, generate.template names one",
             source.info.path);
     form_ = chat_template(command.records, *tokenizer_, source.notes);
     const bool alone = command.records.instructions ? true : instruction_notes(source.notes).alone;
@@ -75,7 +78,9 @@ class Writer {
   }
 
   // How files of conversations are read for this model.
-  ConversationsConfig conversations(const std::vector<std::string>& files) const { return conversations_config(command_.records, *form_, files, source_.notes); }
+  ConversationsConfig conversations(const std::vector<std::string>& files) const {
+    return conversations_config(command_.records, *form_, files, source_.notes);
+  }
 
   // The turns that the model is given.
   Turns given(const Turns& turns) const {
@@ -85,13 +90,20 @@ class Writer {
     if (!command_.system.empty() && all.front().role != "system") all.insert(all.begin(), {"system", command_.system});
     return all;
   }
-  Tokens prompt(const Turns& given) const { return form_ ? form_->prompt(given) : tokenizer_->encode(given.front().content); }
-  std::string text(const Tokens& tokens) const { return form_ ? form_->answer_text(tokens) : tokenizer_->decode(tokens); }
+  Tokens prompt(const Turns& given) const {
+    return form_ ? form_->prompt(given) : tokenizer_->encode(given.front().content);
+  }
+  std::string text(const Tokens& tokens) const {
+    return form_ ? form_->answer_text(tokens) : tokenizer_->decode(tokens);
+  }
   int32_t end() const { return form_ ? form_->end() : tokenizer_->end_of_text(); }
   int64_t vocabulary() const { return tokenizer_->vocab_size(); }
   bool chats() const { return form_.has_value(); }
   // A text that is continued is a prompt of no template.
-  PolicyText policy() const { return {source_.tokenizer, form_ ? form_->to_json() : ChatTemplate("none", *tokenizer_).to_json()}; }
+  PolicyText policy() const {
+    return {source_.tokenizer,
+            form_ ? form_->to_json() : ChatTemplate("none", *tokenizer_).to_json()};
+  }
 
  private:
   const Command& command_;
@@ -114,7 +126,9 @@ struct Results {
 };
 
 // Bytes that are no UTF-8 become U+FFFD in JSON: a model may stop inside of a character.
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 Json listed(const Turns& turns) {
   Json list = Json::array();
@@ -123,7 +137,9 @@ Json listed(const Turns& turns) {
 }
 
 // What was given, as data for tuning has it.
-Json prompt_of(const Turns& given) { return given.size() == 1 ? Json(given.front().content) : listed(given); }
+Json prompt_of(const Turns& given) {
+  return given.size() == 1 ? Json(given.front().content) : listed(given);
+}
 
 Json record_of(const Results& all, size_t answer) {
   const Turns& turns = all.questions[all.question_of(answer)].turns;
@@ -140,17 +156,23 @@ Json record_of(const Results& all, size_t answer) {
   return json;
 }
 
-std::string result_of(const Command& command, const Writer& writer, const Results& all, size_t answer) {
+std::string result_of(const Command& command, const Writer& writer, const Results& all,
+                      size_t answer) {
   if (command.format == PromptFormat::jsonl) return line_of(record_of(all, answer));
-  return (writer.chats() ? "" : all.questions[all.question_of(answer)].turns.front().content) + all.texts[answer] + "\n---\n";
+  return (writer.chats() ? "" : all.questions[all.question_of(answer)].turns.front().content) +
+         all.texts[answer] + "\n---\n";
 }
 
 // A record of preferences (docs/reward.md); "" where all answers read the same.
 std::string ranked_of(const Results& all, size_t question) {
   const size_t first = question * all.each;
-  const RankedAnswers ranked = ranked_answers(std::span(all.texts).subspan(first, all.each), all.scores.of(first, all.each));
+  const RankedAnswers ranked =
+      ranked_answers(std::span(all.texts).subspan(first, all.each), all.scores.of(first, all.each));
   if (ranked.order.size() < 2) return "";
-  Json json{{"prompt", prompt_of(all.given[question])}, {"answers", Json::array()}, {"ranks", ranked.ranks}, {"scores", Json::array()}};
+  Json json{{"prompt", prompt_of(all.given[question])},
+            {"answers", Json::array()},
+            {"ranks", ranked.ranks},
+            {"scores", Json::array()}};
   for (size_t i : ranked.order) {
     json["answers"].push_back(all.texts[first + i]);
     json["scores"].push_back(all.scores.sums[first + i]);
@@ -165,18 +187,24 @@ std::string kept_of(const Command& command, const Writer& writer, const Results&
   for (size_t question = 0; question < all.questions.size(); ++question) {
     const size_t first = question * all.each;
     const std::string ranked = command.answers.kept == Kept::ranked ? ranked_of(all, question) : "";
-    const size_t top = all.scores.sums.empty() ? 0 : first + best_of(all.scores.of(first, all.each));
+    const size_t top =
+        all.scores.sums.empty() ? 0 : first + best_of(all.scores.of(first, all.each));
     switch (command.answers.kept) {
       case Kept::ranked: text += ranked; alike += ranked.empty(); break;
       case Kept::best: text += result_of(command, writer, all, top); break;
       default:
-        for (size_t i = first; i < first + all.each; ++i) text += result_of(command, writer, all, i);
+        for (size_t i = first; i < first + all.each; ++i)
+          text += result_of(command, writer, all, i);
     }
-    if (!all.scores.sums.empty()) best += all.scores.sums[top] / static_cast<double>(all.questions.size());
+    if (!all.scores.sums.empty())
+      best += all.scores.sums[top] / static_cast<double>(all.questions.size());
   }
-  if (alike > 0) log::info("{} of {} prompts got one answer only, time and again, and are left out", alike, all.questions.size());
+  if (alike > 0)
+    log::info("{} of {} prompts got one answer only, time and again, and are left out", alike,
+              all.questions.size());
   for (double score : all.scores.sums) mean += score / static_cast<double>(all.scores.sums.size());
-  if (!all.scores.sums.empty()) log::info("mean score {:.4f} of all answers, {:.4f} of the best to each prompt", mean, best);
+  if (!all.scores.sums.empty())
+    log::info("mean score {:.4f} of all answers, {:.4f} of the best to each prompt", mean, best);
   return text;
 }
 
@@ -192,30 +220,36 @@ void write_results(const Command& command, const std::string& text) {
   if (!file) fail("generate.output={} cannot be written", command.output);
 }
 
-std::vector<Question> asked(const Command& command, const Writer& writer, const std::vector<std::string>& words) {
+std::vector<Question> asked(const Command& command, const Writer& writer,
+                            const std::vector<std::string>& words) {
   if (command.input.empty()) return prompts_of(words);
   if (command.chat && command.format == PromptFormat::jsonl) return conversations_in(writer.conversations({command.input}));
   return prompts_in(command.input, command.format);
 }
 
-std::vector<Answer> answers_to_score(const Results& all, const std::vector<Tokens>& prompts, int32_t end) {
+std::vector<Answer> answers_to_score(const Results& all, const std::vector<Tokens>& prompts,
+                                     int32_t end) {
   std::vector<Answer> made;
   for (size_t i = 0; i < all.answers.size(); ++i) {
     const size_t question = all.question_of(i);
-    made.push_back({static_cast<int64_t>(question), all.given[question], all.texts[i], prompts[i], all.answers[i].tokens, all.answers[i].ended,
-                    all.questions[question].record});
+    made.push_back({static_cast<int64_t>(question), all.given[question], all.texts[i], prompts[i],
+                    all.answers[i].tokens, all.answers[i].ended, all.questions[question].record});
     if (all.answers[i].ended) made.back().tokens.push_back(end);
   }
   return made;
 }
 
 // What scores answers, if anything does; it can score those to all questions.
-std::optional<RewardMixture> rewards_for(const Command& command, const Writer& writer, const std::vector<Question>& questions, const std::vector<Turns>& given,
-                                         Mesh& mesh) {
+std::optional<RewardMixture> rewards_for(const Command& command, const Writer& writer,
+                                         const std::vector<Question>& questions,
+                                         const std::vector<Turns>& given, Mesh& mesh) {
   if (!command.answers.scored()) return std::nullopt;
-  std::optional<RewardMixture> rewards(make_rewards(command.answers.rewards, writer.policy(), command.parallel,
-                                                    precision_on(command.parallel.device, command.generate.precision), command.generate.batch, mesh));
-  for (size_t i = 0; i < questions.size(); ++i) rewards->check_prompt(static_cast<int64_t>(i), given[i], questions[i].record);
+  std::optional<RewardMixture> rewards(
+      make_rewards(command.answers.rewards, writer.policy(), command.parallel,
+                   precision_on(command.parallel.device, command.generate.precision),
+                   command.generate.batch, mesh));
+  for (size_t i = 0; i < questions.size(); ++i)
+    rewards->check_prompt(static_cast<int64_t>(i), given[i], questions[i].record);
   return rewards;
 }
 
@@ -239,9 +273,11 @@ void generate(const Command& command, const std::vector<std::string>& words, con
   load_weights(source, local, mesh);
   std::optional<RewardMixture> rewards = rewards_for(command, writer, questions, given, mesh);
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Generated> made = generator.run(prompts, answer_draws(questions.size(), each), [&](size_t finished, size_t of) {
-    if (finished < of) log::info("{} of {} {} finished", finished, of, each == 1 ? "prompts" : "answers");
-  });
+  const std::vector<Generated> made =
+      generator.run(prompts, answer_draws(questions.size(), each), [&](size_t finished, size_t of) {
+        if (finished < of)
+          log::info("{} of {} {} finished", finished, of, each == 1 ? "prompts" : "answers");
+      });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Results results{questions, given, made, {}, {}, each};
   size_t tokens = 0;
@@ -249,13 +285,15 @@ void generate(const Command& command, const std::vector<std::string>& words, con
     results.texts.push_back(writer.text(one.tokens));
     tokens += one.tokens.size();
   }
-  if (rewards) results.scores = scores_of(*rewards, answers_to_score(results, prompts, writer.end()));
+  if (rewards)
+    results.scores = scores_of(*rewards, answers_to_score(results, prompts, writer.end()));
   const std::string text = kept_of(command, writer, results);
   agree(world, [&] {
     if (world.rank() == 0) write_results(command, text);
   });
-  log::info("{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", questions.size(), each == 1 ? "" : fmt::format(", {} answers", made.size()),
-            tokens, seconds, static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);
+  log::info("{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", questions.size(),
+            each == 1 ? "" : fmt::format(", {} answers", made.size()), tokens, seconds,
+            static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ struct Command {
 void bind(Options& options, Command& c) {
   options.add("data.prompts", c.prompts, "files of prompts or conversations, whose last answers are left out (JSONL)");
   options.add("data.validation_prompts", c.validation_prompts,
-              "files of prompts that are not learnt from, for evaluations; the weights with the best reward on them are kept in run.dir/best");
+              "files of prompts that are not learnt from, for evaluations; the weights with the "
+              "best reward on them are kept in run.dir/best");
   bind(options, c.chat);
   bind(options, c.rewards);
   options.add("sample.ban_special", c.ban_special, "special tokens other than the answer's end are never sampled");
@@ -42,19 +43,28 @@ void bind(Options& options, Command& c) {
 class FilePrompts : public Prompts {
  public:
   // option: that named the files. notes: of the policy's checkpoint.
-  FilePrompts(const Command& c, const char* option, const std::vector<std::string>& files, const ChatTemplate& form, const std::string& notes, int64_t room)
+  FilePrompts(const Command& c, const char* option, const std::vector<std::string>& files,
+              const ChatTemplate& form, const std::string& notes, int64_t room)
       : seed_(c.tune.run.train.seed) {
     int64_t longer = 0, number = 0;
-    read_prompts(conversations_config(c.chat, form, files, notes), true, [&](const PromptRecord& record) {
-      std::vector<int32_t> tokens = form.prompt(record.messages);
-      if (static_cast<int64_t>(tokens.size()) > room) ++longer;
-      else prompts_.push_back({std::move(tokens), record.messages, record.record, number});
-      ++number;
-    });
-    require(!prompts_.empty(), "all {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of the model's context; allow fewer",
+    read_prompts(
+        conversations_config(c.chat, form, files, notes), true, [&](const PromptRecord& record) {
+          std::vector<int32_t> tokens = form.prompt(record.messages);
+          if (static_cast<int64_t>(tokens.size()) > room)
+            ++longer;
+          else
+            prompts_.push_back({std::move(tokens), record.messages, record.record, number});
+          ++number;
+        });
+    require(!prompts_.empty(),
+            "all {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of "
+            "the model's context; allow fewer",
             longer, option, room);
-    if (longer > 0) log::warn("{} of {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of the model's context, and left out", longer,
-                              longer + static_cast<int64_t>(prompts_.size()), option, room);
+    if (longer > 0)
+      log::warn(
+          "{} of {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of "
+          "the model's context, and left out",
+          longer, longer + static_cast<int64_t>(prompts_.size()), option, room);
   }
   Prompt at(int64_t index) const override {
     const auto size = static_cast<int64_t>(prompts_.size());
@@ -63,7 +73,8 @@ class FilePrompts : public Prompts {
   const std::vector<Prompt>& all() const { return prompts_; }
   // That answers to all of them can be scored.
   void check(const RewardSource& rewards) const {
-    for (const Prompt& prompt : prompts_) rewards.check_prompt(prompt.number, prompt.messages, prompt.record);
+    for (const Prompt& prompt : prompts_)
+      rewards.check_prompt(prompt.number, prompt.messages, prompt.record);
   }
 
  private:
@@ -101,8 +112,9 @@ void refuse_of_critic(const Options& options, const TuneConfig& c) {
 // What the language says in a proof.
 void refuse_of_files(const Options& options) {
   const auto of_files = [](const std::string& key) {
-    for (const char* section : {"data.", "validation.", "chat.", "kl.", "reward.sources", "reward.process_seconds", "reward.missing_end", "generate.max_tokens", "sample.ban_special",
-                                "checkpoint.load"})
+    for (const char* section :
+         {"data.", "validation.", "chat.", "kl.", "reward.sources", "reward.process_seconds",
+          "reward.missing_end", "generate.max_tokens", "sample.ban_special", "checkpoint.load"})
       if (key.starts_with(section)) return true;
     return false;
   };
@@ -113,7 +125,9 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   TuneConfig& config = c.tune;
   require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from; give the folder of its run");
   require(!c.prompts.empty(), "data.prompts names no file of prompts");
-  require(!c.rewards.sources.empty(), "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or \"length:target=40\"");
+  require(!c.rewards.sources.empty(),
+          "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or "
+          "\"length:target=40\"");
   const Source source = open_source(config.run.checkpoint.load, world);
   check_tokenizer(source);
   require(source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary,
@@ -126,20 +140,25 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   require(room > 0, "generate.max_tokens={} leaves no room for a prompt in the model's context of {}", config.generate.max_tokens, source.model.context);
   const FilePrompts prompts(c, "data.prompts", c.prompts, form, source.notes, room);
   std::optional<FilePrompts> held_out;
-  if (!c.validation_prompts.empty()) held_out.emplace(c, "data.validation_prompts", c.validation_prompts, form, source.notes, room);
+  if (!c.validation_prompts.empty())
+    held_out.emplace(c, "data.validation_prompts", c.validation_prompts, form, source.notes, room);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
-  RewardMixture rewards = make_rewards(c.rewards, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel, config.run.precision(),
-                                       config.generate.batch, mesh);
+  RewardMixture rewards =
+      make_rewards(c.rewards, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel,
+                   config.run.precision(), config.generate.batch, mesh);
   prompts.check(rewards);
   if (held_out) held_out->check(rewards);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);
   tuning.chat = form.to_json();
-  tuning.settings = {{"reward.sources", c.rewards.sources}, {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","), prompts.all().size())}};
+  tuning.settings = {{"reward.sources", c.rewards.sources},
+                     {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","),
+                                                  prompts.all().size())}};
   if (held_out) {
     tuning.held_out = &held_out->all();
-    tuning.settings["data.validation_prompts"] = fmt::format("{} ({} prompts)", fmt::join(c.validation_prompts, ","), held_out->all().size());
+    tuning.settings["data.validation_prompts"] = fmt::format(
+        "{} ({} prompts)", fmt::join(c.validation_prompts, ","), held_out->all().size());
   }
   tuning.instructions = instruction_notes(source.notes);
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) { return form.answer_text(tokens); };
@@ -155,11 +174,14 @@ int prove(const Command& c, Group& world, const Options& options) {
   return static_cast<int>(passed ? ExitCode::done : ExitCode::failure);
 }
 
-// A minibatch that nobody gave becomes the largest up to its default that the answers of an iteration divide into, whatever the layout.
+// A minibatch that nobody gave becomes the largest up to its default that the answers of an
+// iteration divide into, whatever the layout.
 void fit_minibatch(Options& options, const TuneConfig& c) {
   const int64_t usual = c.run.train.global_batch, answers = c.ppo.rollout_batch;
   const int64_t fitting = answers > 0 && usual > 0 ? largest_divisor(answers, usual) : usual;
-  if (fitting != usual) options.set("train.global_batch", std::to_string(fitting), fmt::format("divides ppo.rollout_batch={}", answers));
+  if (fitting != usual)
+    options.set("train.global_batch", std::to_string(fitting),
+                fmt::format("divides ppo.rollout_batch={}", answers));
 }
 
 void settle_options(Options& options, Command& c) {
@@ -184,7 +206,8 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
   world = begin_world();
   const PretrainConfig& run = command.tune.run;
-  if (command.fit_micro_batch) fit_micro_batch(options, run.parallel, run.train.global_batch, run.train.micro_batch, *world);
+  if (command.fit_micro_batch)
+    fit_micro_batch(options, run.parallel, run.train.global_batch, run.train.micro_batch, *world);
   return command.oracle.language.empty() ? tune_by_rewards(command, *world, options) : prove(command, *world, options);
 }
 

@@ -24,7 +24,8 @@ std::string prompt_of(const std::string& line, PromptFormat format, const std::s
 
 std::vector<Question> conversations_in(const ConversationsConfig& config) {
   std::vector<Question> prompts;
-  for (PromptRecord& record : read_prompts(config)) prompts.push_back({std::move(record.messages), std::move(record.record)});
+  for (PromptRecord& record : read_prompts(config))
+    prompts.push_back({std::move(record.messages), std::move(record.record)});
   return prompts;
 }
 
@@ -41,7 +42,8 @@ std::vector<Question> prompts_in(const std::string& path, PromptFormat format) {
     ++number;
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) continue;
-    prompts.push_back({{{"user", prompt_of(line, format, path, number)}}, format == PromptFormat::jsonl ? line : ""});
+    prompts.push_back({{{"user", prompt_of(line, format, path, number)}},
+                       format == PromptFormat::jsonl ? line : ""});
   }
   require(!prompts.empty(), "generate.input={} holds no prompt", path);
   return prompts;

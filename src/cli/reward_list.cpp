@@ -3,11 +3,16 @@
 namespace skein {
 
 void bind(Options& options, RewardOptions& c) {
-  options.add("reward.sources", c.sources, "where scores come from: \"model:FOLDER; 0.1*regex:PATTERN; process:COMMAND\" and others, see docs/rlhf.md");
-  options.add("reward.process_seconds", c.process_seconds, "longest time that a process may take to score all answers it is given at once", "seconds");
+  options.add("reward.sources", c.sources,
+              "where scores come from: \"model:FOLDER; 0.1*regex:PATTERN; process:COMMAND\" and "
+              "others, see docs/rlhf.md");
+  options.add("reward.process_seconds", c.process_seconds,
+              "longest time that a process may take to score all answers it is given at once",
+              "seconds");
 }
 
-RewardMixture make_rewards(const RewardOptions& c, const PolicyText& policy, const ParallelConfig& layout, DType precision, int64_t batch,
+RewardMixture make_rewards(const RewardOptions& c, const PolicyText& policy,
+                           const ParallelConfig& layout, DType precision, int64_t batch,
                            Mesh& mesh) {
   const auto model = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
     return std::make_unique<ModelReward>(spec.argument, policy, layout, precision, batch, mesh);

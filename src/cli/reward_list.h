@@ -16,9 +16,10 @@ struct RewardOptions {
 
 void bind(Options& options, RewardOptions& config);
 
-// Collective over mesh, which outlives the sources. policy: whose answers are scored; batch: answers that a model scores together. Usage
-// errors as make_rewards.
-RewardMixture make_rewards(const RewardOptions& config, const PolicyText& policy, const ParallelConfig& layout, DType precision, int64_t batch,
+// Collective over mesh, which outlives the sources. policy: whose answers are scored; batch:
+// answers that a model scores together. Usage errors as make_rewards.
+RewardMixture make_rewards(const RewardOptions& config, const PolicyText& policy,
+                           const ParallelConfig& layout, DType precision, int64_t batch,
                            Mesh& mesh);
 
 }  // namespace skein

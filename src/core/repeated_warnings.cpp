@@ -12,7 +12,8 @@ void RepeatedWarnings::tell(const std::string& kind, const std::string& text) {
   if (found == counts_.end()) found = counts_.insert(found, {kind, 0});
   if (++found->second > kTold) return;
   const bool last = found->second == kTold;
-  log::warn("{}{}", text, last ? "; further ones of this kind are counted and told at the end" : "");
+  log::warn("{}{}", text,
+            last ? "; further ones of this kind are counted and told at the end" : "");
 }
 
 void RepeatedWarnings::finish() {

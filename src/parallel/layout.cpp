@@ -73,7 +73,8 @@ int64_t largest_divisor(int64_t count, int64_t most) {
   return std::max<int64_t>(1, found);
 }
 
-int64_t fitting_micro_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch, int64_t most) {
+int64_t fitting_micro_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch,
+                            int64_t most) {
   if (batch <= 0 || most <= 0 || p.reduction_groups < 0) return most;
   const int64_t groups = p.reduction_groups ? p.reduction_groups : choose_groups(batch, mesh.dp);
   return batch % groups == 0 ? largest_divisor(batch / groups, most) : most;

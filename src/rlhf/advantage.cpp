@@ -14,8 +14,10 @@ using MissingEnd = ShapingConfig::MissingEnd;
 void check_token(const Trajectory& trajectory, size_t t) {
   const double policy = trajectory.logp[t], reference = trajectory.ref_logp[t];
   if (!std::isfinite(policy) || !std::isfinite(reference))
-    fail("token {} of a response of {} has log-probability {} under the policy and {} under the reference", t + 1, trajectory.length(), shown_number(policy),
-         shown_number(reference));
+    fail(
+        "token {} of a response of {} has log-probability {} under the policy and {} under the "
+        "reference",
+        t + 1, trajectory.length(), shown_number(policy), shown_number(reference));
 }
 
 }  // namespace
@@ -47,7 +49,8 @@ void shape_rewards(Trajectory& trajectory, double beta, const ShapingConfig& con
   const size_t n = trajectory.logp.size();
   SKEIN_CHECK(n > 0);
   SKEIN_CHECK_EQ(trajectory.ref_logp.size(), n);
-  if (!std::isfinite(trajectory.score)) fail("the score of a response of {} tokens is {}", n, shown_number(trajectory.score));
+  if (!std::isfinite(trajectory.score))
+    fail("the score of a response of {} tokens is {}", n, shown_number(trajectory.score));
   trajectory.rewards.resize(n);
   for (size_t t = 0; t < n; ++t) {
     check_token(trajectory, t);
@@ -80,7 +83,9 @@ void estimate_advantages(Trajectory& trajectory, double gamma, double lambda) {
   double next_value = 0, next_advantage = 0;
   for (size_t t = n; t-- > 0;) {
     const double value = trajectory.values[t];
-    if (!std::isfinite(value)) fail("the critic gives token {} of a response of {} the value {}", t + 1, n, shown_number(value));
+    if (!std::isfinite(value))
+      fail("the critic gives token {} of a response of {} the value {}", t + 1, n,
+           shown_number(value));
     const double delta = trajectory.rewards[t] + gamma * next_value - value;
     next_advantage = delta + gamma * lambda * next_advantage;
     next_value = value;

@@ -26,7 +26,8 @@ KlFinding kl_finding(const std::vector<Episode>& episodes) {
   return found;
 }
 
-int64_t guard_kl(const KlFinding& found, int64_t in_a_row, double temperature, RepeatedWarnings& warnings) {
+int64_t guard_kl(const KlFinding& found, int64_t in_a_row, double temperature,
+                 RepeatedWarnings& warnings) {
   if (!found.impossible()) return 0;
   const std::string far = found.error > 0 ? fmt::format("{:.1f} standard errors below 0", -found.mean / found.error) : "and the same of all of them";
   const std::string text = fmt::format(
@@ -44,20 +45,26 @@ void guard_ratio(double share_off, int64_t iteration) {
        "dropout, a batch-dependent kernel or damaged memory; nothing of this iteration is saved", iteration, share_off);
 }
 
-void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups, int64_t most_tokens, RepeatedWarnings& warnings) {
+void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups,
+                  int64_t most_tokens, RepeatedWarnings& warnings) {
   const bool equal = std::all_of(episodes.begin(), episodes.end(), [&](const Episode& one) { return one.score == episodes.front().score; });
   if (equal)
     warnings.tell("scores that are all equal",
-                  fmt::format("all {} answers have the score {}: there is nothing to learn from; look at the reward, or sample more or other answers",
+                  fmt::format("all {} answers have the score {}: there is nothing to learn from; "
+                              "look at the reward, or sample more or other answers",
                               episodes.size(), shown_number(episodes.front().score)));
   else if (groups > 0 && flat * 2 > groups)
-    warnings.tell("prompts with equal rewards only",
-                  fmt::format("{} of {} prompts got answers of equal rewards only, which teach nothing", flat, groups));
+    warnings.tell(
+        "prompts with equal rewards only",
+        fmt::format("{} of {} prompts got answers of equal rewards only, which teach nothing", flat,
+                    groups));
   const auto cut = std::count_if(episodes.begin(), episodes.end(), [](const Episode& one) { return !one.path.ended; });
   if (static_cast<double>(cut) > kManyCut * static_cast<double>(episodes.size()))
     warnings.tell("answers that are cut",
-                  fmt::format("{} of {} answers were cut at generate.max_tokens={} and have no end: what is scored is half an answer; allow longer "
-                              "ones, or charge them by reward.missing_end", cut, episodes.size(), most_tokens));
+                  fmt::format("{} of {} answers were cut at generate.max_tokens={} and have no "
+                              "end: what is scored is half an answer; allow longer "
+                              "ones, or charge them by reward.missing_end",
+                              cut, episodes.size(), most_tokens));
 }
 
 }  // namespace skein

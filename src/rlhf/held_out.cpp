@@ -20,20 +20,25 @@ Scores scores_of(const Rollout& rollout, double beta) {
   Scores made;
   for (const char* name : {"reward", "reward_deviation", "score", "kl", "answer_tokens", "ended"})
     made.values.emplace_back(std::string("validation_") + name, at(name));
-  for (const auto& [name, value] : source_values(rollout)) made.values.emplace_back("validation_" + name, value);
+  for (const auto& [name, value] : source_values(rollout))
+    made.values.emplace_back("validation_" + name, value);
   made.quality = at("reward");
-  made.text = fmt::format("reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}% of {} prompts",
-                          shown_number(at("reward")), shown_number(at("score")), shown_number(at("kl")), at("answer_tokens"),
-                          100 * at("ended"), rollout.episodes.size());
+  made.text = fmt::format(
+      "reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}% of {} prompts",
+      shown_number(at("reward")), shown_number(at("score")), shown_number(at("kl")),
+      at("answer_tokens"), 100 * at("ended"), rollout.episodes.size());
   return made;
 }
 
 }  // namespace
 
-HeldOutAnswers::HeldOutAnswers(const TuneConfig& config, const Tuning& tuning, Actors& actors, Mesh& mesh)
-    : config_(config), tuning_(tuning), actors_(actors),
-      generator_(config.run.model, actors.policy().model(), mesh, generation_of(config, tuning), tuning.end,
-                 tuning.tokenizer.vocab_size()) {}
+HeldOutAnswers::HeldOutAnswers(const TuneConfig& config, const Tuning& tuning, Actors& actors,
+                               Mesh& mesh)
+    : config_(config),
+      tuning_(tuning),
+      actors_(actors),
+      generator_(config.run.model, actors.policy().model(), mesh, generation_of(config, tuning),
+                 tuning.end, tuning.tokenizer.vocab_size()) {}
 
 Scores HeldOutAnswers::evaluate() {
   std::vector<Episode> asked;
@@ -44,7 +49,8 @@ Scores HeldOutAnswers::evaluate() {
   }
   Rollout rollout = answered(std::move(asked), tuning_, generator_);
   score_answers(tuning_, rollout);
-  const auto policy = actors_.logps(rollout.episodes, false), reference = actors_.logps(rollout.episodes, true);
+  const auto policy = actors_.logps(rollout.episodes, false),
+             reference = actors_.logps(rollout.episodes, true);
   for (size_t i = 0; i < rollout.episodes.size(); ++i) {
     Trajectory& path = rollout.episodes[i].path;
     path.logp = policy[i];

@@ -1,4 +1,5 @@
-// Prompts that the policy does not learn from, answered now and then: what it has come to, and which of its weights are the best.
+// Prompts that the policy does not learn from, answered now and then: what it has come to, and
+// which of its weights are the best.
 #pragma once
 
 #include "actors.h"
@@ -12,9 +13,10 @@ class HeldOutAnswers {
   // All outlive it; tuning.held_out is not null.
   HeldOutAnswers(const TuneConfig& config, const Tuning& tuning, Actors& actors, Mesh& mesh);
 
-  // Collective. An answer to each prompt by the policy as it is, sampled as it samples to learn, but always by the same draws, so that
-  // evaluations differ by the policy alone. quality: the mean reward, which is the score as it is shaped less kl.beta times the KL. The same
-  // bits at every data- and pipeline-parallel layout.
+  // Collective. An answer to each prompt by the policy as it is, sampled as it samples to learn,
+  // but always by the same draws, so that evaluations differ by the policy alone. quality: the mean
+  // reward, which is the score as it is shaped less kl.beta times the KL. The same bits at every
+  // data- and pipeline-parallel layout.
   Scores evaluate();
 
  private:

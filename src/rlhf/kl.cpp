@@ -100,8 +100,9 @@ KlController::KlController(const KlConfig& config, const KlState& state) : confi
 }
 
 void KlController::update(double kl, int64_t episodes) {
-  if (!std::isfinite(kl)) fail("the mean KL of {} responses is {}; policy and reference give no finite log-probabilities", episodes,
-                               shown_number(kl));
+  if (!std::isfinite(kl))
+    fail("the mean KL of {} responses is {}; policy and reference give no finite log-probabilities",
+         episodes, shown_number(kl));
   if (config_.control == KlConfig::Control::fixed) return;
   check_horizon(config_, episodes);
   const double error = std::clamp(kl / config_.target - 1, -kMostError, kMostError);

@@ -53,8 +53,10 @@ std::string reasons(const OracleOutcome& outcome) {
   const std::string which = fmt::format("{} at beta {}: ", outcome.reward, outcome.beta);
   std::string text;
   if (!outcome.closed_enough()) {
-    text += which + fmt::format("{:.4f} of the gap between the reference and the optimum is closed; {} is needed\n",
-                                shown_number(n.closed()), outcome.least_closed);
+    text += which +
+            fmt::format(
+                "{:.4f} of the gap between the reference and the optimum is closed; {} is needed\n",
+                shown_number(n.closed()), outcome.least_closed);
     for (const std::string& caveat : outcome.caveats) text += which + caveat + "\n";
   }
   if (n.value > n.ceiling)

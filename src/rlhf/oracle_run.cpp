@@ -169,7 +169,8 @@ class OracleRun {
     const PretrainConfig pretraining = pretraining_config(oracle_, config_, language_);
     const std::vector<Target> targets = this->targets(pretraining.model);
     if (!targets.empty())
-      for (const std::string& caveat : optimum_caveats(targets.front().config)) log::warn("the proof may fail: {}", caveat);
+      for (const std::string& caveat : optimum_caveats(targets.front().config))
+        log::warn("the proof may fail: {}", caveat);
     if (!oracle_.dump.empty()) begin_dump();
     const OraclePretraining task(language_, config_.run.train.seed, pretraining.train.steps * pretraining.train.global_batch);
     log::info("pretraining on {}: {} prompts with {} responses each", language_.origin, language_.prompts.size(), language_.responses.size());

@@ -50,9 +50,13 @@ class Tuner {
   void evaluate();
   bool evaluation_due() const {
     const int64_t every = config_.run.validation.every;
-    return held_out_ && ((every > 0 && state_.step % every == 0) || state_.step == config_.ppo.iterations);
+    return held_out_ &&
+           ((every > 0 && state_.step % every == 0) || state_.step == config_.ppo.iterations);
   }
-  bool out_of_patience() const { return config_.run.validation.patience > 0 && state_.fruitless >= config_.run.validation.patience; }
+  bool out_of_patience() const {
+    return config_.run.validation.patience > 0 &&
+           state_.fruitless >= config_.run.validation.patience;
+  }
   bool done() const { return tuned_.iterations >= config_.ppo.iterations || out_of_patience(); }
   // False when the run was asked to stop: nothing was learnt then.
   bool iterate(TuneResult& result);
@@ -60,7 +64,8 @@ class Tuner {
   // False once the rest of the iteration's epochs is left out.
   bool learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch, StepMeans& means);
   double rate(double lr) const;
-  NamedValues values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl, const PhaseSeconds& times) const;
+  NamedValues values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl,
+                     const PhaseSeconds& times) const;
   void tell(const Rollout& rollout, const NamedValues& values) const;
   int64_t minibatches() const { return config_.ppo.rollout_batch / config_.run.train.global_batch; }
 
@@ -101,9 +106,11 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   GenerateConfig generate = config_.generate;
   generate.sampling.banned = tuning.banned;
   generator_ = std::make_unique<Generator>(config_.run.model, actors_->policy().model(), mesh_, generate, tuning.end, tuning.tokenizer.vocab_size());
-  require(tuning.held_out || config.run.validation.patience == 0, "validation.patience={} needs prompts to evaluate on, data.validation_prompts",
+  require(tuning.held_out || config.run.validation.patience == 0,
+          "validation.patience={} needs prompts to evaluate on, data.validation_prompts",
           config.run.validation.patience);
-  if (tuning.held_out) held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, mesh_);
+  if (tuning.held_out)
+    held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, mesh_);
   state_.reduction_groups = plan_.groups;
   state_.tokenizer = tuning.tokenizer.to_json();
   PretrainConfig stored = config_.run;
@@ -113,10 +120,13 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   else begin(critic);
   first_iteration_ = tuned_.iterations;
   folder_.begin(resolved, tuned_.iterations, world);
-  if (config_.ppo.save_rollouts) rollouts_ = std::make_unique<RolloutFile>(folder_.path() + "/rollouts.jsonl", tuned_.iterations, world);
+  if (config_.ppo.save_rollouts)
+    rollouts_ =
+        std::make_unique<RolloutFile>(folder_.path() + "/rollouts.jsonl", tuned_.iterations, world);
   if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config_.run.checkpoint.keep), world);
   else log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
-  if (folder_.writes() && held_out_) best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world);
+  if (folder_.writes() && held_out_)
+    best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world);
 }
 
 // The sums' grouping stays what it was, so that a run has the same bits however its layout changes on the way.
@@ -144,9 +154,11 @@ std::string Tuner::compare_settings(const std::string& origin) const {
 
 bool Tuner::judged_as_before() const {
   for (const auto& [key, value] : tune_settings(config_, tuning_.settings))
-    for (const char* section : {"reward.", "kl.beta", "sample.", "generate.max_tokens", "train.seed", "data.validation_prompts"}) {
+    for (const char* section : {"reward.", "kl.beta", "sample.", "generate.max_tokens",
+                                "train.seed", "data.validation_prompts"}) {
       const auto before = tuned_.settings.find(key);
-      if (key.starts_with(section) && before != tuned_.settings.end() && before->second != value) return false;
+      if (key.starts_with(section) && before != tuned_.settings.end() && before->second != value)
+        return false;
     }
   return true;
 }
@@ -178,7 +190,8 @@ void Tuner::resume(const CheckpointInfo& own) {
   PretrainConfig now = config_.run;
   now.model.value_head = state_.config.at("model.value_head") == "true";
   const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path) + compare_settings(own.path);
-  if (held_out_ && judged_as_before() && best_is_kept(folder_.path(), stored, mesh_.world())) take_best(stored, state_);
+  if (held_out_ && judged_as_before() && best_is_kept(folder_.path(), stored, mesh_.world()))
+    take_best(stored, state_);
   tuned_.settings = tune_settings(config_, tuning_.settings);
   load_checkpoint(own, actors_->pieces(false), true, mesh_.world());
   actors_->loaded(stored.optimizer_steps, tuned_.critic_steps);
@@ -211,7 +224,10 @@ void Tuner::evaluate() {
   const Scores scores = held_out_->evaluate();
   log::info("iteration {}  validation: {}", state_.step, scores.text);
   folder_.record(state_.step, scores.values);
-  keep_if_best(state_, scores.quality, best_.get(), [this] { return actors_->policy().optimizer().pieces(true); }, [this] { return state_text(); });
+  keep_if_best(
+      state_, scores.quality, best_.get(),
+      [this] { return actors_->policy().optimizer().pieces(true); },
+      [this] { return state_text(); });
 }
 
 // A model without its moments, as one that is imported.
@@ -284,8 +300,10 @@ bool Tuner::iterate(TuneResult& result) {
   actors_->judge(rollout.episodes, samples);
   weigh_answers(config_, kl_.beta(), rollout);
   const KlFinding kl = kl_finding(rollout.episodes);
-  tuned_.negative_kl = guard_kl(kl, tuned_.negative_kl, config_.generate.sampling.temperature, warnings_);
-  guard_scores(rollout.episodes, rollout.flat_groups, rollout.groups, config_.generate.max_tokens, warnings_);
+  tuned_.negative_kl =
+      guard_kl(kl, tuned_.negative_kl, config_.generate.sampling.temperature, warnings_);
+  guard_scores(rollout.episodes, rollout.flat_groups, rollout.groups, config_.generate.max_tokens,
+               warnings_);
   times.scoring = seconds_since(start);
   start = Clock::now();
   const StepMeans means = learn(rollout, samples);
@@ -301,24 +319,32 @@ bool Tuner::iterate(TuneResult& result) {
   return true;
 }
 
-NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl, const PhaseSeconds& times) const {
+NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl,
+                          const PhaseSeconds& times) const {
   NamedValues made{{"episodes", static_cast<double>(state_.samples + config_.ppo.rollout_batch)}};
-  const auto add = [&](const NamedValues& more) { made.insert(made.end(), more.begin(), more.end()); };
+  const auto add = [&](const NamedValues& more) {
+    made.insert(made.end(), more.begin(), more.end());
+  };
   add(answer_values(rollout, kl, kl_.beta()));
   add(source_values(rollout));
   if (rollout.groups > 0) made.emplace_back("flat_groups", static_cast<double>(rollout.flat_groups) / static_cast<double>(rollout.groups));
-  if (config_.ppo.algorithm == PpoConfig::Algorithm::ppo) made.emplace_back("explained_variance", explained_variance(rollout.episodes));
+  if (config_.ppo.algorithm == PpoConfig::Algorithm::ppo)
+    made.emplace_back("explained_variance", explained_variance(rollout.episodes));
   add(means.values());
   made.emplace_back("lr", rate(0));
-  add(time_values(times, value_named(made, "answer_tokens") * static_cast<double>(rollout.episodes.size())));
+  add(time_values(
+      times, value_named(made, "answer_tokens") * static_cast<double>(rollout.episodes.size())));
   return made;
 }
 
 void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
   const int64_t left = config_.ppo.iterations - state_.step, here = state_.step - first_iteration_;
-  log::info("iteration {}/{}  {}  ETA {}", state_.step, config_.ppo.iterations, progress_text(values),
-            readable_seconds(seconds_since(begun_) / static_cast<double>(here) * static_cast<double>(left)));
-  for (int64_t i = 0; i < std::min<int64_t>(config_.ppo.shown, static_cast<int64_t>(rollout.episodes.size())); ++i)
+  log::info("iteration {}/{}  {}  ETA {}", state_.step, config_.ppo.iterations,
+            progress_text(values),
+            readable_seconds(seconds_since(begun_) / static_cast<double>(here) *
+                             static_cast<double>(left)));
+  for (int64_t i = 0;
+       i < std::min<int64_t>(config_.ppo.shown, static_cast<int64_t>(rollout.episodes.size())); ++i)
     log::info("  {}", answer_text(rollout.episodes[static_cast<size_t>(i)], tuning_));
 }
 
@@ -328,8 +354,9 @@ TuneResult Tuner::run() {
             readable_count(static_cast<double>(config_.run.model.parameters())), name_of(config_.run.precision()),
             unit_of(actors_->policy().model().parameters().device(), config_.run.precision()), shape_.pp, shape_.dp, shape_.tp,
             config_.ppo.rollout_batch, config_.run.train.global_batch, config_.ppo.epochs);
-  if (done()) log::info("iteration {} of {} is done already; raise {} to go on", tuned_.iterations, config_.ppo.iterations,
-                        out_of_patience() ? "validation.patience" : "ppo.iterations");
+  if (done())
+    log::info("iteration {} of {} is done already; raise {} to go on", tuned_.iterations,
+              config_.ppo.iterations, out_of_patience() ? "validation.patience" : "ppo.iterations");
   while (!done() && !result.stopped) {
     result.stopped = !iterate(result);
     if (!result.stopped && evaluation_due()) evaluate();
@@ -339,7 +366,8 @@ TuneResult Tuner::run() {
   warnings_.finish();
   save();
   save_mean();
-  if (best_ && state_.best_step >= 0) log::info("best at iteration {}: {}/best", state_.best_step, folder_.path());
+  if (best_ && state_.best_step >= 0)
+    log::info("best at iteration {}: {}/best", state_.best_step, folder_.path());
   if (result.stopped) stop_.clear();
   result.done = tuned_.iterations;
   log::info("{}: {} iterations in {}{}", result.stopped ? "stopped as asked" : "done", tuned_.iterations - first_iteration_, readable_seconds(seconds_since(begun_)),

@@ -41,8 +41,11 @@ void bind(Options& options, PpoConfig& c) {
   options.add("ppo.lambda", c.lambda, "of generalised advantage estimation (Ziegler et al. 2019: 0.95)");
   options.add("ppo.whiten", c.whiten, "advantages of an iteration get mean 0 and deviation 1");
   options.add("ppo.divide_by_std", c.divide_by_std,
-              "grpo: advantages are divided by the deviation of their prompt's rewards; false, with ppo.aggregation=constant: Dr. GRPO (Liu et al. 2025)");
-  options.add("ppo.kl_in_reward", c.kl_in_reward, "grpo: the KL to the reference is charged in the reward of an answer (kl.beta), as rloo does, not as a loss");
+              "grpo: advantages are divided by the deviation of their prompt's rewards; false, "
+              "with ppo.aggregation=constant: Dr. GRPO (Liu et al. 2025)");
+  options.add("ppo.kl_in_reward", c.kl_in_reward,
+              "grpo: the KL to the reference is charged in the reward of an answer (kl.beta), as "
+              "rloo does, not as a loss");
   options.add("ppo.entropy", c.entropy, "coefficient of the bonus for entropy");
   options.add("ppo.kl_loss", c.kl_loss, "coefficient of the KL to the reference as a loss, beside or instead of that in the reward (kl.beta)");
   options.add_choice("ppo.kl_loss_estimator", c.kl_loss_estimator, {{"k2", KlEstimator::k2}, {"k3", KlEstimator::k3}},
@@ -53,7 +56,8 @@ void bind(Options& options, PpoConfig& c) {
   options.add("ppo.ema", c.ema, "keeps a running mean of the policy's weights, of which so much stays at each step, and leaves it in run.dir/ema; 0: none (InstructGPT: 0.992)");
   options.add("ppo.stop_kl", c.stop_kl, "once approx_kl exceeds 1.5 times this, the iteration's other epochs are left out; 0: never");
   options.add("ppo.shown", c.shown, "answers shown at each progress line");
-  options.add("ppo.save_rollouts", c.save_rollouts, "writes every answer with its scores, reward and KL to run.dir/rollouts.jsonl");
+  options.add("ppo.save_rollouts", c.save_rollouts,
+              "writes every answer with its scores, reward and KL to run.dir/rollouts.jsonl");
 }
 
 void bind(Options& options, PtxConfig& c) {
@@ -94,8 +98,10 @@ void bind(Options& options, TuneConfig& c) {
   options.add("sample.temperature", c.generate.sampling.temperature, "of the policy, and of the reference and all log-probabilities with it");
   bind(options, c.run.parallel);
   bind_run(options, c.run);
-  options.add("validation.every", c.run.validation.every, "iterations between evaluations on held-out prompts; 0: only at the end");
-  options.add("validation.patience", c.run.validation.patience, "evaluations in a row without a better one after which the run ends; 0: never");
+  options.add("validation.every", c.run.validation.every,
+              "iterations between evaluations on held-out prompts; 0: only at the end");
+  options.add("validation.patience", c.run.validation.patience,
+              "evaluations in a row without a better one after which the run ends; 0: never");
   bind(options, c.run.lr);
   bind(options, c.run.optimizer);
   bind(options, c.run.checkpoint);
@@ -112,7 +118,8 @@ void check_counts(const TuneConfig& c) {
   require(c.run.train.global_batch > 0 && c.run.train.micro_batch > 0 && c.run.run.log_every > 0 && c.run.checkpoint.every >= 0 && c.run.checkpoint.keep > 0,
           "train.global_batch={}, train.micro_batch={}, run.log_every={} and checkpoint.keep={} must be at least 1, checkpoint.every={} at least 0",
           c.run.train.global_batch, c.run.train.micro_batch, c.run.run.log_every, c.run.checkpoint.keep, c.run.checkpoint.every);
-  require(c.run.validation.every >= 0 && c.run.validation.patience >= 0, "validation.every={} and validation.patience={} must be at least 0",
+  require(c.run.validation.every >= 0 && c.run.validation.patience >= 0,
+          "validation.every={} and validation.patience={} must be at least 0",
           c.run.validation.every, c.run.validation.patience);
   require(p.rollout_batch % c.run.train.global_batch == 0,
           "ppo.rollout_batch={} answers do not divide into minibatches of train.global_batch={}; make one a multiple of the other", p.rollout_batch,
@@ -129,17 +136,22 @@ void check_counts(const TuneConfig& c) {
 
 void check_grpo(const TuneConfig& c) {
   const bool grpo = c.ppo.algorithm == PpoConfig::Algorithm::grpo;
-  require(grpo || c.ppo.divide_by_std, "ppo.divide_by_std=false: only ppo.algorithm=grpo divides advantages by the deviation of a prompt's rewards; leave it out");
-  require(grpo || !c.ppo.kl_in_reward, "ppo.kl_in_reward=true: only ppo.algorithm=grpo has the KL anywhere else; leave it out");
+  require(grpo || c.ppo.divide_by_std,
+          "ppo.divide_by_std=false: only ppo.algorithm=grpo divides advantages by the deviation of "
+          "a prompt's rewards; leave it out");
+  require(grpo || !c.ppo.kl_in_reward,
+          "ppo.kl_in_reward=true: only ppo.algorithm=grpo has the KL anywhere else; leave it out");
   require(c.kl_in_reward() || c.kl.control == KlConfig::Control::fixed,
-          "kl.control=adaptive steers the KL that is charged in the reward, but grpo has it as a loss; give ppo.kl_in_reward=true, or leave kl.control out");
+          "kl.control=adaptive steers the KL that is charged in the reward, but grpo has it as a "
+          "loss; give ppo.kl_in_reward=true, or leave kl.control out");
 }
 
 void check_numbers(const TuneConfig& c) {
   require(c.ppo.gamma >= 0 && c.ppo.gamma <= 1 && c.ppo.lambda >= 0 && c.ppo.lambda <= 1, "ppo.gamma={} and ppo.lambda={} must be from 0 to 1",
           c.ppo.gamma, c.ppo.lambda);
   require(c.ppo.stop_kl >= 0 && c.ppo.kl_loss >= 0, "ppo.stop_kl={} and ppo.kl_loss={} must not be negative", c.ppo.stop_kl, c.ppo.kl_loss);
-  require(!c.ppo.save_rollouts || !c.run.run.dir.empty(), "ppo.save_rollouts=true needs a folder to write to, but run.dir is empty");
+  require(!c.ppo.save_rollouts || !c.run.run.dir.empty(),
+          "ppo.save_rollouts=true needs a folder to write to, but run.dir is empty");
   require(c.ppo.ema >= 0 && c.ppo.ema < 1, "ppo.ema={} must be from 0 (none) to below 1", c.ppo.ema);
   require(c.critic.rules.clip >= 0 && c.critic.rules.coefficient > 0 && c.critic.lr >= 0,
           "critic.clip={} and critic.lr={} must not be negative, critic.coefficient={} must be above 0", c.critic.rules.clip, c.critic.lr,
@@ -192,17 +204,27 @@ std::vector<std::string> optimum_caveats(const TuneConfig& c) {
   std::vector<std::string> made;
   const char* estimator = c.ppo.kl_loss_estimator == KlEstimator::k2 ? "k2" : "k3";
   if (!c.kl_in_reward())
-    made.push_back(fmt::format(
-        "ppo.algorithm=grpo has the KL to the reference as a loss (ppo.kl_loss={}, ppo.kl_loss_estimator={}), whose optimum is not that of "
-        "E[r] - beta KL: a loss per token leaves out what the token does to the KL of later ones{}; give ppo.kl_in_reward=true{}, or take "
-        "ppo.algorithm=rloo or ppo", c.ppo.kl_loss, estimator,
-        c.ppo.divide_by_std ? ", and the advantages are divided by their deviation while the KL is not" : "",
-        c.ppo.divide_by_std ? " and ppo.divide_by_std=false" : ""));
+    made.push_back(
+        fmt::format("ppo.algorithm=grpo has the KL to the reference as a loss (ppo.kl_loss={}, "
+                    "ppo.kl_loss_estimator={}), whose optimum is not that of "
+                    "E[r] - beta KL: a loss per token leaves out what the token does to the KL of "
+                    "later ones{}; give ppo.kl_in_reward=true{}, or take "
+                    "ppo.algorithm=rloo or ppo",
+                    c.ppo.kl_loss, estimator,
+                    c.ppo.divide_by_std
+                        ? ", and the advantages are divided by their deviation while the KL is not"
+                        : "",
+                    c.ppo.divide_by_std ? " and ppo.divide_by_std=false" : ""));
   else if (c.ppo.kl_loss > 0)
-    made.push_back(fmt::format("ppo.kl_loss={} charges the KL to the reference a second time, beside kl.beta={} in the reward; leave it out",
-                               c.ppo.kl_loss, c.kl.beta));
-  if (c.ppo.entropy != 0) made.push_back(fmt::format("ppo.entropy={} pays for entropy beside the reward; leave it out", c.ppo.entropy));
-  if (const std::string caveat = kl_caveat(c.shaping.estimator, KlUse::reward); c.kl_in_reward() && !caveat.empty())
+    made.push_back(
+        fmt::format("ppo.kl_loss={} charges the KL to the reference a second time, beside "
+                    "kl.beta={} in the reward; leave it out",
+                    c.ppo.kl_loss, c.kl.beta));
+  if (c.ppo.entropy != 0)
+    made.push_back(fmt::format("ppo.entropy={} pays for entropy beside the reward; leave it out",
+                               c.ppo.entropy));
+  if (const std::string caveat = kl_caveat(c.shaping.estimator, KlUse::reward);
+      c.kl_in_reward() && !caveat.empty())
     made.push_back(fmt::format("reward.kl_estimator: {}; leave it out", caveat));
   return made;
 }

@@ -47,7 +47,8 @@ void check_scores(const std::string& source, std::span<const Answer> answers, st
   SKEIN_CHECK_EQ(scores.size(), answers.size());
   for (size_t i = 0; i < scores.size(); ++i)
     if (!std::isfinite(scores[i]))
-      fail("the reward {} gives {} for an answer to prompt {}: {}", source, shown_number(scores[i]), answers[i].prompt, shown(answers[i].text));
+      fail("the reward {} gives {} for an answer to prompt {}: {}", source, shown_number(scores[i]),
+           answers[i].prompt, shown(answers[i].text));
 }
 
 }  // namespace

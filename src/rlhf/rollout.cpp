@@ -20,7 +20,8 @@ Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& ge
   return made;
 }
 
-Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator, int64_t iteration) {
+Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator,
+                       int64_t iteration) {
   std::vector<Episode> asked;
   for (int64_t i = 0; i < c.ppo.rollout_batch; ++i) {
     Episode& episode = asked.emplace_back();
@@ -38,7 +39,8 @@ void score_answers(const Tuning& tuning, Rollout& rollout) {
   const std::vector<double> scores = tuning.rewards.scores(answers);
   for (size_t i = 0; i < scores.size(); ++i) rollout.episodes[i].score = rollout.episodes[i].path.score = scores[i];
   const auto& parts = tuning.rewards.parts();
-  for (size_t part = 0; part < parts.size(); ++part) rollout.sources.emplace_back(parts[part].label, tuning.rewards.last()[part]);
+  for (size_t part = 0; part < parts.size(); ++part)
+    rollout.sources.emplace_back(parts[part].label, tuning.rewards.last()[part]);
 }
 
 namespace {

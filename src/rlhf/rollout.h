@@ -14,10 +14,12 @@ namespace skein {
 struct Rollout {
   std::vector<Episode> episodes;
   int64_t flat_groups = 0, groups = 0;                         // where answers to a prompt are compared
-  std::vector<std::pair<std::string, std::vector<double>>> sources;  // of each source of rewards its label, and each answer's score without the weight
+  std::vector<std::pair<std::string, std::vector<double>>>
+      sources;  // of each source of rewards its label, and each answer's score without the weight
 };
 
-// Collective. The answers to what is asked in the episodes, by the policy as it is, drawn by the episodes' numbers; without scores.
+// Collective. The answers to what is asked in the episodes, by the policy as it is, drawn by the
+// episodes' numbers; without scores.
 Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator);
 // Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.
 Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator& generator, int64_t iteration);

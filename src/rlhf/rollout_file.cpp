@@ -19,13 +19,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Bytes of the whole lines of iterations up to `done`. Lines are in the order of iterations, so the first other one ends them.
+// Bytes of the whole lines of iterations up to `done`. Lines are in the order of iterations, so the
+// first other one ends them.
 int64_t bytes_up_to(const std::string& path, int64_t done) {
   std::ifstream file(path, std::ios::binary);
   int64_t kept = 0;
   for (std::string line; std::getline(file, line) && !file.eof();) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer() || json["step"] > done) break;
+    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer() ||
+        json["step"] > done)
+      break;
     kept += static_cast<int64_t>(line.size()) + 1;
   }
   return kept;
@@ -38,11 +41,13 @@ void keep_up_to(const std::string& path, int64_t done) {
   if (failed) fail("{} cannot be cut to the iterations that are done: {}", path, failed.message());
 }
 
-Json line_of(int64_t iteration, const Episode& episode, size_t index, const Tuning& tuning, const Rollout& rollout) {
+Json line_of(int64_t iteration, const Episode& episode, size_t index, const Tuning& tuning,
+             const Rollout& rollout) {
   Json line{{"step", iteration}, {"number", episode.number}};
   const auto& messages = episode.prompt.messages;
   if (messages.size() > 1)
-    for (const auto& [role, content] : messages) line["messages"].push_back({{"role", role}, {"content", content}});
+    for (const auto& [role, content] : messages)
+      line["messages"].push_back({{"role", role}, {"content", content}});
   else line["prompt"] = episode.prompt.text();
   line["answer"] = tuning.text_of(episode.tokens);
   line["score"] = episode.score;
@@ -61,14 +66,18 @@ RolloutFile::RolloutFile(const std::string& path, int64_t done, Group& world) : 
     if (world.rank() > 0) return;
     keep_up_to(path_, done);
     file_.open(path_, std::ios::app | std::ios::binary);
-    require(file_.is_open(), "{} cannot be written: {}; choose another run.dir, or leave out ppo.save_rollouts", path_, std::strerror(errno));
+    require(file_.is_open(),
+            "{} cannot be written: {}; choose another run.dir, or leave out ppo.save_rollouts",
+            path_, std::strerror(errno));
   });
 }
 
 void RolloutFile::write(int64_t iteration, const Tuning& tuning, const Rollout& rollout) {
   if (!file_.is_open()) return;
   for (size_t i = 0; i < rollout.episodes.size(); ++i)
-    file_ << line_of(iteration, rollout.episodes[i], i, tuning, rollout).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    file_ << line_of(iteration, rollout.episodes[i], i, tuning, rollout)
+                 .dump(-1, ' ', false, Json::error_handler_t::replace)
+          << '\n';
   file_.flush();
   if (!file_) give_up(std::strerror(errno));
 }
@@ -84,7 +93,9 @@ void RolloutFile::sync() {
 }
 
 void RolloutFile::give_up(const std::string& why) {
-  log::warn("{} cannot be written any more ({}); the run goes on without it, and what it holds ends here", path_, why);
+  log::warn(
+      "{} cannot be written any more ({}); the run goes on without it, and what it holds ends here",
+      path_, why);
   file_.close();
 }
 

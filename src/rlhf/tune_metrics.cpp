@@ -42,7 +42,8 @@ double ended_of(const Episode& one) { return one.path.ended ? 1 : 0; }
 
 }  // namespace
 
-void StepMeans::add(const std::vector<Term>& terms, const StepResult& result, const std::string& prefix) {
+void StepMeans::add(const std::vector<Term>& terms, const StepResult& result,
+                    const std::string& prefix) {
   for (size_t i = 0; i < result.terms.size(); ++i) add(prefix + terms[i].name, result.terms[i]);
   if (!result.terms.empty()) add(prefix + "grad_norm", result.grad_norm);
 }
@@ -65,7 +66,8 @@ double StepMeans::mean(const std::string& name) const {
 
 NamedValues StepMeans::values() const {
   NamedValues made;
-  for (const auto& [name, sum] : sums_) made.emplace_back(name, sum.first / static_cast<double>(sum.second));
+  for (const auto& [name, sum] : sums_)
+    made.emplace_back(name, sum.first / static_cast<double>(sum.second));
   return made;
 }
 
@@ -118,15 +120,18 @@ NamedValues time_values(const PhaseSeconds& times, double tokens) {
 std::string progress_text(const NamedValues& values) {
   const auto at = [&](const char* name) { return shown_number(value_named(values, name)); };
   return fmt::format(
-      "reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}%  entropy {:.3f}  approx_kl {:.2e}  clipped {:.1f}%  "
+      "reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}%  entropy {:.3f}  "
+      "approx_kl {:.2e}  clipped {:.1f}%  "
       "{:.1f} s (generation {:.0f}%, scoring {:.0f}%, training {:.0f}%)",
-      at("reward"), at("score"), at("kl"), at("answer_tokens"), 100 * at("ended"), at("entropy"), at("approx_kl"),
-      100 * at("clipped"), at("seconds"), 100 * at("generation_share"), 100 * at("scoring_share"), 100 * at("training_share"));
+      at("reward"), at("score"), at("kl"), at("answer_tokens"), 100 * at("ended"), at("entropy"),
+      at("approx_kl"), 100 * at("clipped"), at("seconds"), 100 * at("generation_share"),
+      100 * at("scoring_share"), 100 * at("training_share"));
 }
 
 std::string answer_text(const Episode& episode, const Tuning& tuning) {
-  return fmt::format("score {:.3f}, kl {:.3f}: {} => {}", shown_number(episode.score), shown_number(response_kl(episode.path)),
-                     excerpt(episode.prompt.text()), excerpt(tuning.text_of(episode.tokens)));
+  return fmt::format("score {:.3f}, kl {:.3f}: {} => {}", shown_number(episode.score),
+                     shown_number(response_kl(episode.path)), excerpt(episode.prompt.text()),
+                     excerpt(tuning.text_of(episode.tokens)));
 }
 
 }  // namespace skein

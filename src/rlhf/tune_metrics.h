@@ -14,7 +14,8 @@ namespace skein {
 // Means of what the minibatches of an iteration came to.
 class StepMeans {
  public:
-  void add(const std::vector<Term>& terms, const StepResult& result, const std::string& prefix = "");
+  void add(const std::vector<Term>& terms, const StepResult& result,
+           const std::string& prefix = "");
   void add(const std::string& name, double value);
   double mean(const std::string& name) const;  // 0 for what was never added
   NamedValues values() const;

@@ -14,7 +14,9 @@ std::map<std::string, std::string> tune_settings(const TuneConfig& config, const
   std::map<std::string, std::string> made = beside;
   for (const auto& [key, value] : options.values())
     for (const char* section : {"ppo.", "ptx.", "kl.", "reward.", "critic.", "sample.", "lr.", "optimizer.", "generate.max_tokens", "train.global_batch", "train.seed"})
-      if (key.starts_with(section) && key != "ppo.shown" && key != "ppo.save_rollouts" && key != "ppo.iterations") made[key] = value;
+      if (key.starts_with(section) && key != "ppo.shown" && key != "ppo.save_rollouts" &&
+          key != "ppo.iterations")
+        made[key] = value;
   return made;
 }
 

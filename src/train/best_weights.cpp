@@ -11,7 +11,9 @@ namespace skein {
 
 bool best_is_kept(const std::string& run, const RunState& stored, Group& world) {
   const auto kept = list_checkpoints(run + "/best");
-  const bool whole = std::any_of(kept.begin(), kept.end(), [&](const CheckpointInfo& info) { return info.step == stored.best_step; });
+  const bool whole = std::any_of(kept.begin(), kept.end(), [&](const CheckpointInfo& info) {
+    return info.step == stored.best_step;
+  });
   return world.broadcast(whole ? "yes" : "no", 0) == "yes";
 }
 
@@ -21,7 +23,8 @@ void take_best(const RunState& stored, RunState& state) {
   state.fruitless = stored.fruitless;
 }
 
-void keep_if_best(RunState& state, double quality, CheckpointStore* store, const std::function<std::vector<Piece>()>& pieces,
+void keep_if_best(RunState& state, double quality, CheckpointStore* store,
+                  const std::function<std::vector<Piece>()>& pieces,
                   const std::function<std::string()>& metadata) {
   if (!std::isfinite(quality)) quality = std::numeric_limits<double>::lowest();
   const bool better = state.best_step < 0 || quality > state.best_quality;

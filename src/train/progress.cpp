@@ -26,9 +26,10 @@ void Progress::step_done(int64_t done, const StepResult& result) {
 std::string Progress::line(const StepResult& result, double lr) const {
   const int width = static_cast<int>(std::to_string(total_).size());
   const double flops = average_.flops / average_.seconds;
-  std::string text = fmt::format("step {:>{}}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {} tokens/s  {}FLOP/s", done_, width,
-                                 total_, shown_number(result.loss), shown_number(result.grad_norm), lr, readable_count(average_.tokens / average_.seconds),
-                                 readable_count(flops, " "));
+  std::string text = fmt::format(
+      "step {:>{}}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {} tokens/s  {}FLOP/s", done_,
+      width, total_, shown_number(result.loss), shown_number(result.grad_norm), lr,
+      readable_count(average_.tokens / average_.seconds), readable_count(flops, " "));
   if (peak_flops_ > 0) text += fmt::format(" ({:.1f}% of peak)", 100 * flops / peak_flops_);
   return text + "  ETA " + readable_seconds(average_.seconds * static_cast<double>(total_ - done_));
 }

@@ -178,7 +178,8 @@ void Trainer::load() {
 void Trainer::go_on_with_best(const RunState& stored) {
   if (!best_is_kept(folder_.path(), stored, mesh_.world())) return;
   if (config_.validation.patience > 0) return take_best(stored, state_);
-  log::warn("{}/best is from step {} and no longer compared, since validation.patience is 0", folder_.path(), stored.best_step);
+  log::warn("{}/best is from step {} and no longer compared, since validation.patience is 0",
+            folder_.path(), stored.best_step);
 }
 
 void Trainer::adapt(const RunState& stored) {
@@ -235,7 +236,9 @@ Scores Trainer::evaluate() {
 
 void Trainer::compare_with_best(const Scores& scores) {
   if (config_.validation.patience == 0) return;
-  keep_if_best(state_, scores.quality, best_.get(), [this] { return replica_->optimizer().pieces(true); }, [this] { return state_text(); });
+  keep_if_best(
+      state_, scores.quality, best_.get(), [this] { return replica_->optimizer().pieces(true); },
+      [this] { return state_text(); });
 }
 
 void Trainer::count_skipped(const StepResult& result) {
@@ -248,10 +251,13 @@ void Trainer::count_skipped(const StepResult& result) {
   state_.skipped_in_a_row = result.applied ? 0 : state_.skipped_in_a_row + 1;
   if (result.applied) return;
   if (state_.skipped_in_a_row >= config_.train.max_skipped)
-    fail("step {}: the gradient norm was not finite {} steps in a row (loss {}); the newest checkpoint is untouched: resume from it "
-         "with a lower lr.lr than {}, or look at the data", state_.step, state_.skipped_in_a_row, shown_number(result.loss), config_.lr.lr);
-  log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state_.step, shown_number(result.grad_norm),
-            shown_number(result.loss));
+    fail(
+        "step {}: the gradient norm was not finite {} steps in a row (loss {}); the newest "
+        "checkpoint is untouched: resume from it "
+        "with a lower lr.lr than {}, or look at the data",
+        state_.step, state_.skipped_in_a_row, shown_number(result.loss), config_.lr.lr);
+  log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state_.step,
+            shown_number(result.grad_norm), shown_number(result.loss));
 }
 
 void Trainer::after_step(const StepResult& result, double lr, Progress& progress) {

@@ -107,7 +107,8 @@ wanted = {"validation_score", "validation_kl", "validation_answer_tokens", "vali
 assert all(wanted <= set(line) for line in lines if "validation_reward" in line)
 best = max(found, key=lambda one: one[1])[0]
 for run in ("held", "held-ranks", "held-killed"):
-    assert [name[:13] for name in os.listdir(run + "/best")] == ["step-%08d" % best], (run, best, os.listdir(run + "/best"))
+    kept = [name[:13] for name in os.listdir(run + "/best") if name.startswith("step-")]
+    assert kept == ["step-%08d" % best], (run, best, kept)
 print(best)
 PY
 ) || die "the evaluations or the best weights are not what they should be"

@@ -23,13 +23,15 @@ int64_t lines(const std::string& text) { return std::count(text.begin(), text.en
 TEST(RepeatedWarnings, TellTheFirstTenAndCountTheOthers) {
   RepeatedWarnings warnings;
   const std::string first = said([&] {
-    for (int i = 1; i <= 25; ++i) warnings.tell("cut answers", fmt::format("warning {} of them", i));
+    for (int i = 1; i <= 25; ++i)
+      warnings.tell("cut answers", fmt::format("warning {} of them", i));
   });
   EXPECT_EQ(lines(first), 10);
   EXPECT_NE(first.find("warning 10 of them; further ones"), std::string::npos) << first;
   EXPECT_EQ(first.find("warning 11 of them"), std::string::npos);
   const std::string rest = said([&] { warnings.finish(); });
-  EXPECT_NE(rest.find("25 warnings of cut answers, of which 15 are not shown"), std::string::npos) << rest;
+  EXPECT_NE(rest.find("25 warnings of cut answers, of which 15 are not shown"), std::string::npos)
+      << rest;
   EXPECT_EQ(said([&] { warnings.finish(); }), "") << "it was told already";
 }
 

@@ -36,7 +36,8 @@ TEST(Layout, AFittingMicroBatchIsTheLargestThatDivides) {
   EXPECT_EQ(fitting(7, 4), 1);
   EXPECT_EQ(fitting(48, 8, 8), 6) << "eight groups of 6";
   EXPECT_EQ(fitting(10, 8, 4), 8) << "no micro-batch fits: plan_batch says why";
-  for (int64_t batch = 1; batch <= 64; ++batch) EXPECT_NO_THROW(plan_batch({}, {1, 1, 1}, batch, fitting(batch, 8))) << batch;
+  for (int64_t batch = 1; batch <= 64; ++batch)
+    EXPECT_NO_THROW(plan_batch({}, {1, 1, 1}, batch, fitting(batch, 8))) << batch;
 }
 
 }  // namespace

@@ -57,19 +57,23 @@ TEST(KlGuard, KnowsThatRareAnswersAreNotDrawn) {
   EXPECT_FALSE(found(8, -0.8).impossible());
   EXPECT_TRUE(found(8, -0.9).impossible());
   EXPECT_TRUE(found(512, -0.02).impossible());
-  expect_words(said([&] { guard_kl(found(8, -1), 0, 1, warnings); }), {"-1.0000 nats an answer, and the same of all of them"});
+  expect_words(said([&] { guard_kl(found(8, -1), 0, 1, warnings); }),
+               {"-1.0000 nats an answer, and the same of all of them"});
 }
 
 TEST(KlGuard, WarnsNamingTheCauseAndFailsAtTheThirdInARow) {
   RepeatedWarnings warnings;
   const KlFinding bad{-0.5, 0.1}, good{0.1, 0.1};
   int64_t in_a_row = 0;
-  expect_words(said([&] { in_a_row = guard_kl(bad, in_a_row, 0.7, warnings); }), {"-0.5000 nats", "5.0 standard errors below 0", "another distribution", "temperature 0.7"});
+  expect_words(
+      said([&] { in_a_row = guard_kl(bad, in_a_row, 0.7, warnings); }),
+      {"-0.5000 nats", "5.0 standard errors below 0", "another distribution", "temperature 0.7"});
   EXPECT_EQ(in_a_row, 1);
   EXPECT_EQ(said([&] { EXPECT_EQ(guard_kl(good, 2, 0.7, warnings), 0); }), "");
   said([&] { in_a_row = guard_kl(bad, in_a_row, 0.7, warnings); });
   EXPECT_EQ(in_a_row, 2);
-  expect_error(ExitCode::failure, {"-0.5000 nats", "another distribution", "3 iterations in a row"}, [&] { guard_kl(bad, in_a_row, 0.7, warnings); });
+  expect_error(ExitCode::failure, {"-0.5000 nats", "another distribution", "3 iterations in a row"},
+               [&] { guard_kl(bad, in_a_row, 0.7, warnings); });
 }
 
 TEST(RatioGuard, FailsWhenThePolicySaysSomethingElseThanItDid) {
@@ -79,21 +83,26 @@ TEST(RatioGuard, FailsWhenThePolicySaysSomethingElseThanItDid) {
 
 TEST(ScoreGuard, WarnsOfScoresThatAreAllEqual) {
   RepeatedWarnings warnings;
-  expect_words(said([&] { guard_scores({episode(0, 2), episode(0, 2)}, 0, 0, 8, warnings); }), {"all 2 answers have the score 2", "nothing to learn"});
+  expect_words(said([&] {
+                 guard_scores({episode(0, 2), episode(0, 2)}, 0, 0, 8, warnings);
+               }),
+               {"all 2 answers have the score 2", "nothing to learn"});
   EXPECT_EQ(said([&] { guard_scores({episode(0, 2), episode(0, 3)}, 0, 0, 8, warnings); }), "");
 }
 
 TEST(ScoreGuard, WarnsOfFlatGroups) {
   RepeatedWarnings warnings;
   const std::vector<Episode> two{episode(0, 1), episode(0, 2)};
-  expect_words(said([&] { guard_scores(two, 3, 4, 8, warnings); }), {"3 of 4 prompts", "equal rewards"});
+  expect_words(said([&] { guard_scores(two, 3, 4, 8, warnings); }),
+               {"3 of 4 prompts", "equal rewards"});
   EXPECT_EQ(said([&] { guard_scores(two, 2, 4, 8, warnings); }), "") << "half of them are not most";
 }
 
 TEST(ScoreGuard, WarnsOfAnswersThatAreCut) {
   RepeatedWarnings warnings;
   const std::vector<Episode> most{episode(0, 1, false), episode(0, 2, false), episode(0, 3)}, half{episode(0, 1, false), episode(0, 2)};
-  expect_words(said([&] { guard_scores(most, 0, 0, 8, warnings); }), {"2 of 3 answers were cut", "generate.max_tokens=8", "reward.missing_end"});
+  expect_words(said([&] { guard_scores(most, 0, 0, 8, warnings); }),
+               {"2 of 3 answers were cut", "generate.max_tokens=8", "reward.missing_end"});
   EXPECT_EQ(said([&] { guard_scores(half, 0, 0, 8, warnings); }), "");
 }
 
@@ -105,7 +114,8 @@ TEST(ScoreGuard, DoesNotFillTheLog) {
     for (int iteration = 0; iteration < 40; ++iteration) guard_scores(cut, 0, 0, 8, warnings);
   });
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 10);
-  expect_words(said([&] { warnings.finish(); }), {"40 warnings of answers that are cut", "30 are not shown"});
+  expect_words(said([&] { warnings.finish(); }),
+               {"40 warnings of answers that are cut", "30 are not shown"});
 }
 
 class TuneConfigs : public ::testing::Test {
@@ -161,7 +171,8 @@ TEST_F(TuneConfigs, KnowWhatMovesTheOptimum) {
   config_ = tune_defaults();
   config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
   ASSERT_EQ(caveats().size(), 1u);
-  expect_words(caveats()[0], {"ppo.kl_loss=0.05", "estimator=k2", "as a loss", "give ppo.kl_in_reward=true and ppo.divide_by_std=false"});
+  expect_words(caveats()[0], {"ppo.kl_loss=0.05", "estimator=k2", "as a loss",
+                              "give ppo.kl_in_reward=true and ppo.divide_by_std=false"});
   config_ = tune_defaults();
   config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
   config_.ppo.kl_in_reward = true;

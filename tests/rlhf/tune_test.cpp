@@ -43,9 +43,13 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Killed in the middle of a line of the third of four iterations: no answer is lost, and none is there twice.
+// Killed in the middle of a line of the third of four iterations: no answer is lost, and none is
+// there twice.
 TEST_F(TunedPolicy, KeepsAllAnswersThroughAKill) {
-  const Settings settings{{"ppo.iterations", "4"}, {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}, {"ppo.save_rollouts", "true"}};
+  const Settings settings{{"ppo.iterations", "4"},
+                          {"checkpoint.every", "1"},
+                          {"checkpoint.keep", "10"},
+                          {"ppo.save_rollouts", "true"}};
   const std::string path = tuned_at("run") + "/rollouts.jsonl";
   run(1, settings);
   const std::string whole = text_of(path);
@@ -58,14 +62,17 @@ TEST_F(TunedPolicy, KeepsAllAnswersThroughAKill) {
     EXPECT_EQ(json.at("scores").at("oracle"), json.at("score"));
     EXPECT_LE(json.at("tokens").get<int64_t>(), 3);
     EXPECT_NEAR(json.at("reward").get<double>(),
-                (json.at("ended").get<bool>() ? json.at("score").get<double>() : -1.0) - 0.25 * json.at("kl").get<double>(), 1e-9);
+                (json.at("ended").get<bool>() ? json.at("score").get<double>() : -1.0) -
+                    0.25 * json.at("kl").get<double>(),
+                1e-9);
     EXPECT_FALSE(json.at("prompt").get<std::string>().empty());
   }
   EXPECT_EQ(number, 4 * 32);
   forget_from(tuned_at("run"), 3);
   std::filesystem::resize_file(path, whole.size() * 5 / 8 + 7);
   run(2, settings);
-  EXPECT_EQ(text_of(path), whole) << "killed while the third iteration was written, and gone on with on two ranks";
+  EXPECT_EQ(text_of(path), whole)
+      << "killed while the third iteration was written, and gone on with on two ranks";
   forget_from(tuned_at("run"), 2);
   run(1, settings);
   EXPECT_EQ(text_of(path), whole) << "killed long after what the newest checkpoint knows";
@@ -82,14 +89,16 @@ TEST_F(TunedPolicy, LearnsByEachAlgorithm) {
   const Settings grpo{{"ppo.algorithm", "grpo"}, {"ppo.kl_in_reward", "true"}};
   Settings dr_grpo = grpo;
   dr_grpo.insert(dr_grpo.end(), {{"ppo.divide_by_std", "false"}, {"ppo.aggregation", "constant"}});
-  for (const Case& one : {Case{"ppo", {}, 0.9}, Case{"rloo", {{"ppo.algorithm", "rloo"}}, 0.9}, Case{"grpo", {{"ppo.algorithm", "grpo"}}, 0.5},
+  for (const Case& one : {Case{"ppo", {}, 0.9}, Case{"rloo", {{"ppo.algorithm", "rloo"}}, 0.9},
+                          Case{"grpo", {{"ppo.algorithm", "grpo"}}, 0.5},
                           Case{"kl-in-reward", grpo, 0.8}, Case{"dr-grpo", dr_grpo, 0.9}}) {
     Settings settings = longer;
     settings.insert(settings.end(), one.settings.begin(), one.settings.end());
     const Tuned found = run(1, settings, one.name);
     EXPECT_GT(found.numbers().closed(), one.closed) << one.name;
     EXPECT_LE(found.numbers().value, found.numbers().ceiling) << one.name;
-    EXPECT_EQ(found.result.outcomes.front().caveats.size(), one.name == "grpo" ? 1u : 0u) << one.name;
+    EXPECT_EQ(found.result.outcomes.front().caveats.size(), one.name == "grpo" ? 1u : 0u)
+        << one.name;
   }
 }
 

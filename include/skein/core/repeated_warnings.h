@@ -1,8 +1,9 @@
-// Warnings that may come again at every step of a long run: the first ten of a kind are told, the others counted.
+// Warnings that may come again at every step of a long run: the first ten of a kind are told, the
+// others counted.
 //
 //   RepeatedWarnings warnings;
-//   warnings.tell("answers that are cut", "38 of 64 answers were cut at ...");   // now and then
-//   warnings.finish();                                                           // how many were not told
+//   warnings.tell("answers that are cut", "38 of 64 answers were cut at ...");  // now and then
+//   warnings.finish();                                                          // counts the rest
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ class RepeatedWarnings {
 
   // kind: what such warnings are of, for finish().
   void tell(const std::string& kind, const std::string& text);
-  // A line for each kind of which some were not told, in the order of their first ones. Counts begin anew then.
+  // A line for each kind of which some were not told, in the order of their first ones. Counts
+  // begin anew then.
   void finish();
 
  private:

@@ -56,8 +56,10 @@ struct BatchPlan {
 
 // The largest number up to `most` that divides count; 1 at least. count and most are at least 1.
 int64_t largest_divisor(int64_t count, int64_t most);
-// The largest micro-batch up to `most` that plan_batch takes for that batch; `most` itself where it takes none.
-int64_t fitting_micro_batch(const ParallelConfig& config, const MeshShape& mesh, int64_t global_batch, int64_t most);
+// The largest micro-batch up to `most` that plan_batch takes for that batch; `most` itself where it
+// takes none.
+int64_t fitting_micro_batch(const ParallelConfig& config, const MeshShape& mesh,
+                            int64_t global_batch, int64_t most);
 
 // Usage errors with both numbers for what does not divide.
 BatchPlan plan_batch(const ParallelConfig& config, const MeshShape& mesh, int64_t global_batch, int64_t micro_batch);

@@ -22,10 +22,12 @@ struct KlFinding {
 KlFinding kl_finding(const std::vector<Episode>& episodes);
 
 // Warns of a KL that cannot be; Error(failure) at the third in a row. Returns how many in a row that makes.
-int64_t guard_kl(const KlFinding& found, int64_t in_a_row, double temperature, RepeatedWarnings& warnings);
+int64_t guard_kl(const KlFinding& found, int64_t in_a_row, double temperature,
+                 RepeatedWarnings& warnings);
 // Error(failure) where the policy that learns does not say what it said when it was asked, though it has not learnt since.
 void guard_ratio(double share_off, int64_t iteration);
 // Warns when all scores are equal, all groups flat, or most answers cut. flat: groups of equal rewards among `groups`.
-void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups, int64_t most_tokens, RepeatedWarnings& warnings);
+void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups,
+                  int64_t most_tokens, RepeatedWarnings& warnings);
 
 }  // namespace skein

@@ -17,7 +17,8 @@ struct OracleOutcome {
   double least_closed = 0;
   OracleNumbers numbers;
   bool sampled_above = false;  // training logged a return above J*, as sampled_above_best tells
-  std::vector<std::string> caveats = {};  // settings that have another optimum, told where the gap stays open
+  // Settings that have another optimum, told where the gap stays open.
+  std::vector<std::string> caveats = {};
 
   bool closed_enough() const { return numbers.closed() >= least_closed; }
   bool passed() const { return closed_enough() && !numbers.above_best() && !sampled_above; }

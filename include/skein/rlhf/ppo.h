@@ -1,10 +1,13 @@
-// Tuning a policy by rewards: it answers prompts, the answers are scored, and it learns from them, with PPO (Schulman et al. 2017; for
-// language models Ziegler et al. 2019) or with baselines from several answers to a prompt (RLOO, GRPO). Policy, reference, critic and
-// generation share one mesh and one set of the policy's weights.
+// Tuning a policy by rewards: it answers prompts, the answers are scored, and it learns from them,
+// with PPO (Schulman et al. 2017; for language models Ziegler et al. 2019) or with baselines from
+// several answers to a prompt (RLOO, GRPO). Policy, reference, critic and generation share one mesh
+// and one set of the policy's weights.
 //
-// A run is a function of its options and its data: the same bits at every data- and pipeline-parallel layout and micro-batch, and after
-// every resume. With held-out prompts the weights whose answers to them have the highest mean reward are kept in run.dir/best, where
-// find_weights takes them. What is decided for an iteration hangs on its number alone, so a killed one is made again with the same bits.
+// A run is a function of its options and its data: the same bits at every data- and
+// pipeline-parallel layout and micro-batch, and after every resume. With held-out prompts the
+// weights whose answers to them have the highest mean reward are kept in run.dir/best, where
+// find_weights takes them. What is decided for an iteration hangs on its number alone, so a killed
+// one is made again with the same bits.
 #pragma once
 
 #include <functional>
@@ -34,7 +37,7 @@ struct Tuning {
   std::function<std::string(const std::vector<int32_t>&)> answer_text{};  // what an answer's tokens say; null: all they decode to
   std::map<std::string, std::string> settings{};  // what else learning hangs on, by name, for the checkpoint to remember beside the options
   bool settings_stay = false;  // refuses to go on with settings other than it began with, instead of telling them
-  const std::vector<Prompt>* held_out = nullptr;  // prompts to evaluate on, validation.every iterations; null: none
+  const std::vector<Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none
 
   std::string text_of(const std::vector<int32_t>& tokens) const { return answer_text ? answer_text(tokens) : tokenizer.decode(tokens); }
 };

@@ -22,8 +22,10 @@ struct PpoConfig {
   PolicyClip clip;
   double gamma = 1, lambda = 0.95;
   bool whiten = true;          // advantages, over the iteration
-  bool divide_by_std = true;   // grpo: advantages, by the deviation of the rewards of a prompt's answers; false: Dr. GRPO (Liu et al. 2025)
-  bool kl_in_reward = false;   // grpo: the KL is charged in the reward of an answer, as rloo does; else it is a loss
+  // grpo: divides advantages by the deviation of their prompt's rewards; false: Dr. GRPO (Liu et al.
+  // 2025).
+  bool divide_by_std = true;
+  bool kl_in_reward = false;   // grpo: charges the KL in an answer's reward, as rloo; else a loss
   double entropy = 0;
   double kl_loss = 0;
   KlEstimator kl_loss_estimator = KlEstimator::k2;
@@ -63,8 +65,11 @@ struct TuneConfig {
   ShapingConfig shaping;
   GenerateConfig generate;
 
-  // The rewards that are learnt from have kl.beta times the KL taken from them; else the KL is a loss alone.
-  bool kl_in_reward() const { return ppo.algorithm != PpoConfig::Algorithm::grpo || ppo.kl_in_reward; }
+  // The rewards that are learnt from have kl.beta times the KL taken from them; else the KL is a
+  // loss alone.
+  bool kl_in_reward() const {
+    return ppo.algorithm != PpoConfig::Algorithm::grpo || ppo.kl_in_reward;
+  }
   // A critic that is a model of its own.
   bool has_critic() const { return ppo.algorithm == PpoConfig::Algorithm::ppo && critic.kind == CriticConfig::Kind::separate; }
 };
@@ -75,7 +80,8 @@ void bind(Options& options, TuneConfig& config);
 // Usage errors with both numbers for what cannot be, alone or together. Fills in what hangs on the algorithm.
 void settle(TuneConfig& config);
 
-// Of a settled config: what makes it learn another optimum than that of E[score] - beta KL, and what to give instead, as sentences for people.
+// Of a settled config: what makes it learn another optimum than that of E[score] - beta KL, and
+// what to give instead, as sentences for people.
 std::vector<std::string> optimum_caveats(const TuneConfig& config);
 
 }  // namespace skein
