@@ -238,9 +238,9 @@ std::string laws_text(const Study& study) {
 // fit.law
 std::string law_alone_text(const Study& study) {
   switch (study.options.law) {
-    case Law::kaplan: return "\n" + kaplan_text(study.kaplan);
-    case Law::over_training: return "\n" + over_training_text(study.over_training);
-    case Law::data_limited: return "\n" + data_limited_text(study.data_limited);
+    case Law::kaplan: return fmt::format("\n{}", kaplan_text(study.kaplan));
+    case Law::over_training: return fmt::format("\n{}", over_training_text(study.over_training));
+    case Law::data_limited: return fmt::format("\n{}", data_limited_text(study.data_limited));
     default: return singles_text(study);
   }
 }

@@ -24,7 +24,7 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
   }
   const ParametricFit& fit = *main.parametric;
   if (!main.curve_points.empty())
-    warnings.push_back(
+    warnings.emplace_back(
         "approach 3 is fitted to points of learning curves: while the learning rate has yet to "
         "decay their losses are higher than those of runs that end there");
   if (!fit.convergence.converged) warnings.push_back(fmt::format("approach 3 has not converged: {}; it names no best size, do not use its numbers", fit.convergence.problem));

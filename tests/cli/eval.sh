@@ -15,9 +15,9 @@ for name, count in (("docs", 400), ("held", 60)):
             out.write(json.dumps({"text": "%d %s." % (i * 7 % 31, text)}) + "\n")
 PY
 stores() {
-  "$bin/skein-data" train-tokenizer "$@" --data.vocab_size=300 --output.path=tok.json docs.jsonl 2>/dev/null
-  "$bin/skein-data" encode --tokenizer.path=tok.json --output.path=train.h5 docs.jsonl 2>/dev/null
-  "$bin/skein-data" encode --tokenizer.path=tok.json --output.path=valid.h5 held.jsonl 2>/dev/null
+  "$bin/skein-data" train-tokenizer "$@" --data.vocab_size=300 --output.path=tok.json --output.replace docs.jsonl 2>/dev/null
+  "$bin/skein-data" encode --tokenizer.path=tok.json --output.path=train.h5 --output.replace docs.jsonl 2>/dev/null
+  "$bin/skein-data" encode --tokenizer.path=tok.json --output.path=valid.h5 --output.replace held.jsonl 2>/dev/null
 }
 pretrain() {
   expect 0 "done: 12 steps" "$skein" pretrain $small --lr.lr=3e-3 --data.validation=valid.h5 --validation.windows=0 \

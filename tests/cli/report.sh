@@ -133,7 +133,7 @@ for mode in ("light", "dark"):
         where = f"{mode}, {width} pixels: {one}"
         assert one["width"] == width, where
         assert one["content"] <= width and one["opened"] <= width and one["outside"] == 0, "it is wider than the screen; " + where
-        assert one["figures"] == 8 and one["drawn"] >= 10 and one["coloured"], where
+        assert one["figures"] == 9 and one["drawn"] >= 10 and one["coloured"], where
         assert one["font"] >= 9.5, "text too small; " + where
         assert one["named"] >= 2 and one["injected"] == 0 and one["convention"] and one["reason"], where
         assert one["tables"] >= 7 and len(one["tiles"]) == 4 and all(re.match(r"\d", tile) for tile in one["tiles"]), where

@@ -101,7 +101,7 @@ expect 2 "output.validation is valid.h5, which exists already" "$data" encode --
 expect 2 "give --output.replace" "$data" train-tokenizer --data.vocab_size=300 --output.path=tok.json text.txt
 expect 2 "give --output.replace" "$data" convert --output.path=train.h5 whole.h5
 expect 0 "tokenizer.json" "$data" export-tokenizer tok.json --output.path=exported
-expect 2 "exported/vocab.json, which exists already" bash -c "rm exported/tokenizer.json; '$data' export-tokenizer tok.json --output.path=exported"
+expect 2 "exported/tokenizer_config.json, which exists already" bash -c "rm exported/tokenizer.json; '$data' export-tokenizer tok.json --output.path=exported"
 [ ! -e exported/tokenizer.json ] || die "a part of a refused export was written"
 cmp train.h5 before.h5 && cmp tok.json before.json || die "a refused command changed what was there"
 ln -s whole.h5 link.h5

@@ -117,7 +117,7 @@ TEST(Preferences, EmptyAnswersAreEqual) {
           {"x.jsonl:1", "one answer is said to be better than another", "both are \"\""});
   refused(R"({"prompt":"q","chosen":"","rejected":" \n"})", {"both are \"\""});
   EXPECT_EQ(read("{\"prompt\":\"q\",\"answers\":[\"\",\"\"],\"ranks\":[1,1]}\n{\"prompt\":\"q\","
-                 "\"chosen\":\"a\",\"rejected\":\"\"}")
+                 "\"answers\":[\"a\",\"\"],\"ranks\":[1,2]}")
                 .tied,
             1);
   refused(

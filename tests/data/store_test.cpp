@@ -302,7 +302,7 @@ TEST(TokenStoreWriter, FailuresOfTheDiskNameThePathAndTheCause) {
   expect_error(ExitCode::failure, {nowhere, "No such file"}, [&] { write_store(nowhere, 10, -1, {{1}}); });
   const std::string directory = scratch.file("directory");
   std::filesystem::create_directory(directory);
-  expect_error(ExitCode::failure, {directory, "rename"}, [&] { write_store(directory, 10, -1, {{1}}); });
+  expect_error(ExitCode::usage, {directory, "is a directory"}, [&] { write_store(directory, 10, -1, {{1}}); });
   EXPECT_EQ(scratch.entries(), 1);
 }
 

@@ -60,11 +60,12 @@ class SweepFailures : public testing::Test {
   std::string store_ = folder_.at("store.h5"), training_ = folder_.at("training.h5");
 };
 
-std::string failure_by(int ranks, const SweepConfig& config) {
+std::string failure_by(int ranks, const SweepConfig& config,
+                       ExitCode code = ExitCode::failure) {
   try {
     sweep_by(ranks, config);
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::failure) << error.what();
+    EXPECT_EQ(error.code(), code) << error.what();
     return error.what();
   }
   return "";
@@ -124,7 +125,7 @@ TEST_F(SweepFailures, OfWritingAResultEndTheJobAndNothingIsLost) {
 
 TEST_F(SweepFailures, OfTheTablesAreToldBeforeAnythingIsTrained) {
   std::filesystem::create_directories(at("tables/results.csv/x"));
-  expect_words(failure_by(1, config("tables")), {"results.csv"});
+  expect_words(failure_by(1, config("tables"), ExitCode::usage), {"results.csv is a directory"});
   EXPECT_TRUE(std::filesystem::is_empty(at("tables/cells")));
 }
 
