@@ -4,6 +4,7 @@
 #include "command.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/comm/world.h"
+#include "skein/core/log.h"
 #include "skein/kernels/threads.h"
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
@@ -11,6 +12,7 @@
 namespace skein {
 
 bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle) {
+  log::set_rank(detect_launch().rank);  // so that a job says its lines once
   const Options::Outcome outcome = options.parse(args, allow_words);
   if (settle && outcome != Options::Outcome::help) settle();
   switch (outcome) {

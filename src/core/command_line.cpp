@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <cctype>
 #include <iterator>
-#include <map>
 
 #include "option_values.h"
 #include "skein/core/error.h"
@@ -14,13 +12,6 @@ namespace {
 
 namespace po = boost::program_options;
 using Tokens = std::vector<std::string>;
-
-// Read by comm/world, before there are options.
-constexpr const char* kLaunchVariables[] = {"SKEIN_RANK", "SKEIN_RANKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT"};
-
-bool is_launch_variable(const std::string& name) {
-  return std::find(std::begin(kLaunchVariables), std::end(kLaunchVariables), name) != std::end(kLaunchVariables);
-}
 
 po::option one_option(const std::string& key, const std::string& text, const std::string& token) {
   po::option made;
@@ -137,33 +128,6 @@ CommandLine read_command_line(const Tokens& args, const std::vector<OptionEntry>
     }
   }
   return line;
-}
-
-std::vector<std::pair<std::string, std::string>> read_environment(const std::vector<OptionEntry>& entries) {
-  std::map<std::string, std::string> key_of;
-  Tokens known(std::begin(kLaunchVariables), std::end(kLaunchVariables));
-  for (const OptionEntry& entry : entries) {
-    known.push_back(environment_name(entry.key));
-    key_of[known.back()] = entry.key;
-  }
-  const auto key = [&](const std::string& variable) -> std::string {
-    if (!variable.starts_with("SKEIN_") || variable.starts_with("SKEIN_TEST_") || is_launch_variable(variable)) return "";
-    require(key_of.contains(variable), "the environment variable {} names no option here{}; unset or correct it",
-            variable, suggestion(variable, known));
-    return key_of[variable];
-  };
-  std::vector<std::pair<std::string, std::string>> found;
-  const boost::function1<std::string, std::string> mapper = key;
-  for (const po::option& option : po::parse_environment(po::options_description(), mapper).options)
-    found.emplace_back(option.string_key, option.value.at(0));
-  return found;
-}
-
-std::string environment_name(const std::string& key) {
-  std::string name = "SKEIN_";
-  for (const char c : key)
-    name += c == '.' || c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return name;
 }
 
 std::string suggestion(const std::string& word, const Tokens& known) {

@@ -1,4 +1,4 @@
-// Flags and environment variables, taken apart but not yet believed.
+// Flags, taken apart but not yet believed.
 #pragma once
 
 #include <string>
@@ -18,9 +18,6 @@ struct CommandLine {
 // Usage errors for unknown flags and for flags without their value.
 CommandLine read_command_line(const std::vector<std::string>& args, const std::vector<OptionEntry>& entries,
                               const std::string& program);
-
-// Key and text of every SKEIN_SECTION_KEY. An unknown SKEIN_ variable is a usage error, except SKEIN_TEST_* and those of the launch.
-std::vector<std::pair<std::string, std::string>> read_environment(const std::vector<OptionEntry>& entries);
 
 // Known keys near a wrong one, with or without its section.
 std::string key_suggestion(const std::string& key, const std::vector<OptionEntry>& entries);

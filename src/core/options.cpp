@@ -11,10 +11,12 @@
 #include <sstream>
 
 #include "command_line.h"
+#include "environment.h"
 #include "ini.h"
 #include "option_table.h"
 #include "option_values.h"
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 
 namespace skein {
 namespace {
@@ -83,6 +85,14 @@ void Options::Impl::set(const std::string& key, const std::string& text, const s
   entry.origin = origin;
 }
 
+void Options::Impl::take_environment() {
+  const Environment environment = read_environment(entries);
+  for (const auto& [key, text] : environment.values) set(key, text, "environment " + environment_name(key));
+  if (environment.others.empty()) return;
+  log::info("environment variables for other commands are left alone, {} has no such option: {}", program,
+            fmt::join(environment.others, ", "));
+}
+
 Options::Options(std::string program, std::string summary) : impl_(std::make_unique<Impl>()) {
   impl_->program = std::move(program);
   impl_->summary = std::move(summary);
@@ -144,8 +154,7 @@ Options::Outcome Options::parse(const std::vector<std::string>& args, bool allow
   if (line.help) return Outcome::help;
   if (!allow_words) refuse_words(line.words, impl_->entries);
   for (const std::string& path : line.configs) read_ini(file_text(path), path);
-  for (const auto& [key, text] : read_environment(impl_->entries))
-    impl_->set(key, text, "environment " + environment_name(key));
+  impl_->take_environment();
   for (const auto& [key, text] : line.flags) impl_->set(key, text, "flag --" + key);
   impl_->words = line.words;
   return line.print_config ? Outcome::print_config : Outcome::run;

@@ -98,8 +98,12 @@ std::string Options::resolved() const {
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& known) {
+  return nearest(word, known, std::max<size_t>(2, word.size() / 3));
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& known, size_t most) {
   std::string best;
-  size_t best_distance = std::min(word.size(), std::max<size_t>(2, word.size() / 3) + 1);
+  size_t best_distance = std::min(word.size(), most + 1);
   for (const std::string& candidate : known) {
     const size_t distance = edit_distance(word, candidate);
     if (distance >= best_distance) continue;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -261,6 +262,34 @@ TEST(OptionsErrors, VariablesOfTheLaunchAreKnown) {
   }
   const Variable wrong("SKEIN_RENDEVOUS", "node7:4711");
   expect_words(parse_error({}), {"SKEIN_RENDEVOUS", "did you mean 'SKEIN_RENDEZVOUS'"});
+}
+
+TEST(Options, LeavesVariablesOfOtherCommandsAloneInOneLine) {
+  const Variable text("SKEIN_DATA_TEXT", "a"), tokens("SKEIN_GENERATE_TOKENS", "many"), steps("SKEIN_TRAIN_STEPS", "9");
+  const Variable home("SKEIN_HOME", "/opt/skein"), root("SKEIN_ROOT", "/"), runs("SKEIN_RUNS", "r"), build("SKEIN_BUILD_DIR", "b");
+  Bound bound;
+  testing::internal::CaptureStderr();
+  bound.options.parse({});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(bound.config.steps, 9);
+  expect_words(said, {"prog has no such option: SKEIN_DATA_TEXT, SKEIN_GENERATE_TOKENS\n"});
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST(Options, VariablesThatLookLikeNoOptionAreNotMentioned) {
+  const Variable home("SKEIN_HOME", "/opt/skein"), root("SKEIN_ROOT", "/");
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(Bound().options.parse({}));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(OptionsErrors, MisspeltVariablesAreRefused) {
+  for (const auto& [wrong, meant] : std::vector<std::pair<std::string, std::string>>{
+           {"SKEIN_TRAIN_STPES", "SKEIN_TRAIN_STEPS"}, {"SKEIN_TARIN_STEPS", "SKEIN_TRAIN_STEPS"},
+           {"SKEIN_DATA_STORE", "SKEIN_DATA_STORES"}, {"SKEIN_RANNKS", "SKEIN_RANKS"}}) {
+    const Variable variable(wrong, "1");
+    expect_words(parse_error({}), {wrong, "did you mean '" + meant + "'", "unset it"});
+  }
 }
 
 TEST(OptionsErrors, WrongTypesNameKeyTextAndPlace) {

@@ -15,8 +15,10 @@
 // that begins a line. A value in double quotes is taken as it is, with \n \r \t \" \\ for what they stand for
 // elsewhere. A key that stands twice in one file is an error.
 //
-// An environment variable that begins with SKEIN_ and names no option is an error, but for SKEIN_TEST_* and those that say
-// how ranks meet: SKEIN_RANK, SKEIN_RANKS, SKEIN_RENDEZVOUS, SKEIN_RENDEZVOUS_TIMEOUT.
+// An environment variable of another command's option (SKEIN_SECTION_KEY with a section that any program has) is left alone;
+// one line of the log names them all. One that looks like a misspelt option is an error. Others that begin with SKEIN_ are
+// no options: SKEIN_HOME, SKEIN_TEST_*, and those that say how ranks meet (SKEIN_RANK, SKEIN_RANKS, SKEIN_RENDEZVOUS,
+// SKEIN_RENDEZVOUS_TIMEOUT).
 //
 // Every mistake is a usage Error: an unknown key names the nearest known one and where it stood (file:line,
 // environment variable or flag); a wrong type names the key, the text and what was wanted.
@@ -92,5 +94,7 @@ class Options {
 
 // The known word nearest to `word` by edit distance, or "" when none is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& known);
+// The same, with at most `most` letters wrong; otherwise a third of them, at least 2.
+std::string nearest(const std::string& word, const std::vector<std::string>& known, size_t most);
 
 }  // namespace skein

@@ -1,0 +1,97 @@
+#include "environment.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cctype>
+#include <iterator>
+#include <map>
+#include <string_view>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::string_view kPrefix = "SKEIN_";
+
+// Read by comm/world, before there are options.
+constexpr std::string_view kLaunchVariables[] = {"SKEIN_RANK", "SKEIN_RANKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT"};
+
+// Of the options of all commands and programs; tests/cli/programs.sh compares them.
+constexpr std::string_view kSections[] = {
+    "BENCH", "CHAT", "CHECKPOINT", "CONVERT", "CRITIC", "DATA", "DPO", "EMBED", "EVAL", "FIT", "GENERATE", "KL", "LR",
+    "MACHINE", "MARKOV", "MLM", "MODEL", "OPTIMIZER", "ORACLE", "OUTPUT", "PARALLEL", "PLAN", "PPO", "PREDICT", "PTX", "RANGE",
+    "REPORT", "REWARD", "RUN", "SAMPLE", "SFT", "STORE", "SWEEP", "TASK", "TOKENIZER", "TRAIN", "VALIDATION"};
+
+// Options of some commands that look like misspelt ones of others.
+constexpr std::string_view kTwins[] = {"SKEIN_TASK_LABELS"};
+
+template <class List>
+bool is_in(const std::string& word, const List& list) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+// TRAIN of SKEIN_TRAIN_STEPS; "" of a variable that has no second word.
+std::string section_in(const std::string& variable) {
+  const size_t end = variable.find('_', kPrefix.size());
+  return end == std::string::npos ? "" : variable.substr(kPrefix.size(), end - kPrefix.size());
+}
+
+// Sections such as PPO and DPO differ by a letter: under a known one only the names after it are compared.
+std::string nearest_in_section(const std::string& variable, const std::vector<OptionEntry>& entries) {
+  const std::string section = section_in(variable);
+  const size_t head = kPrefix.size() + section.size() + 1;
+  std::vector<std::string> names;
+  for (const OptionEntry& entry : entries) {
+    const std::string known = environment_name(entry.key);
+    if (section_in(known) == section) names.push_back(known.substr(head));
+  }
+  const std::string near = nearest(variable.substr(head), names);
+  return near.empty() ? "" : variable.substr(0, head) + near;
+}
+
+// Of a variable with no section of ours: at most one letter in five is wrong.
+std::string nearest_in_all(const std::string& variable, const std::vector<OptionEntry>& entries) {
+  std::vector<std::string> known(std::begin(kLaunchVariables), std::end(kLaunchVariables));
+  for (const OptionEntry& entry : entries) known.push_back(environment_name(entry.key));
+  return nearest(variable, known, std::max<size_t>(1, (variable.size() - kPrefix.size()) / 5));
+}
+
+// True for an option of another command, false for a variable that is no option.
+bool names_other(const std::string& variable, const std::vector<OptionEntry>& entries) {
+  if (is_in(variable, kTwins)) return true;
+  const bool ours = is_in(section_in(variable), kSections);
+  const std::string near = ours ? nearest_in_section(variable, entries) : nearest_in_all(variable, entries);
+  require(near.empty(), "the environment variable {} names no option here; did you mean '{}'? Correct it, or unset it", variable, near);
+  return ours;
+}
+
+}  // namespace
+
+Environment read_environment(const std::vector<OptionEntry>& entries) {
+  std::map<std::string, std::string> key_of;
+  for (const OptionEntry& entry : entries) key_of[environment_name(entry.key)] = entry.key;
+  Environment found;
+  const auto key = [&](const std::string& variable) -> std::string {
+    if (!variable.starts_with(kPrefix) || variable.starts_with("SKEIN_TEST_") || is_in(variable, kLaunchVariables)) return "";
+    if (const auto known = key_of.find(variable); known != key_of.end()) return known->second;
+    if (names_other(variable, entries)) found.others.push_back(variable);
+    return "";
+  };
+  const boost::function1<std::string, std::string> mapper = key;
+  for (const po::option& option : po::parse_environment(po::options_description(), mapper).options)
+    found.values.emplace_back(option.string_key, option.value.at(0));
+  std::sort(found.others.begin(), found.others.end());
+  return found;
+}
+
+std::string environment_name(const std::string& key) {
+  std::string name(kPrefix);
+  for (const char c : key)
+    name += c == '.' || c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+}  // namespace skein
