@@ -6,17 +6,27 @@
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/kernels/threads.h"
+#include "skein/parallel/layout.h"
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
 
 namespace skein {
+namespace {
+
+// Told before ranks meet and data is read.
+void require_device(const Options& options) {
+  for (const auto& [key, value] : options.values())
+    if (key == "parallel.device" && value == "cuda") require_kernels(DeviceKind::cuda);
+}
+
+}  // namespace
 
 bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle) {
   log::set_rank(detect_launch().rank);  // so that a job says its lines once
   const Options::Outcome outcome = options.parse(args, allow_words);
   if (settle && outcome != Options::Outcome::help) settle();
   switch (outcome) {
-    case Options::Outcome::run: return true;
+    case Options::Outcome::run: require_device(options); return true;
     case Options::Outcome::help: std::fputs(options.help().c_str(), stdout); return false;
     case Options::Outcome::print_config: std::fputs(options.resolved().c_str(), stdout); return false;
   }

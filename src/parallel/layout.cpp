@@ -33,7 +33,14 @@ void bind(Options& options, ParallelConfig& p) {
   options.add("parallel.timeout", p.timeout, "an exchange between GPUs that takes longer ends the job with code 75; 0: never", "seconds");
 }
 
+void require_kernels(DeviceKind kind) {
+  require(kind == DeviceKind::cpu || cuda::built_in(),
+          "parallel.device=cuda, but this build has no GPU kernels; build them with `launch/build cuda` (docs/gpu.md) and start "
+          "build/cuda/bin/skein, or use parallel.device=cpu");
+}
+
 Device device_of(DeviceKind kind) {
+  require_kernels(kind);
   if (kind == DeviceKind::cpu) return {};
   const int count = cuda::device_count();
   require(count > 0, "parallel.device=cuda, but there is no GPU that CUDA can use here (see nvidia-smi); use parallel.device=cpu");

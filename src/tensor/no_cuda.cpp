@@ -4,10 +4,11 @@
 namespace skein::cuda {
 namespace {
 
-[[noreturn]] void refuse() { fail_usage("this build of Skein has no GPU kernels; configure it with -DSKEIN_CUDA=ON (preset cuda)"); }
+[[noreturn]] void refuse() { fail_usage("this build of Skein has no GPU kernels; build them with `launch/build cuda`"); }
 
 }  // namespace
 
+bool built_in() { return false; }
 int device_count() { return 0; }
 std::string name(int) { refuse(); }
 void* stream(int) { refuse(); }

@@ -21,3 +21,11 @@ for command in "${commands[@]}"; do
     $([ "$command" = "${command#* }" ] || echo "${command#* }") --print-config
   grep 'has no such option' output | grep -oE 'SKEIN_[A-Z0-9_]+' | cmp - others || die "$command does not name all others"
 done
+
+# A device that this build has no kernels for is refused before anything is read.
+for command in "${commands[@]}"; do
+  grep -q SKEIN_PARALLEL_DEVICE "of ${command// /-}" || continue
+  if "$bin/skein" --version | grep -q "no GPU kernels"; then
+    expect 2 "this build has no GPU kernels; build them with \`launch/build cuda\`" "$bin/skein" "${command#* }" --device=cuda
+  fi
+done

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "skein/tensor/cuda.h"
+
 namespace skein {
 namespace {
 
@@ -38,6 +40,18 @@ TEST(Layout, AFittingMicroBatchIsTheLargestThatDivides) {
   EXPECT_EQ(fitting(10, 8, 4), 8) << "no micro-batch fits: plan_batch says why";
   for (int64_t batch = 1; batch <= 64; ++batch)
     EXPECT_NO_THROW(plan_batch({}, {1, 1, 1}, batch, fitting(batch, 8))) << batch;
+}
+
+TEST(Layout, ABuildWithoutGpuKernelsSaysHowToBuildThem) {
+  if (cuda::built_in()) GTEST_SKIP() << "this build has GPU kernels";
+  EXPECT_NO_THROW(require_kernels(DeviceKind::cpu));
+  try {
+    device_of(DeviceKind::cuda);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_NE(std::string(error.what()).find("no GPU kernels; build them with `launch/build cuda`"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ struct ParallelConfig {
 // Binds every field under section "parallel".
 void bind(Options& options, ParallelConfig& config);
 
+// A usage error for GPUs in a build without their kernels.
+void require_kernels(DeviceKind kind);
 // The device of that kind for this process: with several GPUs, the one with the number of its rank on the host. A usage error
 // where there is none.
 Device device_of(DeviceKind kind);

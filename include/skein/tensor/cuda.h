@@ -9,6 +9,8 @@
 
 namespace skein::cuda {
 
+// False in a build without GPU kernels.
+bool built_in();
 // 0 without a driver, and in a build without CUDA.
 int device_count();
 // "NVIDIA H200, 139.8 GiB"
