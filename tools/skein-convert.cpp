@@ -6,15 +6,12 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/options.h"
-#include "skein/core/version.h"
+#include "skein/core/program.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <new>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -122,15 +119,16 @@ void run_export(const std::string& source, Form form, const std::string& destina
   log::info("{}: {} parameters from {}", destination, made.model().parameters(), source);
 }
 
-void run(const Words& arguments) {
+int run(const Words& arguments) {
   Command command;
   Options options("skein-convert",
                   "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, Llama, BERT, RoBERTa) or of an llm.c "
                   "model file, or one of those of a checkpoint.");
   bind(options, command);
+  if (answered("skein-convert", arguments, [&] { return options.help(); })) return 0;
   const auto outcome = options.parse(arguments, true);
-  if (outcome == Options::Outcome::help) return fmt::print("{}", options.help());
-  if (outcome == Options::Outcome::print_config) return fmt::print("{}", options.resolved());
+  if (outcome == Options::Outcome::help) return fmt::print("{}", options.help()), 0;
+  if (outcome == Options::Outcome::print_config) return fmt::print("{}", options.resolved()), 0;
   const Words& words = options.words();
   require(words.size() == 2 || (command.dry_run && words.size() == 1), "{} paths were given; give SOURCE and DESTINATION, as in `skein-convert gpt2 runs/gpt2`",
           words.size());
@@ -140,27 +138,12 @@ void run(const Words& arguments) {
   const std::string destination = words.size() == 2 ? words[1] : "";
   if (form == Form::skein) run_import(words[0], source, destination, command);
   else run_export(words[0], form, destination, command);
-}
-
-int guarded(const Words& arguments) {
-  try {
-    if (!arguments.empty() && arguments.front() == "--version") fmt::print("skein-convert {} ({})\n", kVersion, kRevision);
-    else run(arguments);
-    if (std::fflush(stdout) != 0) fail("cannot write to stdout: {}", std::strerror(errno));
-    return static_cast<int>(ExitCode::done);
-  } catch (const Error& error) {
-    fmt::print(stderr, "skein-convert: {}\n", error.what());
-    return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "skein-convert: out of memory\n");
-    return static_cast<int>(ExitCode::failure);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "skein-convert: internal error: {}\n", error.what());
-    return static_cast<int>(ExitCode::internal);
-  }
+  return 0;
 }
 
 }  // namespace
 }  // namespace skein
 
-int main(int argc, char** argv) { return skein::guarded({argv + std::min(argc, 1), argv + argc}); }
+int main(int argc, char** argv) {
+  return skein::run_program([&] { return skein::run({argv + std::min(argc, 1), argv + argc}); });
+}

@@ -2,7 +2,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/options.h"
-#include "skein/core/version.h"
+#include "skein/core/program.h"
 #include "skein/data/convert.h"
 #include "skein/data/encode.h"
 #include "skein/data/learn_tokenizer.h"
@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -26,20 +25,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr const char* kUsage =
-    "usage: skein-data COMMAND [options] [arguments]\n\n"
-    "  train-tokenizer INPUT...   learn a tokenizer\n"
-    "  export-tokenizer TOKENIZER write it as other libraries read it\n"
-    "  encode INPUT...            make a token store\n"
-    "  markov                     make token stores of known entropy\n"
-    "  convert STORE              write a token store in another program's format, or read one\n"
-    "  inspect STORE              say what a token store holds\n"
-    "  decode STORE               write the text of a token store to stdout\n\n"
-    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst, .bz2, .lz4; an archive of them (tar, zip); a\n"
-    "directory; or - for stdin. STORE is a store of `encode` or token files of Megatron-LM (.idx and .bin),\n"
-    "nanoGPT or llm.c (.bin).\n"
-    "`skein-data COMMAND --help` lists the options of a command, `skein-data --version` what this build "
-    "is.\n";
+constexpr const char* kNotes =
+    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst, .bz2, .lz4; an archive of them (tar, zip); a directory; or - for\n"
+    "stdin. STORE is a store of `encode` or token files of Megatron-LM (.idx and .bin), nanoGPT or llm.c (.bin).\n";
 
 struct RunOptions {
   int threads = 0;
@@ -331,52 +319,33 @@ void run_decode(const Words& arguments) {
 
 struct Command {
   const char* name;
+  const char* arguments;
+  const char* help;
   void (*run)(const Words&);
 };
 
-constexpr Command kCommands[] = {{"train-tokenizer", run_train_tokenizer},
-                                 {"export-tokenizer", run_export_tokenizer},
-                                 {"encode", run_encode},
-                                 {"markov", run_markov},
-                                 {"convert", run_convert},
-                                 {"inspect", run_inspect},
-                                 {"decode", run_decode}};
+constexpr Command kCommands[] = {
+    {"train-tokenizer", "INPUT...", "learn a tokenizer", run_train_tokenizer},
+    {"export-tokenizer", "TOKENIZER", "write it as other libraries read it", run_export_tokenizer},
+    {"encode", "INPUT...", "make a token store", run_encode},
+    {"markov", "", "make token stores of known entropy", run_markov},
+    {"convert", "STORE", "write a token store in another program's format, or read one", run_convert},
+    {"inspect", "STORE", "say what a token store holds", run_inspect},
+    {"decode", "STORE", "write the text of a token store to stdout", run_decode}};
 
-void dispatch(const Words& arguments) {
-  require(!arguments.empty(), "no command was given\n\n{}", kUsage);
-  const std::string& name = arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") return fmt::print("{}", kUsage);
-  if (name == "--version")
-    return fmt::print("skein-data {} ({})\n{}, {}, HDF5 {}\n", kVersion, kRevision, kCompiler, kBuildType,
-                      kHdf5Version);
-  Words names;
-  for (const Command& command : kCommands) {
-    if (name == command.name) return command.run(Words(arguments.begin() + 1, arguments.end()));
-    names.emplace_back(command.name);
-  }
-  const std::string near = nearest(name, names);
-  fail_usage("there is no command {}{}\n\n{}", name,
-             near.empty() ? "" : fmt::format("; did you mean {}?", near), kUsage);
-}
-
-int guarded(const Words& arguments) {
-  try {
-    dispatch(arguments);
-    if (std::fflush(stdout) != 0) fail("cannot write to stdout: {}", std::strerror(errno));
-    return static_cast<int>(ExitCode::done);
-  } catch (const Error& error) {
-    fmt::print(stderr, "skein-data: {}\n", error.what());
-    return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "skein-data: out of memory\n");
-    return static_cast<int>(ExitCode::failure);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "skein-data: internal error: {}\n", error.what());
-    return static_cast<int>(ExitCode::internal);
-  }
+int dispatch(const Words& arguments) {
+  std::vector<CommandHelp> all;
+  for (const Command& command : kCommands) all.push_back({command.name, command.arguments, command.help});
+  const auto help = [&] { return program_help("skein-data", "From text to token stores, and back to look at them.", all, kNotes); };
+  if (answered("skein-data", arguments, help)) return 0;
+  for (const Command& command : kCommands)
+    if (!arguments.empty() && arguments.front() == command.name) return command.run(Words(arguments.begin() + 1, arguments.end())), 0;
+  refuse_command("skein-data", arguments, all);
 }
 
 }  // namespace
 }  // namespace skein
 
-int main(int argc, char** argv) { return skein::guarded({argv + std::min(argc, 1), argv + argc}); }
+int main(int argc, char** argv) {
+  return skein::run_program([&] { return skein::dispatch({argv + std::min(argc, 1), argv + argc}); });
+}

@@ -1,24 +1,18 @@
 // Looks at checkpoints: skein-inspect --help.
 #include "skein/checkpoint/inspect.h"
-#include "skein/core/error.h"
+#include "skein/core/program.h"
 
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  try {
-    if (!words.empty() && (words[0] == "--help" || words[0] == "-h" || words[0] == "help")) {
-      std::cout << skein::inspect_help();
-      return 0;
-    }
-    return skein::inspect(words, std::cout);
-  } catch (const skein::Error& error) {
-    std::cerr << "skein-inspect: " << error.what() << "\n";
-    return static_cast<int>(error.code());
-  } catch (const std::exception& error) {
-    std::cerr << "skein-inspect: " << error.what() << "\n";
-    return static_cast<int>(skein::ExitCode::internal);
-  }
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  return skein::run_program([&] {
+    if (skein::answered("skein-inspect", words, skein::inspect_help)) return 0;
+    const int code = skein::inspect(words, std::cout);
+    if (!std::cout.flush()) skein::fail("cannot write to stdout");
+    return code;
+  });
 }

@@ -4,7 +4,7 @@
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
-#include "skein/core/options.h"
+#include "skein/core/program.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -145,31 +145,34 @@ const std::map<std::string, Command>& commands() {
   return known;
 }
 
+std::vector<CommandHelp> command_helps() {
+  std::vector<CommandHelp> all;
+  for (const auto& [name, command] : commands()) all.push_back({name, command.arguments, command.help});
+  return all;
+}
+
+bool asks_for_help(const Words& words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
+}
+
 }  // namespace
 
 std::string inspect_help() {
-  std::string text =
-      "Usage: skein-inspect COMMAND ...\nLooks at checkpoints. CKPT is a checkpoint's directory, or a "
-      "run's, for its newest.\n\n";
-  for (const auto& [name, command] : commands())
-    text += fmt::format("  {:<8} {:<13} {}\n", name, command.arguments, command.help);
-  return text;
+  return program_help("skein-inspect", "Looks at checkpoints.", command_helps(),
+                      "CKPT is a checkpoint's directory, or a run's, for its newest.\n");
 }
 
 int inspect(const std::vector<std::string>& words, std::ostream& out) {
-  require(!words.empty(), "a command is missing.\n{}", inspect_help());
-  const auto entry = commands().find(words[0]);
-  if (entry == commands().end()) {
-    Words names;
-    for (const auto& [name, command] : commands()) names.push_back(name);
-    const std::string near = nearest(words[0], names);
-    fail_usage("unknown command '{}'{}; known are {}", words[0],
-               near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(names, ", "));
-  }
+  const auto entry = commands().find(words.empty() ? "" : words[0]);
+  if (entry == commands().end()) refuse_command("skein-inspect", words, command_helps());
   const Command& command = entry->second;
   const Words arguments(words.begin() + 1, words.end());
+  if (asks_for_help(arguments)) {
+    out << fmt::format("{}.\n\nUsage: skein-inspect {} {}\n", command.help, words[0], command.arguments);
+    return 0;
+  }
   require(arguments.size() >= command.least && arguments.size() <= command.most,
-          "skein-inspect {} takes {}, not {} arguments", words[0], command.arguments, arguments.size());
+          "{} arguments were given; `skein-inspect {}` takes {}", arguments.size(), words[0], command.arguments);
   return command.run(arguments, out);
 }
 

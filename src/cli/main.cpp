@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <new>
 #include <thread>
@@ -7,7 +7,7 @@
 #include "command.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
-#include "skein/core/version.h"
+#include "skein/core/program.h"
 
 namespace skein {
 namespace {
@@ -38,30 +38,31 @@ constexpr Command kCommands[] = {
     {"generate", "continue prompts with a checkpoint", generate_command},
 };
 
-std::string usage() {
-  std::string text = "skein: train language models across many processes\n\n";
-  for (const Command& command : kCommands) text += fmt::format("  skein {:<9} {}\n", command.name, command.help);
-  return text +
-         "  skein --version\n\n"
-         "`skein COMMAND --help` lists the options of a command. Run it alone, under `mpirun -np N` or `srun`, or on\n"
-         "several hosts without either: set SKEIN_RENDEZVOUS, SKEIN_RANK and SKEIN_RANKS (docs/pretraining.md).\n"
-         "skein-data makes token stores, skein-inspect looks into checkpoints.\n";
+constexpr const char* kNotes =
+    "Run a command alone, under `mpirun -np N` or `srun`, or on several hosts without either: set SKEIN_RENDEZVOUS,\n"
+    "SKEIN_RANK and SKEIN_RANKS (docs/pretraining.md). skein-data makes token stores, skein-convert reads and writes other\n"
+    "programs' models, skein-inspect looks into checkpoints.\n";
+
+std::vector<CommandHelp> all_commands() {
+  std::vector<CommandHelp> all;
+  for (const Command& command : kCommands) all.push_back({command.name, "", command.help});
+  return all;
 }
 
 int run(const Words& args, std::unique_ptr<Group>& world) {
-  const std::string name = args.empty() ? "--help" : args.front();
-  std::vector<std::string> known;
-  for (const Command& command : kCommands) {
-    if (name == command.name) return command.run({args.begin() + 1, args.end()}, world);
-    known.push_back(command.name);
+  const auto help = [] { return program_help("skein", "Trains language models across many processes.", all_commands(), kNotes); };
+  if (answered("skein", args, help)) return 0;
+  for (const Command& command : kCommands)
+    if (!args.empty() && args.front() == command.name) return command.run({args.begin() + 1, args.end()}, world);
+  refuse_command("skein", args, all_commands());
+}
+
+int run_in_memory(const Words& args, std::unique_ptr<Group>& world) {
+  try {
+    return run(args, world);
+  } catch (const std::bad_alloc&) {
+    fail("out of memory; use a smaller train.micro_batch, parallel.recompute=full, or more ranks");
   }
-  if (name == "--help" || name == "-h" || name == "help") return std::fputs(usage().c_str(), stdout), 0;
-  if (name == "--version") {
-    std::printf("skein %s (%s)\n", std::string(kVersion).c_str(), std::string(kRevision).c_str());
-    return 0;
-  }
-  const std::string near = nearest(name, known);
-  fail_usage("unknown command '{}'{}; `skein --help` lists all", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
 }
 
 // An error that every rank meets is told once, by rank 0, which then ends the job; the others only speak when rank 0 does
@@ -79,13 +80,6 @@ int end_with(ExitCode code, const std::string& message, Group* world) {
 
 int main(int argc, char** argv) {
   std::unique_ptr<skein::Group> world;
-  try {
-    return skein::run({argv + 1, argv + argc}, world);
-  } catch (const skein::Error& error) {
-    return skein::end_with(error.code(), error.what(), world.get());
-  } catch (const std::bad_alloc&) {
-    return skein::end_with(skein::ExitCode::failure, "out of memory; use a smaller train.micro_batch, parallel.recompute=full, or more ranks", world.get());
-  } catch (const std::exception& error) {
-    return skein::end_with(skein::ExitCode::internal, error.what(), world.get());
-  }
+  return skein::run_program([&] { return skein::run_in_memory({argv + std::min(argc, 1), argv + argc}, world); },
+                            [&](skein::ExitCode code, const std::string& message) { return skein::end_with(code, message, world.get()); });
 }

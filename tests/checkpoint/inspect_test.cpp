@@ -87,10 +87,18 @@ TEST(Inspect, EqualStatesOfDifferentLayoutsDoNotDiffer) {
   EXPECT_EQ(look({"diff", a, c}).code, 1);
 }
 
+TEST(Inspect, ACommandSaysWhatItDoes) {
+  const auto help = look({"list", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_TRUE(help.says("Usage: skein-inspect list DIR")) << help.text;
+  EXPECT_TRUE(help.says("newest first")) << help.text;
+  EXPECT_TRUE(look({"diff", "-h"}).says("Usage: skein-inspect diff CKPT1 CKPT2"));
+}
+
 TEST(Inspect, WrongWordsAreExplained) {
   expect_error(ExitCode::usage, [] { look({"verfy", "x"}); }, {"verfy", "did you mean 'verify'"});
   expect_error(ExitCode::usage, [] { look({"verify"}); }, {"CKPT", "0 arguments"});
-  expect_error(ExitCode::usage, [] { look({}); }, {"Usage"});
+  expect_error(ExitCode::usage, [] { look({}); }, {"no command", "skein-inspect --help"});
   expect_error(ExitCode::usage, [] { look({"list", "/nowhere/at/all"}); }, {"/nowhere/at/all"});
 }
 

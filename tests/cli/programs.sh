@@ -2,10 +2,40 @@
 # What all programs have in common.
 source "$(dirname "$0")/expect.sh"
 
+# Help and version have one form, however they are asked for.
 export LC_ALL=C
+for program in skein skein-data skein-convert skein-inspect; do
+  "$bin/$program" --help >help
+  grep -q "^Usage: $program " help || die "$program --help does not say how it is called"
+  for word in -h help; do "$bin/$program" "$word" | cmp - help || die "$program $word differs from --help"; done
+  "$bin/$program" --version | sed "1s/^$program /PROGRAM /" >"version of $program"
+  cmp "version of $program" "version of skein" || die "$program --version differs from skein --version"
+done
+head -n 1 "version of skein" | grep -qE '^PROGRAM [0-9.]+ \(.+\)$' || die "no version"
+grep -qE '^.+ [0-9.]+, [A-Za-z]+, MPI [0-9.]+, HDF5 [0-9.]+, (CUDA [0-9.]+|no GPU kernels)$' "version of skein" || die "$(cat "version of skein")"
+expect 0 "Usage: skein-inspect list DIR" "$bin/skein-inspect" list --help
+
+# One fault, one voice, one code: a line with the time and "error: ", and 2 for what the user can correct.
+alike() { # WORD PROGRAM ARGUMENTS...
+  local word=$1 program=$2
+  shift 2
+  expect 2 "$word" "$bin/$program" "$@"
+  [ "$(wc -l <output)" = 1 ] && grep -qE '^[0-9:]{8} error: ' output || { cat output >&2; die "another voice: $program $*"; }
+}
+for program in skein skein-data skein-inspect; do
+  alike "no command was given; \`$program --help\` lists all" "$program"
+  alike "unknown command 'frobnicate'; \`$program --help\` lists all" "$program" frobnicate
+done
+alike "none" skein eval --checkpoint.path=none
+alike "none" skein-data inspect none
+alike "none" skein-convert none out
+alike "none" skein-inspect list none
+"$bin/skein" --help >/dev/full 2>output && die "a full device took the help"
+grep -q "error: cannot write to stdout" output || die "$(cat output)"
+
 commands=("skein-convert")
-for name in $("$bin/skein" --help | sed -n 's/^  skein \([a-z]\+\) .*/\1/p'); do commands+=("skein $name"); done
-for name in $("$bin/skein-data" --help | sed -n 's/^  \([a-z-]\+\) .*/\1/p'); do commands+=("skein-data $name"); done
+for name in $("$bin/skein" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do commands+=("skein $name"); done
+for name in $("$bin/skein-data" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do commands+=("skein-data $name"); done
 [ "${#commands[@]}" -ge 23 ] || die "only these commands: ${commands[*]}"
 
 # Variables for the options of all other commands: each command leaves them alone, in one line, and misses none.

@@ -5,7 +5,6 @@ convert="$bin/skein-convert"
 golden="$SKEIN_TEST_SOURCE_DIR/tests/convert/golden"
 
 expect 0 "SOURCE DESTINATION" "$convert" --help
-expect 0 "skein-convert" "$convert" --version
 expect 2 "give SOURCE and DESTINATION" "$convert" "$golden/gpt2"
 expect 2 "there is no nowhere" "$convert" nowhere out
 expect 2 "convert in two steps" "$convert" --to=llmc "$golden/gpt2" out

@@ -13,11 +13,9 @@ sys.stdout.buffer.write(struct.pack("<3i", 20240801, 7, 2) + bytes(1012) + struc
 END
 for i in $(seq 1 300); do echo "{\"text\": \"document number $i, and its words\"}"; done >text.jsonl
 
-expect 0 "usage" "$data" --help
-expect 0 "skein-data" "$data" --version
 expect 0 "data.vocab_size" "$data" train-tokenizer --help
 expect 2 "no command" "$data"
-expect 2 "did you mean encode" "$data" encod
+expect 2 "did you mean 'encode'" "$data" encod
 expect 2 "no input" "$data" encode --tokenizer.path=bytes --output.path=a.h5
 expect 2 "tokenizer.path" "$data" encode --output.path=a.h5 text.txt
 expect 2 "none.txt" "$data" encode --tokenizer.path=bytes --output.path=a.h5 none.txt
