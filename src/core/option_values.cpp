@@ -42,6 +42,27 @@ std::optional<T> read_all(std::string_view text) {
   return value;
 }
 
+// "2500000" for 2.5e6 and "-10" for -1e1; the text itself without an exponent; nothing where the value is not whole.
+std::optional<std::string> without_exponent(const std::string& text) {
+  const size_t e = text.find_first_of("eE");
+  if (e == std::string::npos) return text;
+  const bool plus = text.compare(e + 1, 1, "+") == 0;
+  const auto exponent = read_all<int>(std::string_view(text).substr(e + (plus ? 2 : 1)));
+  std::string digits = text.substr(0, e);
+  const size_t point = digits.find('.');
+  const bool digit_last = e > 0 && is_digit(text[e - 1]), digit_first = point == std::string::npos || (point > 0 && is_digit(text[point - 1]));
+  if (!exponent || (plus && *exponent < 0) || !digit_last || !digit_first) return std::nullopt;
+  int64_t zeros = *exponent;
+  if (point != std::string::npos) {
+    zeros -= static_cast<int64_t>(digits.size() - point - 1);
+    digits.erase(point, 1);
+  }
+  constexpr int64_t kMostZeros = 20;  // more than any whole number has
+  for (; zeros < 0 && digits.ends_with('0') && digits.size() > 1; ++zeros) digits.pop_back();
+  if (zeros < 0 || zeros > kMostZeros) return std::nullopt;
+  return digits + std::string(static_cast<size_t>(zeros), '0');
+}
+
 }  // namespace
 
 std::string trimmed(std::string_view text) {
@@ -61,7 +82,8 @@ template <class T>
 std::optional<T> read_whole(std::string_view text) {
   const int64_t factor = text.empty() ? 1 : factor_of(text.back());
   if (factor > 1) text.remove_suffix(1);
-  const auto digits = without_separators(text);
+  const auto written = without_separators(text);
+  const auto digits = written && factor == 1 ? without_exponent(*written) : written;
   const auto value = digits ? read_all<T>(*digits) : std::nullopt;
   T scaled{};
   if (!value || __builtin_mul_overflow(*value, factor, &scaled)) return std::nullopt;

@@ -36,7 +36,7 @@ OptionEntry entry_for(const std::string& key, T& field, const std::string& help,
 
 template <class T>
 OptionEntry whole_entry(const std::string& key, T& field, const std::string& help, const std::string& unit) {
-  const std::string wanted = fmt::format("a whole number from {} to {}, like 1000, 1_000 or 1k",
+  const std::string wanted = fmt::format("a whole number from {} to {}, like 1000, 1_000, 1k or 1e3",
                                          std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
   return entry_for(key, field, help, unit, wanted, read_whole<T>);
 }

@@ -26,7 +26,7 @@ for program in skein skein-data skein-inspect; do
   alike "no command was given; \`$program --help\` lists all" "$program"
   alike "unknown command 'frobnicate'; \`$program --help\` lists all" "$program" frobnicate
 done
-alike "none" skein eval --checkpoint.path=none
+alike "none" skein generate --checkpoint.path=none hello
 alike "none" skein-data inspect none
 alike "none" skein-convert none out
 alike "none" skein-inspect list none

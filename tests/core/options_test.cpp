@@ -119,6 +119,21 @@ TEST(Options, ReadsEveryTypeFromFlags) {
   EXPECT_EQ(c.norm, Norm::rms);
 }
 
+TEST(Options, WholeNumbersMayHaveAnExponent) {
+  for (const auto& [text, value] : std::vector<std::pair<std::string, int64_t>>{
+           {"1e3", 1000}, {"2.5e6", 2500000}, {"1E+2", 100}, {"-1e1", -10}, {"5e0", 5}, {"1000e-2", 10}, {"1_000e3", 1000000},
+           {"9.223372036854775807e18", std::numeric_limits<int64_t>::max()}, {"0e0", 0}}) {
+    Bound bound;
+    bound.options.parse({"--train.steps=" + text});
+    EXPECT_EQ(bound.config.steps, value) << text;
+  }
+  for (const char* text : {"1.25e1", "1e-1", "1e19", "1e", "e3", "-e3", ".5e1", "-.5e1", "1.e3", "1000e+-3", "1e3k", "1e1e1", "1e+-3", "1e99999999999", "1.5", "1.0", "0x1e3"})
+    expect_words(parse_error({"--train.steps=" + std::string(text)}), {fmt::format("train.steps = '{}'", text), "1k or 1e3"});
+  Bound list;
+  list.options.parse({"--train.layers=1e1,2"});
+  EXPECT_EQ(list.config.layers, (std::vector<int64_t>{10, 2}));
+}
+
 TEST(Options, WithoutArgumentsKeepsDefaults) {
   Bound bound;
   EXPECT_EQ(bound.options.parse({}), Options::Outcome::run);

@@ -40,7 +40,8 @@ class Options {
 
   // Field types: bool, int, int64_t, uint64_t, double, std::string, std::vector<std::string>,
   // std::vector<int64_t> (lists are comma-separated). The field's value at the call is the default.
-  // `unit` is shown in help ("steps", "tokens", "seconds"). Integers accept 1_000 and 10k, 5M, 2G.
+  // `unit` is shown in help ("steps", "tokens", "seconds"). Integers accept 1_000 and 10k, 5M, 2G, and 2.5e6 where the value
+  // is whole.
   void add(const std::string& key, bool& field, const std::string& help);
   void add(const std::string& key, int& field, const std::string& help, const std::string& unit = "");
   void add(const std::string& key, int64_t& field, const std::string& help, const std::string& unit = "");

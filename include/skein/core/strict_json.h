@@ -1,6 +1,7 @@
 // JSON that somebody else may have written, as nlohmann::json or ordered_json.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -34,10 +35,14 @@ Json parse_strictly(const std::string& text, const std::string& origin, int most
   }
 }
 
-// Whether `value` is written as a whole number that Whole can hold. Json's own get() takes fractions, too, and has no defined result for
-// numbers out of range.
+// Whether `value` is a whole number that Whole can hold; one with a point or an exponent, such as 1e3, up to 2^53, where it is exact.
+// Json's own get() takes fractions, too, and has no defined result for numbers out of range.
 template <std::integral Whole, class Json>
 bool is_whole(const Json& value) {
+  if (value.is_number_float()) {
+    const auto number = value.template get<double>();
+    return std::trunc(number) == number && std::abs(number) <= 0x1p53 && std::in_range<Whole>(static_cast<int64_t>(number));
+  }
   if (value.is_number_unsigned()) return std::in_range<Whole>(value.template get<uint64_t>());
   return value.is_number_integer() && std::in_range<Whole>(value.template get<int64_t>());
 }
