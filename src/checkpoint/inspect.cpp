@@ -28,7 +28,7 @@ std::string one_checkpoint(const std::string& path) {
   if (is_checkpoint_path(path)) return plain_path(path);
   const std::string folder = checkpoint_folder(path);
   const auto names = committed_checkpoints(folder);
-  require(!names.empty(), "{} holds no checkpoint", path);
+  require(!names.empty(), "{}", no_checkpoint(path));
   return join_path(folder, names.front().text());
 }
 

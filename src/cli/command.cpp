@@ -52,7 +52,7 @@ std::unique_ptr<Group> begin_world() {
 Source open_source(const std::string& path, Group& world, const std::string& option) {
   require(!path.empty(), "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
   const auto info = find_weights(path, world);
-  require(info.has_value(), "{}={} holds no checkpoint; give a run's folder or a checkpoint", option, path);
+  require(info.has_value(), "{}={}", option, no_checkpoint(path));
   return source_of(*info);
 }
 

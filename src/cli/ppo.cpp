@@ -128,7 +128,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   require(!c.rewards.sources.empty(),
           "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or "
           "\"length:target=40\"");
-  const Source source = open_source(config.run.checkpoint.load, world);
+  const Source source = open_source(config.run.checkpoint.load, world, "checkpoint.load");
   check_tokenizer(source);
   require(source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary,
           "checkpoint.load={} is no language model that continues text; a policy is a GPT with model.head=vocabulary", config.run.checkpoint.load);

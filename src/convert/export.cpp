@@ -35,7 +35,7 @@ std::string kept_name(const std::string& ours) { return "param/" + ours; }
 CheckpointInfo weights_in(const std::string& path) {
   const auto alone = single_rank();
   const auto info = find_weights(path, *alone);
-  require(info.has_value(), "{} holds no checkpoint", path);
+  require(info.has_value(), "{}", no_checkpoint(path));
   return *info;
 }
 

@@ -17,7 +17,7 @@ struct RewardModel::Opened {
 RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
   require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
   const auto info = find_weights(path, mesh.world());
-  require(info.has_value(), "{} holds no checkpoint; give the folder of a run of `skein reward`", path);
+  require(info.has_value(), "the reward model: {}", no_checkpoint(path));
   const RunState state = run_state(info->metadata, info->path);
   const auto head = reward_head(state.notes, info->path);
   require(head != nullptr, "{} is no reward model; `skein reward` makes one of it", info->path);

@@ -127,7 +127,7 @@ std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
   if (config_.checkpoint.load.empty()) return std::nullopt;
   const bool weights = task_.adapts() || config_.checkpoint.weights_only;
   auto found = weights ? find_weights(config_.checkpoint.load, world) : find_checkpoint(config_.checkpoint.load, world);
-  require(found.has_value(), "checkpoint.load={} holds no checkpoint", config_.checkpoint.load);
+  require(found.has_value(), "checkpoint.load={}", no_checkpoint(config_.checkpoint.load));
   return found;
 }
 

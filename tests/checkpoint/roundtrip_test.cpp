@@ -41,6 +41,17 @@ TEST(Checkpoint, NothingIsFoundInAnEmptyOrMissingDirectory) {
   EXPECT_TRUE(list_checkpoints(directory.at("missing")).empty());
 }
 
+TEST(Checkpoint, SaysWhatLiesWhereNoneIs) {
+  const TempDir directory;
+  EXPECT_EQ(no_checkpoint(directory.str()), directory.str() + " holds no checkpoint; give a run's folder or a checkpoint");
+  EXPECT_NE(no_checkpoint(directory.at("missing")).find("there is no such folder"), std::string::npos);
+  std::filesystem::create_directory(directory.at("gpt2"));
+  std::ofstream(directory.at("gpt2/config.json")) << "{}";
+  const std::string said = no_checkpoint(directory.at("gpt2/"));
+  EXPECT_NE(said.find("a model of Hugging Face"), std::string::npos) << said;
+  EXPECT_NE(said.find("`skein-convert " + directory.at("gpt2/") + " runs/gpt2`"), std::string::npos) << said;
+}
+
 TEST(Checkpoint, OneCheckpointCanBeNamed) {
   const TempDir directory;
   const std::string older = save(directory.str(), cases()[1], 1, 1);

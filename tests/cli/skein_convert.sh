@@ -32,6 +32,11 @@ cmp broken/model.safetensors back-broken/model.safetensors || die "a value that 
 expect 0 "parameters" "$convert" "$golden/gpt2" run-whole
 ! grep -q "finite" output || die "finite weights are called otherwise"
 
+# A folder of Hugging Face given as a checkpoint.
+for command in "generate --checkpoint.path=$golden/gpt2 hello" "sft --data.train=x.jsonl --run.dir=refused --checkpoint.load=$golden/gpt2"; do
+  expect 2 "a model of Hugging Face; make a checkpoint of it and give that: \`skein-convert $golden/gpt2 runs/gpt2\`" "$bin/skein" $command
+done
+
 # Numbers of another model.
 cp -r "$golden/gpt2" other
 sed -i 's/"layer_norm_epsilon": 1e-05/"layer_norm_epsilon": 0.5/' other/config.json
