@@ -303,8 +303,8 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Options options("skein generate", "Continues prompts with a trained model. Each ARGUMENT is one prompt.");
   bind(options, command);
   if (!parse(options, args, true, [&] { settle_precision(options, "generate.precision", command.generate.precision, command.parallel.device); })) return 0;
-  require(options.words().empty() != command.input.empty(), "give prompts either as arguments or with generate.input, not {}",
-          command.input.empty() ? "neither" : "both");
+  require(options.words().empty() != command.input.empty(), "give prompts as arguments or with generate.input; {}",
+          command.input.empty() ? "none are given" : "both are given");
   check(command.generate);
   settle(command.answers, command.format == PromptFormat::jsonl, command.generate.sampling);
   world = begin_world();

@@ -31,7 +31,7 @@ Scores answer_scores(const Judged& model, const ChatSamples& samples, int64_t vo
   model.mesh.pp().broadcast(counts, model.mesh.pp().size() - 1);
   const auto tokens = static_cast<double>(counts.data<int64_t>()[1]), accuracy = static_cast<double>(counts.data<int64_t>()[0]) / tokens;
   const double loss = std::accumulate(nats[0].begin(), nats[0].end(), 0.0) / tokens;
-  return {fmt::format("loss {:.4f}, perplexity {:.2f}, {:.1f}% of {} answer tokens right", loss, std::exp(loss), 100 * accuracy, readable_count(tokens)),
+  return {fmt::format("loss {}, perplexity {}, {:.1f}% of {} answer tokens right", readable_number(loss), readable_number(std::exp(loss), 2), 100 * accuracy, readable_count(tokens)),
           {{"validation_loss", loss}, {"validation_perplexity", std::exp(loss)}, {"validation_token_accuracy", accuracy}}, -loss};
 }
 

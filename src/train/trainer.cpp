@@ -93,6 +93,7 @@ class Trainer {
   std::string state_text();
   Judged judged() { return {replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch}; }
   void profile(int64_t steps_done, bool over);
+  std::string restart_advice() const;
   void count_skipped(const StepResult& result);
   double rate() const {
     const int64_t length = task_.length();
@@ -241,6 +242,11 @@ void Trainer::compare_with_best(const Scores& scores) {
       [this] { return state_text(); });
 }
 
+std::string Trainer::restart_advice() const {
+  if (saved_step_ < 0) return "the run has no checkpoint yet: begin again";
+  return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step_);
+}
+
 void Trainer::count_skipped(const StepResult& result) {
   const double scale = loss_scale_.value();
   if (loss_scale_.after_step(!result.applied)) {
@@ -252,10 +258,10 @@ void Trainer::count_skipped(const StepResult& result) {
   if (result.applied) return;
   if (state_.skipped_in_a_row >= config_.train.max_skipped)
     fail(
-        "step {}: the gradient norm was not finite {} steps in a row (loss {}); the newest "
-        "checkpoint is untouched: resume from it "
-        "with a lower lr.lr than {}, or look at the data",
-        state_.step, state_.skipped_in_a_row, shown_number(result.loss), config_.lr.lr);
+        "step {}: the gradient norm was not finite {} steps in a row (loss {}); {} with a lower "
+        "lr.lr than {}, or look at the data",
+        state_.step, state_.skipped_in_a_row, shown_number(result.loss), restart_advice(),
+        config_.lr.lr);
   log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state_.step,
             shown_number(result.grad_norm), shown_number(result.loss));
 }

@@ -155,7 +155,7 @@ expect 2 "task.length=100 must be from 1 to model.context=24" $tune --checkpoint
 expect 2 "train.frozen_layers=3" $tune --checkpoint.load=encoder --run.dir=none --data.train=train.csv --task.label=category --train.frozen_layers=3
 expect 2 "but here are task.kind=regress" $tune --run.dir=classes --data.train=train.tsv --task.kind=regress --task.text=1 --task.label=2
 [ ! -e none ] || die "a refused run has left a folder"
-expect 2 "give either data.validation" "$skein" eval --checkpoint.path=classes
+expect 2 "give one of data.validation" "$skein" eval --checkpoint.path=classes
 expect 2 "was not fine-tuned on labels" "$skein" eval --checkpoint.path=encoder --data.test=test.csv
 expect 2 "gives labels; evaluate it on examples" "$skein" eval --checkpoint.path=classes --data.text=corpus.txt
 sed 's/good$/great/' test.csv >other.csv

@@ -69,7 +69,7 @@ expect 2 "rank-00001.h5" "$skein" eval --checkpoint.path=missing --data.validati
 expect 2 "model.n_layers: 2 -> 3" $train --model.n_layers=3
 expect 2 "holds no checkpoint" "$skein" eval --checkpoint.path=nothing --data.validation=valid.h5
 expect 2 "checkpoint.path is empty" "$skein" eval --data.validation=valid.h5
-expect 2 "not neither" "$skein" eval --checkpoint.path=run
+expect 2 "examples with labels, preferences or conversations); none is given" "$skein" eval --checkpoint.path=run
 "$bin/skein-data" encode --tokenizer.path=bytes --output.path=bytes.h5 heldout.txt 2>/dev/null
 expect 2 "bytes.h5 was made with another tokenizer than train.h5" $train --run.dir=other --data.validation=bytes.h5
 expect 2 "another tokenizer" "$skein" eval --checkpoint.path=run --data.validation=bytes.h5
@@ -81,6 +81,14 @@ export -f limited
 expect 1 "the run goes on" bash -c "limited $train --run.dir=full --train.steps=20 --checkpoint.every=2 --run.tensorboard=false"
 [ "$(grep -c 'the run goes on' output)" = 2 ] || die "not two warnings before it gave up"
 expect 0 "good" "$bin/skein-inspect" list full
+
+# A file system with too little room: the message says how much of what is free is kept so.
+if unshare -rm true 2>/dev/null; then
+  mkdir small
+  in_small() { mount -t tmpfs -o size=1200k none small && $1 --run.dir=small/run --run.tensorboard=false; }
+  export -f in_small
+  expect 1 " free, of which 1.0 MiB stay free" unshare -rm bash -c "in_small '$train'"
+fi
 
 # One rank that dies takes the job with it.
 mpirun -np 2 $train --train.steps=1000000 --run.dir=dies >output 2>&1 &

@@ -1,11 +1,13 @@
 // Saving, being killed, and going on at another layout.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "skein/train/progress.h"
 #include "skein/train/run_state.h"
 #include "skein/train/stop.h"
 #include "train/train_fixture.h"
@@ -293,6 +295,26 @@ TEST_F(Resume, GivesUpAfterThreeStepsWithoutAFiniteGradient) {
   c.checkpoint.every = 0;
   const std::string text = error_of(c, 2, "run", ExitCode::failure);
   EXPECT_NE(text.find("3 steps in a row"), std::string::npos) << text;
+  EXPECT_NE(text.find("the run has no checkpoint yet: begin again with a lower lr.lr"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nan"), std::string::npos) << text;
+  c.checkpoint.every = 1;
+  const std::string saved = error_of(c, 2, "saved", ExitCode::failure);
+  EXPECT_NE(saved.find("is untouched: resume from it with a lower lr.lr"), std::string::npos) << saved;
+}
+
+TEST(Progress, SaysNumbersThatAreNoneInWords) {
+  EXPECT_EQ(readable_number(2.5), "2.5000");
+  EXPECT_EQ(readable_number(-0.125, 3), "-0.125");
+  EXPECT_EQ(readable_number(std::nan("")), "not a number");
+  EXPECT_EQ(readable_number(-std::nan("")), "not a number");
+  EXPECT_EQ(readable_number(-HUGE_VAL), "-infinite");
+  StepResult result;
+  result.loss = -std::nan("");
+  result.grad_norm = HUGE_VAL;
+  Progress progress(0, 10, 0);
+  progress.step_done(1, result);
+  const std::string line = progress.line(result, 1e-3);
+  EXPECT_NE(line.find("loss not a number  grad_norm infinite  lr 1.00e-03"), std::string::npos) << line;
 }
 
 }  // namespace
