@@ -58,8 +58,13 @@ Source open_source(const std::string& path, Group& world, const std::string& opt
 
 Source source_of(const CheckpointInfo& info) {
   const RunState state = run_state(info.metadata, info.path);
-  return {info, stored_model(state, info.path), stored_masks(state, info.path), state.tokenizer, state.notes,
-          state.config};
+  return {info,
+          stored_model(state, info.path),
+          stored_masks(state, info.path),
+          state.tokenizer,
+          state.notes,
+          state.config,
+          state.imported};
 }
 
 void load_weights(const Source& source, LocalModel& local, Mesh& mesh) {

@@ -54,6 +54,7 @@ struct Source {
   std::string tokenizer;  // JSON
   std::string notes = {};  // of the task, JSON
   std::map<std::string, std::string> config = {};  // options of the run that wrote it; of an import, the model's
+  std::string imported = {};  // what skein-convert keeps of the model's origin, JSON
 };
 
 // What a checkpoint that has been found holds.

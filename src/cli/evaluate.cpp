@@ -159,8 +159,7 @@ Values evaluate_text(EvaluateConfig& config, Options& options, const Source& sou
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
   std::unique_ptr<TemporaryStore> encoded;
-  require(config.text.empty() || !source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text "
-          "can be encoded for it; evaluate on token stores (data.validation)", config.checkpoint);
+  if (!config.text.empty()) check_tokenizer(source);
   if (!config.text.empty())
     agree(world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source, world.rank()); });
   config.data.vocab_size = source.model.vocab_size;

@@ -1,5 +1,6 @@
 #include "label_model.h"
 
+#include "skein/convert/notes.h"
 #include "skein/core/error.h"
 
 namespace skein {
@@ -15,7 +16,9 @@ LabelHead head_in(const Source& source) {
 }  // namespace
 
 void check_tokenizer(const Source& source) {
-  require(!source.tokenizer.empty(), "{} was trained on token files that named no tokenizer, so no text can be encoded for it", source.info.path);
+  RunState state;
+  state.imported = source.imported;
+  if (source.tokenizer.empty()) fail_usage("{}", no_tokenizer(state, source.info.path));
 }
 
 void check_ids(const LabelData& data, const ModelConfig& model) {

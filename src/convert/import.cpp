@@ -127,7 +127,9 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
     tokenizer_ = tokenizer->to_json();
     drop_tokenizer(notes_);
   } else if (form == Form::huggingface) {
-    tokenizer_ = folder_tokenizer(source);
+    const FolderTokenizer found = folder_tokenizer(source);
+    tokenizer_ = found.json;
+    notes_.tokenizer_fault = found.fault;
     warn_of_ids(tokenizer_, model_, source);
   }
 }

@@ -63,7 +63,9 @@ std::string import_metadata(const ModelConfig& model, const std::string& tokeniz
   state.reduction_groups = 1;
   state.tokenizer = tokenizer;
   state.config = model_values(model);
-  state.imported = Json{{"source", notes.source}, {"sums", notes.sums}, {"config", notes.config}, {"texts", notes.texts}, {"weights", notes.weights}}.dump();
+  Json imported{{"source", notes.source}, {"sums", notes.sums}, {"config", notes.config}, {"texts", notes.texts}, {"weights", notes.weights}};
+  if (!notes.tokenizer_fault.empty()) imported["tokenizer_fault"] = notes.tokenizer_fault;
+  state.imported = imported.dump(-1, ' ', false, Json::error_handler_t::replace);
   return to_json(state, {});
 }
 
@@ -71,7 +73,7 @@ ImportNotes import_notes(const RunState& state, const std::string& origin) {
   if (state.imported.empty()) return {};
   try {
     const Json json = Json::parse(state.imported);
-    const ImportNotes notes{json.at("source"), json.at("config"), json.at("texts"), json.at("weights"), json.at("sums")};
+    const ImportNotes notes{json.at("source"), json.at("config"), json.at("texts"), json.at("weights"), json.at("sums"), json.value("tokenizer_fault", "")};
     check_names(notes, origin);
     return notes;
   } catch (const Json::exception& error) {
@@ -92,20 +94,32 @@ ImportNotes read_notes(const std::string& folder) {
 
 void drop_tokenizer(ImportNotes& notes) {
   for (size_t i = kNoTokenizer; i < std::size(kKept); ++i) notes.texts.erase(kKept[i]);
+  notes.tokenizer_fault.clear();
 }
 
-std::string folder_tokenizer(const std::string& folder) {
+FolderTokenizer folder_tokenizer(const std::string& folder) {
   const auto has = [&](const char* name) { return exists(join_path(folder, name)); };
   if (!has("tokenizer.json") && !has("vocab.json") && !has("vocab.txt")) {
     log::warn("{} holds no tokenizer; give one with --tokenizer, without one the model cannot be used", folder);
-    return "";
+    const bool pieces = has("tokenizer.model");
+    return {"", pieces ? "it holds only tokenizer.model, of SentencePiece, which is not read" : "it holds no tokenizer.json, vocab.json or vocab.txt"};
   }
   try {
-    return load_tokenizer(folder)->to_json();
+    return {load_tokenizer(folder)->to_json(), ""};
   } catch (const Error& error) {
     log::warn("the tokenizer is kept for the way back, but cannot be used: {}", error.what());
-    return "";
+    return {"", error.what()};
   }
+}
+
+std::string no_tokenizer(const RunState& state, const std::string& origin) {
+  const ImportNotes notes = import_notes(state, origin);
+  if (notes.empty())
+    return fmt::format("{} was trained on token files that named no tokenizer, so no text can be encoded for it; name theirs with data.tokenizer in "
+                       "training", origin);
+  return fmt::format("{} has no tokenizer, so no text can be encoded for it: that of {} was not imported ({}); import it again with a tokenizer that "
+                     "is read: `skein-convert --tokenizer=FILE {} FOLDER`", origin, notes.source,
+                     notes.tokenizer_fault.empty() ? "none was given" : notes.tokenizer_fault, notes.source);
 }
 
 std::string file_sum(const std::string& path) {

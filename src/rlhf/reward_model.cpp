@@ -1,6 +1,7 @@
 #include "skein/rlhf/reward_model.h"
 
 #include "skein/checkpoint/parameters.h"
+#include "skein/convert/notes.h"
 #include "skein/core/error.h"
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
@@ -21,7 +22,7 @@ RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
   const RunState state = run_state(info->metadata, info->path);
   const auto head = reward_head(state.notes, info->path);
   require(head != nullptr, "{} is no reward model; `skein reward` makes one of it", info->path);
-  require(!state.tokenizer.empty(), "{} names no tokenizer", info->path);
+  if (state.tokenizer.empty()) fail_usage("{}", no_tokenizer(state, info->path));
   return {*info, stored_model(state, info->path), *head, tokenizer_from_json(state.tokenizer)};
 }
 

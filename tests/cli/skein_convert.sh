@@ -37,6 +37,9 @@ for command in "generate --checkpoint.path=$golden/gpt2 hello" "sft --data.train
   expect 2 "a model of Hugging Face; make a checkpoint of it and give that: \`skein-convert $golden/gpt2 runs/gpt2\`" "$bin/skein" $command
 done
 
+expect 2 "import it again with a tokenizer that is read: \`skein-convert --tokenizer=FILE $golden/gpt2 FOLDER\`" \
+  "$bin/skein" generate --checkpoint.path=run-gpt2 hello
+
 # Numbers of another model.
 cp -r "$golden/gpt2" other
 sed -i 's/"layer_norm_epsilon": 1e-05/"layer_norm_epsilon": 0.5/' other/config.json

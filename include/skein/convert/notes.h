@@ -15,6 +15,7 @@ struct ImportNotes {
   std::map<std::string, std::string> texts;                // other small files, by name: tokenizer, generation, chat template
   std::map<std::string, std::vector<std::string>> weights; // names of the tensors in each file
   std::map<std::string, std::string> sums;                 // XXH3-128 of each file of weights, in hex
+  std::string tokenizer_fault = {};                        // why the source's tokenizer was not taken; "" where it was
 
   bool empty() const { return source.empty(); }
 };
@@ -29,8 +30,14 @@ ImportNotes import_notes(const RunState& state, const std::string& origin);
 ImportNotes read_notes(const std::string& folder);
 // Takes the tokenizer's files out of the texts, when another tokenizer is used.
 void drop_tokenizer(ImportNotes& notes);
-// The tokenizer of a folder as JSON; "" with a warning when there is none that can be used.
-std::string folder_tokenizer(const std::string& folder);
+struct FolderTokenizer {
+  std::string json;   // "" when there is none that can be used
+  std::string fault;  // the reason then
+};
+// The tokenizer of a folder. Warns when there is none that can be used.
+FolderTokenizer folder_tokenizer(const std::string& folder);
+// Why no text can be encoded for a checkpoint that names no tokenizer, and what to do: for messages. origin: the checkpoint's path.
+std::string no_tokenizer(const RunState& state, const std::string& origin);
 
 // XXH3-128 of a file, in hex.
 std::string file_sum(const std::string& path);
