@@ -2,9 +2,9 @@
 
 #include "conversation_record.h"
 #include "json_line.h"
+#include "skein/data/left_out.h"
 #include "skein/data/line_reader.h"
 #include "skein/core/error.h"
-#include "skein/core/log.h"
 
 namespace skein {
 namespace {
@@ -43,7 +43,7 @@ class File {
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage) throw;
       require(++left_out_ <= config_.bad_records, "{}; data.bad_records=N leaves out up to N such records", error.what());
-      log::warn("left out: {}", error.what());
+      tell_left_out(left_out_, error.what());
       return false;
     }
   }
@@ -95,6 +95,7 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, const Want
     for (Conversation one; file.next(one);) made.push_back(std::move(one));
     require(made.size() > before, "{} holds no conversations", shown(config.files[i]));
   }
+  tell_more_left_out(left_out);
   return made;
 }
 

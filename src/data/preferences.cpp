@@ -2,10 +2,10 @@
 
 #include "skein/data/excerpt.h"
 #include "json_line.h"
+#include "skein/data/left_out.h"
 #include "skein/data/line_reader.h"
 #include "preference_record.h"
 #include "skein/core/error.h"
-#include "skein/core/log.h"
 
 namespace skein {
 namespace {
@@ -45,7 +45,7 @@ class Reader {
       if (error.code() != ExitCode::usage) throw;
       if (reason_.empty()) reason_ = error.what();
       require(++into_.bad <= config_.bad_records, "{}; data.bad_records=N leaves out up to N such records", error.what());
-      log::warn("left out: {}", error.what());
+      tell_left_out(into_.bad, error.what());
     }
   }
 
@@ -91,6 +91,7 @@ class Reader {
 Preferences read_all(const PreferencesConfig& config, bool demonstrations) {
   Preferences all;
   for (size_t file = 0; file < config.files.size(); ++file) Reader(config, file, demonstrations, all).read();
+  tell_more_left_out(all.bad);
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/data/left_out.h"
 #include "skein/data/line_reader.h"
 #include "skein/train/chat_data.h"
 
@@ -50,7 +51,7 @@ bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int6
     if (error.code() != ExitCode::usage) throw;
     const std::string told = fmt::format("{}: {}", place_of(record, files), error.what());
     require(++bad <= files.bad_records, "{}; data.bad_records=N leaves out up to N such records", told);
-    log::warn("left out: {}", told);
+    tell_left_out(bad, told);
     return false;
   }
 }

@@ -1,5 +1,7 @@
 #include "skein/data/conversations.h"
 
+#include <algorithm>
+
 #include "data_fixtures.h"
 
 namespace skein {
@@ -151,6 +153,20 @@ TEST(Conversations, SayWhatIsWrongWithARecord) {
   refused("{}", {"no key of prompts"}, config);
   expect_error(ExitCode::usage, {"no file"}, [] { read_conversations({}); });
   expect_error(ExitCode::usage, {"none.jsonl"}, [] { read_conversations({.files = {"/none.jsonl"}}); });
+}
+
+TEST(Conversations, OfManyBadRecordsTenAreToldAndACount) {
+  std::string text = "{\"prompt\": \"a\", \"completion\": \"b\"}\n";
+  for (int i = 0; i < 35; ++i) text += "{\"prompt\": 3}\n";
+  ConversationsConfig config;
+  config.bad_records = 100;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(read(text, config).size(), 1u);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 11) << said;
+  EXPECT_NE(said.find("x.jsonl:11:"), std::string::npos) << said;
+  EXPECT_EQ(said.find("x.jsonl:12:"), std::string::npos) << said;
+  EXPECT_NE(said.find("left out: 25 more records, 35 in all"), std::string::npos) << said;
 }
 
 TEST(Conversations, SomeBadRecordsMayBeLeftOut) {

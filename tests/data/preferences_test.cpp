@@ -1,5 +1,7 @@
 #include "skein/data/preferences.h"
 
+#include <algorithm>
+
 #include "data_fixtures.h"
 
 namespace skein {
@@ -209,6 +211,16 @@ TEST(Preferences, SomeBadRecordsMayBeLeftOut) {
   EXPECT_EQ(some.bad, 2);
   EXPECT_NE(said.find("x.jsonl:2"), std::string::npos) << said;
   refused(bytes, {"x.jsonl:4"}, {.bad_records = 1});
+}
+
+TEST(Preferences, OfManyBadRecordsTenAreToldAndACount) {
+  std::string bytes = "{\"prompt\":\"q\",\"chosen\":\"a\",\"rejected\":\"b\"}\n";
+  for (int i = 0; i < 12; ++i) bytes += "{}\n";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(read(bytes, {.bad_records = 100}).bad, 12);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 11) << said;
+  EXPECT_NE(said.find("left out: 2 more records, 12 in all"), std::string::npos) << said;
 }
 
 TEST(Preferences, AFirstRecordMayBeLeftOutToo) {
