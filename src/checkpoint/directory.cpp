@@ -2,6 +2,7 @@
 
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ std::optional<Fence> read_fence(const std::string& directory, int64_t generation
     if (base.empty()) return Fence{generation, {}};
     if (const auto name = CheckpointName::parse(base)) return Fence{generation, *name};
   } catch (const std::exception& error) {
-    log::warn("{} in {} is unreadable and ignored: {}", generation_name(generation), directory, error.what());
+    log::warn("{} in {} is unreadable and ignored: {}", generation_name(generation), directory, json_fault(error.what()));
   }
   return {};
 }

@@ -193,7 +193,7 @@ Manifest parse_manifest(const std::string& text, const std::string& origin) {
     check_coverage(manifest.tensors);
     return manifest;
   } catch (const std::exception& error) {
-    fail("{} cannot be used: {}", origin, error.what());
+    fail("{} cannot be used: {}", origin, json_fault(error.what()));
   }
 }
 

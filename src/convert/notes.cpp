@@ -9,6 +9,7 @@
 #include "skein/checkpoint/files.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 #include "skein/formats/safetensors.h"
 #include "skein/text/tokenizer.h"
@@ -77,7 +78,7 @@ ImportNotes import_notes(const RunState& state, const std::string& origin) {
     check_names(notes, origin);
     return notes;
   } catch (const Json::exception& error) {
-    fail_usage("{}: what it keeps of its import cannot be read: {}", origin, error.what());
+    fail_usage("{}: what it keeps of its import cannot be read: {}", origin, json_fault(error.what()));
   }
 }
 

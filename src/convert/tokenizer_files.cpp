@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/export.h"
 
@@ -83,7 +84,7 @@ std::map<std::string, std::string> tokenizer_files(const std::string& tokenizer,
     config["added_tokens_decoder"] = {{id, end}};
     return {{"tokenizer.json", whole.dump(1)}, {"tokenizer_config.json", with_inputs(config, types)}};
   } catch (const std::exception& error) {
-    fail_usage("the checkpoint's tokenizer cannot be written: {}", error.what());
+    fail_usage("the checkpoint's tokenizer cannot be written: {}", json_fault(error.what()));
   }
 }
 

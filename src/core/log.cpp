@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "skein/core/excerpt.h"
+
 namespace skein::log {
 namespace {
 
@@ -35,7 +37,7 @@ void set_level(Level level) { logger().set_level(native(level)); }
 
 void write(Level level, std::string_view text) {
   const char* prefix = level == Level::warn ? "warning: " : level == Level::error ? "error: " : "";
-  logger().log(native(level), "{}{}", prefix, text);
+  logger().log(native(level), "{}{}", prefix, visible(text, "\t\n"));
 }
 
 }  // namespace skein::log

@@ -16,6 +16,7 @@
 #include "option_table.h"
 #include "option_values.h"
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 
 namespace skein {
@@ -75,11 +76,11 @@ void Options::Impl::add(OptionEntry entry) {
 }
 
 void Options::Impl::set(const std::string& key, const std::string& text, const std::string& origin) {
-  require(find(key) != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", key, origin,
+  require(find(key) != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key), origin,
           key_suggestion(key, entries), program);
   OptionEntry& entry = entries[static_cast<size_t>(find(key) - entries.data())];
   const std::optional<std::string> value = entry.assign(text);
-  require(value.has_value(), "{} = '{}' ({}): {} was expected{}", key, text, origin, entry.wanted,
+  require(value.has_value(), "{} = '{}' ({}): {} was expected{}", key, excerpt(text), origin, entry.wanted,
           suggestion(text, entry.labels));
   entry.value = *value;
   entry.origin = origin;

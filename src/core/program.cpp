@@ -8,6 +8,7 @@
 #include <new>
 
 #include "option_table.h"
+#include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 #include "skein/core/version.h"
 
@@ -75,7 +76,7 @@ int run_program(const std::function<int()>& body, const ProgramEnd& end) {
   } catch (const std::bad_alloc&) {
     return told(ExitCode::failure, "out of memory; give this less to do at a time, or more memory");
   } catch (const std::exception& error) {
-    return told(ExitCode::internal, fmt::format("internal error: {}; please report it with the command", error.what()));
+    return told(ExitCode::internal, fmt::format("internal error: {}; please report it with the command", json_fault(error.what())));
   }
 }
 

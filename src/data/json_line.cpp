@@ -1,22 +1,12 @@
 #include "json_line.h"
 
 #include "skein/core/error.h"
-
-#include <utility>
-
-#include "skein/data/excerpt.h"
+#include "skein/core/excerpt.h"
 
 namespace skein {
 namespace {
 
 using Json = nlohmann::json;
-
-// The library's own text begins with its name for the error in brackets and may quote the whole line.
-std::string shortened(std::string reason) {
-  if (const size_t bracket = reason.find("] "); reason.starts_with('[') && bracket != std::string::npos)
-    reason.erase(0, bracket + 2);
-  return excerpt(reason);
-}
 
 }  // namespace
 
@@ -26,7 +16,7 @@ Json parse_json_line(std::string_view line, std::string& reason) {
   try {
     json = Json::parse(line);
   } catch (const Json::exception& error) {
-    reason = shortened(error.what());
+    reason = json_fault(error.what());
     return {};
   }
   if (json.is_array())

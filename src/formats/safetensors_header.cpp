@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 
 namespace skein {
 namespace {
@@ -45,7 +46,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(size_t) override;
   bool end_array() override;
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    fail_usage("its header is not JSON: {}", error.what());
+    fail_usage("its header is not JSON: {}", json_fault(error.what()));
   }
 
  private:

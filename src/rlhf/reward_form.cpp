@@ -46,7 +46,7 @@ std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::str
     head->loss = {json.at("margin").get<double>(), json.at("centring").get<double>()};
     head->chat_template = chat_template_in(notes);
   } catch (const Json::exception& error) {
-    fail_usage("the notes of {} are damaged: {}", origin, error.what());
+    fail_usage("the notes of {} are damaged: {}", origin, json_fault(error.what()));
   }
   require(head->length > 0 && head->deviation > 0, "the notes of {} are damaged: length {} and deviation {} must be above 0", origin, head->length, head->deviation);
   return head;

@@ -48,7 +48,7 @@ TuneState tune_state(const std::string& notes, const std::string& origin) {
     state.settings = json.at("settings");
     return state;
   } catch (const nlohmann::json::exception& error) {
-    fail_usage("the notes of {} are damaged: {}", origin, error.what());
+    fail_usage("the notes of {} are damaged: {}", origin, json_fault(error.what()));
   }
 }
 

@@ -58,7 +58,7 @@ std::vector<CoordinateCheck> coordinate_checks_of(const std::string& text, const
     for (const Json& figure : json.at("figures"))
       if (figure.at("group") == "coordinates") made.push_back(check_of(figure, origin));
   } catch (const Json::exception& error) {
-    fail_usage("{} is no coordinate check; {}: {}", origin, kWanted, error.what());
+    fail_usage("{} is no coordinate check; {}: {}", origin, kWanted, json_fault(error.what()));
   }
   require(!made.empty(), "{} has no coordinate check; {}", origin, kWanted);
   return made;

@@ -5,6 +5,7 @@
 
 #include "json_file.h"
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 #include "skein/scaling/plan.h"
 #include "skein/scaling/study.h"
 #include "study_names.h"
@@ -99,7 +100,7 @@ PlanLaw fitted_plan_law(const std::string& path) {
     read_context(json, law);
     read_runs(json, law);
   } catch (const Json::exception& error) {
-    fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", path, error.what());
+    fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", path, json_fault(error.what()));
   }
   law.intervals = draws_text(law.fit);
   return law;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 #include "skein/core/options.h"
 
 namespace skein {
@@ -98,7 +99,7 @@ Json parsed(const std::string& text, const std::string& origin) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& error) {
-    fail_usage("{} is no JSON: {}", origin, std::string(error.what()).substr(0, 300));
+    fail_usage("{} is no JSON: {}", origin, json_fault(error.what()));
   }
 }
 

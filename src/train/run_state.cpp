@@ -45,7 +45,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
     if (const auto imported = json.find("imported"); imported != json.end()) state.imported = imported->dump();
     return state;
   } catch (const nlohmann::json::exception& error) {
-    fail_usage("{} is no checkpoint of a training run: {}", origin, error.what());
+    fail_usage("{} is no checkpoint of a training run: {}", origin, json_fault(error.what()));
   }
 }
 

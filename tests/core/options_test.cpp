@@ -341,6 +341,17 @@ TEST(OptionsErrors, LinesThatAreNoIniNameTheirPlace) {
   expect_words(ini_error("data.note = \"a\" b\n"), {"run.ini:1", "'b'"});
 }
 
+TEST(OptionsErrors, ShowLittleOfWhatIsNoIni) {
+  for (const char* head : {"", "[", "\"x\" ", "key = \"open "}) {
+    const std::string said = ini_error(head + std::string("\x1B[2J\0\xFF", 6) + std::string(5000, 'x') + "\n");
+    EXPECT_NE(said.find("\\x1B[2J\\x00\\xFF"), std::string::npos) << said;
+    EXPECT_LT(said.size(), 400u) << said;
+  }
+  const std::string value = parse_error({"--train.steps=\x1B[2J" + std::string(5000, 'x')});
+  EXPECT_NE(value.find("train.steps = '\\x1B[2Jxxx"), std::string::npos) << value;
+  EXPECT_LT(value.size(), 500u) << value;
+}
+
 TEST(OptionsErrors, FlagsWithoutTheirValue) {
   expect_words(parse_error({"--train.steps"}), {"train.steps", "--help"});
   expect_words(parse_error({"--train.steps", "--train.seed=3"}), {"--train.steps"});

@@ -20,7 +20,7 @@ int rank();
 // Lines below `level` are dropped. Default: info.
 void set_level(Level level);
 
-// Writes one line, whatever the rank.
+// Writes one line, whatever the rank. Bytes that would steer a terminal are written as \x1B.
 void write(Level level, std::string_view text);
 
 template <class... Args>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 
 namespace skein {
 
@@ -18,20 +19,19 @@ namespace skein {
 // (whoever copies or prints them recurses, and each open one costs much more memory than its byte), or names something twice in one object.
 template <class Json>
 Json parse_strictly(const std::string& text, const std::string& origin, int most_depth = 32) {
-  constexpr size_t kMostShown = 300;
   std::vector<std::set<std::string>> names;
   const auto watch = [&](int depth, typename Json::parse_event_t event, Json& value) {
     require(depth <= most_depth, "{} is nested deeper than the {} levels that such a file has", origin, most_depth);
     if (event == Json::parse_event_t::object_start) names.emplace_back();
     if (event == Json::parse_event_t::object_end) names.pop_back();
     if (event == Json::parse_event_t::key)
-      require(names.back().insert(value.template get<std::string>()).second, "{} names {} twice", origin, value.template get<std::string>().substr(0, kMostShown));
+      require(names.back().insert(value.template get<std::string>()).second, "{} names {} twice", origin, excerpt(value.template get<std::string>()));
     return true;
   };
   try {
     return Json::parse(text, watch);
   } catch (const typename Json::exception& error) {
-    fail_usage("{} is not JSON: {}", origin, std::string(error.what()).substr(0, kMostShown));
+    fail_usage("{} is not JSON: {}", origin, json_fault(error.what()));
   }
 }
 

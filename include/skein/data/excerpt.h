@@ -2,13 +2,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace skein {
+#include "skein/core/excerpt.h"
 
-// Its first 200 bytes at most, whole characters, "..." for what is left out; control characters but tabs, and what is no UTF-8, as \x1B.
-std::string excerpt(std::string_view text);
+namespace skein {
 
 // The words between commas, within about 200 bytes; "none" for none.
 std::string listed(const std::vector<std::string>& words);
