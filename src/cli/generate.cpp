@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -253,6 +254,14 @@ std::optional<RewardMixture> rewards_for(const Command& command, const Writer& w
   return rewards;
 }
 
+void tell_full(const std::vector<Generated>& made, int64_t asked, int64_t context) {
+  const auto full = std::count_if(made.begin(), made.end(),
+                                  [&](const Generated& one) { return !one.ended && static_cast<int64_t>(one.tokens.size()) < asked; });
+  if (full > 0)
+    log::warn("{} of {} answers stop before generate.max_tokens={}, for with its prompt each fills the model's context of {} tokens", full, made.size(),
+              asked, context);
+}
+
 void generate(const Command& command, const std::vector<std::string>& words, const Source& source, Group& world) {
   check_tokenizer(source);
   const Writer writer(command, source);
@@ -291,6 +300,7 @@ void generate(const Command& command, const std::vector<std::string>& words, con
   agree(world, [&] {
     if (world.rank() == 0) write_results(command, text);
   });
+  tell_full(made, command.generate.max_tokens, source.model.context);
   log::info("{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", questions.size(),
             each == 1 ? "" : fmt::format(", {} answers", made.size()), tokens, seconds,
             static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);

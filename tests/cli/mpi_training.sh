@@ -88,6 +88,9 @@ expect 0 "" $generate --generate.precision=bf16 "Paragraph"
 printf 'caf\351 \377\n' >latin.txt
 expect 0 "" mpirun -np 2 $generate --generate.input=latin.txt
 expect 2 "prompts.txt:1:" $generate --generate.format=jsonl --generate.input=prompts.txt
+! grep -q "fills the model's context" whole.txt || die "a short answer is said to fill the context"
+expect 0 "2 of 2 answers stop before generate.max_tokens=100, for with its prompt each fills the model's context of 32 tokens" \
+  $generate --generate.max_tokens=100 --generate.stop_at_end=false "Paragraph 7" "the quick"
 expect 2 "cannot be written" $generate --generate.output=no/such/file "Paragraph"
 
 echo passed
