@@ -1,7 +1,7 @@
 #include "label_model.h"
 
-#include "skein/convert/notes.h"
 #include "skein/core/error.h"
+#include "skein/train/run_state.h"
 
 namespace skein {
 namespace {

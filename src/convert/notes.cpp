@@ -113,16 +113,6 @@ FolderTokenizer folder_tokenizer(const std::string& folder) {
   }
 }
 
-std::string no_tokenizer(const RunState& state, const std::string& origin) {
-  const ImportNotes notes = import_notes(state, origin);
-  if (notes.empty())
-    return fmt::format("{} was trained on token files that named no tokenizer, so no text can be encoded for it; name theirs with data.tokenizer in "
-                       "training", origin);
-  return fmt::format("{} has no tokenizer, so no text can be encoded for it: that of {} was not imported ({}); import it again with a tokenizer that "
-                     "is read: `skein-convert --tokenizer=FILE {} FOLDER`", origin, notes.source,
-                     notes.tokenizer_fault.empty() ? "none was given" : notes.tokenizer_fault, notes.source);
-}
-
 std::string file_sum(const std::string& path) {
   struct Free {
     void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }

@@ -1,7 +1,6 @@
 #include "skein/rlhf/reward_model.h"
 
 #include "skein/checkpoint/parameters.h"
-#include "skein/convert/notes.h"
 #include "skein/core/error.h"
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"

@@ -49,6 +49,20 @@ RunState run_state(const std::string& text, const std::string& origin) {
   }
 }
 
+std::string no_tokenizer(const RunState& state, const std::string& origin) {
+  const auto imported = nlohmann::json::parse(state.imported, nullptr, false);
+  const auto text = [&](const char* key) {
+    const bool there = imported.is_object() && imported.contains(key) && imported[key].is_string();
+    return there ? imported[key].get<std::string>() : "";
+  };
+  const std::string source = text("source"), fault = text("tokenizer_fault");
+  if (source.empty())
+    return fmt::format("{} was trained on token files that named no tokenizer, so no text can be encoded for it; name theirs with data.tokenizer in "
+                       "training", origin);
+  return fmt::format("{} has no tokenizer, so no text can be encoded for it: that of {} was not imported ({}); import it again with a tokenizer that "
+                     "is read: `skein-convert --tokenizer=FILE {} FOLDER`", origin, source, fault.empty() ? "none was given" : fault, source);
+}
+
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   PretrainConfig copy = config;
   copy.train.precision = config.precision();

@@ -36,8 +36,6 @@ struct FolderTokenizer {
 };
 // The tokenizer of a folder. Warns when there is none that can be used.
 FolderTokenizer folder_tokenizer(const std::string& folder);
-// Why no text can be encoded for a checkpoint that names no tokenizer, and what to do: for messages. origin: the checkpoint's path.
-std::string no_tokenizer(const RunState& state, const std::string& origin);
 
 // XXH3-128 of a file, in hex.
 std::string file_sum(const std::string& path);
