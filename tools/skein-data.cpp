@@ -329,17 +329,23 @@ constexpr Command kCommands[] = {
     {"export-tokenizer", "TOKENIZER", "write it as other libraries read it", run_export_tokenizer},
     {"encode", "INPUT...", "make a token store", run_encode},
     {"markov", "", "make token stores of known entropy", run_markov},
-    {"convert", "STORE", "write a token store in another program's format, or read one", run_convert},
+    {"convert", "STORE", "write a token store in another program's format, or read one",
+     run_convert},
     {"inspect", "STORE", "say what a token store holds", run_inspect},
     {"decode", "STORE", "write the text of a token store to stdout", run_decode}};
 
 int dispatch(const Words& arguments) {
   std::vector<CommandHelp> all;
-  for (const Command& command : kCommands) all.push_back({command.name, command.arguments, command.help});
-  const auto help = [&] { return program_help("skein-data", "From text to token stores, and back to look at them.", all, kNotes); };
+  for (const Command& command : kCommands)
+    all.push_back({command.name, command.arguments, command.help});
+  const auto help = [&] {
+    return program_help("skein-data", "From text to token stores, and back to look at them.", all,
+                        kNotes);
+  };
   if (answered("skein-data", arguments, help)) return 0;
   for (const Command& command : kCommands)
-    if (!arguments.empty() && arguments.front() == command.name) return command.run(Words(arguments.begin() + 1, arguments.end())), 0;
+    if (!arguments.empty() && arguments.front() == command.name)
+      return command.run(Words(arguments.begin() + 1, arguments.end())), 0;
   refuse_command("skein-data", arguments, all);
 }
 
@@ -347,5 +353,7 @@ int dispatch(const Words& arguments) {
 }  // namespace skein
 
 int main(int argc, char** argv) {
-  return skein::run_program([&] { return skein::dispatch({argv + std::min(argc, 1), argv + argc}); });
+  return skein::run_program([&] {
+    return skein::dispatch({argv + std::min(argc, 1), argv + argc});
+  });
 }

@@ -64,7 +64,8 @@ std::optional<Fence> read_fence(const std::string& directory, int64_t generation
     if (base.empty()) return Fence{generation, {}};
     if (const auto name = CheckpointName::parse(base)) return Fence{generation, *name};
   } catch (const std::exception& error) {
-    log::warn("{} in {} is unreadable and ignored: {}", generation_name(generation), directory, json_fault(error.what()));
+    log::warn("{} in {} is unreadable and ignored: {}", generation_name(generation), directory,
+              json_fault(error.what()));
   }
   return {};
 }

@@ -78,11 +78,16 @@ std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& wo
 std::string no_checkpoint(const std::string& path) {
   std::error_code ignored;
   const std::filesystem::path folder = plain_path(path);
-  if (!std::filesystem::exists(folder, ignored)) return path + " holds no checkpoint, for there is no such folder; give a run's folder or a checkpoint";
-  if (!std::filesystem::exists(folder / "config.json", ignored)) return path + " holds no checkpoint; give a run's folder or a checkpoint";
+  if (!std::filesystem::exists(folder, ignored))
+    return path +
+           " holds no checkpoint, for there is no such folder; give a run's folder or a checkpoint";
+  if (!std::filesystem::exists(folder / "config.json", ignored))
+    return path + " holds no checkpoint; give a run's folder or a checkpoint";
   const std::string name = folder.filename().string();
-  return fmt::format("{} holds no checkpoint but a model of Hugging Face; make a checkpoint of it and give that: `skein-convert {} runs/{}`", path,
-                     path, name.starts_with('.') ? "imported" : name);
+  return fmt::format(
+      "{} holds no checkpoint but a model of Hugging Face; make a checkpoint of it and give that: "
+      "`skein-convert {} runs/{}`",
+      path, path, name.starts_with('.') ? "imported" : name);
 }
 
 }  // namespace skein

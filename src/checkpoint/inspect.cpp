@@ -147,12 +147,14 @@ const std::map<std::string, Command>& commands() {
 
 std::vector<CommandHelp> command_helps() {
   std::vector<CommandHelp> all;
-  for (const auto& [name, command] : commands()) all.push_back({name, command.arguments, command.help});
+  for (const auto& [name, command] : commands())
+    all.push_back({name, command.arguments, command.help});
   return all;
 }
 
 bool asks_for_help(const Words& words) {
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
 }  // namespace
@@ -168,11 +170,13 @@ int inspect(const std::vector<std::string>& words, std::ostream& out) {
   const Command& command = entry->second;
   const Words arguments(words.begin() + 1, words.end());
   if (asks_for_help(arguments)) {
-    out << fmt::format("{}.\n\nUsage: skein-inspect {} {}\n", command.help, words[0], command.arguments);
+    out << fmt::format("{}.\n\nUsage: skein-inspect {} {}\n", command.help, words[0],
+                       command.arguments);
     return 0;
   }
   require(arguments.size() >= command.least && arguments.size() <= command.most,
-          "{} arguments were given; `skein-inspect {}` takes {}", arguments.size(), words[0], command.arguments);
+          "{} arguments were given; `skein-inspect {}` takes {}", arguments.size(), words[0],
+          command.arguments);
   return command.run(arguments, out);
 }
 

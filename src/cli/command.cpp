@@ -26,7 +26,9 @@ bool parse(Options& options, const std::vector<std::string>& args, bool allow_wo
   const Options::Outcome outcome = options.parse(args, allow_words);
   if (settle && outcome != Options::Outcome::help) settle();
   switch (outcome) {
-    case Options::Outcome::run: require_device(options); return true;
+    case Options::Outcome::run:
+      require_device(options);
+      return true;
     case Options::Outcome::help: std::fputs(options.help().c_str(), stdout); return false;
     case Options::Outcome::print_config: std::fputs(options.resolved().c_str(), stdout); return false;
   }

@@ -148,7 +148,9 @@ Values masked_tokens(const Judged& model, const Source& source, const std::vecto
 
 void check(const EvaluateConfig& c) {
   const auto given = static_cast<int>(!c.stores.empty()) + static_cast<int>(!c.text.empty()) + static_cast<int>(!c.labels.files.empty());
-  require(given == 1, "give one of data.validation (token stores), data.text and data.test (examples with labels, preferences or conversations); {}",
+  require(given == 1,
+          "give one of data.validation (token stores), data.text and data.test (examples with "
+          "labels, preferences or conversations); {}",
           given == 0 ? "none is given" : "several are given");
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }

@@ -255,11 +255,14 @@ std::optional<RewardMixture> rewards_for(const Command& command, const Writer& w
 }
 
 void tell_full(const std::vector<Generated>& made, int64_t asked, int64_t context) {
-  const auto full = std::count_if(made.begin(), made.end(),
-                                  [&](const Generated& one) { return !one.ended && static_cast<int64_t>(one.tokens.size()) < asked; });
+  const auto full = std::count_if(made.begin(), made.end(), [&](const Generated& one) {
+    return !one.ended && static_cast<int64_t>(one.tokens.size()) < asked;
+  });
   if (full > 0)
-    log::warn("{} of {} answers stop before generate.max_tokens={}, for with its prompt each fills the model's context of {} tokens", full, made.size(),
-              asked, context);
+    log::warn(
+        "{} of {} answers stop before generate.max_tokens={}, for with its prompt each fills the "
+        "model's context of {} tokens",
+        full, made.size(), asked, context);
 }
 
 void generate(const Command& command, const std::vector<std::string>& words, const Source& source, Group& world) {
@@ -313,7 +316,8 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Options options("skein generate", "Continues prompts with a trained model. Each ARGUMENT is one prompt.");
   bind(options, command);
   if (!parse(options, args, true, [&] { settle_precision(options, "generate.precision", command.generate.precision, command.parallel.device); })) return 0;
-  require(options.words().empty() != command.input.empty(), "give prompts as arguments or with generate.input; {}",
+  require(options.words().empty() != command.input.empty(),
+          "give prompts as arguments or with generate.input; {}",
           command.input.empty() ? "none are given" : "both are given");
   check(command.generate);
   settle(command.answers, command.format == PromptFormat::jsonl, command.generate.sampling);

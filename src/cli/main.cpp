@@ -39,9 +39,10 @@ constexpr Command kCommands[] = {
 };
 
 constexpr const char* kNotes =
-    "Run a command alone, under `mpirun -np N` or `srun`, or on several hosts without either: set SKEIN_RENDEZVOUS,\n"
-    "SKEIN_RANK and SKEIN_RANKS (docs/pretraining.md). skein-data makes token stores, skein-convert reads and writes other\n"
-    "programs' models, skein-inspect looks into checkpoints.\n";
+    "Run a command alone, under `mpirun -np N` or `srun`, or on several hosts without either:\n"
+    "set SKEIN_RENDEZVOUS, SKEIN_RANK and SKEIN_RANKS (docs/pretraining.md). skein-data makes\n"
+    "token stores, skein-convert reads and writes other programs' models, skein-inspect looks\n"
+    "into checkpoints.\n";
 
 std::vector<CommandHelp> all_commands() {
   std::vector<CommandHelp> all;
@@ -50,10 +51,14 @@ std::vector<CommandHelp> all_commands() {
 }
 
 int run(const Words& args, std::unique_ptr<Group>& world) {
-  const auto help = [] { return program_help("skein", "Trains language models across many processes.", all_commands(), kNotes); };
+  const auto help = [] {
+    return program_help("skein", "Trains language models across many processes.", all_commands(),
+                        kNotes);
+  };
   if (answered("skein", args, help)) return 0;
   for (const Command& command : kCommands)
-    if (!args.empty() && args.front() == command.name) return command.run({args.begin() + 1, args.end()}, world);
+    if (!args.empty() && args.front() == command.name)
+      return command.run({args.begin() + 1, args.end()}, world);
   refuse_command("skein", args, all_commands());
 }
 
@@ -80,6 +85,11 @@ int end_with(ExitCode code, const std::string& message, Group* world) {
 
 int main(int argc, char** argv) {
   std::unique_ptr<skein::Group> world;
-  return skein::run_program([&] { return skein::run_in_memory({argv + std::min(argc, 1), argv + argc}, world); },
-                            [&](skein::ExitCode code, const std::string& message) { return skein::end_with(code, message, world.get()); });
+  return skein::run_program(
+      [&] {
+        return skein::run_in_memory({argv + std::min(argc, 1), argv + argc}, world);
+      },
+      [&](skein::ExitCode code, const std::string& message) {
+        return skein::end_with(code, message, world.get());
+      });
 }

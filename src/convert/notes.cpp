@@ -64,7 +64,11 @@ std::string import_metadata(const ModelConfig& model, const std::string& tokeniz
   state.reduction_groups = 1;
   state.tokenizer = tokenizer;
   state.config = model_values(model);
-  Json imported{{"source", notes.source}, {"sums", notes.sums}, {"config", notes.config}, {"texts", notes.texts}, {"weights", notes.weights}};
+  Json imported{{"source", notes.source},
+                {"sums", notes.sums},
+                {"config", notes.config},
+                {"texts", notes.texts},
+                {"weights", notes.weights}};
   if (!notes.tokenizer_fault.empty()) imported["tokenizer_fault"] = notes.tokenizer_fault;
   state.imported = imported.dump(-1, ' ', false, Json::error_handler_t::replace);
   return to_json(state, {});
@@ -74,11 +78,14 @@ ImportNotes import_notes(const RunState& state, const std::string& origin) {
   if (state.imported.empty()) return {};
   try {
     const Json json = Json::parse(state.imported);
-    const ImportNotes notes{json.at("source"), json.at("config"), json.at("texts"), json.at("weights"), json.at("sums"), json.value("tokenizer_fault", "")};
+    const ImportNotes notes{json.at("source"), json.at("config"),
+                            json.at("texts"),  json.at("weights"),
+                            json.at("sums"),   json.value("tokenizer_fault", "")};
     check_names(notes, origin);
     return notes;
   } catch (const Json::exception& error) {
-    fail_usage("{}: what it keeps of its import cannot be read: {}", origin, json_fault(error.what()));
+    fail_usage("{}: what it keeps of its import cannot be read: {}", origin,
+               json_fault(error.what()));
   }
 }
 
@@ -103,7 +110,8 @@ FolderTokenizer folder_tokenizer(const std::string& folder) {
   if (!has("tokenizer.json") && !has("vocab.json") && !has("vocab.txt")) {
     log::warn("{} holds no tokenizer; give one with --tokenizer, without one the model cannot be used", folder);
     const bool pieces = has("tokenizer.model");
-    return {"", pieces ? "it holds only tokenizer.model, of SentencePiece, which is not read" : "it holds no tokenizer.json, vocab.json or vocab.txt"};
+    return {"", pieces ? "it holds only tokenizer.model, of SentencePiece, which is not read"
+                       : "it holds no tokenizer.json, vocab.json or vocab.txt"};
   }
   try {
     return {load_tokenizer(folder)->to_json(), ""};

@@ -17,13 +17,16 @@ namespace po = boost::program_options;
 constexpr std::string_view kPrefix = "SKEIN_";
 
 // Read by comm/world, before there are options.
-constexpr std::string_view kLaunchVariables[] = {"SKEIN_RANK", "SKEIN_RANKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT"};
+constexpr std::string_view kLaunchVariables[] = {"SKEIN_RANK", "SKEIN_RANKS", "SKEIN_RENDEZVOUS",
+                                                 "SKEIN_RENDEZVOUS_TIMEOUT"};
 
 // Of the options of all commands and programs; tests/cli/programs.sh compares them.
 constexpr std::string_view kSections[] = {
-    "BENCH", "CHAT", "CHECKPOINT", "CONVERT", "CRITIC", "DATA", "DPO", "EMBED", "EVAL", "FIT", "GENERATE", "KL", "LR",
-    "MACHINE", "MARKOV", "MLM", "MODEL", "OPTIMIZER", "ORACLE", "OUTPUT", "PARALLEL", "PLAN", "PPO", "PREDICT", "PTX", "RANGE",
-    "REPORT", "REWARD", "RUN", "SAMPLE", "SFT", "STORE", "SWEEP", "TASK", "TOKENIZER", "TRAIN", "VALIDATION"};
+    "BENCH", "CHAT",      "CHECKPOINT", "CONVERT", "CRITIC",    "DATA",    "DPO",    "EMBED",
+    "EVAL",  "FIT",       "GENERATE",   "KL",      "LR",        "MACHINE", "MARKOV", "MLM",
+    "MODEL", "OPTIMIZER", "ORACLE",     "OUTPUT",  "PARALLEL",  "PLAN",    "PPO",    "PREDICT",
+    "PTX",   "RANGE",     "REPORT",     "REWARD",  "RUN",       "SAMPLE",  "SFT",    "STORE",
+    "SWEEP", "TASK",      "TOKENIZER",  "TRAIN",   "VALIDATION"};
 
 // Options of some commands that look like misspelt ones of others.
 constexpr std::string_view kTwins[] = {"SKEIN_TASK_LABELS"};
@@ -39,8 +42,10 @@ std::string section_in(const std::string& variable) {
   return end == std::string::npos ? "" : variable.substr(kPrefix.size(), end - kPrefix.size());
 }
 
-// Sections such as PPO and DPO differ by a letter: under a known one only the names after it are compared.
-std::string nearest_in_section(const std::string& variable, const std::vector<OptionEntry>& entries) {
+// Sections such as PPO and DPO differ by a letter: under a known one only the names after it are
+// compared.
+std::string nearest_in_section(const std::string& variable,
+                               const std::vector<OptionEntry>& entries) {
   const std::string section = section_in(variable);
   const size_t head = kPrefix.size() + section.size() + 1;
   std::vector<std::string> names;
@@ -63,8 +68,12 @@ std::string nearest_in_all(const std::string& variable, const std::vector<Option
 bool names_other(const std::string& variable, const std::vector<OptionEntry>& entries) {
   if (is_in(variable, kTwins)) return true;
   const bool ours = is_in(section_in(variable), kSections);
-  const std::string near = ours ? nearest_in_section(variable, entries) : nearest_in_all(variable, entries);
-  require(near.empty(), "the environment variable {} names no option here; did you mean '{}'? Correct it, or unset it", variable, near);
+  const std::string near =
+      ours ? nearest_in_section(variable, entries) : nearest_in_all(variable, entries);
+  require(near.empty(),
+          "the environment variable {} names no option here; did you mean '{}'? Correct it, or "
+          "unset it",
+          variable, near);
   return ours;
 }
 
@@ -75,7 +84,9 @@ Environment read_environment(const std::vector<OptionEntry>& entries) {
   for (const OptionEntry& entry : entries) key_of[environment_name(entry.key)] = entry.key;
   Environment found;
   const auto key = [&](const std::string& variable) -> std::string {
-    if (!variable.starts_with(kPrefix) || variable.starts_with("SKEIN_TEST_") || is_in(variable, kLaunchVariables)) return "";
+    if (!variable.starts_with(kPrefix) || variable.starts_with("SKEIN_TEST_") ||
+        is_in(variable, kLaunchVariables))
+      return "";
     if (const auto known = key_of.find(variable); known != key_of.end()) return known->second;
     if (names_other(variable, entries)) found.others.push_back(variable);
     return "";
@@ -90,7 +101,8 @@ Environment read_environment(const std::vector<OptionEntry>& entries) {
 std::string environment_name(const std::string& key) {
   std::string name(kPrefix);
   for (const char c : key)
-    name += c == '.' || c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    name +=
+        c == '.' || c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
 }
 

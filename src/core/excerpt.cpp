@@ -11,14 +11,22 @@ constexpr size_t kMostBytes = 200;
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// Bytes of the character of UTF-8 that text begins with; 0 where it begins with none, or with a control character of two bytes
-// (U+0080 to U+009F).
+// Bytes of the character of UTF-8 that text begins with; 0 where it begins with none, or with a
+// control character of two bytes (U+0080 to U+009F).
 size_t character_bytes(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t bytes = at(0) < 0x80 ? 1 : at(0) < 0xC2 ? 0 : at(0) < 0xE0 ? 2 : at(0) < 0xF0 ? 3 : at(0) < 0xF5 ? 4 : 0;
+  const size_t bytes = at(0) < 0x80   ? 1
+                       : at(0) < 0xC2 ? 0
+                       : at(0) < 0xE0 ? 2
+                       : at(0) < 0xF0 ? 3
+                       : at(0) < 0xF5 ? 4
+                                      : 0;
   if (bytes < 2) return bytes;
-  if (text.size() < bytes || !std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(bytes), continues)) return 0;
-  // The second byte tells apart C1 controls, encodings that are too long, surrogates, and what is beyond U+10FFFF.
+  if (text.size() < bytes ||
+      !std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(bytes), continues))
+    return 0;
+  // The second byte tells apart C1 controls, encodings that are too long, surrogates, and what is
+  // beyond U+10FFFF.
   if (at(0) == 0xC2 && at(1) < 0xA0) return 0;
   if ((at(0) == 0xE0 && at(1) < 0xA0) || (at(0) == 0xF0 && at(1) < 0x90)) return 0;
   if ((at(0) == 0xED && at(1) >= 0xA0) || (at(0) == 0xF4 && at(1) >= 0x90)) return 0;
@@ -50,7 +58,8 @@ std::string excerpt(std::string_view text) {
 
 std::string json_fault(std::string_view said) {
   const size_t bracket = said.find("] ");
-  if (!said.starts_with("[json.exception") || bracket == std::string_view::npos) return std::string(said);
+  if (!said.starts_with("[json.exception") || bracket == std::string_view::npos)
+    return std::string(said);
   return excerpt(said.substr(bracket + 2));
 }
 

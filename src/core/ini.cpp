@@ -44,13 +44,16 @@ std::string quoted_value(const std::string& text, const std::string& place) {
       continue;
     }
     const auto c = ++at < text.size() ? unescaped(text[at]) : std::nullopt;
-    require(c.has_value(), "{}: {} has a \\ before something else than n, r, t, \" or \\; write \\\\ for a backslash",
-            place, excerpt(text));
+    require(
+        c.has_value(),
+        "{}: {} has a \\ before something else than n, r, t, \" or \\; write \\\\ for a backslash",
+        place, excerpt(text));
     value += *c;
   }
   require(at < text.size(), "{}: {} has no closing quote", place, excerpt(text));
   const std::string rest = trimmed(std::string_view(text).substr(at + 1));
-  require(rest.empty() || is_comment(rest), "{}: '{}' follows the closing quote; only a # comment may", place, excerpt(rest));
+  require(rest.empty() || is_comment(rest),
+          "{}: '{}' follows the closing quote; only a # comment may", place, excerpt(rest));
   return value;
 }
 
@@ -58,13 +61,15 @@ std::string section_name(const std::string& line, const std::string& place) {
   const size_t close = line.find(']');
   require(close != std::string::npos, "{}: '{}' has no closing ]", place, excerpt(line));
   const std::string name = trimmed(line.substr(1, close - 1)), rest = trimmed(line.substr(close + 1));
-  require(!name.empty() && (rest.empty() || is_comment(rest)), "{}: '{}' is no [section]", place, excerpt(line));
+  require(!name.empty() && (rest.empty() || is_comment(rest)), "{}: '{}' is no [section]", place,
+          excerpt(line));
   return name;
 }
 
 IniValue key_and_value(const std::string& line, const std::string& section, const std::string& place) {
   const size_t equals = line.find('=');
-  require(equals != std::string::npos, "{}: '{}' is neither [section] nor key = value nor a # comment", place, excerpt(line));
+  require(equals != std::string::npos,
+          "{}: '{}' is neither [section] nor key = value nor a # comment", place, excerpt(line));
   const std::string name = trimmed(line.substr(0, equals)), raw = line.substr(equals + 1);
   require(!name.empty(), "{}: '{}' has no key before the =", place, line);
   const std::string text = trimmed(raw);

@@ -42,7 +42,8 @@ std::optional<T> read_all(std::string_view text) {
   return value;
 }
 
-// "2500000" for 2.5e6 and "-10" for -1e1; the text itself without an exponent; nothing where the value is not whole.
+// "2500000" for 2.5e6 and "-10" for -1e1; the text itself without an exponent; nothing where the
+// value is not whole.
 std::optional<std::string> without_exponent(const std::string& text) {
   const size_t e = text.find_first_of("eE");
   if (e == std::string::npos) return text;
@@ -50,7 +51,8 @@ std::optional<std::string> without_exponent(const std::string& text) {
   const auto exponent = read_all<int>(std::string_view(text).substr(e + (plus ? 2 : 1)));
   std::string digits = text.substr(0, e);
   const size_t point = digits.find('.');
-  const bool digit_last = e > 0 && is_digit(text[e - 1]), digit_first = point == std::string::npos || (point > 0 && is_digit(text[point - 1]));
+  const bool digit_last = e > 0 && is_digit(text[e - 1]),
+             digit_first = point == std::string::npos || (point > 0 && is_digit(text[point - 1]));
   if (!exponent || (plus && *exponent < 0) || !digit_last || !digit_first) return std::nullopt;
   int64_t zeros = *exponent;
   if (point != std::string::npos) {

@@ -37,8 +37,9 @@ OptionEntry entry_for(const std::string& key, T& field, const std::string& help,
 
 template <class T>
 OptionEntry whole_entry(const std::string& key, T& field, const std::string& help, const std::string& unit) {
-  const std::string wanted = fmt::format("a whole number from {} to {}, like 1000, 1_000, 1k or 1e3",
-                                         std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+  const std::string wanted =
+      fmt::format("a whole number from {} to {}, like 1000, 1_000, 1k or 1e3",
+                  std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
   return entry_for(key, field, help, unit, wanted, read_whole<T>);
 }
 
@@ -76,22 +77,23 @@ void Options::Impl::add(OptionEntry entry) {
 }
 
 void Options::Impl::set(const std::string& key, const std::string& text, const std::string& origin) {
-  require(find(key) != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key), origin,
-          key_suggestion(key, entries), program);
+  require(find(key) != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key),
+          origin, key_suggestion(key, entries), program);
   OptionEntry& entry = entries[static_cast<size_t>(find(key) - entries.data())];
   const std::optional<std::string> value = entry.assign(text);
-  require(value.has_value(), "{} = '{}' ({}): {} was expected{}", key, excerpt(text), origin, entry.wanted,
-          suggestion(text, entry.labels));
+  require(value.has_value(), "{} = '{}' ({}): {} was expected{}", key, excerpt(text), origin,
+          entry.wanted, suggestion(text, entry.labels));
   entry.value = *value;
   entry.origin = origin;
 }
 
 void Options::Impl::take_environment() {
   const Environment environment = read_environment(entries);
-  for (const auto& [key, text] : environment.values) set(key, text, "environment " + environment_name(key));
+  for (const auto& [key, text] : environment.values)
+    set(key, text, "environment " + environment_name(key));
   if (environment.others.empty()) return;
-  log::info("environment variables for other commands are left alone, {} has no such option: {}", program,
-            fmt::join(environment.others, ", "));
+  log::info("environment variables for other commands are left alone, {} has no such option: {}",
+            program, fmt::join(environment.others, ", "));
 }
 
 Options::Options(std::string program, std::string summary) : impl_(std::make_unique<Impl>()) {

@@ -29,30 +29,36 @@ int flushed(int code) {
 
 }  // namespace
 
-std::string program_help(const std::string& program, const std::string& summary, const std::vector<CommandHelp>& commands,
-                         const std::string& notes) {
+std::string program_help(const std::string& program, const std::string& summary,
+                         const std::vector<CommandHelp>& commands, const std::string& notes) {
   size_t name_width = std::string("--version").size(), width = 0;
   for (const CommandHelp& command : commands) {
     name_width = std::max(name_width, command.name.size());
     width = std::max(width, command.arguments.size());
   }
-  std::string text = fmt::format("{}\n\nUsage: {} COMMAND [options] [arguments]\n\n", summary, program);
+  std::string text =
+      fmt::format("{}\n\nUsage: {} COMMAND [options] [arguments]\n\n", summary, program);
   const auto row = [&](const CommandHelp& line) {
-    text += fmt::format("  {:<{}}  {}\n", fmt::format("{:<{}} {:<{}}", line.name, name_width, line.arguments, width),
+    text += fmt::format("  {:<{}}  {}\n",
+                        fmt::format("{:<{}} {:<{}}", line.name, name_width, line.arguments, width),
                         name_width + 1 + width, line.help);
   };
   for (const CommandHelp& command : commands) row(command);
-  row({"--help", "", fmt::format("write this and stop; `{} COMMAND --help` is about a command", program)});
+  row({"--help", "",
+       fmt::format("write this and stop; `{} COMMAND --help` is about a command", program)});
   row({"--version", "", "write what this build is made of, and stop"});
   return text + (notes.empty() ? "" : "\n" + notes);
 }
 
 std::string version_text(const std::string& program) {
-  return fmt::format("{} {} ({})\n{}, {}, {}, HDF5 {}, {}\n", program, kVersion, kRevision, kCompiler, kBuildType, kMpiVersion,
-                     kHdf5Version, kCudaVersion.empty() ? "no GPU kernels" : fmt::format("CUDA {}", kCudaVersion));
+  return fmt::format(
+      "{} {} ({})\n{}, {}, {}, HDF5 {}, {}\n", program, kVersion, kRevision, kCompiler, kBuildType,
+      kMpiVersion, kHdf5Version,
+      kCudaVersion.empty() ? "no GPU kernels" : fmt::format("CUDA {}", kCudaVersion));
 }
 
-bool answered(const std::string& program, const std::vector<std::string>& args, const std::function<std::string()>& help) {
+bool answered(const std::string& program, const std::vector<std::string>& args,
+              const std::function<std::string()>& help) {
   const std::string first = args.empty() ? "" : args.front();
   const bool version = first == "--version";
   if (version || first == "--help" || first == "-h" || first == "help")
@@ -60,11 +66,13 @@ bool answered(const std::string& program, const std::vector<std::string>& args, 
   return false;
 }
 
-void refuse_command(const std::string& program, const std::vector<std::string>& args, const std::vector<CommandHelp>& known) {
+void refuse_command(const std::string& program, const std::vector<std::string>& args,
+                    const std::vector<CommandHelp>& known) {
   require(!args.empty(), "no command was given; `{} --help` lists all", program);
   std::vector<std::string> names;
   for (const CommandHelp& command : known) names.push_back(command.name);
-  fail_usage("unknown command '{}'{}; `{} --help` lists all", args.front(), suggestion(args.front(), names), program);
+  fail_usage("unknown command '{}'{}; `{} --help` lists all", args.front(),
+             suggestion(args.front(), names), program);
 }
 
 int run_program(const std::function<int()>& body, const ProgramEnd& end) {
@@ -76,7 +84,9 @@ int run_program(const std::function<int()>& body, const ProgramEnd& end) {
   } catch (const std::bad_alloc&) {
     return told(ExitCode::failure, "out of memory; give this less to do at a time, or more memory");
   } catch (const std::exception& error) {
-    return told(ExitCode::internal, fmt::format("internal error: {}; please report it with the command", json_fault(error.what())));
+    return told(ExitCode::internal,
+                fmt::format("internal error: {}; please report it with the command",
+                            json_fault(error.what())));
   }
 }
 

@@ -14,7 +14,8 @@ void tell_left_out(int64_t count, const std::string& reason) {
 }
 
 void tell_more_left_out(int64_t count) {
-  if (count > kMostTold) log::warn("left out: {} more records, {} in all", count - kMostTold, count);
+  if (count > kMostTold)
+    log::warn("left out: {} more records, {} in all", count - kMostTold, count);
 }
 
 }  // namespace skein

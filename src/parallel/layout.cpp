@@ -35,7 +35,8 @@ void bind(Options& options, ParallelConfig& p) {
 
 void require_kernels(DeviceKind kind) {
   require(kind == DeviceKind::cpu || cuda::built_in(),
-          "parallel.device=cuda, but this build has no GPU kernels; build them with `launch/build cuda` (docs/gpu.md) and start "
+          "parallel.device=cuda, but this build has no GPU kernels; build them with `launch/build "
+          "cuda` (docs/gpu.md) and start "
           "build/cuda/bin/skein, or use parallel.device=cpu");
 }
 

@@ -100,7 +100,8 @@ PlanLaw fitted_plan_law(const std::string& path) {
     read_context(json, law);
     read_runs(json, law);
   } catch (const Json::exception& error) {
-    fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", path, json_fault(error.what()));
+    fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", path,
+               json_fault(error.what()));
   }
   law.intervals = draws_text(law.fit);
   return law;

@@ -84,7 +84,8 @@ ParametricFit read_fit(const std::string& json_path) {
     check_version(json.at("skein_fit"), json_path);
     return fit_of(json, json_path);
   } catch (const Json::exception& error) {
-    fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", json_path, json_fault(error.what()));
+    fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", json_path,
+               json_fault(error.what()));
   }
 }
 

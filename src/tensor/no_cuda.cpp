@@ -4,7 +4,9 @@
 namespace skein::cuda {
 namespace {
 
-[[noreturn]] void refuse() { fail_usage("this build of Skein has no GPU kernels; build them with `launch/build cuda`"); }
+[[noreturn]] void refuse() {
+  fail_usage("this build of Skein has no GPU kernels; build them with `launch/build cuda`");
+}
 
 }  // namespace
 

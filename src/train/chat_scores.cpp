@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/train/judge.h"
 #include "skein/train/progress.h"
 
@@ -31,8 +32,13 @@ Scores answer_scores(const Judged& model, const ChatSamples& samples, int64_t vo
   model.mesh.pp().broadcast(counts, model.mesh.pp().size() - 1);
   const auto tokens = static_cast<double>(counts.data<int64_t>()[1]), accuracy = static_cast<double>(counts.data<int64_t>()[0]) / tokens;
   const double loss = std::accumulate(nats[0].begin(), nats[0].end(), 0.0) / tokens;
-  return {fmt::format("loss {}, perplexity {}, {:.1f}% of {} answer tokens right", readable_number(loss), readable_number(std::exp(loss), 2), 100 * accuracy, readable_count(tokens)),
-          {{"validation_loss", loss}, {"validation_perplexity", std::exp(loss)}, {"validation_token_accuracy", accuracy}}, -loss};
+  return {fmt::format("loss {:.4f}, perplexity {:.2f}, {:.1f}% of {} answer tokens right",
+                      shown_number(loss), shown_number(std::exp(loss)), 100 * accuracy,
+                      readable_count(tokens)),
+          {{"validation_loss", loss},
+           {"validation_perplexity", std::exp(loss)},
+           {"validation_token_accuracy", accuracy}},
+          -loss};
 }
 
 void tell_samples(const ChatSamples& samples, const std::string& what, const std::string& chat_template) {

@@ -116,7 +116,8 @@ std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::strin
     head->columns = json.at("columns").get<std::map<std::string, std::string>>();
     return head;
   } catch (const std::exception& error) {
-    fail_usage("the notes of {} on its labels cannot be read: {}", origin, json_fault(error.what()));
+    fail_usage("the notes of {} on its labels cannot be read: {}", origin,
+               json_fault(error.what()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/train/judge.h"
 #include "skein/train/progress.h"
 #include "skein/train/scores.h"
@@ -28,10 +29,16 @@ Scores score_classes(const LabelHead& head, const LabelData& data, const LabelAn
   }
   const ClassScores scores = class_scores(data.classes, found, head.outputs());
   const double commonest = static_cast<double>(*std::max_element(support.begin(), support.end())) / static_cast<double>(data.size());
-  return {fmt::format("loss {}, accuracy {:.4f}, macro F1 {:.4f}, Matthews {:.4f} ({} examples, {:.4f} of them of the commonest label)",
-                      readable_number(answers.loss), scores.accuracy(), scores.macro_f1(), scores.matthews(), data.size(), commonest),
-          {{"loss", answers.loss}, {"accuracy", scores.accuracy()}, {"macro_f1", scores.macro_f1()}, {"weighted_f1", scores.weighted_f1()},
-           {"matthews", scores.matthews()}, {"commonest_label", commonest}}};
+  return {fmt::format("loss {:.4f}, accuracy {:.4f}, macro F1 {:.4f}, Matthews {:.4f} ({} examples, "
+                      "{:.4f} of them of the commonest label)",
+                      shown_number(answers.loss), scores.accuracy(), scores.macro_f1(),
+                      scores.matthews(), data.size(), commonest),
+          {{"loss", answers.loss},
+           {"accuracy", scores.accuracy()},
+           {"macro_f1", scores.macro_f1()},
+           {"weighted_f1", scores.weighted_f1()},
+           {"matthews", scores.matthews()},
+           {"commonest_label", commonest}}};
 }
 
 Scores score_values(const LabelHead& head, const LabelData& data, const LabelAnswers& answers) {
@@ -40,10 +47,15 @@ Scores score_values(const LabelHead& head, const LabelData& data, const LabelAns
   const double mse = mean_squared_error(data.values, found), linear = pearson(data.values, found), ranks = spearman(data.values, found);
   const double mean = std::accumulate(data.values.begin(), data.values.end(), 0.0) / static_cast<double>(data.size());
   const double constant = mean_squared_error(data.values, std::vector<double>(data.values.size(), mean));
-  return {fmt::format("mean squared error {} (of the mean {:.4g}), Pearson {}, Spearman {} ({} examples)",
-                      std::isfinite(mse) ? fmt::format("{:.4g}", mse) : readable_number(mse), constant, readable_number(linear), readable_number(ranks),
-                      data.size()),
-          {{"loss", answers.loss}, {"mse", mse}, {"mse_of_mean", constant}, {"pearson", linear}, {"spearman", ranks}}};
+  return {fmt::format(
+              "mean squared error {:.4g} (of the mean {:.4g}), Pearson {:.4f}, Spearman {:.4f} ({} "
+              "examples)",
+              shown_number(mse), constant, shown_number(linear), shown_number(ranks), data.size()),
+          {{"loss", answers.loss},
+           {"mse", mse},
+           {"mse_of_mean", constant},
+           {"pearson", linear},
+           {"spearman", ranks}}};
 }
 
 Scores score_tags(const LabelHead& head, const LabelData& data, const LabelAnswers& answers) {
@@ -58,10 +70,16 @@ Scores score_tags(const LabelHead& head, const LabelData& data, const LabelAnswe
   }
   const EntityScores scores = entity_scores(data.tags, found);
   const double accuracy = static_cast<double>(right) / static_cast<double>(words);
-  return {fmt::format("loss {}, F1 {:.4f}, precision {:.4f}, recall {:.4f} of {} entities, {:.4f} of {} words right ({} sentences)", readable_number(answers.loss),
-                      scores.all.f1(), scores.all.precision(), scores.all.recall(), scores.all.support, accuracy, words, found.size()),
-          {{"loss", answers.loss}, {"f1", scores.all.f1()}, {"precision", scores.all.precision()}, {"recall", scores.all.recall()},
-           {"macro_f1", scores.macro_f1()}, {"word_accuracy", accuracy}}};
+  return {fmt::format("loss {:.4f}, F1 {:.4f}, precision {:.4f}, recall {:.4f} of {} entities, {:.4f} "
+                      "of {} words right ({} sentences)",
+                      shown_number(answers.loss), scores.all.f1(), scores.all.precision(),
+                      scores.all.recall(), scores.all.support, accuracy, words, found.size()),
+          {{"loss", answers.loss},
+           {"f1", scores.all.f1()},
+           {"precision", scores.all.precision()},
+           {"recall", scores.all.recall()},
+           {"macro_f1", scores.macro_f1()},
+           {"word_accuracy", accuracy}}};
 }
 
 }  // namespace

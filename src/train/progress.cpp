@@ -62,12 +62,6 @@ std::string readable_seconds(double seconds) {
   return fmt::format("{}d{:02}h", whole / 86400, whole / 3600 % 24);
 }
 
-std::string readable_number(double value, int decimals) {
-  if (std::isnan(value)) return "not a number";
-  if (std::isinf(value)) return value > 0 ? "infinite" : "-infinite";
-  return fmt::format("{:.{}f}", value, decimals);
-}
-
 std::string readable_count(double value, const char* gap) {
   constexpr const char* suffixes[] = {"", "k", "M", "G", "T", "P", "E"};
   size_t k = 0;

@@ -57,10 +57,16 @@ std::string no_tokenizer(const RunState& state, const std::string& origin) {
   };
   const std::string source = text("source"), fault = text("tokenizer_fault");
   if (source.empty())
-    return fmt::format("{} was trained on token files that named no tokenizer, so no text can be encoded for it; name theirs with data.tokenizer in "
-                       "training", origin);
-  return fmt::format("{} has no tokenizer, so no text can be encoded for it: that of {} was not imported ({}); import it again with a tokenizer that "
-                     "is read: `skein-convert --tokenizer=FILE {} FOLDER`", origin, source, fault.empty() ? "none was given" : fault, source);
+    return fmt::format(
+        "{} was trained on token files that named no tokenizer, so no text can be encoded for it; "
+        "name theirs with data.tokenizer in "
+        "training",
+        origin);
+  return fmt::format(
+      "{} has no tokenizer, so no text can be encoded for it: that of {} was not imported ({}); "
+      "import it again with a tokenizer that "
+      "is read: `skein-convert --tokenizer=FILE {} FOLDER`",
+      origin, source, fault.empty() ? "none was given" : fault, source);
 }
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {

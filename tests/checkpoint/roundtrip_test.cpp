@@ -43,13 +43,16 @@ TEST(Checkpoint, NothingIsFoundInAnEmptyOrMissingDirectory) {
 
 TEST(Checkpoint, SaysWhatLiesWhereNoneIs) {
   const TempDir directory;
-  EXPECT_EQ(no_checkpoint(directory.str()), directory.str() + " holds no checkpoint; give a run's folder or a checkpoint");
-  EXPECT_NE(no_checkpoint(directory.at("missing")).find("there is no such folder"), std::string::npos);
+  EXPECT_EQ(no_checkpoint(directory.str()),
+            directory.str() + " holds no checkpoint; give a run's folder or a checkpoint");
+  EXPECT_NE(no_checkpoint(directory.at("missing")).find("there is no such folder"),
+            std::string::npos);
   std::filesystem::create_directory(directory.at("gpt2"));
   std::ofstream(directory.at("gpt2/config.json")) << "{}";
   const std::string said = no_checkpoint(directory.at("gpt2/"));
   EXPECT_NE(said.find("a model of Hugging Face"), std::string::npos) << said;
-  EXPECT_NE(said.find("`skein-convert " + directory.at("gpt2/") + " runs/gpt2`"), std::string::npos) << said;
+  EXPECT_NE(said.find("`skein-convert " + directory.at("gpt2/") + " runs/gpt2`"), std::string::npos)
+      << said;
 }
 
 TEST(Checkpoint, OneCheckpointCanBeNamed) {

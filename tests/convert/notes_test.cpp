@@ -81,15 +81,20 @@ std::string missing_tokenizer(const Scratch& scratch, const std::string& folder)
 
 TEST(Notes, SayWhyATokenizerWasNotTaken) {
   const Scratch scratch, other, third;
-  const std::string folder = test::copy_of(scratch, "gpt2"), pieces = test::copy_of(other, "gpt2"), none = test::copy_of(third, "gpt2");
+  const std::string folder = test::copy_of(scratch, "gpt2"), pieces = test::copy_of(other, "gpt2"),
+                    none = test::copy_of(third, "gpt2");
   test::write_file(folder + "/tokenizer.json", R"({"model": {"type": "Unigram", "vocab": []}})");
   const std::string said = missing_tokenizer(scratch, folder);
-  for (const std::string& word : {std::string("runs/gpt2 has no tokenizer"), std::string("Unigram"), "`skein-convert --tokenizer=FILE " + folder + " FOLDER`"})
+  for (const std::string& word : {std::string("runs/gpt2 has no tokenizer"), std::string("Unigram"),
+                                  "`skein-convert --tokenizer=FILE " + folder + " FOLDER`"})
     EXPECT_NE(said.find(word), std::string::npos) << said;
   test::write_file(pieces + "/tokenizer.model", "x");
-  EXPECT_NE(missing_tokenizer(other, pieces).find("tokenizer.model, of SentencePiece"), std::string::npos);
+  EXPECT_NE(missing_tokenizer(other, pieces).find("tokenizer.model, of SentencePiece"),
+            std::string::npos);
   EXPECT_NE(missing_tokenizer(third, none).find("it holds no tokenizer.json"), std::string::npos);
-  EXPECT_NE(no_tokenizer({}, "runs/other").find("runs/other was trained on token files that named no tokenizer"), std::string::npos);
+  EXPECT_NE(no_tokenizer({}, "runs/other")
+                .find("runs/other was trained on token files that named no tokenizer"),
+            std::string::npos);
 }
 
 TEST(Notes, RefuseATokenizerThatHasMoreIdsThanTheModel) {

@@ -11,14 +11,19 @@ namespace skein {
 namespace {
 
 TEST(Excerpt, KnowsWhatIsUtf8) {
-  for (const std::string& good : {std::string("gr\u00FCn"), std::string("\u4E16\u754C"), std::string("\U0001F600"), std::string("\U0010FFFF"), std::string("\uD7FF\uE000")})
+  for (const std::string& good :
+       {std::string("gr\u00FCn"), std::string("\u4E16\u754C"), std::string("\U0001F600"),
+        std::string("\U0010FFFF"), std::string("\uD7FF\uE000")})
     EXPECT_EQ(visible(good), good);
   EXPECT_EQ(visible("\xC0\xAF"), "\\xC0\\xAF") << "too long an encoding";
   EXPECT_EQ(visible("\xE0\x9F\xBF"), "\\xE0\\x9F\\xBF");
   EXPECT_EQ(visible("\xED\xA0\x80"), "\\xED\\xA0\\x80") << "half of a pair";
   EXPECT_EQ(visible("\xF4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80") << "beyond the last character";
   EXPECT_EQ(visible("\xE2\x82"), "\\xE2\\x82") << "cut short";
-  EXPECT_EQ(visible("a\xC2\x9B" "2J"), "a\\xC2\\x9B2J") << "a control sequence in one character";
+  EXPECT_EQ(visible("a\xC2\x9B"
+                    "2J"),
+            "a\\xC2\\x9B2J")
+      << "a control sequence in one character";
 }
 
 TEST(Excerpt, KeepsTheControlCharactersThatItIsAskedTo) {

@@ -121,14 +121,24 @@ TEST(Options, ReadsEveryTypeFromFlags) {
 
 TEST(Options, WholeNumbersMayHaveAnExponent) {
   for (const auto& [text, value] : std::vector<std::pair<std::string, int64_t>>{
-           {"1e3", 1000}, {"2.5e6", 2500000}, {"1E+2", 100}, {"-1e1", -10}, {"5e0", 5}, {"1000e-2", 10}, {"1_000e3", 1000000},
-           {"9.223372036854775807e18", std::numeric_limits<int64_t>::max()}, {"0e0", 0}}) {
+           {"1e3", 1000},
+           {"2.5e6", 2500000},
+           {"1E+2", 100},
+           {"-1e1", -10},
+           {"5e0", 5},
+           {"1000e-2", 10},
+           {"1_000e3", 1000000},
+           {"9.223372036854775807e18", std::numeric_limits<int64_t>::max()},
+           {"0e0", 0}}) {
     Bound bound;
     bound.options.parse({"--train.steps=" + text});
     EXPECT_EQ(bound.config.steps, value) << text;
   }
-  for (const char* text : {"1.25e1", "1e-1", "1e19", "1e", "e3", "-e3", ".5e1", "-.5e1", "1.e3", "1000e+-3", "1e3k", "1e1e1", "1e+-3", "1e99999999999", "1.5", "1.0", "0x1e3"})
-    expect_words(parse_error({"--train.steps=" + std::string(text)}), {fmt::format("train.steps = '{}'", text), "1k or 1e3"});
+  for (const char* text :
+       {"1.25e1", "1e-1", "1e19", "1e", "e3", "-e3", ".5e1", "-.5e1", "1.e3", "1000e+-3", "1e3k",
+        "1e1e1", "1e+-3", "1e99999999999", "1.5", "1.0", "0x1e3"})
+    expect_words(parse_error({"--train.steps=" + std::string(text)}),
+                 {fmt::format("train.steps = '{}'", text), "1k or 1e3"});
   Bound list;
   list.options.parse({"--train.layers=1e1,2"});
   EXPECT_EQ(list.config.layers, (std::vector<int64_t>{10, 2}));
@@ -280,8 +290,10 @@ TEST(OptionsErrors, VariablesOfTheLaunchAreKnown) {
 }
 
 TEST(Options, LeavesVariablesOfOtherCommandsAloneInOneLine) {
-  const Variable text("SKEIN_DATA_TEXT", "a"), tokens("SKEIN_GENERATE_TOKENS", "many"), steps("SKEIN_TRAIN_STEPS", "9");
-  const Variable home("SKEIN_HOME", "/opt/skein"), root("SKEIN_ROOT", "/"), runs("SKEIN_RUNS", "r"), build("SKEIN_BUILD_DIR", "b");
+  const Variable text("SKEIN_DATA_TEXT", "a"), tokens("SKEIN_GENERATE_TOKENS", "many"),
+      steps("SKEIN_TRAIN_STEPS", "9");
+  const Variable home("SKEIN_HOME", "/opt/skein"), root("SKEIN_ROOT", "/"), runs("SKEIN_RUNS", "r"),
+      build("SKEIN_BUILD_DIR", "b");
   Bound bound;
   testing::internal::CaptureStderr();
   bound.options.parse({});
@@ -299,9 +311,11 @@ TEST(Options, VariablesThatLookLikeNoOptionAreNotMentioned) {
 }
 
 TEST(OptionsErrors, MisspeltVariablesAreRefused) {
-  for (const auto& [wrong, meant] : std::vector<std::pair<std::string, std::string>>{
-           {"SKEIN_TRAIN_STPES", "SKEIN_TRAIN_STEPS"}, {"SKEIN_TARIN_STEPS", "SKEIN_TRAIN_STEPS"},
-           {"SKEIN_DATA_STORE", "SKEIN_DATA_STORES"}, {"SKEIN_RANNKS", "SKEIN_RANKS"}}) {
+  for (const auto& [wrong, meant] :
+       std::vector<std::pair<std::string, std::string>>{{"SKEIN_TRAIN_STPES", "SKEIN_TRAIN_STEPS"},
+                                                        {"SKEIN_TARIN_STEPS", "SKEIN_TRAIN_STEPS"},
+                                                        {"SKEIN_DATA_STORE", "SKEIN_DATA_STORES"},
+                                                        {"SKEIN_RANNKS", "SKEIN_RANKS"}}) {
     const Variable variable(wrong, "1");
     expect_words(parse_error({}), {wrong, "did you mean '" + meant + "'", "unset it"});
   }
@@ -343,7 +357,8 @@ TEST(OptionsErrors, LinesThatAreNoIniNameTheirPlace) {
 
 TEST(OptionsErrors, ShowLittleOfWhatIsNoIni) {
   for (const char* head : {"", "[", "\"x\" ", "key = \"open "}) {
-    const std::string said = ini_error(head + std::string("\x1B[2J\0\xFF", 6) + std::string(5000, 'x') + "\n");
+    const std::string said =
+        ini_error(head + std::string("\x1B[2J\0\xFF", 6) + std::string(5000, 'x') + "\n");
     EXPECT_NE(said.find("\\x1B[2J\\x00\\xFF"), std::string::npos) << said;
     EXPECT_LT(said.size(), 400u) << said;
   }

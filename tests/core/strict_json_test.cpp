@@ -21,7 +21,8 @@ TEST(StrictJson, WholeNumbersAreThoseThatFit) {
   EXPECT_EQ(whole<int32_t>(Json::parse("-2.5e6"), "step", "here"), -2500000);
   EXPECT_FALSE(is_whole<int32_t>(Json::parse("1e10")));
   EXPECT_FALSE(is_whole<uint32_t>(Json::parse("-1e3")));
-  for (const char* text : {"9223372036854775808", "1.5", "1e-3", "1e16", "7.7e34", "-1e400", "\"3\"", "[3]", "null", "true"}) {
+  for (const char* text : {"9223372036854775808", "1.5", "1e-3", "1e16", "7.7e34", "-1e400",
+                           "\"3\"", "[3]", "null", "true"}) {
     const Json value = Json::parse(text, nullptr, false);
     EXPECT_FALSE(is_whole<int64_t>(value)) << text;
     expect_error(ExitCode::usage, {"here: \"step\" is ", "whole number from -9223372036854775808"}, [&] { whole<int64_t>(value, "step", "here"); });

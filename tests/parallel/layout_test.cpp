@@ -50,7 +50,9 @@ TEST(Layout, ABuildWithoutGpuKernelsSaysHowToBuildThem) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_NE(std::string(error.what()).find("no GPU kernels; build them with `launch/build cuda`"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("no GPU kernels; build them with `launch/build cuda`"),
+              std::string::npos)
+        << error.what();
   }
 }
 

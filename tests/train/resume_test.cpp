@@ -295,26 +295,25 @@ TEST_F(Resume, GivesUpAfterThreeStepsWithoutAFiniteGradient) {
   c.checkpoint.every = 0;
   const std::string text = error_of(c, 2, "run", ExitCode::failure);
   EXPECT_NE(text.find("3 steps in a row"), std::string::npos) << text;
-  EXPECT_NE(text.find("the run has no checkpoint yet: begin again with a lower lr.lr"), std::string::npos) << text;
-  EXPECT_EQ(text.find("nan"), std::string::npos) << text;
+  EXPECT_NE(text.find("the run has no checkpoint yet: begin again with a lower lr.lr"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("-nan"), std::string::npos) << text;
   c.checkpoint.every = 1;
   const std::string saved = error_of(c, 2, "saved", ExitCode::failure);
-  EXPECT_NE(saved.find("is untouched: resume from it with a lower lr.lr"), std::string::npos) << saved;
+  EXPECT_NE(saved.find("is untouched: resume from it with a lower lr.lr"), std::string::npos)
+      << saved;
 }
 
-TEST(Progress, SaysNumbersThatAreNoneInWords) {
-  EXPECT_EQ(readable_number(2.5), "2.5000");
-  EXPECT_EQ(readable_number(-0.125, 3), "-0.125");
-  EXPECT_EQ(readable_number(std::nan("")), "not a number");
-  EXPECT_EQ(readable_number(-std::nan("")), "not a number");
-  EXPECT_EQ(readable_number(-HUGE_VAL), "-infinite");
+TEST(Progress, SaysThatThereIsNoNumberWithoutASign) {
   StepResult result;
   result.loss = -std::nan("");
   result.grad_norm = HUGE_VAL;
   Progress progress(0, 10, 0);
   progress.step_done(1, result);
   const std::string line = progress.line(result, 1e-3);
-  EXPECT_NE(line.find("loss not a number  grad_norm infinite  lr 1.00e-03"), std::string::npos) << line;
+  EXPECT_NE(line.find("loss nan  grad_norm inf  lr 1.00e-03"), std::string::npos)
+      << line;
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 // `path` may also be a run's folder, or one checkpoint's own directory: then only it is tried.
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
 
-// "PATH holds no checkpoint", what lies there instead, and what to do: for messages. Looks for a model of Hugging Face.
+// "PATH holds no checkpoint", what lies there instead, and what to do: for messages. Looks for a
+// model of Hugging Face.
 std::string no_checkpoint(const std::string& path);
 
 // Collective. Names and shapes of the tensors that a checkpoint holds.

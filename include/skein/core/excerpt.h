@@ -1,4 +1,5 @@
-// Text of unknown origin as messages show it: no byte of it steers a terminal, and there is no more of it than helps.
+// Text of unknown origin as messages show it: no byte of it steers a terminal, and there is no more
+// of it than helps.
 #pragma once
 
 #include <string>

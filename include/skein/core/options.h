@@ -15,10 +15,10 @@
 // that begins a line. A value in double quotes is taken as it is, with \n \r \t \" \\ for what they stand for
 // elsewhere. A key that stands twice in one file is an error.
 //
-// An environment variable of another command's option (SKEIN_SECTION_KEY with a section that any program has) is left alone;
-// one line of the log names them all. One that looks like a misspelt option is an error. Others that begin with SKEIN_ are
-// no options: SKEIN_HOME, SKEIN_TEST_*, and those that say how ranks meet (SKEIN_RANK, SKEIN_RANKS, SKEIN_RENDEZVOUS,
-// SKEIN_RENDEZVOUS_TIMEOUT).
+// An environment variable of another command's option (SKEIN_SECTION_KEY with a section that any
+// program has) is left alone; one line of the log names them all. One that looks like a misspelt
+// option is an error. Others that begin with SKEIN_ are no options: SKEIN_HOME, SKEIN_TEST_*, and
+// those that say how ranks meet (SKEIN_RANK, SKEIN_RANKS, SKEIN_RENDEZVOUS, SKEIN_RENDEZVOUS_TIMEOUT).
 //
 // Every mistake is a usage Error: an unknown key names the nearest known one and where it stood (file:line,
 // environment variable or flag); a wrong type names the key, the text and what was wanted.
@@ -40,8 +40,8 @@ class Options {
 
   // Field types: bool, int, int64_t, uint64_t, double, std::string, std::vector<std::string>,
   // std::vector<int64_t> (lists are comma-separated). The field's value at the call is the default.
-  // `unit` is shown in help ("steps", "tokens", "seconds"). Integers accept 1_000 and 10k, 5M, 2G, and 2.5e6 where the value
-  // is whole.
+  // `unit` is shown in help ("steps", "tokens", "seconds"). Integers accept 1_000 and 10k, 5M, 2G,
+  // and 2.5e6 where the value is whole.
   void add(const std::string& key, bool& field, const std::string& help);
   void add(const std::string& key, int& field, const std::string& help, const std::string& unit = "");
   void add(const std::string& key, int64_t& field, const std::string& help, const std::string& unit = "");

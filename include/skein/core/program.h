@@ -1,4 +1,5 @@
-// What all programs of Skein have in common: how they are asked for help and their version, and how they end.
+// What all programs of Skein have in common: how they are asked for help and their version, and how
+// they end.
 //
 //   int main(int argc, char** argv) {
 //     const std::vector<std::string> args(argv + 1, argv + argc);
@@ -19,18 +20,20 @@ struct CommandHelp {
 };
 
 // The summary, how the program is called, a line for each command, and the notes.
-std::string program_help(const std::string& program, const std::string& summary, const std::vector<CommandHelp>& commands,
-                         const std::string& notes);
+std::string program_help(const std::string& program, const std::string& summary,
+                         const std::vector<CommandHelp>& commands, const std::string& notes);
 // Program, version and revision; then compiler, kind of build, MPI, HDF5, CUDA.
 std::string version_text(const std::string& program);
 
 // True when args begin with --help, -h, help or --version, which stdout has been told now.
-bool answered(const std::string& program, const std::vector<std::string>& args, const std::function<std::string()>& help);
+bool answered(const std::string& program, const std::vector<std::string>& args,
+              const std::function<std::string()>& help);
 // A usage error: args begin with no command, or with one that is not known.
-[[noreturn]] void refuse_command(const std::string& program, const std::vector<std::string>& args, const std::vector<CommandHelp>& known);
+[[noreturn]] void refuse_command(const std::string& program, const std::vector<std::string>& args,
+                                 const std::vector<CommandHelp>& known);
 
-// What body returns, once stdout has taken all that was written to it. What it throws becomes a line of the log and the exit
-// code that `end` returns.
+// What body returns, once stdout has taken all that was written to it. What it throws becomes a
+// line of the log and the exit code that `end` returns.
 using ProgramEnd = std::function<int(ExitCode code, const std::string& message)>;
 int run_program(const std::function<int()>& body, const ProgramEnd& end = {});
 

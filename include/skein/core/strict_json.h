@@ -25,7 +25,8 @@ Json parse_strictly(const std::string& text, const std::string& origin, int most
     if (event == Json::parse_event_t::object_start) names.emplace_back();
     if (event == Json::parse_event_t::object_end) names.pop_back();
     if (event == Json::parse_event_t::key)
-      require(names.back().insert(value.template get<std::string>()).second, "{} names {} twice", origin, excerpt(value.template get<std::string>()));
+      require(names.back().insert(value.template get<std::string>()).second, "{} names {} twice",
+              origin, excerpt(value.template get<std::string>()));
     return true;
   };
   try {
@@ -35,13 +36,15 @@ Json parse_strictly(const std::string& text, const std::string& origin, int most
   }
 }
 
-// Whether `value` is a whole number that Whole can hold; one with a point or an exponent, such as 1e3, up to 2^53, where it is exact.
-// Json's own get() takes fractions, too, and has no defined result for numbers out of range.
+// Whether `value` is a whole number that Whole can hold; one with a point or an exponent, such as
+// 1e3, up to 2^53, where it is exact. Json's own get() takes fractions, too, and has no defined
+// result for numbers out of range.
 template <std::integral Whole, class Json>
 bool is_whole(const Json& value) {
   if (value.is_number_float()) {
     const auto number = value.template get<double>();
-    return std::trunc(number) == number && std::abs(number) <= 0x1p53 && std::in_range<Whole>(static_cast<int64_t>(number));
+    return std::trunc(number) == number && std::abs(number) <= 0x1p53 &&
+           std::in_range<Whole>(static_cast<int64_t>(number));
   }
   if (value.is_number_unsigned()) return std::in_range<Whole>(value.template get<uint64_t>());
   return value.is_number_integer() && std::in_range<Whole>(value.template get<int64_t>());

@@ -1,4 +1,5 @@
-// Records that cannot be used, as the log tells of them: the first ten with their reasons, the others as a number.
+// Records that cannot be used, as the log tells of them: the first ten with their reasons, the
+// others as a number.
 #pragma once
 
 #include <cstdint>

@@ -39,8 +39,6 @@ class Progress {
 
 // 93784.2 as "1d02h", 250 as "4m10s", 7.1 as "7s".
 std::string readable_seconds(double seconds);
-// 2.5 as "2.5000" with 4 decimals; "not a number", "infinite" and "-infinite" for what has none.
-std::string readable_number(double value, int decimals = 4);
 // 5123.0 as "5.1k", 1.2e12 as "1.2T"; gap stands before the letter: " " where a unit follows.
 std::string readable_count(double value, const char* gap = "");
 

@@ -31,7 +31,8 @@ std::string to_json(const RunState& state, const MeshShape& layout);
 // A usage error naming `origin` when it is no such JSON.
 RunState run_state(const std::string& json, const std::string& origin);
 
-// Why no text can be encoded for a checkpoint that names no tokenizer, and what to do: for messages. origin: the checkpoint's path.
+// Why no text can be encoded for a checkpoint that names no tokenizer, and what to do: for
+// messages. origin: the checkpoint's path.
 std::string no_tokenizer(const RunState& state, const std::string& origin);
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config);
