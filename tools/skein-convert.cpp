@@ -125,7 +125,11 @@ int run(const Words& arguments) {
                   "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, Llama, BERT, RoBERTa) or of an llm.c "
                   "model file, or one of those of a checkpoint.");
   bind(options, command);
-  if (answered("skein-convert", arguments, [&] { return options.help(); })) return 0;
+  const auto help = [&] {
+    options.parse({"--help"}, true);  // tells options.help() that there are arguments
+    return options.help();
+  };
+  if (answered("skein-convert", arguments, help)) return 0;
   const auto outcome = options.parse(arguments, true);
   if (outcome == Options::Outcome::help) return fmt::print("{}", options.help()), 0;
   if (outcome == Options::Outcome::print_config) return fmt::print("{}", options.resolved()), 0;

@@ -13,6 +13,7 @@ for program in skein skein-data skein-convert skein-inspect; do
 done
 head -n 1 "version of skein" | grep -qE '^PROGRAM [0-9.]+ \(.+\)$' || die "no version"
 grep -qE '^.+ [0-9.]+, [A-Za-z]+, MPI [0-9.]+, HDF5 [0-9.]+, (CUDA [0-9.]+|no GPU kernels)$' "version of skein" || die "$(cat "version of skein")"
+expect 0 "[--section.key=value ...] ARGUMENT ..." "$bin/skein-convert" --help
 expect 0 "Usage: skein-inspect list DIR" "$bin/skein-inspect" list --help
 
 # One fault, one voice, one code: a line with the time and "error: ", and 2 for what the user can correct.
