@@ -8,7 +8,6 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/train/judge.h"
-#include "skein/train/progress.h"
 #include "skein/train/scores.h"
 
 namespace skein {
