@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "best_settings.h"
 #include "skein/scaling/design.h"
@@ -15,6 +16,7 @@ namespace {
 using Runs = std::vector<const ScalingRun*>;
 
 constexpr double kOneValue = 1e-3;
+constexpr size_t kFewestWidths = 3;
 
 Runs done_runs(const ScalingTable& table) {
   Runs runs;
@@ -68,6 +70,21 @@ std::vector<double> values_of(const Runs& runs, double ScalingRun::*field, int64
   return values;
 }
 
+// Where nobody says the rule, rates that times the width are one value show it: the least width;
+// 0: they do not.
+int64_t shown_base_width(const Runs& runs) {
+  std::set<int64_t> widths;
+  for (const ScalingRun* run : runs) widths.insert(run->d_model);
+  if (widths.size() < kFewestWidths || *widths.begin() <= 0) return 0;
+  const std::vector<double> values = values_of(runs, &ScalingRun::lr, *widths.begin());
+  const bool one = !values.empty() && values.back() <= values.front() * (1 + kOneValue);
+  return one ? *widths.begin() : 0;
+}
+
+SettingRule of_values(const std::string& rule, const std::vector<double>& values) {
+  return {rule, values[(values.size() - 1) / 2], values.front(), values.back()};
+}
+
 bool is_formula(const std::string& rule) {
   const auto& rules = hyperparameter_rules();
   return std::find(rules.begin(), rules.end(), rule) != rules.end();
@@ -87,10 +104,7 @@ SettingRule rule_of(const ScalingTable& table, const std::string& key, std::vect
   const bool one = values.back() <= values.front() * (1 + kOneValue);
   if (made.rule.empty() && one) made.rule = "fixed";
   if (made.rule != "fixed" && made.rule != "width" && made.rule != "mup") return {};
-  made.low = values.front();
-  made.high = values.back();
-  made.value = values[(values.size() - 1) / 2];
-  return made;
+  return of_values(made.rule, values);
 }
 
 }  // namespace
@@ -106,8 +120,11 @@ TrainedWith trained_with(const ScalingTable& table, const Convention& convention
     if (made.mup_base_head == 0) made.mup_base_head = head_width(table, runs);
   }
   const bool by_width = said(table, "sweep.lr_rule") == "width";
-  made.base_width = by_width ? whole_said(table, "sweep.base_width") : 0;
-  made.lr = rule_of(table, "sweep.lr_rule", values_of(runs, &ScalingRun::lr, made.base_width));
+  const bool says = !said(table, "sweep.lr_rule").empty();
+  const int64_t shown = says ? 0 : shown_base_width(runs);
+  made.base_width = by_width ? whole_said(table, "sweep.base_width") : shown;
+  const std::vector<double> rates = values_of(runs, &ScalingRun::lr, made.base_width);
+  made.lr = shown > 0 ? of_values("width", rates) : rule_of(table, "sweep.lr_rule", rates);
   if (made.lr.rule == "fixed" && made.mup_base_width > 0) made.lr.rule = "mup";
   if (by_width && made.base_width == 0) made.lr = {};
   made.batch = rule_of(table, "sweep.batch_rule", values_of(runs, &ScalingRun::global_batch, 0));

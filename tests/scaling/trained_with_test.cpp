@@ -97,6 +97,28 @@ TEST(TrainedWith, OfOneModelKnowsNoPower) {
   EXPECT_NEAR(made.best_batch.at(1e9, 1e10) / 2.5e4, 1, 1e-9);
 }
 
+// Of a table alone.
+TEST(TrainedWith, RatesByTheWidthShowTheirRule) {
+  ScalingTable table;
+  for (const int64_t width : {8, 16, 32, 80}) {
+    ScalingRun run;
+    run.d_model = width;
+    run.lr = 0.012 * 32 / static_cast<double>(width);
+    run.global_batch = 512;
+    run.status = "done";
+    table.runs.push_back(run);
+  }
+  const TrainedWith made = trained_with(table, kAll);
+  EXPECT_EQ(made.lr.rule, "width");
+  EXPECT_EQ(made.base_width, 8);
+  EXPECT_NEAR(made.lr.value, 0.048, 1e-9);
+  EXPECT_FALSE(made.batch.known()) << "one batch may be of any rule";
+  table.runs.back().lr = 0.012;
+  EXPECT_FALSE(trained_with(table, kAll).lr.known());
+  for (ScalingRun& run : table.runs) run.lr = 0.012;
+  EXPECT_FALSE(trained_with(table, kAll).lr.known()) << "with muP or without";
+}
+
 // A best value at the end of those tried bounds nothing.
 TEST(TrainedWith, SaysNothingOfABestAtTheEdge) {
   for (const double best : {0.004, 0.3}) {

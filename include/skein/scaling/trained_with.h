@@ -39,7 +39,9 @@ struct TrainedWith {
 };
 
 // Rules are those that a sweep says its runs have, in the settings of its results.h5; where it says
-// none, equal values are the rule fixed (or mup). Tables without such settings have no rules.
+// none, rates that times the width are one value at three widths or more are the rule width, and
+// equal values the rule fixed (or mup). Tables without such settings, where equal rates may be of
+// either, have no other rules.
 //
 // The best values are those of runs that are done or outclassed: of each model on as many tokens
 // (within 2%), tried at three values or more, the vertex of a parabola of the loss over the
