@@ -45,7 +45,8 @@ void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& give
 
 AdaptedRun begin_adapted(Options& options, PretrainConfig& c, std::unique_ptr<Group>& world) {
   world = begin_world();
-  if (!options.given("train.micro_batch"))
+  c.train.micro_batch_open = !options.given("train.micro_batch");
+  if (c.train.micro_batch_open)
     fit_micro_batch(options, c.parallel, c.train.global_batch, c.train.micro_batch, *world);
   AdaptedRun run = start_of(c, *world);
   run.given = given_model(options);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include <fmt/ranges.h>
@@ -14,6 +13,7 @@
 #include "evaluate_chats.h"
 #include "evaluate_labels.h"
 #include "label_model.h"
+#include "result_file.h"
 #include "reward_report.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/finite.h"
@@ -91,7 +91,7 @@ Values known(const std::vector<std::pair<std::string, double>>& values) {
   return {values.begin(), values.end()};
 }
 
-void write_result(const std::string& path, const Source& source, const Values& values) {
+void write_result(ResultFile& file, const Source& source, const Values& values) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
   for (const auto& [name, value] : values) {
     const bool whole = value && *value == std::floor(*value) && std::abs(*value) < 1e15;
@@ -99,10 +99,8 @@ void write_result(const std::string& path, const Source& source, const Values& v
     else if (whole) json[name] = static_cast<int64_t>(*value);
     else json[name] = *value;
   }
-  std::ofstream file(path);
-  file << json.dump(2) << '\n';
-  file.close();
-  if (!file) fail("eval.output={} cannot be written", path);
+  file.write(json.dump(2) + "\n");
+  file.finish();
 }
 
 // A tokenizer from elsewhere may have more ids than its model.
@@ -193,11 +191,15 @@ void check_finite(const Values& values, const Source& source, Group& world) {
   if (odd.empty()) return;
   const std::string here = world.rank() == 0 ? non_finite_weights(source.info).text() : "";
   const std::string weights = world.broadcast(here, 0);
-  const std::string cause = weights.empty()
-                                ? "Its weights are finite, but what is computed with them grows beyond "
-                                  "what f32 holds; evaluate an earlier checkpoint"
-                                : "Of its weights, " + weights +
-                                      "; evaluate an earlier checkpoint, or convert a good source";
+  const bool has_loss = std::any_of(values.begin(), values.end(), [](const auto& value) {
+    return value.first == "loss" && value.second && std::isfinite(*value.second);
+  });
+  std::string cause = "Its weights are finite, but what is computed with them grows beyond what "
+                      "f32 holds; evaluate an earlier checkpoint";
+  if (!weights.empty())
+    cause = fmt::format("Of its weights, {}; evaluate an earlier checkpoint, or convert a good source", weights);
+  else if (has_loss)
+    cause = "Its loss is finite, and exp(loss) is not: to this model the text is as good as impossible";
   fail("the evaluation of {} gives no finite numbers: {}. {}", source.info.path,
        fmt::join(odd, ", "), cause);
 }
@@ -212,13 +214,18 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   if (!parse(options, args, false)) return 0;
   check(config);
   world = begin_world();
+  std::optional<ResultFile> file;  // before the work, so that its result is not lost
+  agree(*world, [&] {
+    if (world->rank() == 0 && !config.output.empty()) file.emplace("eval.output", config.output);
+  });
   const Source source = open_source(config.checkpoint, *world);
   const bool examples = !config.labels.files.empty();
   const Values values = examples ? evaluate_examples(config, options, source, *world)
                                  : evaluate_text(config, options, source, *world);
   check_finite(values, source, *world);
-  if (!config.output.empty())
-    agree(*world, [&] { if (world->rank() == 0) write_result(config.output, source, values); });
+  agree(*world, [&] {
+    if (file) write_result(*file, source, values);
+  });
   return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "command.h"
 #include "label_model.h"
 #include "prompts.h"
+#include "result_file.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/rlhf/best_of.h"
@@ -210,15 +211,9 @@ std::string kept_of(const Command& command, const Writer& writer, const Results&
 }
 
 void write_results(const Command& command, const std::string& text) {
-  if (command.output.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    if (std::fflush(stdout) != 0) fail("the result cannot be written to stdout");
-    return;
-  }
-  std::ofstream file(command.output, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) fail("generate.output={} cannot be written", command.output);
+  ResultFile file("generate.output", command.output);
+  file.write(text);
+  file.finish();
 }
 
 std::vector<Question> asked(const Command& command, const Writer& writer,

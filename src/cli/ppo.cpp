@@ -25,7 +25,6 @@ struct Command {
   std::vector<std::string> prompts, validation_prompts;
   RewardOptions rewards;
   bool ban_special = true;
-  bool fit_micro_batch = false;  // nobody gave one
 };
 
 void bind(Options& options, Command& c) {
@@ -175,18 +174,19 @@ int prove(const Command& c, Group& world, const Options& options) {
 }
 
 // A minibatch that nobody gave becomes the largest up to its default that the answers of an
-// iteration divide into, whatever the layout.
+// iteration divide into, whatever the layout, unless that is less than half of it.
 void fit_minibatch(Options& options, const TuneConfig& c) {
   const int64_t usual = c.run.train.global_batch, answers = c.ppo.rollout_batch;
   const int64_t fitting = answers > 0 && usual > 0 ? largest_divisor(answers, usual) : usual;
-  if (fitting != usual)
+  // A much smaller one would learn otherwise; that it does not divide is told where it is checked.
+  if (fitting != usual && 2 * fitting >= std::min(usual, answers))
     options.set("train.global_batch", std::to_string(fitting),
                 fmt::format("divides ppo.rollout_batch={}", answers));
 }
 
 void settle_options(Options& options, Command& c) {
   const bool minibatch_given = options.given("train.global_batch");
-  c.fit_micro_batch = !options.given("train.micro_batch");
+  c.tune.run.train.micro_batch_open = !options.given("train.micro_batch");
   refuse_of_critic(options, c.tune);
   if (!c.oracle.language.empty()) {
     refuse_of_files(options);
@@ -206,7 +206,7 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
   world = begin_world();
   const PretrainConfig& run = command.tune.run;
-  if (command.fit_micro_batch)
+  if (run.train.micro_batch_open)
     fit_micro_batch(options, run.parallel, run.train.global_batch, run.train.micro_batch, *world);
   return command.oracle.language.empty() ? tune_by_rewards(command, *world, options) : prove(command, *world, options);
 }

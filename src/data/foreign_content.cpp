@@ -65,9 +65,31 @@ size_t invalid_bytes(std::string_view text) {
   return count;
 }
 
+// Of a zip file: what stands first in it; "" of any other.
+std::string_view first_member(std::string_view head) {
+  constexpr size_t kHeader = 30, kNameBytes = 26;
+  if (!head.starts_with("PK\x03\x04"sv) || head.size() < kHeader) return "";
+  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(head[i])); };
+  return head.substr(kHeader, byte(kNameBytes) | byte(kNameBytes + 1) << 8);
+}
+
 }  // namespace
 
+ForeignContent packed_content(std::string_view head) {
+  const std::string_view first = first_member(head);
+  if (first == "[Content_Types].xml" || first.starts_with("_rels/"))
+    return {"an Office document", "save it as text"};
+  if (first == "mimetype") return {"an OpenDocument text or an e-book (EPUB)", "save it as text"};
+  if (first.starts_with("META-INF/")) return {"a Java archive", kLeaveOut};
+  if (first.ends_with("/data.pkl") || first.ends_with("/.format_version") ||
+      first.ends_with("/byteorder"))
+    return {"weights of PyTorch", kLeaveOut};
+  if (first.ends_with(".npy")) return {"NumPy arrays", kLeaveOut};
+  return {};
+}
+
 ForeignContent foreign_content(std::string_view head) {
+  if (ForeignContent packed = packed_content(head); !packed.what.empty()) return packed;
   for (const auto& [bytes, what, advice] : kSignatures)
     if (head.starts_with(bytes)) return {what, advice};
   const auto nulls = static_cast<size_t>(std::count(head.begin(), head.end(), '\0'));

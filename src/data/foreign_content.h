@@ -16,4 +16,8 @@ struct ForeignContent {
 // encoding of one byte a character with mostly ASCII (Latin-1), are text.
 ForeignContent foreign_content(std::string_view head);
 
+// Zip files that are something else than an archive of texts: documents, programs, weights. By the
+// name of their first member.
+ForeignContent packed_content(std::string_view head);
+
 }  // namespace skein

@@ -58,6 +58,7 @@ bool is_tar(std::string_view head) {
 }
 
 std::string archive_kind(std::string_view head) {
+  if (!packed_content(head).what.empty()) return "";
   if (head.starts_with("PK\x03\x04"sv) || head.starts_with("PK\x05\x06"sv)) return "zip";
   return is_tar(head) ? "tar" : "";
 }

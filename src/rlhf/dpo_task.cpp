@@ -8,6 +8,7 @@
 
 #include "frozen.h"
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/log.h"
 #include "skein/rlhf/reward_task.h"
 #include "skein/train/chat_data.h"
@@ -220,7 +221,7 @@ Scores DpoTask::validate(const Judged& model) const {
     point_ = kto_point(model, samples, *validation_.others, 0, samples.samples_per_epoch());
   const std::vector<double> means = dpo_means(model, samples, rules_);
   const auto mean = [&, terms = terms()](const std::string& name) {
-    return mean_named(terms, means, name);
+    return shown_number(mean_named(terms, means, name));
   };
   Scores scores;
   const double loss = mean(DpoObjective::loss_term(rules_));

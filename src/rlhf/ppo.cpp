@@ -94,7 +94,11 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
       folder_(config.run.run.dir, config.run.run.tensorboard), kl_(config.kl), stop_(config.run.run.dir) {
   const auto own = find_own();
   if (own) take_over_groups(*own);
-  plan_ = plan_batch(config_.run.parallel, shape_, config_.run.train.global_batch, config_.run.train.micro_batch);
+  TrainConfig& train = config_.run.train;
+  if (train.micro_batch_open)
+    train.micro_batch = fitting_micro_batch(config_.run.parallel, shape_, train.global_batch,
+                                            train.micro_batch);
+  plan_ = plan_batch(config_.run.parallel, shape_, train.global_batch, train.micro_batch);
   config_.run.parallel.reduction_groups = plan_.groups;
   const CriticStart critic = own ? CriticStart{} : critic_start(config_, tuning_, world);
   tuned_.critic_mean = critic.mean;
@@ -263,8 +267,8 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   state_.skipped_in_a_row = applied ? 0 : state_.skipped_in_a_row + 1;
   if (!applied) log::warn("iteration {}: the gradient norm is not finite; the step is skipped", tuned_.iterations + 1);
   if (state_.skipped_in_a_row >= config_.run.train.max_skipped)
-    fail("iteration {}: the gradient norm was not finite {} steps in a row; go on from the newest checkpoint with a lower lr.lr than {}",
-         tuned_.iterations + 1, state_.skipped_in_a_row, config_.run.lr.lr);
+    fail("iteration {}: the gradient norm was not finite {} steps in a row; {} with a lower lr.lr than {}",
+         tuned_.iterations + 1, state_.skipped_in_a_row, restart_advice(saved_), config_.run.lr.lr);
   return config_.ppo.stop_kl == 0 || own.mean("approx_kl") <= kStopFactor * config_.ppo.stop_kl;
 }
 

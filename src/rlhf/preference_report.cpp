@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/ops/preference.h"
 #include "skein/train/scores.h"
 
@@ -182,7 +183,7 @@ nlohmann::ordered_json json_of(const std::vector<PairBin>& bins) {
 }  // namespace
 
 std::string PreferenceReport::text() const {
-  std::string text = fmt::format("loss {:.4f}", loss);
+  std::string text = fmt::format("loss {:.4f}", shown_number(loss));
   if (pairs > 0)
     text += fmt::format(", accuracy {:.4f} of {} pairs, pair loss {:.4f} (labels {:.4f}, a coin {:.4f}), margin {:.3f}, calibration error {:.4f}, slope {}", accuracy,
                         pairs, pair_loss, label_entropy, std::numbers::ln2, margin, calibration_error, std::isfinite(slope) ? fmt::format("{:.3f}", slope) : "none");

@@ -17,7 +17,7 @@ namespace skein {
 namespace {
 
 constexpr double kSameTokens = 1.02, kLeastRange = 2, kTogether = 0.9;
-constexpr double kMostExponent = 20;
+constexpr double kMostExponent = 20, kNoExponent = 1e-9;
 constexpr size_t kFewestValues = 3, kFewestForBoth = 4;
 
 // Runs of one model on as many tokens.
@@ -32,8 +32,10 @@ struct Best {
   double ln_n, ln_d, ln_value;
 };
 
+// Tokens that were seen again are not worth what new ones are.
 auto model_of(const ScalingRun& run, double n) {
-  return std::tuple(n, run.d_model, run.n_layers, run.vocab_size);
+  const double unique = run.unique_tokens > 0 ? run.unique_tokens : run.tokens;
+  return std::tuple(n, run.d_model, run.n_layers, run.vocab_size, unique < run.tokens ? unique : 0);
 }
 
 std::vector<Cell> cells_of(const ScalingTable& table, ParameterCount count,
@@ -118,6 +120,8 @@ void fit_exponents(const std::vector<Best>& all, Along along, BestSetting& made)
   } else if (by_d) {
     made.d_exponent = dy / dd;
   }
+  for (double* exponent : {&made.n_exponent, &made.d_exponent})
+    if (std::abs(*exponent) < kNoExponent) *exponent = 0;
 }
 
 }  // namespace

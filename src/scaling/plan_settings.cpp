@@ -71,8 +71,17 @@ std::string origin_of(const BestSetting& best) {
                      powers, best.cells);
 }
 
+// Best values that were not found at several sizes say nothing of how they move with the size;
+// a rule that moves does.
+bool goes_by_best(const OfFit& of) {
+  const bool moves = of.best.n_exponent != 0 || of.best.d_exponent != 0;
+  const bool constant_rule =
+      !of.rule.known() || of.rule.rule == "fixed" || of.rule.rule == "mup";
+  return of.best.valid() && (moves || constant_rule);
+}
+
 std::string origin_of(const OfFit& of, const TrainedWith& runs) {
-  if (of.best.valid()) return origin_of(of.best);
+  if (goes_by_best(of)) return origin_of(of.best);
   const SettingRule& rule = of.rule;
   if (rule.rule == "fixed") return fmt::format("the fit's runs: fixed{}", range_of(rule));
   if (rule.rule == "mup")
@@ -87,7 +96,7 @@ std::string origin_of(const OfFit& of, const TrainedWith& runs) {
 
 double value_of(const OfFit& of, const TrainedWith& runs, const Proposal& p,
                 double Hyperparameters::*field) {
-  if (of.best.valid()) return of.best.at(p.n, p.tokens);
+  if (goes_by_best(of)) return of.best.at(p.n, p.tokens);
   const SettingRule& rule = of.rule;
   if (rule.rule == "fixed" || rule.rule == "mup") return rule.value;
   if (rule.rule == "width")
@@ -109,7 +118,10 @@ double settled_value(const OfFit& of, const TrainedWith& runs, const Plan& plan,
 
 void warn_of_width(Plan& plan, const TrainedWith& runs) {
   const int64_t width = plan.proposal.model.d_model;
-  if (runs.best_lr.valid() || runs.lr.rule != "fixed" || runs.widest == 0 ||
+  const bool moves = runs.best_lr.valid() && runs.best_lr.n_exponent != 0;
+  const bool one_rate =
+      runs.lr.rule == "fixed" || (!runs.lr.known() && runs.best_lr.valid());
+  if (moves || !one_rate || runs.widest == 0 ||
       static_cast<double>(width) <= kMuchWider * static_cast<double>(runs.widest))
     return;
   plan_warning(plan,

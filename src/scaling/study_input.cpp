@@ -16,7 +16,7 @@ void add_settings(const std::string& store, ScalingTable& table) {
   try {
     table.settings = common_settings(read_store_settings(store));
   } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
+    if (error.code() == ExitCode::internal) throw;
     table.warnings.push_back(
         fmt::format("what the runs were trained with is not known: {}", error.what()));
   }

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "skein/data/windows.h"
+#include "skein/core/numbers.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein {
@@ -37,8 +38,8 @@ double Evaluation::perplexity() const { return std::exp(loss()); }
 double Evaluation::bits_per_byte() const { return nats / std::numbers::ln2 / static_cast<double>(bytes); }
 
 std::string Evaluation::text() const {
-  const std::string known = bytes ? fmt::format(", {:.4f} bits per byte", bits_per_byte()) : "";
-  return fmt::format("loss {:.4f}, perplexity {:.2f}{}", loss(), perplexity(), known);
+  const std::string known = bytes ? fmt::format(", {:.4f} bits per byte", shown_number(bits_per_byte())) : "";
+  return fmt::format("loss {:.4f}, perplexity {:.2f}{}", shown_number(loss()), shown_number(perplexity()), known);
 }
 
 Evaluator::Evaluator(Pipeline& pipeline, Pass pass, Mesh& mesh, int64_t batch, const EvalConfig& config)

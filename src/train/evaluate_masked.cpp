@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "skein/train/judge.h"
+#include "skein/core/numbers.h"
 #include "skein/train/progress.h"
 
 namespace skein {
@@ -47,7 +48,7 @@ double percent(int64_t part, int64_t whole) { return 100 * static_cast<double>(p
 }  // namespace
 
 std::string MaskedEvaluation::text() const {
-  std::string made = fmt::format("loss {:.4f}, {:.1f}% of {} masked tokens right (the commonest token: {:.1f}%)", loss(), 100 * accuracy(),
+  std::string made = fmt::format("loss {:.4f}, {:.1f}% of {} masked tokens right (the commonest token: {:.1f}%)", shown_number(loss()), 100 * accuracy(),
                                  readable_count(static_cast<double>(tokens)), 100 * guess());
   if (pairs > 0) made += fmt::format(", {:.1f}% of {} pairs right", percent(pairs_right, pairs), pairs);
   return made;

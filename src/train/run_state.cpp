@@ -69,6 +69,11 @@ std::string no_tokenizer(const RunState& state, const std::string& origin) {
       origin, source, fault.empty() ? "none was given" : fault, source);
 }
 
+std::string restart_advice(int64_t saved_step) {
+  if (saved_step < 0) return "the run has no checkpoint yet: begin again";
+  return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step);
+}
+
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   PretrainConfig copy = config;
   copy.train.precision = config.precision();

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 
 namespace skein {
 
@@ -43,7 +44,8 @@ std::map<std::string, std::string> stored_rows(const std::string& notes, const s
   try {
     return json.at("rows");
   } catch (const nlohmann::json::exception& error) {
-    fail_usage("the notes of {} on rows of conversations are damaged: {}", origin, error.what());
+    fail_usage("the notes of {} on rows of conversations are damaged: {}", origin,
+               json_fault(error.what()));
   }
 }
 

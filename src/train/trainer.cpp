@@ -58,7 +58,10 @@ class Trainer {
     points_ = evaluation_steps(config.validation.points, config.train.steps);
     require(config.validation.patience == 0 || task.validates(), "validation.patience={} needs validation data", config.validation.patience);
     if (resume_from_) take_over_groups();
-    plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config.train.micro_batch);
+    if (config_.train.micro_batch_open)
+      config_.train.micro_batch = fitting_micro_batch(
+          config_.parallel, shape_, config_.train.global_batch, config_.train.micro_batch);
+    plan_ = plan_batch(config_.parallel, shape_, config.train.global_batch, config_.train.micro_batch);
     config_.parallel.reduction_groups = plan_.groups;
     replica_ = std::make_unique<Replica>(config_, plan_, mesh_, Learning{[&task](const LocalModel& model) { return task.objective(model); }, task.terms()});
     state_.reduction_groups = plan_.groups;
@@ -93,7 +96,6 @@ class Trainer {
   std::string state_text();
   Judged judged() { return {replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch}; }
   void profile(int64_t steps_done, bool over);
-  std::string restart_advice() const;
   void count_skipped(const StepResult& result);
   double rate() const {
     const int64_t length = task_.length();
@@ -242,11 +244,6 @@ void Trainer::compare_with_best(const Scores& scores) {
       [this] { return state_text(); });
 }
 
-std::string Trainer::restart_advice() const {
-  if (saved_step_ < 0) return "the run has no checkpoint yet: begin again";
-  return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step_);
-}
-
 void Trainer::count_skipped(const StepResult& result) {
   const double scale = loss_scale_.value();
   if (loss_scale_.after_step(!result.applied)) {
@@ -260,7 +257,7 @@ void Trainer::count_skipped(const StepResult& result) {
     fail(
         "step {}: the gradient norm was not finite {} steps in a row (loss {}); {} with a lower "
         "lr.lr than {}, or look at the data",
-        state_.step, state_.skipped_in_a_row, shown_number(result.loss), restart_advice(),
+        state_.step, state_.skipped_in_a_row, shown_number(result.loss), restart_advice(saved_step_),
         config_.lr.lr);
   log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state_.step,
             shown_number(result.grad_norm), shown_number(result.loss));

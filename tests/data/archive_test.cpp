@@ -264,6 +264,23 @@ TEST(ForeignContent, IsRefusedByNameAndByContent) {
   EXPECT_EQ(scratch.entries(), 2);
 }
 
+// They are zip files, whose members are not what their authors wrote.
+TEST(ForeignContent, DocumentsAndWeightsInZipFilesAreRefused) {
+  const Scratch scratch;
+  const auto looks_like = [&](const std::string& first, const std::string& what) {
+    write_file(scratch.file("a.bin"), archived("zip", "none", {{first, "x"}, {"b.txt", "text"}}));
+    expect_error(ExitCode::usage, {"a.bin", "is no text", what},
+                 [&] { read_all({scratch.file("a.bin")}); });
+  };
+  looks_like("[Content_Types].xml", "an Office document");
+  looks_like("mimetype", "e-book");
+  looks_like("META-INF/MANIFEST.MF", "a Java archive");
+  looks_like("model/data.pkl", "weights of PyTorch");
+  looks_like("arr_0.npy", "NumPy arrays");
+  write_file(scratch.file("a.txt"), "words");
+  EXPECT_EQ(read_all({scratch.file("")}), Texts{"words"}) << "a folder leaves them out";
+}
+
 TEST(ForeignContent, TextsWithSlipsStayTexts) {
   const Scratch scratch;
   const auto kept = [&](const std::string& text) {

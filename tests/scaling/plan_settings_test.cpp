@@ -116,6 +116,20 @@ TEST_F(PlanSettings, AreThoseOfTheRuns) {
   EXPECT_NEAR(make_plan(o).settings.lr / whole.lr, 1, 1e-12) << "what was asked for";
 }
 
+// What did best at sizes that are close together says nothing of other sizes.
+TEST_F(PlanSettings, ARuleThatMovesWithTheSizeStandsAboveABestThatDoesNot) {
+  Json trained = trained_json(rule("width", 3e-3));
+  trained["best_lr"] = best(2.8e-3, 0, 0);
+  const Plan width = plan(trained);
+  EXPECT_NEAR(width.settings.lr * static_cast<double>(width.proposal.model.d_model), 3e-3 * 64,
+              1e-12);
+  EXPECT_NE(width.lr_origin.find("at width 64"), std::string::npos) << width.lr_origin;
+  trained["lr"] = rule("fixed", 3e-3);
+  const Plan fixed = plan(trained);
+  EXPECT_EQ(fixed.settings.lr, 2.8e-3);
+  EXPECT_TRUE(has_warning(fixed, "one learning rate at all sizes"));
+}
+
 TEST_F(PlanSettings, AreTheBestWhereTheRunsDiffer) {
   Json trained = trained_json(rule("fixed", 3e-4));
   trained["best_lr"] = best(0.3, -0.3, 0.02);

@@ -21,6 +21,7 @@ struct TrainConfig {
   int64_t steps = 100;
   int64_t global_batch = 8;  // sequences
   int64_t micro_batch = 1;
+  bool micro_batch_open = false;  // nobody gave it: what is left of it fits the reduction groups
   uint64_t seed = 1;
   Precision precision;           // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
   LossScaleConfig loss_scale;    // for f16

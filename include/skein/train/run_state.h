@@ -35,6 +35,10 @@ RunState run_state(const std::string& json, const std::string& origin);
 // messages. origin: the checkpoint's path.
 std::string no_tokenizer(const RunState& state, const std::string& origin);
 
+// What a run that failed can go on from: for messages, before "with ...". saved_step: of its newest
+// checkpoint; below 0: it has none.
+std::string restart_advice(int64_t saved_step);
+
 std::map<std::string, std::string> config_values(const PretrainConfig& config);
 // The model that a checkpoint holds.
 ModelConfig stored_model(const RunState& state, const std::string& origin);
