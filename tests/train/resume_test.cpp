@@ -158,6 +158,20 @@ TEST_F(Resume, TakesTheGroupsOfTheSumFromTheCheckpoint) {
   EXPECT_EQ(first_difference(train(c, 2, folder_, "expected").state, expected.state), "");
 }
 
+// A micro-batch that fitted the groups of this layout may not fit those that the run began with.
+TEST_F(Resume, AMicroBatchThatNobodyGaveFitsTheGroupsOfTheCheckpoint) {
+  PretrainConfig c = config();
+  c.parallel.reduction_groups = static_cast<int>(c.train.global_batch);
+  c.train.micro_batch = 1;
+  train(c, 1, folder_, "run");
+  forget_after_step_8("run");
+  c.parallel.reduction_groups = 0;
+  c.train.micro_batch = 2;
+  EXPECT_NE(error_of(c, 1, "run", ExitCode::usage).find("train.micro_batch=2"), std::string::npos);
+  c.train.micro_batch_open = true;
+  EXPECT_NO_THROW(train(c, 1, folder_, "run"));
+}
+
 TEST_F(Resume, StopFileCommitsAndIsRemoved) {
   PretrainConfig c = config();
   const Finished expected = train(c, 1, folder_, "expected");
