@@ -21,6 +21,7 @@ INDOORS = [
     (re.compile(r"^mpi\.h$"), {"comm"}),
     (re.compile(r"^hdf5"), {"data", "checkpoint"}),
     (re.compile(r"^(archive(_entry)?|zlib)\.h$"), {"data"}),
+    (re.compile(r"^(oniguruma|pcre2)\.h$"), {"text"}),
     (re.compile(r"^boost/program_options"), {"core"}),
     (re.compile(r"^cuda"), {"tensor", "kernels"}),
     (re.compile(r"^cublas"), {"kernels"}),
