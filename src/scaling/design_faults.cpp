@@ -62,30 +62,61 @@ void require_varied_loss(std::span<const ScalingPoint> points) {
   require(width(loss) > 1e-9, "all {} runs have the loss {:.6g}: a constant loss fits no law", points.size(), middle(loss));
 }
 
+void require_sizes_and_tokens(std::span<const ScalingPoint> points, const Inseparable& what) {
+  const auto n = logs(points, [](const ScalingPoint& point) { return point.n; });
+  const auto d = logs(points, [](const ScalingPoint& point) { return point.d; });
+  require(width(n) > kOneValue,
+          "one size only: all {} runs have N = {:.4g}, so the design cannot separate {}; train "
+          "other sizes",
+          points.size(), middle(n), what.of_one_size);
+  require(width(d) > kOneValue,
+          "one D only: all {} runs saw {:.4g} tokens, so the design cannot separate {}; train some "
+          "sizes on other numbers of tokens",
+          points.size(), middle(d), what.of_one_d);
+}
+
+void require_no_line(std::span<const ScalingPoint> points, const Inseparable& what) {
+  require(distance_from_line(points) > kLine,
+          "D is a power of N in all {} runs, so the design cannot separate {}; train some sizes on "
+          "more or fewer tokens",
+          points.size(), what.of_a_line);
+}
+
+void require_ratios_and_budgets(std::span<const ScalingPoint> points) {
+  const auto ratio = logs(points, [](const ScalingPoint& point) { return point.d / point.n; });
+  const auto budget = logs(points, [](const ScalingPoint& point) { return point.c; });
+  require(width(ratio) > kOneValue,
+          "one ratio only: all {} runs have D/N = {:.4g}, so the design cannot separate a M^h from "
+          "b M^-h; train some sizes on more or fewer tokens",
+          points.size(), middle(ratio));
+  require(width(budget) > kOneBudget,
+          "one budget only: all {} runs have C = {:.4g}, so the design does not show how the loss "
+          "falls with C; train at other budgets",
+          points.size(), middle(budget));
+}
+
 void require_determined(std::span<const ScalingPoint> points, size_t clusters) {
   constexpr const char* kLaw = "E + A/N^alpha + B/D^beta";
   require(points.size() >= kLeastRuns, "too few points: {} has 5 unknowns and needs at least {} different runs, and there are {}", kLaw, kLeastRuns, points.size());
   require(clusters >= kLeastRuns, "too few runs: intervals for {} need at least {} runs to resample, and the {} points come from {}; give fit.resamples 0 for none", kLaw,
           kLeastRuns, points.size(), clusters);
   require_varied_loss(points);
-  const auto n = logs(points, [](const ScalingPoint& point) { return point.n; });
-  const auto d = logs(points, [](const ScalingPoint& point) { return point.d; });
+  constexpr Inseparable kWhat{"A/N^alpha from E", "alpha from beta, nor B/D^beta from E",
+                              "alpha from beta"};
+  require_sizes_and_tokens(points, kWhat);
   const auto ratio = logs(points, [](const ScalingPoint& point) { return point.d / point.n; });
   const auto budget = logs(points, [](const ScalingPoint& point) { return point.n * point.d; });
-  require(width(n) > kOneValue, "one size only: all {} runs have N = {:.4g}, so the design cannot separate A/N^alpha from E; train other sizes", points.size(), middle(n));
-  require(width(d) > kOneValue,
-          "one D only: all {} runs saw {:.4g} tokens, so the design cannot separate alpha from beta, nor B/D^beta from E; train some sizes on other numbers of tokens",
-          points.size(), middle(d));
   require(width(ratio) > kOneValue,
           "one ratio only: all {} runs have D/N = {:.4g}, so N and D rise together and the design cannot separate alpha from beta; train some sizes on more or fewer tokens",
           points.size(), middle(ratio));
   require(width(budget) > kOneBudget,
           "one budget only: all {} runs have N D = {:.4g}, so D follows from N and the design cannot separate alpha from beta; train at other budgets", points.size(),
           middle(budget));
+  const auto n = logs(points, [](const ScalingPoint& point) { return point.n; });
+  const auto d = logs(points, [](const ScalingPoint& point) { return point.d; });
   require(groups(n) >= 3, "{} sizes only: A, alpha and E need at least 3", groups(n));
   require(groups(d) >= 3, "{} numbers of tokens only: B, beta and E need at least 3", groups(d));
-  require(distance_from_line(points) > kLine,
-          "D is a power of N in all {} runs, so the design cannot separate alpha from beta; train some sizes on more or fewer tokens", points.size());
+  require_no_line(points, kWhat);
 }
 
 }  // namespace skein

@@ -49,6 +49,9 @@ Interval over(const Law& law, const std::vector<Law>& draws, const ParametricOpt
 
 KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptions& options) {
   const Runs runs = checked(points, "[(Nc/N)^(aN/aD) + Dc/D]^aD", options);
+  constexpr Inseparable kWhat{"Nc from aN", "Dc from aD", "aN from aD"};
+  require_sizes_and_tokens(runs.points, kWhat);
+  require_no_line(runs.points, kWhat);
   KaplanFit fit;
   const auto draws = solved(fit, kaplan_sum(runs.points), runs, options, kaplan_law);
   fit.a_n = over(fit.law, draws, options, &KaplanLaw::a_n);
@@ -62,6 +65,7 @@ OverTrainingFit fit_over_training(std::span<const ScalingPoint> points, const Pa
   const Runs runs = checked(points, "E + (a M^h + b M^-h) C^-h", options);
   for (const ScalingPoint& point : runs.points)
     require(point.c > 0 && std::isfinite(point.c), "run {} has C = {}; the over-training law needs the FLOPs of every run", point.run + 1, point.c);
+  require_ratios_and_budgets(runs.points);
   OverTrainingFit fit;
   const auto draws = solved(fit, over_training_sum(runs.points), runs, options, over_training_law);
   fit.e = over(fit.law, draws, options, &OverTrainingLaw::e);

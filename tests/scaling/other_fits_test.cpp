@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "rlhf/expect_error.h"
 #include "scaling/chinchilla_points.h"
@@ -124,6 +126,41 @@ TEST(JointFits, RefuseTooFewRuns) {
   auto points = drawn_points({1.7, 400, 900, 0.34, 0.33}, 2, 2, 0.01, 1);
   expect_error(ExitCode::usage, {"too few points", "there are 4"}, [&] { fit_kaplan(points, point_estimate()); });
   expect_error(ExitCode::usage, {"too few points", "there are 4"}, [&] { fit_over_training(points, point_estimate()); });
+}
+
+// Runs of a pair (N, D) each, whose losses follow Chinchilla's law with noise.
+std::vector<ScalingPoint> runs_along(const std::function<std::pair<double, double>(double)>& at) {
+  const ChinchillaLaw law{1.7, 400, 900, 0.34, 0.33};
+  std::vector<ScalingPoint> points;
+  for (int64_t i = 0; i < 8; ++i) {
+    const auto [n, d] = at(std::pow(2.0, static_cast<double>(i)));
+    const double noise = 0.003 * normal_at(3, 0, static_cast<uint64_t>(i));
+    points.push_back({n, d, 6 * n * d, law.loss(n, d) * std::exp(noise), i, i});
+  }
+  return points;
+}
+
+TEST(JointFits, RefuseDesignsThatCannotSayTheirUnknowns) {
+  using Pair = std::pair<double, double>;
+  const auto one_size = runs_along([](double x) { return Pair{1e8, 1e9 * x}; });
+  const auto one_d = runs_along([](double x) { return Pair{1e7 * x, 5e9}; });
+  const auto one_ratio = runs_along([](double x) { return Pair{1e6 * x, 2e7 * x}; });
+  const auto line = runs_along([](double x) { return Pair{1e6 * x, 1e8 * std::sqrt(x)}; });
+  const auto one_budget = runs_along([](double x) { return Pair{1e7 * x, 1e11 / x}; });
+  const auto kaplan = [](const auto& points) {
+    return [&points] { fit_kaplan(points, point_estimate()); };
+  };
+  const auto over_training = [](const auto& points) {
+    return [&points] { fit_over_training(points, point_estimate()); };
+  };
+  expect_error(ExitCode::usage, {"one size only", "N = 1e+08", "Nc from aN"}, kaplan(one_size));
+  expect_error(ExitCode::usage, {"one D only", "5e+09 tokens", "Dc from aD"}, kaplan(one_d));
+  for (const auto* points : {&one_ratio, &line, &one_budget})
+    expect_error(ExitCode::usage, {"D is a power of N", "aN from aD"}, kaplan(*points));
+  expect_error(ExitCode::usage, {"one ratio only", "D/N = 20", "a M^h from b M^-h"},
+               over_training(one_ratio));
+  expect_error(ExitCode::usage, {"one budget only", "C = 6e+18", "falls with C"},
+               over_training(one_budget));
 }
 
 TEST(CompareLaws, FindsTheLawThatTheRunsFollow) {

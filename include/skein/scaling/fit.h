@@ -102,7 +102,9 @@ struct KaplanFit {
   Interval a_n, a_d, n_c, d_c;  // here and below: unknown where fewer than half of the resamples converged
   int64_t failed_draws = 0;  // of the resamples, those that did not converge or are no law
 };
-// These two: a usage error below 6 points, for a constant loss, and for points that have no C where the law has it.
+// These two: a usage error below 6 points, for a constant loss, for points that have no C where the
+// law has it, and for a design that cannot separate the unknowns: of Kaplan's law one N, one D or D
+// a power of N; of the over-training law one ratio D/N or one C.
 KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptions& options);
 
 struct OverTrainingFit {
