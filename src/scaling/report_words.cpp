@@ -91,29 +91,35 @@ std::string held_out_text(const Study& study) {
                      runs_text(best->held_out), power_text(best->budget), best->law, signed_share(best->mean_error), signed_share(best->worst_error));
 }
 
+std::string unless_converged(const Convergence& convergence) {
+  return convergence.converged ? "" : " (not converged: " + convergence.problem + ")";
+}
+
 std::string single_text(const char* law, const char* of, const std::optional<OffsetPowerFit>& fit) {
   if (!fit) return {};
   return fmt::format(
       "{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e), interval_text(fit->p),
-      fit->convergence.converged ? "" : " (not converged: " + fit->convergence.problem + ")", of);
+      unless_converged(fit->convergence), of);
 }
 
 std::string kaplan_text(const LawBeside<KaplanFit>& law) {
   if (!law.fit) return {};
-  return fmt::format("L = [(Nc/N)^(aN/aD) + Dc/D]^aD with aN = {}, aD = {}.",
-                     interval_text(law.fit->a_n), interval_text(law.fit->a_d));
+  return fmt::format("L = [(Nc/N)^(aN/aD) + Dc/D]^aD with aN = {}, aD = {}{}.",
+                     interval_text(law.fit->a_n), interval_text(law.fit->a_d),
+                     unless_converged(law.fit->convergence));
 }
 
 std::string over_training_text(const LawBeside<OverTrainingFit>& law) {
   if (!law.fit) return {};
-  return fmt::format("L = E + (a M^h + b M^-h) C^-h, M = D/N, with E = {}, h = {}.",
-                     interval_text(law.fit->e), interval_text(law.fit->h));
+  return fmt::format("L = E + (a M^h + b M^-h) C^-h, M = D/N, with E = {}, h = {}{}.",
+                     interval_text(law.fit->e), interval_text(law.fit->h),
+                     unless_converged(law.fit->convergence));
 }
 
 std::string data_limited_text(const LawBeside<DataLimitedFit>& law) {
   if (!law.fit) return {};
-  return fmt::format("Data seen again: R_D = {}, R_N = {}.", interval_text(law.fit->r_d),
-                     interval_text(law.fit->r_n));
+  return fmt::format("Data seen again: R_D = {}, R_N = {}{}.", interval_text(law.fit->r_d),
+                     interval_text(law.fit->r_n), unless_converged(law.fit->convergence));
 }
 
 // What is fitted where no approach is.

@@ -74,6 +74,12 @@ StudyOptions beside(const StudyOptions& options) {
   return fewer;
 }
 
+template <class Fit>
+std::string problem_of(const LawBeside<Fit>& law) {
+  const std::string why = not_converged(law);
+  return why.empty() ? law.problem : "it " + why;
+}
+
 // Of the law that is asked for alone.
 std::string problem_of_law(const Study& study) {
   switch (study.options.law) {
@@ -81,9 +87,9 @@ std::string problem_of_law(const Study& study) {
     case Law::loss_of_n: return study.power_of_n ? "" : study.loss_of_n_problem;
     case Law::loss_of_d: return study.power_of_d ? "" : study.loss_of_d_problem;
     case Law::loss_of_c: return study.power_of_c ? "" : study.loss_of_c_problem;
-    case Law::kaplan: return study.kaplan.problem;
-    case Law::over_training: return study.over_training.problem;
-    case Law::data_limited: return study.data_limited.problem;
+    case Law::kaplan: return problem_of(study.kaplan);
+    case Law::over_training: return problem_of(study.over_training);
+    case Law::data_limited: return problem_of(study.data_limited);
   }
   return "";
 }

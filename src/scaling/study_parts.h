@@ -19,6 +19,13 @@ TargetPrediction predict_target(const ConventionStudy& study, double flops);
 // the main fit.
 void fit_laws_beside(Study& study);
 
+// Why the numbers of a law that is fitted are not to be used; "": they are, or it is not fitted.
+template <class Fit>
+std::string not_converged(const LawBeside<Fit>& law) {
+  if (!law.fit || law.fit->convergence.converged) return "";
+  return "has not converged: " + law.fit->convergence.problem;
+}
+
 // Runs of the main fit whose loss is 20% or more off the law, furthest off first.
 std::vector<Outlier> outliers_of(const Study& study);
 

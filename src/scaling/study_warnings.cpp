@@ -35,6 +35,16 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
   if (fit.failed_draws * 20 > asked) warnings.push_back(fmt::format("{} of {} resamples of approach 3 did not converge", fit.failed_draws, asked));
 }
 
+void warn_of_laws_beside(const Study& study, Warnings& warnings) {
+  const auto check = [&](const char* name, const std::string& why) {
+    if (!why.empty())
+      warnings.push_back(fmt::format("{} {}; do not use its numbers", name, why));
+  };
+  check("Kaplan's law", not_converged(study.kaplan));
+  check("the over-training law", not_converged(study.over_training));
+  check("the data-limited law", not_converged(study.data_limited));
+}
+
 // A power that the larger half of the runs does not feel rests on the others alone, however well it was found.
 void warn_of_steep(const ConventionStudy& main, Warnings& warnings) {
   if (!names_optimum(main)) return;
@@ -192,6 +202,7 @@ Warnings warnings_of(const Study& study) {
   warn_of_envelope(study, warnings);
   warn_of_isoflop(study, warnings);
   warn_of_parametric(study, warnings);
+  warn_of_laws_beside(study, warnings);
   warn_of_outliers(study, warnings);
   warn_of_steep(study.main, warnings);
   warn_of_unsampled_optima(study.main, warnings);

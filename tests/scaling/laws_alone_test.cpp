@@ -100,6 +100,12 @@ TEST(LawAlone, IsRefusedByItsOwnNeeds) {
       [&] { make_study(few, quick(Law::loss_of_c)); });
   expect_error(ExitCode::usage, {"fit.law=data_limited cannot be fitted", "unique_tokens"},
                [] { make_study(one_ratio(), quick(Law::data_limited)); });
+  expect_error(ExitCode::usage, {"fit.law=kaplan cannot be fitted", "one size only", "N = 1e+08"},
+               [] { make_study(one_size(), quick(Law::kaplan)); });
+  expect_error(ExitCode::usage, {"fit.law=kaplan cannot be fitted", "D is a power of N"},
+               [] { make_study(one_ratio(), quick(Law::kaplan)); });
+  expect_error(ExitCode::usage, {"fit.law=over_training cannot be fitted", "one ratio only"},
+               [] { make_study(one_ratio(), quick(Law::over_training)); });
   StudyOptions both = quick(Law::loss_of_c);
   both.approach = Approach::isoflop;
   expect_error(ExitCode::usage, {"fit.law=loss_of_c", "fit.approach", "one of the two"},
@@ -130,6 +136,22 @@ TEST(LawAlone, OfBothGoesWithoutApproachThree) {
     EXPECT_FALSE(conclusions(study).empty());
     EXPECT_FALSE(holds(lines_of(study.warnings), "is not fitted")) << lines_of(study.warnings);
   }
+}
+
+// One size: M^-h is not seen, for the loss follows D alone.
+TEST(LawAlone, ThatHasNotConvergedIsNoAnswer) {
+  StudyOptions options = quick(Law::over_training);
+  expect_error(ExitCode::usage,
+               {"fit.law=over_training cannot be fitted", "it has not converged: ", "not seen"},
+               [&] { make_study(one_size(), options); });
+  options.must_fit = false;
+  const Study study = make_study(one_size(), options);
+  ASSERT_TRUE(study.over_training.fit);
+  EXPECT_TRUE(holds(study.problem, "it has not converged: ")) << study.problem;
+  const std::string warnings = lines_of(study.warnings), said = lines_of(conclusions(study));
+  EXPECT_TRUE(holds(warnings, "the over-training law has not converged: ")) << warnings;
+  EXPECT_TRUE(holds(warnings, "; do not use its numbers")) << warnings;
+  EXPECT_TRUE(holds(said, " (not converged: ")) << said;
 }
 
 TEST(Unfitted, TablesAreDrawnAndSayWhy) {
