@@ -138,14 +138,17 @@ TEST(LawAlone, OfBothGoesWithoutApproachThree) {
   }
 }
 
-// One size: M^-h is not seen, for the loss follows D alone.
+// One size: a M^h C^-h is a constant beside E.
 TEST(LawAlone, ThatHasNotConvergedIsNoAnswer) {
   StudyOptions options = quick(Law::over_training);
+  ScalingTable table = one_size();
+  for (ScalingRun& run : table.runs)
+    run.loss *= 1 + 0.003 * std::sin(5 * static_cast<double>(run.line));
   expect_error(ExitCode::usage,
-               {"fit.law=over_training cannot be fitted", "it has not converged: ", "not seen"},
-               [&] { make_study(one_size(), options); });
+               {"fit.law=over_training cannot be fitted", "it has not converged: "},
+               [&] { make_study(table, options); });
   options.must_fit = false;
-  const Study study = make_study(one_size(), options);
+  const Study study = make_study(table, options);
   ASSERT_TRUE(study.over_training.fit);
   EXPECT_TRUE(holds(study.problem, "it has not converged: ")) << study.problem;
   const std::string warnings = lines_of(study.warnings), said = lines_of(conclusions(study));
