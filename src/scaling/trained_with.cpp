@@ -16,7 +16,7 @@ namespace {
 using Runs = std::vector<const ScalingRun*>;
 
 constexpr double kOneValue = 1e-3;
-constexpr size_t kFewestWidths = 3;
+constexpr size_t kFewestWidths = 3, kFewestBatches = 3;
 
 Runs done_runs(const ScalingTable& table) {
   Runs runs;
@@ -85,6 +85,10 @@ SettingRule of_values(const std::string& rule, const std::vector<double>& values
   return {rule, values[(values.size() - 1) / 2], values.front(), values.back()};
 }
 
+bool one_value(const std::vector<double>& values) {
+  return !values.empty() && values.back() <= values.front() * (1 + kOneValue);
+}
+
 bool is_formula(const std::string& rule) {
   const auto& rules = hyperparameter_rules();
   return std::find(rules.begin(), rules.end(), rule) != rules.end();
@@ -101,10 +105,17 @@ SettingRule rule_of(const ScalingTable& table, const std::string& key, std::vect
     return made;
   }
   if (values.empty() || table.settings.empty()) return {};
-  const bool one = values.back() <= values.front() * (1 + kOneValue);
-  if (made.rule.empty() && one) made.rule = "fixed";
+  if (made.rule.empty() && one_value(values)) made.rule = "fixed";
   if (made.rule != "fixed" && made.rule != "width" && made.rule != "mup") return {};
   return of_values(made.rule, values);
+}
+
+// Of a table that says nothing one batch in all runs is the rule itself; one rate may be of muP.
+SettingRule batch_rule_of(const ScalingTable& table, const Runs& runs) {
+  const std::vector<double> values = values_of(runs, &ScalingRun::global_batch, 0);
+  if (table.settings.empty() && values.size() >= kFewestBatches && one_value(values))
+    return of_values("fixed", values);
+  return rule_of(table, "sweep.batch_rule", values);
 }
 
 }  // namespace
@@ -127,7 +138,7 @@ TrainedWith trained_with(const ScalingTable& table, const Convention& convention
   made.lr = shown > 0 ? of_values("width", rates) : rule_of(table, "sweep.lr_rule", rates);
   if (made.lr.rule == "fixed" && made.mup_base_width > 0) made.lr.rule = "mup";
   if (by_width && made.base_width == 0) made.lr = {};
-  made.batch = rule_of(table, "sweep.batch_rule", values_of(runs, &ScalingRun::global_batch, 0));
+  made.batch = batch_rule_of(table, runs);
   made.best_lr = best_setting(table, convention.parameters, &ScalingRun::lr,
                               &ScalingRun::global_batch, Along::parameters, "learning rates");
   made.best_batch = best_setting(table, convention.parameters, &ScalingRun::global_batch,

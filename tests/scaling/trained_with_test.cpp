@@ -112,11 +112,16 @@ TEST(TrainedWith, RatesByTheWidthShowTheirRule) {
   EXPECT_EQ(made.lr.rule, "width");
   EXPECT_EQ(made.base_width, 8);
   EXPECT_NEAR(made.lr.value, 0.048, 1e-9);
-  EXPECT_FALSE(made.batch.known()) << "one batch may be of any rule";
+  EXPECT_EQ(made.batch.rule, "fixed");
+  EXPECT_EQ(made.batch.value, 512);
   table.runs.back().lr = 0.012;
   EXPECT_FALSE(trained_with(table, kAll).lr.known());
   for (ScalingRun& run : table.runs) run.lr = 0.012;
   EXPECT_FALSE(trained_with(table, kAll).lr.known()) << "with muP or without";
+  table.runs.back().global_batch = 1024;
+  EXPECT_FALSE(trained_with(table, kAll).batch.known());
+  table.runs.resize(2);
+  EXPECT_FALSE(trained_with(table, kAll).batch.known()) << "two runs may agree by chance";
 }
 
 // A best value at the end of those tried bounds nothing.

@@ -41,7 +41,7 @@ struct TrainedWith {
 // Rules are those that a sweep says its runs have, in the settings of its results.h5; where it says
 // none, rates that times the width are one value at three widths or more are the rule width, and
 // equal values the rule fixed (or mup). Tables without such settings, where equal rates may be of
-// either, have no other rules.
+// either, have no other rules, but fixed for the batch where three runs or more all have one.
 //
 // The best values are those of runs that are done or outclassed: of each model on as many tokens
 // (within 2%), tried at three values or more, the vertex of a parabola of the loss over the
