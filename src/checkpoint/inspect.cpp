@@ -7,6 +7,7 @@
 #include "skein/core/program.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -79,10 +80,7 @@ int list(const Words& words, std::ostream& out) {
   require(std::filesystem::is_directory(words[0], error), "there is no directory {}", words[0]);
   const std::string folder = checkpoint_folder(words[0]);
   const auto names = committed_checkpoints(folder);
-  if (names.empty()) {
-    out << "no checkpoints\n";
-    return 0;
-  }
+  require(!names.empty(), "{}", no_checkpoint(words[0]));
   out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", "step", "generation", "ranks", "size",
                      "created", "state");
   for (const CheckpointName& name : names) list_one(folder, name, out);
@@ -157,6 +155,11 @@ bool asks_for_help(const Words& words) {
                      [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
+std::string as_sentence(std::string text) {
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
 }  // namespace
 
 std::string inspect_help() {
@@ -170,7 +173,7 @@ int inspect(const std::vector<std::string>& words, std::ostream& out) {
   const Command& command = entry->second;
   const Words arguments(words.begin() + 1, words.end());
   if (asks_for_help(arguments)) {
-    out << fmt::format("{}.\n\nUsage: skein-inspect {} {}\n", command.help, words[0],
+    out << fmt::format("{}.\n\nUsage: skein-inspect {} {}\n", as_sentence(command.help), words[0],
                        command.arguments);
     return 0;
   }

@@ -91,8 +91,16 @@ TEST(Inspect, ACommandSaysWhatItDoes) {
   const auto help = look({"list", "--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_TRUE(help.says("Usage: skein-inspect list DIR")) << help.text;
-  EXPECT_TRUE(help.says("newest first")) << help.text;
+  EXPECT_TRUE(help.text.starts_with("Checkpoints of a run, newest first")) << help.text;
   EXPECT_TRUE(look({"diff", "-h"}).says("Usage: skein-inspect diff CKPT1 CKPT2"));
+}
+
+TEST(Inspect, AListOfNothingSaysWhatIsThere) {
+  const TempDir directory;
+  const auto list = [&] { look({"list", directory.str()}); };
+  expect_error(ExitCode::usage, list, {directory.str(), "holds no checkpoint; give a run's folder"});
+  write(directory.str() + "/config.json", "{}");
+  expect_error(ExitCode::usage, list, {"a model of Hugging Face", "skein-convert"});
 }
 
 TEST(Inspect, WrongWordsAreExplained) {
