@@ -26,7 +26,7 @@ constexpr Command kCommands[] = {
     {"sft", "teach a pretrained decoder to answer, from conversations", sft_command},
     {"ppo", "tune a policy by rewards of its own answers: PPO, RLOO, GRPO", ppo_command},
     {"reward", "teach a pretrained model which answers people prefer", reward_command},
-    {"dpo", "tune a policy by preferences alone: DPO", dpo_command},
+    {"dpo", "tune a policy by preferences alone: DPO, IPO, SimPO, KTO", dpo_command},
     {"eval", "what a checkpoint makes of held-out text: loss, bits per byte, masked tokens, labels", evaluate_command},
     {"fit", "fit scaling laws to a table of runs", fit_command},
     {"report", "fit scaling laws and draw them: one HTML page, PNG, CSV", report_command},

@@ -110,6 +110,13 @@ void take_flag(CommandLine& line, const po::option& option) {
   }
 }
 
+// A program has a version, its commands have none of their own.
+void refuse_version(const po::option& option, const std::string& program) {
+  require(!option.unregistered || option.string_key != "version",
+          "`{}` has no option --version; `{} --version` writes what this build is made of", program,
+          program.substr(0, program.find(' ')));
+}
+
 }  // namespace
 
 CommandLine read_command_line(const Tokens& args, const std::vector<OptionEntry>& entries,
@@ -119,6 +126,7 @@ CommandLine read_command_line(const Tokens& args, const std::vector<OptionEntry>
   for (const char* own : {"config", "print-config", "help"}) described.add_options()(own, po::value<std::string>());
   CommandLine line;
   for (const po::option& option : run_parser(args, entries, described, program).options) {
+    refuse_version(option, program);
     require(!option.unregistered, "unknown option '{}' (flag --{}){}; `{} --help` lists all", option.string_key,
             option.string_key, key_suggestion(option.string_key, entries), program);
     if (option.string_key.empty()) {
@@ -139,8 +147,9 @@ std::string key_suggestion(const std::string& key, const std::vector<OptionEntry
   Tokens keys;
   for (const OptionEntry& entry : entries) keys.push_back(entry.key);
   for (const char* own : {"config", "print-config", "help"}) keys.emplace_back(own);
-  const std::string near = suggestion(key, keys);
-  if (!near.empty()) return near;
+  const std::string near = nearest(key, keys);
+  const bool is_key = near.find('.') != std::string::npos;  // no section: a flag only
+  if (!near.empty()) return fmt::format("; did you mean '{}{}'?", is_key ? "" : "--", near);
   for (const OptionEntry& entry : entries)
     if (entry.name() == key || key.ends_with("." + entry.name())) return fmt::format("; did you mean '{}'?", entry.key);
   return "";

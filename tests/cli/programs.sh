@@ -31,6 +31,9 @@ alike "none" skein generate --checkpoint.path=none hello
 alike "none" skein-data inspect none
 alike "none" skein-convert none out
 alike "none" skein-inspect list none
+alike "'help' is no option; did you mean '--help'?" skein pretrain help
+alike "\`skein pretrain\` has no option --version; \`skein --version\` writes" skein pretrain --version
+expect 0 "preferences alone: DPO, IPO, SimPO, KTO" "$bin/skein" --help
 "$bin/skein" --help >/dev/full 2>output && die "a full device took the help"
 grep -q "error: cannot write to stdout" output || die "$(cat output)"
 

@@ -279,6 +279,13 @@ TEST(OptionsErrors, UnknownKeysNameTheNearestAndTheirPlace) {
   expect_words(parse_error({}), {"SKEIN_TRAIN_STPES", "environment", "did you mean 'SKEIN_TRAIN_STEPS'"});
 }
 
+TEST(OptionsErrors, HelpAndVersionAreNamedAsTheyAreWritten) {
+  expect_words(parse_error({"help"}), {"'help' is no option; did you mean '--help'?"});
+  expect_words(parse_error({"--hlep"}), {"did you mean '--help'?"});
+  expect_words(parse_error({"--print-confg"}), {"did you mean '--print-config'?"});
+  expect_words(parse_error({"--version"}), {"has no option --version; `prog --version` writes"});
+}
+
 TEST(OptionsErrors, VariablesOfTheLaunchAreKnown) {
   {
     const Variable place("SKEIN_RENDEZVOUS", "node7:4711"), rank("SKEIN_RANK", "1"), ranks("SKEIN_RANKS", "2"),
