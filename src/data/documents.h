@@ -22,7 +22,7 @@ class Documents {
 class BadLines {
  public:
   explicit BadLines(int64_t limit) : limit_(limit) {}
-  // Warns of the first few; a usage error beyond the limit.
+  // Warns of the first ten, the count is for a summary; a usage error beyond the limit.
   void add(const std::string& file, int64_t line, const std::string& reason);
   int64_t count() const { return count_; }
 

@@ -1,5 +1,4 @@
 #include "skein/core/error.h"
-#include "skein/core/log.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -7,13 +6,13 @@
 #include "documents.h"
 #include "skein/data/excerpt.h"
 #include "json_line.h"
+#include "skein/data/left_out.h"
 #include "skein/data/line_reader.h"
 
 namespace skein {
 namespace {
 
 using Json = nlohmann::json;
-constexpr int64_t kShownWarnings = 5;
 
 class JsonlDocuments final : public Documents {
  public:
@@ -77,7 +76,7 @@ void BadLines::add(const std::string& file, int64_t line, const std::string& rea
                limit_);
   if (count_ > limit_)
     fail_usage("{}:{}: {}; data.max_bad_lines would let such lines be skipped", file, line, reason);
-  if (count_ <= kShownWarnings) log::warn("{}:{}: skipped: {}", file, line, reason);
+  tell_left_out(count_, fmt::format("{}:{}: {}", file, line, reason));
 }
 
 std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source, const std::string& name,

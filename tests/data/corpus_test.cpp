@@ -2,6 +2,7 @@
 
 #include "skein/text/split.h"
 
+#include <algorithm>
 #include <random>
 
 #include "archives.h"
@@ -153,6 +154,21 @@ TEST(CorpusJsonl, BadLinesAreSkippedUpToALimit) {
   options.max_bad_lines = 1;
   expect_error(ExitCode::usage, {"one.jsonl:3", "2 bad lines", "allows 1"},
                [&] { read_jsonl(scratch, text, options); });
+}
+
+TEST(CorpusJsonl, OfManyBadLinesTenAreTold) {
+  const Scratch scratch;
+  std::string text = "{\"text\":\"a\"}\n";
+  for (int i = 0; i < 35; ++i) text += "bad\n";
+  CorpusOptions options;
+  options.max_bad_lines = 100;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(read_jsonl(scratch, text, options), Texts{"a"});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 10) << said;
+  EXPECT_NE(said.find("left out: "), std::string::npos) << said;
+  EXPECT_NE(said.find("one.jsonl:11:"), std::string::npos) << said;
+  EXPECT_EQ(said.find("one.jsonl:12:"), std::string::npos) << said;
 }
 
 TEST(CorpusJsonl, LongLinesAreRefusedAndLongDocumentsCut) {
