@@ -265,7 +265,10 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   means.add(ValueObjective::terms(), step.critic, "critic_");
   const bool applied = (!policy_learns || step.policy.applied) && (!actors_->critic() || step.critic.applied);
   state_.skipped_in_a_row = applied ? 0 : state_.skipped_in_a_row + 1;
-  if (!applied) log::warn("iteration {}: the gradient norm is not finite; the step is skipped", tuned_.iterations + 1);
+  if (!applied)
+    warnings_.tell("gradient norms that are not finite",
+                   fmt::format("iteration {}: the gradient norm is not finite; the step is skipped",
+                               tuned_.iterations + 1));
   if (state_.skipped_in_a_row >= config_.run.train.max_skipped)
     fail("iteration {}: the gradient norm was not finite {} steps in a row; {} with a lower lr.lr than {}",
          tuned_.iterations + 1, state_.skipped_in_a_row, restart_advice(saved_), config_.run.lr.lr);
@@ -285,7 +288,11 @@ StepMeans Tuner::learn(Rollout& rollout, const EpisodeSamples& all) {
     samples.set_order(std::move(order));
     for (int64_t minibatch = 0; minibatch < minibatches() && on; ++minibatch) on = learn_minibatch(samples, epoch, minibatch, means);
   }
-  if (!on) log::info("iteration {}: approx_kl is beyond {} times ppo.stop_kl={}; the rest of its epochs is left out", tuned_.iterations + 1, kStopFactor, config_.ppo.stop_kl);
+  if (!on)
+    warnings_.tell("epochs that ppo.stop_kl ended",
+                   fmt::format("iteration {}: approx_kl is beyond {} times ppo.stop_kl={}; the rest "
+                               "of its epochs is left out",
+                               tuned_.iterations + 1, kStopFactor, config_.ppo.stop_kl));
   tuned_.updates = planned;
   return means;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,20 @@ TEST(RepeatedWarnings, CountEachKindApart) {
   });
   EXPECT_EQ(lines(told), 20);
   EXPECT_EQ(said([&] { warnings.finish(); }), "") << "all of them were told";
+}
+
+TEST(RepeatedWarnings, AreCountedWhereARunFails) {
+  const std::string told = said([] {
+    try {
+      RepeatedWarnings warnings;
+      for (int i = 0; i < 12; ++i) warnings.tell("skipped steps", "text");
+      throw std::runtime_error("the run fails");
+    } catch (const std::runtime_error&) {
+    }
+  });
+  EXPECT_EQ(lines(told), 11);
+  EXPECT_NE(told.find("12 warnings of skipped steps, of which 2 are not shown"), std::string::npos)
+      << told;
 }
 
 TEST(ShownNumber, HasNoSignWhereItIsNone) {

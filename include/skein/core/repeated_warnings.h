@@ -3,7 +3,7 @@
 //
 //   RepeatedWarnings warnings;
 //   warnings.tell("answers that are cut", "38 of 64 answers were cut at ...");  // now and then
-//   warnings.finish();                                                          // counts the rest
+//   warnings.finish();  // counts the rest; so does its end, when a run fails too
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,11 @@ namespace skein {
 class RepeatedWarnings {
  public:
   static constexpr int64_t kTold = 10;
+
+  RepeatedWarnings() = default;
+  ~RepeatedWarnings() { finish(); }
+  RepeatedWarnings(const RepeatedWarnings&) = delete;
+  RepeatedWarnings& operator=(const RepeatedWarnings&) = delete;
 
   // kind: what such warnings are of, for finish().
   void tell(const std::string& kind, const std::string& text);
