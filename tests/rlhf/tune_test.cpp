@@ -143,6 +143,23 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"parallel.sequence", "true"}}, "parallel.sequence");
 }
 
+TEST_F(TunedPolicy, GivesUpWithAdviceAndCountsTheStepsItSkipped) {
+  testing::internal::CaptureStderr();
+  test::expect_error(ExitCode::failure,
+                     {"not finite 13 steps in a row",
+                      "the run has no checkpoint yet: begin again with a lower lr.lr than 1e+30"},
+                     [&] {
+                       run(1, {{"lr.lr", "1e30"},
+                               {"ppo.epochs", "10"},
+                               {"ppo.stop_kl", "0"},
+                               {"train.max_skipped", "13"}});
+                     });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("13 warnings of gradient norms that are not finite, of which 3 are not shown"),
+            std::string::npos)
+      << said;
+}
+
 // A proof is of the settings that it says, not of those that a folder was made with.
 TEST_F(TunedPolicy, OfTheProofKeepsItsSettingsAndItsLanguage) {
   run(1, {});
