@@ -132,7 +132,7 @@ TrainedWith trained_with(const ScalingTable& table, const Convention& convention
   }
   const bool by_width = said(table, "sweep.lr_rule") == "width";
   const bool says = !said(table, "sweep.lr_rule").empty();
-  const int64_t shown = says ? 0 : shown_base_width(runs);
+  const int64_t shown = says || made.mup_base_width > 0 ? 0 : shown_base_width(runs);
   made.base_width = by_width ? whole_said(table, "sweep.base_width") : shown;
   const std::vector<double> rates = values_of(runs, &ScalingRun::lr, made.base_width);
   made.lr = shown > 0 ? of_values("width", rates) : rule_of(table, "sweep.lr_rule", rates);
