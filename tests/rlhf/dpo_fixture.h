@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "rlhf/reward_model_fixture.h"
 #include "skein/rlhf/dpo_task.h"
@@ -82,6 +83,25 @@ inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int 
   std::ifstream file(folder.at(name) + "/metrics.jsonl");
   for (std::string line; std::getline(file, line);) tuned.metrics.push_back(nlohmann::json::parse(line));
   return tuned;
+}
+
+// Runs at other data- and pipeline-parallel sizes and micro-batches have the bits of `expected`, which
+// one rank made of the same config under that name.
+inline void expect_equal_at_every_layout(DpoTuneConfig c, const Workspace& folder,
+                                         const std::string& name, const TunedByPairs& expected) {
+  for (const auto& [data, pipeline, micro] :
+       {std::tuple{1, 1, 2}, {2, 1, 2}, {1, 2, 4}, {2, 2, 1}}) {
+    c.run.parallel.pipeline = pipeline;
+    c.run.parallel.zero = data == 2;
+    c.run.train.micro_batch = micro;
+    const std::string other = fmt::format("{}_{}{}{}", name, data, pipeline, micro);
+    const TunedByPairs found = tune_by_pairs(c, folder, data * pipeline, other);
+    EXPECT_EQ(found.losses, expected.losses) << other;
+    EXPECT_EQ(found.grad_norms, expected.grad_norms) << other;
+    EXPECT_EQ(first_difference(found.state, expected.state), "") << other;
+    EXPECT_EQ(found.validation.values, expected.validation.values) << other;
+    EXPECT_EQ(found.notes, expected.notes) << other;
+  }
 }
 
 }  // namespace skein

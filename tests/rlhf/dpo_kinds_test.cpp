@@ -138,19 +138,7 @@ TEST_F(DpoKinds, GiveEqualBitsAtEveryLayout) {
       EXPECT_GT(expected.metrics.at(4)["reference_point"].get<double>(), 0)
           << "it has a part in this";
     }
-    for (const auto& [data, pipeline, micro] :
-         {std::tuple{1, 1, 2}, {2, 1, 2}, {1, 2, 4}, {2, 2, 1}}) {
-      c.run.parallel.pipeline = pipeline;
-      c.run.parallel.zero = data == 2;
-      c.run.train.micro_batch = micro;
-      const std::string other = fmt::format("{}_{}{}{}", name, data, pipeline, micro);
-      const TunedByPairs found = tune_by_pairs(c, folder_, data * pipeline, other);
-      EXPECT_EQ(found.losses, expected.losses) << other;
-      EXPECT_EQ(found.grad_norms, expected.grad_norms) << other;
-      EXPECT_EQ(first_difference(found.state, expected.state), "") << other;
-      EXPECT_EQ(found.validation.values, expected.validation.values) << other;
-      EXPECT_EQ(found.notes, expected.notes) << other;
-    }
+    expect_equal_at_every_layout(c, folder_, name, expected);
   }
 }
 
