@@ -170,7 +170,7 @@ expect 2 "embed.output=made.h5 must end in" "$skein" embed --checkpoint.path=enc
 expect 2 "embed.length=99 must be" "$skein" embed --checkpoint.path=encoder --data.input=texts.txt --embed.length=99
 # Nor does a command that is killed leave one.
 mkfifo slow
-(printf 'good\n'; sleep 20) >slow &
+(printf 'good\n'; exec sleep 60) >slow &
 writer=$!
 "$skein" predict --checkpoint.path=classes --data.input=slow --output.path=made.jsonl >output 2>&1 &
 predicting=$!
@@ -190,11 +190,11 @@ if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(Program(len(step
     sys.exit(3)
 os.execv(sys.argv[1], sys.argv[1:])
 PY
-(for i in $(seq 2000); do echo good; done; sleep 20) >slow &
+(for i in $(seq 2000); do echo good; done; exec sleep 60) >slow &
 writer=$!
 python3 named.py "$skein" predict --checkpoint.path=classes --data.input=slow --output.path=made.jsonl >output 2>&1 &
 predicting=$!
-for i in $(seq 200); do [ -s made.jsonl.partial ] && break; sleep 0.1; done
+for i in $(seq 500); do [ -s made.jsonl.partial ] && break; sleep 0.1; done
 kill -9 $predicting $writer || true
 wait $predicting 2>/dev/null || true
 [ -s made.jsonl.partial ] || { cat output; die "no file without a name, and none with one"; }

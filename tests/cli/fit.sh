@@ -33,11 +33,11 @@ for key in ("main", "target", "comparison", "draws"):
     assert one[key] == two[key] == three[key], key
 PY
 
-# As many threads as OMP_NUM_THREADS says.
+# threads_seen OMP_NUM_THREADS ENOUGH LOOKS: as many threads as OMP_NUM_THREADS says.
 threads_seen() {
   OMP_NUM_THREADS=$1 "$skein" fit "$points" --fit.resamples=500000 --fit.conventions=false --fit.approach=parametric >/dev/null 2>&1 &
   local pid=$! most=0 now
-  for _ in $(seq 100); do
+  for _ in $(seq "$3"); do
     now=$(ls "/proc/$pid/task" | wc -l)
     [ "$now" -le "$most" ] || most=$now
     [ "$most" -lt "$2" ] || break
@@ -47,9 +47,9 @@ threads_seen() {
   wait "$pid" 2>/dev/null || true
   echo "$most"
 }
-seen=$(threads_seen 3 3)
+seen=$(threads_seen 3 3 2000)
 [ "$seen" = 3 ] || die "$seen threads where OMP_NUM_THREADS=3"
-seen=$(threads_seen 1 2)
+seen=$(threads_seen 1 2 50)
 [ "$seen" = 1 ] || die "$seen threads where OMP_NUM_THREADS=1"
 
 # A table of one ratio of tokens to parameters says nothing of N*, and all the same how the loss falls along it.
