@@ -59,24 +59,30 @@ void fit_single(const std::vector<XY>& pairs, const char* of, const ParametricOp
 }
 
 void fit_single_laws(Study& study, const ParametricOptions& options) {
-  const std::vector<ScalingPoint>& points = study.main.points;
   study.loss_of_n_problem = study.loss_of_d_problem = study.loss_of_c_problem =
       not_asked(study.options);
-  if (asks(study.options, Law::loss_of_n))
-    fit_single(slice(points, &ScalingPoint::d, &ScalingPoint::n),
-               "N of runs within a factor of 2 of the largest D", options,
-               {study.loss_of_n, study.power_of_n, study.loss_of_n_problem});
-  if (asks(study.options, Law::loss_of_d))
-    fit_single(slice(points, &ScalingPoint::n, &ScalingPoint::d),
-               "D of runs within a factor of 2 of the largest N", options,
-               {study.loss_of_d, study.power_of_d, study.loss_of_d_problem});
-  if (asks(study.options, Law::loss_of_c))
-    fit_single(lowest_of_budgets(points, study.options.isoflop.tolerance),
-               "budgets (fit.budget_tolerance)", options,
-               {study.loss_of_c, study.power_of_c, study.loss_of_c_problem});
+  const auto fit = [&](Law law, const char* of, const SingleLaw& made) {
+    if (asks(study.options, law)) fit_single(pairs_of_law(study, law), of, options, made);
+  };
+  fit(Law::loss_of_n, "N of runs within a factor of 2 of the largest D",
+      {study.loss_of_n, study.power_of_n, study.loss_of_n_problem});
+  fit(Law::loss_of_d, "D of runs within a factor of 2 of the largest N",
+      {study.loss_of_d, study.power_of_d, study.loss_of_d_problem});
+  fit(Law::loss_of_c, "budgets (fit.budget_tolerance)",
+      {study.loss_of_c, study.power_of_c, study.loss_of_c_problem});
 }
 
 }  // namespace
+
+std::vector<XY> pairs_of_law(const Study& study, Law law) {
+  const std::vector<ScalingPoint>& points = study.main.points;
+  switch (law) {
+    case Law::loss_of_n: return slice(points, &ScalingPoint::d, &ScalingPoint::n);
+    case Law::loss_of_d: return slice(points, &ScalingPoint::n, &ScalingPoint::d);
+    case Law::loss_of_c: return lowest_of_budgets(points, study.options.isoflop.tolerance);
+    default: return {};
+  }
+}
 
 void fit_laws_beside(Study& study) {
   const std::vector<ScalingPoint>& points = study.main.points;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <optional>
 
 #include "study_parts.h"
 
@@ -16,8 +18,29 @@ double data_limited_loss(const DataLimitedLaw& law, const ScalingPoint& point) {
                   std::isnan(point.unique_tokens) ? point.d : point.unique_tokens);
 }
 
-// Empty where no law of N and D is fitted.
+// L(N), L(D) or L(C), of the runs it is fitted to; NaN for any other run.
+template <double ScalingPoint::*moving>
+Predict single_law(const Study& study, const std::optional<OffsetPowerFit>& offset,
+                   const std::optional<PowerFit>& power) {
+  if (!power) return {};
+  std::map<double, double> fitted;
+  for (const XY& pair : pairs_of_law(study, study.options.law)) fitted.emplace(pair.x, pair.y);
+  const bool with_offset = offset && offset->convergence.converged;
+  return [=, &offset, &power](const ScalingPoint& point) {
+    const auto at = fitted.find(point.*moving);
+    if (at == fitted.end() || at->second != point.loss) return std::nan("");
+    return with_offset ? offset->law.at(point.*moving) : power->law.at(point.*moving);
+  };
+}
+
+// Empty where no law is fitted.
 Predict fitted_law(const Study& study) {
+  if (study.options.law == Law::loss_of_n)
+    return single_law<&ScalingPoint::n>(study, study.loss_of_n, study.power_of_n);
+  if (study.options.law == Law::loss_of_d)
+    return single_law<&ScalingPoint::d>(study, study.loss_of_d, study.power_of_d);
+  if (study.options.law == Law::loss_of_c)
+    return single_law<&ScalingPoint::c>(study, study.loss_of_c, study.power_of_c);
   if (study.main.parametric)
     return [law = study.main.parametric->law](const ScalingPoint& point) {
       return law.loss(point.n, point.d);

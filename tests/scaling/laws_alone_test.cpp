@@ -208,6 +208,20 @@ TEST(Outliers, AreNamedWithWhatWasFoundAndPredicted) {
   EXPECT_TRUE(make_study(table, quick()).outliers.empty());
 }
 
+TEST(Outliers, OfALawAloneAreAmongTheRunsItIsFittedTo) {
+  ScalingTable table = one_size();
+  table.runs[4].loss *= 1.5;
+  ScalingRun worse = table.runs[5];  // the same tokens: the law is fitted to the better one
+  worse.name = "worse";
+  worse.line = 10;
+  worse.loss *= 2;
+  table.runs.push_back(worse);
+  const Study study = make_study(table, quick(Law::loss_of_d));
+  ASSERT_EQ(study.outliers.size(), 1u) << study_text(study);
+  EXPECT_EQ(study.outliers[0].run, 4);
+  EXPECT_NEAR(study.outliers[0].found / study.outliers[0].predicted, 1.5, 0.05);
+}
+
 TEST(PointsOfCurves, AreFittedBesideTheEndsOfRuns) {
   // All runs end at one number of tokens: their ends alone say nothing of D.
   const ScalingTable table = test::curves_table(8, 2);
