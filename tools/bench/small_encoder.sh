@@ -56,7 +56,7 @@ for fold in 1 3 5 7 9; do
 done
 sentiment sentiment --data.train=sentiment.train.tsv
 finetune banking77 --validation.patience=20 --data.train=banking77.fit.csv --data.validation=banking77.valid.csv --task.text=text --task.label=category \
-  --lr.lr=5e-4 --task.epochs=20 --train.global_batch=32
+  --lr.lr=5e-4 --task.epochs=12 --train.global_batch=32
 finetune wnut17 --validation.patience=5 --task.kind=tag --data.train=wnut17.train.conll --data.validation=wnut17.dev.conll --lr.lr=5e-4 --task.epochs=20
 "$bin/skein" eval --checkpoint.path=sentiment --data.test=sentiment.test.tsv --eval.output=sentiment.json
 "$bin/skein" eval --checkpoint.path=banking77 --data.test=banking77.test.csv --eval.output=banking77.json
