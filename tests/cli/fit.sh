@@ -49,7 +49,7 @@ threads_seen() {
 }
 seen=$(threads_seen 3 3 2000)
 [ "$seen" = 3 ] || die "$seen threads where OMP_NUM_THREADS=3"
-seen=$(threads_seen 1 2 50)
+seen=$(threads_seen 1 2 100)
 [ "$seen" = 1 ] || die "$seen threads where OMP_NUM_THREADS=1"
 
 # A table of one ratio of tokens to parameters says nothing of N*, and all the same how the loss falls along it.
