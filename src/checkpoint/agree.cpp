@@ -68,17 +68,25 @@ std::string describe(const std::vector<Reason>& reasons) {
   return text;
 }
 
+// What is wrong with the input counts only where nothing else failed: that may pass, and then be
+// all there is.
+ExitCode code_of(const std::vector<Failure>& failures) {
+  ExitCode code = ExitCode::done;
+  for (const Failure& failure : failures)
+    if (code == ExitCode::done || (code == ExitCode::usage && failure.code != ExitCode::done))
+      code = failure.code;
+  return code;
+}
+
 }  // namespace
 
 void agree(Group& world, const std::function<void()>& step) {
   const std::string mine = encode(catch_failure(step));
   std::vector<Failure> failures;
   for (const std::string& text : world.all_gather(mine)) failures.push_back(decode(text));
-  const auto first = std::find_if(failures.begin(), failures.end(),
-                                  [](const Failure& failure) { return failure.code != ExitCode::done; });
-  if (first == failures.end()) return;
-  if (world.size() == 1) throw Error(first->code, first->text);
-  throw Error(first->code, describe(group_by_text(failures)));
+  const ExitCode code = code_of(failures);
+  if (code == ExitCode::done) return;
+  throw Error(code, world.size() == 1 ? failures[0].text : describe(group_by_text(failures)));
 }
 
 std::string from_root(Group& world, const std::function<std::string()>& step) {

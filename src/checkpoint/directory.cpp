@@ -1,6 +1,7 @@
 #include "skein/checkpoint/directory.h"
 
 #include "skein/checkpoint/files.h"
+#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
 #include "skein/core/log.h"
@@ -37,17 +38,30 @@ std::optional<int64_t> generation_of(const std::string& name) {
   return number(std::string_view(name).substr(sizeof(kGeneration) - 1), 6);
 }
 
-std::vector<std::string> names_in(const std::string& directory) {
+std::vector<std::string> listed(const std::string& directory) {
   std::error_code error;
   std::vector<std::string> names;
-  if (!std::filesystem::exists(directory, error)) return names;
-  require(std::filesystem::is_directory(directory, error),
-          "{} is not a directory; checkpoints are kept in one", directory);
   std::filesystem::directory_iterator entry(directory, error), end;
   for (; !error && entry != end; entry.increment(error)) names.push_back(entry->path().filename().string());
-  require(!error, "cannot list the checkpoint directory {}: {}", directory, error.message());
+  if (error) fail_system(error.value(), "cannot list the checkpoint directory {}", directory);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+// Checkpoints may be behind a link whose storage is not mounted at the moment.
+void require_no_link(const std::string& missing) {
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(std::filesystem::symlink_status(missing, ignored)))
+    fail("{} is a symbolic link to nothing; mount or make what it leads to, or remove it", missing);
+}
+
+std::vector<std::string> names_in(const std::string& directory) {
+  if (!is_there(directory)) {
+    require_no_link(directory);
+    return {};
+  }
+  require(is_folder(directory), "{} is not a directory; checkpoints are kept in one", directory);
+  return retried([&] { return listed(directory); });
 }
 
 // A generation and the newest checkpoint when it started.
@@ -56,15 +70,19 @@ struct Fence {
   CheckpointName base;
 };
 
-// A file that a crash left empty fences nothing: it does not say what there was before it.
+// A file that a crash left empty fences nothing: it does not say what there was before it. One that
+// cannot be read may fence all, so that is an error.
 std::optional<Fence> read_fence(const std::string& directory, int64_t generation) {
   try {
-    const auto json = nlohmann::json::parse(read_text(join_path(directory, generation_name(generation))));
+    const auto json = nlohmann::json::parse(
+        retried([&] { return read_text(join_path(directory, generation_name(generation))); }));
     const auto base = json.at("base").get<std::string>();
     if (base.empty()) return Fence{generation, {}};
     if (const auto name = CheckpointName::parse(base)) return Fence{generation, *name};
+  } catch (const SystemError&) {
+    throw;
   } catch (const std::exception& error) {
-    log::warn("{} in {} is unreadable and ignored: {}", generation_name(generation), directory,
+    log::warn("{} in {} is damaged and ignored: {}", generation_name(generation), directory,
               json_fault(error.what()));
   }
   return {};
@@ -137,24 +155,26 @@ std::optional<CheckpointName> CheckpointName::parse(const std::string& text) {
 }
 
 std::string checkpoint_folder(const std::string& path) {
-  std::error_code ignored;
   const std::string inner = join_path(path, "checkpoints");
-  return std::filesystem::is_directory(inner, ignored) ? inner : path;
+  return is_folder(inner) ? inner : path;
+}
+
+std::vector<CheckpointName> all_checkpoints(const std::string& directory) {
+  std::vector<CheckpointName> all;
+  for (const std::string& entry : names_in(directory))
+    if (const auto name = CheckpointName::parse(entry))
+      if (is_folder(join_path(directory, entry))) all.push_back(*name);
+  std::sort(all.rbegin(), all.rend());
+  return all;
 }
 
 std::vector<CheckpointName> committed_checkpoints(const std::string& directory) {
-  std::vector<CheckpointName> committed;
+  auto committed = all_checkpoints(directory);
   std::vector<Fence> fences;
-  for (const std::string& entry : names_in(directory)) {
-    std::error_code error;
-    if (const auto name = CheckpointName::parse(entry)) {
-      if (std::filesystem::is_directory(join_path(directory, entry), error)) committed.push_back(*name);
-    } else if (const auto generation = generation_of(entry)) {
+  for (const std::string& entry : names_in(directory))
+    if (const auto generation = generation_of(entry))
       if (const auto fence = read_fence(directory, *generation)) fences.push_back(*fence);
-    }
-  }
   std::erase_if(committed, [&](const CheckpointName& name) { return fenced(name, fences); });
-  std::sort(committed.rbegin(), committed.rend());
   return committed;
 }
 
@@ -173,7 +193,11 @@ int64_t start_generation(const std::string& directory, int ranks) {
     const int64_t generation = take_generation(directory, ranks);
     clear_leftovers(directory, generation);
     return generation;
+  } catch (const SystemError& error) {
+    fail("the checkpoint directory {} cannot be used: {}; {}", directory, error.what(),
+         storage_advice(error.number()));
   } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
     fail_usage(
         "the checkpoint directory {} cannot be used: {}; name one that this user may write, on a file "
         "system that every rank sees",

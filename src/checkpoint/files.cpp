@@ -1,5 +1,6 @@
 #include "skein/checkpoint/files.h"
 
+#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/core/output_place.h"
 
@@ -21,14 +22,15 @@ namespace {
 
 constexpr int64_t kLongestTransfer = int64_t{1} << 26;
 
-std::string system_reason(int error) { return std::generic_category().message(error); }
+// The system's words for a path that leads to nothing.
+bool names_nothing(int error) { return error == ENOENT || error == ENOTDIR; }
 
 // Reserving space is a courtesy that some file systems do not offer: only a plain "no room" counts.
 void reserve(int fd, int64_t bytes, const std::string& path) {
   if (bytes == 0 || ::fallocate(fd, 0, 0, bytes) == 0) return;
   const int error = errno;
   if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO)
-    fail("cannot reserve {} for {}: {}", readable_size(bytes), path, system_reason(error));
+    fail_system(error, "cannot reserve {} for {}", readable_size(bytes), path);
 }
 
 void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
@@ -36,8 +38,8 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::string& path
     const auto wanted = std::min<size_t>(bytes.size(), kLongestTransfer);
     const ssize_t done = ::write(fd, bytes.data(), wanted);
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail("cannot write {}: {}", path, system_reason(errno));
-    if (done == 0) fail("cannot write {}: the system took no bytes", path);
+    if (done < 0) fail_system(errno, "cannot write {}", path);
+    if (done == 0) throw SystemError(EIO, "cannot write " + path + ": the system took no bytes");
     bytes = bytes.subspan(static_cast<size_t>(done));
   }
 }
@@ -45,8 +47,36 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::string& path
 void write_durably(FileDescriptor& file, std::span<const std::byte> bytes, const std::string& path) {
   reserve(file.get(), static_cast<int64_t>(bytes.size()), path);
   write_all(file.get(), bytes, path);
-  if (::fsync(file.get()) != 0) fail("cannot make {} durable: {}", path, system_reason(errno));
+  if (::fsync(file.get()) != 0) fail_system(errno, "cannot make {} durable", path);
   file.close();
+}
+
+int open_file(const std::string& path, int flags) {
+  int fd = -1;
+  do fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+// O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
+int open_to_read(const std::string& path) {
+  const int fd = open_file(path, O_RDONLY | O_NONBLOCK);
+  if (fd >= 0) return fd;
+  const int error = errno;
+  if (names_nothing(error))
+    fail_usage("cannot open {}: {}", path, std::generic_category().message(error));
+  fail_system(error, "cannot open {}", path);
+}
+
+std::optional<mode_t> mode_at(const std::string& path) {
+  return retried([&]() -> std::optional<mode_t> {
+    struct stat status;
+    if (::stat(path.c_str(), &status) == 0) return status.st_mode;
+    const int error = errno;
+    if (names_nothing(error)) return {};
+    require(error != ENAMETOOLONG, "{} is a longer name than the file system takes; choose another", path);
+    fail_system(error, "cannot look at {}", path);
+  });
 }
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -65,10 +95,10 @@ void Bytes::Free::operator()(std::byte* data) const {
 Bytes Bytes::map(const std::string& path) {
   const FileDescriptor file(path, O_RDONLY);
   struct stat status;
-  if (::fstat(file.get(), &status) != 0) fail("cannot examine {}: {}", path, system_reason(errno));
+  if (::fstat(file.get(), &status) != 0) fail_system(errno, "cannot examine {}", path);
   const auto size = static_cast<size_t>(status.st_size);
   void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
-  if (mapped == MAP_FAILED) fail("cannot map {}: {}", path, system_reason(errno));
+  if (mapped == MAP_FAILED) fail_system(errno, "cannot map {}", path);
   Bytes bytes;
   bytes.data_ = std::unique_ptr<std::byte, Free>(static_cast<std::byte*>(mapped), Free(size));
   bytes.size_ = bytes.capacity_ = status.st_size;
@@ -96,10 +126,8 @@ void Bytes::resize(int64_t size) {
   size_ = size;
 }
 
-FileDescriptor::FileDescriptor(const std::string& path, int flags) : path_(path) {
-  do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
-  while (fd_ < 0 && errno == EINTR);
-  if (fd_ < 0) fail("cannot open {}: {}", path, system_reason(errno));
+FileDescriptor::FileDescriptor(const std::string& path, int flags) : path_(path), fd_(open_file(path, flags)) {
+  if (fd_ < 0) fail_system(errno, "cannot open {}", path);
 }
 
 FileDescriptor::~FileDescriptor() {
@@ -108,14 +136,13 @@ FileDescriptor::~FileDescriptor() {
 
 void FileDescriptor::close() {
   const int fd = std::exchange(fd_, -1);
-  if (fd >= 0 && ::close(fd) != 0) fail("cannot close {}: {}", path_, system_reason(errno));
+  if (fd >= 0 && ::close(fd) != 0) fail_system(errno, "cannot close {}", path_);
 }
 
-// O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
-FileReader::FileReader(const std::string& path) : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {
+FileReader::FileReader(const std::string& path) : path_(path), file_(open_to_read(path), path) {
   struct stat status;
-  if (::fstat(file_.get(), &status) != 0) fail("cannot examine {}: {}", path, system_reason(errno));
-  if (!S_ISREG(status.st_mode)) fail("{} is not a regular file", path);
+  if (::fstat(file_.get(), &status) != 0) fail_system(errno, "cannot examine {}", path);
+  if (!S_ISREG(status.st_mode)) fail_usage("{} is not a regular file", path);
   size_ = status.st_size;
 }
 
@@ -123,8 +150,8 @@ void FileReader::read(std::byte* out, int64_t bytes) {
   while (bytes > 0) {
     const ssize_t done = ::read(file_.get(), out, static_cast<size_t>(std::min(bytes, kLongestTransfer)));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail("cannot read {}: {}", path_, system_reason(errno));
-    if (done == 0) fail("{} ended {} bytes early", path_, bytes);
+    if (done < 0) fail_system(errno, "cannot read {}", path_);
+    if (done == 0) fail_usage("{} ended {} bytes early", path_, bytes);
     out += done;
     bytes -= done;
   }
@@ -137,10 +164,22 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
+bool is_there(const std::string& path) { return mode_at(path).has_value(); }
+
+bool is_folder(const std::string& path) {
+  const auto mode = mode_at(path);
+  return mode && S_ISDIR(*mode);
+}
+
+std::optional<std::string> text_if_there(const std::string& path) {
+  if (!is_there(path)) return {};
+  return retried([&] { return read_text(path); });
+}
+
 bool write_exclusive(const std::string& path, std::span<const std::byte> bytes) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0 && errno == EEXIST) return false;
-  if (fd < 0) fail("cannot create {}: {}", path, system_reason(errno));
+  if (fd < 0) fail_system(errno, "cannot create {}", path);
   FileDescriptor file(fd, path);
   try {
     write_durably(file, bytes, path);
@@ -175,33 +214,41 @@ void sync_directory(const std::string& path) {
   FileDescriptor directory(path, O_RDONLY | O_DIRECTORY);
   // EINVAL: the file system has no such call and needs none.
   if (::fsync(directory.get()) != 0 && errno != EINVAL)
-    fail("cannot make directory {} durable: {}", path, system_reason(errno));
+    fail_system(errno, "cannot make directory {} durable", path);
+}
+
+void sync_file(const std::string& path) {
+  const FileDescriptor file(path, O_RDONLY);
+  if (::fsync(file.get()) != 0) fail_system(errno, "cannot make {} durable", path);
 }
 
 void make_directories(const std::string& path) {
+  const auto require_folder = [](const std::string& there) {
+    require(is_folder(there), "{} exists and is not a directory", there);
+  };
   std::vector<std::filesystem::path> missing;
   std::error_code error;
   auto current = std::filesystem::absolute(path, error).lexically_normal();
   if (!current.has_filename()) current = current.parent_path();
-  for (; !std::filesystem::exists(current, error) && current.has_relative_path();
-       current = current.parent_path())
+  for (; current.has_relative_path() && !is_there(current.string()); current = current.parent_path())
     missing.push_back(current);
+  require_folder(current.string());
   for (auto made = missing.rbegin(); made != missing.rend(); ++made) {
     make_new_directory(made->string());
     sync_directory(made->parent_path().string());
   }
-  if (!std::filesystem::is_directory(path, error)) fail("{} exists and is not a directory", path);
+  require_folder(path);
 }
 
 bool make_new_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) == 0) return true;
-  if (errno != EEXIST) fail("cannot make directory {}: {}", path, system_reason(errno));
+  if (errno != EEXIST) fail_system(errno, "cannot make directory {}", path);
   return false;
 }
 
 void rename_path(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0)
-    fail("cannot rename {} to {}: {}", from, to, system_reason(errno));
+    fail_system(errno, "cannot rename {} to {}", from, to);
 }
 
 bool remove_tree(const std::string& path) noexcept {
@@ -217,8 +264,24 @@ bool remove_tree(const std::string& path) noexcept {
 int64_t free_space(const std::string& path) {
   struct statvfs status;
   if (::statvfs(path.c_str(), &status) != 0)
-    fail("cannot ask for the free space of {}: {}", path, system_reason(errno));
+    fail_system(errno, "cannot ask for the free space of {}", path);
   return static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
+}
+
+std::string storage_advice(int number) {
+  switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "free some space there, or choose a folder that has more";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ELOOP:
+      return "let this user write there, or choose another folder";
+    default:
+      return "see whether that storage is mounted and healthy, then start again";
+  }
 }
 
 std::string readable_size(int64_t bytes) {

@@ -1,28 +1,40 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "open.h"
 
 namespace skein {
 namespace {
 
+constexpr char kAdvice[] = "Name another checkpoint or an empty directory.";
+
+// A folder whose commits are all of superseded starts is not an empty one.
+void require_empty(const std::string& folder) {
+  const auto left = all_checkpoints(folder);
+  if (!left.empty())
+    fail_usage(
+        "none of the {} checkpoints in {} is taken, the newest of them {}: they were committed by starts that "
+        "a later one had superseded, and it does not know of them.\n{}",
+        left.size(), folder, left.front().text(), kAdvice);
+}
+
 std::vector<std::string> candidates(const std::string& path) {
-  std::error_code error;
   if (is_checkpoint_path(path)) {
-    require(std::filesystem::is_directory(path, error), "there is no checkpoint {}", path);
+    require(is_folder(path), "there is no checkpoint {}", path);
     return {plain_path(path)};
   }
   std::vector<std::string> paths;
   const std::string folder = checkpoint_folder(path);
   for (const CheckpointName& name : committed_checkpoints(folder))
     paths.push_back(join_path(folder, name.text()));
+  if (paths.empty()) require_empty(folder);
   return paths;
 }
 
@@ -51,6 +63,7 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory) {
     try {
       info = info_of(info.path, read_manifest(info.path));
     } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
       log::warn("{} is damaged: {}", info.path, error.what());
     }
     infos.push_back(info);
@@ -65,23 +78,26 @@ std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& wo
     try {
       return verify_checkpoint(candidate, world);
     } catch (const Error& error) {
-      log::warn("checkpoint {} is refused: {}", candidate, error.what());
+      if (error.code() == ExitCode::failure)
+        fail("checkpoint {} could not be read, and no older one is taken for that: {}", candidate,
+             error.what());
+      if (error.code() != ExitCode::usage) throw;
+      log::warn("checkpoint {} is refused: {}; an older one is taken if there is one", candidate,
+                error.what());
       reasons += fmt::format("\n  {}: {}", candidate, error.what());
     }
   }
   if (paths.empty()) return std::nullopt;
   fail_usage(
-      "none of the {} checkpoints in {} can be used:{}\nName another checkpoint or an empty directory.",
-      paths.size(), path, reasons);
+      "none of the {} checkpoints in {} can be used:{}\n{}", paths.size(), path, reasons, kAdvice);
 }
 
 std::string no_checkpoint(const std::string& path) {
-  std::error_code ignored;
   const std::filesystem::path folder = plain_path(path);
-  if (!std::filesystem::exists(folder, ignored))
+  if (!is_there(folder.string()))
     return path +
            " holds no checkpoint, for there is no such folder; give a run's folder or a checkpoint";
-  if (!std::filesystem::exists(folder / "config.json", ignored))
+  if (!is_there((folder / "config.json").string()))
     return path + " holds no checkpoint; give a run's folder or a checkpoint";
   const std::string name = folder.filename().string();
   return fmt::format(

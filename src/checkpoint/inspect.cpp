@@ -1,18 +1,17 @@
 #include "skein/checkpoint/inspect.h"
 
-#include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/files.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 #include "skein/core/program.h"
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "inspect_tensors.h"
 #include "open.h"
@@ -22,25 +21,51 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// A checkpoint's own path, or the newest in a run's directory.
-std::string one_checkpoint(const std::string& path) {
-  std::error_code error;
-  require(std::filesystem::is_directory(path, error), "there is no directory {}", path);
-  if (is_checkpoint_path(path)) return plain_path(path);
+// A checkpoint's own path, or those in a run's directory, newest first.
+Words checkpoints_in(const std::string& path) {
+  require(is_folder(path), "there is no directory {}", path);
+  if (is_checkpoint_path(path)) return {plain_path(path)};
   const std::string folder = checkpoint_folder(path);
-  const auto names = committed_checkpoints(folder);
-  require(!names.empty(), "{}", no_checkpoint(path));
-  return join_path(folder, names.front().text());
+  Words paths;
+  for (const CheckpointName& name : committed_checkpoints(folder))
+    paths.push_back(join_path(folder, name.text()));
+  require(!paths.empty(), "{}", no_checkpoint(path));
+  return paths;
+}
+
+// What is wrong with what `step` looks at, or "". What cannot be read is an error, not a fault of it.
+std::string fault_of(const std::function<void()>& step) {
+  try {
+    step();
+    return "";
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    return error.what();
+  }
+}
+
+// A checkpoint's own path, or the newest with a good manifest in a run's directory: as training
+// passes over what is damaged.
+std::string one_checkpoint(const std::string& path) {
+  const Words paths = checkpoints_in(path);
+  if (paths.size() == 1) return paths.front();
+  for (const std::string& candidate : paths) {
+    const std::string fault = fault_of([&] { read_manifest(candidate); });
+    if (fault.empty()) return candidate;
+    log::warn("{} is passed over: {}", candidate, fault);
+  }
+  fail_usage("none of the {} checkpoints in {} has a good manifest; `skein-inspect list {}` says more",
+             paths.size(), path, path);
 }
 
 // Every fault of one checkpoint, a line each; empty when it is good.
 std::vector<std::string> faults_of(const std::string& path) {
   Manifest manifest;
-  const std::string reason = failure_of([&] { manifest = read_manifest(path); });
+  const std::string reason = fault_of([&] { manifest = read_manifest(path); });
   if (!reason.empty()) return {reason};
   std::vector<std::string> faults;
   for (const ShardEntry& shard : manifest.shards) {
-    const std::string fault = failure_of([&] { verify_shard(path, shard); });
+    const std::string fault = fault_of([&] { verify_shard(path, shard); });
     if (!fault.empty()) faults.push_back(fault);
   }
   return faults;
@@ -51,7 +76,7 @@ std::vector<std::string> content_faults(const std::string& path, const Manifest&
   std::vector<std::string> faults;
   for (int shard = 0; shard < manifest.ranks(); ++shard) {
     const ShardEntry& entry = manifest.shards[static_cast<size_t>(shard)];
-    const std::string fault = failure_of([&] {
+    const std::string fault = fault_of([&] {
       const ShardReader reader(read_shard(path, entry),
                                {manifest.step, manifest.generation, shard, manifest.ranks()},
                                join_path(path, entry.file));
@@ -68,7 +93,7 @@ void list_one(const std::string& directory, const CheckpointName& name, std::ost
   const std::string path = join_path(directory, name.text());
   const auto faults = faults_of(path);
   Manifest manifest;
-  const bool readable = failure_of([&] { manifest = read_manifest(path); }).empty();
+  const bool readable = fault_of([&] { manifest = read_manifest(path); }).empty();
   out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", name.step, name.generation,
                      readable ? std::to_string(manifest.ranks()) : "?",
                      readable ? readable_size(manifest.bytes()) : "?", readable ? manifest.created : "?",
@@ -76,8 +101,7 @@ void list_one(const std::string& directory, const CheckpointName& name, std::ost
 }
 
 int list(const Words& words, std::ostream& out) {
-  std::error_code error;
-  require(std::filesystem::is_directory(words[0], error), "there is no directory {}", words[0]);
+  require(is_folder(words[0]), "there is no directory {}", words[0]);
   const std::string folder = checkpoint_folder(words[0]);
   const auto names = committed_checkpoints(folder);
   require(!names.empty(), "{}", no_checkpoint(words[0]));
@@ -97,7 +121,7 @@ int tensors(const Words& words, std::ostream& out) {
 }
 
 int verify(const Words& words, std::ostream& out) {
-  const std::string path = one_checkpoint(words[0]);
+  const std::string path = checkpoints_in(words[0]).front();
   auto faults = faults_of(path);
   if (faults.empty()) faults = content_faults(path, read_manifest(path));
   for (const std::string& fault : faults) out << fault << "\n";

@@ -1,5 +1,6 @@
 #include "skein/checkpoint/manifest.h"
 
+#include "skein/checkpoint/retry.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/formats/crc32c.h"
@@ -81,8 +82,8 @@ void check_blocks(const std::string& directory, const ShardEntry& entry, Place&&
   const std::string path = join_path(directory, entry.file);
   FileReader reader(path);
   if (reader.size() != entry.bytes)
-    fail("{} has {} bytes and the manifest says {}: it was cut, or it is another checkpoint's", path,
-         reader.size(), entry.bytes);
+    fail_usage("{} has {} bytes and the manifest says {}: it was cut, or it is another checkpoint's",
+               path, reader.size(), entry.bytes);
   for (size_t block = 0; block < entry.sums.size(); ++block) {
     const int64_t begin = static_cast<int64_t>(block) * kSumBlock;
     const int64_t bytes = std::min(kSumBlock, entry.bytes - begin);
@@ -90,7 +91,7 @@ void check_blocks(const std::string& directory, const ShardEntry& entry, Place&&
     reader.read(out, bytes);
     const uint32_t sum = crc32c(std::span<const std::byte>(out, static_cast<size_t>(bytes)));
     if (sum != entry.sums[block])
-      fail(
+      fail_usage(
           "{} does not give its checksum in bytes {} to {} ({:08x}, the manifest says {:08x}): it is "
           "damaged, "
           "or another rank's, step's or run's",
@@ -193,20 +194,22 @@ Manifest parse_manifest(const std::string& text, const std::string& origin) {
     check_coverage(manifest.tensors);
     return manifest;
   } catch (const std::exception& error) {
-    fail("{} cannot be used: {}", origin, json_fault(error.what()));
+    fail_usage("{} cannot be used: {}", origin, json_fault(error.what()));
   }
 }
 
 void verify_shard(const std::string& directory, const ShardEntry& entry) {
   Bytes block(kSumBlock);
-  check_blocks(directory, entry, [&](int64_t) { return block.data(); });
+  retried([&] { check_blocks(directory, entry, [&](int64_t) { return block.data(); }); });
 }
 
 Bytes read_shard(const std::string& directory, const ShardEntry& entry) {
   Bytes image;
-  check_blocks(directory, entry, [&](int64_t begin) {
-    if (begin == 0) image.resize(entry.bytes);
-    return image.data() + begin;
+  retried([&] {
+    check_blocks(directory, entry, [&](int64_t begin) {
+      if (begin == 0) image.resize(entry.bytes);
+      return image.data() + begin;
+    });
   });
   return image;
 }

@@ -2,12 +2,12 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/formats/crc32c.h"
 
 #include <filesystem>
 #include <span>
-#include <system_error>
 
 namespace skein {
 namespace {
@@ -21,12 +21,12 @@ Manifest parse_in_place(const std::string& text, const std::string& directory) {
   Manifest manifest = parse_manifest(text, join_path(directory, kManifestName));
   const CheckpointName held{manifest.generation, manifest.step};
   const auto named = CheckpointName::parse(base_name(directory));
-  if (named && *named != held) fail("{} holds the manifest of {}", directory, held.text());
+  if (named && *named != held) fail_usage("{} holds the manifest of {}", directory, held.text());
   return manifest;
 }
 
 std::string manifest_in(const std::string& directory) {
-  return read_text(join_path(directory, kManifestName));
+  return retried([&] { return read_text(join_path(directory, kManifestName)); });
 }
 
 }  // namespace
@@ -38,9 +38,8 @@ std::string plain_path(const std::string& path) {
 }
 
 bool is_checkpoint_path(const std::string& path) {
-  std::error_code error;
   return CheckpointName::parse(base_name(path)).has_value() ||
-         std::filesystem::exists(join_path(path, kManifestName), error);
+         is_there(join_path(path, kManifestName));
 }
 
 Manifest read_manifest(const std::string& directory) {

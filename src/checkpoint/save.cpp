@@ -7,9 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
 #include "room.h"
@@ -31,10 +29,7 @@ class Saving {
       : directory_(directory), name_(name), world_(world) {}
 
   bool committed_before() {
-    const auto answer = from_root(world_, [&] {
-      std::error_code error;
-      return std::filesystem::exists(path(), error) ? "yes" : "no";
-    });
+    const auto answer = from_root(world_, [&] { return is_there(path()) ? "yes" : "no"; });
     return answer == "yes";
   }
 

@@ -98,12 +98,12 @@ ShardReader::ShardReader(Bytes image, const ShardHeader& expected, const std::st
   impl_->image = std::move(image);
   impl_->origin = origin;
   const Hdf5Lock lock;
-  impl_->file.emplace(open_in_memory(impl_->image, origin));
   try {
+    impl_->file.emplace(open_in_memory(impl_->image, origin));
     check_root(*impl_->file, expected);
   } catch (const Error& error) {
     impl_->file.reset();
-    fail("{} is not the shard that its manifest lists: {}", origin, error.what());
+    fail_usage("{} is not the shard that its manifest lists: {}", origin, error.what());
   }
 }
 
@@ -122,7 +122,7 @@ const std::byte* ShardReader::elements(const std::string& name, DType dtype,
     check_part(dataset, dtype, shape, region);
     return impl_->image.data() + offset_of(dataset, region.size() * size_of(dtype), impl_->image.size());
   } catch (const Error& error) {
-    fail("{}: dataset {} is not what the manifest lists: {}", impl_->origin, name, error.what());
+    fail_usage("{}: dataset {} is not what the manifest lists: {}", impl_->origin, name, error.what());
   }
 }
 

@@ -91,7 +91,7 @@ TEST_F(Damage, LoadChecksAgain) {
   bad[bad.size() / 2] ^= 1;
   write(file("rank-00001.h5"), bad);
   const State state = empty_state(rows(), 1, 0);
-  expect_error(ExitCode::failure, [&] { load_checkpoint(*info, state.pieces, true, *alone_); },
+  expect_error(ExitCode::usage, [&] { load_checkpoint(*info, state.pieces, true, *alone_); },
                {"rank-00001.h5", "checksum"});
 }
 
@@ -119,8 +119,8 @@ TEST(ManifestText, EditsWithoutANewSumAreRefused) {
   EXPECT_EQ(parse_manifest(text, "here").step, 10);
   std::string edited = text;
   edited.replace(edited.find("\"step\": 10"), 10, "\"step\": 11");
-  expect_error(ExitCode::failure, [&] { parse_manifest(edited, "here"); }, {"here", "checksum"});
-  expect_error(ExitCode::failure, [&] { parse_manifest("", "here"); }, {"here", "0 bytes"});
+  expect_error(ExitCode::usage, [&] { parse_manifest(edited, "here"); }, {"here", "checksum"});
+  expect_error(ExitCode::usage, [&] { parse_manifest("", "here"); }, {"here", "0 bytes"});
 }
 
 TEST(ManifestText, TensorsMustBeWhole) {
@@ -129,7 +129,7 @@ TEST(ManifestText, TensorsMustBeWhole) {
   std::string text = manifest_text(manifest);
   EXPECT_EQ(parse_manifest(text, "here").ranks(), 0);
   manifest.tensors["x"] = {DType::f32, {2}, {}};
-  expect_error(ExitCode::failure, [&] { parse_manifest(manifest_text(manifest), "here"); },
+  expect_error(ExitCode::usage, [&] { parse_manifest(manifest_text(manifest), "here"); },
                {"x", "0 of its 2 elements"});
 }
 

@@ -23,10 +23,10 @@ TEST(Files, AreNeverOverwritten) {
 TEST(Files, ErrorsNamePathAndReason) {
   const TempDir directory;
   const std::string missing = directory.at("missing/file");
-  expect_error(ExitCode::failure, [&] { read_text(missing); }, {missing, "No such file"});
+  expect_error(ExitCode::usage, [&] { read_text(missing); }, {missing, "No such file"});
   expect_error(ExitCode::failure, [&] { write_new_file(missing, std::string("x")); },
                {missing, "No such file"});
-  expect_error(ExitCode::failure, [&] { read_text(directory.str()); }, {"regular file"});
+  expect_error(ExitCode::usage, [&] { read_text(directory.str()); }, {"regular file"});
   expect_error(ExitCode::failure, [&] { rename_path(missing, directory.at("x")); },
                {missing, "No such file"});
   expect_error(ExitCode::failure, [&] { free_space(missing); }, {missing});
@@ -35,7 +35,7 @@ TEST(Files, ErrorsNamePathAndReason) {
 TEST(Files, APipeDoesNotHang) {
   const TempDir directory;
   ASSERT_EQ(::mkfifo(directory.at("pipe").c_str(), 0600), 0);
-  expect_error(ExitCode::failure, [&] { read_text(directory.at("pipe")); }, {"pipe", "regular file"});
+  expect_error(ExitCode::usage, [&] { read_text(directory.at("pipe")); }, {"pipe", "regular file"});
 }
 
 TEST(Files, OnlyFilesAreReplaced) {
@@ -57,7 +57,7 @@ TEST(Files, AShortReadIsAnError) {
   write(directory.at("file"), "abc");
   FileReader reader(directory.at("file"));
   std::byte out[8];
-  expect_error(ExitCode::failure, [&] { reader.read(out, 5); }, {"2 bytes early"});
+  expect_error(ExitCode::usage, [&] { reader.read(out, 5); }, {"2 bytes early"});
 }
 
 TEST(Files, DirectoriesAreMadeWithTheirParents) {
@@ -92,7 +92,7 @@ TEST(Agree, EveryRankGetsTheSameError) {
   std::atomic<int> failures{0};
   run_ranks(4, [&](Group& world) {
     agree(world, [] {});
-    expect_error(ExitCode::usage,
+    expect_error(ExitCode::failure,
                  [&] {
                    agree(world, [&] {
                      if (world.rank() == 1) fail_usage("too large");
@@ -101,6 +101,13 @@ TEST(Agree, EveryRankGetsTheSameError) {
                    });
                  },
                  {"rank 1 and 1 more: too large", "rank 2: broken"});
+    expect_error(ExitCode::usage,
+                 [&] {
+                   agree(world, [&] {
+                     if (world.rank() > 1) fail_usage("too large");
+                   });
+                 },
+                 {"rank 2 and 1 more: too large"});
     expect_error(ExitCode::failure, [&] { from_root(world, []() -> std::string { fail("no disk"); }); },
                  {"no disk"});
     EXPECT_EQ(from_root(world, [] { return "an answer"; }), "an answer");

@@ -44,6 +44,23 @@ TEST(Inspect, ListsAndVerifies) {
   EXPECT_TRUE(verdict.says("rank-00002.h5 has 5 bytes")) << verdict.text;
 }
 
+// As training passes it over; what is asked about it alone still sees it.
+TEST(Inspect, PassesOverAnEmptyCheckpoint) {
+  const TempDir directory;
+  const std::string path = save(directory.str(), cases()[1], 10, 1);
+  std::filesystem::create_directory(directory.at("step-99999999.g000001"));
+  EXPECT_EQ(look({"diff", directory.str(), path}).code, 0);
+  EXPECT_TRUE(look({"tensors", directory.str()}).says("param/block.0.weight"));
+  expect_loads(directory.str(), cases()[0], 1, 10);
+  EXPECT_TRUE(look({"list", directory.str()}).says("DAMAGED"));
+  const Outcome verdict = look({"verify", directory.str()});
+  EXPECT_EQ(verdict.code, 2);
+  EXPECT_TRUE(verdict.says("step-99999999.g000001/manifest.json: No such file")) << verdict.text;
+  write(path + "/manifest.json", "");
+  expect_error(ExitCode::usage, [&] { look({"diff", directory.str(), path}); },
+               {"none of the 2 checkpoints", "good manifest"});
+}
+
 TEST(Inspect, ShowsTensorsAndConfig) {
   const TempDir directory;
   save(directory.str(), cases()[5], 10, 1);

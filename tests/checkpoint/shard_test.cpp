@@ -61,24 +61,24 @@ TEST(Shard, RefusesWhatTheManifestDoesNotSay) {
                                                         {{12, 2, 1, 4}, "generation 3, not 2"},
                                                         {{12, 3, 0, 4}, "rank 1, not 0"},
                                                         {{12, 3, 1, 5}, "ranks 4, not 5"}})
-    expect_error(ExitCode::failure, [&] { ShardReader(build_shard(kHeader, state.pieces), other, "here"); },
+    expect_error(ExitCode::usage, [&] { ShardReader(build_shard(kHeader, state.pieces), other, "here"); },
                  {"here", word});
   const ShardReader reader(build_shard(kHeader, state.pieces), kHeader, "here");
   const Region region = region_of(state.pieces[0]);
   const std::vector<int64_t> shape = {2, 3};
-  expect_error(ExitCode::failure, [&] { reader.elements("group/z", DType::bf16, shape, region); },
+  expect_error(ExitCode::usage, [&] { reader.elements("group/z", DType::bf16, shape, region); },
                {"group/z"});
-  expect_error(ExitCode::failure, [&] { reader.elements("group/x#1", DType::f32, shape, region); },
+  expect_error(ExitCode::usage, [&] { reader.elements("group/x#1", DType::f32, shape, region); },
                {"bf16", "f32"});
-  expect_error(ExitCode::failure,
+  expect_error(ExitCode::usage,
                [&] {
                  reader.elements("group/x#1", DType::bf16, {3, 2}, region);
                },
                {"shape"});
-  expect_error(ExitCode::failure, [&] { reader.elements("group/x#2", DType::bf16, shape, region); },
+  expect_error(ExitCode::usage, [&] { reader.elements("group/x#2", DType::bf16, shape, region); },
                {"another part"});
   Bytes nothing(100);
-  expect_error(ExitCode::failure, [&] { ShardReader(std::move(nothing), kHeader, "here"); }, {"here"});
+  expect_error(ExitCode::usage, [&] { ShardReader(std::move(nothing), kHeader, "here"); }, {"here"});
 }
 
 }  // namespace

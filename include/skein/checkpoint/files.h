@@ -1,15 +1,44 @@
 // Files as checkpoints need them: whole, durable, and with every error said. Every function throws
-// Error(failure) naming the path and the system's reason.
+// SystemError naming the path and the system's reason, and Error(usage) where nothing is to be read
+// or something stands that is of another kind than it must be.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <system_error>
+#include <utility>
+
+#include "skein/core/error.h"
 
 namespace skein {
+
+// What the system refused to do: a fault of the outside world, Error(failure), told from what is wrong in a file.
+class SystemError : public Error {
+ public:
+  SystemError(int number, const std::string& message, bool given_up = false)
+      : Error(ExitCode::failure, message), number_(number), given_up_(given_up) {}
+  int number() const { return number_; }      // an errno
+  bool given_up() const { return given_up_; }  // it was tried again already (retry.h)
+
+ private:
+  int number_;
+  bool given_up_;
+};
+
+// Throws SystemError: the text, a colon, and the system's words for `number`.
+template <class... Args>
+[[noreturn]] void fail_system(int number, fmt::format_string<Args...> text, Args&&... args) {
+  throw SystemError(number, fmt::format(text, std::forward<Args>(args)...) + ": " +
+                                std::generic_category().message(number));
+}
+
+// What to do about a file that could not be written: "free some space there".
+std::string storage_advice(int number);
 
 // Owned bytes, zero at first. Memory is touched only where it is used.
 class Bytes {
@@ -58,12 +87,13 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// A regular file read from its start; anything else under the name (a pipe, a directory) is refused.
+// A regular file read from its start. Error(usage) where nothing is there or anything else (a pipe,
+// a directory), and where the file ends early.
 class FileReader {
  public:
   explicit FileReader(const std::string& path);
   int64_t size() const { return size_; }
-  // The next `bytes`, all of them, or Error(failure).
+  // The next `bytes`, all of them, or an error.
   void read(std::byte* out, int64_t bytes);
 
  private:
@@ -74,6 +104,14 @@ class FileReader {
 
 std::string read_text(const std::string& path);
 
+// Whether anything is there, links followed. Only what the system calls missing is not; after every
+// other answer it is tried again (retry.h), and then thrown: what could not be looked at must not be
+// taken for nothing.
+bool is_there(const std::string& path);
+bool is_folder(const std::string& path);
+// The text of a file; nothing where there is none. Tried again alike.
+std::optional<std::string> text_if_there(const std::string& path);
+
 // Makes a file that must not exist yet, reserves its space, writes it with a loop and fsyncs it. False,
 // without an error, when the name is taken. A file that could not be finished is removed: a second fsync of
 // it would promise what the kernel has dropped.
@@ -82,11 +120,14 @@ bool write_exclusive(const std::string& path, const std::string& text);
 // The same, but a name that is taken is an error.
 void write_new_file(const std::string& path, std::span<const std::byte> bytes);
 void write_new_file(const std::string& path, const std::string& text);
-// Written whole or not at all, in place of the regular file that was there; a usage error where it was none.
+// Written whole or not at all, in place of the regular file that was there; a usage error where it
+// was none. The new name is durable after a sync_directory().
 void replace_file(const std::string& path, const std::string& text);
 
 // fsync of a directory: names made or renamed in it survive a power loss from here on.
 void sync_directory(const std::string& path);
+// fsync of a file's bytes, by whichever descriptor they were written.
+void sync_file(const std::string& path);
 // Makes the directory and its missing parents, and makes their names durable.
 void make_directories(const std::string& path);
 // False when it exists.
