@@ -194,8 +194,7 @@ int64_t start_generation(const std::string& directory, int ranks) {
     clear_leftovers(directory, generation);
     return generation;
   } catch (const SystemError& error) {
-    fail("the checkpoint directory {} cannot be used: {}; {}", directory, error.what(),
-         storage_advice(error.number()));
+    fail("the checkpoint directory {} cannot be used: {}", directory, with_advice(error));
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
     fail_usage(

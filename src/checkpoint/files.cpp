@@ -51,6 +51,22 @@ void write_durably(FileDescriptor& file, std::span<const std::byte> bytes, const
   file.close();
 }
 
+const char* advice_for(int number) {
+  switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "free some space there, or choose a folder that has more";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ELOOP:
+      return "let this user write there, or choose another folder";
+    default:
+      return "see whether that storage is mounted and healthy, then start again";
+  }
+}
+
 int open_file(const std::string& path, int flags) {
   int fd = -1;
   do fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
@@ -58,7 +74,8 @@ int open_file(const std::string& path, int flags) {
   return fd;
 }
 
-// O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
+// O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular
+// file.
 int open_to_read(const std::string& path) {
   const int fd = open_file(path, O_RDONLY | O_NONBLOCK);
   if (fd >= 0) return fd;
@@ -74,7 +91,8 @@ std::optional<mode_t> mode_at(const std::string& path) {
     if (::stat(path.c_str(), &status) == 0) return status.st_mode;
     const int error = errno;
     if (names_nothing(error)) return {};
-    require(error != ENAMETOOLONG, "{} is a longer name than the file system takes; choose another", path);
+    require(error != ENAMETOOLONG, "{} is a longer name than the file system takes; choose another",
+            path);
     fail_system(error, "cannot look at {}", path);
   });
 }
@@ -126,7 +144,8 @@ void Bytes::resize(int64_t size) {
   size_ = size;
 }
 
-FileDescriptor::FileDescriptor(const std::string& path, int flags) : path_(path), fd_(open_file(path, flags)) {
+FileDescriptor::FileDescriptor(const std::string& path, int flags)
+    : path_(path), fd_(open_file(path, flags)) {
   if (fd_ < 0) fail_system(errno, "cannot open {}", path);
 }
 
@@ -230,7 +249,8 @@ void make_directories(const std::string& path) {
   std::error_code error;
   auto current = std::filesystem::absolute(path, error).lexically_normal();
   if (!current.has_filename()) current = current.parent_path();
-  for (; current.has_relative_path() && !is_there(current.string()); current = current.parent_path())
+  for (; current.has_relative_path() && !is_there(current.string());
+       current = current.parent_path())
     missing.push_back(current);
   require_folder(current.string());
   for (auto made = missing.rbegin(); made != missing.rend(); ++made) {
@@ -268,20 +288,9 @@ int64_t free_space(const std::string& path) {
   return static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
 }
 
-std::string storage_advice(int number) {
-  switch (number) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return "free some space there, or choose a folder that has more";
-    case EACCES:
-    case EPERM:
-    case EROFS:
-    case ELOOP:
-      return "let this user write there, or choose another folder";
-    default:
-      return "see whether that storage is mounted and healthy, then start again";
-  }
+std::string with_advice(const SystemError& error) {
+  return error.given_up() ? error.what()
+                          : fmt::format("{}; {}", error.what(), advice_for(error.number()));
 }
 
 std::string readable_size(int64_t bytes) {

@@ -20,8 +20,8 @@ void require_empty(const std::string& folder) {
   const auto left = all_checkpoints(folder);
   if (!left.empty())
     fail_usage(
-        "none of the {} checkpoints in {} is taken, the newest of them {}: they were committed by starts that "
-        "a later one had superseded, and it does not know of them.\n{}",
+        "none of the {} checkpoints in {} is taken, the newest of them {}: they were committed by "
+        "starts that a later one had superseded, and it does not know of them.\n{}",
         left.size(), folder, left.front().text(), kAdvice);
 }
 
@@ -88,8 +88,8 @@ std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& wo
     }
   }
   if (paths.empty()) return std::nullopt;
-  fail_usage(
-      "none of the {} checkpoints in {} can be used:{}\n{}", paths.size(), path, reasons, kAdvice);
+  fail_usage("none of the {} checkpoints in {} can be used:{}\n{}", paths.size(), path, reasons,
+             kAdvice);
 }
 
 std::string no_checkpoint(const std::string& path) {

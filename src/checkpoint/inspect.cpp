@@ -33,7 +33,8 @@ Words checkpoints_in(const std::string& path) {
   return paths;
 }
 
-// What is wrong with what `step` looks at, or "". What cannot be read is an error, not a fault of it.
+// What is wrong with what `step` looks at, or "". What cannot be read is an error, not a fault of
+// it.
 std::string fault_of(const std::function<void()>& step) {
   try {
     step();
@@ -54,8 +55,9 @@ std::string one_checkpoint(const std::string& path) {
     if (fault.empty()) return candidate;
     log::warn("{} is passed over: {}", candidate, fault);
   }
-  fail_usage("none of the {} checkpoints in {} has a good manifest; `skein-inspect list {}` says more",
-             paths.size(), path, path);
+  fail_usage(
+      "none of the {} checkpoints in {} has a good manifest; `skein-inspect list {}` says more",
+      paths.size(), path, path);
 }
 
 // Every fault of one checkpoint, a line each; empty when it is good.
@@ -82,7 +84,8 @@ std::vector<std::string> content_faults(const std::string& path, const Manifest&
                                join_path(path, entry.file));
       for (const auto& [name, tensor] : manifest.tensors)
         for (const StoredPiece& piece : tensor.pieces)
-          if (piece.shard == shard) reader.elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
+          if (piece.shard == shard)
+            reader.elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
     });
     if (!fault.empty()) faults.push_back(fault);
   }

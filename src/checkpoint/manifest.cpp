@@ -82,8 +82,9 @@ void check_blocks(const std::string& directory, const ShardEntry& entry, Place&&
   const std::string path = join_path(directory, entry.file);
   FileReader reader(path);
   if (reader.size() != entry.bytes)
-    fail_usage("{} has {} bytes and the manifest says {}: it was cut, or it is another checkpoint's",
-               path, reader.size(), entry.bytes);
+    fail_usage(
+        "{} has {} bytes and the manifest says {}: it was cut, or it is another checkpoint's", path,
+        reader.size(), entry.bytes);
   for (size_t block = 0; block < entry.sums.size(); ++block) {
     const int64_t begin = static_cast<int64_t>(block) * kSumBlock;
     const int64_t bytes = std::min(kSumBlock, entry.bytes - begin);
@@ -92,9 +93,8 @@ void check_blocks(const std::string& directory, const ShardEntry& entry, Place&&
     const uint32_t sum = crc32c(std::span<const std::byte>(out, static_cast<size_t>(bytes)));
     if (sum != entry.sums[block])
       fail_usage(
-          "{} does not give its checksum in bytes {} to {} ({:08x}, the manifest says {:08x}): it is "
-          "damaged, "
-          "or another rank's, step's or run's",
+          "{} does not give its checksum in bytes {} to {} ({:08x}, the manifest says {:08x}): it "
+          "is damaged, or another rank's, step's or run's",
           path, begin, begin + bytes, sum, entry.sums[block]);
   }
 }

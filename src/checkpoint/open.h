@@ -15,9 +15,9 @@ std::string plain_path(const std::string& path);
 // True when the path is one checkpoint, by its manifest or by its name, and not a directory of checkpoints.
 bool is_checkpoint_path(const std::string& path);
 
-// The verified manifest of one checkpoint. Error(usage) where it is damaged or missing, and when the
-// directory bears another step's or generation's name; SystemError, after retries, where it cannot be
-// read.
+// The verified manifest of one checkpoint. Error(usage) where it is damaged or missing, and when
+// the directory bears another step's or generation's name; SystemError, after retries, where it
+// cannot be read.
 Manifest read_manifest(const std::string& directory);
 
 // Collective. The same, read by rank 0 only.

@@ -25,11 +25,12 @@ double seconds_in_all() {
 void wait_or_give_up(const SystemError& error, size_t attempt) {
   if (error.given_up()) throw error;
   if (attempt >= kRetryWaits.size())
-    throw SystemError(error.number(),
-                      fmt::format("{}; {} more attempts within {} seconds failed, too. See whether that "
-                                  "storage is mounted, healthy and open to this user, then start again",
-                                  error.what(), kRetryWaits.size(), seconds_in_all()),
-                      true);
+    throw SystemError(
+        error.number(),
+        fmt::format("{}; {} more attempts within {} seconds failed, too. See whether that "
+                    "storage is mounted, healthy and open to this user, then start again",
+                    error.what(), kRetryWaits.size(), seconds_in_all()),
+        true);
   log::warn("{}; tried again in {} seconds", error.what(), seconds(kRetryWaits[attempt]));
   waiting.load()(kRetryWaits[attempt]);
 }

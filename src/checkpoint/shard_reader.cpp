@@ -122,7 +122,8 @@ const std::byte* ShardReader::elements(const std::string& name, DType dtype,
     check_part(dataset, dtype, shape, region);
     return impl_->image.data() + offset_of(dataset, region.size() * size_of(dtype), impl_->image.size());
   } catch (const Error& error) {
-    fail_usage("{}: dataset {} is not what the manifest lists: {}", impl_->origin, name, error.what());
+    fail_usage("{}: dataset {} is not what the manifest lists: {}", impl_->origin, name,
+               error.what());
   }
 }
 

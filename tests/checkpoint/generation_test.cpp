@@ -1,6 +1,7 @@
 #include "skein/checkpoint/directory.h"
 
 #include "scenario.h"
+#include "support/size_limit.h"
 
 namespace skein {
 namespace {
@@ -69,6 +70,15 @@ TEST(Generations, ALaterOneIsNewerWhateverItsStep) {
   save(directory.str(), cases()[0], 50, 1);
   save(directory.str(), cases()[0], 20, 2);
   expect_loads(directory.str(), cases()[0], 2, 20);
+}
+
+TEST(Generations, AFullDiskIsNoMistakeOfTheUser) {
+  const TempDir directory;
+  const SizeLimit limit(16);
+  expect_error(ExitCode::failure, [&] { start_generation(directory.str(), 1); },
+               {directory.str(), "File too large",
+                "free some space there, or choose a folder that has more"});
+  EXPECT_TRUE(names_in(directory.str()).empty());
 }
 
 TEST(Generations, AnEmptyFileFencesNothing) {

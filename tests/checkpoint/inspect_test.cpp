@@ -57,7 +57,10 @@ TEST(Inspect, PassesOverAnEmptyCheckpoint) {
   EXPECT_EQ(verdict.code, 2);
   EXPECT_TRUE(verdict.says("step-99999999.g000001/manifest.json: No such file")) << verdict.text;
   write(path + "/manifest.json", "");
-  expect_error(ExitCode::usage, [&] { look({"diff", directory.str(), path}); },
+  expect_error(ExitCode::usage,
+               [&] {
+                 look({"diff", directory.str(), path});
+               },
                {"none of the 2 checkpoints", "good manifest"});
 }
 

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <csignal>
-#include <sys/resource.h>
 
 #include "scenario.h"
+#include "support/size_limit.h"
 
 namespace skein {
 namespace {
@@ -89,24 +88,7 @@ TEST(Save, NamesMustBePaths) {
   }
 }
 
-// The system refuses files above a size, so that only the rank with the large one fails while writing.
-class SizeLimit {
- public:
-  explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit lower{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &lower);
-  }
-  ~SizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
-
+// Only the rank with the large file fails while writing.
 TEST(Save, AFailedWriteFailsAllAndHarmsNothing) {
   const TempDir directory;
   const Spec large{"large", DType::u8, {1 << 20}}, small{"small", DType::u8, {4}};

@@ -61,7 +61,8 @@ TEST(Shard, RefusesWhatTheManifestDoesNotSay) {
                                                         {{12, 2, 1, 4}, "generation 3, not 2"},
                                                         {{12, 3, 0, 4}, "rank 1, not 0"},
                                                         {{12, 3, 1, 5}, "ranks 4, not 5"}})
-    expect_error(ExitCode::usage, [&] { ShardReader(build_shard(kHeader, state.pieces), other, "here"); },
+    expect_error(ExitCode::usage,
+                 [&] { ShardReader(build_shard(kHeader, state.pieces), other, "here"); },
                  {"here", word});
   const ShardReader reader(build_shard(kHeader, state.pieces), kHeader, "here");
   const Region region = region_of(state.pieces[0]);
@@ -78,7 +79,8 @@ TEST(Shard, RefusesWhatTheManifestDoesNotSay) {
   expect_error(ExitCode::usage, [&] { reader.elements("group/x#2", DType::bf16, shape, region); },
                {"another part"});
   Bytes nothing(100);
-  expect_error(ExitCode::usage, [&] { ShardReader(std::move(nothing), kHeader, "here"); }, {"here"});
+  expect_error(ExitCode::usage, [&] { ShardReader(std::move(nothing), kHeader, "here"); },
+               {"here"});
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
-// Storage that does not answer: a symbolic link to itself in place of a file or folder gives ELOOP, whoever asks.
+// Storage that does not answer: a symbolic link to itself in place of a file or folder gives ELOOP,
+// whoever asks.
 #include <atomic>
 #include <chrono>
+#include <sstream>
 
 #include "scenario.h"
 #include "skein/checkpoint/directory.h"
@@ -8,8 +10,6 @@
 #include "skein/checkpoint/inspect.h"
 #include "skein/checkpoint/retry.h"
 #include "support/retry_waits.h"
-
-#include <sstream>
 
 namespace skein {
 namespace {
@@ -39,18 +39,22 @@ class Loop {
 class Unreadable : public testing::Test {
  protected:
   Unreadable()
-      : older_(save(run(), cases()[1], 10, 1)), newer_(save(run(), cases()[1], 20, 2)), alone_(single_rank()) {}
+      : older_(save(run(), cases()[1], 10, 1)),
+        newer_(save(run(), cases()[1], 20, 2)),
+        alone_(single_rank()) {}
 
   std::string run() const { return directory_.at("run"); }
-  // A start ends with code 1 after three more attempts within 10 s, names the path and the cause, and
-  // takes nothing else; as soon as the storage answers, it goes on as if nothing had been.
+  // A start ends with code 1 after three more attempts within 10 s, names the path and the cause,
+  // and takes nothing else; as soon as the storage answers, it goes on as if nothing had been.
   void expect_refused(const std::string& path, const std::vector<std::string>& words) {
     SCOPED_TRACE(path);
     Loop loop(path);
     {
       const RetryWaits waits;
-      expect_error(ExitCode::failure, [&] { find_checkpoint(run(), *alone_); }, {path, kLoop, "more attempts"});
-      expect_error(ExitCode::failure, [&] { find_checkpoint(run(), *alone_); }, words);
+      expect_error(ExitCode::failure, [&] { find_checkpoint(run(), *alone_); },
+                   {path, kLoop, "more attempts"});
+      expect_error(
+          ExitCode::failure, [&] { find_checkpoint(run(), *alone_); }, words);
       EXPECT_EQ(waits.count(), 6u);
       EXPECT_LE(waits.in_all(), std::chrono::seconds(20));
     }
@@ -79,7 +83,8 @@ TEST_F(Unreadable, AGenerationThatMayFenceIsNotIgnored) {
   expect_refused(run() + "/generation-000002", {"cannot open"});
   const Loop loop(run() + "/generation-000002");
   const RetryWaits waits;
-  expect_error(ExitCode::failure, [&] { CheckpointStore(run(), 2, *alone_); }, {"generation-000002", kLoop});
+  expect_error(ExitCode::failure, [&] { CheckpointStore(run(), 2, *alone_); },
+               {"generation-000002", kLoop});
 }
 
 TEST_F(Unreadable, ItIsNoDamage) {
@@ -109,7 +114,8 @@ TEST_F(Unreadable, LoadingTriesAgain) {
   Loop loop(newer_ + "/rank-00001.h5");
   {
     const RetryWaits waits;
-    expect_error(ExitCode::failure, [&] { load_checkpoint(*info, state.pieces, true, *alone_); }, {kLoop});
+    expect_error(ExitCode::failure, [&] { load_checkpoint(*info, state.pieces, true, *alone_); },
+                 {kLoop});
   }
   const RetryWaits waits([&] { loop.heal(); });
   load_checkpoint(*info, state.pieces, true, *alone_);
@@ -122,7 +128,8 @@ TEST_F(Unreadable, ALinkToWhatIsNotMountedIsNoEmptyRun) {
   EXPECT_EQ(find_checkpoint(link, *alone_)->step, 20);
   std::filesystem::remove(link);
   std::filesystem::create_symlink("elsewhere", link);
-  expect_error(ExitCode::failure, [&] { find_checkpoint(link, *alone_); }, {link, "a symbolic link to nothing"});
+  expect_error(ExitCode::failure, [&] { find_checkpoint(link, *alone_); },
+               {link, "a symbolic link to nothing"});
 }
 
 TEST(Retries, EndAfterTheThirdAndNeverRepeatOtherErrors) {
@@ -133,8 +140,9 @@ TEST(Retries, EndAfterTheThirdAndNeverRepeatOtherErrors) {
     fail_system(EIO, "cannot read {}", "there");
   };
   // An outer retry does not multiply an inner one.
-  expect_error(ExitCode::failure, [&] { retried([&] { return retried(failing); }); },
-               {"cannot read there: Input/output error; 3 more attempts within 9 seconds failed, too"});
+  expect_error(
+      ExitCode::failure, [&] { retried([&] { return retried(failing); }); },
+      {"cannot read there: Input/output error; 3 more attempts within 9 seconds failed, too"});
   EXPECT_EQ(calls, 4);
   EXPECT_EQ(waits.in_all(), std::chrono::seconds(9));
   calls = 0;

@@ -9,8 +9,8 @@
 
 namespace skein {
 
-// While it lives, waits between attempts end at once, are counted, and `between` is called in each: where the
-// storage may get well again. One at a time.
+// While it lives, waits between attempts end at once, are counted, and `between` is called in each:
+// where the storage may get well again. One at a time.
 class RetryWaits {
  public:
   explicit RetryWaits(std::function<void()> between = {}) {

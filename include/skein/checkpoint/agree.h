@@ -9,8 +9,8 @@
 
 namespace skein {
 
-// Collective. Runs `step` on every rank. When it throws on any, every rank throws one Error: the code of the
-// first failing rank whose code is not usage, else usage, and what failed where.
+// Collective. Runs `step` on every rank. When it throws on any, every rank throws one Error: the
+// code of the first failing rank whose code is not usage, else usage, and what failed where.
 void agree(Group& world, const std::function<void()>& step);
 
 // Collective. Runs `step` on rank 0 and returns its answer on every rank; its failure is thrown on every

@@ -32,9 +32,10 @@ struct CheckpointInfo {
 
 class CheckpointStore {
  public:
-  // `directory` is made if it does not exist (rank 0). keep: how many committed checkpoints stay (>= 1;
-  // at least 2 are kept while a newer one is being verified). Collective: takes a new generation number.
-  // A directory that cannot be used is an error as start_generation (directory.h) says.
+  // `directory` is made if it does not exist (rank 0). keep: how many committed checkpoints stay
+  // (>= 1; at least 2 are kept while a newer one is being verified). Collective: takes a new
+  // generation number. A directory that cannot be used is an error as start_generation
+  // (directory.h) says.
   CheckpointStore(std::string directory, int keep, Group& world);
 
   // Collective. Commits the pieces of all ranks under `step`; `metadata` is rank 0's JSON. Returns the path.
@@ -50,16 +51,18 @@ class CheckpointStore {
   int64_t generation_ = 0;
 };
 
-// Committed checkpoints in a directory (or in the `checkpoints` folder of a run's), newest first, unverified; of damaged ones, metadata, created
-// and sum are missing. Empty when there is none; Error(failure) where one cannot be read.
+// Committed checkpoints in a directory (or in the `checkpoints` folder of a run's), newest first,
+// unverified; of damaged ones, metadata, created and sum are missing. Empty when there is none;
+// Error(failure) where one cannot be read.
 std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 
-// Collective. The newest checkpoint in `directory` whose manifest and shards all verify. Where one is
-// damaged (bytes without their sum, a file cut or missing) the older ones are tried in turn, with a warning
-// that says why. nullopt when the directory holds none at all; an Error(usage) listing every reason when it
-// holds some but none is good, or none that a superseded start did not leave behind. What cannot be looked
-// at or read is tried again, and then an Error(failure): then nothing is known, and no older one is taken.
-// `path` may also be a run's folder, or one checkpoint's own directory: then only it is tried.
+// Collective. The newest checkpoint in `directory` whose manifest and shards all verify. Where one
+// is damaged (bytes without their sum, a file cut or missing) the older ones are tried in turn,
+// with a warning that says why. nullopt when the directory holds none at all; an Error(usage)
+// listing every reason when it holds some but none is good, or none that a superseded start did not
+// leave behind. What cannot be looked at or read is tried again, and then an Error(failure): then
+// nothing is known, and no older one is taken. `path` may also be a run's folder, or one
+// checkpoint's own directory: then only it is tried.
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
 
 // "PATH holds no checkpoint", what lies there instead, and what to do: for messages. Looks for a

@@ -30,10 +30,10 @@ struct CheckpointName {
 // `path`, or the folder `checkpoints` in it when there is one: a run's folder stands for its checkpoints.
 std::string checkpoint_folder(const std::string& path);
 
-// Committed checkpoints, newest first, without those that a fenced generation left behind. Empty when the
-// directory does not exist; Error(usage) when it is no directory. What cannot be looked at or read, be it
-// the directory, a name in it or a generation's file, is tried again and then a SystemError: it never
-// counts as missing.
+// Committed checkpoints, newest first, without those that a fenced generation left behind. Empty
+// when the directory does not exist; Error(usage) when it is no directory. What cannot be looked at
+// or read, be it the directory, a name in it or a generation's file, is tried again and then a
+// SystemError: it never counts as missing.
 std::vector<CheckpointName> committed_checkpoints(const std::string& directory);
 // The same with those that a fenced generation left behind.
 std::vector<CheckpointName> all_checkpoints(const std::string& directory);
@@ -41,9 +41,9 @@ std::vector<CheckpointName> all_checkpoints(const std::string& directory);
 // The highest generation that ever started here; 0 for none.
 int64_t latest_generation(const std::string& directory);
 
-// Makes the directory if it is missing and takes the next generation in it. Error(usage) where something else
-// than a directory is in the way, Error(failure) with what to do where the system refuses. Leftovers of
-// older generations are removed.
+// Makes the directory if it is missing and takes the next generation in it. Error(usage) where
+// something else than a directory is in the way, Error(failure) with what to do where the system
+// refuses. Leftovers of older generations are removed.
 int64_t start_generation(const std::string& directory, int ranks);
 
 // A fresh directory to write a checkpoint in, whatever earlier attempts left behind; its path.

@@ -17,12 +17,13 @@
 
 namespace skein {
 
-// What the system refused to do: a fault of the outside world, Error(failure), told from what is wrong in a file.
+// What the system refused to do: a fault of the outside world, Error(failure), told from what is
+// wrong in a file.
 class SystemError : public Error {
  public:
   SystemError(int number, const std::string& message, bool given_up = false)
       : Error(ExitCode::failure, message), number_(number), given_up_(given_up) {}
-  int number() const { return number_; }      // an errno
+  int number() const { return number_; }       // an errno
   bool given_up() const { return given_up_; }  // it was tried again already (retry.h)
 
  private:
@@ -37,8 +38,8 @@ template <class... Args>
                                 std::generic_category().message(number));
 }
 
-// What to do about a file that could not be written: "free some space there".
-std::string storage_advice(int number);
+// What the error says, and what to do about a file that could not be made or written.
+std::string with_advice(const SystemError& error);
 
 // Owned bytes, zero at first. Memory is touched only where it is used.
 class Bytes {
@@ -105,8 +106,8 @@ class FileReader {
 std::string read_text(const std::string& path);
 
 // Whether anything is there, links followed. Only what the system calls missing is not; after every
-// other answer it is tried again (retry.h), and then thrown: what could not be looked at must not be
-// taken for nothing.
+// other answer it is tried again (retry.h), and then thrown: what could not be looked at must not
+// be taken for nothing.
 bool is_there(const std::string& path);
 bool is_folder(const std::string& path);
 // The text of a file; nothing where there is none. Tried again alike.

@@ -66,9 +66,9 @@ std::string manifest_text(const Manifest& manifest);
 // Error(usage) that says why the text is no whole and consistent manifest. `origin` is named in it.
 Manifest parse_manifest(const std::string& text, const std::string& origin);
 
-// Reads one shard of the checkpoint in `directory` and compares size and sums. Error(usage) names the
-// file and what is wrong or that it is missing: damage. SystemError, after retries, where it cannot be
-// read, which says nothing of its bytes.
+// Reads one shard of the checkpoint in `directory` and compares size and sums. Error(usage) names
+// the file and what is wrong or that it is missing: damage. SystemError, after retries, where it
+// cannot be read, which says nothing of its bytes.
 void verify_shard(const std::string& directory, const ShardEntry& entry);
 // The same, keeping the bytes.
 Bytes read_shard(const std::string& directory, const ShardEntry& entry);

@@ -1,5 +1,6 @@
-// Storage that fails for a moment (a server that starts again, a path that is mounted anew) is asked
-// again before a job ends for it. Only for steps that may be taken twice: looking and reading.
+// Storage that fails for a moment (a server that starts again, a path that is mounted anew) is
+// asked again before a job ends for it. Only for steps that may be taken twice: looking and
+// reading.
 #pragma once
 
 #include <array>
@@ -12,11 +13,12 @@ namespace skein {
 
 // Before the second attempt, the third and the fourth.
 inline constexpr std::array<std::chrono::milliseconds, 3> kRetryWaits{
-    std::chrono::milliseconds(500), std::chrono::milliseconds(2500), std::chrono::milliseconds(6000)};
+    std::chrono::milliseconds(500), std::chrono::milliseconds(2500),
+    std::chrono::milliseconds(6000)};
 
-// Waits before the attempt that follows number `attempt`, from 0. After the last one throws `error`,
-// with how often and how long it was tried, and what to do; one that was thrown so before is passed
-// on at once.
+// Waits before the attempt that follows number `attempt`, from 0. After the last one throws
+// `error`, with how often and how long it was tried, and what to do; one that was thrown so before
+// is passed on at once.
 void wait_or_give_up(const SystemError& error, size_t attempt);
 
 // What `step` returns, once it does not throw SystemError; other errors pass at once.

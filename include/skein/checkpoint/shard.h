@@ -39,12 +39,13 @@ Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces);
 // damaged ones must not reach HDF5. Everything the manifest says of a shard is checked again.
 class ShardReader {
  public:
-  // Error(usage) when the file is another rank's, step's or generation's. `origin` is named in errors.
+  // Error(usage) when the file is another rank's, step's or generation's. `origin` is named in
+  // errors.
   ShardReader(Bytes image, const ShardHeader& expected, const std::string& origin);
   ~ShardReader();
 
-  // The elements of a dataset, valid as long as the reader; unaligned. Error(usage) when it is missing or
-  // holds another part of another tensor.
+  // The elements of a dataset, valid as long as the reader; unaligned. Error(usage) when it is
+  // missing or holds another part of another tensor.
   const std::byte* elements(const std::string& dataset, DType dtype, const std::vector<int64_t>& shape,
                             const Region& region) const;
   // These elements will not be looked at soon: a mapped file's memory goes.
