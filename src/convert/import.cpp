@@ -74,9 +74,9 @@ void warn_of_ids(const std::string& tokenizer, const ModelConfig& model, const s
 }
 
 bool is_checkpoint_folder(const std::string& path) {
-  std::error_code ignored;
   const std::string folder = checkpoint_folder(path);
-  return fs::exists(join_path(path, kManifestName), ignored) || (fs::is_directory(folder, ignored) && !committed_checkpoints(folder).empty());
+  return is_there(join_path(path, kManifestName)) ||
+         (is_folder(folder) && !committed_checkpoints(folder).empty());
 }
 
 bool is_huggingface_folder(const std::string& path) {

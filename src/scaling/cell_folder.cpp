@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -38,10 +38,20 @@ Json read_json(const std::string& path) {
   return json;
 }
 
+// What is no file has no lines, which the run refuses by itself. What cannot be read is an error.
+std::string text_of(const std::string& path) {
+  try {
+    return text_if_there(path).value_or("");
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    return "";
+  }
+}
+
 template <class Use>
 void each_line(const std::string& path, const Use& use) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
+  std::istringstream text(text_of(path));
+  for (std::string line; std::getline(text, line);) {
     const Json json = Json::parse(line, nullptr, false);
     if (json.is_object()) use(json);
   }
@@ -106,10 +116,7 @@ std::unique_ptr<FileLock> CellFolder::claim() const {
   return FileLock::attempt(at("claim"));
 }
 
-bool CellFolder::has(const char* name) const {
-  std::error_code ignored;
-  return std::filesystem::exists(at(name), ignored);
-}
+bool CellFolder::has(const char* name) const { return is_there(at(name)); }
 
 bool CellFolder::finished() const { return has("result.json"); }
 
@@ -125,6 +132,7 @@ void CellFolder::finish(const CellOutcome& outcome) const {
                               {"train_loss", number(outcome.train_loss)}, {"seconds", number(outcome.seconds)}, {"curve", Json::array()}};
   for (const CurvePoint& point : outcome.curve) json["curve"].push_back({{"tokens", point.tokens}, {"loss", number(point.loss)}});
   replace_file(at("result.json"), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  sync_directory(path_);
   std::error_code ignored;
   std::filesystem::remove(at("failed.json"), ignored);
 }

@@ -7,6 +7,7 @@
 
 #include "scaling/sweep_fixture.h"
 #include "skein/checkpoint/checkpoint.h"
+#include "support/retry_waits.h"
 
 namespace skein {
 namespace {
@@ -207,6 +208,28 @@ TEST_F(SweepFailures, OfTheOnlyCheckpointBeginTheCellAnew) {
   damage("cut", "rank-00000.h5", true);
   EXPECT_EQ(sweep_by(1, c).count("done"), 4);
   EXPECT_FALSE(std::filesystem::exists(cell("cut", "refused-checkpoints"))) << "it has a result";
+}
+
+// Which may be as good as ever.
+TEST_F(SweepFailures, OfReadingACheckpointEndTheJobAndSetNothingAside) {
+  SweepConfig c = config("unread");
+  c.keep_weights = true;
+  sweep_by(1, c);
+  std::filesystem::remove(cell("unread", "result.json"));
+  const std::string manifest =
+      list_checkpoints(cell("unread", "checkpoints")).front().path + "/manifest.json";
+  std::filesystem::rename(manifest, manifest + ".away");
+  std::filesystem::create_symlink("manifest.json", manifest);
+  {
+    const RetryWaits waits;
+    expect_words(failure_by(1, c), {manifest, "Too many levels of symbolic links"});
+  }
+  EXPECT_FALSE(std::filesystem::exists(cell("unread", "refused-checkpoints")));
+  EXPECT_FALSE(std::filesystem::exists(cell("unread", "result.json")));
+  std::filesystem::rename(manifest + ".away", manifest);
+  EXPECT_EQ(sweep_by(1, c).count("done"), 4);
+  EXPECT_FALSE(std::filesystem::exists(cell("unread", "refused-checkpoints")));
+  expect_whole("unread");
 }
 
 TEST_F(SweepFailures, OfOneCheckpointGoOnFromTheOneBefore) {
