@@ -1,8 +1,5 @@
 #include "rollout_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +8,7 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/files.h"
+#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
@@ -23,6 +21,7 @@ using Json = nlohmann::ordered_json;
 // first other one ends them.
 int64_t bytes_up_to(const std::string& path, int64_t done) {
   std::ifstream file(path, std::ios::binary);
+  if (!file.is_open()) fail_system(errno, "cannot open {}", path);
   int64_t kept = 0;
   for (std::string line; std::getline(file, line) && !file.eof();) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
@@ -31,14 +30,16 @@ int64_t bytes_up_to(const std::string& path, int64_t done) {
       break;
     kept += static_cast<int64_t>(line.size()) + 1;
   }
+  if (file.bad()) fail_system(EIO, "cannot read {}", path);
   return kept;
 }
 
 void keep_up_to(const std::string& path, int64_t done) {
+  if (!is_there(path)) return;
+  const int64_t kept = retried([&] { return bytes_up_to(path, done); });
   std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) return;
-  std::filesystem::resize_file(path, static_cast<uintmax_t>(bytes_up_to(path, done)), failed);
-  if (failed) fail("{} cannot be cut to the iterations that are done: {}", path, failed.message());
+  std::filesystem::resize_file(path, static_cast<uintmax_t>(kept), failed);
+  if (failed) fail_system(failed.value(), "{} cannot be cut to the iterations that are done", path);
 }
 
 Json line_of(int64_t iteration, const Episode& episode, size_t index, const Tuning& tuning,
@@ -64,11 +65,14 @@ Json line_of(int64_t iteration, const Episode& episode, size_t index, const Tuni
 RolloutFile::RolloutFile(const std::string& path, int64_t done, Group& world) : path_(path) {
   agree(world, [&] {
     if (world.rank() > 0) return;
+    require(!is_folder(path_),
+            "{} is a folder; choose another run.dir, or leave out ppo.save_rollouts", path_);
     keep_up_to(path_, done);
     file_.open(path_, std::ios::app | std::ios::binary);
-    require(file_.is_open(),
-            "{} cannot be written: {}; choose another run.dir, or leave out ppo.save_rollouts",
-            path_, std::strerror(errno));
+    if (file_.is_open()) return sync_directory(std::filesystem::path(path_).parent_path().string());
+    const int error = errno;
+    const std::string what = fmt::format("{} cannot be written: {}", path_, std::strerror(error));
+    fail("{}, or leave out ppo.save_rollouts", with_advice(SystemError(error, what)));
   });
 }
 
@@ -85,8 +89,7 @@ void RolloutFile::write(int64_t iteration, const Tuning& tuning, const Rollout& 
 void RolloutFile::sync() {
   if (!file_.is_open()) return;
   try {
-    const FileDescriptor opened(path_, O_RDONLY);
-    if (::fsync(opened.get()) != 0) give_up(std::strerror(errno));
+    sync_file(path_);
   } catch (const Error& error) {
     give_up(error.what());
   }

@@ -23,7 +23,7 @@ namespace skein {
 class RolloutFile {
  public:
   // Collective; rank 0 writes. Keeps the lines of iterations up to `done`, which a run that goes on
-  // from there makes no more. A usage error on every rank where it cannot be written.
+  // from there makes no more. An error on every rank where it cannot be read or written.
   RolloutFile(const std::string& path, int64_t done, Group& world);
 
   // Lines that cannot be written are warned of once, and never end a run.

@@ -190,8 +190,10 @@ TEST(OracleLanguage, Files) {
   const Scratch scratch;
   write_file(scratch.file("l.txt"), kSmallLanguage);
   EXPECT_EQ(read_oracle_language(scratch.file("l.txt")).origin, scratch.file("l.txt"));
-  expect_error(ExitCode::failure, {"missing.txt"}, [&] { read_oracle_language(scratch.file("missing.txt")); });
-  expect_error(ExitCode::failure, {scratch.file("")}, [&] { read_oracle_language(scratch.file("")); });
+  expect_error(ExitCode::usage, {"missing.txt"},
+               [&] { read_oracle_language(scratch.file("missing.txt")); });
+  expect_error(ExitCode::usage, {scratch.file("")},
+               [&] { read_oracle_language(scratch.file("")); });
   write_file(scratch.file("large.txt"), "");
   std::filesystem::resize_file(scratch.file("large.txt"), (uintmax_t{1} << 26) + 1);
   expect_error(ExitCode::usage, {"large.txt", "67108865 bytes"}, [&] { read_oracle_language(scratch.file("large.txt")); });

@@ -156,7 +156,8 @@ TEST(Rules, WordsRefuseWhatIsNoList) {
   expect_refused_reward("words:" + path + ",cap=0", {"cap=0"});
   expect_refused_reward("words:" + path + ",per=word", {"per=word", "per=token"});
   expect_refused_reward("words:", {"names no file"});
-  expect_error(ExitCode::failure, {"/none/there"}, [] { score_of("words:/none/there", answer("x")); });
+  expect_error(ExitCode::usage, {"/none/there"},
+               [] { score_of("words:/none/there", answer("x")); });
 }
 
 // Gives what it is told to.
@@ -203,7 +204,9 @@ TEST(Mixtures, GiveTheSameOnAllRanks) {
     RewardMixture rewards = make_rewards("words:" + path + "; ended", {world});
     EXPECT_EQ(rewards.scores(std::vector<Answer>{answer("good")}), (std::vector<double>{3}));
   });
-  expect_error(ExitCode::failure, {"/none/there"}, [] { run_ranks(3, [](Group& world) { make_rewards("words:/none/there", {world}); }); });
+  expect_error(ExitCode::usage, {"/none/there"}, [] {
+    run_ranks(3, [](Group& world) { make_rewards("words:/none/there", {world}); });
+  });
 }
 
 }  // namespace
