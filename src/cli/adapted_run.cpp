@@ -2,6 +2,7 @@
 
 #include "label_model.h"
 #include "skein/core/error.h"
+#include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
 
 namespace skein {
@@ -27,7 +28,7 @@ Values given_model(const Options& options) {
 
 AdaptedRun start_of(const PretrainConfig& c, Group& world) {
   if (!c.run.dir.empty())
-    if (const auto own = find_checkpoint(c.run.dir + "/checkpoints", world)) return {{}, source_of(*own), true};
+    if (const auto own = find_own(c.run, world)) return {{}, source_of(*own), true};
   require(!c.checkpoint.load.empty(), "checkpoint.load names no pretrained model to begin from; give the folder of its run");
   return {{}, open_source(c.checkpoint.load, world, "checkpoint.load"), false};
 }

@@ -129,6 +129,7 @@ PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfi
   made.checkpoint.every = 0;
   made.run.log_every = std::max<int64_t>(1, oracle.pretraining / 5);
   made.run.dir = c.run.run.dir + "/pretrained";
+  made.run.restart = c.run.run.restart;
   return made;
 }
 

@@ -36,7 +36,6 @@ class Tuner {
   }
 
  private:
-  std::optional<CheckpointInfo> find_own();
   void take_over_groups(const CheckpointInfo& own);
   std::string compare_settings(const std::string& origin) const;
   // Whether rewards of held-out answers mean what they meant to the checkpoint that tuned_ is of.
@@ -92,7 +91,7 @@ class Tuner {
 Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved)
     : config_(config), tuning_(tuning), shape_(mesh_shape(config.run.parallel, world.size())), mesh_(world, shape_),
       folder_(config.run.run.dir, config.run.run.tensorboard), kl_(config.kl), stop_(config.run.run.dir) {
-  const auto own = find_own();
+  const auto own = folder_.writes() ? find_own(config.run.run, mesh_.world()) : std::nullopt;
   if (own) take_over_groups(*own);
   TrainConfig& train = config_.run.train;
   if (train.micro_batch_open)
@@ -167,10 +166,6 @@ bool Tuner::judged_as_before() const {
   return true;
 }
 
-std::optional<CheckpointInfo> Tuner::find_own() {
-  return folder_.writes() ? find_checkpoint(folder_.checkpoints(), mesh_.world()) : std::nullopt;
-}
-
 void Tuner::begin(const CriticStart& critic) {
   tuned_.chat = tuning_.chat;
   tuned_.start = tuning_.start.path;
@@ -219,6 +214,7 @@ std::string Tuner::state_text() {
 
 void Tuner::save() {
   if (!store_ || saved_ == state_.step) return;
+  folder_.sync();
   if (rollouts_) rollouts_->sync();
   store_->save(state_.step, actors_->pieces(true), state_text());
   saved_ = state_.step;

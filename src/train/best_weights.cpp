@@ -4,17 +4,21 @@
 #include <cmath>
 #include <limits>
 
+#include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
 namespace skein {
 
 bool best_is_kept(const std::string& run, const RunState& stored, Group& world) {
-  const auto kept = list_checkpoints(run + "/best");
-  const bool whole = std::any_of(kept.begin(), kept.end(), [&](const CheckpointInfo& info) {
-    return info.step == stored.best_step;
+  const auto answer = from_root(world, [&] {
+    const auto kept = list_checkpoints(run + "/best");
+    const bool whole = std::any_of(kept.begin(), kept.end(), [&](const CheckpointInfo& info) {
+      return info.step == stored.best_step;
+    });
+    return whole ? "yes" : "no";
   });
-  return world.broadcast(whole ? "yes" : "no", 0) == "yes";
+  return answer == "yes";
 }
 
 void take_best(const RunState& stored, RunState& state) {

@@ -51,6 +51,9 @@ void bind(Options& options, CheckpointConfig& c) {
 
 void bind(Options& options, RunConfig& c) {
   options.add("run.dir", c.dir, "folder of the run; resumed when it holds a checkpoint; empty: nothing is written");
+  options.add("run.restart", c.restart,
+              "begin anew where run.dir holds checkpoints of which none can be used; without "
+              "effect where one can");
   options.add("run.log_every", c.log_every, "steps between progress lines", "steps");
   options.add("run.peak_flops", c.peak_flops, "peak of the whole job, to show the share reached; 0: not shown", "FLOP/s");
   options.add("run.tensorboard", c.tensorboard, "write TensorBoard event files");

@@ -1,13 +1,15 @@
 #include "skein/train/run_folder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
-#include <filesystem>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/files.h"
+#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/formats/chrome_trace.h"
@@ -15,14 +17,25 @@
 namespace skein {
 namespace {
 
-std::string lines_up_to(const std::string& path, int64_t step) {
-  std::ifstream file(path);
-  std::string kept;
-  for (std::string line; std::getline(file, line);) {
+// A step's own line, its evaluation, and some more.
+constexpr std::ptrdiff_t kLastLines = 8;
+
+// What is no JSON of a step, such as a line that a crash cut, goes as well.
+std::vector<std::string> lines_up_to(const std::string& path, int64_t step) {
+  std::istringstream text(text_if_there(path).value_or(""));
+  std::vector<std::string> kept;
+  for (std::string line; std::getline(text, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_object() && json.value("step", step + 1) <= step) kept += line + "\n";
+    const auto found = json.is_object() ? json.find("step") : json.end();
+    if (found != json.end() && found->is_number_integer() && *found <= step) kept.push_back(line);
   }
   return kept;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
 }
 
 int64_t steps_in(const std::vector<ProfileEvent>& events) {
@@ -36,16 +49,31 @@ void RunFolder::begin(const std::string& config, int64_t step, Group& world) {
   agree(world, [&] {
     if (world.rank() > 0) return;
     try {
-      make_directories(path_);
-      replace_file(path_ + "/config.ini", config);
-      const std::string path = path_ + "/metrics.jsonl";
-      replace_file(path, lines_up_to(path, step));
-      metrics_.open(path, std::ios::app);
-      if (tensorboard_) events_ = std::make_unique<EventWriter>(path_ + "/tensorboard");
+      open(config, step);
+    } catch (const SystemError& error) {
+      fail("run.dir={} cannot be used: {}", path_, with_advice(error));
     } catch (const Error& error) {
+      if (error.code() != ExitCode::usage)
+        fail("run.dir={} cannot be used: {}", path_, error.what());
       fail_usage("run.dir={} cannot be written: {}; choose another folder", path_, error.what());
     }
   });
+}
+
+void RunFolder::open(const std::string& config, int64_t step) {
+  make_directories(path_);
+  std::vector<std::string> lines = lines_up_to(metrics_path(), step);
+  replace_file(path_ + "/config.ini", config);
+  replace_file(metrics_path(), joined(lines));
+  last_lines_ = {lines.end() - std::min<std::ptrdiff_t>(std::ssize(lines), kLastLines),
+                 lines.end()};
+  retried([&] {
+    metrics_.open(metrics_path(), std::ios::app);
+    if (!metrics_.is_open()) fail_system(errno, "cannot open {}", metrics_path());
+  });
+  if (tensorboard_) events_ = std::make_unique<EventWriter>(path_ + "/tensorboard");
+  if (events_) sync_directory(path_ + "/tensorboard");
+  sync_directory(path_);
 }
 
 void RunFolder::write_profile(const std::vector<ProfileEvent>& events, int64_t origin, Group& world) {
@@ -64,13 +92,45 @@ void RunFolder::record(int64_t step, const std::vector<std::pair<std::string, do
   nlohmann::ordered_json line{{"step", step}};
   for (const auto& [name, value] : values) {
     if (value == std::floor(value) && std::abs(value) < 1e15) line[name] = static_cast<int64_t>(value);
-    else line[name] = value;
-    if (events_) events_->scalar(name, step, value);
+    else
+      line[name] = value;
   }
-  metrics_ << line.dump() << std::endl;
+  const std::string text = line.dump();
+  if (std::find(last_lines_.begin(), last_lines_.end(), text) != last_lines_.end()) return;
+  if (events_)
+    for (const auto& [name, value] : values) events_->scalar(name, step, value);
+  metrics_ << text << std::endl;
   if (metrics_) return;
-  log::warn("{}/metrics.jsonl cannot be written any more; the run goes on without it", path_);
+  log::warn("{} cannot be written any more; the run goes on without it", metrics_path());
   metrics_.close();
+}
+
+void RunFolder::sync() {
+  if (!metrics_.is_open()) return;
+  try {
+    sync_file(metrics_path());
+    if (events_) sync_file(events_->path());
+  } catch (const Error& error) {
+    log::warn("{}; what was written since the last checkpoint may not outlive a loss of power",
+              error.what());
+  }
+}
+
+std::optional<CheckpointInfo> find_own(const RunConfig& run, Group& world) {
+  const std::string folder = RunFolder(run.dir, false).checkpoints();
+  try {
+    return find_checkpoint(folder, world);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    if (!run.restart)
+      fail_usage(
+          "{}\nOr give --run.restart, and the run begins anew in run.dir={}: metrics.jsonl is "
+          "emptied, and "
+          "these checkpoints go once checkpoint.keep new ones are there.",
+          error.what(), run.dir);
+    log::warn("run.restart: the run begins anew, for {}", error.what());
+    return std::nullopt;
+  }
 }
 
 }  // namespace skein

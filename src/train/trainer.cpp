@@ -126,7 +126,7 @@ class Trainer {
 
 std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
   if (folder_.writes())
-    if (auto found = find_checkpoint(folder_.checkpoints(), world)) return found;
+    if (auto found = find_own(config_.run, world)) return found;
   if (config_.checkpoint.load.empty()) return std::nullopt;
   const bool weights = task_.adapts() || config_.checkpoint.weights_only;
   auto found = weights ? find_weights(config_.checkpoint.load, world) : find_checkpoint(config_.checkpoint.load, world);
@@ -216,6 +216,7 @@ std::string Trainer::state_text() {
 void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
   release_unused_memory();
+  folder_.sync();
   try {
     store_->save(state_.step, replica_->optimizer().pieces(true), state_text());
     saved_step_ = state_.step;

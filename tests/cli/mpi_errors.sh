@@ -66,6 +66,9 @@ expect 2 "rank-00001.h5" $train --run.dir=truncated
 damage missing 'rm "$victim"'
 expect 2 "rank-00001.h5" $train --run.dir=missing
 expect 2 "rank-00001.h5" "$skein" eval --checkpoint.path=missing --data.validation=valid.h5
+expect 2 "Or give --run.restart" $train --run.dir=missing
+expect 0 "run.restart: the run begins anew" $train --run.dir=missing --run.restart
+expect 0 "is done already" $train --run.dir=missing --run.restart
 expect 2 "model.n_layers: 2 -> 3" $train --model.n_layers=3
 expect 2 "holds no checkpoint" "$skein" eval --checkpoint.path=nothing --data.validation=valid.h5
 expect 2 "checkpoint.path is empty" "$skein" eval --data.validation=valid.h5

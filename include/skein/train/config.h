@@ -31,6 +31,7 @@ struct TrainConfig {
 
 struct RunConfig {
   std::string dir;        // everything the run writes; "": nothing is written
+  bool restart = false;   // begin anew where dir holds checkpoints of which none can be used
   int64_t log_every = 10;
   double peak_flops = 0;  // FLOP/s of the whole job, to show the share reached; 0: not shown
   bool tensorboard = true;

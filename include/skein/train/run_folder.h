@@ -9,13 +9,16 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/group.h"
 #include "skein/core/profile.h"
 #include "skein/formats/tensorboard.h"
+#include "skein/train/config.h"
 
 namespace skein {
 
@@ -27,19 +30,35 @@ class RunFolder {
   bool writes() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
   std::string checkpoints() const { return path_ + "/checkpoints"; }
-  // Collective. Makes the folder, writes config.ini and opens metrics.jsonl, without the lines of steps after `step`, which a
-  // resumed run makes again. A usage error on every rank when it cannot be made or written.
+  // Collective. Makes the folder, writes config.ini and opens metrics.jsonl, without the lines of
+  // steps after `step`, which a resumed run makes again. When it cannot be made, read or written an
+  // error on every rank: of usage where something else stands there, else a failure with what to
+  // do.
   void begin(const std::string& config, int64_t step, Group& world);
-  // After begin: one line and, for TensorBoard, one scalar each, by rank 0. Failing writes warn once and never end a run.
+  // After begin: one line and, for TensorBoard, one scalar each, by rank 0. A line that ended the
+  // file already, such as the last evaluation of a finished run, is not added again. Failing writes
+  // warn once and never end a run.
   void record(int64_t step, const std::vector<std::pair<std::string, double>>& values);
+  // What was recorded outlives a loss of power from here on: to be called before a checkpoint says
+  // that those steps are done. A failure is warned of.
+  void sync();
   // Collective. profile.json from the events of every rank; times count from `origin`, this rank's begin of the profile.
   void write_profile(const std::vector<ProfileEvent>& events, int64_t origin, Group& world);
 
  private:
+  std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
+  void open(const std::string& config, int64_t step);
+
   std::string path_;
   bool tensorboard_;
   std::ofstream metrics_;
+  std::vector<std::string> last_lines_;  // of metrics.jsonl as begin() left it
   std::unique_ptr<EventWriter> events_;
 };
+
+// Collective. The newest good checkpoint of the run in run.dir, which it goes on from; nullopt
+// where it begins: its folder holds none, or none that can be used and run.restart is given, else
+// that is a usage error. What cannot be read is a failure whatever was given.
+std::optional<CheckpointInfo> find_own(const RunConfig& run, Group& world);
 
 }  // namespace skein

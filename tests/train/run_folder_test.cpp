@@ -1,0 +1,215 @@
+// What a run's folder keeps, and when a run may begin in one.
+#include "skein/train/run_folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include "support/retry_waits.h"
+#include "support/size_limit.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+namespace {
+
+// The paths that were made durable, in order, while it lives: fsync() of this program tells it.
+class DurablePaths {
+ public:
+  DurablePaths() { recording() = this; }
+  ~DurablePaths() { recording() = nullptr; }
+  static DurablePaths*& recording() {
+    static DurablePaths* current = nullptr;
+    return current;
+  }
+  void add(int fd) {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), error);
+    const std::lock_guard lock(mutex_);
+    paths_.push_back(path.string());
+  }
+  // Where the first path that ends so stands; its size where there is none.
+  size_t first(const std::string& end) const {
+    const auto found = std::find_if(paths_.begin(), paths_.end(),
+                                    [&](const std::string& path) { return path.ends_with(end); });
+    return static_cast<size_t>(found - paths_.begin());
+  }
+  size_t last(const std::string& end) const {
+    const auto found = std::find_if(paths_.rbegin(), paths_.rend(),
+                                    [&](const std::string& path) { return path.ends_with(end); });
+    return static_cast<size_t>(paths_.rend() - found) - 1;
+  }
+  size_t size() const { return paths_.size(); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> paths_;
+};
+
+}  // namespace
+}  // namespace skein
+
+// In place of the C library's, for this whole program.
+extern "C" int fsync(int fd) {
+  if (auto* paths = skein::DurablePaths::recording()) paths->add(fd);
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
+namespace skein {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class RunFolders : public testing::Test {
+ protected:
+  void SetUp() override { write_small_store(folder_.at("train.h5")); }
+
+  PretrainConfig config() const {
+    PretrainConfig c = small_config(folder_.at("train.h5"));
+    c.train.steps = 4;
+    c.lr.warmup = 1;
+    c.lr.decay_end = 4;
+    c.checkpoint.every = 2;
+    return c;
+  }
+  std::string at(const std::string& name) const { return folder_.at("run/" + name); }
+  std::string error_of(const PretrainConfig& c, ExitCode code) const {
+    try {
+      train(c, 2, folder_, "run");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+  // Every shard of rank 0 is cut.
+  void damage_all() const {
+    for (const CheckpointInfo& info : list_checkpoints(folder_.at("run")))
+      std::filesystem::resize_file(info.path + "/rank-00000.h5", 100);
+  }
+  static void expect_says(const std::string& text, const std::vector<std::string>& words) {
+    for (const std::string& word : words)
+      EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+  }
+
+  Workspace folder_;
+};
+
+// A link to itself in place of what a run needs is an error of storage (ELOOP), whoever looks.
+TEST_F(RunFolders, WhatCannotBeReadNeverBeginsARunAnew) {
+  train(config(), 2, folder_, "run");
+  const std::string metrics = text_of(at("metrics.jsonl"));
+  PretrainConfig longer = config();
+  longer.train.steps = 6;
+  longer.run.restart = true;  // which is for damage
+  for (const std::string name : {"checkpoints", "metrics.jsonl"}) {
+    std::filesystem::rename(at(name), at("away"));
+    std::filesystem::create_symlink(name, at(name));
+    {
+      const RetryWaits waits;
+      expect_says(
+          error_of(longer, ExitCode::failure),
+          {at(name), "Too many levels of symbolic links", "3 more attempts", "then start again"});
+      EXPECT_EQ(waits.count(), 3u) << name;
+    }
+    std::filesystem::remove(at(name));
+    std::filesystem::rename(at("away"), at(name));
+    EXPECT_EQ(text_of(at("metrics.jsonl")), metrics) << name;
+    EXPECT_EQ(list_checkpoints(folder_.at("run")).size(), 2u) << name;
+  }
+  EXPECT_EQ(train(longer, 2, folder_, "run").losses.size(), 2u);
+}
+
+TEST_F(RunFolders, WithCommitsButNoneToUseBeginAnewOnlyWhenTold) {
+  const std::vector<double> all = train(config(), 2, folder_, "run").losses;
+  damage_all();
+  const std::string metrics = text_of(at("metrics.jsonl"));
+  PretrainConfig c = config();
+  expect_says(error_of(c, ExitCode::usage), {"none of the 2 checkpoints", "rank-00000.h5",
+                                             "it was cut", "Or give --run.restart"});
+  EXPECT_EQ(text_of(at("metrics.jsonl")), metrics);
+  c.run.restart = true;
+  c.train.steps = 2;
+  EXPECT_EQ(train(c, 2, folder_, "run").losses, std::vector<double>(all.begin(), all.begin() + 2));
+  // The same command line goes on from what it has made.
+  c.train.steps = 4;
+  EXPECT_EQ(train(c, 2, folder_, "run").losses, std::vector<double>(all.begin() + 2, all.end()));
+}
+
+TEST_F(RunFolders, ARestartOfAFinishedRunAppendsNothing) {
+  PretrainConfig c = config();
+  c.data.validation = c.data.train;
+  c.validation.eval.windows = 8;
+  train(c, 1, folder_, "run");
+  const std::string before = text_of(at("metrics.jsonl"));
+  expect_says(before, {"\"step\":4,\"validation_loss\""});
+  train(c, 1, folder_, "run");
+  EXPECT_EQ(text_of(at("metrics.jsonl")), before);
+  // Another evaluation of the same step is another line.
+  c.validation.eval.windows = 4;
+  train(c, 1, folder_, "run");
+  EXPECT_EQ(text_of(at("metrics.jsonl")).substr(0, before.size()), before);
+  EXPECT_GT(text_of(at("metrics.jsonl")).size(), before.size());
+}
+
+// The lines of the steps that a commit counts as done, and the name of a file that is new.
+TEST_F(RunFolders, HistoryIsDurableBeforeTheCommit) {
+  PretrainConfig c = config();
+  c.run.tensorboard = true;
+  c.checkpoint.every = 0;
+  const DurablePaths paths;
+  train(c, 1, folder_, "run");
+  const size_t manifest = paths.first("/manifest.json");
+  ASSERT_LT(manifest, paths.size());
+  EXPECT_LT(paths.first("/run"), manifest);
+  EXPECT_LT(paths.first("/run/metrics.jsonl"), manifest);
+  EXPECT_GT(paths.last("/run/metrics.jsonl"), paths.first("/generation-000001"));
+  EXPECT_LT(paths.first("/run/tensorboard"), manifest);
+  EXPECT_LT(
+      paths.first(
+          "/" + std::filesystem::directory_iterator(at("tensorboard"))->path().filename().string()),
+      manifest);
+}
+
+TEST_F(RunFolders, AFullDiskIsNoMistakeOfTheUser) {
+  const auto alone = single_rank();
+  RunFolder folder(folder_.at("run"), false);
+  std::string said;
+  {
+    const SizeLimit limit(4);
+    try {
+      folder.begin("[train]\nsteps = 4\n", 0, *alone);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::failure);
+      said = error.what();
+    }
+  }
+  expect_says(said, {"run.dir=" + folder_.at("run"), "config.ini", "File too large",
+                     "free some space there"});
+}
+
+TEST_F(RunFolders, KeepsWholeLinesOfStepsThatAreDone) {
+  const auto alone = single_rank();
+  std::filesystem::create_directories(folder_.at("run"));
+  std::ofstream(at("metrics.jsonl"))
+      << "{\"step\":1,\"loss\":2}\n{\"step\":\"two\"}\n[3]\n{\"step\":2,\"loss\":1}\n"
+         "{\"step\":3,\"loss\":1}\n{\"step\":2,\"lo";
+  RunFolder folder(folder_.at("run"), false);
+  folder.begin("", 2, *alone);
+  folder.record(2, {{"loss", 1}});
+  folder.record(3, {{"loss", 1}});
+  EXPECT_EQ(text_of(at("metrics.jsonl")),
+            "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n{\"step\":3,\"loss\":1}\n");
+}
+
+}  // namespace
+}  // namespace skein
