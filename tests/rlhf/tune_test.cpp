@@ -1,5 +1,6 @@
 // Policies that are tuned reach what is exactly best, to the same bits at every layout, and go on where they were.
 #include "rlhf/tune_fixture.h"
+#include "support/retry_waits.h"
 
 #include <sstream>
 
@@ -141,6 +142,27 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"checkpoint.weights_only", "true"}}, "checkpoint.weights_only");
   refused({{"reward.score_clip", "1"}}, "reward.score_clip=1");
   refused({{"parallel.sequence", "true"}}, "parallel.sequence");
+}
+
+// A link to itself in the file's place is an error of storage, whoever looks.
+TEST_F(TunedPolicy, NeverCutsAnswersThatItCannotRead) {
+  Settings settings{{"ppo.iterations", "1"}, {"ppo.save_rollouts", "true"}};
+  const std::string path = tuned_at("run") + "/rollouts.jsonl";
+  run(1, settings);
+  const std::string whole = text_of(path);
+  std::filesystem::rename(path, path + ".away");
+  std::filesystem::create_symlink("rollouts.jsonl", path);
+  settings[0].second = "2";
+  {
+    const RetryWaits waits;
+    test::expect_error(ExitCode::failure, {path, "Too many levels of symbolic links", "start again"},
+                       [&] { run(1, settings); });
+  }
+  std::filesystem::remove(path);
+  std::filesystem::rename(path + ".away", path);
+  run(1, settings);
+  EXPECT_EQ(text_of(path).substr(0, whole.size()), whole);
+  EXPECT_GT(text_of(path).size(), whole.size());
 }
 
 TEST_F(TunedPolicy, GivesUpWithAdviceAndCountsTheStepsItSkipped) {
