@@ -7,19 +7,21 @@
 #include "skein/core/log.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
+#include <fcntl.h>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string_view>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
 namespace skein {
 namespace {
 
+constexpr int64_t kMostGenerations = 1'000'000'000'000;
 constexpr char kTemporary[] = "tmp-", kTrash[] = "trash-", kGeneration[] = "generation-";
 
 // Digits only: no sign, no space, nothing behind them.
@@ -30,8 +32,6 @@ std::optional<int64_t> number(std::string_view text, size_t digits) {
     return {};
   return value;
 }
-
-std::string generation_name(int64_t generation) { return fmt::format("{}{:06}", kGeneration, generation); }
 
 std::optional<int64_t> generation_of(const std::string& name) {
   if (!name.starts_with(kGeneration)) return {};
@@ -73,19 +73,9 @@ struct Fence {
 // A file that a crash left empty fences nothing: it does not say what there was before it. One that
 // cannot be read may fence all, so that is an error.
 std::optional<Fence> read_fence(const std::string& directory, int64_t generation) {
-  try {
-    const auto json = nlohmann::json::parse(
-        retried([&] { return read_text(join_path(directory, generation_name(generation))); }));
-    const auto base = json.at("base").get<std::string>();
-    if (base.empty()) return Fence{generation, {}};
-    if (const auto name = CheckpointName::parse(base)) return Fence{generation, *name};
-  } catch (const SystemError&) {
-    throw;
-  } catch (const std::exception& error) {
-    log::warn("{} in {} is damaged and ignored: {}", generation_name(generation), directory,
-              json_fault(error.what()));
-  }
-  return {};
+  const auto read = read_generation(directory, generation);
+  if (!read) return {};
+  return Fence{generation, CheckpointName::parse(read->base).value_or(CheckpointName{})};
 }
 
 bool fenced(const CheckpointName& name, const std::vector<Fence>& fences) {
@@ -94,13 +84,14 @@ bool fenced(const CheckpointName& name, const std::vector<Fence>& fences) {
   });
 }
 
-// Leftovers name their generation after ".g"; a newer generation's own are none of ours.
+// Leftovers name their generation after ".g", or first; a newer generation's own are none of ours.
 bool is_leftover(const std::string& name, int64_t generation) {
   if (name.starts_with(kTrash)) return true;
-  if (!name.starts_with(kTemporary)) return false;
+  const bool beat = name.starts_with(kHeartbeat);
+  if (!beat && !name.starts_with(kTemporary)) return false;
   const size_t mark = name.find(".g");
-  if (mark == std::string::npos) return false;
-  const std::string rest = name.substr(mark + 2);
+  if (!beat && mark == std::string::npos) return false;
+  const std::string rest = name.substr(beat ? sizeof(kHeartbeat) - 1 : mark + 2);
   const auto owner = number(std::string_view(rest).substr(0, rest.find('.')), 6);
   return owner.has_value() && *owner < generation;
 }
@@ -111,35 +102,51 @@ void clear_leftovers(const std::string& directory, int64_t generation) {
       log::warn("cannot remove {}, left over from an earlier start", join_path(directory, name));
 }
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+// Each start makes a file, and one that began where a later one began says nothing beside it. Nor
+// does one that no commit is older than.
+void drop_generations(const std::string& directory, int64_t latest) {
+  int64_t oldest_commit = latest;
+  for (const CheckpointName& name : all_checkpoints(directory))
+    oldest_commit = std::min(oldest_commit, name.generation);
+  std::string later_base = "none yet";
+  auto numbers = generation_numbers(directory);
+  std::sort(numbers.rbegin(), numbers.rend());
+  for (const int64_t number : numbers) {
+    const auto read = read_generation(directory, number);
+    if (!read) continue;
+    const bool needed = number > oldest_commit && read->base != later_base;
+    if (number < latest && !needed) ::unlink(join_path(directory, generation_name(number)).c_str());
+    later_base = read->base;
+  }
 }
 
-std::string generation_text(int64_t generation, int ranks, const std::string& base) {
-  const char* job = std::getenv("SLURM_JOB_ID");
-  return nlohmann::json{{"generation", generation}, {"base", base},
-                        {"ranks", ranks},           {"host", host_name()},
-                        {"process", ::getpid()},    {"job", job == nullptr ? "" : job},
-                        {"created", utc_now()}}
-             .dump(1) +
-         "\n";
+// Exclusively and at once, so that nobody ever reads half of it.
+bool give_free_name(const std::string& from, const std::string& to) {
+  if (::link(from.c_str(), to.c_str()) == 0) return true;
+  const int error = errno;
+  struct stat status {};
+  // A network file system may have lost the answer and asked once more.
+  if (error == EEXIST) return ::stat(from.c_str(), &status) == 0 && status.st_nlink == 2;
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno == EEXIST) return false;
+  fail_system(error, "cannot give {} the name {}", from, to);
 }
 
-int64_t take_generation(const std::string& directory, int ranks) {
+int64_t take_generation(const std::string& directory, int ranks, const std::string& run) {
   for (;;) {
-    const int64_t generation = latest_generation(directory) + 1;
     const auto committed = committed_checkpoints(directory);
-    const std::string base = committed.empty() ? "" : committed.front().text();
-    if (!write_exclusive(join_path(directory, generation_name(generation)),
-                         generation_text(generation, ranks, base)))
-      continue;
-    sync_directory(directory);
-    return generation;
+    const Generation mine{.number = next_generation(directory),
+                          .run = run,
+                          .base = committed.empty() ? "" : committed.front().text(),
+                          .ranks = ranks,
+                          .writer = own_identity()};
+    if (write_generation(directory, mine)) return mine.number;
   }
 }
 
 }  // namespace
+
+std::string generation_name(int64_t number) { return fmt::format("{}{:06}", kGeneration, number); }
 
 std::string CheckpointName::text() const { return fmt::format("step-{:08}.g{:06}", step, generation); }
 
@@ -187,11 +194,93 @@ int64_t latest_generation(const std::string& directory) {
   return latest;
 }
 
-int64_t start_generation(const std::string& directory, int ranks) {
+int64_t next_generation(const std::string& directory) {
+  const int64_t latest = latest_generation(directory);
+  require(latest < kMostGenerations,
+          "{} holds generation {}, and none can follow it; remove that file", directory, latest);
+  return latest + 1;
+}
+
+std::string run_of(const std::string& directory) {
+  auto numbers = generation_numbers(directory);
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number)
+    if (const auto read = read_generation(directory, *number); read && !read->run.empty())
+      return read->run;
+  return "";
+}
+
+std::vector<int64_t> generation_numbers(const std::string& directory) {
+  std::vector<int64_t> numbers;
+  for (const std::string& entry : names_in(directory))
+    if (const auto generation = generation_of(entry)) numbers.push_back(*generation);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::optional<Generation> read_generation(const std::string& directory, int64_t number) {
+  const std::string path = join_path(directory, generation_name(number));
+  try {
+    const auto text = text_if_there(path);
+    if (!text) return {};
+    Generation read = parse_generation(*text);
+    read.number = number;
+    return read;
+  } catch (const SystemError&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (is_there(path))
+      log::warn("{} is damaged and ignored: {}", path, json_fault(error.what()));
+  }
+  return {};
+}
+
+std::string named_generation(const std::string& directory, int64_t number) {
+  Generation known{.number = number};
+  try {
+    known = read_generation(directory, number).value_or(known);
+  } catch (const SystemError& error) {
+    log::warn("{}", error.what());
+  }
+  return named(known);
+}
+
+bool write_generation(const std::string& directory, const Generation& generation) {
+  const std::string fresh = join_path(directory, fmt::format("{}generation.g{:06}.{}", kTemporary,
+                                                             generation.number, unique_name()));
+  write_new_file(fresh, generation_text(generation));
+  bool taken = false;
+  try {
+    taken = give_free_name(fresh, join_path(directory, generation_name(generation.number)));
+  } catch (...) {
+    ::unlink(fresh.c_str());
+    throw;
+  }
+  ::unlink(fresh.c_str());
+  if (taken) sync_directory(directory);
+  return taken;
+}
+
+void clear_older(const std::string& directory, int64_t generation) {
+  clear_leftovers(directory, generation);
+  drop_generations(directory, generation);
+}
+
+void refuse_superseded(const std::string& directory, int64_t generation) {
+  const int64_t latest = latest_generation(directory);
+  if (latest <= generation) return;
+  throw Error(
+      ExitCode::superseded,
+      fmt::format(
+          "{} has started in {} and this process is of generation {}: it is left over from an "
+          "earlier start, commits no more and ends",
+          named_generation(directory, latest), directory, generation));
+}
+
+int64_t start_generation(const std::string& directory, int ranks, const std::string& run) {
   try {
     make_directories(directory);
-    const int64_t generation = take_generation(directory, ranks);
-    clear_leftovers(directory, generation);
+    const int64_t generation = take_generation(directory, ranks, run);
+    clear_older(directory, generation);
     return generation;
   } catch (const SystemError& error) {
     fail("the checkpoint directory {} cannot be used: {}", directory, with_advice(error));
@@ -214,13 +303,7 @@ std::string make_temporary(const std::string& directory, const CheckpointName& n
 void publish(const std::string& temporary, const std::string& directory, const CheckpointName& name) {
   const std::string final_path = join_path(directory, name.text());
   sync_directory(temporary);
-  const int64_t latest = latest_generation(directory);
-  if (latest > name.generation)
-    fail(
-        "generation {} of this run has started in {} and this process is of generation {}: it is left over "
-        "from "
-        "an earlier start, may not commit any more and should stop",
-        latest, directory, name.generation);
+  refuse_superseded(directory, name.generation);
   rename_path(temporary, final_path);
   try {
     sync_directory(directory);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <random>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -222,11 +223,16 @@ void write_new_file(const std::string& path, const std::string& text) {
 }
 
 void replace_file(const std::string& path, const std::string& text) {
-  const std::string place = file_place(path, Existing::replace), fresh = place + ".new";
-  std::error_code ignored;
-  std::filesystem::remove(fresh, ignored);
+  const std::string place = file_place(path, Existing::replace);
+  const std::string fresh =
+      fmt::format("{}.{}.new", place, unique_name());  // two may do this at a time
   write_new_file(fresh, text);
-  publish(fresh, place, Existing::replace);
+  try {
+    publish(fresh, place, Existing::replace);
+  } catch (...) {
+    ::unlink(fresh.c_str());
+    throw;
+  }
 }
 
 void sync_directory(const std::string& path) {
@@ -291,6 +297,11 @@ int64_t free_space(const std::string& path) {
 std::string with_advice(const SystemError& error) {
   return error.given_up() ? error.what()
                           : fmt::format("{}; {}", error.what(), advice_for(error.number()));
+}
+
+std::string unique_name() {
+  std::random_device source;
+  return fmt::format("{:08x}{:08x}", source(), source());
 }
 
 std::string readable_size(int64_t bytes) {

@@ -44,8 +44,11 @@ std::vector<std::string> shared_candidates(const std::string& path, Group& world
 }
 
 // The shards are dealt out, so that the sums of a large checkpoint are taken by all ranks together.
-CheckpointInfo verify_checkpoint(const std::string& path, Group& world) {
+CheckpointInfo verify_checkpoint(const std::string& path, const std::string& run, Group& world) {
   const Manifest manifest = share_manifest(path, world);
+  if (!run.empty() && !manifest.run.empty() && manifest.run != run)
+    fail_usage("it is of the run {}, and the generations beside it are of the run {}", manifest.run,
+               run);
   agree(world, [&] {
     for (int shard = world.rank(); shard < manifest.ranks(); shard += world.size())
       verify_shard(path, manifest.shards[static_cast<size_t>(shard)]);
@@ -73,10 +76,12 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory) {
 
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world) {
   const std::vector<std::string> paths = shared_candidates(path, world);
+  const std::string run = from_root(
+      world, [&] { return is_checkpoint_path(path) ? "" : run_of(checkpoint_folder(path)); });
   std::string reasons;
   for (const std::string& candidate : paths) {
     try {
-      return verify_checkpoint(candidate, world);
+      return verify_checkpoint(candidate, run, world);
     } catch (const Error& error) {
       if (error.code() == ExitCode::failure)
         fail("checkpoint {} could not be read, and no older one is taken for that: {}", candidate,

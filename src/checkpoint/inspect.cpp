@@ -80,7 +80,8 @@ std::vector<std::string> content_faults(const std::string& path, const Manifest&
     const ShardEntry& entry = manifest.shards[static_cast<size_t>(shard)];
     const std::string fault = fault_of([&] {
       const ShardReader reader(read_shard(path, entry),
-                               {manifest.step, manifest.generation, shard, manifest.ranks()},
+                               {manifest.step, manifest.generation, shard, manifest.ranks(),
+                                manifest.run},
                                join_path(path, entry.file));
       for (const auto& [name, tensor] : manifest.tensors)
         for (const StoredPiece& piece : tensor.pieces)

@@ -104,7 +104,8 @@ void fill(const std::string& path, const Manifest& manifest, const std::vector<P
     const auto& wanted = sources[static_cast<size_t>(shard)];
     if (wanted.empty()) continue;
     const ShardEntry& entry = manifest.shards[static_cast<size_t>(shard)];
-    const ShardReader reader(read_shard(path, entry), {manifest.step, manifest.generation, shard, ranks},
+    const ShardReader reader(read_shard(path, entry),
+                             {manifest.step, manifest.generation, shard, ranks, manifest.run},
                              join_path(path, entry.file));
     for (const Source& source : wanted) {
       const Piece& target = targets[source.target];

@@ -1,5 +1,6 @@
 #include "skein/checkpoint/manifest.h"
 
+#include "skein/checkpoint/generation.h"
 #include "skein/checkpoint/retry.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
@@ -67,6 +68,8 @@ Manifest from_json(const json& json) {
   manifest.step = whole<int64_t>(json.at("step"), "step", kOrigin);
   manifest.generation = whole<decltype(manifest.generation)>(json.at("generation"), "generation", kOrigin);
   json.at("created").get_to(manifest.created);
+  manifest.run = json.value("run", "");
+  check_run_id(manifest.run, kOrigin);
   manifest.metadata = json.at("metadata").dump();
   for (const auto& shard : json.at("shards")) manifest.shards.push_back(shard_from_json(shard));
   for (const auto& [name, tensor] : json.at("tensors").items())
@@ -169,7 +172,7 @@ std::string manifest_text(const Manifest& manifest) {
     json& entry = tensors[name] = tensor_json(tensor.dtype, tensor.shape);
     for (const StoredPiece& piece : tensor.pieces) entry.at("pieces").push_back(piece_json(piece));
   }
-  const json fields = {{"format", kCheckpointFormat},
+  json fields = {{"format", kCheckpointFormat},
                        {"version", kCheckpointVersion},
                        {"step", manifest.step},
                        {"generation", manifest.generation},
@@ -178,6 +181,7 @@ std::string manifest_text(const Manifest& manifest) {
                        {"shards", std::move(shards)},
                        {"tensors", std::move(tensors)},
                        {"metadata", json::parse(manifest.metadata)}};
+  if (!manifest.run.empty()) fields["run"] = manifest.run;
   std::string text = fields.dump(1);
   text.resize(text.size() - 2);  // the closing line, which the seal brings again
   text += ",\n";

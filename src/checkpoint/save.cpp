@@ -25,8 +25,10 @@ std::string checked_metadata(const std::string& metadata) {
 // One checkpoint on its way: from memory to its final name.
 class Saving {
  public:
-  Saving(const std::string& directory, CheckpointName name, Group& world)
-      : directory_(directory), name_(name), world_(world) {}
+  Saving(const std::string& directory, CheckpointName name, const std::string& run, Group& world)
+      : directory_(directory), name_(name), world_(world) {
+    manifest_.run = run;
+  }
 
   bool committed_before() {
     const auto answer = from_root(world_, [&] { return is_there(path()) ? "yes" : "no"; });
@@ -37,7 +39,8 @@ class Saving {
   void build(const std::vector<Piece>& pieces) {
     agree(world_, [&] {
       report_ = report_pieces(world_.rank(), pieces);
-      image_ = build_shard({name_.step, name_.generation, world_.rank(), world_.size()}, pieces);
+      image_ = build_shard(
+          {name_.step, name_.generation, world_.rank(), world_.size(), manifest_.run}, pieces);
       entry_ = describe_shard(shard_file_name(world_.rank()), image_);
     });
   }
@@ -47,6 +50,7 @@ class Saving {
     manifest_.generation = name_.generation;
     const int64_t bytes = world_.sum(image_.size());
     const std::string temporary = from_root(world_, [&] {
+      refuse_superseded(directory_, name_.generation);
       manifest_.metadata = checked_metadata(metadata);
       check_free_space(directory_, bytes);
       return make_temporary(directory_, name_);
@@ -103,20 +107,36 @@ class Saving {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(std::string directory, int keep, Group& world)
-    : directory_(std::move(directory)), keep_(keep), world_(world) {
-  const std::string generation = from_root(world_, [&] {
-    require(keep_ >= 1, "{} checkpoints to keep were asked for; at least 1 must stay", keep_);
+CheckpointStore::CheckpointStore(std::string directory, int keep, Group& world,
+                                 const std::string& run)
+    : directory_(std::move(directory)), run_(run), keep_(keep), world_(world) {
+  const std::string started = from_root(world_, [&] {
+    check_keep();
     require(!directory_.empty(), "the checkpoint directory has no name");
-    return std::to_string(start_generation(directory_, world_.size()));
+    if (run_.empty()) run_ = run_of(directory_);
+    return fmt::format("{} {}", start_generation(directory_, world_.size(), run_), run_);
   });
-  generation_ = std::stoll(generation);
+  generation_ = std::stoll(started);
+  run_ = started.substr(started.find(' ') + 1);
+}
+
+CheckpointStore::CheckpointStore(const RunClaim& claim, int keep, Group& world)
+    : directory_(claim.directory()),
+      run_(claim.run()),
+      keep_(keep),
+      world_(world),
+      generation_(claim.generation()) {
+  check_keep();
+}
+
+void CheckpointStore::check_keep() const {
+  require(keep_ >= 1, "{} checkpoints to keep were asked for; at least 1 must stay", keep_);
 }
 
 std::string CheckpointStore::save(int64_t step, const std::vector<Piece>& pieces,
                                   const std::string& metadata) {
   SKEIN_CHECK(step >= 0);
-  Saving saving(directory_, {generation_, step}, world_);
+  Saving saving(directory_, {generation_, step}, run_, world_);
   if (saving.committed_before()) {
     log::info("step {} is already committed as {}", step, saving.path());
     return saving.path();

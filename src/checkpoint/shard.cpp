@@ -47,6 +47,7 @@ void write_header(hid_t file, const ShardHeader& header) {
   write_integer(root, "generation", header.generation);
   write_integer(root, "rank", header.rank);
   write_integer(root, "ranks", header.ranks);
+  if (!header.run.empty()) write_text(root, "run", header.run);
 }
 
 Hdf5Handle space_of(const Piece& piece) {

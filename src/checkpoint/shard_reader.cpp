@@ -1,5 +1,6 @@
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 
 #include <optional>
 #include <utility>
@@ -51,6 +52,15 @@ void expect(hid_t object, const char* name, int64_t expected) {
   if (found != expected) fail("it is of {} {}, not {}", name, found, expected);
 }
 
+// Those of programs that knew no ids have none, in the manifest either.
+void expect_run(hid_t root, const std::string& expected) {
+  if (expected.empty()) return;
+  const std::string found = H5Aexists(root, "run") > 0 ? read_text(root, "run") : "";
+  if (found != expected)
+    fail("it is of {}, not of the run {}", found.empty() ? "no run" : "the run " + excerpt(found),
+         expected);
+}
+
 void check_root(hid_t file, const ShardHeader& expected) {
   const Hdf5Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose, "open the root");
   const std::string format = read_text(root, "format");
@@ -60,6 +70,7 @@ void check_root(hid_t file, const ShardHeader& expected) {
   expect(root, "generation", expected.generation);
   expect(root, "rank", expected.rank);
   expect(root, "ranks", expected.ranks);
+  expect_run(root, expected.run);
 }
 
 void check_part(hid_t dataset, DType dtype, const std::vector<int64_t>& shape, const Region& region) {

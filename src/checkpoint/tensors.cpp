@@ -34,7 +34,7 @@ void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end
     auto& reader = shards_->readers[static_cast<size_t>(piece.shard)];
     const std::string file = join_path(path_, shard_file_name(piece.shard));
     if (!reader)
-      reader = std::make_unique<ShardReader>(Bytes::map(file), ShardHeader{manifest_.step, manifest_.generation, piece.shard, manifest_.ranks()}, file);
+      reader = std::make_unique<ShardReader>(Bytes::map(file), ShardHeader{manifest_.step, manifest_.generation, piece.shard, manifest_.ranks(), manifest_.run}, file);
     const std::byte* data = reader->elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
     copied += copy_overlap(piece.region, tensor.dtype, data, wanted, dtype, out);
     reader->let_go(data, piece.region.size() * size_of(tensor.dtype));
@@ -67,7 +67,8 @@ std::string save_in_shards(const std::string& directory, int64_t step, const std
                            const std::string& metadata, const std::function<void(const Piece&, std::byte*)>& fill) {
   SKEIN_CHECK(!shards.empty() && nlohmann::json::accept(metadata));
   const int ranks = static_cast<int>(shards.size());
-  const CheckpointName name{start_generation(directory, ranks), step};
+  const std::string run = run_of(directory);
+  const CheckpointName name{start_generation(directory, ranks, run), step};
   int64_t bytes = 0;
   for (const auto& pieces : shards)
     for (const Piece& piece : pieces) bytes += piece.bytes();
@@ -78,9 +79,10 @@ std::string save_in_shards(const std::string& directory, int64_t step, const std
     manifest.step = step;
     manifest.generation = name.generation;
     manifest.metadata = metadata;
+    manifest.run = run;
     std::vector<std::string> reports;
     for (int rank = 0; rank < ranks; ++rank)
-      write_shard(temporary, {step, name.generation, rank, ranks}, shards[static_cast<size_t>(rank)], manifest, reports, fill);
+      write_shard(temporary, {step, name.generation, rank, ranks, run}, shards[static_cast<size_t>(rank)], manifest, reports, fill);
     add_reports(manifest, {}, reports);
     manifest.created = utc_now();
     write_new_file(join_path(temporary, kManifestName), manifest_text(manifest));

@@ -43,11 +43,12 @@ TEST(Generations, AnOlderProcessCannotCommit) {
   CheckpointStore old_store(directory.str(), 5, *alone);
   old_store.save(10, state.pieces, "{}");
   CheckpointStore new_store(directory.str(), 5, *alone);
-  expect_error(ExitCode::failure, [&] { old_store.save(20, state.pieces, "{}"); },
+  expect_error(ExitCode::superseded, [&] { old_store.save(20, state.pieces, "{}"); },
                {"generation 2", "generation 1"});
   EXPECT_EQ(find_checkpoint(directory.str(), *alone)->step, 10);
   new_store.save(15, state.pieces, "{}");
-  expect_error(ExitCode::failure, [&] { old_store.save(30, state.pieces, "{}"); }, {"generation 2"});
+  expect_error(ExitCode::superseded, [&] { old_store.save(30, state.pieces, "{}"); },
+               {"generation 2"});
   const auto infos = list_checkpoints(directory.str());
   ASSERT_EQ(infos.size(), 2u);
   EXPECT_EQ(infos[0].step, 15);
@@ -102,6 +103,32 @@ TEST(Generations, LeftoversAreIgnoredAndCleared) {
   EXPECT_FALSE(std::filesystem::exists(directory.at("trash-step-00000080.g000001")));
   EXPECT_TRUE(std::filesystem::exists(directory.at("tmp-step-00000090.g000009.0")));
   EXPECT_TRUE(std::filesystem::exists(directory.at("tmp-notes")));
+}
+
+TEST(Generations, FilesGoOnceNoCommitNeedsThem) {
+  const TempDir directory;
+  const std::string base = save(directory.str(), cases()[0], 10, 1);
+  for (int start = 0; start < 3; ++start) start_generation(directory.str(), 1);
+  EXPECT_EQ(generation_numbers(directory.str()), std::vector<int64_t>{4})
+      << "all of them began from the same commit";
+  std::filesystem::copy(base, directory.at("step-00000040.g000001"));
+  const std::string later = save(directory.str(), cases()[0], 20, 1);
+  start_generation(directory.str(), 1);
+  EXPECT_EQ(generation_numbers(directory.str()), (std::vector<int64_t>{5, 6}))
+      << "only the fifth tells that step 40 came too late";
+  EXPECT_EQ(committed_checkpoints(directory.str()).size(), 2u);
+  std::filesystem::remove_all(base);
+  std::filesystem::remove_all(directory.at("step-00000040.g000001"));
+  start_generation(directory.str(), 1);
+  EXPECT_EQ(generation_numbers(directory.str()), std::vector<int64_t>{7});
+  expect_loads(later, cases()[0], 1, 20);
+}
+
+TEST(Generations, OfWhichNoneCanFollowAreAnError) {
+  const TempDir directory;
+  write(directory.at("generation-9223372036854775807"), "");
+  expect_error(ExitCode::usage, [&] { start_generation(directory.str(), 1); },
+               {"9223372036854775807", "none can follow"});
 }
 
 TEST(Publish, NeverOverwrites) {

@@ -80,7 +80,7 @@ TEST_F(Unreadable, NoOlderCheckpointIsTakenForIt) {
 }
 
 TEST_F(Unreadable, AGenerationThatMayFenceIsNotIgnored) {
-  expect_refused(run() + "/generation-000002", {"cannot open"});
+  expect_refused(run() + "/generation-000002", {"cannot look at"});
   const Loop loop(run() + "/generation-000002");
   const RetryWaits waits;
   expect_error(ExitCode::failure, [&] { CheckpointStore(run(), 2, *alone_); },

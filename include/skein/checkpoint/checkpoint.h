@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/checkpoint/claim.h"
 #include "skein/checkpoint/piece.h"
 #include "skein/comm/group.h"
 
@@ -36,16 +37,21 @@ class CheckpointStore {
   // (>= 1; at least 2 are kept while a newer one is being verified). Collective: takes a new
   // generation number. A directory that cannot be used is an error as start_generation
   // (directory.h) says.
-  CheckpointStore(std::string directory, int keep, Group& world);
+  // run: the id of the run that commits; "": that of the generations there, if they have one.
+  CheckpointStore(std::string directory, int keep, Group& world, const std::string& run = "");
+  // With the generation that the claim has taken, in its directory; the claim outlives the store.
+  CheckpointStore(const RunClaim& claim, int keep, Group& world);
 
   // Collective. Commits the pieces of all ranks under `step`; `metadata` is rank 0's JSON. Returns the path.
   // On any rank's failure nothing becomes visible, the temporary is removed and every rank gets the same
-  // Error(failure) with the reason (rank, path, errno text); a process that a newer generation has fenced off
-  // fails here for good. A step that this store has committed before is left as it is.
+  // Error(failure) with the reason (rank, path, errno text); a process that a newer generation
+  // has fenced off gets Error(superseded), for good. A step that this store has committed before is left as it is.
   std::string save(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata);
 
  private:
-  std::string directory_;
+  void check_keep() const;
+
+  std::string directory_, run_;
   int keep_;
   Group& world_;
   int64_t generation_ = 0;
@@ -57,12 +63,13 @@ class CheckpointStore {
 std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 
 // Collective. The newest checkpoint in `directory` whose manifest and shards all verify. Where one
-// is damaged (bytes without their sum, a file cut or missing) the older ones are tried in turn,
-// with a warning that says why. nullopt when the directory holds none at all; an Error(usage)
-// listing every reason when it holds some but none is good, or none that a superseded start did not
-// leave behind. What cannot be looked at or read is tried again, and then an Error(failure): then
-// nothing is known, and no older one is taken. `path` may also be a run's folder, or one
-// checkpoint's own directory: then only it is tried.
+// is damaged (bytes without their sum, a file cut or missing) or of another run than the
+// directory's generations, the older ones are tried in turn, with a warning that says why. nullopt
+// when the directory holds none at all; an Error(usage) listing every reason when it holds some but
+// none is good, or none that a superseded start did not leave behind. What cannot be looked at or
+// read is tried again, and then an Error(failure): then nothing is known, and no older one is
+// taken. `path` may also be a run's folder, or one checkpoint's own directory: then only it is
+// tried.
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
 
 // "PATH holds no checkpoint", what lies there instead, and what to do: for messages. Looks for a

@@ -139,6 +139,9 @@ bool remove_tree(const std::string& path) noexcept;
 // Bytes a user may still write on the file system of `path`.
 int64_t free_space(const std::string& path);
 
+// 16 random hex digits: a name that no other process gives.
+std::string unique_name();
+
 // "1.5 GiB", for messages.
 std::string readable_size(int64_t bytes);
 

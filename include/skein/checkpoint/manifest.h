@@ -43,6 +43,7 @@ struct Manifest {
   std::string metadata;            // JSON
   std::vector<ShardEntry> shards;  // one a rank, in rank order
   std::map<std::string, StoredTensor> tensors;
+  std::string run;                 // id of the run that made it; "" for none, as of an import
 
   int ranks() const { return static_cast<int>(shards.size()); }
   int64_t bytes() const;  // of all shards

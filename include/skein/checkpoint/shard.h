@@ -2,7 +2,8 @@
 //
 // Dataset path = the piece's name, its '/' making groups. A piece that is a whole box has the box's shape,
 // any other is 1-D. Attributes: dtype, global_shape, box_start, box_extent, begin, end. bf16 and f16 are stored as their
-// 16 bits. The root says format, version, step, generation, rank, ranks.
+// 16 bits. The root says format, version, step, generation, rank, ranks, and the run's id where it has
+// one.
 #pragma once
 
 #include "skein/checkpoint/files.h"
@@ -23,6 +24,7 @@ inline constexpr int64_t kCheckpointVersion = 1;
 struct ShardHeader {
   int64_t step = 0, generation = 0;
   int rank = 0, ranks = 1;
+  std::string run = {};  // the run's id; "" for none
 };
 
 // "rank-00003.h5"
@@ -39,8 +41,8 @@ Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces);
 // damaged ones must not reach HDF5. Everything the manifest says of a shard is checked again.
 class ShardReader {
  public:
-  // Error(usage) when the file is another rank's, step's or generation's. `origin` is named in
-  // errors.
+  // Error(usage) when the file is another rank's, step's, generation's or run's.
+  // `origin` is named in errors.
   ShardReader(Bytes image, const ShardHeader& expected, const std::string& origin);
   ~ShardReader();
 

@@ -16,7 +16,9 @@
 namespace skein {
 
 // Exit codes of every Skein program; docs/exit-codes.md lists them for users.
-enum class ExitCode : int { done = 0, failure = 1, usage = 2, internal = 70, watchdog = 75, requeue = 85 };
+enum class ExitCode : int {
+  done = 0, failure = 1, usage = 2, internal = 70, watchdog = 75, superseded = 76, requeue = 85
+};
 
 class Error : public std::runtime_error {
  public:

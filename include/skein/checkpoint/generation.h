@@ -1,0 +1,38 @@
+// The file `generation-000003` that a start of a run leaves: which run and which start it is, what
+// it began from, who writes it.
+#pragma once
+
+#include "skein/checkpoint/heartbeat.h"
+
+#include <cstdint>
+#include <string>
+
+namespace skein {
+
+inline constexpr char kHeartbeat[] =
+    "heartbeat-";  // with the number of the generation and a name of its own
+
+struct Generation {
+  int64_t number = 0;
+  std::string run = {};   // the run's id; "" in files of programs that knew none
+  std::string base = {};  // name of the newest checkpoint when it started; "" for none
+  int ranks = 1;
+  ProcessIdentity writer = {};
+  std::string heartbeat =
+      {};  // name of the file beside it that it renews while it runs; "" for none
+};
+
+std::string generation_text(const Generation& generation);
+// Throws an exception that says what is wrong with the text.
+Generation parse_generation(const std::string& text);
+
+// "generation 3 of this run (host h1, process 4711)", for messages.
+std::string named(const Generation& generation);
+
+// 32 random hex digits.
+std::string new_run_id();
+// A usage error, which names `origin`, unless it is 1 to 64 letters, digits, '-', '_' and '.'; or
+// "".
+void check_run_id(const std::string& id, const std::string& origin);
+
+}  // namespace skein

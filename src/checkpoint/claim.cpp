@@ -1,0 +1,210 @@
+#include "skein/checkpoint/claim.h"
+
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/files.h"
+#include "skein/core/error.h"
+#include "skein/core/excerpt.h"
+#include "skein/core/log.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include "open.h"
+
+namespace skein {
+namespace {
+
+using Time = ClaimOptions::Time;
+
+double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
+
+// The start before this one, as long as it may be at work.
+class OlderStart {
+ public:
+  OlderStart(std::string directory, int64_t number)
+      : directory_(std::move(directory)), number_(number) {
+    if (number > 0) file_ = read_generation(directory_, number);
+  }
+
+  bool may_live() {
+    if (!file_ || file_->heartbeat.empty() || life_of(file_->writer) == Life::dead) return false;
+    const auto now = heartbeat_at(join_path(directory_, file_->heartbeat));
+    changed_ = now && *now != sign_;
+    sign_ = now.value_or("");
+    return now.has_value();
+  }
+  // Whether there was another sign of life at the last call of may_live than at the one before.
+  bool changed() const { return changed_; }
+  std::string name() const { return named(*file_); }
+
+  void refuse_newer() const {
+    const int64_t latest = latest_generation(directory_);
+    if (latest > number_) refuse_second_start(directory_, latest);
+  }
+
+  [[noreturn]] static void refuse_second_start(const std::string& directory, int64_t number) {
+    throw Error(ExitCode::superseded,
+                fmt::format("another start was faster: {} has taken {}. Only one process at a time "
+                            "writes a run, so this one ends; it has changed nothing",
+                            named_generation(directory, number), directory));
+  }
+
+ private:
+  std::string directory_, sign_;
+  int64_t number_;
+  std::optional<Generation> file_;
+  bool changed_ = false;
+};
+
+void wait_for(OlderStart& older, const ClaimOptions& options) {
+  if (!older.may_live()) return;
+  if (options.takeover > Time(0))
+    log::warn(
+        "{} seems to be at work. This start waits up to {:g} s (run.takeover) for its end, then "
+        "takes over",
+        older.name(), seconds(options.takeover));
+  const Time begun = options.now();
+  Time heard = begun;
+  while (options.now() - begun < options.takeover) {
+    if (options.now() - heard >= options.silence)
+      return log::warn("{} has given no sign of life for {:g} s and counts as dead", older.name(),
+                       seconds(options.silence));
+    options.sleep(options.pause);
+    older.refuse_newer();
+    if (!older.may_live()) return log::info("{} has ended", older.name());
+    if (older.changed()) heard = options.now();
+  }
+  log::warn(
+      "this start takes the run over from {}, which may commit no more and ends at its next "
+      "checkpoint",
+      older.name());
+}
+
+// The one id of all that lies in the folder; "" when nothing there has one. What is damaged tells
+// none. Commits that a generation tells to ignore count as well: of another run, it must hide none.
+std::string id_of_all(const std::string& directory, const std::string& wanted) {
+  std::string run = wanted, origin = "run.id";
+  const auto compare = [&](const std::string& id, const std::string& from) {
+    require(id.empty() || run.empty() || id == run,
+            "{} is of the run {}, but by {} this run is {}: one folder holds one run. Move what "
+            "does not belong there to "
+            "another place, or name another run.dir",
+            from, id, origin, run);
+    if (!id.empty() && run.empty()) std::tie(run, origin) = std::pair(id, from);
+  };
+  for (const int64_t number : generation_numbers(directory))
+    if (const auto file = read_generation(directory, number))
+      compare(file->run, join_path(directory, generation_name(number)));
+  for (const CheckpointName& name : all_checkpoints(directory)) {
+    const std::string path = join_path(directory, name.text());
+    Manifest manifest;
+    try {
+      manifest = read_manifest(path);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
+    }
+    compare(manifest.run, path);
+  }
+  return run;
+}
+
+int missing_folders(const std::string& path) {
+  std::error_code error;
+  int missing = 0;
+  auto current = std::filesystem::absolute(path, error).lexically_normal();
+  for (; current.has_relative_path() && !is_there(current.string());
+       current = current.parent_path())
+    ++missing;
+  return missing;
+}
+
+ClaimOptions with_clock(ClaimOptions options) {
+  if (!options.now)
+    options.now = [] {
+      return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now().time_since_epoch());
+    };
+  if (!options.sleep) options.sleep = [](Time time) { std::this_thread::sleep_for(time); };
+  return options;
+}
+
+std::string about(const Generation& mine) {
+  return nlohmann::json{{"host", mine.writer.host},
+                        {"process", mine.writer.process},
+                        {"generation", mine.number},
+                        {"run", mine.run}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+RunClaim::RunClaim(const std::string& directory, const ClaimOptions& options, Group& world)
+    : directory_(directory) {
+  const std::string taken = from_root(world, [&] {
+    check_run_id(options.run, "run.id");
+    try {
+      made_ = missing_folders(directory_);
+      make_directories(directory_);
+      take(with_clock(options), world.size());
+    } catch (const SystemError& error) {
+      withdraw();
+      fail("the checkpoint directory {} cannot be used: {}", directory_, with_advice(error));
+    } catch (...) {
+      withdraw();
+      throw;
+    }
+    return fmt::format("{} {}", generation_, run_);
+  });
+  generation_ = std::stoll(taken);
+  run_ = taken.substr(taken.find(' ') + 1);
+}
+
+// The sign of life is there before the file that names it: who reads that file finds it, unless
+// this start has ended.
+void RunClaim::take(const ClaimOptions& options, int ranks) {
+  const int64_t number = next_generation(directory_);
+  OlderStart older(directory_, number - 1);
+  wait_for(older, options);
+  run_ = id_of_all(directory_, options.run);
+  if (run_.empty()) run_ = new_run_id();
+  const auto committed = committed_checkpoints(directory_);
+  const Generation mine{.number = number,
+                        .run = run_,
+                        .base = committed.empty() ? "" : committed.front().text(),
+                        .ranks = ranks,
+                        .writer = own_identity(),
+                        .heartbeat = fmt::format("{}{:06}.{}", kHeartbeat, number, unique_name())};
+  heartbeat_ = std::make_unique<Heartbeat>(join_path(directory_, mine.heartbeat), about(mine),
+                                           options.renewal);
+  if (!write_generation(directory_, mine)) OlderStart::refuse_second_start(directory_, number);
+  generation_ = number;
+}
+
+void RunClaim::settle(Group& world) {
+  from_root(world, [&] {
+    refuse_superseded(directory_, generation_);
+    clear_older(directory_, generation_);
+    return "";
+  });
+  settled_ = true;
+}
+
+RunClaim::~RunClaim() {
+  if (settled_)
+    heartbeat_.reset();
+  else if (heartbeat_)
+    withdraw();
+}
+
+void RunClaim::withdraw() noexcept {
+  heartbeat_.reset();
+  std::error_code ignored;
+  if (generation_ > 0) ::unlink(join_path(directory_, generation_name(generation_)).c_str());
+  auto path = std::filesystem::absolute(directory_, ignored).lexically_normal();
+  for (; made_ > 0 && ::rmdir(path.c_str()) == 0; --made_) path = path.parent_path();
+}
+
+}  // namespace skein
