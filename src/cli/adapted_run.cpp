@@ -1,9 +1,10 @@
 #include "adapted_run.h"
 
-#include "label_model.h"
 #include "skein/core/error.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
+
+#include "label_model.h"
 
 namespace skein {
 
@@ -27,10 +28,12 @@ Values given_model(const Options& options) {
 }
 
 AdaptedRun start_of(const PretrainConfig& c, Group& world) {
-  if (!c.run.dir.empty())
-    if (const auto own = find_own(c.run, world)) return {{}, source_of(*own), true};
+  auto claim = RunFolder::claim(c.run, world);
+  if (claim)
+    if (const auto own = find_own(c.run, world))
+      return {{}, source_of(*own), true, std::move(claim)};
   require(!c.checkpoint.load.empty(), "checkpoint.load names no pretrained model to begin from; give the folder of its run");
-  return {{}, open_source(c.checkpoint.load, world, "checkpoint.load"), false};
+  return {{}, open_source(c.checkpoint.load, world, "checkpoint.load"), false, std::move(claim)};
 }
 
 void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& given) {

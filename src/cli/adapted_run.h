@@ -1,11 +1,14 @@
 // Runs that begin from another task's model, as commands prepare them.
 #pragma once
 
+#include "skein/checkpoint/claim.h"
+#include "skein/train/config.h"
+
 #include <map>
+#include <memory>
 #include <string>
 
 #include "command.h"
-#include "skein/train/config.h"
 
 namespace skein {
 
@@ -17,6 +20,7 @@ struct AdaptedRun {
   std::map<std::string, std::string> given;  // the options of the model that were given, by key
   Source source;                             // the run's own checkpoint where it has one, else the one it begins from
   bool goes_on = false;                      // it is its own
+  std::unique_ptr<RunClaim> claim = {};      // of run.dir, for train()
 };
 
 // Starts the world and finds what the run begins from; config.model becomes what is stored there,

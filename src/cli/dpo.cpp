@@ -23,7 +23,7 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   require(!config.run.checkpoint.load.empty(),
           "checkpoint.load names no policy to begin from{}; give the folder of its run",
           refers ? ", which is the reference too" : "");
-  const AdaptedRun run = begin_adapted(options, config.run, world);
+  AdaptedRun run = begin_adapted(options, config.run, world);
   DpoTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
   settle_run(options, config.run, run);
   if (refers) {
@@ -32,7 +32,8 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
                     : run.source;
     task.ask_reference(config.run, reference.info, *world);
   }
-  const TrainResult result = train(config.run, task, *world, options.resolved(), run.source.info);
+  const TrainResult result =
+      train(config.run, task, *world, options.resolved(), run.source.info, std::move(run.claim));
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }
 

@@ -10,10 +10,11 @@ int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Options options("skein finetune", "Teaches a pretrained model labels of texts, pairs or words, or numbers, at any pipeline x data x tensor layout.");
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
-  const AdaptedRun run = begin_adapted(options, config.run, world);
+  AdaptedRun run = begin_adapted(options, config.run, world);
   const auto task = label_task(config, run.source.tokenizer);
   settle_run(options, config.run, run);
-  const TrainResult result = train(config.run, *task, *world, options.resolved(), run.source.info);
+  const TrainResult result =
+      train(config.run, *task, *world, options.resolved(), run.source.info, std::move(run.claim));
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }
 

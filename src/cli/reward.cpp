@@ -29,10 +29,11 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   Options options("skein reward", "Teaches a pretrained model which answers people prefer, at any pipeline x data x tensor layout.");
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
-  const AdaptedRun run = begin_adapted(options, config.run, world);
+  AdaptedRun run = begin_adapted(options, config.run, world);
   const RewardTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
   settle_run(options, config.run, run);
-  const TrainResult result = train(config.run, task, *world, options.resolved(), run.source.info);
+  const TrainResult result =
+      train(config.run, task, *world, options.resolved(), run.source.info, std::move(run.claim));
   if (result.stopped) return static_cast<int>(ExitCode::requeue);
   if (task.validates()) {
     tell_length_warning(task.report());

@@ -10,10 +10,11 @@ int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   Options options("skein sft", "Teaches a pretrained decoder to answer, from conversations, at any pipeline x data x tensor layout.");
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
-  const AdaptedRun run = begin_adapted(options, config.run, world);
+  AdaptedRun run = begin_adapted(options, config.run, world);
   const auto task = sft_task(config, run.source.tokenizer, run.source.notes);
   settle_run(options, config.run, run);
-  const TrainResult result = train(config.run, *task, *world, options.resolved(), run.source.info);
+  const TrainResult result =
+      train(config.run, *task, *world, options.resolved(), run.source.info, std::move(run.claim));
   return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
 }
 

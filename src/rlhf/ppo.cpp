@@ -73,6 +73,7 @@ class Tuner {
   MeshShape shape_;
   Mesh mesh_;
   RunFolder folder_;
+  std::unique_ptr<RunClaim> claim_;
   BatchPlan plan_;
   std::unique_ptr<Actors> actors_;
   std::unique_ptr<Generator> generator_;
@@ -90,8 +91,9 @@ class Tuner {
 
 Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved)
     : config_(config), tuning_(tuning), shape_(mesh_shape(config.run.parallel, world.size())), mesh_(world, shape_),
-      folder_(config.run.run.dir, config.run.run.tensorboard), kl_(config.kl), stop_(config.run.run.dir) {
-  const auto own = folder_.writes() ? find_own(config.run.run, mesh_.world()) : std::nullopt;
+      folder_(config.run.run.dir, config.run.run.tensorboard),
+      claim_(RunFolder::claim(config.run.run, world)), kl_(config.kl), stop_(config.run.run.dir) {
+  const auto own = claim_ ? find_own(config.run.run, mesh_.world()) : std::nullopt;
   if (own) take_over_groups(*own);
   TrainConfig& train = config_.run.train;
   if (train.micro_batch_open)
@@ -119,17 +121,19 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   PretrainConfig stored = config_.run;
   stored.model.value_head = config_.critic.kind == CriticConfig::Kind::shared && config_.ppo.algorithm == PpoConfig::Algorithm::ppo;
   state_.config = config_values(stored);
+  if (claim_) state_.config["run.id"] = claim_->run();
   if (own) resume(*own);
   else begin(critic);
   first_iteration_ = tuned_.iterations;
+  if (claim_) claim_->settle(world);
   folder_.begin(resolved, tuned_.iterations, world);
   if (config_.ppo.save_rollouts)
     rollouts_ =
         std::make_unique<RolloutFile>(folder_.path() + "/rollouts.jsonl", tuned_.iterations, world);
-  if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config_.run.checkpoint.keep), world);
+  if (folder_.writes()) store_ = std::make_unique<CheckpointStore>(*claim_, static_cast<int>(config_.run.checkpoint.keep), world);
   else log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
   if (folder_.writes() && held_out_)
-    best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world);
+    best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world, claim_->run());
 }
 
 // The sums' grouping stays what it was, so that a run has the same bits however its layout changes on the way.
@@ -233,7 +237,7 @@ void Tuner::evaluate() {
 // A model without its moments, as one that is imported.
 void Tuner::save_mean() const {
   if (!store_ || config_.ppo.ema == 0) return;
-  CheckpointStore store(folder_.path() + "/ema", 1, mesh_.world());
+  CheckpointStore store(folder_.path() + "/ema", 1, mesh_.world(), claim_->run());
   RunState state = state_;
   state.optimizer_steps = 0;
   state.notes = with_instructions(to_json(tuned_), tuning_.instructions);

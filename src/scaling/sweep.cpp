@@ -153,7 +153,9 @@ class Sweep {
     try {
       return trained(index);
     } catch (const Error& error) {
-      if (error.code() == ExitCode::internal || error.code() == ExitCode::watchdog) throw ends_the_job(error.code(), error);
+      if (error.code() == ExitCode::internal || error.code() == ExitCode::watchdog ||
+          error.code() == ExitCode::superseded)
+        throw ends_the_job(error.code(), error);
       return {in_one_line(error.what())};
     } catch (const std::bad_alloc&) {
       return {"out of memory"};
@@ -165,6 +167,7 @@ class Sweep {
   Attempt trained(size_t index) const {
     PretrainConfig run = cells_[index].run;
     run.run.dir = folder_.cell(index).path();
+    run.run.takeover = 0;  // nobody else is at work there: this trainer holds the cell's lock
     const std::string text = options_text(run);
     std::unique_ptr<Task> task;
     const std::string own = failure_of([&] { task = language_task(run); });

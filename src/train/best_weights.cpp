@@ -43,6 +43,7 @@ void keep_if_best(RunState& state, double quality, CheckpointStore* store,
   try {
     store->save(state.step, weights, metadata());
   } catch (const Error& error) {
+    if (error.code() == ExitCode::superseded) throw;
     log::warn("the best weights so far, of step {}, are not kept: {}", state.step, error.what());
     state.best_quality = before;
     state.best_step = step;

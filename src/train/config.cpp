@@ -57,6 +57,13 @@ void bind(Options& options, RunConfig& c) {
   options.add("run.log_every", c.log_every, "steps between progress lines", "steps");
   options.add("run.peak_flops", c.peak_flops, "peak of the whole job, to show the share reached; 0: not shown", "FLOP/s");
   options.add("run.tensorboard", c.tensorboard, "write TensorBoard event files");
+  options.add("run.takeover", c.takeover,
+              "how long to wait for an older start that is at work in run.dir, before its place is "
+              "taken; 0: not at all",
+              "seconds");
+  options.add("run.id", c.id,
+              "the run's own name in its checkpoints, which are of one run alone; empty: that of "
+              "run.dir, or a new one at random");
   options.add("run.profile", c.profile, "steps after the second whose work goes to profile.json, a Chrome trace; 0: none; --profile alone: 3", "steps");
 }
 

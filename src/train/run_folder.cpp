@@ -44,6 +44,21 @@ int64_t steps_in(const std::vector<ProfileEvent>& events) {
 
 }  // namespace
 
+std::unique_ptr<RunClaim> RunFolder::claim(const RunConfig& run, Group& world) {
+  constexpr int64_t kLongest = 1'000'000;
+  if (run.dir.empty()) return nullptr;
+  require(run.takeover >= 0 && run.takeover <= kLongest, "run.takeover={} must be 0 to {} seconds",
+          run.takeover, kLongest);
+  ClaimOptions options;
+  options.run = run.id;
+  options.takeover = std::chrono::seconds(run.takeover);
+  try {
+    return std::make_unique<RunClaim>(run.dir + "/checkpoints", options, world);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("run.dir={}: {}", run.dir, error.what()));
+  }
+}
+
 void RunFolder::begin(const std::string& config, int64_t step, Group& world) {
   if (!writes()) return;
   agree(world, [&] {

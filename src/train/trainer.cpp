@@ -50,9 +50,12 @@ std::set<std::string> lines_of(const std::vector<std::string>& texts) {
 
 class Trainer {
  public:
-  Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start)
+  Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start,
+          std::unique_ptr<RunClaim> claim)
       : config_(config), task_(task), shape_(mesh_shape(config.parallel, world.size())),
-        mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard), resume_from_(start ? start : find_start(world)),
+        mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard),
+        claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)),
+        resume_from_(start ? start : find_start(world)),
         loss_scale_(config.train.loss_scale, config.precision()) {
     check_run(config, task.length());
     points_ = evaluation_steps(config.validation.points, config.train.steps);
@@ -67,12 +70,16 @@ class Trainer {
     state_.reduction_groups = plan_.groups;
     state_.tokenizer = task.tokenizer();
     state_.notes = task.notes();
+    if (claim_) config_.run.id = claim_->run();
     state_.config = config_values(config_);
     if (resume_from_) load();
+    if (claim_) claim_->settle(world);
     folder_.begin(resolved, state_.step, world);
     if (!folder_.writes()) return;
-    store_ = std::make_unique<CheckpointStore>(folder_.checkpoints(), static_cast<int>(config.checkpoint.keep), world);
-    if (config.validation.patience > 0) best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world);
+    store_ =
+        std::make_unique<CheckpointStore>(*claim_, static_cast<int>(config.checkpoint.keep), world);
+    if (config.validation.patience > 0)
+      best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world, claim_->run());
   }
 
   TrainResult run();
@@ -111,6 +118,7 @@ class Trainer {
   MeshShape shape_;
   Mesh mesh_;
   RunFolder folder_;
+  std::unique_ptr<RunClaim> claim_;
   std::optional<CheckpointInfo> resume_from_;
   BatchPlan plan_;
   std::unique_ptr<Replica> replica_;
@@ -213,6 +221,7 @@ std::string Trainer::state_text() {
 }
 
 // A save that fails leaves the earlier checkpoints as they are; training goes on and tries again at the next interval.
+// Not so once another process writes the run.
 void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
   release_unused_memory();
@@ -222,7 +231,8 @@ void Trainer::save(bool must) {
     saved_step_ = state_.step;
     failed_saves_ = 0;
   } catch (const Error& error) {
-    if (must || ++failed_saves_ >= kFailedSavesInARow) throw;
+    const bool over = must || error.code() == ExitCode::superseded;
+    if (over || ++failed_saves_ >= kFailedSavesInARow) throw;
     log::warn("no checkpoint at step {}: {}; the run goes on, the next attempt is {} steps away", state_.step, error.what(),
               config_.checkpoint.every);
   }
@@ -343,8 +353,9 @@ TrainResult Trainer::run() {
 
 }  // namespace
 
-TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start) {
-  return Trainer(config, task, world, resolved, start).run();
+TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start,
+                  std::unique_ptr<RunClaim> claim) {
+  return Trainer(config, task, world, resolved, start, std::move(claim)).run();
 }
 
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {

@@ -36,6 +36,8 @@ struct RunConfig {
   double peak_flops = 0;  // FLOP/s of the whole job, to show the share reached; 0: not shown
   bool tensorboard = true;
   int64_t profile = 0;      // steps whose work is written to profile.json; 0: none
+  int64_t takeover = 60;  // seconds to wait for an older start of the run that lives; 0: not at all
+  std::string id;         // the run's; "": the folder's, or a new one at random
 };
 
 struct CheckpointConfig {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/claim.h"
 #include "skein/comm/group.h"
 #include "skein/core/profile.h"
 #include "skein/formats/tensorboard.h"
@@ -30,6 +31,9 @@ class RunFolder {
   bool writes() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
   std::string checkpoints() const { return path_ + "/checkpoints"; }
+  // Collective. Before anything in the folder is read, so that no other process changes it: RunClaim
+  // (claim.h). Null for path "".
+  static std::unique_ptr<RunClaim> claim(const RunConfig& run, Group& world);
   // Collective. Makes the folder, writes config.ini and opens metrics.jsonl, without the lines of
   // steps after `step`, which a resumed run makes again. When it cannot be made, read or written an
   // error on every rank: of usage where something else stands there, else a failure with what to
@@ -58,7 +62,8 @@ class RunFolder {
 
 // Collective. The newest good checkpoint of the run in run.dir, which it goes on from; nullopt
 // where it begins: its folder holds none, or none that can be used and run.restart is given, else
-// that is a usage error. What cannot be read is a failure whatever was given.
+// that is a usage error. What cannot be read is a failure whatever was given. The run is claimed
+// before.
 std::optional<CheckpointInfo> find_own(const RunConfig& run, Group& world);
 
 }  // namespace skein

@@ -1,11 +1,13 @@
 // One training run at any pipeline × data × tensor layout: from the options to the last checkpoint.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/claim.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 
@@ -24,8 +26,10 @@ struct TrainResult {
 // With config.validation.patience the run ends once validation has not been better for so many times in a row; the best weights are
 // in run.dir/best. start: the checkpoint to begin from where the caller has found and so verified it already, by the rule here: the run's own
 // newest, else what checkpoint.load names, of which a run that takes weights alone takes those of find_weights.
+// claim: that of config.run.dir, where the caller has taken it before it looked there.
 TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved = "",
-                  const std::optional<CheckpointInfo>& start = std::nullopt);
+                  const std::optional<CheckpointInfo>& start = std::nullopt,
+                  std::unique_ptr<RunClaim> claim = nullptr);
 
 // The same with the model's own task: next tokens or masked ones, of config.data's stores.
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved = "");
