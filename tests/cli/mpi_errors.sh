@@ -110,4 +110,18 @@ done
 wait $launcher && die "the job ended well although a rank was killed"
 if pgrep -f 'run.dir=dies' >/dev/null; then die "ranks are left over"; fi
 
+# A job whose run another has taken: its first refused checkpoint ends it, with one message and one code.
+mpirun -np 2 $train --train.steps=1000000 --checkpoint.every=10 --run.dir=taken >output 2>&1 &
+launcher=$!
+for _ in $(seq 600); do
+  if ls -d taken/checkpoints/step-* >/dev/null 2>&1; then break; fi
+  sleep 0.05
+done
+cp taken/checkpoints/generation-000001 copied && mv copied taken/checkpoints/generation-000002
+wait $launcher && code=0 || code=$?
+[ "$code" = 76 ] || { cat output >&2; die "exit code $code of a superseded job instead of 76"; }
+[ "$(grep -c "error: .*generation 2 of this run (host $(uname -n), process" output)" = 1 ] || { cat output >&2; die "not one message"; }
+! grep -q "no checkpoint at step" output || die "a refused checkpoint counts as a failed one"
+[ "$(find taken/checkpoints -name "heartbeat-*")" = "" ] || die "its heartbeat is left"
+
 echo passed
