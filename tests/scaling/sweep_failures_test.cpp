@@ -117,9 +117,11 @@ TEST_F(SweepFailures, OfAllRanksHaveOneReason) {
 TEST_F(SweepFailures, OfWritingAResultEndTheJobAndNothingIsLost) {
   SweepConfig c = config("disk");
   c.ranks_per_run = 2;
-  std::filesystem::create_directories(cell("disk", "result.json.new/x"));
+  const std::filesystem::path nowhere = cell("disk", "result.json");
+  std::filesystem::create_directories(nowhere.parent_path());
+  std::filesystem::create_symlink("missing/result.json", nowhere);
   expect_words(failure_by(2, c), {"result.json"});
-  std::filesystem::remove_all(cell("disk", "result.json.new"));
+  std::filesystem::remove(nowhere);
   EXPECT_EQ(sweep_by(2, c).count("done"), 4);
   expect_whole("disk");
 }
