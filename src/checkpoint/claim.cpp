@@ -9,9 +9,12 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include "open.h"
 
