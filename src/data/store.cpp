@@ -168,7 +168,7 @@ TokenStore::TokenStore(const std::string& path, bool verify) : TokenStore(path, 
 TokenStore::TokenStore(const std::string& path, const TokenNotes& notes, bool verify)
     : impl_(std::make_unique<Impl>(path, notes)) {
   if (!verify) return;
-  impl_->file->verify_sum();
+  verify_sum();
   impl_->verify_ends();
   sentences();
   std::vector<int32_t> ids;
@@ -196,6 +196,10 @@ void TokenStore::read(int64_t begin, std::span<int32_t> out) const {
 }
 
 uint64_t TokenStore::fingerprint() const { return impl_->file->fingerprint(); }
+
+int64_t TokenStore::bytes() const { return info().tokens * token_bytes(impl_->file->type()); }
+
+void TokenStore::verify_sum(const std::function<bool()>& go_on) const { impl_->file->verify_sum(go_on); }
 
 void TokenStore::require_vocabulary() const {
   if (info().vocab_size > 0) return;

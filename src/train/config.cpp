@@ -47,6 +47,7 @@ void bind(Options& options, CheckpointConfig& c) {
   options.add("checkpoint.keep", c.keep, "checkpoints that stay");
   options.add("checkpoint.load", c.load, "run folder or checkpoint to begin from when run.dir holds none");
   options.add("checkpoint.weights_only", c.weights_only, "of checkpoint.load take the weights, not optimizer and position");
+  options.add("checkpoint.other_data", c.other_data, "go on although files of data are others than the checkpoint saw under their names");
 }
 
 void bind(Options& options, RunConfig& c) {

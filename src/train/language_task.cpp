@@ -14,6 +14,15 @@ void check_tokenizers(const TokenStore& validation, const TokenStore& training) 
           training.path());
 }
 
+template <class Samples>
+std::vector<DataFile> files_of(const Samples& training, const Samples* validation) {
+  std::vector<DataFile> files = store_files("data.train", training.all_stores());
+  if (!validation) return files;
+  for (DataFile& file : store_files("data.validation", validation->all_stores()))
+    files.push_back(std::move(file));
+  return files;
+}
+
 class NextTokenTask : public Task {
  public:
   explicit NextTokenTask(const PretrainConfig& c)
@@ -27,6 +36,7 @@ class NextTokenTask : public Task {
   const Loader& samples() const override { return training_; }
   int64_t length() const override { return context_; }
   std::string tokenizer() const override { return training_.store(0).info().tokenizer; }
+  std::vector<DataFile> data_files() const override { return files_of(training_, validation_.get()); }
   bool validates() const override { return validation_ != nullptr; }
 
   Scores validate(const Judged& model) const override {
@@ -65,6 +75,7 @@ class MaskedTask : public Task {
   std::vector<Term> terms() const override {
     return pairs_ ? std::vector<Term>{{"masked_loss"}, {"pair_loss", Term::Over::samples}} : std::vector<Term>{{}};
   }
+  std::vector<DataFile> data_files() const override { return files_of(training_, validation_.get()); }
   bool validates() const override { return validation_ != nullptr; }
 
   Scores validate(const Judged& model) const override {

@@ -1,5 +1,7 @@
 #include "skein/train/run_state.h"
 
+#include <charconv>
+
 #include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
@@ -7,6 +9,38 @@
 #include "skein/core/strict_json.h"
 
 namespace skein {
+namespace {
+
+nlohmann::ordered_json json_of(const std::vector<DataFile>& files) {
+  auto list = nlohmann::ordered_json::array();
+  for (const DataFile& file : files)
+    list.push_back({{"option", file.option},
+                    {"path", file.path},
+                    {"bytes", file.bytes},
+                    {"xxh3", fmt::format("{:016x}", file.sum)}});
+  return list;
+}
+
+uint64_t sum_of(const std::string& digits, const std::string& origin) {
+  uint64_t sum = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, sum, 16);
+  require(digits.size() == 16 && error == std::errc() && stop == end,
+          "{}'s metadata: \"xxh3\" of a data file is {}; 16 hexadecimal digits belong there", origin,
+          excerpt(digits));
+  return sum;
+}
+
+std::vector<DataFile> data_files(const nlohmann::json& list, const std::string& origin) {
+  std::vector<DataFile> files;
+  for (const auto& file : list)
+    files.push_back({file.at("option"), file.at("path"),
+                     whole<int64_t>(file.at("bytes"), "bytes", origin + "'s metadata"),
+                     sum_of(file.at("xxh3"), origin)});
+  return files;
+}
+
+}  // namespace
 
 std::string to_json(const RunState& s, const MeshShape& layout) {
   nlohmann::ordered_json json{
@@ -24,6 +58,7 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
       {"layout", {{"pipeline", layout.pp}, {"data", layout.dp}, {"tensor", layout.tp}}},
       {"config", s.config},
       {"tokenizer", s.tokenizer}};
+  if (!s.data.empty()) json["data"] = json_of(s.data);
   if (!s.imported.empty()) json["imported"] = nlohmann::ordered_json::parse(s.imported);
   return json.dump();
 }
@@ -42,6 +77,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
       state.best_step = count(*best, "step");
       state.fruitless = count(*best, "fruitless");
     }
+    if (const auto data = json.find("data"); data != json.end()) state.data = data_files(*data, origin);
     if (const auto imported = json.find("imported"); imported != json.end()) state.imported = imported->dump();
     return state;
   } catch (const nlohmann::json::exception& error) {

@@ -16,6 +16,7 @@
 #include "skein/train/language_task.h"
 #include "skein/train/progress.h"
 #include "skein/train/replica.h"
+#include "skein/train/run_data.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
@@ -56,7 +57,8 @@ class Trainer {
         mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard),
         claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)),
         resume_from_(start ? start : find_start(world)),
-        loss_scale_(config.train.loss_scale, config.precision()) {
+        loss_scale_(config.train.loss_scale, config.precision()),
+        data_(task.data_files(), mesh_.world()) {
     check_run(config, task.length());
     points_ = evaluation_steps(config.validation.points, config.train.steps);
     require(config.validation.patience == 0 || task.validates(), "validation.patience={} needs validation data", config.validation.patience);
@@ -71,6 +73,7 @@ class Trainer {
     state_.tokenizer = task.tokenizer();
     state_.notes = task.notes();
     if (claim_) config_.run.id = claim_->run();
+    state_.data = data_.files();
     state_.config = config_values(config_);
     if (resume_from_) load();
     if (claim_) claim_->settle(world);
@@ -126,6 +129,7 @@ class Trainer {
   RunState state_;
   std::vector<int64_t> points_;
   LossScale loss_scale_;
+  RunData data_;
   int64_t saved_step_ = -1, evaluated_step_ = -1;
   Scores evaluated_;
   int failed_saves_ = 0;
@@ -168,6 +172,7 @@ void Trainer::load() {
           "{} was trained with train.frozen_layers={}, now it is {}, and other tensors have moments then; give the same, or begin from its weights: "
           "another run.dir with checkpoint.load={}", path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers, path);
   const std::string changes = compare_with_stored(stored, config_, state_.tokenizer, path);
+  if (!weights_only) data_.go_on({stored.data, path, own, config_.checkpoint.other_data});
   std::vector<Piece> targets = replica_->optimizer().pieces(false);
   if (weights_only) std::erase_if(targets, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
   load_checkpoint(*resume_from_, targets, !weights_only, mesh_.world());
@@ -224,6 +229,7 @@ std::string Trainer::state_text() {
 // Not so once another process writes the run.
 void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
+  data_.finish();
   release_unused_memory();
   folder_.sync();
   try {
@@ -250,6 +256,7 @@ Scores Trainer::evaluate() {
 
 void Trainer::compare_with_best(const Scores& scores) {
   if (config_.validation.patience == 0) return;
+  if (store_) data_.finish();
   keep_if_best(
       state_, scores.quality, best_.get(), [this] { return replica_->optimizer().pieces(true); },
       [this] { return state_text(); });
@@ -325,6 +332,7 @@ TrainResult Trainer::run() {
   if (done()) log::info("step {} of {} is done already; raise {} to go on", state_.step, config_.train.steps,
                         out_of_patience() ? "validation.patience" : "train.steps");
   Prefetcher prefetcher(task_.samples(), plan_.samples_per_rank);
+  if (!done() && !config_.run.data_compared) data_.begin();
   const int64_t begin = state_.step;
   while (!done() && !result.stopped) {
     profile(state_.step - begin, false);
@@ -337,6 +345,7 @@ TrainResult Trainer::run() {
     ++state_.step;
     state_.samples += config_.train.global_batch;
     if (state_.step == begin + 1) tell_memory();
+    data_.look();
     after_step(step, lr, progress);
     result.stopped = stop.agreed(mesh_.world()) && !done();
   }

@@ -50,6 +50,7 @@ class Loader : public SampleSource {
   double bytes_per_token() const;
   const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
   int stores() const { return static_cast<int>(stores_.size()); }
+  const std::vector<std::shared_ptr<TokenStore>>& all_stores() const { return stores_; }
 
  private:
   std::vector<std::shared_ptr<TokenStore>> stores_;

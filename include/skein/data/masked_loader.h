@@ -23,6 +23,7 @@ class MaskedLoader : public SampleSource {
   Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override;
   const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
+  const std::vector<std::shared_ptr<TokenStore>>& all_stores() const { return stores_; }
   bool with_pairs() const { return mask_.pairs != PairTask::none; }
   int64_t vocab_size() const { return stores_.front()->info().vocab_size; }
 

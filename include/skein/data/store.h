@@ -16,6 +16,7 @@
 #include "skein/core/output_place.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,7 +57,7 @@ class TokenStore {
  public:
   // A usage error naming the path when the file is missing, empty, truncated, not HDF5 or not a token store
   // (with what it is instead), or when its bounds are not ascending. verify = true also reads all tokens: it
-  // checks the sum of their bytes (HDF5) or that they are ids, the sentences, and where documents have end_of_text.
+  // checks the sum of their bytes (HDF5, as verify_sum) or that they are ids, the sentences, and where documents have end_of_text.
   // Megatron-LM's are named by either of their files or by what their names share, nanoGPT's and llm.c's end in .bin.
   explicit TokenStore(const std::string& path, bool verify = false);
   // `notes` fill in what neither the file nor its .meta.json says. A usage error when their tokenizers differ.
@@ -72,6 +73,12 @@ class TokenStore {
   // Tells replaced data at the price of a few pages: XXH3 of all tokens as an HDF5 store says it of itself; of other programs' files above 1 MiB
   // that of their size and of 256 blocks of 4 KiB spread evenly, the first and the last among them, so that a change between those is not seen.
   uint64_t fingerprint() const;
+  // Of all tokens.
+  int64_t bytes() const;
+  // Reads all tokens from the file again and compares the sum of their bytes with the one that the store carries; of other programs' files,
+  // which carry none, nothing is read. Error(failure) naming path and both sums when they differ. From any thread. go_on is asked after
+  // each piece of a few MiB, where it is given; once it says false the rest is left alone.
+  void verify_sum(const std::function<bool()>& go_on = {}) const;
   // A usage error that says how to give it when the vocabulary is unknown.
   void require_vocabulary() const;
   // The document that token `position` belongs to.

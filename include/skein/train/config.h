@@ -38,6 +38,7 @@ struct RunConfig {
   int64_t profile = 0;      // steps whose work is written to profile.json; 0: none
   int64_t takeover = 60;  // seconds to wait for an older start of the run that lives; 0: not at all
   std::string id;         // the run's; "": the folder's, or a new one at random
+  bool data_compared = false;  // no option: the caller has compared the token stores with their sums
 };
 
 struct CheckpointConfig {
@@ -45,6 +46,7 @@ struct CheckpointConfig {
   int64_t keep = 2;
   std::string load;     // checkpoint to begin from when run.dir holds none
   bool weights_only = false;
+  bool other_data = false;  // goes on although files under the same names are others than they were
 };
 
 struct ValidationConfig {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "skein/comm/mesh.h"
+#include "skein/data/data_file.h"
 #include "skein/train/config.h"
 
 namespace skein {
@@ -24,6 +26,7 @@ struct RunState {
   std::string imported;          // what skein-convert keeps of the model's origin for the way back, JSON; "" for none
   std::string tokenizer;         // JSON of the training data's tokenizer
   std::map<std::string, std::string> config;  // by key, as Options::values gives them
+  std::vector<DataFile> data{};  // learnt from and judged by; token stores among them agreed with their sums
 };
 
 // JSON, with the versions and the layout that wrote it.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "skein/data/data_file.h"
 #include "skein/data/source.h"
 #include "skein/parallel/local_model.h"
 
@@ -53,6 +54,8 @@ class Task {
   virtual void before_step(const Judged& model, int64_t first, int64_t count) const {
     static_cast<void>(model), static_cast<void>(first), static_cast<void>(count);
   }
+  // The files that it learns from and is judged by.
+  virtual std::vector<DataFile> data_files() const { return {}; }
   // The objective's terms, told beside their sum where they have names.
   virtual std::vector<Term> terms() const { return {{}}; }
   virtual bool validates() const = 0;

@@ -1,0 +1,47 @@
+// The data files of a run: what its checkpoints remember of them, and that token stores are
+// compared with the sums they carry once, before the first commit.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/comm/group.h"
+#include "skein/data/data_file.h"
+#include "skein/data/store_check.h"
+
+namespace skein {
+
+// What a checkpoint says of a run's data, and what to make of it.
+struct StoredData {
+  const std::vector<DataFile>& files;  // none in checkpoints that were made before they were remembered
+  std::string origin;                  // the checkpoint's path
+  bool own = false;                    // it is the run's own: stores that it knows were compared with their sums
+  bool others_accepted = false;        // checkpoint.other_data
+};
+
+class RunData {
+ public:
+  // Collective with what follows; every rank gives the same files.
+  RunData(std::vector<DataFile> files, Group& world);
+
+  const std::vector<DataFile>& files() const { return files_; }
+  // Of a run that goes on from a checkpoint, before begin(). A usage error when a file is another one than
+  // it was under the same option and path, with both identities; a warning where that is accepted. A file of
+  // the same contents may lie anywhere.
+  void go_on(const StoredData& stored);
+  // Begins to compare the stores that no checkpoint of the run knows, each on one rank.
+  void begin();
+  // Throws what is wrong with a store, on the rank that has found it.
+  void look() const;
+  // Collective: before a commit. Waits for the end of what was begun, and throws the same on all ranks.
+  void finish();
+
+ private:
+  Group& world_;
+  std::vector<DataFile> files_;
+  std::vector<std::shared_ptr<const TokenStore>> unknown_;  // to be compared
+  std::unique_ptr<StoreCheck> check_;
+};
+
+}  // namespace skein

@@ -1,0 +1,81 @@
+#include "skein/train/run_data.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+constexpr auto kWorthTelling = std::chrono::seconds(1);
+
+std::string changed_files(const std::vector<DataFile>& before, const std::vector<DataFile>& now) {
+  std::string lines;
+  for (const DataFile& file : now)
+    for (const DataFile& old : before)
+      if (old.option == file.option && old.path == file.path && !old.same_content(file))
+        lines += fmt::format("\n  {}: {} was {}, now it is {}", file.option, file.path,
+                             old.identity(), file.identity());
+  return lines;
+}
+
+// Each file once, also where it is named twice.
+std::vector<std::shared_ptr<const TokenStore>> stores_of(const std::vector<DataFile>& files) {
+  std::vector<std::shared_ptr<const TokenStore>> stores;
+  std::vector<std::string> paths;
+  for (const DataFile& file : files) {
+    if (!file.store || std::find(paths.begin(), paths.end(), file.path) != paths.end()) continue;
+    paths.push_back(file.path);
+    stores.push_back(file.store);
+  }
+  return stores;
+}
+
+}  // namespace
+
+RunData::RunData(std::vector<DataFile> files, Group& world)
+    : world_(world), files_(std::move(files)), unknown_(stores_of(files_)) {}
+
+void RunData::go_on(const StoredData& stored) {
+  const std::string changed = changed_files(stored.files, files_);
+  require(changed.empty() || stored.others_accepted,
+          "{} learnt from other data than lies under the same names now:{}\nPut the files back, or "
+          "give checkpoint.other_data=true to go on with these.",
+          stored.origin, changed);
+  if (!changed.empty())
+    log::warn("{} learnt from other data, and the run goes on with what lies under the same names "
+              "now (checkpoint.other_data):{}", stored.origin, changed);
+  if (!stored.own) return;
+  std::vector<DataFile> unknown = files_;
+  std::erase_if(unknown, [&](const DataFile& file) {
+    return std::any_of(stored.files.begin(), stored.files.end(), [&](const DataFile& old) {
+      return old.path == file.path && old.same_content(file);
+    });
+  });
+  unknown_ = stores_of(unknown);
+}
+
+void RunData::begin() {
+  std::vector<std::shared_ptr<const TokenStore>> own;
+  for (size_t i = 0; i < unknown_.size(); ++i)
+    if (static_cast<int>(i % static_cast<size_t>(world_.size())) == world_.rank())
+      own.push_back(unknown_[i]);
+  check_ = std::make_unique<StoreCheck>(std::move(own));
+}
+
+void RunData::look() const {
+  if (check_) check_->look();
+}
+
+void RunData::finish() {
+  if (!check_) return;
+  if (!check_->wait(kWorthTelling))
+    log::info("the checkpoint waits until the token stores are compared with their sums");
+  agree(world_, [this] { check_->finish(); });
+  check_.reset();
+}
+
+}  // namespace skein
