@@ -151,6 +151,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);
   tuning.chat = form.to_json();
+  tuning.files = record_files({{"data.prompts", c.prompts}, {"data.validation_prompts", c.validation_prompts}});
   tuning.settings = {{"reward.sources", c.rewards.sources},
                      {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","),
                                                   prompts.all().size())}};

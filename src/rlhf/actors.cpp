@@ -77,6 +77,13 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
   reference_ = std::make_unique<FrozenPolicy>(config.run.model, config.run.parallel, mesh, config.run.precision(), telling(rules_), tuning.start);
 }
 
+std::vector<DataFile> Actors::data_files() const {
+  std::vector<DataFile> files = tuning_.files;
+  if (!texts_) return files;
+  for (DataFile& file : texts_->files()) files.push_back(std::move(file));
+  return files;
+}
+
 Learning Actors::policy_learning() const {
   Learning made{[this](const LocalModel& model) { return std::make_unique<PolicyObjective>(*model.decoder(), rules_); }, policy_terms_};
   if (texts_) made.beside = [](const LocalModel& model) { return std::make_unique<NextToken>(*model.decoder()); };

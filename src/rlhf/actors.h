@@ -39,6 +39,8 @@ class Actors {
   Replica& policy() { return *policy_; }
   Replica* critic() { return critic_.get(); }
   const std::vector<Term>& policy_terms() const { return policy_terms_; }
+  // All that are learnt from: of the prompts, and of the texts beside them.
+  std::vector<DataFile> data_files() const;
 
  private:
   Tensor answers(const Judged& judged, const EpisodeSamples& samples, int64_t numbers) const;

@@ -159,6 +159,7 @@ DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const s
   length_ = c.task.length > 0 ? c.task.length : c.run.model.context;
   instructions_ = instruction_notes(notes);
   read(c, notes);
+  files_ = record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   complete(c.run, c.task.epochs, training_.samples->samples_per_epoch());
 }
 

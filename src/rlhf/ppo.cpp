@@ -11,6 +11,7 @@
 #include "skein/data/order.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
+#include "skein/train/run_data.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
 #include "skein/train/stop.h"
@@ -76,6 +77,7 @@ class Tuner {
   std::unique_ptr<RunClaim> claim_;
   BatchPlan plan_;
   std::unique_ptr<Actors> actors_;
+  std::unique_ptr<RunData> data_;
   std::unique_ptr<Generator> generator_;
   std::unique_ptr<CheckpointStore> store_, best_;
   std::unique_ptr<RolloutFile> rollouts_;
@@ -116,6 +118,8 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
           config.run.validation.patience);
   if (tuning.held_out)
     held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, mesh_);
+  data_ = std::make_unique<RunData>(actors_->data_files(), mesh_.world());
+  state_.data = data_->files();
   state_.reduction_groups = plan_.groups;
   state_.tokenizer = tuning.tokenizer.to_json();
   PretrainConfig stored = config_.run;
@@ -193,6 +197,7 @@ void Tuner::resume(const CheckpointInfo& own) {
   PretrainConfig now = config_.run;
   now.model.value_head = state_.config.at("model.value_head") == "true";
   const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path) + compare_settings(own.path);
+  data_->go_on({stored.data, own.path, true, config_.run.checkpoint.other_data});
   if (held_out_ && judged_as_before() && best_is_kept(folder_.path(), stored, mesh_.world()))
     take_best(stored, state_);
   tuned_.settings = tune_settings(config_, tuning_.settings);
@@ -218,6 +223,7 @@ std::string Tuner::state_text() {
 
 void Tuner::save() {
   if (!store_ || saved_ == state_.step) return;
+  data_->finish();
   folder_.sync();
   if (rollouts_) rollouts_->sync();
   store_->save(state_.step, actors_->pieces(true), state_text());
@@ -228,6 +234,7 @@ void Tuner::evaluate() {
   const Scores scores = held_out_->evaluate();
   log::info("iteration {}  validation: {}", state_.step, scores.text);
   folder_.record(state_.step, scores.values);
+  if (best_) data_->finish();
   keep_if_best(
       state_, scores.quality, best_.get(),
       [this] { return actors_->policy().optimizer().pieces(true); },
@@ -368,8 +375,10 @@ TuneResult Tuner::run() {
   if (done())
     log::info("iteration {} of {} is done already; raise {} to go on", tuned_.iterations,
               config_.ppo.iterations, out_of_patience() ? "validation.patience" : "ppo.iterations");
+  if (!done()) data_->begin();
   while (!done() && !result.stopped) {
     result.stopped = !iterate(result);
+    data_->look();
     if (!result.stopped && evaluation_due()) evaluate();
     const int64_t every = config_.run.checkpoint.every;
     if (!result.stopped && every > 0 && state_.step % every == 0) save();

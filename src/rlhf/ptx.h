@@ -1,6 +1,7 @@
 // Texts of pretraining that a policy goes on learning beside its answers.
 #pragma once
 
+#include "skein/data/data_file.h"
 #include "skein/rlhf/ppo_config.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/replica.h"
@@ -13,6 +14,7 @@ class PtxTexts {
   PtxTexts(const TuneConfig& config, const BatchPlan& plan, const Mesh& mesh, const Tokenizer& tokenizer);
 
   const BatchPlan& plan() const { return plan_; }
+  std::vector<DataFile> files() const { return store_files("ptx.data", loader_.all_stores()); }
   // This rank's texts of an update, a pure function of its number.
   Beside of_update(int64_t number) const;
 

@@ -91,6 +91,7 @@ RewardTask::RewardTask(RewardConfig& c, std::unique_ptr<Tokenizer> tokenizer, co
   check(c.task);
   multiple_ = row_multiple(c.run.parallel);
   read(c, notes);
+  files_ = record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}, {"data.reference", c.task.reference}});
   complete(c.run, c.task.epochs);
 }
 

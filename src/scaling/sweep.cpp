@@ -11,6 +11,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/train/language_task.h"
+#include "skein/train/run_data.h"
 #include "skein/train/stop.h"
 #include "skein/train/trainer.h"
 #include "sweep_folder.h"
@@ -61,6 +62,7 @@ class Sweep {
       folder_.prepare(resolved);
       folder_.enter();
     });
+    compare_data();
     progress_ = std::make_unique<SweepProgress>(cells_, folder_.cells(), held_out_tokens(config.run));
     log::info("{} cells, {} of them finished, {} trainers of {} ranks; all of it in {}", cells_.size(), progress_->finished_before(),
               world_.size() / config_.ranks_per_run, config_.ranks_per_run, folder_.path());
@@ -84,6 +86,17 @@ class Sweep {
   }
 
  private:
+  // Once for all cells, and before the first: a wrong sum is no fault of a cell.
+  void compare_data() const {
+    const DataConfig& data = config_.run.data;
+    std::vector<DataFile> files = store_files("data.train", open_blend(data.train, data).stores);
+    for (DataFile& file : store_files("data.validation", open_blend(data.validation, data).stores))
+      files.push_back(std::move(file));
+    RunData stores(std::move(files), world_);
+    stores.begin();
+    stores.finish();
+  }
+
   void train_cells(const StopRequest& stop) {
     TrainerQueue queue(cells_, folder_.cells());
     while (!stopped_) {
@@ -168,6 +181,7 @@ class Sweep {
     PretrainConfig run = cells_[index].run;
     run.run.dir = folder_.cell(index).path();
     run.run.takeover = 0;  // nobody else is at work there: this trainer holds the cell's lock
+    run.run.data_compared = true;
     const std::string text = options_text(run);
     std::unique_ptr<Task> task;
     const std::string own = failure_of([&] { task = language_task(run); });

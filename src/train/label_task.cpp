@@ -17,6 +17,7 @@ class LabelTask : public Task {
   const LabelSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->shape().length; }
   std::string tokenizer() const override { return tokenizer_->to_json(); }
+  std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const Judged& model) const override;
   std::string notes() const override { return to_json(head_, training_->checksum()); }
@@ -33,6 +34,7 @@ class LabelTask : public Task {
   LabelHead head_;
   std::unique_ptr<LabelSamples> training_, validation_;
   LabelData known_;  // of the validation data
+  std::vector<DataFile> files_;
 };
 
 int64_t sample_length(const FinetuneConfig& c) {
@@ -76,6 +78,7 @@ LabelTask::LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokeniz
   check(learnt, "training");
   training_ = source(learnt, true);
   head_.columns = column_values(c.task.columns);
+  files_ = record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   if (c.run.data.validation.empty()) return;
   known_ = read_labelled(head_, form, c.task.columns, c.run.data.validation);
   check(known_, "validation");

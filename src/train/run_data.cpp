@@ -73,7 +73,7 @@ void RunData::look() const {
 void RunData::finish() {
   if (!check_) return;
   if (!check_->wait(kWorthTelling))
-    log::info("the checkpoint waits until the token stores are compared with their sums");
+    log::info("waits until the token stores are compared with their sums");
   agree(world_, [this] { check_->finish(); });
   check_.reset();
 }

@@ -21,6 +21,7 @@ class SftTask : public Task {
   const ChatSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->length(); }
   std::string tokenizer() const override { return tokenizer_->to_json(); }
+  std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const Judged& model) const override { return answer_scores(model, *validation_, vocabulary_); }
   std::string notes() const override;
@@ -38,6 +39,7 @@ class SftTask : public Task {
   std::map<std::string, std::string> rows_;  // of both, by option
   std::unique_ptr<ChatSamples> training_, validation_;
   int64_t vocabulary_;
+  std::vector<DataFile> files_;
 };
 
 std::map<std::string, std::string> row_values(const SftTaskConfig& task) {
@@ -52,6 +54,7 @@ SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const
     : tokenizer_(std::move(tokenizer)), form_(chat_template(c.chat, *tokenizer_, notes)), training_(read(c, c.run.data.train, notes, true)),
       validation_(c.run.data.validation.empty() ? nullptr : read(c, c.run.data.validation, notes, false)), vocabulary_(c.run.model.vocab_size) {
   rows_ = row_values(c.task);
+  files_ = record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   tell_samples(*training_, "training", form_.name());
   if (validation_) tell_samples(*validation_, "validation", form_.name());
 }

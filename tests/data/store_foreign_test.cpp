@@ -97,7 +97,7 @@ TEST(ForeignStore, IsReadWhenItFollowsTheLayout) {
   EXPECT_EQ(store.info().documents, 2);
   EXPECT_EQ(store.info().text_bytes, 21);
   EXPECT_EQ(store.info().tokenizer, "{\"foreign\":true}");
-  expect_error(ExitCode::usage, {"sum"}, [&] { TokenStore verified(scratch.file("foreign.h5"), true); });
+  expect_error(ExitCode::failure, {"sum"}, [&] { TokenStore verified(scratch.file("foreign.h5"), true); });
 }
 
 TEST(ForeignStore, WiderTokensThanNeededAreRead) {

@@ -158,7 +158,9 @@ TEST(TokenStore, NoFlippedByteChangesAVerifiedStore) {
                              good.documents().end()))
           << "byte " << i;
     } catch (const Error& error) {
-      EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ExitCode::usage)) << error.what();
+      const bool of_tokens = std::string(error.what()).find("XXH3 sum") != std::string::npos;
+      const ExitCode code = of_tokens ? ExitCode::failure : ExitCode::usage;
+      EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
     }
   }
 }
@@ -173,7 +175,7 @@ TEST(TokenStore, TokenOutsideTheVocabularyIsNamedWhenItIsRead) {
   std::vector<int32_t> out(10);
   store.read(0, out);
   expect_error(ExitCode::usage, {path, "token 17", "250", "200"}, [&] { store.read(10, out); });
-  expect_error(ExitCode::usage, {path, "sum"}, [&] { TokenStore verified(path, true); });
+  expect_error(ExitCode::failure, {path, "sum"}, [&] { TokenStore verified(path, true); });
 }
 
 TEST(TokenStore, DocumentsMustAscendToTheNumberOfTokens) {

@@ -57,7 +57,7 @@ class TokenStore {
  public:
   // A usage error naming the path when the file is missing, empty, truncated, not HDF5 or not a token store
   // (with what it is instead), or when its bounds are not ascending. verify = true also reads all tokens: it
-  // checks the sum of their bytes (HDF5, as verify_sum) or that they are ids, the sentences, and where documents have end_of_text.
+  // checks the sum of their bytes (HDF5, with the Error of verify_sum) or that they are ids, the sentences, and where documents have end_of_text.
   // Megatron-LM's are named by either of their files or by what their names share, nanoGPT's and llm.c's end in .bin.
   explicit TokenStore(const std::string& path, bool verify = false);
   // `notes` fill in what neither the file nor its .meta.json says. A usage error when their tokenizers differ.

@@ -77,6 +77,7 @@ class DpoTask : public Task {
   std::unique_ptr<Objective> objective(const LocalModel& model) const override;
   void before_step(const Judged& model, int64_t first, int64_t count) const override;
   std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
+  std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_.samples != nullptr; }
   Scores validate(const Judged& model) const override;
   std::string notes() const override;
@@ -98,6 +99,7 @@ class DpoTask : public Task {
   uint32_t reference_sum_ = 0;
   int64_t length_ = 0;
   DpoData training_, validation_;
+  std::vector<DataFile> files_;
   mutable KtoPoint point_;  // of the step or the validation that is under way
 };
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "skein/checkpoint/checkpoint.h"
+#include "skein/data/data_file.h"
 #include "skein/rlhf/episodes.h"
 #include "skein/rlhf/ppo_config.h"
 #include "skein/rlhf/rewards.h"
@@ -38,6 +39,7 @@ struct Tuning {
   std::map<std::string, std::string> settings{};  // what else learning hangs on, by name, for the checkpoint to remember beside the options
   bool settings_stay = false;  // refuses to go on with settings other than it began with, instead of telling them
   const std::vector<Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none
+  std::vector<DataFile> files{};  // that the prompts were read of
 
   std::string text_of(const std::vector<int32_t>& tokens) const { return answer_text ? answer_text(tokens) : tokenizer.decode(tokens); }
 };

@@ -61,6 +61,7 @@ class RewardTask : public Task {
   int64_t length() const override { return training_->shape().length; }
   std::string tokenizer() const override { return tokenizer_->to_json(); }
   std::unique_ptr<Objective> objective(const LocalModel& model) const override;
+  std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const Judged& model) const override;
   std::string notes() const override { return to_json(head_, training_->checksum()); }
@@ -86,6 +87,7 @@ class RewardTask : public Task {
   int32_t pad_ = 0;
   bool types_ = false;
   std::unique_ptr<PreferenceSamples> training_, validation_, reference_;
+  std::vector<DataFile> files_;
   mutable PreferenceReport report_;
 };
 
