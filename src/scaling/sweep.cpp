@@ -88,7 +88,7 @@ class Sweep {
  private:
   // Once for all cells, and before the first: a wrong sum is no fault of a cell.
   void compare_data() const {
-    const DataConfig& data = config_.run.data;
+    const DataConfig& data = cells_.front().run.data;
     std::vector<DataFile> files = store_files("data.train", open_blend(data.train, data).stores);
     for (DataFile& file : store_files("data.validation", open_blend(data.validation, data).stores))
       files.push_back(std::move(file));

@@ -27,8 +27,8 @@ class TunedBeside : public TunedPolicy {
   TunedBeside() : language_(oracle_language(folder_.at("language.txt"))), tokenizer_(oracle_tokenizer(language_)) {}
 
   // Texts of the language, each as a document.
-  std::string texts(const std::string& name = "texts.h5") {
-    const OracleDraws draws(language_, 5);
+  std::string texts(const std::string& name = "texts.h5", uint64_t seed = 5) {
+    const OracleDraws draws(language_, seed);
     TokenStoreWriter writer(folder_.at(name), language_.vocab_size(), language_.end_id(), tokenizer_->to_json());
     for (int64_t i = 0; i < 100; ++i) writer.add_document(draws.text(i), 8);
     writer.finish();
@@ -126,6 +126,16 @@ TEST_F(TunedBeside, TextsAndAMeanGoOnWhereTheyWere) {
   other.emplace_back("parallel.zero", "true");
   expect_equal(run(2, other, "killed"), whole);
   EXPECT_FALSE(whole.mean.empty());
+}
+
+TEST_F(TunedBeside, OtherTextsUnderTheirNameAreRefused) {
+  Settings settings{{"ptx.data", texts()}, {"ppo.iterations", "1"}, {"checkpoint.every", "1"}};
+  run(1, settings);
+  texts("texts.h5", 6);
+  settings[1].second = "2";
+  expect_error([&] { run(1, settings); }, "ptx.data: " + folder_.at("texts.h5") + " was ");
+  settings.emplace_back("checkpoint.other_data", "true");
+  EXPECT_EQ(run(1, settings).metrics.size(), 2u);
 }
 
 // Tuning alone takes the policy away from its texts; with them beside it stays nearer.

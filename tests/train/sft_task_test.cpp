@@ -100,6 +100,19 @@ TEST_F(SftTasks, LearnAnswersAndTheirEnds) {
   EXPECT_EQ(scores.quality, -value(scores, "loss"));
 }
 
+TEST_F(SftTasks, OtherConversationsUnderTheirNameAreRefusedUnlessAskedFor) {
+  SftConfig c = small_task(file_, form_);
+  c.run.train.steps = 2;
+  run(c, 1, "run");
+  write_conversations(folder_, "chats.jsonl", 6);
+  c.run.train.steps = 4;
+  const std::string text = error_of(c, "run");
+  for (const char* word : {"data.train: ", "data.validation: ", "chats.jsonl was ", " bytes with sum ", "checkpoint.other_data=true"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+  c.run.checkpoint.other_data = true;
+  EXPECT_EQ(run(c, 1, "run").finished.losses.size(), 2u);
+}
+
 TEST_F(SftTasks, GiveEqualBitsAtEveryLayout) {
   struct Case { DType precision; double dropout; bool pack; int64_t frozen; };
   int number = 0;
