@@ -125,6 +125,8 @@ TEST_F(ProcessRewards, FailWhereTheProcessWritesRubbish) {
   expect_failure(reply("{\"id\":0,\"score\":1e999}"), {"not finite", "1e999"});
   expect_failure(reply("{\"id\":0,\"score\":null}"), {"no number as \"score\" of prompt 40", "null"});
   expect_failure(reply("{\"id\":0}"), {"no number as \"score\" of prompt 40"});
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  expect_failure(reply("{\"id\":0,\"score\":1,\"why\":" + deep + "}"), {"no JSON object within 32 levels"});
   expect_failure(reply("{\"score\":1}"), {"no whole number as \"id\""});
   expect_failure(reply("{\"id\":\"0\",\"score\":1}"), {"no whole number as \"id\""});
   for (const char* id : {"3", "-1", "18446744073709551615"})

@@ -133,7 +133,7 @@ TEST_F(TunedBeside, OtherTextsUnderTheirNameAreRefused) {
   run(1, settings);
   texts("texts.h5", 6);
   settings[1].second = "2";
-  expect_error([&] { run(1, settings); }, "ptx.data: " + folder_.at("texts.h5") + " was ");
+  test::expect_error(ExitCode::usage, {"ptx.data: " + folder_.at("texts.h5") + " was ", "checkpoint.other_data=true"}, [&] { run(1, settings); });
   settings.emplace_back("checkpoint.other_data", "true");
   EXPECT_EQ(run(1, settings).metrics.size(), 2u);
 }

@@ -1,0 +1,92 @@
+#include "reward_questions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "reward_sources.h"
+#include "skein/core/error.h"
+#include "skein/core/strict_json.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+
+// Each open list takes much more memory than its byte.
+constexpr int kMostDepth = 32;
+
+std::string request_line(int64_t id, const Answer& answer) {
+  const Json record = answer.record.empty() ? Json() : Json::parse(answer.record, nullptr, false);
+  Json request{{"id", id}, {"prompt", answer.asked()}, {"messages", Json::array()}, {"response", answer.text}, {"ended", answer.ended}};
+  for (const auto& [role, content] : answer.messages) request["messages"].push_back({{"role", role}, {"content", content}});
+  request["record"] = record.is_object() ? record : Json::object();
+  return request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json reply_object(std::string_view line, const std::string& who, int64_t first) {
+  bool deep = false;
+  const auto watch = [&](int depth, Json::parse_event_t, Json&) {
+    deep = deep || depth > kMostDepth;
+    return depth <= kMostDepth;  // what lies deeper is not kept
+  };
+  Json reply;
+  std::string why = "no JSON object";
+  try {
+    reply = Json::parse(line, watch);
+  } catch (const Json::exception& error) {
+    why = std::string(error.what()).find("number overflow") != std::string::npos ? "a number that is not finite" : "no JSON";
+  }
+  if (deep) why = fmt::format("no JSON object within {} levels", kMostDepth);
+  if (deep || !reply.is_object())
+    fail("the reward {} wrote {}: {}; it must write lines like {{\"id\":{},\"score\":0.5}}", who, why, shown(line), first);
+  return reply;
+}
+
+}  // namespace
+
+bool is_blank_reply(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+RewardReply parse_reward_reply(std::string_view line, const std::string& who, std::span<const Answer> answers, int64_t first_id) {
+  const Json reply = reply_object(line, who, first_id);
+  const auto id = reply.find("id"), score = reply.find("score");
+  if (id == reply.end() || !id->is_number_integer()) fail("the reward {} wrote no whole number as \"id\": {}", who, shown(line));
+  const auto last = first_id + static_cast<int64_t>(answers.size()) - 1;
+  const bool asked = is_whole<int64_t>(*id) && id->get<int64_t>() >= first_id && id->get<int64_t>() <= last;
+  if (!asked) fail("the reward {} scored id {}, but was asked for ids {} to {}: {}", who, id->dump(), first_id, last, shown(line));
+  const auto place = static_cast<size_t>(id->get<int64_t>() - first_id);
+  if (score == reply.end() || !score->is_number() || !std::isfinite(score->get<double>()))
+    fail("the reward {} wrote no number as \"score\" of prompt {}: {}", who, answers[place].prompt, shown(line));
+  return {place, score->get<double>()};
+}
+
+std::string RewardQuestions::lines() const {
+  std::string text;
+  for (size_t i = 0; i < answers_.size(); ++i) text += request_line(first_id_ + static_cast<int64_t>(i), answers_[i]);
+  return text;
+}
+
+bool RewardQuestions::take(std::string_view line) {
+  if (is_blank_reply(line)) return missing_ == 0;
+  const auto [place, score] = parse_reward_reply(line, who_, answers_, first_id_);
+  if (scores_[place])
+    fail("the reward {} scored id {}, of prompt {}, twice: {}", who_, first_id_ + static_cast<int64_t>(place), answers_[place].prompt, shown(line));
+  scores_[place] = score;
+  --missing_;
+  return missing_ == 0;
+}
+
+std::vector<double> RewardQuestions::scores() const {
+  std::vector<double> all;
+  for (const auto& score : scores_) all.push_back(score.value());
+  return all;
+}
+
+std::string RewardQuestions::what_is_missing() const {
+  const auto first = std::find(scores_.begin(), scores_.end(), std::nullopt);
+  if (first == scores_.end()) return fmt::format("it has scored all {} answers, but not read all of them", scores_.size());
+  return fmt::format("prompt {} has no score, as {} of {} answers", answers_[static_cast<size_t>(first - scores_.begin())].prompt, missing_,
+                     scores_.size());
+}
+
+}  // namespace skein
