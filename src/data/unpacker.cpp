@@ -165,7 +165,27 @@ void Unpacker::skip_rest() {
   if (std::exchange(inside_, false) && archive_read_data_skip(archive_) < ARCHIVE_OK) refuse();
 }
 
+// A decoder that has met an error may be half torn down, so none is asked again.
+template <class Step>
+auto Unpacker::unless_failed(const Step& step) {
+  if (failure_) std::rethrow_exception(failure_);
+  try {
+    return step();
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
 bool Unpacker::next(Member& member) {
+  return unless_failed([&] { return next_member(member); });
+}
+
+size_t Unpacker::read(char* bytes, size_t room) {
+  return unless_failed([&] { return read_member(bytes, room); });
+}
+
+bool Unpacker::next_member(Member& member) {
   skip_rest();
   member_.clear();
   const int64_t before = archive_filter_bytes(archive_, 0);
@@ -195,7 +215,7 @@ bool Unpacker::next(Member& member) {
   return true;
 }
 
-size_t Unpacker::read(char* bytes, size_t room) {
+size_t Unpacker::read_member(char* bytes, size_t room) {
   la_ssize_t got = ARCHIVE_RETRY;
   while (got == ARCHIVE_RETRY) got = archive_read_data(archive_, bytes, room);
   if (got < 0 || thrown_) refuse();

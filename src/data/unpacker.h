@@ -31,7 +31,7 @@ class Unpacker {
 
   // The next member, whatever is left of the one before; of a stream there is one, or none if it
   // unpacks to nothing. False at the end. Here and in read(): a usage error that names input and
-  // member when data is damaged, cut short or encrypted.
+  // member when data is damaged, cut short or encrypted. After an error each call throws it again.
   bool next(Member& member);
   // Bytes of that member; 0 only at its end, where its checksum was found right.
   size_t read(char* bytes, size_t room);
@@ -39,6 +39,10 @@ class Unpacker {
 
  private:
   struct Callbacks;
+  template <class Step>
+  auto unless_failed(const Step& step);
+  bool next_member(Member& member);
+  size_t read_member(char* bytes, size_t room);
   void skip_rest();
   void check_stream_end();
   void check_archive_end(int64_t before);
@@ -52,6 +56,7 @@ class Unpacker {
   std::vector<char> buffer_;
   archive* archive_;
   std::exception_ptr thrown_;  // by raw_, which libarchive must not see
+  std::exception_ptr failure_;  // that ended the reading
   int64_t handed_ = 0;         // bytes that libarchive was given
   bool inside_ = false;        // a member is open
   bool ended_ = false;         // libarchive was told that there are no more bytes

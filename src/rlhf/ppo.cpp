@@ -39,8 +39,6 @@ class Tuner {
  private:
   void take_over_groups(const CheckpointInfo& own);
   std::string compare_settings(const std::string& origin) const;
-  // Whether rewards of held-out answers mean what they meant to the checkpoint that tuned_ is of.
-  bool judged_as_before() const;
   void begin(const CriticStart& critic);
   // tuned_ is what own says of itself.
   void resume(const CheckpointInfo& own);
@@ -163,17 +161,6 @@ std::string Tuner::compare_settings(const std::string& origin) const {
   return changes;
 }
 
-bool Tuner::judged_as_before() const {
-  for (const auto& [key, value] : tune_settings(config_, tuning_.settings))
-    for (const char* section : {"reward.", "kl.beta", "sample.", "generate.max_tokens",
-                                "train.seed", "data.validation_prompts"}) {
-      const auto before = tuned_.settings.find(key);
-      if (key.starts_with(section) && before != tuned_.settings.end() && before->second != value)
-        return false;
-    }
-  return true;
-}
-
 void Tuner::begin(const CriticStart& critic) {
   tuned_.chat = tuning_.chat;
   tuned_.start = tuning_.start.path;
@@ -198,7 +185,7 @@ void Tuner::resume(const CheckpointInfo& own) {
   now.model.value_head = state_.config.at("model.value_head") == "true";
   const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path) + compare_settings(own.path);
   data_->go_on({stored.data, own.path, true, config_.run.checkpoint.other_data});
-  if (held_out_ && judged_as_before() && best_is_kept(folder_.path(), stored, mesh_.world()))
+  if (held_out_ && judges_alike(tuned_.settings, tune_settings(config_, tuning_.settings)) && best_is_kept(folder_.path(), stored, mesh_.world()))
     take_best(stored, state_);
   tuned_.settings = tune_settings(config_, tuning_.settings);
   load_checkpoint(own, actors_->pieces(false), true, mesh_.world());
