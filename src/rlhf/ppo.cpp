@@ -362,7 +362,7 @@ TuneResult Tuner::run() {
   if (done())
     log::info("iteration {} of {} is done already; raise {} to go on", tuned_.iterations,
               config_.ppo.iterations, out_of_patience() ? "validation.patience" : "ppo.iterations");
-  if (!done()) data_->begin();
+  if (!done() || saved_ != state_.step) data_->begin();
   while (!done() && !result.stopped) {
     result.stopped = !iterate(result);
     data_->look();

@@ -164,15 +164,15 @@ void Trainer::load() {
   const bool own = goes_on();
   const RunState stored = run_state(resume_from_->metadata, path);
   if (!own && task_.adapts()) return adapt(stored);
-  task_.check_notes(stored.notes, path);
   const bool only_weights_there = !stored.imported.empty() && stored.optimizer_steps == 0;
   const bool weights_only = (config_.checkpoint.weights_only || only_weights_there) && !own;
+  if (!weights_only) data_.go_on({stored.data, path, own, config_.checkpoint.other_data});
+  task_.check_notes(stored.notes, path);
   const auto frozen = stored.config.find("train.frozen_layers");
   require(weights_only || frozen == stored.config.end() || frozen->second == std::to_string(config_.train.frozen_layers),
           "{} was trained with train.frozen_layers={}, now it is {}, and other tensors have moments then; give the same, or begin from its weights: "
           "another run.dir with checkpoint.load={}", path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers, path);
   const std::string changes = compare_with_stored(stored, config_, state_.tokenizer, path);
-  if (!weights_only) data_.go_on({stored.data, path, own, config_.checkpoint.other_data});
   std::vector<Piece> targets = replica_->optimizer().pieces(false);
   if (weights_only) std::erase_if(targets, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
   load_checkpoint(*resume_from_, targets, !weights_only, mesh_.world());
@@ -332,7 +332,8 @@ TrainResult Trainer::run() {
   if (done()) log::info("step {} of {} is done already; raise {} to go on", state_.step, config_.train.steps,
                         out_of_patience() ? "validation.patience" : "train.steps");
   Prefetcher prefetcher(task_.samples(), plan_.samples_per_rank);
-  if (!done() && !config_.run.data_compared) data_.begin();
+  const bool commits = !done() || saved_step_ != state_.step;
+  if (commits && !config_.run.data_compared) data_.begin();
   const int64_t begin = state_.step;
   while (!done() && !result.stopped) {
     profile(state_.step - begin, false);

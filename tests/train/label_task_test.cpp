@@ -314,12 +314,14 @@ TEST_F(LabelTasks, KeepAPretrainedPoolerAndBeginANewOneByItsWidth) {
   }
 }
 
-TEST_F(LabelTasks, RunsOfOtherLabelsAreRefusedAndOtherExamplesTold) {
+TEST_F(LabelTasks, RunsOfOtherLabelsAreRefusedAndOtherExamplesTooUnlessAskedFor) {
   FinetuneConfig c = small_task(problem_.classes(false), LabelKind::classify, true);
   c.run.train.steps = 2;
   run(c, 1, "run");
   c.run.train.steps = 3;
   std::ofstream(folder_.at("classes.tsv"), std::ios::app) << "good a\tyes\n";
+  EXPECT_NE(error_of(c, "run").find("checkpoint.other_data=true"), std::string::npos);
+  c.run.checkpoint.other_data = true;
   testing::internal::CaptureStderr();
   run(c, 1, "run");
   const std::string said = testing::internal::GetCapturedStderr();
