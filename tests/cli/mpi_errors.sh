@@ -49,6 +49,23 @@ expect 2 "takes 100001" $train --model.context=100000
 expect 2 "run.dir=file/run" $mpi2 $train --run.dir=file/run
 expect 2 "checkpoint.load=empty_folder" $train --checkpoint.load=empty_folder
 
+# A store whose tokens are others than its sum is of, and other data under the name of those that a run has learnt from.
+"$bin/skein-data" convert --output.format=nanogpt --output.path=plain.bin train.h5 2>convert.log || { cat convert.log >&2; die "no plain tokens"; }
+python3 - <<'PY'
+store, tokens = bytearray(open("train.h5", "rb").read()), open("plain.bin", "rb").read()
+place = store.find(tokens) + next(i for i in range(2000, 4000, 2) if tokens[i : i + 2] != tokens[i + 2 : i + 4])
+store[place : place + 4] = store[place + 2 : place + 4] + store[place : place + 2]
+open("wrong.h5", "wb").write(store)
+PY
+expect 1 "wrong.h5 is damaged: the XXH3 sum of its tokens is" $mpi2 $train --data.train=wrong.h5 --run.dir=wrong --checkpoint.every=1
+[ -z "$(ls wrong/checkpoints 2>/dev/null | grep '^step-')" ] || die "a run has committed what it learnt from a damaged store"
+expect 1 "wrong.h5 is damaged: the XXH3 sum of its tokens is" "$bin/skein-data" inspect --store.verify=true wrong.h5
+cp train.h5 mine.h5
+expect 0 "done: 4 steps" $train --data.train=mine.h5 --run.dir=known
+cp valid.h5 mine.h5
+expect 2 "data.train: mine.h5 was " $mpi2 $train --data.train=mine.h5 --run.dir=known --train.steps=5
+expect 0 "goes on from" $mpi2 $train --data.train=mine.h5 --run.dir=known --train.steps=5 --checkpoint.other_data
+
 # Checkpoints: a flipped byte, a truncated shard, a missing one, and those that do not fit.
 expect 0 "done: 4 steps" $mpi2 $train
 newest=$(ls -d run/checkpoints/step-*)
