@@ -1,4 +1,5 @@
-// The sum of a part of a file, read in pieces: it takes little memory, and a disk's error is an Error.
+// The sum of a part of a file, read in pieces: it takes little memory, and a disk's error is an
+// Error.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,9 @@ std::string shortest(const std::string& path) {
 
 }  // namespace
 
-std::string DataFile::identity() const { return fmt::format("{} bytes with sum {:016x}", bytes, sum); }
+std::string DataFile::identity() const {
+  return fmt::format("{} bytes with sum {:016x}", bytes, sum);
+}
 
 std::vector<DataFile> store_files(const std::string& option,
                                   const std::vector<std::shared_ptr<TokenStore>>& stores) {

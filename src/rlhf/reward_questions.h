@@ -24,11 +24,16 @@ struct RewardReply {
 RewardReply parse_reward_reply(std::string_view line, const std::string& who,
                                std::span<const Answer> answers, int64_t first_id);
 
-// One batch of answers: what is asked, and the replies that have come. `who` and answers outlive it.
+// One batch of answers: what is asked, and the replies that have come. `who` and answers outlive
+// it.
 class RewardQuestions {
  public:
   RewardQuestions(const std::string& who, std::span<const Answer> answers, int64_t first_id)
-      : who_(who), answers_(answers), first_id_(first_id), scores_(answers.size()), missing_(answers.size()) {}
+      : who_(who),
+        answers_(answers),
+        first_id_(first_id),
+        scores_(answers.size()),
+        missing_(answers.size()) {}
 
   // A line for each answer.
   std::string lines() const;

@@ -14,10 +14,10 @@ namespace skein {
 
 // What a checkpoint says of a run's data, and what to make of it.
 struct StoredData {
-  const std::vector<DataFile>& files;  // none in checkpoints that were made before they were remembered
+  const std::vector<DataFile>& files;  // none in checkpoints of earlier versions
   std::string origin;                  // the checkpoint's path
-  bool own = false;                    // it is the run's own: stores that it knows were compared with their sums
-  bool others_accepted = false;        // checkpoint.other_data
+  bool own = false;              // the run's own: stores that it knows were compared with their sums
+  bool others_accepted = false;  // checkpoint.other_data
 };
 
 class RunData {
@@ -26,15 +26,16 @@ class RunData {
   RunData(std::vector<DataFile> files, Group& world);
 
   const std::vector<DataFile>& files() const { return files_; }
-  // Of a run that goes on from a checkpoint, before begin(). A usage error when a file is another one than
-  // it was under the same option and path, with both identities; a warning where that is accepted. A file of
-  // the same contents may lie anywhere.
+  // Of a run that goes on from a checkpoint, before begin(). A usage error when a file is another
+  // one than it was under the same option and path, with both identities; a warning where that is
+  // accepted. A file of the same contents may lie anywhere.
   void go_on(const StoredData& stored);
   // Begins to compare the stores that no checkpoint of the run knows, each on one rank.
   void begin();
   // Throws what is wrong with a store, on the rank that has found it.
   void look() const;
-  // Collective: before a commit. Waits for the end of what was begun, and throws the same on all ranks.
+  // Collective: before a commit. Waits for the end of what was begun, and throws the same on all
+  // ranks.
   void finish();
 
  private:
