@@ -126,7 +126,7 @@ void check_tokenizer(const TokenStore& store, const Source& source) {
 Values next_tokens(const Judged& model, const Source& source, const std::vector<std::string>& stores, const EvaluateConfig& config) {
   const Loader loader(stores, 1, 0, config.data);
   check_tokenizer(loader.store(0), source);
-  const Evaluation result = Evaluator(model.pipeline, model.pass, model.mesh, model.batch, config.eval).run(loader, config.data, source.model.context);
+  const Evaluation result = Evaluator(model, config.eval).run(loader, config.data, source.model.context);
   log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens, result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
   const auto bits = result.bytes ? std::optional(result.bits_per_byte()) : std::nullopt;
   return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", bits},

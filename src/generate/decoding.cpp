@@ -65,13 +65,15 @@ Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequence
   elements_ = batch_ * (longest + slack_) * g_.model_.kv_heads() / g_.mesh_.tp().size() * g_.model_.head_width();
 }
 
-void Generator::Decoding::run(const Progress& progress) {
+void Generator::Decoding::run(const Progress& progress, Meeting* meeting) {
   while (next_ < sequences_.size() || rows_.live() > 0) {
+    if (meeting) meeting->pass();
     if (wants_newcomers()) admit();
     else if (wants_to_move()) rows_ = joined({&rows_});
     tell(progress);
     if (rows_.live() > 0) step();
   }
+  if (meeting) meeting->finish();
   tell(progress);
 }
 

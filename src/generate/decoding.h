@@ -21,8 +21,8 @@ struct Generator::Sequence {
 class Generator::Decoding {
  public:
   Decoding(Generator& generator, std::span<Sequence> sequences);
-  // Until all are finished.
-  void run(const Progress& progress);
+  // Until all are finished, here and, where there is a meeting, on every rank.
+  void run(const Progress& progress, Meeting* meeting);
 
  private:
   struct Row {

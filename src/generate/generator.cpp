@@ -74,7 +74,8 @@ void unpack(const std::string& text, const std::vector<size_t>& numbers, std::ve
 
 }  // namespace
 
-std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts, std::span<const uint64_t> draws, const Progress& progress) {
+std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts, std::span<const uint64_t> draws, const Progress& progress,
+                                      Meeting* meeting) {
   check_prompts(prompts);
   SKEIN_CHECK(draws.empty() || draws.size() == prompts.size());
   std::vector<Tokens> begun = prompts;
@@ -87,7 +88,7 @@ std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts, std::s
     own.push_back({&begun[number], draws.empty() ? number : draws[number], std::min(config_.max_tokens, room), {}});
   }
   work_ = {};
-  Decoding(*this, own).run(progress);
+  Decoding(*this, own).run(progress, meeting);
   std::vector<Generated> made, all(prompts.size());
   for (Sequence& sequence : own) made.push_back(std::move(sequence.made));
   const auto texts = mesh_.dp().all_gather(packed(made));

@@ -19,7 +19,8 @@ constexpr int64_t kMostLogitBytes = int64_t{512} << 20;
 
 Scores answer_scores(const Judged& model, const ChatSamples& samples, int64_t vocabulary) {
   const int64_t row_bytes = samples.places() * vocabulary * static_cast<int64_t>(sizeof(float));
-  const Judged few{model.pipeline, model.pass, model.mesh, std::clamp<int64_t>(kMostLogitBytes / row_bytes, 1, model.batch)};
+  const Judged few{model.pipeline, model.pass, model.mesh, std::clamp<int64_t>(kMostLogitBytes / row_bytes, 1, model.batch),
+                   model.meeting};
   const Tensor counts = Tensor::zeros({2}, DType::i64);  // tokens that are right, and all
   const auto nats = judge(few, samples, samples.samples_per_epoch(), 1, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
     for (int64_t i = 0; i < batch.weights.size(); ++i) {

@@ -42,8 +42,7 @@ std::string Evaluation::text() const {
   return fmt::format("loss {:.4f}, perplexity {:.2f}{}", shown_number(loss()), shown_number(perplexity()), known);
 }
 
-Evaluator::Evaluator(Pipeline& pipeline, Pass pass, Mesh& mesh, int64_t batch, const EvalConfig& config)
-    : pipeline_(pipeline), pass_(pass), mesh_(mesh), batch_(batch), config_(config) {
+Evaluator::Evaluator(const Judged& model, const EvalConfig& config) : model_(model), config_(config) {
   require(config.windows >= 0, "{} windows to evaluate were asked for; give 0 for all", config.windows);
 }
 
@@ -64,23 +63,26 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
   const int64_t step = config_.windows ? std::max<int64_t>(1, windows.count() / config_.windows) : 1;
   const int64_t used = (windows.count() - 1) / step + 1, count = config_.windows ? std::min(used, config_.windows) : used;
   const std::vector<int64_t> bytes = bytes_of_ids(store.info());
-  const int64_t ranks = mesh_.dp().size(), stride = batch_ * ranks;
+  Mesh& mesh = model_.mesh;
+  const int64_t batch = model_.batch, stride = batch * mesh.dp().size();
   const Tensor sums = Tensor::zeros({count}, DType::f64);
   Evaluation own;
-  for (int64_t first = mesh_.dp().rank() * batch_; first < count; first += stride) {
+  for (int64_t first = mesh.dp().rank() * batch; first < count; first += stride) {
+    if (model_.meeting) model_.meeting->pass();
     PipelineStep work;
     work.train = false;
-    work.micro_batches.push_back(windows.batch(first * step, std::min(batch_, count - first), step));
+    work.micro_batches.push_back(windows.batch(first * step, std::min(batch, count - first), step));
     count_tokens(work.micro_batches.back(), bytes, own);
-    pipeline_.run(work, pass_);
-    const auto losses = pipeline_.losses();
+    model_.pipeline.run(work, model_.pass);
+    const auto losses = model_.pipeline.losses();
     if (!losses.empty()) std::copy(losses[0].begin(), losses[0].end(), sums.data<double>() + first);
   }
+  if (model_.meeting) model_.meeting->finish();
   // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
-  mesh_.dp().all_reduce_sum(sums);
-  mesh_.pp().broadcast(sums, mesh_.pp().size() - 1);
-  own.tokens = mesh_.dp().sum(own.tokens);
-  own.bytes = mesh_.dp().sum(own.bytes);
+  mesh.dp().all_reduce_sum(sums);
+  mesh.pp().broadcast(sums, mesh.pp().size() - 1);
+  own.tokens = mesh.dp().sum(own.tokens);
+  own.bytes = mesh.dp().sum(own.bytes);
   for (double sum : sums.span<double>()) own.nats += sum;
   return own;
 }

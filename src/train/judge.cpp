@@ -11,6 +11,7 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
   for (size_t term = 0; term < terms; ++term) sums.push_back(Tensor::zeros({count}, DType::f64));
   const int64_t stride = model.batch * mesh.dp().size();
   for (int64_t first = mesh.dp().rank() * model.batch; first < count; first += stride) {
+    if (model.meeting) model.meeting->pass();
     PipelineStep work;
     work.train = false;
     work.answers = with_answers;
@@ -22,6 +23,7 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
     for (size_t term = 0; term < terms; ++term) std::copy(losses[term].begin(), losses[term].end(), sums[term].data<double>() + first);
     use(work.micro_batches.back(), with_answers ? model.pipeline.answers().front() : std::vector<Tensor>());
   }
+  if (model.meeting) model.meeting->finish();
   std::vector<std::vector<double>> all;
   for (const Tensor& sum : sums) {
     // Every place is 0 on all ranks but one, so the sum moves the values without rounding.

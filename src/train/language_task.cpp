@@ -40,7 +40,7 @@ class NextTokenTask : public Task {
   bool validates() const override { return validation_ != nullptr; }
 
   Scores validate(const Judged& model) const override {
-    const Evaluation found = Evaluator(model.pipeline, model.pass, model.mesh, model.batch, eval_).run(*validation_, data_, context_);
+    const Evaluation found = Evaluator(model, eval_).run(*validation_, data_, context_);
     Scores scores{fmt::format("{} ({} tokens)", found.text(), readable_count(static_cast<double>(found.tokens))),
                   {{"validation_loss", found.loss()}, {"validation_perplexity", found.perplexity()}}, -found.loss()};
     if (found.bytes) scores.values.emplace_back("validation_bits_per_byte", found.bits_per_byte());

@@ -1,40 +1,22 @@
 #include "skein/train/stop.h"
 
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <system_error>
 
 namespace skein {
-namespace {
 
-// Ranks may be threads of one process: the handlers go when the last request object does.
-std::atomic<bool> signalled{false};
-std::atomic<int> listeners{0};
+StopRequest::StopRequest(std::string folder) : file_(folder.empty() ? "" : folder + "/stop") {}
 
-// A second interrupt from the keyboard ends the process at once.
-void on_signal(int number) {
-  signalled = true;
-  if (number == SIGINT) std::signal(SIGINT, SIG_DFL);
-}
-
-}  // namespace
-
-StopRequest::StopRequest(std::string folder) : file_(folder.empty() ? "" : folder + "/stop") {
-  if (listeners++ > 0) return;
-  signalled = false;
-  for (const int number : {SIGINT, SIGTERM, SIGUSR2}) std::signal(number, on_signal);
-}
-
-StopRequest::~StopRequest() {
-  if (--listeners > 0) return;
-  for (const int number : {SIGINT, SIGTERM, SIGUSR2}) std::signal(number, SIG_DFL);
+bool StopRequest::asked(const Group& world) const {
+  if (stop_signal() != 0) return true;
+  std::error_code ignored;
+  return world.rank() == 0 && !file_.empty() && std::filesystem::exists(file_, ignored);
 }
 
 bool StopRequest::agreed(Group& world) const {
-  std::error_code ignored;
-  const bool asked = world.rank() == 0 && !file_.empty() && std::filesystem::exists(file_, ignored);
-  return world.any(asked || signalled);
+  const bool all = world.any(asked(world));
+  if (all) taken();
+  return all;
 }
 
 void StopRequest::clear() const {

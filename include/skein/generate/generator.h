@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "skein/comm/meeting.h"
 #include "skein/generate/sampling.h"
 #include "skein/parallel/local_model.h"
 #include "skein/parallel/precision.h"
@@ -62,7 +63,9 @@ class Generator {
   // Usage errors, with the prompt's number: a prompt without a token where there is no end_of_text; one that fills the context;
   // an id outside of the model's vocabulary.
   // progress is called on rank 0 now and then, and at the end, with what its data-parallel index has finished of its share.
-  std::vector<Generated> run(const std::vector<Tokens>& prompts, std::span<const uint64_t> draws = {}, const Progress& progress = {});
+  // meeting: where it may be Interrupted, between two tokens; null: nowhere.
+  std::vector<Generated> run(const std::vector<Tokens>& prompts, std::span<const uint64_t> draws = {}, const Progress& progress = {},
+                             Meeting* meeting = nullptr);
 
   // Of the last run.
   const DecodingWork& work() const { return work_; }

@@ -6,6 +6,7 @@
 
 #include "skein/data/loader.h"
 #include "skein/parallel/local_model.h"
+#include "skein/train/task.h"
 
 namespace skein {
 
@@ -26,20 +27,17 @@ struct Evaluation {
 
 class Evaluator {
  public:
-  // batch: windows a forward pass. Everything is referenced and must outlive the evaluator. The loader must be of the
-  // model's context length.
-  Evaluator(Pipeline& pipeline, Pass pass, Mesh& mesh, int64_t batch, const EvalConfig& config);
+  // Everything is referenced and must outlive the evaluator. The loader must be of the model's context length.
+  // model.batch: windows a forward pass.
+  Evaluator(const Judged& model, const EvalConfig& config);
   // Collective. Every token of the loader's stores but the first of each, once (or the windows asked for). The same
-  // bits at every data- and pipeline-parallel layout.
+  // bits at every data- and pipeline-parallel layout. Interrupted at model.meeting.
   Evaluation run(const Loader& loader, const DataConfig& data, int64_t context);
 
  private:
   Evaluation run(const TokenStore& store, const DataConfig& data, int64_t context);
 
-  Pipeline& pipeline_;
-  Pass pass_;
-  Mesh& mesh_;
-  int64_t batch_;
+  Judged model_;
   EvalConfig config_;
 };
 

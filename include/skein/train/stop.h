@@ -1,27 +1,32 @@
-// A run can be asked to commit a checkpoint and stop: signal INT, TERM or USR2, or a file named `stop` in its folder.
+// A run can be asked to commit a checkpoint and stop: signal TERM, INT, HUP, USR1 or USR2, or a file named `stop` in its
+// folder.
 #pragma once
 
 #include <string>
 
 #include "skein/comm/group.h"
+#include "skein/core/stop_signals.h"
 
 namespace skein {
 
-// While it lives, INT (the first one), TERM and USR2 are requests instead of ends of the process.
+// While it lives, the signals are requests instead of ends of the process.
 class StopRequest {
  public:
   // folder: where the stop file may appear; "": none.
   explicit StopRequest(std::string folder);
-  ~StopRequest();
-  StopRequest(const StopRequest&) = delete;
-  StopRequest& operator=(const StopRequest&) = delete;
 
-  // Collective: true on every rank once any has been asked.
+  // Whether this rank has been asked: by a signal, or, on rank 0, by the file. Once asked, always asked.
+  bool asked(const Group& world) const;
+  // Collective: true on every rank once any has been asked. From then on the signals have no effect, so that whatever
+  // comes while the run commits and ends, it ends as it was agreed.
   bool agreed(Group& world) const;
+  // The same where all have agreed otherwise (comm/meeting.h).
+  void taken() const { ignore_stop_signals(); }
   // Removes the stop file, so that the next start runs.
   void clear() const;
 
  private:
+  StopSignals signals_;
   std::string file_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "skein/comm/meeting.h"
 #include "skein/data/data_file.h"
 #include "skein/data/source.h"
 #include "skein/parallel/local_model.h"
@@ -19,12 +20,13 @@ struct Scores {
   double quality = 0;                                  // what is best is kept: higher is better
 };
 
-// A model as a task judges it. batch: samples a forward pass.
+// A model as a task judges it. batch: samples a forward pass. meeting: where the judging may be interrupted; null: nowhere.
 struct Judged {
   Pipeline& pipeline;
   Pass pass;
   Mesh& mesh;
   int64_t batch = 1;
+  Meeting* meeting = nullptr;
 };
 
 // One part of what an objective makes, in the order of Losses::weights.
@@ -59,7 +61,8 @@ class Task {
   // The objective's terms, told beside their sum where they have names.
   virtual std::vector<Term> terms() const { return {{}}; }
   virtual bool validates() const = 0;
-  // Collective. The same bits at every data- and pipeline-parallel layout.
+  // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interrupted through, after which it can be
+  // called again.
   virtual Scores validate(const Judged& model) const = 0;
   // What a checkpoint of this task says beside the rest, JSON; "" for nothing.
   virtual std::string notes() const { return {}; }

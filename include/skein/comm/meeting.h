@@ -1,0 +1,42 @@
+// Where ranks that work side by side for long agree, now and then, whether they go on.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+#include "skein/comm/group.h"
+
+namespace skein {
+
+// Thrown on every rank at the same meeting. No error: the work is given up as was asked.
+struct Interrupted {};
+
+// Work that is to be interruptible calls pass() at each of its rounds and finish() behind the last one. Ranks may have
+// different numbers of rounds. They meet about once a second, however short a round is, by one all-reduce; when they meet
+// changes nothing but when they are interrupted.
+class Meeting {
+ public:
+  // world outlives it. asked: whether this rank wants all to leave; called at meetings only.
+  Meeting(Group& world, std::function<bool()> asked);
+
+  // Collective now and then: no rank may wait for another's later round, or hold back what another needs to get to its own
+  // next round. Interrupted on all ranks once any was asked.
+  void pass();
+  // Collective: waits until all ranks are here. Interrupted, too. Afterwards the next work may begin.
+  void finish();
+
+ private:
+  // Whether any rank still works.
+  bool meet(bool working);
+  void begin();
+
+  Group& world_;
+  std::function<bool()> asked_;
+  // Alike on all ranks: passes from one meeting to the next, and meetings of this work so far.
+  int64_t interval_ = 1, meetings_ = 0;
+  int64_t left_ = 1;  // passes to the next meeting
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace skein
