@@ -66,13 +66,12 @@ class Saving {
   }
 
   // Older checkpoints go only once the new one has been read back whole.
-  void retire(int keep) {
-    const auto expired =
-        from_root(world_, [&] { return expired_checkpoints(directory_, keep).empty() ? "" : "some"; });
+  void retire(int keep, int64_t stays) {
+    const auto expired = from_root(world_, [&] { return to_remove(keep, stays).empty() ? "" : "some"; });
     if (expired.empty()) return;
     agree(world_, [&] { verify_shard(path(), entry_); });
     from_root(world_, [&] {
-      for (const CheckpointName& name : expired_checkpoints(directory_, keep))
+      for (const CheckpointName& name : to_remove(keep, stays))
         remove_checkpoint(directory_, name);
       return "";
     });
@@ -82,6 +81,12 @@ class Saving {
   int64_t shard_bytes() const { return entry_.bytes; }
 
  private:
+  std::vector<CheckpointName> to_remove(int keep, int64_t stays) const {
+    auto all = expired_checkpoints(directory_, keep);
+    std::erase_if(all, [&](const CheckpointName& name) { return name.step == stays; });
+    return all;
+  }
+
   void commit(const std::string& temporary) {
     const auto shards = world_.all_gather(report_shard(entry_));
     const auto pieces = world_.all_gather(report_);
@@ -134,7 +139,7 @@ void CheckpointStore::check_keep() const {
 }
 
 std::string CheckpointStore::save(int64_t step, const std::vector<Piece>& pieces,
-                                  const std::string& metadata) {
+                                  const std::string& metadata, int64_t stays) {
   SKEIN_CHECK(step >= 0);
   Saving saving(directory_, {generation_, step}, run_, world_);
   if (saving.committed_before()) {
@@ -144,7 +149,7 @@ std::string CheckpointStore::save(int64_t step, const std::vector<Piece>& pieces
   saving.build(pieces);
   saving.write(metadata);
   try {
-    saving.retire(keep_);
+    saving.retire(keep_, stays);
   } catch (const Error& error) {
     log::warn("older checkpoints in {} stay, because {}", directory_, error.what());
   }

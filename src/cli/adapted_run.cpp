@@ -5,6 +5,7 @@
 #include "skein/train/run_state.h"
 
 #include "label_model.h"
+#include "long_run.h"
 
 namespace skein {
 
@@ -48,7 +49,7 @@ void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& give
 }  // namespace
 
 AdaptedRun begin_adapted(Options& options, PretrainConfig& c, std::unique_ptr<Group>& world) {
-  world = begin_world();
+  world = begin_run(c.run.dir);
   c.train.micro_batch_open = !options.given("train.micro_batch");
   if (c.train.micro_batch_open)
     fit_micro_batch(options, c.parallel, c.train.global_batch, c.train.micro_batch, *world);

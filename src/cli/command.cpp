@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -29,10 +30,16 @@ bool parse(Options& options, const std::vector<std::string>& args, bool allow_wo
     case Options::Outcome::run:
       require_device(options);
       return true;
-    case Options::Outcome::help: std::fputs(options.help().c_str(), stdout); return false;
-    case Options::Outcome::print_config: std::fputs(options.resolved().c_str(), stdout); return false;
+    case Options::Outcome::help: answer(options.help()); return false;
+    case Options::Outcome::print_config: answer(options.resolved()); return false;
   }
   return false;
+}
+
+void answer(const std::string& text) {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
 }
 
 void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t global_batch,

@@ -38,6 +38,9 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
 // depend on others their values, before anything shows or uses them.
 bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle = {});
 
+// Prints what was asked for in place of a run; a reader that leaves, such as `head`, ends the process quietly.
+void answer(const std::string& text);
+
 // A micro-batch that nobody gave becomes the largest up to its default that divides the batch at
 // this layout. It changes no result.
 void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t global_batch,

@@ -1,6 +1,7 @@
 #include "skein/rlhf/dpo_task.h"
 
 #include "adapted_run.h"
+#include "long_run.h"
 #include "skein/train/trainer.h"
 
 namespace skein {
@@ -34,7 +35,7 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   }
   const TrainResult result =
       train(config.run, task, *world, options.resolved(), run.source.info, std::move(run.claim));
-  return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
+  return code_of_run(result.stopped, result.committed);
 }
 
 }  // namespace skein

@@ -1,6 +1,7 @@
 #include "skein/train/finetune.h"
 
 #include "adapted_run.h"
+#include "long_run.h"
 #include "skein/train/trainer.h"
 
 namespace skein {
@@ -15,7 +16,7 @@ int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group
   settle_run(options, config.run, run);
   const TrainResult result =
       train(config.run, *task, *world, options.resolved(), run.source.info, std::move(run.claim));
-  return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
+  return code_of_run(result.stopped, result.committed);
 }
 
 }  // namespace skein

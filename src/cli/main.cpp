@@ -1,13 +1,16 @@
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <thread>
 
 #include "command.h"
+#include "long_run.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/core/program.h"
+#include "skein/core/stop_signals.h"
 
 namespace skein {
 namespace {
@@ -18,20 +21,21 @@ struct Command {
   const char* name;
   const char* help;
   int (*run)(const Words& args, std::unique_ptr<Group>& world);
+  bool trains = false;  // so that a request to stop is more than its end
 };
 
 constexpr Command kCommands[] = {
-    {"pretrain", "pretrain a decoder or an encoder on token stores, or go on with a run", pretrain_command},
-    {"finetune", "teach a pretrained model labels of texts, pairs or words", finetune_command},
-    {"sft", "teach a pretrained decoder to answer, from conversations", sft_command},
-    {"ppo", "tune a policy by rewards of its own answers: PPO, RLOO, GRPO", ppo_command},
-    {"reward", "teach a pretrained model which answers people prefer", reward_command},
-    {"dpo", "tune a policy by preferences alone: DPO, IPO, SimPO, KTO", dpo_command},
+    {"pretrain", "pretrain a decoder or an encoder on token stores, or go on with a run", pretrain_command, true},
+    {"finetune", "teach a pretrained model labels of texts, pairs or words", finetune_command, true},
+    {"sft", "teach a pretrained decoder to answer, from conversations", sft_command, true},
+    {"ppo", "tune a policy by rewards of its own answers: PPO, RLOO, GRPO", ppo_command, true},
+    {"reward", "teach a pretrained model which answers people prefer", reward_command, true},
+    {"dpo", "tune a policy by preferences alone: DPO, IPO, SimPO, KTO", dpo_command, true},
     {"eval", "what a checkpoint makes of held-out text: loss, bits per byte, masked tokens, labels", evaluate_command},
     {"fit", "fit scaling laws to a table of runs", fit_command},
     {"report", "fit scaling laws and draw them: one HTML page, PNG, CSV", report_command},
     {"bench", "measure what this machine makes of a model", bench_command},
-    {"sweep", "train the models of a scaling experiment, as many at a time as there are ranks", sweep_command},
+    {"sweep", "train the models of a scaling experiment, as many at a time as there are ranks", sweep_command, true},
     {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
     {"embed", "turn texts into vectors", embed_command},
     {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost", plan_command},
@@ -50,6 +54,12 @@ std::vector<CommandHelp> all_commands() {
   return all;
 }
 
+bool trains(const Words& args) {
+  return std::any_of(std::begin(kCommands), std::end(kCommands), [&](const Command& command) {
+    return command.trains && !args.empty() && args.front() == command.name;
+  });
+}
+
 int run(const Words& args, std::unique_ptr<Group>& world) {
   const auto help = [] {
     return program_help("skein", "Trains language models across many processes.", all_commands(),
@@ -62,9 +72,12 @@ int run(const Words& args, std::unique_ptr<Group>& world) {
   refuse_command("skein", args, all_commands());
 }
 
+// Once its code is known, a command that trains ends with it, whatever is asked on the way out.
 int run_in_memory(const Words& args, std::unique_ptr<Group>& world) {
   try {
-    return run(args, world);
+    const int code = run(args, world);
+    ignore_stop_signals();
+    return code;
   } catch (const std::bad_alloc&) {
     fail("out of memory; use a smaller train.micro_batch, parallel.recompute=full, or more ranks");
   }
@@ -73,6 +86,7 @@ int run_in_memory(const Words& args, std::unique_ptr<Group>& world) {
 // An error that every rank meets is told once, by rank 0, which then ends the job; the others only speak when rank 0 does
 // not, because the error is theirs alone.
 int end_with(ExitCode code, const std::string& message, Group* world) {
+  ignore_stop_signals();
   const int rank = world ? world->rank() : detect_launch().rank;
   if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
   log::write(log::Level::error, rank > 0 ? fmt::format("rank {}: {}", rank, message) : message);
@@ -84,10 +98,12 @@ int end_with(ExitCode code, const std::string& message, Group* world) {
 }  // namespace skein
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  if (skein::trains(args)) skein::expect_stops();
   std::unique_ptr<skein::Group> world;
   return skein::run_program(
       [&] {
-        return skein::run_in_memory({argv + std::min(argc, 1), argv + argc}, world);
+        return skein::run_in_memory(args, world);
       },
       [&](skein::ExitCode code, const std::string& message) {
         return skein::end_with(code, message, world.get());

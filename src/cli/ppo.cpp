@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "label_model.h"
+#include "long_run.h"
 #include "reward_list.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
@@ -163,7 +164,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   tuning.instructions = instruction_notes(source.notes);
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) { return form.answer_text(tokens); };
   const TuneResult result = tune(config, tuning, world, options.resolved());
-  return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
+  return code_of_run(result.stopped, result.committed);
 }
 
 int prove(const Command& c, Group& world, const Options& options) {
@@ -205,8 +206,8 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   Options options("skein ppo", "Tunes a policy by rewards of the answers it samples, with PPO, RLOO or GRPO; --oracle proves that it reaches the optimum.");
   bind(options, command);
   if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
-  world = begin_world();
   const PretrainConfig& run = command.tune.run;
+  world = begin_run(run.run.dir, command.oracle.language.empty() ? Folder::of_one_run : Folder::of_several);
   if (run.train.micro_batch_open)
     fit_micro_batch(options, run.parallel, run.train.global_batch, run.train.micro_batch, *world);
   return command.oracle.language.empty() ? tune_by_rewards(command, *world, options) : prove(command, *world, options);

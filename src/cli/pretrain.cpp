@@ -1,4 +1,5 @@
 #include "command.h"
+#include "long_run.h"
 #include "skein/train/trainer.h"
 
 namespace skein {
@@ -9,9 +10,9 @@ int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Options options("skein pretrain", "Pretrains a decoder or an encoder on token stores, at any pipeline x data x tensor layout.");
   bind(options, config);
   if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", config.train.precision, config.parallel.device); })) return 0;
-  world = begin_world();
+  world = begin_run(config.run.dir);
   const TrainResult result = pretrain(config, *world, options.resolved());
-  return static_cast<int>(result.stopped ? ExitCode::requeue : ExitCode::done);
+  return code_of_run(result.stopped, result.committed);
 }
 
 }  // namespace skein

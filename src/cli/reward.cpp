@@ -1,4 +1,5 @@
 #include "adapted_run.h"
+#include "long_run.h"
 #include "result_file.h"
 #include "reward_report.h"
 #include "skein/checkpoint/agree.h"
@@ -34,7 +35,7 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   settle_run(options, config.run, run);
   const TrainResult result =
       train(config.run, task, *world, options.resolved(), run.source.info, std::move(run.claim));
-  if (result.stopped) return static_cast<int>(ExitCode::requeue);
+  if (result.stopped) return code_of_run(true, result.committed);
   if (task.validates()) {
     tell_length_warning(task.report());
     write_report(config.run, task.report(), *world);

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "command.h"
+#include "long_run.h"
 #include "skein/core/log.h"
 
 namespace skein {
@@ -35,11 +36,11 @@ int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   Options options("skein sweep", "Trains the models of a scaling experiment: a grid, a list, or budgets of FLOPs over sizes.");
   bind(options, config);
   if (!parse(options, spelt_out(args), false, [&] { settle_precision(options, "train.precision", config.run.train.precision, config.run.parallel.device); })) return 0;
-  world = begin_world();
+  world = begin_run(config.run.run.dir, Folder::of_several);
   const SweepConfig settled_config = settled(config);
   if (config.dry_run) {
     const std::string text = forecast_text(settled_config, *world);
-    if (world->rank() == 0) std::fputs(text.c_str(), stdout);
+    if (world->rank() == 0) answer(text);
     return 0;
   }
   return end_of(run_sweep(settled_config, *world, options.resolved()), config.run.run.dir);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -42,18 +43,20 @@ class Handlers {
     install();
   }
 
-  void leave() {
+  void leave(bool failing) {
     const std::lock_guard lock(mutex_);
-    if (--lookers_ > 0 || end_) return;
+    if (--lookers_ > 0) return;
+    if (end_) {
+      if (failing) ignore_all();
+      return;
+    }
     for (size_t i = 0; i < kStops.size(); ++i) ::sigaction(kStops[i], &before_[i], nullptr);
     ignored_ = false;
   }
 
   void ignore() {
     const std::lock_guard lock(mutex_);
-    if (lookers_ == 0 && !end_) return;
-    ignored_ = true;
-    for (const int number : kStops) std::signal(number, SIG_IGN);
+    if (lookers_ > 0 || end_) ignore_all();
   }
 
   void hold(EndBySignal end) {
@@ -93,6 +96,11 @@ class Handlers {
     }
   }
 
+  void ignore_all() {
+    ignored_ = true;
+    for (const int number : kStops) std::signal(number, SIG_IGN);
+  }
+
   // Not what a handler may do: lock, look at files, tell peers.
   void watch() {
     sigset_t all;
@@ -122,7 +130,7 @@ Handlers& handlers() {
 }  // namespace
 
 StopSignals::StopSignals() { handlers().enter(); }
-StopSignals::~StopSignals() { handlers().leave(); }
+StopSignals::~StopSignals() { handlers().leave(std::uncaught_exceptions() > 0); }
 
 int stop_signal() { return first; }
 void ignore_stop_signals() { handlers().ignore(); }

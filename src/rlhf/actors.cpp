@@ -112,7 +112,8 @@ void Actors::loaded(int64_t policy_steps, int64_t critic_steps) {
 
 Judged Actors::judged(Replica& replica) const { return {replica.pipeline(), replica.model().pass(), mesh_, config_.generate.batch}; }
 
-Tensor Actors::answers(const Judged& judged, const EpisodeSamples& samples, int64_t numbers) const {
+Tensor Actors::answers(Judged judged, const EpisodeSamples& samples, int64_t numbers) const {
+  judged.meeting = meeting_;
   return all_answers(judged, samples, samples.samples_per_epoch(), samples.places(), numbers);
 }
 

@@ -26,6 +26,8 @@ class Actors {
   std::vector<Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
   void loaded(int64_t policy_steps, int64_t critic_steps);
 
+  // From now on judge and logps may be Interrupted at that meeting, which outlives its use; null: no more.
+  void set_meeting(Meeting* meeting) { meeting_ = meeting; }
   // Log-probabilities under policy and reference, entropies, and values: all that episodes' paths are made of but rewards.
   void judge(std::vector<Episode>& episodes, const EpisodeSamples& samples) const;
   std::vector<std::vector<double>> logps(const std::vector<Episode>& episodes, bool of_reference) const;
@@ -43,7 +45,7 @@ class Actors {
   std::vector<DataFile> data_files() const;
 
  private:
-  Tensor answers(const Judged& judged, const EpisodeSamples& samples, int64_t numbers) const;
+  Tensor answers(Judged judged, const EpisodeSamples& samples, int64_t numbers) const;
   Judged judged(Replica& replica) const;
   Learning policy_learning() const;
 
@@ -55,6 +57,7 @@ class Actors {
   std::unique_ptr<FrozenPolicy> reference_;
   std::unique_ptr<PtxTexts> texts_;
   std::unique_ptr<Replica> policy_, critic_;
+  Meeting* meeting_ = nullptr;
 };
 
 }  // namespace skein

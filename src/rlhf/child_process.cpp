@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "skein/core/error.h"
+#include "skein/core/stop_signals.h"
 
 extern char** environ;
 
@@ -26,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kPatience = 1, kGrace = 2;  // seconds
 constexpr auto kLook = std::chrono::milliseconds(5);
+constexpr double kBetweenLooks = 0.5;  // seconds
 constexpr size_t kChunk = size_t{1} << 16;
 
 std::string reason(int error) { return std::strerror(error); }
@@ -51,7 +53,8 @@ class SpawnSettings {
     sigset_t none, defaults;
     sigemptyset(&none);
     sigemptyset(&defaults);
-    for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGUSR2}) sigaddset(&defaults, number);
+    sigaddset(&defaults, SIGPIPE);
+    for (const int number : changed_signals()) sigaddset(&defaults, number);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, to_child.read, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&files, from_child.write, STDOUT_FILENO);
@@ -200,9 +203,11 @@ bool ChildProcess::take_lines(const std::function<bool(std::string_view line)>& 
   return enough;
 }
 
-ChildProcess::Outcome ChildProcess::exchange(std::string_view text, double seconds, const std::function<bool(std::string_view line)>& take) {
+ChildProcess::Outcome ChildProcess::exchange(std::string_view text, double seconds, const std::function<bool(std::string_view line)>& take,
+                                             const std::function<void()>& look) {
   const NoPipeSignal no_signal;
   const auto end = after(seconds);
+  auto next_look = after(look ? kBetweenLooks : seconds);
   bool enough = false;
   while (!enough || !text.empty()) {
     const bool writing = !text.empty() && input_ >= 0;
@@ -210,7 +215,12 @@ ChildProcess::Outcome ChildProcess::exchange(std::string_view text, double secon
     pollfd ends[] = {{output_, POLLIN, 0}, {writing ? input_ : -1, POLLOUT, 0}};
     const int left = milliseconds_until(end);
     if (left == 0) return Outcome::late;
-    if (::poll(ends, 2, left) < 0 && errno != EINTR) fail("a process cannot be waited for: {}", reason(errno));
+    if (::poll(ends, 2, std::min(left, milliseconds_until(next_look))) < 0 && errno != EINTR)
+      fail("a process cannot be waited for: {}", reason(errno));
+    if (look && Clock::now() >= next_look) {
+      look();
+      next_look = after(kBetweenLooks);
+    }
     if (ends[1].revents != 0) write_some(text);
     const bool open = ends[0].revents == 0 || read_some();
     enough = take_lines(take, !open) || enough;

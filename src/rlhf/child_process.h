@@ -22,8 +22,10 @@ class ChildProcess {
 
   // Writes `text` and reads lines at the same time, so that neither side waits for the other, until all is written and take(line) has
   // returned true: done. closed: it ended its output before. late: `seconds` have passed. endless: a line is longer than kLongestLine.
-  // What take throws passes through. A child that ends never takes us with it by SIGPIPE.
-  Outcome exchange(std::string_view text, double seconds, const std::function<bool(std::string_view line)>& take);
+  // What take throws passes through. A child that ends never takes us with it by SIGPIPE. look is called twice a second while that takes, and
+  // what it throws passes through, too.
+  Outcome exchange(std::string_view text, double seconds, const std::function<bool(std::string_view line)>& take,
+                   const std::function<void()>& look = {});
   static constexpr size_t kLongestLine = size_t{1} << 20;
 
   // What it has written and no line was made of yet.

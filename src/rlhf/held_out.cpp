@@ -40,14 +40,14 @@ HeldOutAnswers::HeldOutAnswers(const TuneConfig& config, const Tuning& tuning, A
       generator_(config.run.model, actors.policy().model(), mesh, generation_of(config, tuning),
                  tuning.end, tuning.tokenizer.vocab_size()) {}
 
-Scores HeldOutAnswers::evaluate() {
+Scores HeldOutAnswers::evaluate(Meeting& meeting) {
   std::vector<Episode> asked;
   for (const Prompt& prompt : *tuning_.held_out) {
     Episode& episode = asked.emplace_back();
     episode.number = static_cast<int64_t>(asked.size()) - 1;
     episode.prompt = prompt;
   }
-  Rollout rollout = answered(std::move(asked), tuning_, generator_);
+  Rollout rollout = answered(std::move(asked), tuning_, generator_, &meeting);
   score_answers(tuning_, rollout);
   const auto policy = actors_.logps(rollout.episodes, false),
              reference = actors_.logps(rollout.episodes, true);

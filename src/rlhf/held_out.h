@@ -16,8 +16,8 @@ class HeldOutAnswers {
   // Collective. An answer to each prompt by the policy as it is, sampled as it samples to learn,
   // but always by the same draws, so that evaluations differ by the policy alone. quality: the mean
   // reward, which is the score as it is shaped less kl.beta times the KL. The same bits at every
-  // data- and pipeline-parallel layout.
-  Scores evaluate();
+  // data- and pipeline-parallel layout. meeting: where it may be Interrupted.
+  Scores evaluate(Meeting& meeting);
 
  private:
   const TuneConfig& config_;

@@ -30,6 +30,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 class Tuner {
  public:
   Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved);
+  ~Tuner() { meet_at(nullptr); }
   TuneResult run();
   void hand_over(const Afterwards& afterwards) const {
     afterwards([&](const std::vector<Episode>& answers) { return actors_->logps(answers, false); },
@@ -56,8 +57,18 @@ class Tuner {
            state_.fruitless >= config_.run.validation.patience;
   }
   bool done() const { return tuned_.iterations >= config_.ppo.iterations || out_of_patience(); }
-  // False when the run was asked to stop: nothing was learnt then.
-  bool iterate(TuneResult& result);
+  // The iterations and evaluations that are left; Interrupted where nothing is changed.
+  void iterate_to_end(TuneResult& result);
+  void iterate(TuneResult& result);
+  void commit_end(const TuneResult& result);
+  // Where what waits for long may be interrupted; null: nowhere.
+  void meet_at(Meeting* meeting) {
+    tuning_.rewards.set_meeting(meeting);
+    actors_->set_meeting(meeting);
+  }
+  std::string advice() {
+    return restart_advice(folder_.checkpoints(), saved_, good_, mesh_.world());
+  }
   StepMeans learn(Rollout& rollout, const EpisodeSamples& samples);
   // False once the rest of the iteration's epochs is left out.
   bool learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch, StepMeans& means);
@@ -83,16 +94,18 @@ class Tuner {
   RunState state_;
   TuneState tuned_;
   KlController kl_;
-  StopRequest stop_;
   RepeatedWarnings warnings_;
   Clock::time_point begun_ = Clock::now();
   int64_t first_iteration_ = 0, saved_ = -1;
+  int64_t good_ = -1;  // as restart_advice has it
+  std::unique_ptr<StopRequest> stop_;  // of run(), as what follows
+  std::unique_ptr<Meeting> meeting_;
 };
 
 Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved)
     : config_(config), tuning_(tuning), shape_(mesh_shape(config.run.parallel, world.size())), mesh_(world, shape_),
       folder_(config.run.run.dir, config.run.run.tensorboard),
-      claim_(RunFolder::claim(config.run.run, world)), kl_(config.kl), stop_(config.run.run.dir) {
+      claim_(RunFolder::claim(config.run.run, world)), kl_(config.kl) {
   const auto own = claim_ ? find_own(config.run.run, mesh_.world()) : std::nullopt;
   if (own) take_over_groups(*own);
   TrainConfig& train = config_.run.train;
@@ -194,6 +207,7 @@ void Tuner::resume(const CheckpointInfo& own) {
   state_.samples = stored.samples;
   state_.optimizer_steps = stored.optimizer_steps;
   state_.skipped_in_a_row = stored.skipped_in_a_row;
+  state_.validation_owed = stored.validation_owed;
   if (config_.kl.control == KlConfig::Control::adaptive) kl_ = KlController(config_.kl, tuned_.kl);
   saved_ = stored.step;
   log::info("goes on from {} (iteration {})", own.path, tuned_.iterations);
@@ -210,15 +224,20 @@ std::string Tuner::state_text() {
 
 void Tuner::save() {
   if (!store_ || saved_ == state_.step) return;
+  if (state_.skipped_in_a_row > 0)
+    return log::warn("no checkpoint at iteration {}: its last gradient norm is not finite",
+                     state_.step);
   data_->finish();
   folder_.sync();
   if (rollouts_) rollouts_->sync();
-  store_->save(state_.step, actors_->pieces(true), state_text());
+  store_->save(state_.step, actors_->pieces(true), state_text(), good_);
   saved_ = state_.step;
 }
 
 void Tuner::evaluate() {
-  const Scores scores = held_out_->evaluate();
+  state_.validation_owed = true;
+  const Scores scores = held_out_->evaluate(*meeting_);
+  state_.validation_owed = false;
   log::info("iteration {}  validation: {}", state_.step, scores.text);
   folder_.record(state_.step, scores.values);
   if (best_) data_->finish();
@@ -259,13 +278,14 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   means.add(ValueObjective::terms(), step.critic, "critic_");
   const bool applied = (!policy_learns || step.policy.applied) && (!actors_->critic() || step.critic.applied);
   state_.skipped_in_a_row = applied ? 0 : state_.skipped_in_a_row + 1;
+  if (applied) good_ = saved_;
   if (!applied)
     warnings_.tell("gradient norms that are not finite",
                    fmt::format("iteration {}: the gradient norm is not finite; the step is skipped",
                                tuned_.iterations + 1));
   if (state_.skipped_in_a_row >= config_.run.train.max_skipped)
     fail("iteration {}: the gradient norm was not finite {} steps in a row; {} with a lower lr.lr than {}",
-         tuned_.iterations + 1, state_.skipped_in_a_row, restart_advice(saved_), config_.run.lr.lr);
+         tuned_.iterations + 1, state_.skipped_in_a_row, advice(), config_.run.lr.lr);
   return config_.ppo.stop_kl == 0 || own.mean("approx_kl") <= kStopFactor * config_.ppo.stop_kl;
 }
 
@@ -291,12 +311,11 @@ StepMeans Tuner::learn(Rollout& rollout, const EpisodeSamples& all) {
   return means;
 }
 
-bool Tuner::iterate(TuneResult& result) {
+void Tuner::iterate(TuneResult& result) {
   PhaseSeconds times;
   Clock::time_point start = Clock::now();
-  Rollout rollout = sample_answers(config_, tuning_, *generator_, tuned_.iterations);
+  Rollout rollout = sample_answers(config_, tuning_, *generator_, tuned_.iterations, meeting_.get());
   times.generation = seconds_since(start);
-  if (stop_.agreed(mesh_.world())) return false;
   start = Clock::now();
   score_answers(tuning_, rollout);
   EpisodeSamples samples(rollout.episodes, longest_row(rollout.episodes, config_.run.model.context, row_multiple(config_.run.parallel)),
@@ -321,7 +340,6 @@ bool Tuner::iterate(TuneResult& result) {
   if (rollouts_) rollouts_->write(state_.step, tuning_, rollout);
   result.iterations.push_back(made);
   if (state_.step % config_.run.run.log_every == 0 || state_.step == config_.ppo.iterations) tell(rollout, made);
-  return true;
 }
 
 NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl,
@@ -353,6 +371,33 @@ void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
     log::info("  {}", answer_text(rollout.episodes[static_cast<size_t>(i)], tuning_));
 }
 
+void Tuner::iterate_to_end(TuneResult& result) {
+  if (!done() || saved_ != state_.step) data_->begin();
+  if (state_.validation_owed && held_out_) evaluate();
+  state_.validation_owed = false;
+  while (!done() && !result.stopped) {
+    iterate(result);
+    data_->look();
+    if (evaluation_due()) evaluate();
+    const int64_t every = config_.run.checkpoint.every;
+    if (every > 0 && state_.step % every == 0) save();
+    result.stopped = !done() && stop_->agreed(mesh_.world());
+  }
+}
+
+void Tuner::commit_end(const TuneResult& result) {
+  save();
+  if (store_ && !result.stopped && saved_ != state_.step)
+    fail(
+        "iteration {}, the last one, ends without a finite gradient norm, and what it leaves is not "
+        "committed: {} with a lower lr.lr than {}",
+        state_.step, advice(), config_.run.lr.lr);
+  save_mean();
+  if (best_ && state_.best_step >= 0)
+    log::info("best at iteration {}: {}/best", state_.best_step, folder_.path());
+  if (result.stopped) stop_->clear();
+}
+
 TuneResult Tuner::run() {
   TuneResult result;
   log::info("{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {} answers an iteration, {} a minibatch, {} epochs",
@@ -362,21 +407,20 @@ TuneResult Tuner::run() {
   if (done())
     log::info("iteration {} of {} is done already; raise {} to go on", tuned_.iterations,
               config_.ppo.iterations, out_of_patience() ? "validation.patience" : "ppo.iterations");
-  if (!done() || saved_ != state_.step) data_->begin();
-  while (!done() && !result.stopped) {
-    result.stopped = !iterate(result);
-    data_->look();
-    if (!result.stopped && evaluation_due()) evaluate();
-    const int64_t every = config_.run.checkpoint.every;
-    if (!result.stopped && every > 0 && state_.step % every == 0) save();
+  stop_ = std::make_unique<StopRequest>(folder_.path());
+  meeting_ = std::make_unique<Meeting>(mesh_.world(), [this] { return stop_->asked(mesh_.world()); });
+  meet_at(meeting_.get());
+  try {
+    iterate_to_end(result);
+  } catch (const Interrupted&) {
+    result.stopped = true;
+    stop_->taken();
   }
+  meet_at(nullptr);
   warnings_.finish();
-  save();
-  save_mean();
-  if (best_ && state_.best_step >= 0)
-    log::info("best at iteration {}: {}/best", state_.best_step, folder_.path());
-  if (result.stopped) stop_.clear();
+  commit_end(result);
   result.done = tuned_.iterations;
+  result.committed = saved_ >= 0;
   log::info("{}: {} iterations in {}{}", result.stopped ? "stopped as asked" : "done", tuned_.iterations - first_iteration_, readable_seconds(seconds_since(begun_)),
             folder_.writes() ? "; all of it is in " + folder_.path() : "");
   return result;

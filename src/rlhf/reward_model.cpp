@@ -52,7 +52,7 @@ std::unique_ptr<PreferenceSamples> RewardModel::source(std::vector<PreferenceSam
 }
 
 PreferenceScores RewardModel::judged(const PreferenceSamples& samples) {
-  return preference_scores({pipeline_, local_.pass(), mesh_, batch_}, samples);
+  return preference_scores({pipeline_, local_.pass(), mesh_, batch_, meeting_}, samples);
 }
 
 std::vector<double> RewardModel::scores(std::vector<FormedSample> sequences) {
@@ -60,7 +60,7 @@ std::vector<double> RewardModel::scores(std::vector<FormedSample> sequences) {
   std::vector<PreferenceSample> samples;
   for (FormedSample& sequence : sequences) samples.push_back({PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
   const auto answers = source(std::move(samples));
-  const Tensor raw = all_answers({pipeline_, local_.pass(), mesh_, batch_}, *answers, answers->samples_per_epoch(), 1, 1);
+  const Tensor raw = all_answers({pipeline_, local_.pass(), mesh_, batch_, meeting_}, *answers, answers->samples_per_epoch(), 1, 1);
   std::vector<double> made;
   for (float score : raw.span<float>()) made.push_back((score - head_.mean) / head_.deviation);
   return made;

@@ -53,6 +53,8 @@ void check_scores(const std::string& source, std::span<const Answer> answers, st
 
 }  // namespace
 
+void RewardSource::set_meeting(Meeting*) {}
+
 void RewardSource::check_prompt(int64_t, std::span<const Message>, const std::string&) const {}
 
 int64_t answer_length(const Answer& answer) { return static_cast<int64_t>(answer.tokens.size()) - (answer.ended && !answer.tokens.empty()); }
@@ -74,6 +76,10 @@ std::vector<double> RewardMixture::scores(std::span<const Answer> answers) {
   }
   check_scores(name(), answers, sums);
   return sums;
+}
+
+void RewardMixture::set_meeting(Meeting* meeting) {
+  for (const Part& part : parts_) part.source->set_meeting(meeting);
 }
 
 void RewardMixture::check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const {

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstring>
+#include <exception>
 
 #include "child_process.h"
 #include "reward_questions.h"
@@ -29,9 +30,12 @@ class ProcessReward : public RewardSource {
 
   std::vector<double> scores(std::span<const Answer> answers) override {
     if (answers.empty()) return {};
+    std::vector<double> told;
+    const std::exception_ptr failed = world_.rank() == 0 ? failure_in([&] { told = asked(answers); }) : nullptr;
+    if (meeting_) meeting_->finish();
     const std::string bytes = from_root(world_, [&] {
-      const std::vector<double> all = asked(answers);
-      return std::string(reinterpret_cast<const char*>(all.data()), all.size() * sizeof(double));
+      if (failed) std::rethrow_exception(failed);
+      return std::string(reinterpret_cast<const char*>(told.data()), told.size() * sizeof(double));
     });
     std::vector<double> all(answers.size());
     SKEIN_CHECK_EQ(bytes.size(), all.size() * sizeof(double));
@@ -39,7 +43,22 @@ class ProcessReward : public RewardSource {
     return all;
   }
 
+  void set_meeting(Meeting* meeting) override { meeting_ = meeting; }
+
  private:
+  // The others wait at the meeting, which Interrupted leaves on all ranks.
+  template <class Step>
+  static std::exception_ptr failure_in(Step step) {
+    try {
+      step();
+      return nullptr;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
   std::vector<double> asked(std::span<const Answer> answers) {
     if (!child_) fail("the reward {} has failed before", name_);
     try {
@@ -54,7 +73,10 @@ class ProcessReward : public RewardSource {
   std::vector<double> exchanged(std::span<const Answer> answers) {
     RewardQuestions questions(name_, answers, next_id_);
     next_id_ += static_cast<int64_t>(answers.size());
-    const Outcome outcome = child_->exchange(questions.lines(), seconds_, [&](std::string_view line) { return questions.take(line); });
+    const Outcome outcome = child_->exchange(questions.lines(), seconds_, [&](std::string_view line) { return questions.take(line); },
+                                              [&] {
+                                                if (meeting_) meeting_->pass();
+                                              });
     if (outcome != Outcome::done) explain(outcome, questions);
     if (!is_blank_reply(child_->unread())) fail("the reward {} wrote more than a line for each answer: {}", name_, shown(child_->unread()));
     return questions.scores();
@@ -75,6 +97,7 @@ class ProcessReward : public RewardSource {
   double seconds_;
   std::unique_ptr<ChildProcess> child_;  // rank 0 only
   int64_t next_id_ = 0;
+  Meeting* meeting_ = nullptr;
 };
 
 }  // namespace

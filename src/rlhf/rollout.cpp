@@ -2,7 +2,8 @@
 
 namespace skein {
 
-Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator) {
+Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator,
+                 Meeting* meeting) {
   std::vector<Tokens> prompts;
   std::vector<uint64_t> draws;
   for (const Episode& episode : asked) {
@@ -11,7 +12,7 @@ Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& ge
   }
   Rollout made;
   made.episodes = std::move(asked);
-  const std::vector<Generated> answers = generator.run(prompts, draws);
+  const std::vector<Generated> answers = generator.run(prompts, draws, {}, meeting);
   for (size_t i = 0; i < answers.size(); ++i) {
     made.episodes[i].tokens = answers[i].tokens;
     made.episodes[i].path.ended = answers[i].ended;
@@ -21,14 +22,14 @@ Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& ge
 }
 
 Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator,
-                       int64_t iteration) {
+                       int64_t iteration, Meeting* meeting) {
   std::vector<Episode> asked;
   for (int64_t i = 0; i < c.ppo.rollout_batch; ++i) {
     Episode& episode = asked.emplace_back();
     episode.number = iteration * c.ppo.rollout_batch + i;
     episode.prompt = tuning.prompts.at(episode.number / c.ppo.answers);
   }
-  return answered(std::move(asked), tuning, generator);
+  return answered(std::move(asked), tuning, generator, meeting);
 }
 
 void score_answers(const Tuning& tuning, Rollout& rollout) {

@@ -19,10 +19,12 @@ struct Rollout {
 };
 
 // Collective. The answers to what is asked in the episodes, by the policy as it is, drawn by the
-// episodes' numbers; without scores.
-Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator);
+// episodes' numbers; without scores. meeting: where it may be Interrupted; null: nowhere.
+Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator,
+                 Meeting* meeting);
 // Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.
-Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator& generator, int64_t iteration);
+Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator& generator, int64_t iteration,
+                       Meeting* meeting);
 // Collective. Gives them their scores.
 void score_answers(const Tuning& tuning, Rollout& rollout);
 // Rewards under the coefficient beta, and advantages, of episodes that are scored and judged.

@@ -113,6 +113,19 @@ int64_t steps_of(const std::string& option, double passes, double steps_a_pass) 
   return std::max<int64_t>(1, static_cast<int64_t>(steps));
 }
 
+void check_run(const PretrainConfig& c, int64_t length) {
+  constexpr int64_t kMostPoints = 10000;
+  require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
+  require(c.checkpoint.every >= 0 && c.checkpoint.keep > 0, "checkpoint.every={} must be at least 0, checkpoint.keep={} at least 1",
+          c.checkpoint.every, c.checkpoint.keep);
+  require(c.run.log_every > 0 && c.validation.every >= 0 && c.validation.patience >= 0,
+          "run.log_every={} must be at least 1, validation.every={} and validation.patience={} at least 0", c.run.log_every, c.validation.every,
+          c.validation.patience);
+  require(c.validation.points >= 0 && c.validation.points <= kMostPoints, "validation.points={} must be 0 to {}", c.validation.points, kMostPoints);
+  require(c.run.profile >= 0, "run.profile={} must be at least 0", c.run.profile);
+  check(c.lr, c.train.steps, c.train.global_batch * length);
+}
+
 void bind_adapting(Options& options, PretrainConfig& c) {
   bind(options, c.model);
   bind(options, c.parallel);

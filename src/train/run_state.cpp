@@ -1,9 +1,12 @@
 #include "skein/train/run_state.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <nlohmann/json.hpp>
 
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
 #include "skein/core/version.h"
 #include "skein/core/strict_json.h"
@@ -59,6 +62,7 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
       {"config", s.config},
       {"tokenizer", s.tokenizer}};
   if (!s.data.empty()) json["data"] = json_of(s.data);
+  if (s.validation_owed) json["validation_owed"] = true;
   if (!s.imported.empty()) json["imported"] = nlohmann::ordered_json::parse(s.imported);
   return json.dump();
 }
@@ -78,6 +82,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
       state.fruitless = count(*best, "fruitless");
     }
     if (const auto data = json.find("data"); data != json.end()) state.data = data_files(*data, origin);
+    state.validation_owed = json.value("validation_owed", false);
     if (const auto imported = json.find("imported"); imported != json.end()) state.imported = imported->dump();
     return state;
   } catch (const nlohmann::json::exception& error) {
@@ -105,9 +110,26 @@ std::string no_tokenizer(const RunState& state, const std::string& origin) {
       origin, source, fault.empty() ? "none was given" : fault, source);
 }
 
-std::string restart_advice(int64_t saved_step) {
+namespace {
+
+// No step from the newest one on had a finite gradient: its weights may be what is wrong.
+std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step) {
+  const auto all = list_checkpoints(checkpoints);
+  const auto of = [&](auto wanted) { return std::find_if(all.begin(), all.end(), wanted); };
+  const auto newest = of([&](const CheckpointInfo& info) { return info.step == saved_step; });
+  const auto older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });
+  const std::string first = fmt::format("no gradient was finite since the checkpoint of step {}: remove {}", saved_step,
+                                        newest == all.end() ? "it" : newest->path);
+  if (older == all.end()) return first + " and begin again";
+  return first + fmt::format(" and resume from that of step {}", older->step);
+}
+
+}  // namespace
+
+std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step, Group& world) {
   if (saved_step < 0) return "the run has no checkpoint yet: begin again";
-  return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step);
+  if (saved_step == good_step) return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step);
+  return from_root(world, [&] { return advice_to_remove(checkpoints, saved_step); });
 }
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {

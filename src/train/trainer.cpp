@@ -26,19 +26,6 @@ namespace skein {
 namespace {
 
 constexpr int kFailedSavesInARow = 3;
-constexpr int64_t kMostPoints = 10000;
-
-void check_run(const PretrainConfig& c, int64_t length) {
-  require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
-  require(c.checkpoint.every >= 0 && c.checkpoint.keep > 0, "checkpoint.every={} must be at least 0, checkpoint.keep={} at least 1",
-          c.checkpoint.every, c.checkpoint.keep);
-  require(c.run.log_every > 0 && c.validation.every >= 0 && c.validation.patience >= 0,
-          "run.log_every={} must be at least 1, validation.every={} and validation.patience={} at least 0", c.run.log_every, c.validation.every,
-          c.validation.patience);
-  require(c.validation.points >= 0 && c.validation.points <= kMostPoints, "validation.points={} must be 0 to {}", c.validation.points, kMostPoints);
-  require(c.run.profile >= 0, "run.profile={} must be at least 0", c.run.profile);
-  check(c.lr, c.train.steps, c.train.global_batch * length);
-}
 
 std::set<std::string> lines_of(const std::vector<std::string>& texts) {
   std::set<std::string> lines;
@@ -95,6 +82,10 @@ class Trainer {
   void load();
   void adapt(const RunState& stored);
   void save(bool must);
+  // The steps and evaluations that are left; Interrupted in an evaluation.
+  void learn(TrainResult& result, Progress& progress);
+  void make_owed_evaluation();
+  void commit_end(const TrainResult& result);
   void after_step(const StepResult& result, double lr, Progress& progress);
   Scores evaluate();
   bool evaluation_due() const {
@@ -104,7 +95,8 @@ class Trainer {
   void compare_with_best(const Scores& scores);
   void go_on_with_best(const RunState& stored);
   std::string state_text();
-  Judged judged() { return {replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch}; }
+  // meeting: where it may be interrupted.
+  Judged judged(Meeting* meeting = nullptr) { return {replica_->pipeline(), replica_->model().pass(), mesh_, config_.train.micro_batch, meeting}; }
   void profile(int64_t steps_done, bool over);
   void count_skipped(const StepResult& result);
   double rate() const {
@@ -112,6 +104,7 @@ class Trainer {
     return learning_rate(config_.lr, {state_.step, state_.samples * length, config_.train.steps, config_.train.global_batch * length});
   }
   bool out_of_patience() const { return config_.validation.patience > 0 && state_.fruitless >= config_.validation.patience; }
+  std::string advice() { return restart_advice(folder_.checkpoints(), saved_step_, good_step_, mesh_.world()); }
   bool done() const { return state_.step >= config_.train.steps || out_of_patience(); }
   void tell_start() const;
   void tell_memory() const;
@@ -131,9 +124,12 @@ class Trainer {
   LossScale loss_scale_;
   RunData data_;
   int64_t saved_step_ = -1, evaluated_step_ = -1;
+  int64_t good_step_ = -1;  // as restart_advice has it
   Scores evaluated_;
   int failed_saves_ = 0;
   int64_t profile_origin_ = 0;
+  std::unique_ptr<StopRequest> stop_;  // of run(), as what follows
+  std::unique_ptr<Meeting> meeting_;
 };
 
 std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
@@ -186,6 +182,7 @@ void Trainer::load() {
     loss_scale_.restore(stored.loss_scale, stored.good_steps);
   }
   if (own) saved_step_ = stored.step;
+  state_.validation_owed = own && stored.validation_owed;
   if (own) go_on_with_best(stored);
   log::info("{} {} (step {})", weights_only ? "begins with the weights of" : "goes on from", path, stored.step);
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
@@ -229,11 +226,13 @@ std::string Trainer::state_text() {
 // Not so once another process writes the run.
 void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
+  if (state_.skipped_in_a_row > 0)
+    return log::warn("no checkpoint at step {}: its gradient norm is not finite", state_.step);
   data_.finish();
   release_unused_memory();
   folder_.sync();
   try {
-    store_->save(state_.step, replica_->optimizer().pieces(true), state_text());
+    store_->save(state_.step, replica_->optimizer().pieces(true), state_text(), good_step_);
     saved_step_ = state_.step;
     failed_saves_ = 0;
   } catch (const Error& error) {
@@ -246,7 +245,9 @@ void Trainer::save(bool must) {
 
 Scores Trainer::evaluate() {
   if (evaluated_step_ == state_.step) return evaluated_;
-  const Scores scores = task_.validate(judged());
+  state_.validation_owed = true;
+  const Scores scores = task_.validate(judged(meeting_.get()));
+  state_.validation_owed = false;
   log::info("step {}  validation: {}", state_.step, scores.text);
   folder_.record(state_.step, scores.values);
   compare_with_best(scores);
@@ -263,6 +264,7 @@ void Trainer::compare_with_best(const Scores& scores) {
 }
 
 void Trainer::count_skipped(const StepResult& result) {
+  if (result.applied) good_step_ = saved_step_;
   const double scale = loss_scale_.value();
   if (loss_scale_.after_step(!result.applied)) {
     if (!result.applied) log::info("step {}: gradients overflow at a loss scale of {}; the step is skipped, the scale now {}", state_.step, scale, loss_scale_.value());
@@ -275,7 +277,7 @@ void Trainer::count_skipped(const StepResult& result) {
     fail(
         "step {}: the gradient norm was not finite {} steps in a row (loss {}); {} with a lower "
         "lr.lr than {}, or look at the data",
-        state_.step, state_.skipped_in_a_row, shown_number(result.loss), restart_advice(saved_step_),
+        state_.step, state_.skipped_in_a_row, shown_number(result.loss), advice(),
         config_.lr.lr);
   log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state_.step,
             shown_number(result.grad_norm), shown_number(result.loss));
@@ -324,17 +326,19 @@ void Trainer::profile(int64_t steps_done, bool over) {
   }
 }
 
-TrainResult Trainer::run() {
-  TrainResult result;
-  tell_start();
-  const StopRequest stop(folder_.path());
-  Progress progress(state_.step, config_.train.steps, config_.run.peak_flops);
-  if (done()) log::info("step {} of {} is done already; raise {} to go on", state_.step, config_.train.steps,
-                        out_of_patience() ? "validation.patience" : "train.steps");
+// What the checkpoint that this start goes on from would have said of its step.
+void Trainer::make_owed_evaluation() {
+  if (!state_.validation_owed || done()) return;
+  if (task_.validates()) evaluate();
+  state_.validation_owed = false;
+}
+
+void Trainer::learn(TrainResult& result, Progress& progress) {
   Prefetcher prefetcher(task_.samples(), plan_.samples_per_rank);
   const bool commits = !done() || saved_step_ != state_.step;
   if (commits && !config_.run.data_compared) data_.begin();
   const int64_t begin = state_.step;
+  make_owed_evaluation();
   while (!done() && !result.stopped) {
     profile(state_.step - begin, false);
     const int64_t first = replica_->own_first(state_.samples), next = first + config_.train.global_batch;
@@ -348,16 +352,43 @@ TrainResult Trainer::run() {
     if (state_.step == begin + 1) tell_memory();
     data_.look();
     after_step(step, lr, progress);
-    result.stopped = stop.agreed(mesh_.world()) && !done();
+    result.stopped = !done() && stop_->agreed(mesh_.world());
   }
   profile(state_.step - begin, true);
   if (task_.validates() && !result.stopped) result.validation = evaluate();
+}
+
+void Trainer::commit_end(const TrainResult& result) {
   save(true);
+  if (store_ && !result.stopped && saved_step_ != state_.step)
+    fail(
+        "step {}, the last one, has no finite gradient norm, and what it leaves is not committed: {} with a "
+        "lower lr.lr than {}, or look at the data",
+        state_.step, advice(), config_.lr.lr);
   if (best_ && state_.best_step >= 0) log::info("best at step {}: {}/best", state_.best_step, folder_.path());
-  if (result.stopped) stop.clear();
+  if (result.stopped) stop_->clear();
+}
+
+TrainResult Trainer::run() {
+  TrainResult result;
+  tell_start();
+  stop_ = std::make_unique<StopRequest>(folder_.path());
+  meeting_ = std::make_unique<Meeting>(mesh_.world(), [this] { return stop_->asked(mesh_.world()); });
+  Progress progress(state_.step, config_.train.steps, config_.run.peak_flops);
+  if (done()) log::info("step {} of {} is done already; raise {} to go on", state_.step, config_.train.steps,
+                        out_of_patience() ? "validation.patience" : "train.steps");
+  try {
+    learn(result, progress);
+  } catch (const Interrupted&) {
+    result.stopped = true;
+    stop_->taken();
+    profile(0, true);
+  }
+  commit_end(result);
   log::info("{}: {}{}", result.stopped ? "stopped as asked" : "done", progress.summary(),
             folder_.writes() ? "; all of it is in " + folder_.path() : "");
   result.step = state_.step;
+  result.committed = saved_step_ >= 0;
   return result;
 }
 

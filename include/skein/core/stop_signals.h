@@ -8,7 +8,8 @@
 namespace skein {
 
 // While one lives they are noted instead of ending the process. They may be nested, also by several threads; when the
-// last one goes, the signals mean again what they meant before.
+// last one goes, the signals mean again what they meant before. Behind catch_stop_signals they have no effect any more where
+// the last one goes because of an error: it ends the process with its own code.
 class StopSignals {
  public:
   StopSignals();

@@ -50,6 +50,7 @@ struct TuneResult {
   std::vector<NamedValues> iterations;  // what metrics.jsonl says of each iteration of this start
   int64_t done = 0;                     // iterations in all
   bool stopped = false;                 // was asked to stop before ppo.iterations
+  bool committed = false;               // its folder holds a checkpoint
 };
 
 // What a tuned policy and its reference hold answers to be: log-probabilities of their tokens.

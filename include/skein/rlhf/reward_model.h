@@ -26,6 +26,8 @@ class RewardModel {
   const RewardForm& form() const { return *form_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
 
+  // From now on what follows may be Interrupted at that meeting, which outlives its use; null: no more.
+  void set_meeting(Meeting* meeting) { meeting_ = meeting; }
   // Collective; the same on every rank, and the same bits at every data- and pipeline-parallel layout. The score of each sequence in units
   // of the reference answers' deviation from their mean. All ranks give the same sequences.
   std::vector<double> scores(std::vector<FormedSample> sequences);
@@ -51,6 +53,7 @@ class RewardModel {
   std::unique_ptr<Objective> objective_;
   Pipeline pipeline_;
   int64_t batch_, multiple_;
+  Meeting* meeting_ = nullptr;
 };
 
 }  // namespace skein

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "skein/comm/group.h"
+#include "skein/comm/meeting.h"
 #include "skein/text/template.h"
 
 namespace skein {
@@ -58,6 +59,8 @@ class RewardSource {
   virtual std::string name() const = 0;
   // Collective: the same answers, and the same result, on all ranks. A number an answer.
   virtual std::vector<double> scores(std::span<const Answer> answers) = 0;
+  // From now on scores() may be Interrupted at that meeting, which outlives its use; null: no more. A source that waits for long takes it.
+  virtual void set_meeting(Meeting* meeting);
   // A usage error for a prompt whose answers cannot be scored because of its turns or its record, so that a run can look at all prompts before it
   // begins.
   virtual void check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const;
@@ -87,6 +90,7 @@ class RewardMixture : public RewardSource {
   std::string name() const override;
   // Error(failure) naming the source and the prompt where a score is not finite.
   std::vector<double> scores(std::span<const Answer> answers) override;
+  void set_meeting(Meeting* meeting) override;
   void check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const override;
 
   const std::vector<Part>& parts() const { return parts_; }

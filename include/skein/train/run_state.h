@@ -16,12 +16,15 @@ struct RunState {
   int64_t step = 0;              // steps done, skipped ones included
   int64_t samples = 0;           // the data cursor: samples of the run's stream consumed
   int64_t optimizer_steps = 0;   // updates made
-  int64_t skipped_in_a_row = 0;  // latest steps without a finite gradient
+  // Latest steps without a finite gradient. 0 in a checkpoint: what may come of gradients that are not finite is not
+  // committed (checkpoints of before may say otherwise).
+  int64_t skipped_in_a_row = 0;
   int64_t reduction_groups = 0;  // of the canonical sum: the bits of a run depend on it
   double loss_scale = 1;         // of the next step, and the good steps before it
   int64_t good_steps = 0;
   double best_quality = 0;       // of the validations so far, at best_step (-1: none yet); and how many there were since
   int64_t best_step = -1, fruitless = 0;
+  bool validation_owed = false;  // the evaluation that was due at `step` was interrupted: it is made before the next step
   std::string notes;             // of the task, JSON; "" for none
   std::string imported;          // what skein-convert keeps of the model's origin for the way back, JSON; "" for none
   std::string tokenizer;         // JSON of the training data's tokenizer
@@ -38,9 +41,11 @@ RunState run_state(const std::string& json, const std::string& origin);
 // messages. origin: the checkpoint's path.
 std::string no_tokenizer(const RunState& state, const std::string& origin);
 
-// What a run that failed can go on from: for messages, before "with ...". saved_step: of its newest
-// checkpoint; below 0: it has none.
-std::string restart_advice(int64_t saved_step);
+// Collective. What a run that failed for want of finite gradients can go on from: for messages, before "with ...".
+// checkpoints: its folder of them. saved_step: of the newest one; below 0: it has none. good_step: of the newest one after which
+// this start has made a step with a finite gradient; below 0: there is none. Only a good one's weights are known to be of use, so
+// a newer one is to be removed first, and CheckpointStore::save is told that the good one stays.
+std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step, Group& world);
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config);
 // The model that a checkpoint holds.

@@ -18,7 +18,8 @@ struct TrainResult {
   std::vector<double> grad_norms;  // before clipping
   Scores validation;               // at the end; nothing without validation data
   int64_t step = 0;                // steps done in all
-  bool stopped = false;            // was asked to stop before train.steps, and has committed a checkpoint if it has a folder
+  bool stopped = false;            // was asked to stop before it was done
+  bool committed = false;          // its folder holds a checkpoint: that of its end, but where it was stopped after gradients that are not finite
 };
 
 // Collective over world. Goes on from the newest good checkpoint in config.run.dir, if find_own (run_folder.h) finds one, whatever
