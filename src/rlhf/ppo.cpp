@@ -16,6 +16,7 @@
 #include "skein/train/run_state.h"
 #include "skein/train/stop.h"
 #include "tune_metrics.h"
+#include "tune_resume.h"
 #include "tune_state.h"
 
 namespace skein {
@@ -38,8 +39,6 @@ class Tuner {
   }
 
  private:
-  void take_over_groups(const CheckpointInfo& own);
-  std::string compare_settings(const std::string& origin) const;
   void begin(const CriticStart& critic);
   // tuned_ is what own says of itself.
   void resume(const CheckpointInfo& own);
@@ -66,9 +65,7 @@ class Tuner {
     tuning_.rewards.set_meeting(meeting);
     actors_->set_meeting(meeting);
   }
-  std::string advice() {
-    return restart_advice(folder_.checkpoints(), saved_, good_, mesh_.world());
-  }
+  std::string advice() { return restart_advice(folder_.checkpoints(), saved_, good_, mesh_.world()); }
   StepMeans learn(Rollout& rollout, const EpisodeSamples& samples);
   // False once the rest of the iteration's epochs is left out.
   bool learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch, StepMeans& means);
@@ -107,7 +104,7 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
       folder_(config.run.run.dir, config.run.run.tensorboard),
       claim_(RunFolder::claim(config.run.run, world)), kl_(config.kl) {
   const auto own = claim_ ? find_own(config.run.run, mesh_.world()) : std::nullopt;
-  if (own) take_over_groups(*own);
+  if (own) take_over_groups(*own, shape_.dp, config_.run);
   TrainConfig& train = config_.run.train;
   if (train.micro_batch_open)
     train.micro_batch = fitting_micro_batch(config_.run.parallel, shape_, train.global_batch,
@@ -151,29 +148,6 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
     best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world, claim_->run());
 }
 
-// The sums' grouping stays what it was, so that a run has the same bits however its layout changes on the way.
-void Tuner::take_over_groups(const CheckpointInfo& own) {
-  const int64_t groups = run_state(own.metadata, own.path).reduction_groups;
-  if (config_.run.parallel.reduction_groups != 0) return;
-  if (groups % shape_.dp == 0 && config_.run.train.global_batch % groups == 0) config_.run.parallel.reduction_groups = groups;
-  else
-    log::warn("the {} reduction groups of {} do not fit {} data-parallel ranks and minibatches of {}: gradients will be summed in another order", groups,
-              own.path, shape_.dp, config_.run.train.global_batch);
-}
-
-// Settings that number answers and steps must stay; others may change, and are told.
-std::string Tuner::compare_settings(const std::string& origin) const {
-  std::string changes;
-  for (const auto& [key, value] : tune_settings(config_, tuning_.settings)) {
-    const auto before = tuned_.settings.find(key);
-    if (before == tuned_.settings.end() || before->second == value) continue;
-    const bool counts = key == "ppo.rollout_batch" || key == "ppo.answers" || key == "ppo.epochs" || key == "train.global_batch";
-    require(!counts && !tuning_.settings_stay, "{} was tuned with {}={}, now it is {}; give the same, or another run.dir", origin, key, before->second, value);
-    changes += fmt::format("\n  {}: {} -> {}", key, before->second, value);
-  }
-  return changes;
-}
-
 void Tuner::begin(const CriticStart& critic) {
   tuned_.chat = tuning_.chat;
   tuned_.start = tuning_.start.path;
@@ -185,20 +159,14 @@ void Tuner::begin(const CriticStart& critic) {
 
 void Tuner::resume(const CheckpointInfo& own) {
   const RunState stored = run_state(own.metadata, own.path);
-  // Sums came later than paths.
-  require(tuned_.start_sum ? tuned_.start_sum == tuning_.start.sum : tuned_.start == tuning_.start.path,
-          "{} was tuned from {}, which is its reference still, but the weights that checkpoint.load names are others, {}; give the same, or another run.dir", own.path,
-          tuned_.start, tuning_.start.path);
-  require(same_template(tuned_.chat, tuning_.chat),
-          "{} was tuned with another chat template; give the same, or another run.dir", own.path);
-  require((tuned_.ema > 0) == (config_.ppo.ema > 0), "{} was tuned with ppo.ema={}, now it is {}: a running mean is of all steps or of none; give the same, or another run.dir",
-          own.path, tuned_.ema, config_.ppo.ema);
+  check_same_start(tuned_, config_, tuning_, own.path);
   tuned_.ema = config_.ppo.ema;
   PretrainConfig now = config_.run;
   now.model.value_head = state_.config.at("model.value_head") == "true";
-  const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path) + compare_settings(own.path);
+  const std::string changes = compare_with_stored(stored, now, state_.tokenizer, own.path) +
+                              compare_settings(tuned_, config_, tuning_, own.path);
   data_->go_on({stored.data, own.path, true, config_.run.checkpoint.other_data});
-  if (held_out_ && judges_alike(tuned_.settings, tune_settings(config_, tuning_.settings)) && best_is_kept(folder_.path(), stored, mesh_.world()))
+  if (held_out_ && judged_as_before(tuned_, config_, tuning_) && best_is_kept(folder_.path(), stored, mesh_.world()))
     take_best(stored, state_);
   tuned_.settings = tune_settings(config_, tuning_.settings);
   load_checkpoint(own, actors_->pieces(false), true, mesh_.world());

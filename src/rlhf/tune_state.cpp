@@ -20,15 +20,6 @@ std::map<std::string, std::string> tune_settings(const TuneConfig& config, const
   return made;
 }
 
-bool judges_alike(const std::map<std::string, std::string>& before, const std::map<std::string, std::string>& now) {
-  for (const auto& [key, value] : now)
-    for (const char* section : {"reward.", "kl.beta", "sample.", "generate.max_tokens", "train.seed", "data.validation_prompts"}) {
-      const auto old = before.find(key);
-      if (key.starts_with(section) && old != before.end() && old->second != value) return false;
-    }
-  return true;
-}
-
 std::string to_json(const TuneState& s) {
   const auto chat = s.chat.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(s.chat);
   return nlohmann::ordered_json{{"kind", "tuned"}, {"iterations", s.iterations}, {"updates", s.updates}, {"critic_steps", s.critic_steps},

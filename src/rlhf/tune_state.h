@@ -26,9 +26,6 @@ struct TuneState {
 // What learning hangs on and no other part of a checkpoint tells, by key: options, and what `beside` has (Tuning::settings).
 std::map<std::string, std::string> tune_settings(const TuneConfig& config, const std::map<std::string, std::string>& beside);
 
-// Whether rewards of held-out answers mean the same under both; a setting that was not known before does not count.
-bool judges_alike(const std::map<std::string, std::string>& before, const std::map<std::string, std::string>& now);
-
 std::string to_json(const TuneState& state);
 // A usage error naming `origin` when the notes are none of such a run.
 TuneState tune_state(const std::string& notes, const std::string& origin);

@@ -1,0 +1,55 @@
+#include "tune_resume.h"
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/text/template.h"
+#include "skein/train/run_state.h"
+
+namespace skein {
+
+void take_over_groups(const CheckpointInfo& own, int64_t data_ranks, PretrainConfig& config) {
+  const int64_t groups = run_state(own.metadata, own.path).reduction_groups;
+  if (config.parallel.reduction_groups != 0) return;
+  if (groups % data_ranks == 0 && config.train.global_batch % groups == 0) config.parallel.reduction_groups = groups;
+  else
+    log::warn("the {} reduction groups of {} do not fit {} data-parallel ranks and minibatches of {}: gradients will be summed in another order", groups,
+              own.path, data_ranks, config.train.global_batch);
+}
+
+void check_same_start(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,
+                      const std::string& origin) {
+  // Sums came later than paths.
+  require(tuned.start_sum ? tuned.start_sum == tuning.start.sum : tuned.start == tuning.start.path,
+          "{} was tuned from {}, which is its reference still, but the weights that checkpoint.load names are others, {}; give the same, or another run.dir", origin,
+          tuned.start, tuning.start.path);
+  require(same_template(tuned.chat, tuning.chat),
+          "{} was tuned with another chat template; give the same, or another run.dir", origin);
+  require((tuned.ema > 0) == (config.ppo.ema > 0), "{} was tuned with ppo.ema={}, now it is {}: a running mean is of all steps or of none; give the same, or another run.dir",
+          origin, tuned.ema, config.ppo.ema);
+}
+
+std::string compare_settings(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,
+                             const std::string& origin) {
+  std::string changes;
+  for (const auto& [key, value] : tune_settings(config, tuning.settings)) {
+    const auto before = tuned.settings.find(key);
+    if (before == tuned.settings.end() || before->second == value) continue;
+    const bool counts = key == "ppo.rollout_batch" || key == "ppo.answers" || key == "ppo.epochs" || key == "train.global_batch";
+    require(!counts && !tuning.settings_stay, "{} was tuned with {}={}, now it is {}; give the same, or another run.dir", origin, key, before->second, value);
+    changes += fmt::format("\n  {}: {} -> {}", key, before->second, value);
+  }
+  return changes;
+}
+
+bool judged_as_before(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning) {
+  for (const auto& [key, value] : tune_settings(config, tuning.settings))
+    for (const char* section : {"reward.", "kl.beta", "sample.", "generate.max_tokens",
+                                "train.seed", "data.validation_prompts"}) {
+      const auto before = tuned.settings.find(key);
+      if (key.starts_with(section) && before != tuned.settings.end() && before->second != value)
+        return false;
+    }
+  return true;
+}
+
+}  // namespace skein

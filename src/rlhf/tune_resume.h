@@ -1,0 +1,25 @@
+// Whether a tuned policy's checkpoint can go on with the options of now.
+#pragma once
+
+#include <string>
+
+#include "skein/rlhf/ppo.h"
+#include "tune_state.h"
+
+namespace skein {
+
+// The sums' grouping stays what it was, so that a run has the same bits however its layout changes on the way; a warning
+// where it cannot.
+void take_over_groups(const CheckpointInfo& own, int64_t data_ranks, PretrainConfig& config);
+// tuned: what the checkpoint `origin` says of itself. Usage errors where its reference, chat template or running mean were
+// others.
+void check_same_start(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,
+                      const std::string& origin);
+// Settings that number answers and steps must stay, else a usage error; others may change: "key: old -> new" lines for the
+// log.
+std::string compare_settings(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,
+                             const std::string& origin);
+// Whether rewards of held-out answers mean what they meant to the checkpoint.
+bool judged_as_before(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning);
+
+}  // namespace skein
