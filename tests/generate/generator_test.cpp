@@ -278,6 +278,30 @@ TEST(Generator, TellsHowManyPromptsAreFinished) {
   EXPECT_EQ(told, (std::vector<size_t>{2, 4, 5}));
 }
 
+// Ranks with different numbers of tokens to make; afterwards it continues prompts as if nothing had been.
+TEST(Generator, IsInterruptedOnAllRanksBetweenTwoTokens) {
+  for (const bool stages : {false, true}) {
+    Layout setup = brief(3);
+    setup.ranks = 2;
+    setup.pipeline = stages ? 2 : 1;
+    const std::vector<Tokens> prompts = many_prompts(12);
+    const auto expected = generated(model(true), setup, prompts);
+    with_generator(model(true), setup, [&](Generator& generator, Group& world) {
+      int looks = 0;
+      bool interrupted = false;
+      Meeting meeting(world, [&] { return world.rank() == 1 && ++looks == 3; });
+      try {
+        generator.run(prompts, {}, {}, &meeting);
+      } catch (const Interrupted&) {
+        interrupted = true;
+      }
+      EXPECT_TRUE(interrupted);
+      EXPECT_GT(generator.work().steps, 0);
+      EXPECT_EQ(generator.run(prompts, {}, {}, &meeting), expected);
+    });
+  }
+}
+
 TEST(Generator, DrawsByTheNumbersGiven) {
   GenerateConfig options;
   options.sampling.temperature = 5;

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "rlhf/reward_fixture.h"
+#include "skein/core/stop_signals.h"
 #include "text/golden_files.h"
 
 namespace skein {
@@ -212,6 +214,56 @@ TEST_F(ProcessRewards, EndWithTheRun) {
 size_t open_files() {
   const std::filesystem::directory_iterator files("/proc/self/fd");
   return static_cast<size_t>(std::distance(begin(files), end(files)));
+}
+
+// Ignored signals pass to what is started.
+TEST_F(ProcessRewards, AnswerToSignalsThatWeIgnore) {
+  const StopSignals stopping;
+  ignore_stop_signals();
+  const std::string list = script(R"(
+import json, signal, sys
+for line in sys.stdin:
+    kept = [signal.getsignal(one) == signal.SIG_DFL for one in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)]
+    print(json.dumps({"id": json.loads(line)["id"], "score": sum(kept)}), flush=True)
+)");
+  EXPECT_EQ(scores(list, {answer("a")}), (std::vector<double>{3}));
+}
+
+TEST_F(ProcessRewards, AreNotWaitedForOnceARunIsInterrupted) {
+  const std::string slow = shell("exec sleep 60");
+  const auto begin = std::chrono::steady_clock::now();
+  std::atomic<int> interrupted{0};
+  run_ranks(2, [&](Group& world) {
+    RewardMixture rewards = make_rewards(slow, {world, 50});
+    const auto asked = [&] { return world.rank() == 1 && std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(300); };
+    Meeting meeting(world, asked);
+    rewards.set_meeting(&meeting);
+    try {
+      rewards.scores(three());
+    } catch (const Interrupted&) {
+      ++interrupted;
+    }
+  });
+  EXPECT_EQ(interrupted, 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+}
+
+TEST_F(ProcessRewards, ScoreAndFailAsUsualWhereTheyCouldBeInterrupted) {
+  const std::string good = script(kLengths), bad = shell("sleep 0.7; exit 3");
+  run_ranks(2, [&](Group& world) {
+    Meeting meeting(world, [] { return false; });
+    RewardMixture rewards = make_rewards(good, {world});
+    rewards.set_meeting(&meeting);
+    for (int batch = 0; batch < 2; ++batch) EXPECT_EQ(rewards.scores(three()), (std::vector<double>{1, 3.5, 2}));
+  });
+  expect_error(ExitCode::failure, {"exit code 3"}, [&] {
+    run_ranks(2, [&](Group& world) {
+      Meeting meeting(world, [] { return false; });
+      RewardMixture rewards = make_rewards(bad, {world});
+      rewards.set_meeting(&meeting);
+      rewards.scores(three());
+    });
+  });
 }
 
 TEST_F(ProcessRewards, LeaveNoFilesOpenAndInheritNone) {

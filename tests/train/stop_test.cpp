@@ -1,0 +1,199 @@
+// What a stop leaves, wherever in a run it is asked for, and what a run leaves whose gradients are not finite.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "skein/train/language_task.h"
+#include "skein/train/run_state.h"
+#include "skein/train/stop.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+namespace {
+
+// Another's task whose validation number `at` meets a signal.
+class StoppedInValidation : public Task {
+ public:
+  StoppedInValidation(const Task& task, int at) : task_(task), at_(at) {}
+  const SampleSource& samples() const override { return task_.samples(); }
+  int64_t length() const override { return task_.length(); }
+  std::string tokenizer() const override { return task_.tokenizer(); }
+  bool validates() const override { return task_.validates(); }
+  Scores validate(const Judged& model) const override {
+    if (++validations_ == at_ && model.mesh.world().rank() == 0) raise(SIGUSR1);
+    return task_.validate(model);
+  }
+
+ private:
+  const Task& task_;
+  int at_;
+  mutable int validations_ = 0;
+};
+
+std::vector<nlohmann::json> metrics_of(const std::string& run) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream file(run + "/metrics.jsonl");
+  for (std::string text; std::getline(file, text);) {
+    auto line = nlohmann::json::parse(text);
+    for (const char* of_this_machine : {"seconds", "tokens_per_second", "model_flops_per_second", "peak_memory_bytes", "peak_tensor_bytes"})
+      line.erase(of_this_machine);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+RunState newest_state(const std::string& run) {
+  const auto info = find_checkpoint(run, *single_rank());
+  return run_state(info->metadata, info->path);
+}
+
+class Stop : public testing::Test {
+ protected:
+  void SetUp() override { write_small_store(folder_.at("train.h5")); }
+
+  PretrainConfig config() const {
+    PretrainConfig c = small_config(folder_.at("train.h5"));
+    c.data.validation = c.data.train;
+    c.validation.every = 4;
+    c.validation.patience = 100;
+    c.validation.eval.windows = 40;
+    return c;
+  }
+
+  TrainResult stopped_in_validation(PretrainConfig c, int ranks, const std::string& name, int at) const {
+    c.run.dir = folder_.at(name);
+    TrainResult found;
+    run_ranks(ranks, [&](Group& world) {
+      PretrainConfig own = c;
+      const auto task = language_task(own);
+      const TrainResult result = train(own, StoppedInValidation(*task, at), world);
+      if (world.rank() == 0) found = result;
+    });
+    return found;
+  }
+
+  Workspace folder_;
+};
+
+// It is made again, as if nothing had been: the same metrics, the same best weights, the same bits.
+TEST_F(Stop, InsideAValidationIsCommittedAtOnceAndTheValidationMadeAgain) {
+  const Finished expected = train(config(), 1, folder_, "expected");
+  for (const int ranks : {1, 2}) {
+    const std::string name = fmt::format("run{}", ranks);
+    const TrainResult stopped = stopped_in_validation(config(), ranks, name, 2);
+    EXPECT_TRUE(stopped.stopped);
+    EXPECT_TRUE(stopped.committed);
+    EXPECT_EQ(stopped.step, 8);
+    EXPECT_TRUE(newest_state(folder_.at(name)).validation_owed);
+    EXPECT_EQ(metrics_of(folder_.at(name)).size(), 9u) << "one evaluation was made";
+    EXPECT_EQ(first_difference(train(config(), ranks, folder_, name).state, expected.state), "");
+    EXPECT_EQ(metrics_of(folder_.at(name)), metrics_of(folder_.at("expected")));
+    const RunState found = newest_state(folder_.at(name)), whole = newest_state(folder_.at("expected"));
+    EXPECT_FALSE(found.validation_owed);
+    EXPECT_EQ(found.best_step, whole.best_step);
+    EXPECT_EQ(found.best_quality, whole.best_quality);
+    EXPECT_EQ(found.fruitless, whole.fruitless);
+  }
+}
+
+TEST_F(Stop, InsideTheLastValidationKeepsTheLastStep) {
+  const TrainResult stopped = stopped_in_validation(config(), 2, "run", 5);
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_EQ(stopped.step, 20);
+  EXPECT_EQ(newest_state(folder_.at("run")).step, 20);
+  const Finished resumed = train(config(), 1, folder_, "run");
+  EXPECT_TRUE(resumed.losses.empty());
+  EXPECT_EQ(resumed.validation, train(config(), 1, folder_, "expected").validation);
+}
+
+class NotFinite : public Stop {
+ protected:
+  PretrainConfig plain(int64_t steps) const {
+    PretrainConfig c = small_config(folder_.at("train.h5"));
+    c.checkpoint.every = 1;
+    c.train.steps = steps;
+    c.lr.warmup = 2;
+    c.lr.decay_end = 20;
+    return c;
+  }
+  // The first step at this rate is finite and ruins the weights.
+  PretrainConfig ruinous(int64_t steps) const {
+    PretrainConfig c = plain(steps);
+    c.lr.lr = c.lr.min_lr = 1e30;
+    c.lr.warmup = 0;
+    return c;
+  }
+  std::string failure(const PretrainConfig& c, const std::string& name) const {
+    try {
+      train(c, 2, folder_, name);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::failure) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+  std::vector<int64_t> committed(const std::string& name) const {
+    std::vector<int64_t> steps;
+    for (const CheckpointInfo& info : list_checkpoints(folder_.at(name))) steps.push_back(info.step);
+    return steps;
+  }
+  void expect_word(const std::string& text, const std::string& word) const { EXPECT_NE(text.find(word), std::string::npos) << text; }
+};
+
+TEST_F(NotFinite, GradientsKeepTheLastGoodCheckpointAndTheAdviceHelps) {
+  const Finished expected = train(plain(20), 1, folder_, "expected");
+  for (const int64_t keep : {1, 2}) {
+    const std::string name = fmt::format("keep{}", keep);
+    PretrainConfig good = plain(10), bad = ruinous(20);
+    good.checkpoint.keep = bad.checkpoint.keep = keep;
+    train(good, 1, folder_, name);
+    std::string ruined;
+    // A supervisor tries again.
+    for (int start = 0; start < 2; ++start) {
+      const std::string text = failure(bad, name);
+      ASSERT_EQ(committed(name), (std::vector<int64_t>{11, 10}));
+      ruined = list_checkpoints(folder_.at(name)).front().path;
+      expect_word(text, "3 steps in a row");
+      expect_word(text, "no gradient was finite since the checkpoint of step 11: remove " + ruined +
+                            " and resume from that of step 10 with a lower lr.lr than 1e+30");
+    }
+    std::filesystem::remove_all(ruined);
+    good.train.steps = 20;
+    EXPECT_EQ(first_difference(train(good, 1, folder_, name).state, expected.state), "") << keep;
+  }
+}
+
+TEST_F(NotFinite, GradientsOfTheLastStepAreAFailure) {
+  const std::string text = failure(ruinous(2), "run");
+  expect_word(text, "step 2, the last one, has no finite gradient norm, and what it leaves is not committed");
+  expect_word(text, "and begin again with a lower lr.lr than 1e+30");
+  EXPECT_EQ(committed("run"), (std::vector<int64_t>{1}));
+}
+
+TEST_F(NotFinite, GradientsAreNotCommittedByAStop) {
+  train(ruinous(1), 1, folder_, "run");
+  PretrainConfig c = ruinous(20);
+  c.run.dir = folder_.at("run");
+  const auto alone = single_rank();
+  const auto stopped = [&] {
+    std::ofstream(c.run.dir + "/stop") << "";
+    return pretrain(c, *alone);
+  };
+  const TrainResult result = stopped();
+  EXPECT_TRUE(result.stopped);
+  EXPECT_TRUE(result.committed);
+  EXPECT_EQ(result.step, 2);
+  EXPECT_EQ(committed("run"), (std::vector<int64_t>{1}));
+  // Another's weights are nothing to go on from.
+  c.checkpoint.load = folder_.at("run");
+  c.run.dir = folder_.at("other");
+  std::filesystem::create_directories(c.run.dir);
+  EXPECT_FALSE(stopped().committed);
+}
+
+}  // namespace
+}  // namespace skein
