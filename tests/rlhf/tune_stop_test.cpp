@@ -1,0 +1,103 @@
+// A tuning that is stopped inside of an iteration or an evaluation makes it again with the same bits.
+#include <csignal>
+
+#include "rlhf/tune_fixture.h"
+#include "skein/core/stop_signals.h"
+#include "skein/rlhf/oracle_episodes.h"
+#include "skein/rlhf/ppo.h"
+#include "skein/train/run_state.h"
+
+namespace skein {
+namespace {
+
+// Likes long answers; meets a signal where it scores for the time number `at`.
+class LongAnswers : public RewardSource {
+ public:
+  LongAnswers(int at, bool speaks) : at_(at), speaks_(speaks) {}
+  std::string name() const override { return "long"; }
+  std::vector<double> scores(std::span<const Answer> answers) override {
+    if (++calls_ == at_ && speaks_) raise(SIGUSR2);
+    std::vector<double> made;
+    for (const Answer& one : answers) made.push_back(static_cast<double>(one.tokens.size()));
+    return made;
+  }
+
+ private:
+  int at_, calls_ = 0;
+  bool speaks_;
+};
+
+class StoppedTuning : public TunedPolicy {
+ protected:
+  StoppedTuning() : language_(oracle_language(folder_.at("language.txt"))), tokenizer_(oracle_tokenizer(language_)) {
+    run(1, {{"ppo.iterations", "1"}}, "start");
+    start_ = *find_checkpoint(folder_.at("start") + "/pretrained", *single_rank());
+  }
+
+  TuneConfig config(const std::string& name) const {
+    TuneConfig made = tune_defaults();
+    Options options("test", "");
+    bind(options, made);
+    for (const auto& [key, value] : oracle_defaults()) options.set(key, value, "test");
+    for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)}, {"ppo.iterations", "3"}, {"ppo.rollout_batch", "32"}, {"train.global_batch", "16"},
+                                             {"train.micro_batch", "4"}, {"generate.batch", "8"}, {"ppo.epochs", "1"}, {"parallel.reduction_groups", "4"},
+                                             {"lr.lr", "3e-3"}, {"ppo.shown", "0"}, {"run.log_every", "1000"}, {"generate.max_tokens", "3"},
+                                             {"checkpoint.every", "10"}, {"validation.every", "1"}})
+      options.set(key, value, "test");
+    made.run.model = stored_model(run_state(start_.metadata, start_.path), start_.path);
+    settle(made);
+    return made;
+  }
+
+  // Scores are asked for in turn by an iteration and by its evaluation. stop_at: which of these times is interrupted; 0: none.
+  TuneResult tuned(const std::string& name, int ranks, int stop_at) {
+    const TuneConfig c = config(name);
+    TuneResult found;
+    run_ranks(ranks, [&](Group& world) {
+      std::vector<RewardMixture::Part> parts;
+      parts.push_back({1, "long", std::make_unique<LongAnswers>(stop_at, world.rank() == ranks - 1)});
+      RewardMixture rewards(std::move(parts));
+      const OraclePrompts prompts(language_, 1);
+      std::vector<Prompt> held_out;
+      for (int64_t i = 0; i < 8; ++i) held_out.push_back(prompts.at(i));
+      Tuning tuning{prompts, rewards, start_, *tokenizer_, language_.end_id(), oracle_banned(language_)};
+      tuning.held_out = &held_out;
+      const TuneResult result = tune(c, tuning, world);
+      if (world.rank() == 0) found = result;
+    });
+    return found;
+  }
+
+  OracleLanguage language_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  CheckpointInfo start_;
+};
+
+TEST_F(StoppedTuning, GoesOnWithEqualBits) {
+  const TuneResult whole = tuned("whole", 1, 0);
+  EXPECT_FALSE(whole.stopped);
+  struct Case {
+    int ranks, stop_at;
+    int64_t done;
+    bool owed;
+  };
+  // In iterations 1 and 2, in the evaluations of 2 and of the last one.
+  for (const Case& one : {Case{1, 1, 0, false}, Case{2, 3, 1, false}, Case{2, 4, 2, true}, Case{1, 6, 3, true}}) {
+    const std::string name = fmt::format("run{}", one.stop_at);
+    const TuneResult stopped = tuned(name, one.ranks, one.stop_at);
+    EXPECT_TRUE(stopped.stopped) << name;
+    EXPECT_TRUE(stopped.committed) << name;
+    EXPECT_EQ(stopped.done, one.done) << name;
+    const auto left = find_checkpoint(folder_.at(name), *single_rank());
+    ASSERT_TRUE(left.has_value()) << name;
+    EXPECT_EQ(left->step, one.done) << name;
+    EXPECT_EQ(run_state(left->metadata, left->path).validation_owed, one.owed) << name;
+    EXPECT_FALSE(tuned(name, one.ranks, 0).stopped) << name;
+    EXPECT_EQ(metrics_in(folder_.at(name) + "/metrics.jsonl"), metrics_in(folder_.at("whole") + "/metrics.jsonl")) << name;
+    EXPECT_EQ(first_difference(state_of(folder_.at(name)), state_of(folder_.at("whole"))), "") << name;
+    EXPECT_EQ(first_difference(state_of(folder_.at(name) + "/best"), state_of(folder_.at("whole") + "/best")), "") << name;
+  }
+}
+
+}  // namespace
+}  // namespace skein
