@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
-#include <sstream>
 
 #include "skein/checkpoint/files.h"
 #include "skein/checkpoint/parameters.h"
@@ -12,6 +10,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/profile.h"
 #include "skein/tensor/buffer.h"
+#include "skein/train/adapt.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/language_task.h"
 #include "skein/train/progress.h"
@@ -26,15 +25,6 @@ namespace skein {
 namespace {
 
 constexpr int kFailedSavesInARow = 3;
-
-std::set<std::string> lines_of(const std::vector<std::string>& texts) {
-  std::set<std::string> lines;
-  for (const std::string& text : texts) {
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.insert(line);
-  }
-  return lines;
-}
 
 class Trainer {
  public:
@@ -80,7 +70,6 @@ class Trainer {
   // Whether it is this run's own checkpoint that it begins from.
   bool goes_on() const { return folder_.writes() && resume_from_->path.starts_with(folder_.checkpoints() + "/"); }
   void load();
-  void adapt(const RunState& stored);
   void save(bool must);
   // The steps and evaluations that are left; Interrupted in an evaluation.
   void learn(TrainResult& result, Progress& progress);
@@ -159,7 +148,11 @@ void Trainer::load() {
   const std::string& path = resume_from_->path;
   const bool own = goes_on();
   const RunState stored = run_state(resume_from_->metadata, path);
-  if (!own && task_.adapts()) return adapt(stored);
+  if (!own && task_.adapts()) {
+    adapt(*replica_, *resume_from_, task_, stored.notes, mesh_.world());
+    state_.imported = stored.imported;
+    return;
+  }
   const bool only_weights_there = !stored.imported.empty() && stored.optimizer_steps == 0;
   const bool weights_only = (config_.checkpoint.weights_only || only_weights_there) && !own;
   if (!weights_only) data_.go_on({stored.data, path, own, config_.checkpoint.other_data});
@@ -193,25 +186,6 @@ void Trainer::go_on_with_best(const RunState& stored) {
   if (config_.validation.patience > 0) return take_best(stored, state_);
   log::warn("{}/best is from step {} and no longer compared, since validation.patience is 0",
             folder_.path(), stored.best_step);
-}
-
-void Trainer::adapt(const RunState& stored) {
-  const auto held = checkpoint_tensors(*resume_from_, mesh_.world());
-  std::string anew;
-  std::vector<Piece> targets = replica_->optimizer().pieces(false);
-  std::erase_if(targets, [&](const Piece& piece) {
-    if (!piece.name.starts_with("param/")) return true;
-    const std::string tensor = piece.name.substr(6);
-    const bool begins = task_.begins_anew(tensor, held.contains(piece.name), stored.notes);
-    if (begins) anew += tensor + "\n";
-    return begins;
-  });
-  load_checkpoint(*resume_from_, targets, false, mesh_.world());
-  replica_->optimizer().loaded(0);
-  state_.imported = stored.imported;
-  log::info("begins with the weights of {} (step {})", resume_from_->path, stored.step);
-  const std::set<std::string> names = lines_of(mesh_.world().all_gather(anew));
-  if (!names.empty()) log::info("tensors that begin anew: {}", fmt::join(names, ", "));
 }
 
 std::string Trainer::state_text() {

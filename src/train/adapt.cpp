@@ -1,0 +1,43 @@
+#include "skein/train/adapt.h"
+
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+std::set<std::string> lines_of(const std::vector<std::string>& texts) {
+  std::set<std::string> lines;
+  for (const std::string& text : texts) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.insert(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const std::string& notes, Group& world) {
+  const auto held = checkpoint_tensors(from, world);
+  std::string anew;
+  std::vector<Piece> targets = replica.optimizer().pieces(false);
+  std::erase_if(targets, [&](const Piece& piece) {
+    if (!piece.name.starts_with("param/")) return true;
+    const std::string tensor = piece.name.substr(6);
+    const bool begins = task.begins_anew(tensor, held.contains(piece.name), notes);
+    if (begins) anew += tensor + "\n";
+    return begins;
+  });
+  load_checkpoint(from, targets, false, world);
+  replica.optimizer().loaded(0);
+  log::info("begins with the weights of {} (step {})", from.path, from.step);
+  const std::set<std::string> names = lines_of(world.all_gather(anew));
+  if (!names.empty()) log::info("tensors that begin anew: {}", fmt::join(names, ", "));
+}
+
+}  // namespace skein
