@@ -7,8 +7,6 @@
 #include "rollout_file.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/core/philox.h"
-#include "skein/data/order.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
 #include "skein/train/run_data.h"
@@ -66,7 +64,7 @@ class Tuner {
     actors_->set_meeting(meeting);
   }
   std::string advice() { return restart_advice(folder_.checkpoints(), saved_, good_, mesh_.world()); }
-  StepMeans learn(Rollout& rollout, const EpisodeSamples& samples);
+  StepMeans learn(const EpisodeSamples& samples);
   // False once the rest of the iteration's epochs is left out.
   bool learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch, StepMeans& means);
   double rate(double lr) const;
@@ -257,17 +255,13 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   return config_.ppo.stop_kl == 0 || own.mean("approx_kl") <= kStopFactor * config_.ppo.stop_kl;
 }
 
-StepMeans Tuner::learn(Rollout& rollout, const EpisodeSamples& all) {
+StepMeans Tuner::learn(const EpisodeSamples& all) {
   StepMeans means;
   EpisodeSamples samples = all;
-  const auto count = static_cast<int64_t>(rollout.episodes.size());
   const int64_t planned = tuned_.updates + config_.ppo.epochs * minibatches();
   bool on = true;
   for (int64_t epoch = 0; epoch < config_.ppo.epochs && on; ++epoch) {
-    std::vector<int64_t> order;
-    const uint64_t key = derive_key(config_.run.train.seed, "minibatches");
-    for (int64_t i = 0; i < count; ++i) order.push_back(permuted(key, tuned_.iterations * config_.ppo.epochs + epoch, count, i));
-    samples.set_order(std::move(order));
+    samples.set_order(learnt_order(config_, tuned_.iterations, epoch));
     for (int64_t minibatch = 0; minibatch < minibatches() && on; ++minibatch) on = learn_minibatch(samples, epoch, minibatch, means);
   }
   if (!on)
@@ -286,9 +280,7 @@ void Tuner::iterate(TuneResult& result) {
   times.generation = seconds_since(start);
   start = Clock::now();
   score_answers(tuning_, rollout);
-  EpisodeSamples samples(rollout.episodes, longest_row(rollout.episodes, config_.run.model.context, row_multiple(config_.run.parallel)),
-                         longest_answer(rollout.episodes));
-  samples.set_aggregation(config_.ppo.aggregation, config_.run.train.global_batch, config_.generate.max_tokens);
+  const EpisodeSamples samples = learnt_samples(config_, rollout);
   actors_->judge(rollout.episodes, samples);
   weigh_answers(config_, kl_.beta(), rollout);
   const KlFinding kl = kl_finding(rollout.episodes);
@@ -298,7 +290,7 @@ void Tuner::iterate(TuneResult& result) {
                warnings_);
   times.scoring = seconds_since(start);
   start = Clock::now();
-  const StepMeans means = learn(rollout, samples);
+  const StepMeans means = learn(samples);
   times.training = seconds_since(start);
   const NamedValues made = values(rollout, means, kl, times);
   if (tuned_.iterations >= config_.critic.warmup) kl_.update(kl.mean, config_.ppo.rollout_batch);

@@ -1,5 +1,8 @@
 #include "rollout.h"
 
+#include "skein/core/philox.h"
+#include "skein/data/order.h"
+
 namespace skein {
 
 Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator,
@@ -83,6 +86,23 @@ void weigh_answers(const TuneConfig& c, double beta, Rollout& rollout) {
     compare_answers(c, paths, rollout);
   }
   for (size_t i = 0; i < paths.size(); ++i) rollout.episodes[i].path = std::move(paths[i]);
+}
+
+EpisodeSamples learnt_samples(const TuneConfig& c, const Rollout& rollout) {
+  const int64_t multiple = row_multiple(c.run.parallel);
+  EpisodeSamples samples(rollout.episodes,
+                         longest_row(rollout.episodes, c.run.model.context, multiple),
+                         longest_answer(rollout.episodes));
+  samples.set_aggregation(c.ppo.aggregation, c.run.train.global_batch, c.generate.max_tokens);
+  return samples;
+}
+
+std::vector<int64_t> learnt_order(const TuneConfig& c, int64_t iteration, int64_t epoch) {
+  const uint64_t key = derive_key(c.run.train.seed, "minibatches");
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < c.ppo.rollout_batch; ++i)
+    order.push_back(permuted(key, iteration * c.ppo.epochs + epoch, c.ppo.rollout_batch, i));
+  return order;
 }
 
 }  // namespace skein

@@ -29,5 +29,8 @@ Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator
 void score_answers(const Tuning& tuning, Rollout& rollout);
 // Rewards under the coefficient beta, and advantages, of episodes that are scored and judged.
 void weigh_answers(const TuneConfig& config, double beta, Rollout& rollout);
+// The answers, which outlive them, as samples to learn from, and the order in which an epoch of an iteration takes them.
+EpisodeSamples learnt_samples(const TuneConfig& config, const Rollout& rollout);
+std::vector<int64_t> learnt_order(const TuneConfig& config, int64_t iteration, int64_t epoch);
 
 }  // namespace skein
