@@ -19,6 +19,7 @@ TOOLS = 11
 SIBLINGS_SEEN = {"data": {"text", "formats"}}
 INDOORS = [
     (re.compile(r"^mpi\.h$"), {"comm"}),
+    (re.compile(r"^nettle/"), {"comm"}),
     (re.compile(r"^hdf5"), {"data", "checkpoint"}),
     (re.compile(r"^(archive(_entry)?|zlib)\.h$"), {"data"}),
     (re.compile(r"^(oniguruma|pcre2)\.h$"), {"text"}),
