@@ -1,0 +1,111 @@
+// Files that hold a secret.
+#include "skein/comm/private_file.h"
+
+#include "skein/core/error.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PrivateFile : public testing::Test {
+ protected:
+  PrivateFile() {
+    std::string pattern = (fs::temp_directory_path() / "skein-private-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~PrivateFile() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name = "secret") const { return folder_ + "/" + name; }
+  void put(const std::string& text, mode_t mode) const {
+    std::ofstream(path()) << text;
+    EXPECT_EQ(chmod(path().c_str(), mode), 0);
+  }
+  static std::string refusal(const std::string& path) {
+    try {
+      return "read: " + read_private(path);
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  static std::string content(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::string folder_;
+};
+
+void expect_word(const std::string& text, const std::string& word) {
+  EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+}
+
+TEST_F(PrivateFile, OnlyItsOwnerReadsAndWritesIt) {
+  for (const mode_t mask : {0000, 0022, 0777}) {
+    const mode_t before = umask(mask);
+    write_private(path(), "a secret");
+    umask(before);
+    struct stat found {};
+    ASSERT_EQ(stat(path().c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 07777, 0600u);
+    EXPECT_EQ(read_private(path()), "a secret");
+  }
+}
+
+TEST_F(PrivateFile, FilesThatOthersCanReachAreRefused) {
+  for (const mode_t mode : {0644, 0640, 0602, 0620, 0666, 0601}) {
+    put("a secret", mode);
+    expect_word(refusal(path()), fmt::format("has mode {:04o}", static_cast<unsigned>(mode)));
+    expect_word(refusal(path()), "give it mode 0600");
+  }
+  for (const mode_t mode : {0600, 0400}) {
+    put("a secret", mode);
+    EXPECT_EQ(refusal(path()), "read: a secret");
+    fs::remove(path());
+  }
+}
+
+TEST_F(PrivateFile, FilesOfOtherUsersAreRefused) {
+  put("a secret", 0600);
+  if (chown(path().c_str(), 12345, static_cast<gid_t>(-1)) != 0)
+    GTEST_SKIP() << "only root can make a file of another user";
+  expect_word(refusal(path()), "belongs to user 12345");
+}
+
+TEST_F(PrivateFile, WhatIsNoFileIsRefusedAndHoldsNobodyUp) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  expect_word(refusal(path("pipe")), "is no file");
+  fs::create_directory(path("folder"));
+  expect_word(refusal(path("folder")), "is no file");
+  expect_word(refusal(path("none")), "does not exist yet");
+  put(std::string((1 << 20) + 1, 'x'), 0600);
+  expect_word(refusal(path()), "that is no secret");
+}
+
+TEST_F(PrivateFile, APlantedLinkIsReplacedAndNotFollowed) {
+  std::ofstream(path("victim")) << "of somebody";
+  fs::create_symlink(path("victim"), path());
+  write_private(path(), "a secret");
+  EXPECT_EQ(content(path("victim")), "of somebody");
+  EXPECT_FALSE(fs::is_symlink(path()));
+  EXPECT_EQ(read_private(path()), "a secret");
+}
+
+TEST_F(PrivateFile, NothingIsLeftWhereItCannotBeWritten) {
+  fs::create_directory(path());
+  EXPECT_THROW(write_private(path(), "a secret"), Error);
+  EXPECT_THROW(write_private(path("no/folder"), "a secret"), Error);
+  EXPECT_EQ(std::distance(fs::directory_iterator(fs::path(path()).parent_path()), {}), 1);
+}
+
+}  // namespace
+}  // namespace skein
