@@ -1,13 +1,15 @@
-// How the ranks of a TCP job find each other. Rank 0 gathers them and sends each the addresses of all; then each connects to those
-// below it. Every connection begins with a frame "hello" that says the job's size, the rank and the job's number.
+// How the ranks of a TCP job find each other. Rank 0 gathers them and sends each the addresses of
+// all; then each connects to those below it. Every connection begins with a handshake (handshake.h)
+// under the job's secret, which those between other ranks mix with the job's number.
 #pragma once
 
-#include <cstdint>
+#include "skein/comm/frames.h"
+#include "skein/comm/tcp.h"
+
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "skein/comm/tcp.h"
 #include "socket.h"
 
 namespace skein {
@@ -17,30 +19,20 @@ struct TcpPeer {
   std::string name;  // "node7:4711", for messages
 };
 
-// Where rank 0 is to be found. From an address, or from the file it has written.
-struct Place {
-  std::vector<Address> addresses;  // of one host
-  uint64_t job = 0;                // a number drawn by rank 0; 0 where it is not known beforehand
-  int ranks = 0;                   // 0 likewise
-};
-
 bool is_file(const std::string& rendezvous);
 // Usage errors unless it is absolute and its folder exists.
 std::string file_of(const TcpJob& job);
 // Usage error that names both parts.
 Address address_of(const TcpJob& job);
 
-// Usage error unless it is one of the two.
-inline void check_rendezvous(const TcpJob& job) {
-  if (is_file(job.rendezvous))
-    file_of(job);
-  else
-    address_of(job);
-}
+// Usage error unless it is one of the two, its secret is none or long enough, and it is not open to
+// other hosts unasked.
+void check_rendezvous(const TcpJob& job);
 
-// Replaces the file in one step.
+// Replaces the file in one step, by one that only this user can read.
 void write_place(const TcpJob& job, const Place& place);
-// Nothing, and `fault` says why, where there is no such file yet or it is no rendezvous.
+// Nothing, and `fault` says why, where there is no such file yet, others can read it, or it is no
+// rendezvous.
 std::optional<Place> read_place(const std::string& path, std::string& fault);
 
 // Every other rank, connected, in rank order; the own place has no socket.

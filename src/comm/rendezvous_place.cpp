@@ -1,34 +1,69 @@
-#include "rendezvous.h"
-
+#include "skein/comm/private_file.h"
+#include "skein/comm/secret.h"
 #include "skein/core/error.h"
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <unistd.h>
+
+#include "rendezvous.h"
 
 namespace skein {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFirstLine = "skein rendezvous 1";
+void check_secret(const TcpJob& job) {
+  require(
+      job.secret.empty() || job.secret.size() >= kShortestSecret,
+      "the secret of the rendezvous has {} bytes; give one of {} or more, as `openssl rand -hex "
+      "16` writes it",
+      job.secret.size(), kShortestSecret);
+}
+
+// Whoever reaches an open port can take a rank's place.
+void check_open(const TcpJob& job) {
+  require(
+      job.ranks == 1 || job.open || !job.secret.empty() || is_loopback(address_of(job).host),
+      "{}={} can be reached from other hosts, and without a secret whoever reaches it can join "
+      "the job; give all ranks the same SKEIN_RENDEZVOUS_SECRET or SKEIN_RENDEZVOUS_SECRET_FILE, "
+      "or set SKEIN_RENDEZVOUS_OPEN=1 on a network where everybody is trusted",
+      job.origin, job.rendezvous);
+}
+
+Place place_at(const std::string& path) {
+  const std::string text = read_private(path);
+  try {
+    return place_in(text);
+  } catch (const Error& error) {
+    fail("{} is no rendezvous: {}", path, error.what());
+  }
+}
 
 }  // namespace
+
+void check_rendezvous(const TcpJob& job) {
+  check_secret(job);
+  if (is_file(job.rendezvous))
+    file_of(job);
+  else
+    check_open(job);
+}
 
 bool is_file(const std::string& rendezvous) { return rendezvous.starts_with("file:"); }
 
 std::string file_of(const TcpJob& job) {
   std::string path = job.rendezvous.substr(5);
   if (path.starts_with("//")) path = path.substr(2);
-  require(path.starts_with("/"), "{}={} is no absolute path; write file:///path/of/a/new/file that all ranks see",
+  require(path.starts_with("/"),
+          "{}={} is no absolute path; write file:///path/of/a/new/file that all ranks see",
           job.origin, job.rendezvous);
   std::error_code none;
   const fs::path folder = fs::path(path).parent_path();
-  require(fs::is_directory(folder, none), "{}={}: there is no folder {} on host {}; name a file in a folder that all ranks see",
+  require(fs::is_directory(folder, none),
+          "{}={}: there is no folder {} on host {}; name a file in a folder that all ranks see",
           job.origin, job.rendezvous, folder.string(), host_name());
-  require(!fs::is_directory(path, none), "{}={} is a folder; name a file in it that does not exist yet", job.origin,
+  require(!fs::is_directory(path, none),
+          "{}={} is a folder; name a file in it that does not exist yet", job.origin,
           job.rendezvous);
   return path;
 }
@@ -41,45 +76,37 @@ Address address_of(const TcpJob& job) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   int port = 0;
   const char* const end = text.data() + text.size();
-  const auto read = colon == std::string::npos ? std::from_chars_result{end, std::errc::invalid_argument}
-                                               : std::from_chars(text.data() + colon + 1, end, port);
-  const bool good = read.ec == std::errc() && read.ptr == end && port >= 1 && port <= 65535 && !host.empty() &&
-                    (bracketed || host.find(':') == std::string::npos);
-  require(good, "{}={} is no rendezvous; write host:port with a port from 1 to 65535 ([host]:port for IPv6), where rank 0 "
-          "runs on that host, or file:///path of a file that all ranks see", job.origin, text);
+  const auto read = colon == std::string::npos
+                        ? std::from_chars_result{end, std::errc::invalid_argument}
+                        : std::from_chars(text.data() + colon + 1, end, port);
+  const bool good = read.ec == std::errc() && read.ptr == end && port >= 1 && port <= 65535 &&
+                    !host.empty() && (bracketed || host.find(':') == std::string::npos);
+  require(good,
+          "{}={} is no rendezvous; write host:port with a port from 1 to 65535 ([host]:port for "
+          "IPv6), where rank 0 "
+          "runs on that host, or file:///path of a file that all ranks see",
+          job.origin, text);
   return {host, port};
 }
 
 void write_place(const TcpJob& job, const Place& place) {
-  const std::string path = file_of(job), draft = fmt::format("{}.{:x}", path, place.job);
-  std::ofstream out(draft);
-  out << kFirstLine << "\n" << place.ranks << " " << place.job << "\n";
-  for (const Address& address : place.addresses) out << address.host << " " << address.port << "\n";
-  out << "end\n";
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(draft, path, error);
-  const std::string reason = out ? error.message() : std::string("its folder takes no new file, or the disk is full");
-  const bool written = out && !error;
-  if (!written) fs::remove(draft, error);
-  require(written, "{}={} cannot be written by rank 0 on host {}: {}; name a file in a folder it may write to", job.origin,
-          job.rendezvous, host_name(), reason);
+  try {
+    write_private(file_of(job), text_of(place));
+  } catch (const Error& error) {
+    fail_usage(
+        "{}={} cannot be written by rank 0 on host {}: {}; name a file in a folder it may "
+        "write to",
+        job.origin, job.rendezvous, host_name(), error.what());
+  }
 }
 
 std::optional<Place> read_place(const std::string& path, std::string& fault) {
-  std::ifstream in(path);
-  if (!in) return fault = fmt::format("{} does not exist yet", path), std::nullopt;
-  std::string first, word;
-  Place place;
-  std::getline(in, first);
-  in >> place.ranks >> place.job;
-  while (in >> word && word != "end") {
-    int port = 0;
-    in >> port;
-    place.addresses.push_back({word, port});
+  try {
+    return place_at(path);
+  } catch (const Error& error) {
+    fault = error.what();
   }
-  if (first == kFirstLine && word == "end" && !place.addresses.empty()) return place;
-  return fault = fmt::format("{} is no rendezvous that Skein has written", path), std::nullopt;
+  return std::nullopt;
 }
 
 }  // namespace skein

@@ -1,9 +1,11 @@
 #include "socket.h"
 
+#include "skein/comm/frames.h"
 #include "skein/core/error.h"
 
 #include <algorithm>
 #include <array>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
@@ -21,17 +23,8 @@
 namespace skein {
 namespace {
 
-constexpr uint64_t kMagic = 0x5043546e69656b53;  // "SkeinTCP" where the least byte comes first
-constexpr uint32_t kVersion = 1;
-constexpr uint32_t kLongestFrame = 16 << 20;
 // An address that does not answer must not use up the time of the others.
 constexpr double kConnectSeconds = 5;
-
-struct FrameHead {
-  uint64_t magic = kMagic;
-  uint32_t version = kVersion;
-  uint32_t bytes = 0;
-};
 
 using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
@@ -111,23 +104,11 @@ std::string try_to_connect(const Socket& socket, const addrinfo& address, const 
   return own.port == other.port && own.host == other.host ? text_of(ECONNREFUSED) : "";
 }
 
-template <class Move>
-void move_all(const Socket& socket, short events, size_t bytes, const Deadline& deadline, Move move) {
-  size_t moved = 0;
-  while (moved < bytes) {
-    const ssize_t now = move(moved, bytes - moved);
-    if (now == 0 || (now < 0 && errno != EAGAIN && errno != EINTR))
-      fail("the connection was closed{}", now == 0 ? "" : ": " + text_of(errno));
-    if (now > 0) moved += static_cast<size_t>(now);
-    if (now < 0 && errno == EAGAIN && !ready(socket, events, deadline)) fail("no answer came in time");
-  }
+[[noreturn]] void fail_closed(ssize_t moved) {
+  fail("the connection was closed{}", moved == 0 ? "" : ": " + text_of(errno));
 }
 
-void receive_all(const Socket& socket, void* into, size_t bytes, const Deadline& deadline) {
-  move_all(socket, POLLIN, bytes, deadline, [&](size_t at, size_t left) {
-    return recv(socket.descriptor(), static_cast<char*>(into) + at, left, 0);
-  });
-}
+bool wait_for_more(ssize_t moved) { return moved < 0 && (errno == EAGAIN || errno == EINTR); }
 
 }  // namespace
 
@@ -147,11 +128,11 @@ void Socket::close() {
   descriptor_ = -1;
 }
 
-std::string Address::str() const {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+bool is_loopback(const std::string& host) {
+  in_addr four{};
+  const bool is_four = inet_pton(AF_INET, host.c_str(), &four) == 1;
+  return host == "localhost" || host == "::1" || (is_four && ntohl(four.s_addr) >> 24 == 127);
 }
-
-bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
@@ -200,14 +181,10 @@ Socket listen_at(const Address& address) {
   fail("port {} of this host ({}) cannot be listened at: {}", address.port, host_name(), fault);
 }
 
-Socket accept_from(const Socket& listener, const Deadline& deadline) {
-  while (ready(listener, POLLIN, deadline)) {
-    Socket came(accept4(listener.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (came) settle(came);
-    if (came) return came;
-    if (errno == EMFILE || errno == ENFILE) fail("too many open files for the connections of all ranks; raise 'ulimit -n'");
-  }
-  return {};
+Socket accept_from(const Socket& listener) {
+  Socket came(accept4(listener.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (came) settle(came);
+  return came;
 }
 
 Socket connect_to(const Address& address, const Deadline& deadline, std::string& fault) {
@@ -227,26 +204,49 @@ bool is_closed(const Socket& socket) {
   return found == 0 || (found < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-void send_frame(const Socket& socket, const std::string& text, const Deadline& deadline) {
-  FrameHead head;
-  head.bytes = static_cast<uint32_t>(text.size());
-  std::string frame(reinterpret_cast<const char*>(&head), sizeof(head));
-  frame += text;
-  move_all(socket, POLLOUT, frame.size(), deadline, [&](size_t at, size_t left) {
-    return send(socket.descriptor(), frame.data() + at, left, MSG_NOSIGNAL);
-  });
+bool FrameReader::take(const Socket& socket, std::string& into, size_t whole) {
+  const size_t done = into.size();
+  if (done == whole) return true;
+  into.resize(whole);
+  const ssize_t came = recv(socket.descriptor(), into.data() + done, whole - done, 0);
+  const bool more = came > 0 || wait_for_more(came);
+  if (!more) fail_closed(came);
+  into.resize(done + static_cast<size_t>(std::max<ssize_t>(came, 0)));
+  return came > 0;
 }
 
-std::string receive_frame(const Socket& socket, const Deadline& deadline) {
-  FrameHead head;
-  receive_all(socket, &head, sizeof(head), deadline);
-  if (head.magic != kMagic || head.bytes > kLongestFrame) fail("the other end is no rank of Skein");
-  if (head.version != kVersion)
-    fail("the other end speaks version {} of Skein's protocol, this process version {}; start all ranks from one build",
-         head.version, kVersion);
-  std::string text(head.bytes, '\0');
-  receive_all(socket, text.data(), text.size(), deadline);
-  return text;
+bool FrameReader::read(const Socket& socket) {
+  while (head_.size() < sizeof(FrameHead))
+    if (!take(socket, head_, sizeof(FrameHead))) return false;
+  const size_t whole = content_bytes(head_, most_);
+  while (content_.size() < whole)
+    if (!take(socket, content_, whole)) return false;
+  return true;
+}
+
+void send_frame(const Socket& socket, const std::string& content, const Deadline& deadline) {
+  const std::string frame = frame_of(content);
+  for (size_t sent = 0; sent < frame.size();) {
+    const ssize_t now =
+        send(socket.descriptor(), frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+    if (now > 0) sent += static_cast<size_t>(now);
+    if (now > 0) continue;
+    if (!wait_for_more(now)) fail_closed(now);
+    if (!ready(socket, POLLOUT, deadline)) fail("no answer came in time");
+  }
+}
+
+std::string receive_frame(const Socket& socket, size_t most, const Deadline& deadline) {
+  FrameReader reader(most);
+  while (!reader.read(socket))
+    if (!ready(socket, POLLIN, deadline)) fail("no answer came in time");
+  return reader.content();
+}
+
+bool send_frame_at_once(const Socket& socket, const std::string& content) {
+  const std::string frame = frame_of(content);
+  return send(socket.descriptor(), frame.data(), frame.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(frame.size());
 }
 
 }  // namespace skein

@@ -1,10 +1,12 @@
-// Sockets of the TCP transport: connections within a deadline, and the frames of text that ranks greet each other with.
+// Sockets of the TCP transport: connections within a deadline, and frames (frames.h) over them.
 #pragma once
 
 #include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "skein/comm/address.h"
 
 namespace skein {
 
@@ -43,12 +45,6 @@ class Socket {
   int descriptor_ = -1;
 };
 
-struct Address {
-  std::string host;
-  int port = 0;
-  std::string str() const;  // "node7:4711", "[::1]:4711"
-};
-
 // True for the names and numbers of this host that no other host can reach.
 bool is_loopback(const std::string& host);
 std::string host_name();
@@ -61,15 +57,35 @@ Address other_end(const Socket& socket);
 
 // An empty host stands for all addresses of this host, port 0 for any free one. Error(failure) when the port is taken.
 Socket listen_at(const Address& address);
-// Without a descriptor when nobody came in time.
-Socket accept_from(const Socket& listener, const Deadline& deadline);
+// Who waits to be let in; never waits itself. Without a descriptor, and `errno` says why, when there
+// is nobody.
+Socket accept_from(const Socket& listener);
 // Without a descriptor, and `fault` says why, when no address of the host answers in time.
 Socket connect_to(const Address& address, const Deadline& deadline, std::string& fault);
 // The other end has closed, or the connection is broken.
 bool is_closed(const Socket& socket);
 
-// Each throws Error(failure) that says what happened: closed, too late, another protocol or version of it.
-void send_frame(const Socket& socket, const std::string& text, const Deadline& deadline);
-std::string receive_frame(const Socket& socket, const Deadline& deadline);
+// What a frame holds, as it comes. The other end may be anybody: no more than `most` bytes are taken.
+class FrameReader {
+ public:
+  explicit FrameReader(size_t most) : most_(most) {}
+  // True once all is there; never waits. Error(failure) when the connection is closed, or what comes
+  // is no frame of this version.
+  bool read(const Socket& socket);
+  const std::string& content() const { return content_; }
+
+ private:
+  // False when nothing has come.
+  bool take(const Socket& socket, std::string& into, size_t whole);
+
+  size_t most_;
+  std::string head_, content_;
+};
+
+// Each throws Error(failure) that says what happened: closed, too late, another protocol or version.
+void send_frame(const Socket& socket, const std::string& content, const Deadline& deadline);
+std::string receive_frame(const Socket& socket, size_t most, const Deadline& deadline);
+// False unless the system takes all of it at once.
+bool send_frame_at_once(const Socket& socket, const std::string& content);
 
 }  // namespace skein

@@ -1,6 +1,7 @@
 #include "tcp_environment.h"
 
-#include "socket.h"
+#include "skein/comm/private_file.h"
+#include "skein/core/error.h"
 
 #include <charconv>
 #include <climits>
@@ -49,6 +50,39 @@ TcpJob job_without_numbers() {
   return job;
 }
 
+// Without the end of its last line.
+std::string secret_in_file(const std::string& path) {
+  std::string text;
+  try {
+    text = read_private(path);
+  } catch (const Error& error) {
+    fail_usage("SKEIN_RENDEZVOUS_SECRET_FILE={}: {}", path, error.what());
+  }
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  require(!text.empty(), "SKEIN_RENDEZVOUS_SECRET_FILE={} is empty; put a secret into it", path);
+  return text;
+}
+
+std::string secret_of_environment() {
+  for (const char* variable : {"SKEIN_RENDEZVOUS_SECRET", "SKEIN_RENDEZVOUS_SECRET_FILE"})
+    require(!std::getenv(variable) || !text_in(variable).empty(),
+            "{} is set but empty; give it a value, or unset it", variable);
+  const std::string path = text_in("SKEIN_RENDEZVOUS_SECRET_FILE");
+  const std::string secret = text_in("SKEIN_RENDEZVOUS_SECRET");
+  require(path.empty() || secret.empty(),
+          "SKEIN_RENDEZVOUS_SECRET and SKEIN_RENDEZVOUS_SECRET_FILE are both set; unset one");
+  return path.empty() ? secret : secret_in_file(path);
+}
+
+bool open_by_environment() {
+  const std::string text = text_in("SKEIN_RENDEZVOUS_OPEN");
+  require(text.empty() || text == "0" || text == "1",
+          "SKEIN_RENDEZVOUS_OPEN={} is neither 1 nor 0; give 1 to let in everybody who reaches the "
+          "port",
+          text);
+  return text == "1";
+}
+
 }  // namespace
 
 bool rendezvous_is_set() { return std::getenv("SKEIN_RENDEZVOUS") != nullptr; }
@@ -65,6 +99,8 @@ TcpJob job_of_environment() {
   job.ranks = required_number(ranks, 1, job, "give all processes of the job their number");
   job.rank = required_number(rank, 0, job, "give each process its own, from 0 to one below the number of ranks");
   require(job.rank < job.ranks, "{}={} is not below {}={}; ranks count from 0", rank, job.rank, ranks, job.ranks);
+  job.secret = secret_of_environment();
+  job.open = open_by_environment();
   if (std::getenv("SKEIN_RENDEZVOUS_TIMEOUT"))
     job.timeout = required_number("SKEIN_RENDEZVOUS_TIMEOUT", 1, job, "give the seconds that ranks wait for each other at the start");
   return job;

@@ -62,22 +62,6 @@ struct Listener {
 
 inline int free_port() { return Listener().port; }
 
-// Connects as soon as somebody listens, and says `text`.
-inline int call(int port, const std::string& text) {
-  const sockaddr_in address = loopback(port);
-  for (int turn = 0; turn < 500; ++turn) {
-    const int caller = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(caller, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-      EXPECT_EQ(send(caller, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
-      return caller;
-    }
-    close(caller);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ADD_FAILURE() << "nobody listens at port " << port;
-  return -1;
-}
-
 struct Ended {
   ExitCode code = ExitCode::done;
   std::string text;  // of the error
@@ -101,6 +85,11 @@ inline std::vector<Ended> run_jobs(const std::vector<TcpJob>& jobs, const std::f
   for (size_t i = 0; i < jobs.size(); ++i) threads.emplace_back([&, i] { ended[i] = run_job(jobs[i], body); });
   threads.clear();
   return ended;
+}
+
+// Of a job without a secret.
+inline TcpJob job_at(int rank, int ranks, const std::string& rendezvous, double timeout = 60) {
+  return {.rank = rank, .ranks = ranks, .rendezvous = rendezvous, .timeout = timeout};
 }
 
 inline std::vector<Ended> run_tcp(int ranks, const std::string& rendezvous, const std::function<void(Group&)>& body) {

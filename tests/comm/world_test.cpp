@@ -3,10 +3,13 @@
 #include "skein/comm/mpi.h"
 #include "skein/core/log.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
 #include <optional>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 namespace skein {
@@ -17,7 +20,8 @@ class World : public testing::Test {
  protected:
   World() {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS",
-                             "SLURM_STEP_NUM_TASKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT", "SKEIN_RANK", "SKEIN_RANKS",
+                             "SLURM_STEP_NUM_TASKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT",
+                             "SKEIN_RENDEZVOUS_SECRET", "SKEIN_RENDEZVOUS_SECRET_FILE", "SKEIN_RENDEZVOUS_OPEN", "SKEIN_RANK", "SKEIN_RANKS",
                              "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"}) {
       const char* value = getenv(name);
       former_[name] = value ? std::optional<std::string>(value) : std::nullopt;
@@ -169,6 +173,40 @@ TEST_F(World, WrongVariablesOfARendezvousAreNamed) {
                {"RANK=2 is not below WORLD_SIZE=2"});
   expect_words(start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "http"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
                {"MASTER_ADDR:MASTER_PORT=node7:http", "1 to 65535"});
+}
+
+TEST_F(World, WrongSecretsOfARendezvousAreNamed) {
+  const std::pair<const char*, const char*> place{"SKEIN_RENDEZVOUS", "node7:4711"}, ranks{"SKEIN_RANKS", "2"}, rank{"SKEIN_RANK", "1"};
+  const auto error_with = [&](const char* variable, const std::string& value) {
+    return start_error({place, ranks, rank, {variable, value.c_str()}});
+  };
+  expect_words(start_error({place, ranks, rank}), {"SKEIN_RENDEZVOUS=node7:4711 can be reached from other hosts"});
+  expect_words(start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
+               {"MASTER_ADDR:MASTER_PORT=node7:29500 can be reached", "SKEIN_RENDEZVOUS_SECRET_FILE"});
+  expect_words(error_with("SKEIN_RENDEZVOUS_OPEN", "yes"), {"SKEIN_RENDEZVOUS_OPEN=yes is neither 1 nor 0"});
+  expect_words(error_with("SKEIN_RENDEZVOUS_SECRET", ""), {"SKEIN_RENDEZVOUS_SECRET is set but empty"});
+  expect_words(error_with("SKEIN_RENDEZVOUS_SECRET", "123"), {"has 3 bytes", "16 or more"});
+  expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/no/such"), {"SKEIN_RENDEZVOUS_SECRET_FILE=/no/such", "does not exist"});
+  expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/dev/null"), {"is no file"});
+  expect_words(start_error({place, ranks, rank, {"SKEIN_RENDEZVOUS_SECRET_FILE", "/key"}, {"SKEIN_RENDEZVOUS_SECRET", "0123456789abcdef"}}),
+               {"are both set; unset one"});
+}
+
+TEST_F(World, AKeyFileHoldsTheSecret) {
+  std::string path = (std::filesystem::temp_directory_path() / "skein-key-XXXXXX").string();
+  const int file = mkstemp(path.data());  // of mode 0600
+  ASSERT_EQ(write(file, "short\n", 6), 6);
+  close(file);
+  const auto error = [&] {
+    return start_error({{"SKEIN_RENDEZVOUS", "node7:4711"}, {"SKEIN_RANKS", "2"}, {"SKEIN_RANK", "1"}, {"SKEIN_RENDEZVOUS_SECRET_FILE", path.c_str()}});
+  };
+  expect_words(error(), {"the secret of the rendezvous has 5 bytes"});
+  chmod(path.c_str(), 0640);
+  expect_words(error(), {path, "has mode 0640", "give it mode 0600"});
+  chmod(path.c_str(), 0600);
+  std::filesystem::resize_file(path, 0);
+  expect_words(error(), {"is empty; put a secret into it"});
+  std::filesystem::remove(path);
 }
 
 TEST(Mpi, NamesItsVersionInOneLine) {

@@ -1,0 +1,83 @@
+// A process that connects to a rank and is none, or plays one.
+#pragma once
+
+#include "skein/comm/frames.h"
+#include "skein/comm/handshake.h"
+
+#include <cerrno>
+#include <sys/time.h>
+
+#include "comm/tcp_fixture.h"
+
+namespace skein::test {
+
+class Caller {
+ public:
+  // Connects as soon as somebody listens at that port of this host.
+  explicit Caller(int port) {
+    const sockaddr_in address = loopback(port);
+    for (int turn = 0; turn < 1000; ++turn) {
+      descriptor_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      const auto* to = reinterpret_cast<const sockaddr*>(&address);
+      if (connect(descriptor_, to, sizeof(address)) == 0) break;
+      hang_up();
+      pause(5);
+    }
+    EXPECT_GE(descriptor_, 0) << "nobody listens at port " << port;
+    be_patient();
+  }
+  // One that has connected to a listener of the test.
+  explicit Caller(const Listener& listener)
+      : descriptor_(accept4(listener.descriptor, nullptr, nullptr, SOCK_CLOEXEC)) {
+    be_patient();
+  }
+  Caller(Caller&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Caller& operator=(Caller&&) = delete;
+  ~Caller() { hang_up(); }
+
+  // False when the other end has closed.
+  bool say(std::string_view bytes) const {
+    return send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes.size());
+  }
+  // Fewer when the other end has closed before.
+  std::string hear(size_t bytes) const {
+    std::string heard(bytes, '\0');
+    heard.resize(static_cast<size_t>(
+        std::max<ssize_t>(0, recv(descriptor_, heard.data(), bytes, MSG_WAITALL))));
+    return heard;
+  }
+  std::string hear_frame() const {
+    const std::string head = hear(sizeof(FrameHead));
+    return head.size() < sizeof(FrameHead) ? "" : hear(content_bytes(head, 1 << 20));
+  }
+  bool hears_the_end() const {
+    char next = 0;
+    const ssize_t heard = recv(descriptor_, &next, 1, 0);
+    return heard == 0 || (heard < 0 && errno == ECONNRESET);
+  }
+  void hang_up() {
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = -1;
+  }
+
+ private:
+  void be_patient() const {
+    const timeval longest{20, 0};
+    setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof(longest));
+  }
+
+  int descriptor_ = -1;
+};
+
+// What `caller` says to be taken for the rank of `hello`; `said` keeps it.
+inline HelloReply join(const Caller& caller, const Secret& secret, const Hello& hello,
+                       std::string* said = nullptr) {
+  Connecting side(secret);
+  const std::string content = side.hello(caller.hear_frame(), text_of(hello));
+  if (said) *said = content;
+  caller.say(frame_of(content));
+  return reply_in(side.reply(caller.hear_frame()));
+}
+
+}  // namespace skein::test

@@ -1,0 +1,237 @@
+// Who is no rank of the job and comes to its meeting all the same.
+#include "skein/comm/private_file.h"
+
+#include <chrono>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "comm/caller.h"
+
+namespace skein {
+namespace {
+
+using namespace test;
+using Clock = std::chrono::steady_clock;
+
+const std::string kSecret = "0123456789abcdef";
+
+void check_sum(Group& group) {
+  EXPECT_EQ(group.sum(int64_t{group.rank()}), group.size() * (group.size() - 1) / 2);
+}
+
+// A rank 0 that waits for others, with a secret unless it is "".
+class Strangers : public Tcp {
+ protected:
+  TcpJob job(int rank, int ranks, const std::string& secret = kSecret) const {
+    TcpJob made = job_at(rank, ranks, fmt::format("127.0.0.1:{}", port_));
+    made.secret = secret;
+    return made;
+  }
+  int port() const { return port_; }
+  std::jthread zero(int ranks, const std::string& secret = kSecret) const {
+    return std::jthread(
+        [job = job(0, ranks, secret)] { EXPECT_EQ(run_job(job, check_sum).text, ""); });
+  }
+  // The last rank comes, and the job begins soon.
+  void expect_to_begin(int rank, int ranks, const std::string& secret = kSecret) const {
+    const auto start = Clock::now();
+    EXPECT_EQ(run_job(job(rank, ranks, secret), check_sum).text, "");
+    EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), 5);
+  }
+
+ private:
+  int port_ = free_port();
+};
+
+FrameHead head_of(uint32_t bytes, uint32_t version = 2) {
+  FrameHead head;
+  head.version = version;
+  head.bytes = bytes;
+  return head;
+}
+
+std::string bytes_of_head(const FrameHead& head) {
+  return {reinterpret_cast<const char*>(&head), sizeof(head)};
+}
+
+TEST_F(Strangers, GarbageIsSentAway) {
+  const std::jthread first = zero(2);
+  const std::string zeros(32, '\0');
+  for (const std::string& text : {std::string("GET / HTTP/1.0\r\nHost: somewhere\r\n\r\n"),
+                                  bytes_of_head(head_of(0xFFFFFFFF)), bytes_of_head(head_of(1025)),
+                                  bytes_of_head(head_of(100, 9)), frame_of("hello 2 1 0 6000 x"),
+                                  frame_of(""), frame_of(zeros + zeros + "hello 2 1 0 6000 x")}) {
+    const Caller caller(port());
+    EXPECT_EQ(caller.hear_frame().size(), 32u);
+    caller.say(text);
+    caller.hear(sizeof(FrameHead) + 32);  // what a stranger is told, if anything
+    EXPECT_TRUE(caller.hears_the_end()) << text.size();
+  }
+  expect_to_begin(1, 2);
+}
+
+TEST_F(Strangers, WhoStopsHalfwayKeepsNobodyOut) {
+  const std::jthread first = zero(2);
+  const std::string frame = frame_of(std::string(64, 'x') + "hello 2 1 0 6000 nowhere");
+  std::vector<Caller> callers;
+  for (size_t bytes = 0; bytes < frame.size(); ++bytes) {
+    Caller& caller = callers.emplace_back(port());
+    caller.say(frame.substr(0, bytes));
+    if (bytes % 2 == 0) caller.hang_up();
+  }
+  expect_to_begin(1, 2);
+}
+
+// The descriptors of both ends are this process's.
+bool may_open(rlim_t files) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= files) return true;
+  limit.rlim_cur = std::min(files, limit.rlim_max);
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= files;
+}
+
+TEST_F(Strangers, AThousandSilentConnectionsKeepNobodyOut) {
+  if (!may_open(2200)) GTEST_SKIP() << "this host gives a process fewer than 2,200 open files";
+  const std::jthread first = zero(3);
+  const std::jthread second([this] { EXPECT_EQ(run_job(job(1, 3), check_sum).text, ""); });
+  std::vector<Caller> silent;
+  for (int i = 0; i < 1000; ++i) silent.emplace_back(port());
+  expect_to_begin(2, 3);
+}
+
+TEST_F(Strangers, SilenceInAJobWithoutASecretKeepsNobodyOut) {
+  const std::jthread first = zero(2, "");
+  std::vector<Caller> silent;
+  for (int i = 0; i < 300; ++i) silent.emplace_back(port());
+  expect_to_begin(1, 2, "");
+}
+
+TEST_F(Strangers, ThoseOfAnotherSecretAreRefused) {
+  const std::jthread first = zero(2);
+  for (const std::string secret : {"", "another-secret-16", "0123456789abcdeF"})
+    expect_error(run_job(job(1, 2, secret), check_sum), ExitCode::usage,
+                 {"rank 1 does not join", "127.0.0.1", "has another secret",
+                  "the same SKEIN_RENDEZVOUS_SECRET"});
+  expect_to_begin(1, 2);
+}
+
+TEST_F(Strangers, ASecretIsNotGivenToAJobWithoutOne) {
+  const std::jthread first = zero(2, "");
+  expect_error(run_job(job(1, 2), check_sum), ExitCode::usage, {"only one of the two has one"});
+  expect_to_begin(1, 2, "");
+}
+
+TEST_F(Strangers, AHelloThatWasRecordedIsNotBelieved) {
+  const std::jthread first = zero(3);
+  std::string recorded;
+  {
+    const Caller rank(port());
+    EXPECT_NE(join(rank, Secret(kSecret), {3, 1, 0, 6000, "node7"}, &recorded).job, 0u);
+  }
+  const Caller replayed(port());
+  replayed.hear_frame();
+  replayed.say(frame_of(recorded));
+  EXPECT_EQ(replayed.hear_frame(), Listening::reply_to_stranger());
+  EXPECT_TRUE(replayed.hears_the_end());
+  expect_good(run_jobs({job(1, 3), job(2, 3)}, check_sum));
+}
+
+// Plays rank 0 with what another meeting has said.
+TEST_F(Strangers, AnImpostorOfRankZeroLearnsAndGivesNothing) {
+  Listening earlier;
+  Connecting rank{Secret(kSecret)};
+  earlier.hello(Secret(kSecret), rank.hello(earlier.greeting(), "hello 2 1 0 6000 node7"));
+  const Listener listener;
+  std::jthread impostor([&] {
+    const Caller caller(listener);
+    caller.say(frame_of(earlier.greeting()));
+    EXPECT_EQ(caller.hear_frame().substr(64, 9), "hello 2 1");
+    caller.say(frame_of(earlier.reply(Secret(kSecret), "welcome 77")));
+    EXPECT_TRUE(caller.hears_the_end());
+  });
+  TcpJob one = job(1, 2);
+  one.rendezvous = fmt::format("127.0.0.1:{}", listener.port);
+  expect_error(run_job(one, check_sum), ExitCode::usage, {"has another secret"});
+}
+
+TEST_F(Strangers, AProofForAnotherRankIsNoUse) {
+  const std::jthread first = zero(2);
+  const Caller caller(port());
+  const HelloReply reply = join(caller, Secret(kSecret), {2, 1, 3, 6000, "node7"});
+  EXPECT_EQ(reply.job, 0u);
+  EXPECT_NE(reply.fault.find("rank 1 on node7, which wants rank 3"), std::string::npos)
+      << reply.fault;
+  expect_to_begin(1, 2);
+}
+
+// The other ranks listen as well: with the job's secret and number.
+TEST_F(Strangers, RanksProveThemselvesToEachOtherToo) {
+  const std::jthread first([this] { run_job(job(0, 3), check_sum); });  // in vain
+  const Caller one(port());
+  const Listener own;
+  const HelloReply reply = join(one, Secret(kSecret), {3, 1, 0, own.port, "node7"});
+  ASSERT_NE(reply.job, 0u);
+  const std::jthread second([this] {
+    expect_error(run_job(job(2, 3), check_sum), ExitCode::failure,
+                 {"rank 2 and rank 1 (node7:", "cannot meet", "has another secret"});
+  });
+  EXPECT_EQ(table_in(one.hear_frame(), 3).rows[1].name, fmt::format("node7:{}", own.port));
+  Listening side;
+  const Caller caller(own);
+  caller.say(frame_of(side.greeting()));
+  const std::string hello = caller.hear_frame();
+  EXPECT_FALSE(side.hello(Secret(kSecret), hello));
+  EXPECT_FALSE(side.hello(Secret(kSecret).of_job(reply.job + 1), hello));
+  EXPECT_TRUE(side.hello(Secret(kSecret).of_job(reply.job), hello));
+  caller.say(frame_of(side.reply(Secret(kSecret), "welcome 1")));
+}
+
+TEST_F(Strangers, OtherHostsAreNotListenedToWithoutASecret) {
+  for (const char* place : {"0.0.0.0:4711", "node7:4711", "[::]:4711", "127.example.org:4711"})
+    for (const int rank : {0, 1})
+      expect_error(run_job(job_at(rank, 2, place, 5), check_sum), ExitCode::usage,
+                   {fmt::format("SKEIN_RENDEZVOUS={} can be reached from other hosts", place),
+                    "SKEIN_RENDEZVOUS_SECRET", "SKEIN_RENDEZVOUS_OPEN=1"});
+}
+
+TEST_F(Strangers, ASecretThatCouldBeGuessedIsRefused) {
+  expect_error(run_job(job(0, 2, "0123456789abcde"), check_sum), ExitCode::usage,
+               {"has 15 bytes", "16 or more", "openssl rand"});
+}
+
+TEST_F(Strangers, TheFileOfAMeetingIsItsOwnersAlone) {
+  std::ofstream(path() + ".victim") << "of somebody";
+  std::filesystem::create_symlink(path() + ".victim", path());
+  std::jthread first([this] { EXPECT_EQ(run_job(job_at(0, 2, file()), check_sum).text, ""); });
+  struct stat found {};
+  for (int turn = 0; turn < 1000 && !S_ISREG(found.st_mode); ++turn, pause(5))
+    lstat(path().c_str(), &found);
+  EXPECT_EQ(found.st_mode & 07777, 0600u);
+  EXPECT_GE(place_in(read_private(path())).secret.size(), 32u);  // 4 bits a digit
+  EXPECT_EQ(std::filesystem::file_size(path() + ".victim"), 11u);
+  EXPECT_EQ(run_job(job_at(1, 2, file()), check_sum).text, "");
+}
+
+TEST_F(Strangers, AFileThatOthersCanReadIsNotBelieved) {
+  std::ofstream(path()) << text_of(Place{{{"127.0.0.1", port()}}, 77, 2, std::string(64, '0')});
+  chmod(path().c_str(), 0644);
+  expect_error(run_job(job_at(1, 2, file(), 0.3), check_sum), ExitCode::failure,
+               {"has not met rank 0", "has mode 0644", "0600"});
+}
+
+TEST_F(Strangers, AFileAndASecretAreBothNeeded) {
+  TcpJob with = job_at(1, 2, file(), 0.6), zero = job_at(0, 2, file());
+  with.secret = "another-secret-16";
+  zero.secret = kSecret;
+  std::jthread first([&] { EXPECT_EQ(run_job(zero, check_sum).text, ""); });
+  expect_error(run_job(with, check_sum), ExitCode::failure,
+               {"has not met rank 0", "another secret"});
+  with.secret = kSecret;
+  with.timeout = 60;
+  EXPECT_EQ(run_job(with, check_sum).text, "");
+}
+
+}  // namespace
+}  // namespace skein
