@@ -140,7 +140,7 @@ std::unique_ptr<Group> start_tcp(const TcpJob& job) {
   check_rendezvous(job);
   std::vector<int> all(static_cast<size_t>(job.ranks));
   std::iota(all.begin(), all.end(), 0);
-  auto mesh = std::make_shared<TcpMesh>(job.rank, meet(job));
+  auto mesh = std::make_shared<TcpMesh>(job.rank, meet(job), job.most_unasked);
   return std::make_unique<TcpGroup>(std::move(mesh), 0, std::move(all), job.rank);
 }
 

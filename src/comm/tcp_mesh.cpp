@@ -18,6 +18,10 @@ namespace {
 
 constexpr std::chrono::seconds kLongestGoodbye{60}, kLongestAbort{2};
 
+int64_t half_of_memory() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
+}
+
 void copy_bytes(const std::byte* from, int64_t bytes, std::byte* to) {
   if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
@@ -42,8 +46,11 @@ struct Rest {
 
 }  // namespace
 
-TcpMesh::TcpMesh(int rank, std::vector<TcpPeer> peers)
-    : rank_(rank), peers_(peers.size()), alarm_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+TcpMesh::TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked)
+    : rank_(rank),
+      most_unasked_(most_unasked > 0 ? most_unasked : half_of_memory()),
+      peers_(peers.size()),
+      alarm_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!alarm_) fail("rank {} has no descriptor left for its connections: {}; raise 'ulimit -n'", rank, std::strerror(errno));
   for (size_t r = 0; r < peers.size(); ++r) {
     peers_[r].socket = std::move(peers[r].socket);
@@ -93,6 +100,7 @@ std::shared_ptr<Incoming> TcpMesh::receive(const Channel& from, std::byte* into,
   Lock lock(mutex_);
   std::shared_ptr<Incoming> message = take_first(arrived_, from);
   const bool begun = message != nullptr;
+  if (begun) unasked_ -= std::exchange(message->unasked, 0);
   if (!begun) message = asked_[from].emplace_back(std::make_shared<Incoming>(from));
   message->wanted = bytes;
   if (!begun || message->bytes == bytes) message->into = into;
@@ -119,7 +127,8 @@ void TcpMesh::wait(const Incoming& message) {
   changed_.wait(lock, [&] { return message.done || in_vain() || !from.socket || from.left; });
   if (!message.done) cannot(lock, source, what);
   if (message.bytes != message.wanted)
-    throw Error(ExitCode::internal, fmt::format("{} met a message of {} bytes", what, message.bytes));
+    throw Error(ExitCode::internal, fmt::format("{} met a message of {} bytes from {}", what,
+                                                message.bytes, name(source)));
 }
 
 // A thread that is about to end this process has told why; what others notice meanwhile follows from it.
@@ -175,7 +184,10 @@ void TcpMesh::say_goodbye() {
   const bool all = changed_.wait_for(lock, kLongestGoodbye, [&] {
     return !broken_.empty() || std::all_of(peers_.begin(), peers_.end(), settled);
   });
-  if (!all) log::write(log::Level::warn, fmt::format("rank {}: not all ranks have answered its goodbye", rank_));
+  if (!broken_.empty())
+    log::write(log::Level::error, fmt::format("rank {}, at its end: {}", rank_, broken_));
+  else if (!all)
+    log::write(log::Level::warn, fmt::format("rank {}: not all ranks have answered its goodbye", rank_));
 }
 
 // The others are to name the rank that was lost first, not those that end because of it.

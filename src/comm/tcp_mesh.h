@@ -16,20 +16,9 @@
 #include <vector>
 
 #include "rendezvous.h"
+#include "skein/comm/tcp_head.h"
 
 namespace skein {
-
-// A goodbye says that no more will come; the farewell it is answered by, that all has been read. A loss names the rank that is gone.
-enum class TcpKind : int32_t { message, goodbye, farewell, loss, abort };
-
-// What comes before each message.
-struct TcpHead {
-  TcpKind kind = TcpKind::message;
-  int32_t code = 0;  // of an abort; the rank of a loss
-  uint64_t group = 0;
-  int64_t tag = 0;
-  int64_t bytes = 0;
-};
 
 // Messages with equal ones stay in order.
 struct Channel {
@@ -62,6 +51,7 @@ struct Incoming {
   int64_t wanted = -1;  // bytes that the receiver expects; -1 before it has asked
   int64_t bytes = -1;   // of the message; -1 before it has begun to come
   int64_t read = 0;
+  int64_t unasked = 0;  // what it counts for while nobody has asked for it
   bool done = false;
 };
 
@@ -69,7 +59,8 @@ inline std::byte* target_of(Incoming& message) { return message.into ? message.i
 
 class TcpMesh {
  public:
-  TcpMesh(int rank, std::vector<TcpPeer> peers);
+  // most_unasked: of messages that came before they were asked for (TcpJob); 0: half of the memory.
+  TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked = 0);
   // Says goodbye first, unless an exception is on its way.
   ~TcpMesh();
   TcpMesh(const TcpMesh&) = delete;
@@ -115,6 +106,10 @@ class TcpMesh {
   void take_head(int rank);
   // The receive that a new message belongs to.
   std::shared_ptr<Incoming> begin(const Channel& channel, int64_t bytes);
+  // The same, for one from another rank, which may not send more than can be kept.
+  std::shared_ptr<Incoming> begin_within(const Channel& channel, int64_t bytes);
+  // Ends the job at the next wait: that rank has sent what none may.
+  [[noreturn]] void accuse(int rank, const std::string& fault);
   void finish(const std::shared_ptr<Incoming>& message);
   void close(int rank);
 
@@ -133,13 +128,16 @@ class TcpMesh {
   static std::shared_ptr<Incoming> take_first(Mail& mail, const Channel& channel);
 
   static constexpr int64_t kTurn = 1 << 20;  // bytes moved before others may have the lock
+  static constexpr int64_t kUnasked = 256;   // what a message counts for beside its bytes
 
   const int rank_;
+  const int64_t most_unasked_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::vector<Peer> peers_;
   Mail asked_, arrived_;  // a channel is in one of them at most
-  int lost_ = -1;         // the first rank that was gone without a goodbye
+  int64_t unasked_ = 0;   // of all in arrived_ that another rank has sent
+  int lost_ = -1;         // the first rank that was gone without a goodbye, or sent what none may
   std::string broken_;    // why the thread has ended
   bool leaving_ = false, stopping_ = false, aborting_ = false;
   std::atomic<uint32_t> groups_ = 0;

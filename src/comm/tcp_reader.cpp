@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -75,25 +76,37 @@ int64_t TcpMesh::read_some(int rank) {
 void TcpMesh::take_head(int rank) {
   Peer& from = peer(rank);
   from.head_read = 0;
+  const std::string fault = fault_of(from.head, size());
+  if (!fault.empty()) accuse(rank, fault);
   switch (from.head.kind) {
     case TcpKind::message:
-      from.incoming = begin({rank, from.head.group, from.head.tag}, from.head.bytes);
+      if (from.left) accuse(rank, "a message after its goodbye");
+      from.incoming = begin_within({rank, from.head.group, from.head.tag}, from.head.bytes);
       if (from.head.bytes == 0) finish(std::exchange(from.incoming, nullptr));
       return;
     case TcpKind::goodbye:
-      from.left = true;
+      if (std::exchange(from.left, true)) accuse(rank, "a second goodbye");
       queue_control(rank, TcpKind::farewell);
       break;
     case TcpKind::farewell:
-      from.answered = true;
+      if (!leaving_ || std::exchange(from.answered, true))
+        accuse(rank, "an answer to a goodbye that was not said");
       break;
     case TcpKind::loss:
-      if (lost_ < 0) lost_ = std::clamp(from.head.code, 0, size() - 1);
+      if (lost_ < 0) lost_ = from.head.code;
       break;
     case TcpKind::abort:
       end_as_told(rank, from.head.code);
   }
   changed_.notify_all();
+}
+
+void TcpMesh::accuse(int rank, const std::string& fault) {
+  if (lost_ < 0) lost_ = rank;
+  broken_ = fmt::format(
+      "{} sent {}; start all ranks from one build, and let no stranger into their network",
+      name(rank), fault);
+  fail("{}", broken_);
 }
 
 std::shared_ptr<Incoming> TcpMesh::take_first(Mail& mail, const Channel& channel) {
@@ -114,6 +127,29 @@ std::shared_ptr<Incoming> TcpMesh::begin(const Channel& channel, int64_t bytes) 
   message->bytes = bytes;
   if (message->wanted != bytes) message->into = nullptr;
   if (!message->into) message->copy = room_for(bytes);
+  return message;
+}
+
+std::shared_ptr<Incoming> TcpMesh::begin_within(const Channel& channel, int64_t bytes) {
+  const auto asked = asked_.find(channel);
+  const bool expected = asked != asked_.end() && asked->second.front()->wanted == bytes;
+  if (expected) return begin(channel, bytes);
+  const int64_t room = most_unasked_ - unasked_ - kUnasked;
+  if (bytes > room)
+    accuse(channel.peer,
+           fmt::format("a message of {} bytes with tag {} that nobody has asked for, beside {} "
+                       "bytes of others; at most {} are kept",
+                       bytes, channel.tag, unasked_, most_unasked_));
+  std::shared_ptr<Incoming> message;
+  try {
+    message = begin(channel, bytes);
+  } catch (const std::bad_alloc&) {
+    accuse(channel.peer, fmt::format("a message of {} bytes that nobody has asked for, and there is "
+                                     "no memory for it",
+                                     bytes));
+  }
+  // One that was asked for with another size ends the job when it is waited for.
+  if (message->wanted < 0) unasked_ += message->unasked = bytes + kUnasked;
   return message;
 }
 
