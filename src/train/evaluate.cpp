@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "skein/data/windows.h"
+#include "skein/parallel/lead.h"
 #include "skein/core/numbers.h"
 #include "skein/text/tokenizer.h"
 
@@ -67,17 +68,19 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
   const int64_t batch = model_.batch, stride = batch * mesh.dp().size();
   const Tensor sums = Tensor::zeros({count}, DType::f64);
   Evaluation own;
+  ForwardLead lead(mesh, model_.meeting);
   for (int64_t first = mesh.dp().rank() * batch; first < count; first += stride) {
-    if (model_.meeting) model_.meeting->pass();
     PipelineStep work;
     work.train = false;
     work.micro_batches.push_back(windows.batch(first * step, std::min(batch, count - first), step));
     count_tokens(work.micro_batches.back(), bytes, own);
+    lead.before();
     model_.pipeline.run(work, model_.pass);
+    lead.after();
     const auto losses = model_.pipeline.losses();
     if (!losses.empty()) std::copy(losses[0].begin(), losses[0].end(), sums.data<double>() + first);
   }
-  if (model_.meeting) model_.meeting->finish();
+  lead.finish();
   // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
   mesh.dp().all_reduce_sum(sums);
   mesh.pp().broadcast(sums, mesh.pp().size() - 1);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "skein/parallel/lead.h"
+
 namespace skein {
 
 std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& samples, int64_t count, size_t terms, bool with_answers,
@@ -10,20 +12,22 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
   std::vector<Tensor> sums;
   for (size_t term = 0; term < terms; ++term) sums.push_back(Tensor::zeros({count}, DType::f64));
   const int64_t stride = model.batch * mesh.dp().size();
+  ForwardLead lead(mesh, model.meeting);
   for (int64_t first = mesh.dp().rank() * model.batch; first < count; first += stride) {
-    if (model.meeting) model.meeting->pass();
     PipelineStep work;
     work.train = false;
     work.answers = with_answers;
     work.losses = terms > 0;
     work.micro_batches.push_back(trimmed(samples.batch(first, std::min(model.batch, count - first)), row_multiple(model.pass.sequence_parallel, mesh.tp().size())));
+    lead.before();
     model.pipeline.run(work, model.pass);
+    lead.after();
     if (!mesh.last_stage()) continue;
     const auto losses = terms > 0 ? model.pipeline.losses() : std::vector<std::vector<double>>();
     for (size_t term = 0; term < terms; ++term) std::copy(losses[term].begin(), losses[term].end(), sums[term].data<double>() + first);
     use(work.micro_batches.back(), with_answers ? model.pipeline.answers().front() : std::vector<Tensor>());
   }
-  if (model.meeting) model.meeting->finish();
+  lead.finish();
   std::vector<std::vector<double>> all;
   for (const Tensor& sum : sums) {
     // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
