@@ -18,9 +18,7 @@ std::string fault_of_code(const TcpHead& head, int ranks) {
 
 }  // namespace
 
-bool may_end_a_job(int code) {
-  return code >= 1 && code <= 255 && code != static_cast<int>(ExitCode::requeue);
-}
+bool may_end_a_job(int code) { return code >= 1 && code <= 255; }
 
 std::string fault_of(const TcpHead& head, int ranks) {
   const auto kind = static_cast<int32_t>(head.kind);

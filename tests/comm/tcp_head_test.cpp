@@ -41,9 +41,12 @@ TEST(TcpHead, WhatHasNoContentBringsNone) {
 }
 
 TEST(TcpHead, CodesThatAPeerMayNotGiveAreNamed) {
-  for (const int code : {0, -1, 85, 256, 512, std::numeric_limits<int>::min()})
+  for (const int code : {0, -1, 256, 512, std::numeric_limits<int>::min()})
     EXPECT_EQ(fault_of({.kind = TcpKind::abort, .code = code}, 3),
               fmt::format("the exit code {}, which ends no job", code));
+  // A request to stop ends a job that loads with these at once.
+  for (const int code : {85, 130, 143})
+    EXPECT_EQ(fault_of({.kind = TcpKind::abort, .code = code}, 3), "");
   for (const int rank : {-1, 3})
     EXPECT_EQ(fault_of({.kind = TcpKind::loss, .code = rank}, 3),
               fmt::format("the loss of rank {} of 3", rank));

@@ -19,8 +19,8 @@ struct TcpHead {
   int64_t bytes = 0;
 };
 
-// True for the exit codes that one rank may end the others with: 1 to 255, but not 85, for it says
-// that a checkpoint was made, which an aborted job has not done.
+// True for the exit codes that one rank may end the others with: 1 to 255, as 0 would say that the
+// job has done its work.
 bool may_end_a_job(int code);
 
 // "" for a head that one rank of a job of `ranks` may send to another, else what is wrong with it.
