@@ -50,6 +50,9 @@ def make_store(path, paragraphs):
 
 
 def quiet(command):
+    """The output of a program that must succeed."""
+    if not Path(command[0]).exists() and not shutil.which(str(command[0])):
+        sys.exit(f"there is no {command[0]}: build the programs, or name their folder in SKEIN_TEST_BIN_DIR")
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment())
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout.decode()}")
@@ -139,6 +142,14 @@ def wait_for(condition, limit, alive=lambda: True):
     return False
 
 
+def alive(process):
+    """Whether a process of that number still does something."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
 def run(command, log, limit=60, **variables):
     return Process(command, log, **variables).end(limit)
 
@@ -147,9 +158,9 @@ def takes(option, command="pretrain"):
     return f"--{option}" in quiet([BIN / "skein", command, "--help"])
 
 
-def pretrain(folder, store, steps, *options):
+def pretrain(folder, store, steps, *options, every=2):
     return [BIN / "skein", "pretrain", *MODEL, "--train.global_batch=4", f"--data.train={store}", f"--train.steps={steps}",
-            "--checkpoint.every=2", "--run.log_every=1", f"--run.dir={folder}", *options]
+            f"--checkpoint.every={every}", "--run.log_every=1", f"--run.dir={folder}", *options]
 
 
 def commits(folder):
