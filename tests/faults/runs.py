@@ -209,8 +209,8 @@ def last_words(output, lines=3):
 class Verdicts:
     """Counts what was tried by kind; at the end a table, and exit code 1 where something failed."""
 
-    def __init__(self, script):
-        self.script, self.tried, self.failed, self.began = script, collections.Counter(), collections.Counter(), time.monotonic()
+    def __init__(self, script, again=True):
+        self.script, self.again, self.tried, self.failed, self.began = script, collections.Counter(), collections.Counter(), time.monotonic()
 
     def add(self, kind, name, faults, output=""):
         self.tried[kind] += 1
@@ -218,7 +218,8 @@ class Verdicts:
             return
         self.failed[kind] += 1
         print(f"FAILED: {name}: {'; '.join(faults)}")
-        print(f"    again: tests/faults/{self.script} --only {name}")
+        if self.again:
+            print(f"    again: tests/faults/{self.script} --only {name}")
         if output:
             print(last_words(output))
         sys.stdout.flush()
