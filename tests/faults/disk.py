@@ -1,12 +1,14 @@
 """A disk that loses power: from the recorded changes of a folder, what may be there afterwards.
 
-The record is written by faulty_files.c. The disk is as strict as POSIX allows it to be: a file has the bytes of its last fsync,
-a name is there once its folder has been synced. Two kinds of loss:
+The record is written by faulty_files.c. The disk is as strict as POSIX allows it to be: a file
+has the bytes of its last fsync, a name is there once its folder has been synced. Two kinds of
+loss:
 
   lost   nothing but that survives
   torn   beyond that the journal of names survives up to some moment, and each write that was not synced survives whole, in part
          (of 512 bytes each), as zeros, or not at all, whatever came before or after it
 """
+
 import os
 import random
 
@@ -43,7 +45,7 @@ class File:
                 data.extend(bytes(max(0, offset - len(data))))
                 continue
             data.extend(bytes(max(0, offset + len(more) - len(data))))
-            data[offset:offset + len(more)] = more
+            data[offset : offset + len(more)] = more
         return bytes(data)
 
     def torn(self, draw):
@@ -53,7 +55,9 @@ class File:
             if kind != "write" or fate == "whole":
                 survived += [(kind, offset, more)] if fate in ("whole", "part") else []
             elif fate == "part":
-                survived.append((kind, offset, more[:draw.randrange(0, len(more) // SECTOR + 1) * SECTOR]))
+                survived.append(
+                    (kind, offset, more[: draw.randrange(0, len(more) // SECTOR + 1) * SECTOR])
+                )
             elif fate == "zeros":
                 survived.append((kind, offset, bytes(len(more))))
         return self.content(survived)
@@ -64,7 +68,7 @@ class Disk:
 
     def __init__(self, folder):
         self.folder = str(folder)
-        self.base = {}     # path -> File, or None for a folder, synced
+        self.base = {}  # path -> File, or None for a folder, synced
         self.journal = []  # [operation, path, other path or File, synced]
         self.inodes = {}
         for root, folders, files in os.walk(self.folder):
@@ -105,14 +109,16 @@ class Disk:
         for number, (kind, path, other, synced) in enumerate(self.journal):
             if synced or number < survives:
                 apply(names, kind, path, other)
-        return {path: file for path, file in names.items() if path == self.folder or within(names, path)}
+        return {
+            path: file for path, file in names.items() if path == self.folder or within(names, path)
+        }
 
     def lose_power(self, target, seed, torn):
         """Writes what is left to the new folder `target`."""
         draw = random.Random(seed)
         os.makedirs(target)
         for path, file in sorted(self.names(draw, torn).items()):
-            place = str(target) + path[len(self.folder):]
+            place = str(target) + path[len(self.folder) :]
             if file is None:
                 os.makedirs(place, exist_ok=True)
                 continue
@@ -145,4 +151,4 @@ def move(names, path, target):
     for name in [name for name in names if name == path or name.startswith(path + "/")]:
         file = names.pop(name)
         if target is not None:
-            names[target + name[len(path):]] = file
+            names[target + name[len(path) :]] = file

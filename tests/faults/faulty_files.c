@@ -11,181 +11,7 @@
 // A call's name is that of the function without "64". A failing close has closed, any other failing
 // call has done nothing.
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <time.h>
-#include <unistd.h>
-
-#define REAL(name)                                                         \
-  ({                                                                       \
-    static __typeof__(&name) found;                                        \
-    if (found == NULL) found = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
-    found;                                                                 \
-  })
-
-enum { kMostNames = 64 };
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
-static const char* below;
-static char fail_call[32], slow_call[32];
-static long fail_number, slow_microseconds, power = -1, changes;
-static int fail_errno, fail_lasting, trace_fd = -1, record_fd = -1;
-static struct {
-  const char* _Atomic name;
-  atomic_long calls;
-} counted[kMostNames];
-
-static int opened_log(const char* variable) {
-  const char* path = getenv(variable);
-  if (path == NULL) return -1;
-  return (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-}
-
-static void configure(void) {
-  below = getenv("SKEIN_TEST_FAULTS_BELOW");
-  const char* fail = getenv("SKEIN_TEST_FAULTS_FAIL");
-  char lasting[16] = "";
-  if (fail != NULL)
-    sscanf(fail, "%31[^:]:%ld:%d:%15s", fail_call, &fail_number, &fail_errno, lasting);
-  fail_lasting = strcmp(lasting, "lasting") == 0;
-  const char* slow = getenv("SKEIN_TEST_FAULTS_SLOW");
-  if (slow != NULL) sscanf(slow, "%ld:%31s", &slow_microseconds, slow_call);
-  const char* number = getenv("SKEIN_TEST_FAULTS_POWER");
-  if (number != NULL) power = atol(number);
-  trace_fd = opened_log("SKEIN_TEST_FAULTS_TRACE");
-  record_fd = opened_log("SKEIN_TEST_FAULTS_RECORD");
-}
-
-// The path of an open file; "" where it has none.
-static const char* path_of(int fd, char* out) {
-  char link[40];
-  snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-  const long size = syscall(SYS_readlinkat, AT_FDCWD, link, out, PATH_MAX - 1);
-  out[size > 0 ? size : 0] = '\0';
-  return out;
-}
-
-static const char* whole_path(int directory, const char* path, char* out) {
-  if (path == NULL) return strcpy(out, "");
-  if (path[0] == '/') return path;
-  char folder[PATH_MAX];
-  if (directory == AT_FDCWD) {
-    if (syscall(SYS_getcwd, folder, sizeof(folder)) < 0) folder[0] = '\0';
-  } else {
-    path_of(directory, folder);
-  }
-  if (path[0] == '\0') return strcpy(out, folder);
-  if (snprintf(out, PATH_MAX, "%s/%s", folder, path) >= PATH_MAX) out[0] = '\0';
-  return out;
-}
-
-static int concerns(const char* path) {
-  pthread_once(&once, configure);
-  if (below == NULL) return 0;
-  const size_t size = strlen(below);
-  return strncmp(path, below, size) == 0 && (path[size] == '/' || path[size] == '\0');
-}
-
-static long count(const char* call) {
-  for (int i = 0; i < kMostNames; ++i) {
-    const char* expected = NULL;
-    if (atomic_compare_exchange_strong(&counted[i].name, &expected, call) ||
-        strcmp(expected, call) == 0)
-      return atomic_fetch_add(&counted[i].calls, 1) + 1;
-  }
-  return 0;
-}
-
-static void crawl(void) {
-  struct timespec left = {slow_microseconds / 1000000, slow_microseconds % 1000000 * 1000};
-  while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
-}
-
-// Whether this call is to fail; errno says how.
-static int faulted(const char* call, const char* path) {
-  const int kept = errno;
-  if (!concerns(path)) return 0;
-  const long number = count(call);
-  if (trace_fd >= 0) {
-    char line[PATH_MAX + 64];
-    const int size = snprintf(line, sizeof(line), "%s %ld %s\n", call, number, path);
-    (void)!syscall(SYS_write, trace_fd, line, (size_t)size);
-  }
-  if (slow_microseconds > 0 && (strcmp(slow_call, "*") == 0 || strcmp(slow_call, call) == 0))
-    crawl();
-  const int hit = strcmp(fail_call, call) == 0 &&
-                  (fail_lasting ? number >= fail_number : number == fail_number);
-  errno = hit ? fail_errno : kept;
-  return hit;
-}
-
-static int faulted_at(const char* call, int directory, const char* path) {
-  char text[PATH_MAX];
-  return faulted(call, whole_path(directory, path, text));
-}
-
-static int faulted_fd(const char* call, int fd) {
-  char text[PATH_MAX];
-  return faulted(call, path_of(fd, text));
-}
-
-// ---- what changes the folder is recorded: "NAME INODE OFFSET LENGTH PATH\tOTHER PATH\n" and
-// LENGTH bytes
-
-static int begin_change(const char* path) {
-  if (!concerns(path) || record_fd < 0) return 0;
-  pthread_mutex_lock(&change);
-  if (++changes == power) kill(getpid(), SIGKILL);
-  return 1;
-}
-
-static void put(const void* bytes, size_t size) {
-  for (const char* at = bytes; size > 0;) {
-    const long done = syscall(SYS_write, record_fd, at, size);
-    if (done <= 0) abort();
-    at += done;
-    size -= (size_t)done;
-  }
-}
-
-static void end_change(const char* name, unsigned long inode, long offset, const void* bytes,
-                       size_t size, const char* path, const char* other) {
-  char head[2 * PATH_MAX + 128];
-  const int kept = errno;
-  put(head, (size_t)snprintf(head, sizeof(head), "%s %lu %ld %zu %s\t%s\n", name, inode, offset,
-                             size, path, other));
-  if (bytes != NULL) put(bytes, size);
-  errno = kept;
-}
-
-static unsigned long inode_of(int fd) {
-  struct stat status;
-  return REAL(fstat)(fd, &status) == 0 ? status.st_ino : 0;
-}
-
-static void recorded(int done, const char* name, unsigned long inode, long offset,
-                     const void* bytes, size_t size, const char* path, const char* other) {
-  if (done) end_change(name, inode, offset, bytes, size, path, other);
-  pthread_mutex_unlock(&change);
-}
+#include "faulty_core.h"
 
 // ---- opening
 
@@ -227,13 +53,7 @@ static int open_any(const char* call, int directory, const char* path, int flags
 int open(const char* path, int flags, ...) {
   return open_any("open", AT_FDCWD, path, flags, MODE(flags));
 }
-int open64(const char* path, int flags, ...) {
-  return open_any("open", AT_FDCWD, path, flags, MODE(flags));
-}
 int openat(int directory, const char* path, int flags, ...) {
-  return open_any("openat", directory, path, flags, MODE(flags));
-}
-int openat64(int directory, const char* path, int flags, ...) {
   return open_any("openat", directory, path, flags, MODE(flags));
 }
 
@@ -250,7 +70,6 @@ static FILE* fopen_any(const char* path, const char* mode) {
 }
 
 FILE* fopen(const char* path, const char* mode) { return fopen_any(path, mode); }
-FILE* fopen64(const char* path, const char* mode) { return fopen_any(path, mode); }
 
 int close(int fd) {
   const int failing = faulted_fd("close", fd), number = errno, result = REAL(close)(fd);
@@ -279,21 +98,14 @@ int fclose(FILE* file) {
   type name parameters { return faulted_fd(call, fd) ? failure : REAL(name) arguments; }
 
 BY_PATH(int, -1, "stat", stat, (const char* path, struct stat* out), (path, out))
-BY_PATH(int, -1, "stat", stat64, (const char* path, struct stat64* out), (path, out))
 BY_PATH(int, -1, "lstat", lstat, (const char* path, struct stat* out), (path, out))
-BY_PATH(int, -1, "lstat", lstat64, (const char* path, struct stat64* out), (path, out))
 BY_AT(int, -1, "fstatat", fstatat, (int directory, const char* path, struct stat* out, int flags),
-      (directory, path, out, flags))
-BY_AT(int, -1, "fstatat", fstatat64,
-      (int directory, const char* path, struct stat64* out, int flags),
       (directory, path, out, flags))
 BY_AT(int, -1, "statx", statx,
       (int directory, const char* path, int flags, unsigned mask, struct statx* out),
       (directory, path, flags, mask, out))
 BY_FD(int, -1, "fstat", fstat, (int fd, struct stat* out), (fd, out))
-BY_FD(int, -1, "fstat", fstat64, (int fd, struct stat64* out), (fd, out))
 BY_PATH(int, -1, "statvfs", statvfs, (const char* path, struct statvfs* out), (path, out))
-BY_PATH(int, -1, "statvfs", statvfs64, (const char* path, struct statvfs64* out), (path, out))
 BY_PATH(int, -1, "access", access, (const char* path, int mode), (path, mode))
 BY_PATH(ssize_t, -1, "readlink", readlink, (const char* path, char* out, size_t size),
         (path, out, size))
@@ -302,32 +114,17 @@ BY_PATH(DIR*, NULL, "opendir", opendir, (const char* path), (path))
 BY_FD(DIR*, NULL, "fdopendir", fdopendir, (int fd), (fd))
 BY_FD(ssize_t, -1, "read", read, (int fd, void* out, size_t size), (fd, out, size))
 BY_FD(ssize_t, -1, "readv", readv, (int fd, const struct iovec* out, int n), (fd, out, n))
-BY_FD(ssize_t, -1, "pread", pread, (int fd, void* out, size_t size, off_t offset),
-      (fd, out, size, offset))
-BY_FD(ssize_t, -1, "pread", pread64, (int fd, void* out, size_t size, off64_t offset),
-      (fd, out, size, offset))
+BY_FD(ssize_t, -1, "pread", pread, (int fd, void* out, size_t size, off_t at), (fd, out, size, at))
 BY_FD(int, -1, "flock", flock, (int fd, int how), (fd, how))
 BY_FD(int, -1, "futimens", futimens, (int fd, const struct timespec times[2]), (fd, times))
-BY_AT(int, -1, "utimensat", utimensat,
-      (int directory, const char* path, const struct timespec times[2], int flags),
-      (directory, path, times, flags))
-BY_PATH(int, -1, "chmod", chmod, (const char* path, mode_t mode), (path, mode))
-BY_FD(int, -1, "fchmod", fchmod, (int fd, mode_t mode), (fd, mode))
 
 struct dirent* readdir(DIR* stream) {
   return faulted_fd("readdir", dirfd(stream)) ? NULL : REAL(readdir)(stream);
-}
-struct dirent64* readdir64(DIR* stream) {
-  return faulted_fd("readdir", dirfd(stream)) ? NULL : REAL(readdir64)(stream);
 }
 
 void* mmap(void* at, size_t size, int protection, int flags, int fd, off_t offset) {
   return fd >= 0 && faulted_fd("mmap", fd) ? MAP_FAILED
                                            : REAL(mmap)(at, size, protection, flags, fd, offset);
-}
-void* mmap64(void* at, size_t size, int protection, int flags, int fd, off64_t offset) {
-  return fd >= 0 && faulted_fd("mmap", fd) ? MAP_FAILED
-                                           : REAL(mmap64)(at, size, protection, flags, fd, offset);
 }
 
 // ---- writing
@@ -360,9 +157,6 @@ ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
   const struct iovec part = {(void*)bytes, size};
   return write_any("pwrite", fd, &part, 1, offset);
 }
-ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t offset) {
-  return pwrite(fd, bytes, size, offset);
-}
 
 // Nothing of ours copies in the kernel; who asks for it is told to write.
 ssize_t sendfile(int out, int in, off_t* offset, size_t size) {
@@ -386,10 +180,7 @@ ssize_t sendfile(int out, int in, off_t* offset, size_t size) {
 CHANGE_BY_FD("fsync", fsync, (int fd), (fd), "sync", 0)
 CHANGE_BY_FD("fdatasync", fdatasync, (int fd), (fd), "sync", 0)
 CHANGE_BY_FD("ftruncate", ftruncate, (int fd, off_t size), (fd, size), "truncate", size)
-CHANGE_BY_FD("ftruncate", ftruncate64, (int fd, off64_t size), (fd, size), "truncate", size)
 CHANGE_BY_FD("fallocate", fallocate, (int fd, int mode, off_t from, off_t size),
-             (fd, mode, from, size), "extend", (mode & FALLOC_FL_KEEP_SIZE) ? 0 : from + size)
-CHANGE_BY_FD("fallocate", fallocate64, (int fd, int mode, off64_t from, off64_t size),
              (fd, mode, from, size), "extend", (mode & FALLOC_FL_KEEP_SIZE) ? 0 : from + size)
 
 // ---- names
@@ -441,3 +232,25 @@ CHANGE_OF_NAMES("linkat", linkat, old_directory, directory,
                 (int old_directory, const char* old_path, int directory, const char* path,
                  int flags),
                 (old_directory, old_path, directory, path, flags), "link")
+
+// ---- the twins for long files, which are the same calls where a long has 64 bits
+
+_Static_assert(sizeof(off_t) == 8 && sizeof(struct stat) == sizeof(struct stat64),
+               "not of 64 bits");
+
+#define TWIN(name) __asm__(".globl " #name "64\n.set " #name "64, " #name)
+
+TWIN(open);
+TWIN(openat);
+TWIN(fopen);
+TWIN(stat);
+TWIN(lstat);
+TWIN(fstat);
+TWIN(fstatat);
+TWIN(statvfs);
+TWIN(readdir);
+TWIN(pread);
+TWIN(pwrite);
+TWIN(mmap);
+TWIN(ftruncate);
+TWIN(fallocate);

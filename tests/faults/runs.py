@@ -1,4 +1,6 @@
-"""What the scripts here share: a small run that takes a fifth of a second, programs started under faults, and judging."""
+"""What the scripts here share: a small run that takes a fifth of a second, programs started under
+faults, and judging."""
+
 import atexit
 import collections
 import json
@@ -38,8 +40,11 @@ def scratch():
 
 
 def text(paragraphs):
-    return "".join(f"Paragraph {i}: the quick brown fox can't jump over {i} lazy dogs; it counts {i * 7 % 31} of them.\n\n"
-                   for i in range(1, paragraphs + 1))
+    return "".join(
+        f"Paragraph {i}: the quick brown fox can't jump over {i} lazy dogs; "
+        f"it counts {i * 7 % 31} of them.\n\n"
+        for i in range(1, paragraphs + 1)
+    )
 
 
 def make_store(path, paragraphs):
@@ -52,10 +57,17 @@ def make_store(path, paragraphs):
 def quiet(command):
     """The output of a program that must succeed."""
     if not Path(command[0]).exists() and not shutil.which(str(command[0])):
-        sys.exit(f"there is no {command[0]}: build the programs, or name their folder in SKEIN_TEST_BIN_DIR")
-    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment())
+        sys.exit(f"there is no {command[0]}: build it, or name its folder in SKEIN_TEST_BIN_DIR")
+    done = subprocess.run(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment(),
+    )
     if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout.decode()}")
+        sys.exit(
+            f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout.decode()}"
+        )
     return done.stdout.decode()
 
 
@@ -65,25 +77,55 @@ def build_library(folder):
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         skip("there is no C compiler for tests/faults/faulty_files.c")
-    quiet([compiler, "-std=gnu11", "-shared", "-fPIC", "-O1", HERE / "faulty_files.c", "-o", library, "-ldl", "-pthread"])
+    quiet(
+        [
+            compiler,
+            "-std=gnu11",
+            "-shared",
+            "-fPIC",
+            "-O1",
+            HERE / "faulty_files.c",
+            "-o",
+            library,
+            "-ldl",
+            "-pthread",
+        ]
+    )
     return library
 
 
 def environment(**more):
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(("SKEIN_", "SLURM_", "OMPI_COMM"))}
-    mine.update(OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
-                OMPI_MCA_hwloc_base_binding_policy="none")
+    mine = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SKEIN_", "SLURM_", "OMPI_COMM"))
+    }
+    mine.update(
+        OMP_NUM_THREADS="1",
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_rmaps_base_oversubscribe="1",
+        OMPI_MCA_btl_vader_single_copy_mechanism="none",
+        OMPI_MCA_hwloc_base_binding_policy="none",
+    )
     mine.update({name: str(value) for name, value in more.items()})
     return mine
 
 
 def faulty(library, below, **what):
-    """Variables for a process whose calls below a folder are watched: trace=, fail=, slow=, record=, power=."""
+    """Variables for a process whose calls below a folder meet faults; see faulty_files.c."""
     variables = {"LD_PRELOAD": library, "SKEIN_TEST_FAULTS_BELOW": below}
-    variables.update({f"SKEIN_TEST_FAULTS_{name.upper()}": value for name, value in what.items() if value is not None})
+    variables.update(
+        {
+            f"SKEIN_TEST_FAULTS_{name.upper()}": value
+            for name, value in what.items()
+            if value is not None
+        }
+    )
     # The sanitizers' own library wants to be first, and need not.
-    variables["ASAN_OPTIONS"] = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]))
+    variables["ASAN_OPTIONS"] = ":".join(
+        filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
+    )
     return variables
 
 
@@ -92,13 +134,23 @@ def rank(number, ranks, meeting):
 
 
 class Process:
-    """A program in a process group of its own, which goes with this object; its output is read from a file."""
+    """A program in a process group of its own; its output is read from a file."""
 
     def __init__(self, command, log, **variables):
-        self.command, self.log, self.began = [str(part) for part in command], Path(log), time.monotonic()
+        self.command, self.log, self.began = (
+            [str(part) for part in command],
+            Path(log),
+            time.monotonic(),
+        )
         with open(log, "wb") as out:
-            self.child = subprocess.Popen(self.command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                          env=environment(**variables), start_new_session=True)
+            self.child = subprocess.Popen(
+                self.command,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env=environment(**variables),
+                start_new_session=True,
+            )
 
     def output(self):
         return self.log.read_text(errors="replace")
@@ -115,13 +167,15 @@ class Process:
         return wait_for(lambda: re.search(pattern, self.output()) is not None, limit, self.running)
 
     def end(self, limit):
-        """How it ended; after the limit it is killed and counts as hung. A signal's number n is the code 128 + n."""
+        """How it ended, with the code 128 + n after signal n; beyond the limit it is killed: hung."""
         try:
             code, hung = self.child.wait(max(0.01, limit)), False
         except subprocess.TimeoutExpired:
             code, hung = -signal.SIGKILL, True
         self.kill()
-        return Ended(128 - code if code < 0 else code, self.output(), time.monotonic() - self.began, hung)
+        return Ended(
+            128 - code if code < 0 else code, self.output(), time.monotonic() - self.began, hung
+        )
 
     def kill(self):
         try:
@@ -145,7 +199,10 @@ def wait_for(condition, limit, alive=lambda: True):
 def alive(process):
     """Whether a process of that number still does something."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in (
+            "Z",
+            "X",
+        )
     except OSError:
         return False
 
@@ -159,8 +216,18 @@ def takes(option, command="pretrain"):
 
 
 def pretrain(folder, store, steps, *options, every=2):
-    return [BIN / "skein", "pretrain", *MODEL, "--train.global_batch=4", f"--data.train={store}", f"--train.steps={steps}",
-            f"--checkpoint.every={every}", "--run.log_every=1", f"--run.dir={folder}", *options]
+    return [
+        BIN / "skein",
+        "pretrain",
+        *MODEL,
+        "--train.global_batch=4",
+        f"--data.train={store}",
+        f"--train.steps={steps}",
+        f"--checkpoint.every={every}",
+        "--run.log_every=1",
+        f"--run.dir={folder}",
+        *options,
+    ]
 
 
 def commits(folder):
@@ -176,7 +243,7 @@ def checkpoint(folder, step):
 
 
 def history(folder):
-    """The lines of metrics.jsonl of steps, as text by step in their order; a torn last line is left out."""
+    """(step, line) of the steps in metrics.jsonl, in their order; a torn line is left out."""
     path, lines = folder / "metrics.jsonl", []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
         try:
@@ -191,8 +258,15 @@ def history(folder):
 def same_bits(one, other):
     if one is None or other is None:
         return False
-    return subprocess.run([str(BIN / "skein-inspect"), "diff", str(one), str(other)], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, env=environment()).returncode == 0
+    return (
+        subprocess.run(
+            [str(BIN / "skein-inspect"), "diff", str(one), str(other)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment(),
+        ).returncode
+        == 0
+    )
 
 
 def listed(folder):
@@ -210,7 +284,8 @@ class Verdicts:
     """Counts what was tried by kind; at the end a table, and exit code 1 where something failed."""
 
     def __init__(self, script, again=True):
-        self.script, self.again, self.tried, self.failed, self.began = script, collections.Counter(), collections.Counter(), time.monotonic()
+        self.script, self.again, self.began = script, again, time.monotonic()
+        self.tried, self.failed = collections.Counter(), collections.Counter()
 
     def add(self, kind, name, faults, output=""):
         self.tried[kind] += 1
@@ -230,7 +305,9 @@ class Verdicts:
         for kind, tried in self.tried.items():
             print(f"{kind:{width}} {tried:6} {self.failed[kind]:6}")
         failed, tried = sum(self.failed.values()), sum(self.tried.values())
-        print(f"{self.script}: {tried} tried, {failed} failed, {time.monotonic() - self.began:.0f} s")
+        print(
+            f"{self.script}: {tried} tried, {failed} failed, {time.monotonic() - self.began:.0f} s"
+        )
         if tried == 0:
             sys.exit(f"{self.script}: nothing was tried")
         return 1 if failed else 0
