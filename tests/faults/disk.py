@@ -5,8 +5,9 @@ has the bytes of its last fsync, a name is there once its folder has been synced
 loss:
 
   lost   nothing but that survives
-  torn   beyond that the journal of names survives up to some moment, and each write that was not synced survives whole, in part
-         (of 512 bytes each), as zeros, or not at all, whatever came before or after it
+  torn   beyond that the journal of names survives up to some moment, and each write that was not
+         synced survives whole, in part (in units of 512 bytes), as zeros, or not at all, whatever
+         came before or after it
 """
 
 import os
