@@ -32,17 +32,16 @@ void* copy_nothing(void* to, const void* from, size_t size, H5FD_file_image_op_t
   return to;
 }
 
-void* refuse_to_grow(void*, size_t, H5FD_file_image_op_t, void*) { return nullptr; }
 herr_t keep_image(void*, H5FD_file_image_op_t, void*) { return 0; }
 void* same_owner(void* owner) { return owner; }
 herr_t keep_owner(void*) { return 0; }
 
-Hdf5Handle memory_access(Bytes& image, bool writing) {
+Hdf5Handle memory_access(Bytes& image) {
   Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare a file in memory");
   H5FD_file_image_callbacks_t callbacks{};
   callbacks.image_malloc = borrow_image;
   callbacks.image_memcpy = copy_nothing;
-  callbacks.image_realloc = writing ? grow_image : refuse_to_grow;
+  callbacks.image_realloc = grow_image;
   callbacks.image_free = keep_image;
   callbacks.udata_copy = same_owner;
   callbacks.udata_free = keep_owner;
@@ -96,7 +95,7 @@ hid_t stored_type(DType dtype) {
 
 // The latest format is the one whose metadata carries checksums.
 Hdf5Handle create_in_memory(Bytes& image) {
-  const Hdf5Handle access = memory_access(image, true);
+  const Hdf5Handle access = memory_access(image);
   hdf5_check(H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), "choose the latest format");
   return {H5Fcreate(impossible_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose,
           "create a file in memory"};
@@ -110,12 +109,6 @@ void finish_image(Bytes& image) {
   for (int i = 7; i >= 0; --i) end = end << 8 | std::to_integer<uint64_t>(image.data()[kEndField + i]);
   SKEIN_CHECK(end >= kSuperblockBytes && end <= static_cast<uint64_t>(image.size()));
   image.resize(static_cast<int64_t>(end));
-}
-
-Hdf5Handle open_in_memory(const Bytes& image, const std::string& origin) {
-  const Hdf5Handle access = memory_access(const_cast<Bytes&>(image), false);
-  hdf5_check(H5Pset_file_image(access, image.data(), static_cast<size_t>(image.size())), "open " + origin);
-  return {H5Fopen(impossible_name().c_str(), H5F_ACC_RDONLY, access), H5Fclose, "open " + origin};
 }
 
 }  // namespace skein

@@ -1,4 +1,5 @@
-// HDF5 behind owned handles. Only files in memory are opened here: the library does no I/O.
+// HDF5 behind owned handles. Files are made here, and only in memory: the library does no I/O. What reads them
+// is skein/data/hdf5_view.h.
 #pragma once
 
 #include "skein/checkpoint/files.h"
@@ -38,8 +39,5 @@ hid_t stored_type(DType dtype);
 // closed; it must outlive the handle. finish_image cuts it to the file's length afterwards.
 Hdf5Handle create_in_memory(Bytes& image);
 void finish_image(Bytes& image);
-
-// The file whose bytes `image` are, read-only and without a copy; `image` must outlive the handle.
-Hdf5Handle open_in_memory(const Bytes& image, const std::string& origin);
 
 }  // namespace skein

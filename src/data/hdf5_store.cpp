@@ -1,4 +1,4 @@
-// Skein's own stores: the HDF5 library says what lies where, the tokens are read through a memory map.
+// Skein's own stores, read through a memory map.
 #include "skein/core/error.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ constexpr size_t kSuperblock = 48;
 constexpr size_t kSuperblockVersion = 8;
 constexpr size_t kSuperblockEnd = 28;  // where the file's own idea of its size stands
 
-// The superblock (HDF5 File Format Specification, II.A) is read before HDF5 sees the file: formats older than
-// version 2 carry no checksums, and damaged ones can hang or crash the library.
+// The superblock (HDF5 File Format Specification, II.A) is looked at first, for errors that say what to do: formats
+// older than version 2 carry no checksums.
 void check_superblock(const std::string& path, const MappedFile& file) {
   const std::string_view head = file.head(64);
   require(head.starts_with(kSignature),
@@ -74,7 +74,7 @@ class Hdf5Store final : public StoreFile {
  public:
   Hdf5Store(const std::string& path, const TokenNotes& notes) : path_(path), file_(path) {
     check_superblock(path_, file_);
-    layout_ = read_store_layout(path_, file_.bytes());
+    layout_ = read_store_layout(path_, file_.whole());
     info_ = layout_.info;
     if (info_.tokenizer.empty() && info_.vocab_size == notes.vocab_size) info_.tokenizer = notes.tokenizer;
     type_ = type_of_width(layout_.width);

@@ -2,6 +2,7 @@
 
 #include "skein/core/error.h"
 #include "skein/data/hdf5.h"
+#include "skein/data/hdf5_view.h"
 
 #include <limits>
 #include <vector>
@@ -20,187 +21,116 @@ struct Extent {
   int width = 0;
 };
 
-int unsigned_width(hid_t type) {
-  if (H5Tequal(type, H5T_STD_U8LE) > 0) return 1;
-  if (H5Tequal(type, H5T_STD_U16LE) > 0) return 2;
-  if (H5Tequal(type, H5T_STD_U32LE) > 0) return 4;
-  if (H5Tequal(type, H5T_STD_U64LE) > 0) return 8;
-  return 0;
+int unsigned_width(const Hdf5Type& type) {
+  const bool suits = type.kind == Hdf5Type::Kind::integer && !type.is_signed;
+  return suits ? static_cast<int>(type.bytes) : 0;
 }
 
 class LayoutReader {
  public:
-  LayoutReader(const std::string& path, uint64_t file_bytes)
-      : path_(path), file_bytes_(file_bytes), file_(open_file()) {}
+  explicit LayoutReader(std::span<const std::byte> file)
+      : file_bytes_(file.size()), file_(file), root_(file_.object("")) {}
   StoreLayout read() const;
 
  private:
-  Hdf5Id open_file() const;
-  Hdf5Id attribute(const char* name) const;
-  template <class T>
-  T integer(const char* name, hid_t memory_type) const;
+  Hdf5Attribute attribute(const char* name) const;
+  int64_t integer(const char* name) const;
   std::string text(const char* name) const;
-  std::string fixed_text(const Hdf5Id& attribute, const Hdf5Id& type, const char* name) const;
-  std::string variable_text(const Hdf5Id& attribute, const Hdf5Id& type, const char* name) const;
   Extent dataset(const char* name) const;
   Extent starts(const char* name, const char* thing) const;
-  hsize_t length_of(const Hdf5Id& set, const char* name) const;
   void check_inside_file(const Extent& extent, const char* name) const;
   StoreInfo read_info() const;
-  [[noreturn]] void damaged(const char* what) const;
 
-  const std::string& path_;
   uint64_t file_bytes_;
-  Hdf5Id file_;
+  Hdf5View file_;
+  Hdf5Object root_;
 };
 
-void LayoutReader::damaged(const char* what) const {
-  fail_usage("{} is damaged: HDF5 cannot read {} ({}); make the store again with `skein-data encode`", path_,
-             what, hdf5_reason());
-}
-
-Hdf5Id LayoutReader::open_file() const {
-  const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // A finished store never changes, and parallel file systems often refuse locks.
-  H5Pset_file_locking(access.get(), false, true);
-  Hdf5Id file(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-  if (!file.valid()) damaged("it");
-  return file;
-}
-
-Hdf5Id LayoutReader::attribute(const char* name) const {
+Hdf5Attribute LayoutReader::attribute(const char* name) const {
+  const auto found = root_.attribute(name);
   require(
-      H5Aexists(file_.get(), name) > 0,
-      "{} is an HDF5 file but not a token store: attribute {} is missing; `skein-data encode` makes stores "
-      "(docs/token-store.md)",
-      path_, name);
-  Hdf5Id opened(H5Aopen(file_.get(), name, H5P_DEFAULT), H5Aclose);
-  if (!opened.valid()) damaged(name);
-  const Hdf5Id space(H5Aget_space(opened.get()), H5Sclose);
-  const hssize_t points = space.valid() ? H5Sget_simple_extent_npoints(space.get()) : -1;
-  require(points == 1, "{}: attribute {} holds {} values, not 1 (docs/token-store.md)", path_, name, points);
-  return opened;
+      found.has_value(),
+      "it is an HDF5 file but not a token store: attribute {} is missing; `skein-data encode` makes stores",
+      name);
+  require(found->count() == 1, "attribute {} holds {} values, not 1", name, found->count());
+  return *found;
 }
 
-template <class T>
-T LayoutReader::integer(const char* name, hid_t memory_type) const {
-  const Hdf5Id opened = attribute(name);
-  const Hdf5Id type(H5Aget_type(opened.get()), H5Tclose);
-  require(type.valid() && H5Tget_class(type.get()) == H5T_INTEGER,
-          "{}: attribute {} is not an integer (docs/token-store.md)", path_, name);
-  T value{};
-  if (H5Aread(opened.get(), memory_type, &value) < 0) damaged(name);
-  return value;
+int64_t LayoutReader::integer(const char* name) const {
+  const Hdf5Attribute found = attribute(name);
+  require(found.type.kind == Hdf5Type::Kind::integer,
+          "attribute {} is not an integer, or not a little-endian one", name);
+  return found.integers().front();
 }
 
 std::string LayoutReader::text(const char* name) const {
-  const Hdf5Id opened = attribute(name);
-  const Hdf5Id type(H5Aget_type(opened.get()), H5Tclose);
-  require(type.valid() && H5Tget_class(type.get()) == H5T_STRING,
-          "{}: attribute {} is not a string (docs/token-store.md)", path_, name);
-  return H5Tis_variable_str(type.get()) > 0 ? variable_text(opened, type, name)
-                                            : fixed_text(opened, type, name);
-}
-
-std::string LayoutReader::fixed_text(const Hdf5Id& attribute, const Hdf5Id& type, const char* name) const {
-  const size_t bytes = H5Tget_size(type.get());
-  require(bytes <= file_bytes_, "{} is damaged: attribute {} claims {} bytes, the file has {}", path_, name,
-          bytes, file_bytes_);
-  std::string value(bytes, '\0');
-  if (H5Aread(attribute.get(), type.get(), value.data()) < 0) damaged(name);
-  value.resize(value.find_last_not_of('\0') + 1);
-  return value;
-}
-
-std::string LayoutReader::variable_text(const Hdf5Id& attribute, const Hdf5Id& type, const char* name) const {
-  char* text = nullptr;
-  if (H5Aread(attribute.get(), type.get(), &text) < 0) damaged(name);
-  std::string value = text ? text : "";
-  H5free_memory(text);
-  return value;
-}
-
-hsize_t LayoutReader::length_of(const Hdf5Id& set, const char* name) const {
-  const Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
-  const int dims = space.valid() ? H5Sget_simple_extent_ndims(space.get()) : -1;
-  require(dims == 1, "{}: dataset /{} has {} dimensions, not 1 (docs/token-store.md)", path_, name, dims);
-  hsize_t length = 0;
-  if (H5Sget_simple_extent_dims(space.get(), &length, nullptr) < 0) damaged(name);
-  return length;
+  const Hdf5Attribute found = attribute(name);
+  const bool suits = found.type.kind == Hdf5Type::Kind::text || found.type.kind == Hdf5Type::Kind::variable_text;
+  require(suits, "attribute {} is not a string", name);
+  return root_.text(found);
 }
 
 Extent LayoutReader::dataset(const char* name) const {
-  require(H5Lexists(file_.get(), name, H5P_DEFAULT) > 0,
-          "{} is an HDF5 file but not a token store: dataset /{} is missing (docs/token-store.md)", path_,
-          name);
-  const Hdf5Id set(H5Dopen2(file_.get(), name, H5P_DEFAULT), H5Dclose);
-  if (!set.valid()) damaged(name);
-  const Hdf5Id plan(H5Dget_create_plist(set.get()), H5Pclose);
-  const Hdf5Id type(H5Dget_type(set.get()), H5Tclose);
-  if (!plan.valid() || !type.valid()) damaged(name);
-  Extent extent{.at = 0, .count = length_of(set, name), .width = unsigned_width(type.get())};
-  require(extent.width > 0,
-          "{}: dataset /{} does not hold little-endian unsigned integers (docs/token-store.md)", path_, name);
-  require(extent.count > 0, "{}: dataset /{} is empty; a store needs at least one token", path_, name);
-  extent.at = H5Dget_offset(set.get());
-  require(H5Pget_layout(plan.get()) == H5D_CONTIGUOUS && extent.at != HADDR_UNDEF,
-          "{}: dataset /{} is chunked, compact, external or unwritten; it must be contiguous "
-          "(docs/token-store.md)",
-          path_, name);
+  require(file_.holds(name),
+          "it is an HDF5 file but not a token store: dataset /{} is missing", name);
+  const Hdf5Dataset set = file_.object(name).dataset();
+  require(set.dims.size() == 1, "dataset /{} has {} dimensions, not 1", name, set.dims.size());
+  const Extent extent{.at = set.at.value_or(0), .count = set.dims.front(), .width = unsigned_width(set.type)};
+  require(extent.width > 0, "dataset /{} does not hold little-endian unsigned integers", name);
+  require(extent.count > 0, "dataset /{} is empty; a store needs at least one token", name);
+  require(set.at.has_value(),
+          "dataset /{} is chunked, compact, virtual, external or unwritten; it must be contiguous", name);
   check_inside_file(extent, name);
   return extent;
 }
 
 void LayoutReader::check_inside_file(const Extent& extent, const char* name) const {
-  const uint64_t room = extent.at <= file_bytes_ ? (file_bytes_ - extent.at) / extent.width : 0;
+  const uint64_t room = extent.at <= file_bytes_ ? (file_bytes_ - extent.at) / static_cast<uint64_t>(extent.width) : 0;
   require(extent.count <= room,
-          "{} is truncated: /{} has {} values of {} bytes from byte {} on, but the file has {} bytes", path_,
-          name, extent.count, extent.width, extent.at, file_bytes_);
+          "it is truncated: /{} has {} values of {} bytes from byte {} on, but the file has {} bytes", name,
+          extent.count, extent.width, extent.at, file_bytes_);
 }
 
 StoreInfo LayoutReader::read_info() const {
   const std::string format = text("format");
-  require(format == kFormat, "{} is not a token store: its format is \"{}\", not \"{}\"", path_, format,
-          kFormat);
-  const auto version = integer<int64_t>("version", H5T_NATIVE_INT64);
-  require(version == kVersion, "{} has version {} of the token store format; this build reads version {}",
-          path_, version, kVersion);
+  require(format == kFormat, "it is not a token store: its format is \"{}\", not \"{}\"", format, kFormat);
+  const int64_t version = integer("version");
+  require(version == kVersion, "it has version {} of the token store format; this build reads version {}", version,
+          kVersion);
   StoreInfo info;
-  info.vocab_size = integer<int64_t>("vocab_size", H5T_NATIVE_INT64);
-  require(info.vocab_size >= 1 && info.vocab_size <= kLargestVocabulary,
-          "{}: vocab_size is {}; it must lie in [1, {}]", path_, info.vocab_size, kLargestVocabulary);
-  info.end_of_text = integer<int64_t>("end_of_text", H5T_NATIVE_INT64);
+  info.vocab_size = integer("vocab_size");
+  require(info.vocab_size >= 1 && info.vocab_size <= kLargestVocabulary, "vocab_size is {}; it must lie in [1, {}]",
+          info.vocab_size, kLargestVocabulary);
+  info.end_of_text = integer("end_of_text");
   require(info.end_of_text >= -1 && info.end_of_text < info.vocab_size,
-          "{}: end_of_text is {}; with vocab_size {} it must lie in [-1, {}]", path_, info.end_of_text,
-          info.vocab_size, info.vocab_size - 1);
-  info.text_bytes = integer<int64_t>("text_bytes", H5T_NATIVE_INT64);
-  require(info.text_bytes >= 0, "{}: text_bytes is {}; it cannot be negative", path_, info.text_bytes);
+          "end_of_text is {}; with vocab_size {} it must lie in [-1, {}]", info.end_of_text, info.vocab_size,
+          info.vocab_size - 1);
+  info.text_bytes = integer("text_bytes");
+  require(info.text_bytes >= 0, "text_bytes is {}; it cannot be negative", info.text_bytes);
   info.tokenizer = text("tokenizer");
   return info;
 }
 
 Extent LayoutReader::starts(const char* name, const char* thing) const {
   const Extent extent = dataset(name);
-  require(extent.width == 8, "{}: /{} holds {}-byte integers; it must hold u64 (docs/token-store.md)", path_,
-          name, extent.width);
-  require(extent.count >= 2, "{}: /{} has {} entries; one {} already needs 2", path_, name, extent.count,
-          thing);
+  require(extent.width == 8, "/{} holds {}-byte integers; it must hold u64", name, extent.width);
+  require(extent.count >= 2, "/{} has {} entries; one {} already needs 2", name, extent.count, thing);
   return extent;
 }
 
 StoreLayout LayoutReader::read() const {
   StoreLayout layout;
   layout.info = read_info();
-  layout.sum = integer<uint64_t>("xxh3", H5T_NATIVE_UINT64);
+  layout.sum = static_cast<uint64_t>(integer("xxh3"));
   const Extent tokens = dataset("tokens");
-  require(tokens.width <= 4, "{}: /tokens holds u64; tokens are u8, u16 or u32 (docs/token-store.md)", path_);
+  require(tokens.width <= 4, "/tokens holds u64; tokens are u8, u16 or u32");
   const Extent documents = starts("documents", "document");
   layout.info.tokens = static_cast<int64_t>(tokens.count);
   layout.info.documents = static_cast<int64_t>(documents.count) - 1;
   layout.width = tokens.width;
   layout.tokens_at = tokens.at;
   layout.documents_at = documents.at;
-  if (H5Lexists(file_.get(), "sentences", H5P_DEFAULT) <= 0) return layout;
+  if (!file_.holds("sentences")) return layout;
   const Extent sentences = starts("sentences", "sentence");
   layout.info.sentences = static_cast<int64_t>(sentences.count) - 1;
   layout.sentences_at = sentences.at;
@@ -296,9 +226,12 @@ void LayoutWriter::write(StoreLayout& layout) {
 
 int token_width(int64_t vocab_size) { return vocab_size <= 256 ? 1 : vocab_size <= 65536 ? 2 : 4; }
 
-StoreLayout read_store_layout(const std::string& path, uint64_t file_bytes) {
-  const Hdf5Lock lock;
-  return LayoutReader(path, file_bytes).read();
+StoreLayout read_store_layout(const std::string& path, std::span<const std::byte> file) {
+  try {
+    return LayoutReader(file).read();
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} cannot be used: {} (docs/token-store.md)", path, error.what()));
+  }
 }
 
 void write_store_layout(const std::string& path, StoreLayout& layout) {

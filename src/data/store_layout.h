@@ -3,7 +3,9 @@
 
 #include "skein/data/store.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace skein {
@@ -20,9 +22,9 @@ struct StoreLayout {
 // Bytes a token of a vocabulary takes: 1, 2 or 4.
 int token_width(int64_t vocab_size);
 
-// Opens `path`, checks every attribute and dataset against the format and the file's size, closes it.
-// Usage errors as TokenStore says.
-StoreLayout read_store_layout(const std::string& path, uint64_t file_bytes);
+// From the file's bytes, which are those of `path`: checks every attribute and dataset against the format and
+// the file's size. The HDF5 library sees nothing of them. Usage errors as TokenStore says.
+StoreLayout read_store_layout(const std::string& path, std::span<const std::byte> file);
 
 // Makes `path` with all attributes and with room for the datasets of layout.info and layout.width;
 // fills in the offsets. Error(failure) naming the path and HDF5's reason.

@@ -37,8 +37,8 @@ std::vector<std::string> dataset_names(const std::vector<Piece>& pieces);
 // The shard's bytes. Empty pieces are left out.
 Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces);
 
-// Reads a shard from memory, without copying. Its bytes must have been compared with their sums before:
-// damaged ones must not reach HDF5. Everything the manifest says of a shard is checked again.
+// Reads a shard from memory, without copying and without the HDF5 library. Everything the manifest says of a
+// shard is checked again.
 class ShardReader {
  public:
   // Error(usage) when the file is another rank's, step's, generation's or run's.

@@ -1,0 +1,48 @@
+// The bytes of an HDF5 file, looked at within their bounds only. Every function throws a usage Error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+constexpr uint64_t kNoAddress = ~uint64_t{0};
+
+class Hdf5Bytes {
+ public:
+  explicit Hdf5Bytes(std::span<const std::byte> all) : all_(all) {}
+
+  uint64_t size() const { return all_.size(); }
+  std::span<const std::byte> at(uint64_t from, uint64_t count) const;
+  // A block of metadata: `count` bytes from the signature on, with their checksum behind them.
+  std::span<const std::byte> block(uint64_t from, uint64_t count, std::string_view signature) const;
+
+ private:
+  std::span<const std::byte> all_;
+};
+
+// Takes numbers, little-endian, and bytes one after the other.
+class Hdf5Cursor {
+ public:
+  explicit Hdf5Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  size_t left() const { return bytes_.size(); }
+  uint64_t number(size_t bytes);  // at most 8
+  std::span<const std::byte> take(uint64_t count);
+  void skip(uint64_t count) { take(count); }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+// Bytes that hold every number up to `limit`.
+size_t hdf5_bytes_for(uint64_t limit);
+// `bytes` as text.
+std::string_view hdf5_text(std::span<const std::byte> bytes);
+void require_signature(std::span<const std::byte> bytes, std::string_view signature);
+
+}  // namespace skein
