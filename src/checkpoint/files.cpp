@@ -112,9 +112,10 @@ void Bytes::Free::operator()(std::byte* data) const {
 }
 
 Bytes Bytes::map(const std::string& path) {
-  const FileDescriptor file(path, O_RDONLY);
+  const FileDescriptor file(path, O_RDONLY | O_NONBLOCK);
   struct stat status;
   if (::fstat(file.get(), &status) != 0) fail_system(errno, "cannot examine {}", path);
+  if (!S_ISREG(status.st_mode)) fail_usage("{} is not a regular file", path);
   const auto size = static_cast<size_t>(status.st_size);
   void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
   if (mapped == MAP_FAILED) fail_system(errno, "cannot map {}", path);

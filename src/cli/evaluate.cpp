@@ -1,8 +1,5 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include <fmt/ranges.h>
@@ -18,6 +15,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/finite.h"
 #include "skein/core/log.h"
+#include "skein/core/private_folder.h"
 #include "skein/data/encode.h"
 #include "skein/train/evaluate.h"
 #include "skein/train/evaluate_masked.h"
@@ -58,29 +56,22 @@ void bind(Options& options, EvaluateConfig& c) {
   bind(options, c.parallel);
 }
 
-// Each rank encodes for itself: the stores are equal, and no disk needs to be shared.
+// Each rank encodes for itself: the stores are equal, and no disk needs to be shared. Nobody else sees the text.
 class TemporaryStore {
  public:
-  TemporaryStore(const std::string& text, const Source& source, int rank)
-      : path_((std::filesystem::temp_directory_path() / fmt::format("skein-eval-{}-{}.h5", getpid(), rank)).string()) {
+  TemporaryStore(const std::string& text, const Source& source) : folder_("skein-eval"), path_(folder_.path() + "/text.h5") {
     EncodeConfig config;
     config.output = path_;
-    config.replace = true;  // what a killed process of this number has left
     config.threads = 1;
     if (source.mlm.pairs != PairTask::none) config.corpus.sentences = SentenceRule::automatic;
     // Second parts come from other documents, which plain text has none of but its paragraphs.
     if (source.mlm.pairs == PairTask::next && format_of(text, CorpusFormat::automatic) == CorpusFormat::text) config.corpus.blank_lines = 1;
     encode_corpus({text}, *tokenizer_from_json(source.tokenizer), config);
   }
-  ~TemporaryStore() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  TemporaryStore(const TemporaryStore&) = delete;
-  TemporaryStore& operator=(const TemporaryStore&) = delete;
   const std::string& path() const { return path_; }
 
  private:
+  PrivateFolder folder_;
   std::string path_;
 };
 
@@ -161,7 +152,7 @@ Values evaluate_text(EvaluateConfig& config, Options& options, const Source& sou
   std::unique_ptr<TemporaryStore> encoded;
   if (!config.text.empty()) check_tokenizer(source);
   if (!config.text.empty())
-    agree(world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source, world.rank()); });
+    agree(world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source); });
   config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   load_weights(source, local, mesh);

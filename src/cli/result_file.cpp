@@ -34,7 +34,7 @@ void ResultFile::open_file() {
   int opened = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   // Not every file system has files without names.
   named_ = opened < 0;
-  if (named_) opened = ::open(partial_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+  if (named_) opened = make_temporary_file(partial_);
   if (opened >= 0) file_ = ::fdopen(opened, "wb");
 }
 

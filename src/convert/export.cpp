@@ -340,7 +340,8 @@ void Export::write_all(const std::string& destination) {
   fs::path folder = fs::path(destination).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
   const std::string temporary = fmt::format("{}.{}.tmp", folder.string(), ::getpid());
-  make_directories(temporary);
+  make_directories(folder.has_parent_path() ? folder.parent_path().string() : ".");
+  if (!make_new_directory(temporary)) fail("{} exists already, where the model is to be made; remove it", temporary);
   try {
     write_folder(temporary);
     sync_directory(temporary);

@@ -81,7 +81,7 @@ WeightFiles open_llmc(const std::string& path) {
     int64_t bytes = tensor.size();
     require(!__builtin_mul_overflow(bytes, size_of(model.dtype), &bytes) && !__builtin_add_overflow(end, bytes, &end), "{} says more than 2^63 bytes", path);
   }
-  auto file = std::make_shared<FileDescriptor>(path, O_RDONLY);
+  auto file = std::make_shared<FileDescriptor>(path, O_RDONLY | O_NONBLOCK);
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
   require(size == end, "{} has {} bytes; its header asks for {}", path, size, end);
   found.read = [file, begins, path](size_t i, int64_t first, std::span<std::byte> out) {

@@ -15,7 +15,9 @@ namespace skein {
 NewBytesFile::NewBytesFile(const std::string& path)
     : path_(file_place(path, Existing::refuse)),
       temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())),
-      file_(temporary_, O_WRONLY | O_CREAT | O_TRUNC) {}
+      file_(make_temporary_file(temporary_), temporary_) {
+  if (file_.get() < 0) fail("cannot create {}: {}", temporary_, std::strerror(errno));
+}
 
 NewBytesFile::~NewBytesFile() {
   if (!finished_) ::unlink(temporary_.c_str());

@@ -122,6 +122,11 @@ void write_stream(const OutputPlace& place, std::string_view bytes) {
   ::close(stream);
 }
 
+int make_temporary_file(const std::string& path) {
+  ::unlink(path.c_str());
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
 void publish(const std::string& temporary, const std::string& path, Existing existing) {
   if (existing == Existing::refuse) return rename_to_free_name(temporary, path);
   OutputPlace place{path, Occupant::nothing, "", -1};

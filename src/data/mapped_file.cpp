@@ -23,8 +23,9 @@ constexpr std::string_view kUnknown = "binary data of no known kind";
 
 }  // namespace
 
+// O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
 MappedFile::MappedFile(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     fail_usage("cannot open token store {}: {}; `skein-data encode` makes one from text", path,
                std::generic_category().message(errno));

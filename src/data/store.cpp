@@ -58,6 +58,7 @@ bool is_file(const std::string& path) {
 }
 
 bool is_hdf5(const std::string& path) {
+  if (!is_file(path)) return false;  // a pipe would be waited for
   std::array<char, kHdf5Signature.size()> head{};
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), head.size());

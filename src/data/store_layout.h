@@ -26,8 +26,8 @@ int token_width(int64_t vocab_size);
 // the file's size. The HDF5 library sees nothing of them. Usage errors as TokenStore says.
 StoreLayout read_store_layout(const std::string& path, std::span<const std::byte> file);
 
-// Makes `path` with all attributes and with room for the datasets of layout.info and layout.width;
-// fills in the offsets. Error(failure) naming the path and HDF5's reason.
+// Fills the empty file `path`, which its maker made exclusively, with all attributes and with room for the
+// datasets of layout.info and layout.width; fills in the offsets. Error(failure) naming the path and HDF5's reason.
 void write_store_layout(const std::string& path, StoreLayout& layout);
 
 }  // namespace skein

@@ -135,9 +135,10 @@ void TokenStoreWriter::Impl::begin() {
 }
 
 void TokenStoreWriter::Impl::assemble() {
+  // Made here first: HDF5 would follow a link of that name.
+  Descriptor file(stem, O_WRONLY | O_CREAT | O_EXCL);
   const RemovedAtEnd partial(stem);
   write_store_layout(partial.path(), layout);
-  Descriptor file(partial.path(), O_WRONLY);
   tokens.copy_to(file, layout.tokens_at);
   documents.copy_to(file, layout.documents_at);
   if (sentences) sentences->copy_to(file, layout.sentences_at);

@@ -135,7 +135,7 @@ SafetensorsWriter::SafetensorsWriter(std::string path, std::vector<SafeTensor> t
     : path_(file_place(path, Existing::replace)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())), tensors_(std::move(tensors)) {
   const std::string header = make_safetensors_header(tensors_, metadata);
   wanted_ = tensors_.empty() ? 0 : tensors_.back().end;
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  descriptor_ = make_temporary_file(temporary_);
   if (descriptor_ < 0) fail("cannot create {}: {}", temporary_, std::strerror(errno));
   std::array<std::byte, 8> length{};
   for (size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i));

@@ -1,5 +1,9 @@
 #include "skein/scaling/report.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -15,6 +19,14 @@ void write_file(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   if (!file) fail("{} cannot be written: is the disk full, or the folder not writable?", path);
+}
+
+// That it is made first, exclusively, keeps it from being written through a link.
+void write_temporary(const std::string& path, const std::string& text) {
+  const int made = make_temporary_file(path);
+  if (made < 0) fail("{} cannot be made: {}", path, std::strerror(errno));
+  ::close(made);
+  write_file(path, text);
 }
 
 void make_folder(const std::string& folder) {
@@ -55,7 +67,7 @@ ReportFiles write_report(const Study& study, const std::string& folder) {
     for (std::string& file : write_figure(figures[i], folder, &drawn[i])) made.others.push_back(std::move(file));
   }
   const std::string place = file_place(made.page, Existing::replace);
-  write_file(place + ".partial", report_html(study, figures, drawn));
+  write_temporary(place + ".partial", report_html(study, figures, drawn));
   publish(place + ".partial", place, Existing::replace);
   return made;
 }

@@ -43,6 +43,13 @@ taken="was trained: data.cross_document_attention=false, data.mask_document_ends
 expect 0 "$taken" $judge --data.validation=valid.h5 --eval.output=store.json
 expect 0 "$taken" $judge --data.text=held.jsonl --eval.output=text.json
 same trained store.json text.json
+# What is planted under a name that could be guessed is not written through, and nothing of the text stays.
+echo precious >victim
+mkdir temporary
+planted='for name in skein-eval-$$-0.h5 skein-eval-$$-0.h5.partial-$$-0; do ln -s ../victim temporary/$name; done'
+expect 0 "$taken" bash -c "$planted; TMPDIR=\$PWD/temporary exec \"\$@\"" planted $judge --data.text=held.jsonl
+[ "$(cat victim)" = precious ] || die "a link of another user was followed"
+[ -z "$(find temporary -type f)" ] && [ "$(find temporary -type l | wc -l)" = 2 ] || die "left in TMPDIR: $(ls -l temporary)"
 expect 0 "data.mask_document_ends=false is given; trained/checkpoints/" $judge --data.validation=valid.h5 --data.mask_document_ends=false \
   --eval.output=ends.json
 grep -qF "was trained with data.mask_document_ends=true" output || die "it is not said how the run was trained"

@@ -139,5 +139,23 @@ TEST_F(OutputPlaceTest, StreamsTakeBytesInOrder) {
             std::string::npos);
 }
 
+TEST_F(OutputPlaceTest, TemporaryNamesAreNeverFollowed) {
+  write(at("other"), "precious");
+  fs::create_symlink(at("other"), at("x.partial"));
+  const int made = make_temporary_file(at("x.partial"));
+  ASSERT_GE(made, 0);
+  EXPECT_EQ(::write(made, "new", 3), 3);
+  ::close(made);
+  EXPECT_EQ(read(at("other")), "precious");
+  EXPECT_EQ(read(at("x.partial")), "new");
+  EXPECT_FALSE(fs::is_symlink(at("x.partial")));
+  const int again = make_temporary_file(at("x.partial"));  // a killed process has left one
+  ASSERT_GE(again, 0);
+  ::close(again);
+  EXPECT_EQ(read(at("x.partial")), "");
+  fs::create_directory(at("folder"));
+  EXPECT_LT(make_temporary_file(at("folder")), 0);
+}
+
 }  // namespace
 }  // namespace skein

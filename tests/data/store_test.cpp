@@ -1,6 +1,7 @@
 #include "skein/data/store.h"
 
 #include <algorithm>
+#include <sys/stat.h>
 #include <thread>
 
 #include "data_fixtures.h"
@@ -107,6 +108,32 @@ TEST(TokenStore, MissingFileIsNamedWithACureAndACause) {
   const std::string path = scratch.file("absent.h5");
   expect_error(ExitCode::usage, {path, "No such file", "skein-data encode"}, [&] { TokenStore store(path); });
   expect_error(ExitCode::usage, {"directory"}, [&] { TokenStore store(scratch.file("")); });
+}
+
+// Whoever may write to the folder could plant it.
+TEST(TokenStore, IsNotWrittenThroughALink) {
+  const Scratch scratch;
+  write_file(scratch.file("other"), "precious");
+  TokenStoreWriter writer(scratch.file("a.h5"), 10, -1, "{}");
+  writer.add_document(std::vector<int32_t>{1, 2, 3}, 3);
+  std::string stem;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch.file("")))
+    if (entry.path().extension() == ".tokens") stem = entry.path().parent_path() / entry.path().stem();
+  ASSERT_FALSE(stem.empty());
+  std::filesystem::create_symlink(scratch.file("other"), stem);
+  expect_error(ExitCode::failure, {stem, "File exists"}, [&] { writer.finish(); });
+  EXPECT_EQ(bytes_of_file(scratch.file("other")), "precious");
+  EXPECT_TRUE(std::filesystem::is_symlink(stem));
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("a.h5")));
+}
+
+TEST(TokenStore, IsNoPipeAndNoDeviceAndWaitsForNone) {
+  const Scratch scratch;
+  for (const std::string name : {"pipe.h5", "pipe.bin"}) {
+    ASSERT_EQ(mkfifo(scratch.file(name).c_str(), 0600), 0);
+    expect_error(ExitCode::usage, {name, "not a regular file"}, [&] { TokenStore store(scratch.file(name)); });
+  }
+  expect_error(ExitCode::usage, {"/dev/zero", "not a regular file"}, [&] { TokenStore store("/dev/zero"); });
 }
 
 TEST(TokenStore, OtherFilesAreToldByTheirLooks) {

@@ -35,6 +35,10 @@ int open_stream(const OutputPlace& place);
 // All of `bytes` into a stream. Error(failure) with the cause.
 void write_stream(const OutputPlace& place, std::string_view bytes);
 
+// Makes the file `path`, a name that is only for the time until a result is whole, and opens it for writing; -1
+// with errno where that fails. What a killed process left there goes. A link of that name is never followed.
+int make_temporary_file(const std::string& path);
+
 // Gives a finished file or folder its name, a path of file_place. What came to stand there
 // meanwhile is replaced only if it is a regular file and Existing::replace says so, else it is an
 // Error(failure), as is what the system refuses.
