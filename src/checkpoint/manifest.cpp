@@ -4,6 +4,7 @@
 #include "skein/checkpoint/retry.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 #include "skein/core/strict_json.h"
 
@@ -45,6 +46,23 @@ void check_tensor(const std::string& name, const StoredTensor& tensor, int shard
     const std::string fault = misfit(piece.region, tensor.shape);
     if (!fault.empty()) fail("a piece of {} does not fit: {}", name, fault);
   }
+}
+
+// Elements lie in their shard as they are, so what is said of them can take no more than that has bytes: whoever
+// makes room for what a manifest lists makes no more than the checkpoint has.
+void check_room(const Manifest& manifest) {
+  std::vector<int64_t> left;
+  for (const ShardEntry& shard : manifest.shards) left.push_back(shard.bytes);
+  for (const auto& [name, tensor] : manifest.tensors)
+    for (const StoredPiece& piece : tensor.pieces) {
+      const int64_t elements = piece.region.size();
+      const auto bytes = checked_product({&elements, 1}, size_of(tensor.dtype));
+      int64_t& room = left[static_cast<size_t>(piece.shard)];
+      if (!bytes || *bytes > room)
+        fail("a piece of {} with {} elements of {} has no room in shard {} of {} bytes", name, elements,
+             name_of(tensor.dtype), piece.shard, manifest.shards[static_cast<size_t>(piece.shard)].bytes);
+      room -= *bytes;
+    }
 }
 
 // Damage is found here, before the text is parsed.
@@ -195,6 +213,7 @@ Manifest parse_manifest(const std::string& text, const std::string& origin) {
     for (size_t rank = 0; rank < manifest.shards.size(); ++rank)
       check_shard_entry(manifest.shards[rank], rank);
     for (const auto& [name, tensor] : manifest.tensors) check_tensor(name, tensor, manifest.ranks());
+    check_room(manifest);
     check_coverage(manifest.tensors);
     return manifest;
   } catch (const std::exception& error) {

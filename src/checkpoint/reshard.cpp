@@ -1,6 +1,7 @@
 #include "skein/checkpoint/reshard.h"
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 #include <algorithm>
 #include <tuple>
@@ -174,11 +175,9 @@ int64_t shared_elements(const Regions& sorted) {
 Region region_of(const Piece& piece) { return {piece.box_start, piece.box_extent, piece.begin, piece.end}; }
 
 int64_t element_count(const std::vector<int64_t>& dims) {
-  int64_t count = 1;
-  for (const int64_t dim : dims)
-    if (dim < 0 || __builtin_mul_overflow(count, dim, &count))
-      fail("the shape {} is not that of a tensor", shape_text(dims));
-  return count;
+  const auto count = checked_product(dims);
+  if (!count) fail("the shape {} is not that of a tensor", shape_text(dims));
+  return *count;
 }
 
 std::string shape_text(const std::vector<int64_t>& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -184,7 +185,12 @@ NameMap roberta_names(const ModelConfig& c) {
   return names.take();
 }
 
-int64_t product(const Dims& dims) { return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()); }
+// The sizes of a checked model have products of 64 bits.
+int64_t product(const Dims& dims) {
+  const auto made = checked_product(dims);
+  SKEIN_CHECK(made.has_value());
+  return *made;
+}
 
 // "h.*.attn.bias" of "h.12.attn.bias".
 bool matches(const std::string& name, const std::string& pattern) {

@@ -7,6 +7,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -127,11 +128,9 @@ void HeaderReader::finish_tensor() {
   tensor_.begin = offsets_[0];
   tensor_.end = offsets_[1];
   require(tensor_.begin <= tensor_.end, "tensor {} begins at byte {} and ends at {}", shown(tensor_.name), tensor_.begin, tensor_.end);
-  int64_t bytes = safetensors_size(tensor_.type);
-  bool fits = true;
-  for (const int64_t dim : tensor_.shape) fits = fits && !__builtin_mul_overflow(bytes, dim, &bytes);
-  require(fits && bytes == tensor_.bytes(), "tensor {} has {} bytes; its shape [{}] of {} takes {}", shown(tensor_.name), tensor_.bytes(),
-          fmt::join(tensor_.shape, ","), tensor_.type, fits ? std::to_string(bytes) : "more than 2^63");
+  const auto bytes = checked_product(tensor_.shape, safetensors_size(tensor_.type));
+  require(bytes && *bytes == tensor_.bytes(), "tensor {} has {} bytes; its shape [{}] of {} takes {}", shown(tensor_.name), tensor_.bytes(),
+          fmt::join(tensor_.shape, ","), tensor_.type, bytes ? std::to_string(*bytes) : "more than 2^63");
   header_.tensors.push_back(std::move(tensor_));
 }
 
@@ -178,10 +177,10 @@ std::string make_safetensors_header(std::vector<SafeTensor>& tensors, const std:
   if (!metadata.empty()) json["__metadata__"] = metadata;
   int64_t end = 0;
   for (SafeTensor& tensor : tensors) {
-    int64_t bytes = safetensors_size(tensor.type);
-    for (const int64_t dim : tensor.shape) bytes *= dim;
+    const auto bytes = checked_product(tensor.shape, safetensors_size(tensor.type));
+    require(bytes && *bytes <= INT64_MAX - end, "tensor {} is too large for a file", shown(tensor.name));
     tensor.begin = end;
-    tensor.end = end += bytes;
+    tensor.end = end += *bytes;
     json[tensor.name] = {{"dtype", tensor.type}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};
   }
   std::string text = json.dump();

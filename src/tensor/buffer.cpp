@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kHugePage = 2 << 20;
+constexpr int64_t kMost = int64_t{1} << 62;  // what can be rounded up
 
 // Size classes a sixteenth of a power of two apart: at most 6% are lost to rounding.
 int64_t size_class(int64_t bytes) {
@@ -25,13 +26,16 @@ int64_t size_class(int64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+[[noreturn]] void refuse(int64_t bytes) {
+  fail("out of memory: {} MiB were asked for; use a smaller train.micro_batch, parallel.recompute=full or more "
+       "ranks", bytes >> 20);
+}
+
 std::byte* from_system(int64_t bytes) {
   const int64_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   const int64_t rounded = (bytes + alignment - 1) / alignment * alignment;
   auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
-  if (!data)
-    fail("out of memory: {} MiB were asked for; use a smaller train.micro_batch, parallel.recompute=full or more "
-         "ranks", bytes >> 20);
+  if (!data) refuse(bytes);
   if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);
   return data;
 }
@@ -39,18 +43,12 @@ std::byte* from_system(int64_t bytes) {
 class Pool {
  public:
   std::byte* take(int64_t bytes) {
+    if (bytes > kMost) refuse(bytes);
     const int64_t size = size_class(bytes);
     const std::lock_guard lock(mutex_);
+    std::byte* const data = kept_or_new(size);
     use_.live += size;
     use_.peak = std::max(use_.peak, use_.live);
-    auto& kept = kept_[size];
-    if (kept.empty()) {
-      use_.system += size;
-      ++use_.asked;
-      return from_system(size);
-    }
-    std::byte* data = kept.back();
-    kept.pop_back();
     return data;
   }
 
@@ -82,6 +80,19 @@ class Pool {
   }
 
  private:
+  std::byte* kept_or_new(int64_t size) {
+    auto& kept = kept_[size];
+    if (kept.empty()) {
+      std::byte* const data = from_system(size);
+      use_.system += size;
+      ++use_.asked;
+      return data;
+    }
+    std::byte* const data = kept.back();
+    kept.pop_back();
+    return data;
+  }
+
   std::mutex mutex_;
   std::unordered_map<int64_t, std::vector<std::byte*>> kept_;
   MemoryUse use_;

@@ -2,6 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "skein/core/numbers.h"
 #include "skein/tensor/cuda.h"
 
 namespace skein {
@@ -13,9 +16,9 @@ size_t Shape::index(int dim) const {
 }
 
 int64_t Shape::size() const {
-  int64_t product = 1;
-  for (int64_t d : dims_) product *= d;
-  return product;
+  const auto product = checked_product(dims_);
+  if (!product) fail("no tensor can have the shape {}: 64 bits do not hold the number of its elements", str());
+  return *product;
 }
 
 std::string Shape::str() const { return fmt::format("[{}]", fmt::join(dims_, ",")); }
@@ -25,6 +28,8 @@ Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
   made.size_ = shape.size();
   made.shape_ = std::move(shape);
   made.dtype_ = dtype;
+  if (!checked_product(made.shape_.dims(), size_of(dtype)))
+    fail("no tensor can have the shape {}: 64 bits do not hold the number of its bytes", made.shape_.str());
   made.buffer_ = std::make_shared<Buffer>(made.bytes(), device);
   return made;
 }
@@ -36,13 +41,13 @@ Tensor Tensor::zeros(Shape shape, DType dtype, Device device) {
 }
 
 Tensor Tensor::reshape(Shape shape) const {
-  int64_t known = 1;
-  int open = -1;
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (shape[d] == -1) open = d;
-    else known *= shape[d];
+  const auto& dims = shape.dims();
+  if (const auto open = std::find(dims.begin(), dims.end(), -1); open != dims.end()) {
+    const auto place = static_cast<int>(open - dims.begin());
+    shape[place] = 1;
+    const int64_t known = shape.size();
+    shape[place] = known ? size_ / known : 0;
   }
-  if (open >= 0) shape[open] = known ? size_ / known : 0;
   SKEIN_CHECK_EQ(shape.size(), size_);
   Tensor view = *this;
   view.shape_ = std::move(shape);
@@ -60,6 +65,7 @@ Tensor Tensor::rows(int64_t begin, int64_t end) const {
 }
 
 Tensor Tensor::flat(int64_t begin, int64_t count) const {
+  SKEIN_CHECK(begin >= 0 && count >= 0 && begin <= size_ && count <= size_ - begin);
   return reshape({-1}).rows(begin, begin + count);
 }
 

@@ -133,5 +133,24 @@ TEST(ManifestText, TensorsMustBeWhole) {
                {"x", "0 of its 2 elements"});
 }
 
+// Else a small file would ask for any amount of memory.
+TEST(ManifestText, TensorsTakeNoMoreThanTheirShardsHave) {
+  Manifest manifest;
+  manifest.metadata = "{}";
+  manifest.shards = {{"rank-00000.h5", 1000, {1}, 1}};
+  const auto with = [&](int64_t elements, DType dtype) {
+    manifest.tensors["x"] = {dtype, {elements}, {{0, "x", {{0}, {elements}, 0, elements}}}};
+    return manifest_text(manifest);
+  };
+  EXPECT_EQ(parse_manifest(with(250, DType::f32), "here").tensors.size(), 1u);
+  for (const int64_t elements : {int64_t{251}, (int64_t{1} << 62) + 1, int64_t{1} << 62})
+    expect_error(ExitCode::usage, [&] { parse_manifest(with(elements, DType::f32), "here"); },
+                 {"x", std::to_string(elements), "shard 0", "1000"});
+  const std::string twice = with(200, DType::f32);
+  manifest.tensors["y"] = manifest.tensors["x"];
+  expect_error(ExitCode::usage, [&] { parse_manifest(manifest_text(manifest), "here"); }, {"y", "no room"});
+  EXPECT_EQ(parse_manifest(twice, "here").tensors.size(), 1u);
+}
+
 }  // namespace
 }  // namespace skein

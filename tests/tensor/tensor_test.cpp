@@ -90,6 +90,43 @@ TEST(Tensor, WrongUseIsCaughtAsOurOwnFault) {
   }
 }
 
+// No shape of a file may wrap round to a small one.
+TEST(Tensor, RefusesShapesThatNoMemoryHolds) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const MemoryUse before = memory_use();
+  for (const Shape& shape : {Shape{kMost, 64}, Shape{int64_t{1} << 32, int64_t{1} << 32}, Shape{int64_t{1} << 62}, Shape{kMost},
+                             Shape{int64_t{1} << 61, 2}, Shape{3, -2}, Shape{-5}}) {
+    for (const auto make : {&Tensor::empty, &Tensor::zeros}) {
+      try {
+        (void)make(shape, DType::f32, Device{});
+        ADD_FAILURE() << shape.str();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::failure) << error.what();
+        EXPECT_NE(std::string(error.what()).find(shape.str()), std::string::npos) << error.what();
+      }
+    }
+  }
+  EXPECT_EQ(memory_use().live, before.live);
+  EXPECT_EQ(Tensor::zeros({kMost, 0}, DType::f32).size(), 0);
+}
+
+TEST(Tensor, ViewsDoNotWrapRound) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const Tensor x = Tensor::zeros({2, 3}, DType::f32);
+  EXPECT_THROW((void)x.flat(1, kMost), Error);
+  EXPECT_THROW((void)x.flat(kMost, 1), Error);
+  EXPECT_THROW((void)x.flat(0, -1), Error);
+  EXPECT_THROW((void)x.reshape({int64_t{1} << 33, int64_t{1} << 31, -1}), Error);
+  EXPECT_THROW((void)x.rows(-1, 1), Error);
+}
+
+TEST(Memory, WhatIsRefusedIsNotCounted) {
+  const MemoryUse before = memory_use();
+  EXPECT_THROW((void)Tensor::empty({(int64_t{1} << 62) + 1}, DType::u8), Error);
+  EXPECT_EQ(memory_use().live, before.live);
+  EXPECT_EQ(memory_use().system, before.system);
+}
+
 TEST(Memory, IsKeptForReuseAndGivenBackOnRequest) {
   release_unused_memory();
   const MemoryUse before = memory_use();

@@ -1,8 +1,11 @@
-// Numbers as messages show them.
+// Numbers as messages show them, and products of sizes that may come from anywhere.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 
 namespace skein {
 
@@ -10,6 +13,15 @@ namespace skein {
 // tells nobody anything.
 inline double shown_number(double x) {
   return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x;
+}
+
+// The product of `sizes` and `times`. Nothing where one of them is negative, or a product on the way is beyond
+// what 64 bits hold: whatever multiplies the sizes of a tensor or a file does it here.
+inline std::optional<int64_t> checked_product(std::span<const int64_t> sizes, int64_t times = 1) {
+  int64_t product = times;
+  for (const int64_t size : sizes)
+    if (size < 0 || __builtin_mul_overflow(product, size, &product)) return {};
+  return times < 0 ? std::nullopt : std::optional(product);
 }
 
 }  // namespace skein

@@ -26,7 +26,7 @@ class Shape {
   // Negative dims count from the end.
   int64_t operator[](int dim) const { return dims_[index(dim)]; }
   int64_t& operator[](int dim) { return dims_[index(dim)]; }
-  // Product of all dims; 1 for a scalar.
+  // Product of all dims; 1 for a scalar. Error(failure) where one is negative or 64 bits do not hold it.
   int64_t size() const;
   const std::vector<int64_t>& dims() const { return dims_; }
   // "[2,3]"
@@ -42,6 +42,7 @@ class Tensor {
  public:
   Tensor() = default;  // no data; `defined()` is false
 
+  // Error(failure) naming the shape where 64 bits do not hold its bytes, or memory is short.
   static Tensor empty(Shape shape, DType dtype, Device device = {});
   static Tensor zeros(Shape shape, DType dtype, Device device = {});
   template <class T>
