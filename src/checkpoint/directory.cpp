@@ -24,11 +24,13 @@ namespace {
 constexpr int64_t kMostGenerations = 1'000'000'000'000;
 constexpr char kTemporary[] = "tmp-", kTrash[] = "trash-", kGeneration[] = "generation-";
 
-// Digits only: no sign, no space, nothing behind them.
+constexpr int64_t kMostNumber = int64_t{1} << 53;  // more than any run counts, and one more is still a number
+
+// Digits only: no sign, no space, nothing behind them. A larger number than any of ours is none of ours.
 std::optional<int64_t> number(std::string_view text, size_t digits) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.size() < digits || value < 0)
+  if (error != std::errc() || end != text.data() + text.size() || text.size() < digits || value < 0 || value > kMostNumber)
     return {};
   return value;
 }

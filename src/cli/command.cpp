@@ -62,13 +62,15 @@ Source open_source(const std::string& path, Group& world, const std::string& opt
   require(!path.empty(), "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
   const auto info = find_weights(path, world);
   require(info.has_value(), "{}={}", option, no_checkpoint(path));
-  return source_of(*info);
+  return source_of(*info, world);
 }
 
-Source source_of(const CheckpointInfo& info) {
+Source source_of(const CheckpointInfo& info, Group& world) {
   const RunState state = run_state(info.metadata, info.path);
+  const ModelConfig model = stored_model(state, info.path);
+  check_held(model, info, world);
   return {info,
-          stored_model(state, info.path),
+          model,
           stored_masks(state, info.path),
           state.tokenizer,
           state.notes,

@@ -60,8 +60,9 @@ struct Source {
   std::string imported = {};  // what skein-convert keeps of the model's origin, JSON
 };
 
-// What a checkpoint that has been found holds.
-Source source_of(const CheckpointInfo& info);
+// Collective. What a checkpoint that has been found holds. A usage error where its tensors are not those of the model
+// that it describes: from here on the model's sizes can be relied on.
+Source source_of(const CheckpointInfo& info, Group& world);
 // Collective. path: a checkpoint, or a run's folder, of which find_weights decides what is taken. option: that named it, for messages.
 Source open_source(const std::string& path, Group& world, const std::string& option = "checkpoint.path");
 // Collective. Gives the parameters memory and fills them.

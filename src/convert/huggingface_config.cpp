@@ -324,8 +324,6 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
   refuse_other_attention(config, c);
   c.vocab_size = config.integer("vocab_size");
   c.init_std = config.real("initializer_range", 0.02);
-  constexpr int64_t kMostLayers = 10'000;
-  require(c.n_layers <= kMostLayers, "{} asks for {} layers; {} is the most", origin, c.n_layers, kMostLayers);
   try {
     check(c, 1, false);
   } catch (const Error& error) {

@@ -108,6 +108,9 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
     files_ = open_safetensors(source);
     notes_ = read_notes(source);
     model_ = model_from_huggingface(notes_.config, join_path(source, "config.json"), names_in(files_));
+    const auto held = static_cast<int64_t>(files_.weights.size());
+    require(config.allow_missing || model_.n_layers <= held, "{} says {} layers, and the files hold {} tensors", join_path(source, "config.json"),
+            model_.n_layers, held);
     match_ = match(huggingface_names(model_), files_);
     for (const StoredWeight& weight : files_.weights) notes_.weights[weight.file].push_back(weight.name);
   } else {

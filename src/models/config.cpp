@@ -1,6 +1,8 @@
 #include "skein/models/config.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace skein {
 
@@ -109,8 +111,48 @@ void bind(Options& options, ModelConfig& c) {
 
 namespace {
 
+// Thousands of times what any model has, and so few that no product of sizes leaves 64 bits: a configuration may
+// come from anywhere. Token ids and positions are numbers of 32 bits.
+constexpr int64_t kMostIds = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostLayers = 10'000, kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24;
+constexpr int64_t kMostHeadWidths = int64_t{1} << 22;  // of all heads together
+constexpr int64_t kMostParameters = int64_t{1} << 56;
+
 void check_positive(const char* key, int64_t value) {
   require(value > 0, "model.{} is {}; it must be at least 1", key, value);
+}
+
+void check_size(const char* key, int64_t value, int64_t most, int64_t least = 1) {
+  require(value >= least, "model.{} is {}; it must be at least {}", key, value, least);
+  require(value <= most, "model.{} is {}; {} is the most", key, value, most);
+}
+
+void check_bounds(const ModelConfig& c) {
+  check_size("vocab_size", c.vocab_size, kMostIds);
+  check_size("context", c.context, kMostIds);
+  check_size("d_model", c.d_model, kMostWidth);
+  check_size("n_layers", c.n_layers, kMostLayers);
+  check_size("n_heads", c.n_heads, kMostHeadWidths);
+  check_size("n_kv_heads", c.n_kv_heads, kMostHeadWidths, 0);
+  check_size("d_head", c.d_head, kMostHeadWidths, 0);
+  check_size("d_ff", c.d_ff, kMostHidden, 0);
+  check_size("position_offset", c.position_offset, kMostIds, 0);
+  check_size("token_types", c.token_types, kMostIds, 0);
+  check_size("labels", c.labels, kMostIds, 0);
+  check_size("window", c.window, kMostIds, 0);
+  check_size("rope_context", c.rope_context, kMostIds);
+  const int64_t heads = std::max(c.n_heads, c.kv_heads());
+  require(heads <= kMostHeadWidths / std::max<int64_t>(1, c.head_width()),
+          "model.n_heads={}, model.n_kv_heads={} and a head width of {} (model.d_head) make {} numbers a token; {} is "
+          "the most", c.n_heads, c.n_kv_heads, c.head_width(), heads * c.head_width(), kMostHeadWidths);
+}
+
+// The other bounds keep the count itself within 64 bits.
+void check_parameters(const ModelConfig& c) {
+  require(c.parameters() <= kMostParameters,
+          "model.vocab_size={}, model.context={}, model.n_layers={}, model.d_model={}, model.d_ff={} and model.labels={} "
+          "make {} parameters; {} is the most", c.vocab_size, c.context, c.n_layers, c.d_model, c.hidden(), c.labels,
+          c.parameters(), kMostParameters);
 }
 
 void check_rotary(const ModelConfig& c) {
@@ -145,19 +187,12 @@ void check_mup(const ModelConfig& c) {
 }
 
 void check_sizes(const ModelConfig& c) {
-  check_positive("vocab_size", c.vocab_size);
-  check_positive("context", c.context);
-  check_positive("d_model", c.d_model);
-  check_positive("n_layers", c.n_layers);
-  check_positive("n_heads", c.n_heads);
+  check_bounds(c);
   require(c.d_head > 0 || c.d_model % c.n_heads == 0,
           "model.d_model={} does not divide by model.n_heads={}; change one of them or give model.d_head", c.d_model, c.n_heads);
   require(c.n_kv_heads >= 0 && c.n_heads % c.kv_heads() == 0,
           "model.n_heads={} is not a multiple of model.n_kv_heads={}", c.n_heads, c.n_kv_heads);
   check_rotary(c);
-  require(c.window >= 0, "model.window is {}; it must be at least 0", c.window);
-  require(c.position_offset >= 0 && c.token_types >= 0 && c.labels >= 0,
-          "model.position_offset={}, model.token_types={} and model.labels={} must not be negative", c.position_offset, c.token_types, c.labels);
   require(c.head == Head::vocabulary || c.labels > 0, "model.head gives labels, but model.labels is 0; give their number");
   if (c.architecture == Architecture::bert) check_encoder(c);
   else {
@@ -173,6 +208,7 @@ void check_sizes(const ModelConfig& c) {
           "model.value_head is for model.architecture=gpt with model.head=vocabulary");
   check_mup(c);
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
+  check_parameters(c);
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
   const auto head = reward_head(state.notes, info->path);
   require(head != nullptr, "{} is no reward model; `skein reward` makes one of it", info->path);
   if (state.tokenizer.empty()) fail_usage("{}", no_tokenizer(state, info->path));
-  return {*info, stored_model(state, info->path), *head, tokenizer_from_json(state.tokenizer)};
+  const ModelConfig model = stored_model(state, info->path);
+  check_held(model, *info, mesh.world());
+  return {*info, model, *head, tokenizer_from_json(state.tokenizer)};
 }
 
 RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)

@@ -27,10 +27,11 @@ void check(const PlanOptions& o) {
   require(std::isfinite(o.tokens) && o.tokens >= 0, "plan.tokens={} must be a number of at least 0", o.tokens);
   require(o.model.vocab_size > 0, "model.vocab_size={}; a plan needs the number of ids", o.model.vocab_size);
   require(o.model.architecture == Architecture::gpt, "model.architecture=bert: these laws are of decoders");
+  require(o.model.d_model <= 0 || o.model.d_ff / o.model.d_model < kMostOfHead, "model.d_ff={} is more than {} times model.d_model={}",
+          o.model.d_ff, kMostOfHead, o.model.d_model);
   skein::check(o.model, 1, false);
   require(o.model.vocab_size <= kMostOfModel && o.model.context <= kMostOfModel, "model.vocab_size={} and model.context={} must be at most {}",
           o.model.vocab_size, o.model.context, kMostOfModel);
-  require(o.model.hidden() / o.model.d_model < kMostOfHead, "model.d_ff={} is more than {} times model.d_model={}", o.model.hidden(), kMostOfHead, o.model.d_model);
   require(o.d_head >= 0 && o.d_head <= kMostOfHead && o.aspect >= 0 && o.aspect <= static_cast<double>(kMostOfHead), "plan.d_head={} and plan.aspect={} must lie between 0 and {}",
           o.d_head, o.aspect, kMostOfHead);
 }

@@ -10,6 +10,7 @@
 #include "skein/core/error.h"
 #include "skein/core/version.h"
 #include "skein/core/strict_json.h"
+#include "stored_section.h"
 
 namespace skein {
 namespace {
@@ -69,9 +70,14 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
 
 RunState run_state(const std::string& text, const std::string& origin) {
   constexpr int kMostDepth = 16;
+  static constexpr int64_t kMostCounted = int64_t{1} << 53;  // so that what is added to it stays within 64 bits
   try {
     const auto json = parse_strictly<nlohmann::json>(text, origin + "'s metadata", kMostDepth);
-    const auto count = [&origin](const nlohmann::json& from, const char* key) { return whole<int64_t>(from.at(key), key, origin + "'s metadata"); };
+    const auto count = [&origin](const nlohmann::json& from, const char* key) {
+      const auto value = whole<int64_t>(from.at(key), key, origin + "'s metadata");
+      require(value >= -1 && value <= kMostCounted, "{}'s metadata: \"{}\" is {}; it must lie in [-1, {}]", origin, key, value, kMostCounted);
+      return value;
+    };
     RunState state{.step = count(json, "step"), .samples = count(json, "samples"), .optimizer_steps = count(json, "optimizer_steps"),
                    .skipped_in_a_row = count(json, "skipped_in_a_row"), .reduction_groups = count(json, "reduction_groups"),
                    .loss_scale = json.value("loss_scale", 1.0), .good_steps = json.contains("good_steps") ? count(json, "good_steps") : 0,
@@ -83,6 +89,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
     }
     if (const auto data = json.find("data"); data != json.end()) state.data = data_files(*data, origin);
     state.validation_owed = json.value("validation_owed", false);
+    state.reduction_groups = std::max<int64_t>(1, state.reduction_groups);  // 0 where nothing has been summed
     if (const auto imported = json.find("imported"); imported != json.end()) state.imported = imported->dump();
     return state;
   } catch (const nlohmann::json::exception& error) {
@@ -140,23 +147,6 @@ std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   const auto values = options.values();
   return {values.begin(), values.end()};
 }
-
-namespace {
-
-// The options of one section as a checkpoint has them.
-template <class Config>
-Config stored_section(const RunState& state, const std::string& section, const std::string& origin) {
-  Config config;
-  Options options("", "");
-  bind(options, config);
-  for (const auto& [key, value] : state.config)
-    if (key.starts_with(section)) options.set(key, value, origin);
-  return config;
-}
-
-}  // namespace
-
-ModelConfig stored_model(const RunState& state, const std::string& origin) { return stored_section<ModelConfig>(state, "model.", origin); }
 
 MaskConfig stored_masks(const RunState& state, const std::string& origin) { return stored_section<MaskConfig>(state, "mlm.", origin); }
 

@@ -29,6 +29,18 @@ TEST(Generations, CountUp) {
   EXPECT_EQ(start_generation(directory.str(), 1), 8);
 }
 
+// One above the largest number there is would be no number.
+TEST(Generations, AreNotCountedFromNamesThatNobodyGives) {
+  const TempDir directory;
+  for (const char* name : {"generation-9223372036854775807", "generation-9223372036854775806", "generation-9007199254740993"})
+    write(directory.at(name), "{}");
+  std::filesystem::create_directory(directory.at("step-00000001.g9223372036854775807"));
+  std::filesystem::create_directory(directory.at("step-9223372036854775807.g000001"));
+  EXPECT_EQ(latest_generation(directory.str()), 0);
+  EXPECT_TRUE(committed_checkpoints(directory.str()).empty());
+  EXPECT_EQ(start_generation(directory.str(), 1), 1);
+}
+
 TEST(Generations, NameTheCheckpointTheyStartFrom) {
   const TempDir directory;
   save(directory.str(), cases()[0], 30, 1);

@@ -122,6 +122,14 @@ TEST(Spellings, BuffersAreLeftOut) {
   refused(folder, {"unexpected", "transformer.h.x.attn.bias"});
 }
 
+// Before names are made for all of them.
+TEST(Layers, AreNoMoreThanThereAreTensors) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "gpt2");
+  edit_config(folder, [](Json& json) { json["n_layer"] = 9999; });
+  refused(folder, {folder + "/config.json", "9999 layers", "tensors"});
+}
+
 TEST(Ties, MustBeTrue) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "gpt2");

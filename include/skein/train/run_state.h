@@ -8,6 +8,7 @@
 
 #include "skein/comm/mesh.h"
 #include "skein/data/data_file.h"
+#include "skein/models/tensors.h"
 #include "skein/train/config.h"
 
 namespace skein {
@@ -48,8 +49,11 @@ std::string no_tokenizer(const RunState& state, const std::string& origin);
 std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step, Group& world);
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config);
-// The model that a checkpoint holds.
+// The model that a checkpoint holds. A usage error naming `origin` for sizes that cannot be.
 ModelConfig stored_model(const RunState& state, const std::string& origin);
+// A usage error naming `origin` unless the tensors that a checkpoint holds, by their names in it, have all of the
+// model's in their shapes. Before anything of the model's size is made.
+void check_held(const ModelConfig& model, const TensorShapes& held, const std::string& origin);
 // How it was asked for masked tokens, if it was.
 MaskConfig stored_masks(const RunState& state, const std::string& origin);
 // A usage error listing every option of the model (and the tokenizer) that differs, with both values: such a run is

@@ -1,0 +1,128 @@
+// What a checkpoint says of its model, before anything of that size is made.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "skein/core/error.h"
+#include "skein/models/tensors.h"
+#include "skein/train/run_state.h"
+#include "skein/train/run_weights.h"
+#include "train/train_fixture.h"
+
+namespace skein {
+namespace {
+
+ModelConfig small() {
+  ModelConfig c;
+  c.vocab_size = 64;
+  c.context = 16;
+  c.d_model = 32;
+  c.n_layers = 4;
+  c.n_heads = 4;
+  return c;
+}
+
+RunState state_of(const ModelConfig& model) {
+  PretrainConfig config;
+  config.model = model;
+  RunState state;
+  state.config = config_values(config);
+  return state;
+}
+
+TensorShapes held_by(const ModelConfig& c) {
+  TensorShapes made;
+  for (const auto& [name, shape] : other_tensors(c)) made["param/" + name] = shape;
+  for (int64_t i = 0; i < c.n_layers; ++i)
+    for (const auto& [name, shape] : block_tensors(c)) made[fmt::format("param/block.{}.{}", i, name)] = shape;
+  return made;
+}
+
+template <class Body>
+void expect_refused(const std::vector<std::string>& words, Body&& body) {
+  try {
+    body();
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
+    for (const std::string& word : words)
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " is not in: " << error.what();
+  }
+}
+
+TEST(StoredModel, IsRefusedWithOptionValueAndBound) {
+  EXPECT_EQ(stored_model(state_of(small()), "here").d_model, 32);
+  const std::map<std::string, std::vector<std::string>> wrong = {
+      {"model.context", {"9223372036854775807", "4611686018427387904", "0", "-1"}},
+      {"model.n_layers", {"2000000000", "10001"}},
+      {"model.n_heads", {"0", "-4", "9223372036854775807"}},
+      {"model.d_head", {"-8"}},
+      {"model.d_ff", {"-128", "9223372036854775807"}},
+      {"model.vocab_size", {"9223372036854775807"}}};
+  for (const auto& [key, values] : wrong)
+    for (const std::string& value : values) {
+      RunState state = state_of(small());
+      state.config.at(key) = value;
+      expect_refused({"here", key, value}, [&] { (void)stored_model(state, "here"); });
+    }
+}
+
+TEST(StoredModel, MustHaveTheTensorsThatAreHeld) {
+  check_held(small(), held_by(small()), "here");
+  const auto refused = [](const ModelConfig& model, const TensorShapes& held, const std::vector<std::string>& words) {
+    std::vector<std::string> all = words;
+    all.push_back("here describes another model");
+    expect_refused(all, [&] { check_held(model, held, "here"); });
+  };
+  ModelConfig other = small();
+  other.vocab_size = 2'000'000'000;
+  refused(other, held_by(small()), {"embedding.tokens.weight is [64,32] and would be [2000000000,32]"});
+  other = small();
+  other.context = 2'000'000'000;
+  refused(other, held_by(small()), {"embedding.positions.weight is [16,32]", "[2000000000,32]"});
+  other = small();
+  other.n_layers = 10'000;
+  refused(other, held_by(small()), {"model.n_layers is 10000", "no block 4"});
+  other = small();
+  other.d_ff = 1 << 24;
+  refused(other, held_by(small()), {"block.0.mlp", "16777216"});
+  TensorShapes less = held_by(small());
+  less.erase("param/block.3.attention.k.bias");
+  refused(small(), less, {"no block.3.attention.k.bias"});
+  TensorShapes more = held_by(small());
+  more["critic_param/x"] = {3};
+  check_held(small(), more, "here");
+}
+
+TEST(StoredModel, OfARunIsWhatItHolds) {
+  Workspace space;
+  write_small_store(space.at("train.h5"));
+  PretrainConfig config = small_config(space.at("train.h5"));
+  config.train.steps = 1;
+  config.run.dir = space.at("run");
+  const auto alone = single_rank();
+  pretrain(config, *alone);
+  const auto info = find_weights(space.at("run"), *alone);
+  ASSERT_TRUE(info.has_value());
+  ModelConfig model = stored_model(run_state(info->metadata, info->path), info->path);
+  check_held(model, *info, *alone);
+  model.n_layers = 5;
+  expect_refused({info->path, "no block 4"}, [&] { check_held(model, *info, *alone); });
+}
+
+TEST(StoredState, CountsLieWithinWhatCanBeAddedTo) {
+  const RunState good = state_of(small());
+  const auto with = [&](const std::string& key, const std::string& value) {
+    nlohmann::json json = nlohmann::json::parse(to_json(good, {}));
+    json[key] = nlohmann::json::parse(value);
+    return json.dump();
+  };
+  EXPECT_EQ(run_state(with("step", "7"), "here").step, 7);
+  EXPECT_EQ(run_state(with("reduction_groups", "0"), "here").reduction_groups, 1);
+  for (const char* key : {"step", "samples", "optimizer_steps", "reduction_groups"})
+    for (const char* value : {"9223372036854775807", "9007199254740993", "-9223372036854775808", "-2"})
+      expect_refused({"here", key, value}, [&] { (void)run_state(with(key, value), "here"); });
+}
+
+}  // namespace
+}  // namespace skein
