@@ -12,12 +12,12 @@
 namespace skein {
 namespace {
 
-// Bytes of text that each id stands for.
+// Bytes of text that each id stands for; none for ids that the tokenizer lacks, whatever the store says of their number.
 std::vector<int64_t> bytes_of_ids(const StoreInfo& info) {
-  if (info.tokenizer.empty()) return std::vector<int64_t>(static_cast<size_t>(info.vocab_size), 0);
+  if (info.tokenizer.empty()) return {};
   const auto tokenizer = tokenizer_from_json(info.tokenizer);
   std::vector<int64_t> bytes;
-  for (int64_t id = 0; id < info.vocab_size; ++id)
+  for (int64_t id = 0; id < std::min<int64_t>(info.vocab_size, tokenizer->vocab_size()); ++id)
     bytes.push_back(static_cast<int64_t>(tokenizer->bytes_of(static_cast<int32_t>(id)).size()));
   return bytes;
 }
@@ -28,8 +28,18 @@ void count_tokens(const Batch& batch, const std::vector<int64_t>& bytes, Evaluat
   for (size_t i = 0; i < targets.size(); ++i) {
     if (weights[i] == 0) continue;
     ++into.tokens;
-    into.bytes += bytes[static_cast<size_t>(targets[i])];
+    const auto id = static_cast<size_t>(targets[i]);
+    if (id < bytes.size()) into.bytes += bytes[id];
   }
+}
+
+// Of the windows: the context, but no more than the text fills, since a model may say any context. Each window has all
+// tokens before it all the same.
+int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t multiple) {
+  if (stride > context) return context;  // and the stride is refused
+  const int64_t step = stride > 0 ? std::min(stride, tokens) : 1;
+  const int64_t filled = (std::max<int64_t>(1, tokens - 1) + step - 1) / step * step;
+  return std::min(context, (filled + multiple - 1) / multiple * multiple);
 }
 
 }  // namespace
@@ -60,11 +70,14 @@ Evaluation Evaluator::run(const Loader& loader, const DataConfig& data, int64_t 
 }
 
 Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64_t context) {
-  const EvalWindows windows(store, context, config_.stride ? config_.stride : context, data);
+  Mesh& mesh = model_.mesh;
+  const int64_t length =
+      window_length(store.info().tokens, config_.stride, context, mesh.tp().size());
+  const int64_t stride_asked = config_.stride == 0 ? length : config_.stride;
+  const EvalWindows windows(store, length, config_.stride > context ? stride_asked : std::min(stride_asked, length), data);
   const int64_t step = config_.windows ? std::max<int64_t>(1, windows.count() / config_.windows) : 1;
   const int64_t used = (windows.count() - 1) / step + 1, count = config_.windows ? std::min(used, config_.windows) : used;
   const std::vector<int64_t> bytes = bytes_of_ids(store.info());
-  Mesh& mesh = model_.mesh;
   const int64_t batch = model_.batch, stride = batch * mesh.dp().size();
   const Tensor sums = Tensor::zeros({count}, DType::f64);
   Evaluation own;
