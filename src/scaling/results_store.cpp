@@ -161,14 +161,15 @@ class StoreReader {
     return H5Aread(named.get(), type.get(), value.data()) < 0 ? "" : value.c_str();
   }
   Hdf5Id dataset(const std::string& name) const {
+    if (!is_hard_linked(file_.get(), name)) damaged(name);
     Hdf5Id set(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!set.valid()) damaged(name);
+    if (!set.valid() || !is_in_one_run(set.get())) damaged(name);
     return set;
   }
   // What it claims must lie within the file, so that no more memory is taken than that.
   size_t length(const Hdf5Id& set, const std::string& name, size_t width) const {
-    const Hdf5Id space(H5Dget_space(set.get()), H5Sclose), properties(H5Dget_create_plist(set.get()), H5Pclose);
-    if (H5Sget_simple_extent_ndims(space.get()) != 1 || H5Pget_layout(properties.get()) != H5D_CONTIGUOUS) damaged(name);
+    const Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
+    if (H5Sget_simple_extent_ndims(space.get()) != 1) damaged(name);
     hsize_t count = 0;
     H5Sget_simple_extent_dims(space.get(), &count, nullptr);
     if (width == 0 || count > static_cast<hsize_t>(file_bytes_) / width) damaged(name);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scaling/sweep_fixture.h"
+#include "skein/data/hdf5.h"
 
 namespace skein {
 namespace {
@@ -63,6 +64,33 @@ TEST(ResultsStore, OtherFilesAreRefusedByName) {
   expect_error([&] { read_store(path); }, "results.h5 is no HDF5 file");
   write_small_store(path);
   expect_error([&] { read_store(path); }, "no results of `skein sweep`");
+}
+
+// What leads out of the file, to a good column of another.
+TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
+  Workspace folder;
+  const std::string path = folder.at("results.h5"), other = folder.at("other.h5");
+  write_store(other, two_runs(), {{}, {}});
+  using Change = std::function<void(hid_t file)>;
+  const std::vector<Change> changes = {
+      [&](hid_t file) { H5Lcreate_external(other.c_str(), "/runs/loss", file, "/runs/loss", H5P_DEFAULT, H5P_DEFAULT); },
+      [&](hid_t file) { H5Lcreate_soft("/runs/tokens", file, "/runs/loss", H5P_DEFAULT, H5P_DEFAULT); },
+      [&](hid_t file) {
+        const hsize_t two = 2;
+        const Hdf5Id space(H5Screate_simple(1, &two, nullptr), H5Sclose), plan(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+        H5Pset_external(plan.get(), other.c_str(), 0, 16);
+        const Hdf5Id made(H5Dcreate2(file, "/runs/loss", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, plan.get(), H5P_DEFAULT), H5Dclose);
+      }};
+  for (const Change& change : changes) {
+    write_store(path, two_runs(), {{}, {}});
+    {
+      const Hdf5Lock lock;
+      const Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+      ASSERT_TRUE(file.valid() && H5Ldelete(file.get(), "/runs/loss", H5P_DEFAULT) >= 0);
+      change(file.get());
+    }
+    expect_error([&] { read_store(path); }, "/runs/loss is missing or not as");
+  }
 }
 
 // Whatever byte is broken, it is read or refused, never worse.
