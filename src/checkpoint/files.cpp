@@ -23,9 +23,6 @@ namespace {
 
 constexpr int64_t kLongestTransfer = int64_t{1} << 26;
 
-// The system's words for a path that leads to nothing.
-bool names_nothing(int error) { return error == ENOENT || error == ENOTDIR; }
-
 // Reserving space is a courtesy that some file systems do not offer: only a plain "no room" counts.
 void reserve(int fd, int64_t bytes, const std::string& path) {
   if (bytes == 0 || ::fallocate(fd, 0, 0, bytes) == 0) return;
@@ -91,9 +88,9 @@ std::optional<mode_t> mode_at(const std::string& path) {
     struct stat status;
     if (::stat(path.c_str(), &status) == 0) return status.st_mode;
     const int error = errno;
-    if (names_nothing(error)) return {};
     require(error != ENAMETOOLONG, "{} is a longer name than the file system takes; choose another",
             path);
+    if (names_nothing(error)) return {};
     fail_system(error, "cannot look at {}", path);
   });
 }

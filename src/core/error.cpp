@@ -1,5 +1,15 @@
 #include "skein/core/error.h"
 
+#include <cerrno>
+
+namespace skein {
+
+bool names_nothing(int number) {
+  return number == ENOENT || number == ENOTDIR || number == ENAMETOOLONG;
+}
+
+}  // namespace skein
+
 namespace skein::detail {
 
 void check_failed(const char* expression, const std::string& values, const char* file, int line) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "content_sum.h"
+#include "mapped_file.h"
 
 namespace skein {
 namespace {
@@ -32,8 +33,8 @@ std::vector<DataFile> record_files(
   std::vector<DataFile> files;
   for (const auto& [option, paths] : named)
     for (const std::string& path : paths) {
+      if (path == "-" || !is_regular_file(path)) continue;
       std::error_code error;
-      if (path == "-" || !std::filesystem::is_regular_file(path, error)) continue;
       const uint64_t bytes = std::filesystem::file_size(path, error);
       if (error) fail("cannot examine {}: {}", path, error.message());
       files.push_back({option, shortest(path), static_cast<int64_t>(bytes),

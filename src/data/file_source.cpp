@@ -14,7 +14,7 @@ namespace skein {
 FileSource::FileSource(const std::string& path, std::string name, std::shared_ptr<int64_t> taken)
     : name_(std::move(name)), taken_(std::move(taken)) {
   descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  require(descriptor_ >= 0, "cannot read {}: {}", path, std::strerror(errno));
+  if (descriptor_ < 0) fail_to_open(errno, "cannot read {}", path);
   struct stat status {};
   // Of stdin a part may have been read by another program.
   seekable_ = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode) &&

@@ -11,7 +11,7 @@ namespace skein {
 class FileSource final : public ByteSource {
  public:
   // path: "-" for stdin. `name` is what errors call it; `taken` holds consumed(), also when this is
-  // gone. A usage error when it cannot be opened.
+  // gone. A usage error where there is none, Error(failure) where the system refuses it.
   FileSource(const std::string& path, std::string name, std::shared_ptr<int64_t> taken);
   ~FileSource() override;
   FileSource(const FileSource&) = delete;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -23,12 +24,19 @@ constexpr std::string_view kUnknown = "binary data of no known kind";
 
 }  // namespace
 
+bool is_regular_file(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error && !names_nothing(error.value())) fail("cannot look at {}: {}", path, error.message());
+  return std::filesystem::is_regular_file(status);
+}
+
 // O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
 MappedFile::MappedFile(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
-    fail_usage("cannot open token store {}: {}; `skein-data encode` makes one from text", path,
-               std::generic_category().message(errno));
+    fail_to_open(errno, "cannot open token store {} (`skein-data encode` makes one from text)",
+                 path);
   try {
     map(path, descriptor);
   } catch (...) {

@@ -10,9 +10,13 @@
 
 namespace skein {
 
+// Whether there is a regular file, links followed. Error(failure) where that cannot be seen.
+bool is_regular_file(const std::string& path);
+
 class MappedFile {
  public:
-  // A usage error when there is none, or when it is empty or no regular file.
+  // A usage error when there is none, or when it is empty or no regular file; Error(failure) where
+  // the system refuses it.
   explicit MappedFile(const std::string& path);
   ~MappedFile() {
     if (data_ != MAP_FAILED) munmap(data_, bytes_);

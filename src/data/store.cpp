@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <vector>
 #include <xxhash.h>
 
+#include "mapped_file.h"
 #include "store_file.h"
 
 namespace skein {
@@ -52,30 +55,27 @@ int64_t value_as(const std::byte* source) {
   return static_cast<int64_t>(token);
 }
 
-bool is_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored);
-}
-
 bool is_hdf5(const std::string& path) {
-  if (!is_file(path)) return false;  // a pipe would be waited for
+  if (!is_regular_file(path)) return false;  // a pipe would be waited for
   std::array<char, kHdf5Signature.size()> head{};
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), head.size());
+  if (!file.is_open() || file.bad())
+    fail("cannot read {}: {}", path, std::generic_category().message(errno));
   return std::string_view(head.data(), head.size()) == kHdf5Signature;
 }
 
 // What the two files of a Megatron-LM data set share, or "".
 std::string indexed_stem(const std::string& path) {
   if (path.ends_with(".idx")) return stem_of(path);
-  if (path.ends_with(".bin")) return is_file(stem_of(path) + ".idx") ? stem_of(path) : "";
-  return !is_file(path) && is_file(path + ".idx") ? path : "";
+  if (path.ends_with(".bin")) return is_regular_file(stem_of(path) + ".idx") ? stem_of(path) : "";
+  return !is_regular_file(path) && is_regular_file(path + ".idx") ? path : "";
 }
 
 std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& notes) {
   const std::string stem = is_hdf5(path) ? "" : indexed_stem(path);
   if (!stem.empty()) return open_indexed_store(stem, notes_beside(stem, notes));
-  if (path.ends_with(".bin") && is_file(path) && !is_hdf5(path))
+  if (path.ends_with(".bin") && is_regular_file(path) && !is_hdf5(path))
     return open_bare_store(path, notes_beside(stem_of(path), notes));
   auto native = open_hdf5_store(path, notes);
   require(notes.tokenizer.empty() || same_tokenizer(native->info().tokenizer, notes.tokenizer),

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "mapped_file.h"
 #include "store_file.h"
 
 namespace skein {
@@ -33,9 +34,12 @@ TokenNotes notes_of(const Tokenizer& tokenizer) {
 Json read_json(const std::string& path) {
   std::error_code error;
   const uintmax_t bytes = fs::file_size(path, error);
-  require(!error && bytes <= kMostBytes, "{} cannot be read, or has more than {} bytes", path, kMostBytes);
+  if (error) fail_to_open(error.value(), "cannot read {}", path);
+  require(bytes <= kMostBytes, "{} has more than {} bytes", path, kMostBytes);
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text(bytes, '\0');
+  if (!file.read(text.data(), static_cast<std::streamsize>(bytes)))
+    fail("cannot read the {} bytes of {}", bytes, path);
   const Json json = parse_strictly<Json>(text, path);
   require(json.is_object(), "{} holds a JSON {}, not an object", path, json.type_name());
   return json;
@@ -122,7 +126,10 @@ std::string notes_path(const std::string& stem) { return stem + std::string(kSuf
 TokenNotes notes_beside(const std::string& stem, const TokenNotes& given) {
   const std::string path = notes_path(stem);
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) return given;
+  if (!is_regular_file(path)) {
+    require(!fs::exists(path, ignored), "{} is no regular file", path);
+    return given;
+  }
   TokenNotes notes = NotesReader(path).read();
   require_same(path, notes, given);
   if (notes.tokenizer.empty()) notes.tokenizer = given.tokenizer;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <functional>
 
 namespace skein {
@@ -32,6 +33,19 @@ TEST(Error, FailIsTheOutsideWorld) {
   const Caught error = caught([] { fail("{}: disk full", "a.h5"); });
   EXPECT_EQ(error.code, ExitCode::failure);
   EXPECT_EQ(error.text, "a.h5: disk full");
+}
+
+TEST(Error, OnlyWhatIsNotThereIsAMistakeOfTheUser) {
+  for (const int number : {ENOENT, ENOTDIR, ENAMETOOLONG}) {
+    const Caught error = caught([&] { fail_to_open(number, "cannot open {}", "a.h5"); });
+    EXPECT_EQ(error.code, ExitCode::usage) << error.text;
+  }
+  for (const int number : {EACCES, EIO, ESTALE, ETIMEDOUT, ELOOP, EMFILE}) {
+    const Caught error = caught([&] { fail_to_open(number, "cannot open {}", "a.h5"); });
+    EXPECT_EQ(error.code, ExitCode::failure) << error.text;
+  }
+  EXPECT_EQ(caught([] { fail_to_open(EIO, "cannot open {}", "a.h5"); }).text,
+            "cannot open a.h5: Input/output error");
 }
 
 TEST(Error, ChecksNameExpressionValuesAndPlace) {

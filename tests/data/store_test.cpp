@@ -311,6 +311,19 @@ TEST(TokenStoreWriter, TwoAtOnceDoNotMeet) {
   EXPECT_EQ(all_tokens(TokenStore(scratch.file("a.h5"), true)), ascending(5, 5));
 }
 
+// A link to itself is an error of storage (ELOOP), whoever looks.
+TEST(TokenStore, StorageThatDoesNotAnswerIsNoMistakeOfTheUser) {
+  const Scratch scratch;
+  for (const char* name : {"a.h5", "a.bin", "a.idx"}) {
+    const std::string path = scratch.file(name);
+    std::filesystem::create_symlink(name, path);
+    expect_error(ExitCode::failure, {path, "Too many levels of symbolic links"},
+                 [&] { TokenStore store(path); });
+    std::filesystem::remove(path);
+    expect_error(ExitCode::usage, {"No such file"}, [&] { TokenStore store(path); });
+  }
+}
+
 TEST(TokenStoreWriter, RefusesWhatCannotBeRead) {
   const Scratch scratch;
   const std::string path = scratch.file("a.h5");

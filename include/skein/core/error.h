@@ -12,6 +12,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace skein {
 
@@ -49,6 +50,19 @@ void require(bool ok, fmt::format_string<Args...> text, Args&&... args) {
 
 namespace detail {
 [[noreturn]] void check_failed(const char* expression, const std::string& values, const char* file, int line);
+}
+
+// Whether `number`, an errno, says that a path leads to nothing: a mistake of the user's. Other
+// numbers are failures of the outside world, such as of a disk, a mount or a permission.
+bool names_nothing(int number);
+
+// Throws what refuses a file that could not be opened to be read: the text, a colon and the
+// system's words for `number`.
+template <class... Args>
+[[noreturn]] void fail_to_open(int number, fmt::format_string<Args...> text, Args&&... args) {
+  throw Error(names_nothing(number) ? ExitCode::usage : ExitCode::failure,
+              fmt::format(text, std::forward<Args>(args)...) + ": " +
+                  std::generic_category().message(number));
 }
 
 #define SKEIN_CHECK(condition)                                                      \
