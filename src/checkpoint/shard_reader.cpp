@@ -14,20 +14,23 @@ constexpr uint64_t kMostIntegers = 32, kLongestText = 64;
 
 std::vector<int64_t> read_integers(const Hdf5Object& object, const char* name) {
   const auto attribute = object.attribute(name);
-  const bool suits = attribute && attribute->type.kind == Hdf5Type::Kind::integer && attribute->count() <= kMostIntegers;
+  const bool suits = attribute && attribute->type.kind == Hdf5Type::Kind::integer &&
+                     attribute->count() <= kMostIntegers;
   if (!suits) fail("attribute {} is missing or holds no short list of integers", name);
   return attribute->integers();
 }
 
 int64_t read_integer(const Hdf5Object& object, const char* name) {
   const std::vector<int64_t> values = read_integers(object, name);
-  if (values.size() != 1) fail("attribute {} holds {} integers instead of one", name, values.size());
+  if (values.size() != 1)
+    fail("attribute {} holds {} integers instead of one", name, values.size());
   return values.front();
 }
 
 std::string read_text(const Hdf5Object& object, const char* name) {
   const auto attribute = object.attribute(name);
-  const bool suits = attribute && attribute->type.kind == Hdf5Type::Kind::text && attribute->type.bytes <= kLongestText;
+  const bool suits = attribute && attribute->type.kind == Hdf5Type::Kind::text &&
+                     attribute->type.bytes <= kLongestText;
   if (!suits) fail("attribute {} is missing or holds no short text", name);
   return object.text(*attribute);
 }
@@ -59,16 +62,20 @@ void check_root(const Hdf5Object& root, const ShardHeader& expected) {
 
 // As stored_type: bf16 and f16 are stored as their 16 bits.
 bool is_stored_as(const Hdf5Type& type, DType dtype) {
-  const bool real = dtype == DType::f32 || dtype == DType::f64, is_signed = dtype == DType::i32 || dtype == DType::i64;
+  const bool real = dtype == DType::f32 || dtype == DType::f64,
+             is_signed = dtype == DType::i32 || dtype == DType::i64;
   const auto kind = real ? Hdf5Type::Kind::real : Hdf5Type::Kind::integer;
-  return type.kind == kind && type.bytes == static_cast<uint64_t>(size_of(dtype)) && type.is_signed == is_signed;
+  return type.kind == kind && type.bytes == static_cast<uint64_t>(size_of(dtype)) &&
+         type.is_signed == is_signed;
 }
 
-void check_part(const Hdf5Object& object, const Hdf5Dataset& dataset, DType dtype, const std::vector<int64_t>& shape,
-                const Region& region) {
+void check_part(const Hdf5Object& object, const Hdf5Dataset& dataset, DType dtype,
+                const std::vector<int64_t>& shape, const Region& region) {
   const std::string stored = read_text(object, "dtype");
-  if (stored != name_of(dtype) || !is_stored_as(dataset.type, dtype)) fail("it holds {}, not {}", stored, name_of(dtype));
-  if (read_integers(object, "global_shape") != shape) fail("it belongs to a tensor of another shape");
+  if (stored != name_of(dtype) || !is_stored_as(dataset.type, dtype))
+    fail("it holds {}, not {}", stored, name_of(dtype));
+  if (read_integers(object, "global_shape") != shape)
+    fail("it belongs to a tensor of another shape");
   const Region held{read_integers(object, "box_start"), read_integers(object, "box_extent"),
                     read_integer(object, "begin"), read_integer(object, "end")};
   if (held != region) fail("it holds another part of the tensor than the manifest says");
@@ -78,7 +85,8 @@ void check_part(const Hdf5Object& object, const Hdf5Dataset& dataset, DType dtyp
 uint64_t offset_of(const Hdf5Dataset& dataset, uint64_t bytes, uint64_t image_bytes) {
   if (!dataset.at) fail("its elements are not stored in one run");
   if (dataset.bytes != bytes) fail("it holds {} bytes instead of {}", dataset.bytes, bytes);
-  if (bytes > image_bytes || *dataset.at > image_bytes - bytes) fail("its elements lie outside the file");
+  if (bytes > image_bytes || *dataset.at > image_bytes - bytes)
+    fail("its elements lie outside the file");
   return *dataset.at;
 }
 
@@ -105,17 +113,21 @@ ShardReader::ShardReader(Bytes image, const ShardHeader& expected, const std::st
 
 ShardReader::~ShardReader() = default;
 
-void ShardReader::let_go(const std::byte* elements, int64_t bytes) const { impl_->image.let_go(elements, bytes); }
+void ShardReader::let_go(const std::byte* elements, int64_t bytes) const {
+  impl_->image.let_go(elements, bytes);
+}
 
 const std::byte* ShardReader::elements(const std::string& name, DType dtype,
-                                       const std::vector<int64_t>& shape, const Region& region) const {
+                                       const std::vector<int64_t>& shape,
+                                       const Region& region) const {
   const std::lock_guard lock(impl_->mutex);
   try {
     const Hdf5Object object = impl_->file->object(name);
     const Hdf5Dataset dataset = object.dataset();
     check_part(object, dataset, dtype, shape, region);
     const auto bytes = static_cast<uint64_t>(region.size() * size_of(dtype));
-    return impl_->image.data() + offset_of(dataset, bytes, static_cast<uint64_t>(impl_->image.size()));
+    return impl_->image.data() +
+           offset_of(dataset, bytes, static_cast<uint64_t>(impl_->image.size()));
   } catch (const Error& error) {
     fail_usage("{}: dataset {} is not what the manifest lists: {}", impl_->origin, name,
                error.what());

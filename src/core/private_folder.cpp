@@ -12,11 +12,12 @@ namespace skein {
 PrivateFolder::PrivateFolder(const std::string& stem) {
   std::error_code error;
   const std::filesystem::path all = std::filesystem::temp_directory_path(error);
-  if (error) fail("there is no folder for temporary files: {}; let TMPDIR name one", error.message());
+  if (error)
+    fail("there is no folder for temporary files: {}; let TMPDIR name one", error.message());
   path_ = (all / (stem + "-XXXXXX")).string();
   if (::mkdtemp(path_.data()) == nullptr)
-    fail("cannot make a folder for temporary files in {}: {}; let TMPDIR name another", all.string(),
-         std::generic_category().message(errno));
+    fail("cannot make a folder for temporary files in {}: {}; let TMPDIR name another",
+         all.string(), std::generic_category().message(errno));
 }
 
 PrivateFolder::~PrivateFolder() {

@@ -62,12 +62,13 @@ uint32_t hdf5_sum(std::span<const std::byte> bytes) {
 }
 
 std::span<const std::byte> Hdf5Bytes::at(uint64_t from, uint64_t count) const {
-  require(from <= size() && count <= size() - from, "{} bytes from byte {} on leave the file, which has {}",
-          count, from, size());
+  require(from <= size() && count <= size() - from,
+          "{} bytes from byte {} on leave the file, which has {}", count, from, size());
   return all_.subspan(from, count);
 }
 
-std::span<const std::byte> Hdf5Bytes::block(uint64_t from, uint64_t count, std::string_view signature) const {
+std::span<const std::byte> Hdf5Bytes::block(uint64_t from, uint64_t count,
+                                            std::string_view signature) const {
   require(count >= signature.size() && count <= size(), "a block of {} bytes cannot be", count);
   const auto bytes = at(from, count + kSumBytes);
   require_signature(bytes, signature);

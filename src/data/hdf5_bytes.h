@@ -1,4 +1,5 @@
-// The bytes of an HDF5 file, looked at within their bounds only. Every function throws a usage Error.
+// The bytes of an HDF5 file, looked at within their bounds only. Every function throws a usage
+// Error.
 #pragma once
 
 #include <cstddef>

@@ -36,25 +36,28 @@ Hdf5Heap::Hdf5Heap(const Hdf5Bytes& file, uint64_t at) : file_(file), at_(at) {
   header.skip(2);
   root_ = header.number(8);
   rows_ = header.number(2);
-  require(version == 0 && filters == 0, "a heap has version {} and {} bytes of filters", version, filters);
+  require(version == 0 && filters == 0, "a heap has version {} and {} bytes of filters", version,
+          filters);
   check_sizes();
   length_bytes_ = std::min((log2_of(most_direct_) + 7) / 8, hdf5_bytes_for(most_managed));
 }
 
 void Hdf5Heap::check_sizes() const {
-  const bool powers = std::has_single_bit(width_) && std::has_single_bit(start_) && std::has_single_bit(most_direct_);
+  const bool powers = std::has_single_bit(width_) && std::has_single_bit(start_) &&
+                      std::has_single_bit(most_direct_);
   require(powers && start_ <= most_direct_ && most_direct_ <= kLargestBlock && offset_bytes_ <= 8 &&
               log2_of(width_) + log2_of(start_) + rows_ < 63,
-          "a heap has {} blocks in a row, of {} to {} bytes, in {} rows, which cannot be", width_, start_,
-          most_direct_, rows_);
+          "a heap has {} blocks in a row, of {} to {} bytes, in {} rows, which cannot be", width_,
+          start_, most_direct_, rows_);
 }
 
 std::span<const std::byte> Hdf5Heap::object(std::span<const std::byte> id) {
-  require(id.size() == id_bytes_, "an ID of {} bytes is one of another heap, whose IDs have {}", id.size(),
-          id_bytes_);
+  require(id.size() == id_bytes_, "an ID of {} bytes is one of another heap, whose IDs have {}",
+          id.size(), id_bytes_);
   Hdf5Cursor cursor(id);
   const uint64_t kind = cursor.number(1);
-  require((kind & 0xc0) == 0 && (kind & 0x30) <= 0x10, "an ID begins with {:#x}, of an unknown kind", kind);
+  require((kind & 0xc0) == 0 && (kind & 0x30) <= 0x10,
+          "an ID begins with {:#x}, of an unknown kind", kind);
   if (kind & 0x10) return huge(cursor);
   const uint64_t offset = cursor.number(offset_bytes_);
   return managed(offset, cursor.number(length_bytes_));
@@ -66,7 +69,8 @@ std::span<const std::byte> Hdf5Heap::huge(Hdf5Cursor id) {
     return file_.at(at, id.number(8));
   }
   if (huge_.empty())
-    for (const auto& record : hdf5_records(file_, huge_tree_, Hdf5Records::huge_objects, kHugeRecord)) {
+    for (const auto& record :
+         hdf5_records(file_, huge_tree_, Hdf5Records::huge_objects, kHugeRecord)) {
       Hdf5Cursor fields(record);
       const uint64_t at = fields.number(8), length = fields.number(8);
       huge_[fields.number(8)] = file_.at(at, length);
@@ -82,7 +86,8 @@ std::span<const std::byte> Hdf5Heap::managed(uint64_t offset, uint64_t length) {
   while (part.rows > 0) part = part_with(part, offset);
   const auto block = elements(part);
   const uint64_t from = offset - part.base;
-  require(from <= block.size() && length <= block.size() - from, "an object leaves its block of a heap");
+  require(from <= block.size() && length <= block.size() - from,
+          "an object leaves its block of a heap");
   return block.subspan(from, length);
 }
 
@@ -95,7 +100,8 @@ Hdf5Heap::Part Hdf5Heap::part_with(const Part& list, uint64_t offset) {
   const uint64_t direct_rows = log2_of(most_direct_) - log2_of(start_) + 2;
   const uint64_t prefix = 5 + kAddress + offset_bytes_;
   const uint64_t count = prefix + list.rows * width_ * kAddress;
-  const auto bytes = is_new(list, count) ? file_.block(list.at, count, "FHIB") : file_.at(list.at, count);
+  const auto bytes =
+      is_new(list, count) ? file_.block(list.at, count, "FHIB") : file_.at(list.at, count);
   check_block(bytes, list, "FHIB");
   Part part{0, list.base + row_base(row) + column * row_bytes(row), row_bytes(row), 0};
   part.at = Hdf5Cursor(bytes.subspan(prefix + (row * width_ + column) * kAddress)).number(kAddress);
@@ -108,7 +114,8 @@ Hdf5Heap::Part Hdf5Heap::part_with(const Part& list, uint64_t offset) {
 // Checksums are taken once, and of no more bytes than the file has: blocks do not overlap.
 bool Hdf5Heap::is_new(const Part& part, uint64_t bytes) {
   if (!looked_at_.insert(part.at).second) return false;
-  require(bytes <= file_.size() - summed_bytes_, "the blocks of a heap take more bytes than the file has");
+  require(bytes <= file_.size() - summed_bytes_,
+          "the blocks of a heap take more bytes than the file has");
   summed_bytes_ += bytes;
   return true;
 }
@@ -127,13 +134,16 @@ std::span<const std::byte> Hdf5Heap::elements(const Part& part) {
   return block;
 }
 
-void Hdf5Heap::check_block(std::span<const std::byte> block, const Part& part, const char* signature) const {
+void Hdf5Heap::check_block(std::span<const std::byte> block, const Part& part,
+                           const char* signature) const {
   require_signature(block, signature);
   Hdf5Cursor fields(block);
   fields.skip(4);
-  const uint64_t version = fields.number(1), owner = fields.number(kAddress), base = fields.number(offset_bytes_);
+  const uint64_t version = fields.number(1), owner = fields.number(kAddress),
+                 base = fields.number(offset_bytes_);
   require(version == 0 && owner == at_ && base == part.base,
-          "the block {} at byte {} is another heap's, or lies at another place of it", signature, part.at);
+          "the block {} at byte {} is another heap's, or lies at another place of it", signature,
+          part.at);
 }
 
 std::string hdf5_variable_text(const Hdf5Bytes& file, std::span<const std::byte> reference) {
@@ -141,7 +151,8 @@ std::string hdf5_variable_text(const Hdf5Bytes& file, std::span<const std::byte>
   const uint64_t length = fields.number(4), at = fields.number(8), index = fields.number(4);
   if (length == 0) return "";
   Hdf5Cursor head(file.at(at, 16));
-  require(hdf5_text(head.take(4)) == "GCOL" && head.number(4) == 1, "there is no global heap at byte {}", at);
+  require(hdf5_text(head.take(4)) == "GCOL" && head.number(4) == 1,
+          "there is no global heap at byte {}", at);
   const uint64_t bytes = head.number(8);
   require(bytes >= 16, "the global heap at byte {} has {} bytes", at, bytes);
   Hdf5Cursor objects(file.at(at, bytes).subspan(16));
@@ -154,7 +165,8 @@ std::string hdf5_variable_text(const Hdf5Bytes& file, std::span<const std::byte>
     const auto object = objects.take(size);
     objects.skip(std::min<uint64_t>((8 - size % 8) % 8, objects.left()));
     if (number != index) continue;
-    require(length <= size, "a text has {} bytes and its place in the global heap {}", length, size);
+    require(length <= size, "a text has {} bytes and its place in the global heap {}", length,
+            size);
     const std::string_view text = hdf5_text(object.first(length));
     return std::string(text.substr(0, text.find('\0')));
   }

@@ -9,8 +9,8 @@
 
 namespace skein {
 
-// A fractal heap (File Format Specification, III.G): blocks of growing size, one behind the other in a
-// space of their own, in which objects have an offset and a length.
+// A fractal heap (File Format Specification, III.G): blocks of growing size, one behind the other
+// in a space of their own, in which objects have an offset and a length.
 class Hdf5Heap {
  public:
   Hdf5Heap(const Hdf5Bytes& file, uint64_t at);
@@ -18,7 +18,8 @@ class Hdf5Heap {
   std::span<const std::byte> object(std::span<const std::byte> id);
 
  private:
-  // A part of the heap's space: a block with elements, or, where it has rows, one that lists such parts.
+  // A part of the heap's space: a block with elements, or, where it has rows, one that lists such
+  // parts.
   struct Part {
     uint64_t at, base, bytes, rows;
   };
@@ -34,7 +35,8 @@ class Hdf5Heap {
 
   const Hdf5Bytes& file_;
   uint64_t at_;
-  uint64_t id_bytes_ = 0, huge_tree_ = 0, width_ = 0, start_ = 0, most_direct_ = 0, root_ = 0, rows_ = 0;
+  uint64_t id_bytes_ = 0, huge_tree_ = 0, width_ = 0, start_ = 0, most_direct_ = 0, root_ = 0,
+           rows_ = 0;
   size_t offset_bytes_ = 0, length_bytes_ = 0;
   bool summed_ = false;
   std::set<uint64_t> looked_at_;  // blocks whose checksums have been taken

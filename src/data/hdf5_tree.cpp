@@ -17,7 +17,9 @@ class Tree {
   void measure(uint64_t node_bytes);
   void walk(uint64_t at, uint64_t count, uint64_t depth);
   Record node(uint64_t at, uint64_t count, uint64_t more, const char* signature) const;
-  uint64_t pointer_bytes(uint64_t depth) const { return kAddress + count_bytes_ + total_bytes_[depth - 1]; }
+  uint64_t pointer_bytes(uint64_t depth) const {
+    return kAddress + count_bytes_ + total_bytes_[depth - 1];
+  }
 
   const Hdf5Bytes& file_;
   Hdf5Records kind_;
@@ -38,8 +40,8 @@ Tree::Tree(const Hdf5Bytes& file, uint64_t at, Hdf5Records kind, uint64_t record
   root_ = header.number(8);
   in_root_ = header.number(2);
   total_ = header.number(8);
-  require(version == 0 && type == static_cast<uint64_t>(kind), "a B-tree has version {} and type {}", version,
-          type);
+  require(version == 0 && type == static_cast<uint64_t>(kind),
+          "a B-tree has version {} and type {}", version, type);
   require(record == record_, "a B-tree has records of {} bytes instead of {}", record, record_);
   require(depth_ <= kMostDepth && total_ <= file.size() / record_,
           "a B-tree says {} levels and {} records, more than there can be", depth_, total_);
@@ -69,7 +71,8 @@ Record Tree::node(uint64_t at, uint64_t count, uint64_t more, const char* signat
 }
 
 void Tree::walk(uint64_t at, uint64_t count, uint64_t depth) {
-  require(count <= file_.size() / record_, "a node of a B-tree says {} records, more than there can be", count);
+  require(count <= file_.size() / record_,
+          "a node of a B-tree says {} records, more than there can be", count);
   const uint64_t more = depth == 0 ? 0 : (count + 1) * pointer_bytes(depth);
   Hdf5Cursor bytes(node(at, count, more, depth == 0 ? "BTLF" : "BTIN"));
   for (uint64_t i = 0; i < count; ++i) found_.push_back(bytes.take(record_));
@@ -89,7 +92,8 @@ std::vector<Record> Tree::records() {
 
 }  // namespace
 
-std::vector<Record> hdf5_records(const Hdf5Bytes& file, uint64_t at, Hdf5Records kind, uint64_t record_bytes) {
+std::vector<Record> hdf5_records(const Hdf5Bytes& file, uint64_t at, Hdf5Records kind,
+                                 uint64_t record_bytes) {
   return Tree(file, at, kind, record_bytes).records();
 }
 

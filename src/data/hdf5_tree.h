@@ -1,5 +1,5 @@
-// B-trees of version 2 (File Format Specification, III.A.2), which list the links of large groups, the
-// attributes of objects that have many, and what is too large for a heap.
+// B-trees of version 2 (File Format Specification, III.A.2), which list the links of large groups,
+// the attributes of objects that have many, and what is too large for a heap.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace skein {
 enum class Hdf5Records : uint8_t { huge_objects = 1, link_names = 5, attribute_names = 8 };
 
 // All records of the tree at `at`, `record_bytes` each.
-std::vector<std::span<const std::byte>> hdf5_records(const Hdf5Bytes& file, uint64_t at, Hdf5Records kind,
-                                                     uint64_t record_bytes);
+std::vector<std::span<const std::byte>> hdf5_records(const Hdf5Bytes& file, uint64_t at,
+                                                     Hdf5Records kind, uint64_t record_bytes);
 
 }  // namespace skein

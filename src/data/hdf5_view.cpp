@@ -20,8 +20,17 @@ constexpr uint64_t kLongestName = 4096;
 
 // Types of messages in object headers (File Format Specification, IV.A.2).
 enum : uint64_t {
-  kNothing = 0x00, kDataspace = 0x01, kLinkInfo = 0x02, kDatatype = 0x03, kLink = 0x06, kExternal = 0x07,
-  kLayout = 0x08, kFilters = 0x0b, kAttribute = 0x0c, kContinuation = 0x10, kSymbolTable = 0x11,
+  kNothing = 0x00,
+  kDataspace = 0x01,
+  kLinkInfo = 0x02,
+  kDatatype = 0x03,
+  kLink = 0x06,
+  kExternal = 0x07,
+  kLayout = 0x08,
+  kFilters = 0x0b,
+  kAttribute = 0x0c,
+  kContinuation = 0x10,
+  kSymbolTable = 0x11,
   kAttributeInfo = 0x15
 };
 
@@ -63,7 +72,8 @@ class Header {
 uint64_t Header::read_prefix(uint64_t at) {
   Hdf5Cursor start(file_.at(at, 6));
   require(hdf5_text(start.take(4)) == "OHDR" && start.number(1) == 2,
-          "the object at byte {} has no header of version 2; write the file with libver=\"latest\"", at);
+          "the object at byte {} has no header of version 2; write the file with libver=\"latest\"",
+          at);
   const uint64_t flags = start.number(1);
   numbered_ = (flags & 4) != 0;
   const uint64_t prefix = 6 + ((flags & 0x20) ? 16 : 0) + ((flags & 0x10) ? 4 : 0);
@@ -90,7 +100,8 @@ void Header::read_messages(Bytes bytes) {
 }
 
 Bytes Header::more(uint64_t at, uint64_t bytes) {
-  require(bytes >= 8 && bytes <= file_.size() - taken_, "the parts of a header take more bytes than the file has");
+  require(bytes >= 8 && bytes <= file_.size() - taken_,
+          "the parts of a header take more bytes than the file has");
   taken_ += bytes;
   return file_.block(at, bytes - 4, "OCHK").subspan(4);
 }
@@ -162,7 +173,8 @@ std::optional<uint64_t> product(const std::vector<uint64_t>& dims, uint64_t time
 std::pair<std::string, Hdf5Attribute> read_attribute(Bytes data) {
   Hdf5Cursor cursor(data);
   const uint64_t version = cursor.number(1), shared = cursor.number(1);
-  require(version == 3 && shared == 0, "an attribute has version {} and flags {}; write the file with libver=\"latest\"",
+  require(version == 3 && shared == 0,
+          "an attribute has version {} and flags {}; write the file with libver=\"latest\"",
           version, shared);
   const uint64_t name = cursor.number(2), type = cursor.number(2), dims = cursor.number(2);
   cursor.skip(1);  // how the name is encoded
@@ -172,7 +184,8 @@ std::pair<std::string, Hdf5Attribute> read_attribute(Bytes data) {
   made.dims = read_dims(cursor.take(dims));
   const auto bytes = product(made.dims, made.type.bytes);
   const std::string shown(named.substr(0, named.find('\0')));
-  require(bytes && *bytes <= cursor.left(), "attribute {} holds fewer bytes than its type and shape take", shown);
+  require(bytes && *bytes <= cursor.left(),
+          "attribute {} holds fewer bytes than its type and shape take", shown);
   made.data = cursor.take(*bytes);
   return {shown, made};
 }
@@ -186,7 +199,8 @@ std::pair<std::string, Link> read_link(Bytes data) {
   if (flags & 4) cursor.skip(8);
   if (flags & 16) cursor.skip(1);
   const uint64_t length = cursor.number(width_of(flags));
-  require(length <= kLongestName, "a link has a name of {} bytes; {} is the most", length, kLongestName);
+  require(length <= kLongestName, "a link has a name of {} bytes; {} is the most", length,
+          kLongestName);
   const std::string name(hdf5_text(cursor.take(length)));
   if (kind != 0) return {name, {}};
   return {name, {true, cursor.number(8)}};
@@ -197,17 +211,19 @@ void read_layout(Bytes data, Hdf5Dataset& dataset) {
   constexpr uint64_t kContiguous = 1;
   Hdf5Cursor cursor(data);
   const uint64_t version = cursor.number(1), kind = cursor.number(1);
-  require(version >= 3 && version <= 5, "the layout of a dataset has version {}; write the file with libver=\"latest\"",
-          version);
+  require(version >= 3 && version <= 5,
+          "the layout of a dataset has version {}; write the file with libver=\"latest\"", version);
   if (kind != kContiguous) return;
   const uint64_t at = cursor.number(8);
   dataset.bytes = cursor.number(8);
   if (at != kNoAddress) dataset.at = at;
 }
 
-// What is kept in a heap, by a message that names the heap and a B-tree of its objects (IV.A.2.c, IV.A.2.v).
+// What is kept in a heap, by a message that names the heap and a B-tree of its objects (IV.A.2.c,
+// IV.A.2.v).
 template <class Found>
-void read_heap(const Hdf5Bytes& file, Bytes data, size_t order_bytes, Hdf5Records kind, Found&& found) {
+void read_heap(const Hdf5Bytes& file, Bytes data, size_t order_bytes, Hdf5Records kind,
+               Found&& found) {
   Hdf5Cursor cursor(data);
   cursor.skip(1);
   if (cursor.number(1) & 1) cursor.skip(order_bytes);
@@ -215,7 +231,8 @@ void read_heap(const Hdf5Bytes& file, Bytes data, size_t order_bytes, Hdf5Record
   if (heap_at == kNoAddress) return;
   Hdf5Heap heap(file, heap_at);
   const bool links = kind == Hdf5Records::link_names;
-  for (const Bytes& record : hdf5_records(file, tree_at, kind, links ? kLinkRecord : kAttributeRecord)) {
+  for (const Bytes& record :
+       hdf5_records(file, tree_at, kind, links ? kLinkRecord : kAttributeRecord)) {
     const bool shared = !links && (record[8] & std::byte{2}) != std::byte{0};
     require(!shared, "an attribute is shared between objects");
     found(heap.object(links ? record.subspan(4) : record.first(8)));
@@ -240,11 +257,14 @@ const std::map<std::string, Link>& Hdf5View::Impl::links(uint64_t group) {
   if (known != groups.end()) return known->second;
   std::map<std::string, Link> made;
   for (const Message& message : Header(bytes, group).take()) {
-    require(message.type != kSymbolTable, "a group is of the old kind; write the file with libver=\"latest\"");
-    require(!message.shared || (message.type != kLink && message.type != kLinkInfo), "a link is shared between groups");
+    require(message.type != kSymbolTable,
+            "a group is of the old kind; write the file with libver=\"latest\"");
+    require(!message.shared || (message.type != kLink && message.type != kLinkInfo),
+            "a link is shared between groups");
     if (message.type == kLink) made.insert(read_link(message.data));
     if (message.type == kLinkInfo)
-      read_heap(bytes, message.data, 8, Hdf5Records::link_names, [&](Bytes link) { made.insert(read_link(link)); });
+      read_heap(bytes, message.data, 8, Hdf5Records::link_names,
+                [&](Bytes link) { made.insert(read_link(link)); });
   }
   return groups[group] = std::move(made);
 }
@@ -256,7 +276,9 @@ uint64_t Hdf5View::Impl::find(const std::string& path) {
     const auto& here = links(at);
     const auto found = here.find(path.substr(from, to - from));
     require(found != here.end(), "it holds no {}", path.substr(0, to));
-    require(found->second.hard, "{} is no hard link; links to other names or files are not followed", path.substr(0, to));
+    require(found->second.hard,
+            "{} is no hard link; links to other names or files are not followed",
+            path.substr(0, to));
     at = found->second.at;
     from = to + 1;
   }
@@ -268,13 +290,15 @@ Hdf5View::Hdf5View(Bytes file) : impl_(std::make_unique<Impl>(file)) {
   const Bytes head = impl_->bytes.at(0, kSuperblockBytes);
   require_signature(head, kSignature);
   Hdf5Cursor fields(head.subspan(kSignature.size()));
-  const uint64_t version = fields.number(1), addresses = fields.number(1), lengths = fields.number(1);
+  const uint64_t version = fields.number(1), addresses = fields.number(1),
+                 lengths = fields.number(1);
   fields.skip(1);
   const uint64_t base = fields.number(8);
-  require(version == 2 || version == 3, "its superblock has version {}; write the file with libver=\"latest\"", version);
+  require(version == 2 || version == 3,
+          "its superblock has version {}; write the file with libver=\"latest\"", version);
   impl_->bytes.block(0, kSuperblockBytes, kSignature);
-  require(addresses == 8 && lengths == 8 && base == 0, "it has addresses of {} bytes, lengths of {} and a base of {}",
-          addresses, lengths, base);
+  require(addresses == 8 && lengths == 8 && base == 0,
+          "it has addresses of {} bytes, lengths of {} and a base of {}", addresses, lengths, base);
   impl_->root = Hdf5Cursor(head.subspan(kSuperblockRoot)).number(8);
 }
 
@@ -282,16 +306,20 @@ Hdf5View::~Hdf5View() = default;
 
 Hdf5Object Hdf5View::object(const std::string& path) const { return {*this, impl_->find(path)}; }
 
-bool Hdf5View::holds(const std::string& name) const { return impl_->links(impl_->root).contains(name); }
+bool Hdf5View::holds(const std::string& name) const {
+  return impl_->links(impl_->root).contains(name);
+}
 
 Hdf5Object::Hdf5Object(const Hdf5View& view, uint64_t at) : view_(view) {
   const Hdf5Bytes& bytes = view.impl_->bytes;
   Hdf5Dataset dataset;
   bool has_layout = false, elsewhere = false;
   for (const Message& message : Header(bytes, at).take()) {
-    const bool of_interest = message.type == kDataspace || message.type == kDatatype || message.type == kLayout ||
-                             message.type == kAttribute || message.type == kAttributeInfo;
-    require(!message.shared || !of_interest, "its type, shape or attributes are shared with other objects");
+    const bool of_interest = message.type == kDataspace || message.type == kDatatype ||
+                             message.type == kLayout || message.type == kAttribute ||
+                             message.type == kAttributeInfo;
+    require(!message.shared || !of_interest,
+            "its type, shape or attributes are shared with other objects");
     if (message.type == kDataspace) dataset.dims = read_dims(message.data);
     if (message.type == kDatatype) dataset.type = read_type(message.data);
     if (message.type == kLayout) read_layout(message.data, dataset);
@@ -333,7 +361,8 @@ std::vector<int64_t> Hdf5Attribute::integers() const {
   const auto spare = static_cast<int>(64 - 8 * type.bytes);
   for (Hdf5Cursor cursor(data); cursor.left() > 0;) {
     const uint64_t high = cursor.number(type.bytes) << spare;
-    values.push_back(type.is_signed ? static_cast<int64_t>(high) >> spare : static_cast<int64_t>(high >> spare));
+    values.push_back(type.is_signed ? static_cast<int64_t>(high) >> spare
+                                    : static_cast<int64_t>(high >> spare));
   }
   return values;
 }

@@ -3,7 +3,8 @@
 namespace skein {
 namespace {
 
-void add_linear(TensorShapes& made, const std::string& name, int64_t outputs, int64_t inputs, bool bias) {
+void add_linear(TensorShapes& made, const std::string& name, int64_t outputs, int64_t inputs,
+                bool bias) {
   made[name + ".weight"] = {outputs, inputs};
   if (bias) made[name + ".bias"] = {outputs};
 }
@@ -15,7 +16,8 @@ void add_norm(TensorShapes& made, const std::string& name, const ModelConfig& c)
 
 void add_embedding(TensorShapes& made, const ModelConfig& c) {
   made["embedding.tokens.weight"] = {c.vocab_size, c.d_model};
-  if (c.positions == Positions::learned) made["embedding.positions.weight"] = {c.context + c.position_offset, c.d_model};
+  if (c.positions == Positions::learned)
+    made["embedding.positions.weight"] = {c.context + c.position_offset, c.d_model};
   if (c.token_types > 0) made["embedding.types.weight"] = {c.token_types, c.d_model};
   if (c.embedding_norm) add_norm(made, "embedding.norm", c);
 }
@@ -58,8 +60,10 @@ TensorShapes block_tensors(const ModelConfig& c) {
 TensorShapes other_tensors(const ModelConfig& c) {
   TensorShapes made;
   add_embedding(made, c);
-  if (c.architecture == Architecture::gpt) add_decoder_head(made, c);
-  else add_encoder_head(made, c);
+  if (c.architecture == Architecture::gpt)
+    add_decoder_head(made, c);
+  else
+    add_encoder_head(made, c);
   return made;
 }
 

@@ -9,16 +9,18 @@ namespace {
 std::string text_of(const std::vector<int64_t>& dims) { return Shape(dims).str(); }
 
 [[noreturn]] void refuse(const std::string& origin, const std::string& why) {
-  fail_usage("{} describes another model than it holds: {}; it was edited or put together by hand", origin, why);
+  fail_usage("{} describes another model than it holds: {}; it was edited or put together by hand",
+             origin, why);
 }
 
 // `name` is that of the model, without the folder of the weights.
-void check_tensor(const std::string& name, const std::vector<int64_t>& shape, const TensorShapes& held,
-                  const std::string& origin) {
+void check_tensor(const std::string& name, const std::vector<int64_t>& shape,
+                  const TensorShapes& held, const std::string& origin) {
   const auto found = held.find("param/" + name);
   if (found == held.end()) refuse(origin, fmt::format("there is no {}", name));
   if (found->second != shape)
-    refuse(origin, fmt::format("{} is {} and would be {}", name, text_of(found->second), text_of(shape)));
+    refuse(origin,
+           fmt::format("{} is {} and would be {}", name, text_of(found->second), text_of(shape)));
 }
 
 }  // namespace
@@ -28,7 +30,8 @@ ModelConfig stored_model(const RunState& state, const std::string& origin) {
   try {
     check(model, 1, false);
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}, in the options that it was saved with: {}", origin, error.what()));
+    throw Error(error.code(),
+                fmt::format("{}, in the options that it was saved with: {}", origin, error.what()));
   }
   return model;
 }
@@ -39,8 +42,10 @@ void check_held(const ModelConfig& model, const TensorShapes& held, const std::s
   const TensorShapes block = block_tensors(model);
   for (int64_t i = 0; i < model.n_layers; ++i) {
     if (!held.contains(fmt::format("param/block.{}.norm_1.gain", i)))
-      refuse(origin, fmt::format("model.n_layers is {}, and there is no block {}", model.n_layers, i));
-    for (const auto& [name, shape] : block) check_tensor(fmt::format("block.{}.{}", i, name), shape, held, origin);
+      refuse(origin,
+             fmt::format("model.n_layers is {}, and there is no block {}", model.n_layers, i));
+    for (const auto& [name, shape] : block)
+      check_tensor(fmt::format("block.{}.{}", i, name), shape, held, origin);
   }
 }
 

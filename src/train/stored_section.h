@@ -8,10 +8,11 @@
 
 namespace skein {
 
-// The options whose names begin with `section`, such as "model.". A usage error naming `origin` for one that is
-// unknown, or whose value is none.
+// The options whose names begin with `section`, such as "model.". A usage error naming `origin` for
+// one that is unknown, or whose value is none.
 template <class Config>
-Config stored_section(const RunState& state, const std::string& section, const std::string& origin) {
+Config stored_section(const RunState& state, const std::string& section,
+                      const std::string& origin) {
   Config config;
   Options options("", "");
   bind(options, config);

@@ -37,8 +37,10 @@ TEST(PrivateFolder, NamesTheFolderThatCannotHoldIt) {
     EXPECT_EQ(error.code(), ExitCode::failure);
     EXPECT_NE(std::string(error.what()).find("/proc"), std::string::npos) << error.what();
   }
-  if (before) setenv("TMPDIR", kept.c_str(), 1);
-  else unsetenv("TMPDIR");
+  if (before)
+    setenv("TMPDIR", kept.c_str(), 1);
+  else
+    unsetenv("TMPDIR");
 }
 
 }  // namespace

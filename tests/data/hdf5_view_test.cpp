@@ -18,33 +18,43 @@ Hdf5Id new_file(const std::string& path, H5F_libver_t oldest = H5F_LIBVER_LATEST
   return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose};
 }
 
-void put_numbers(hid_t parent, const std::string& name, hid_t type, const std::vector<int64_t>& values,
-                 hid_t plan = H5P_DEFAULT) {
+void put_numbers(hid_t parent, const std::string& name, hid_t type,
+                 const std::vector<int64_t>& values, hid_t plan = H5P_DEFAULT) {
   const hsize_t count = values.size();
   const Hdf5Id space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-  const Hdf5Id set(H5Dcreate2(parent, name.c_str(), type, space.get(), H5P_DEFAULT, plan, H5P_DEFAULT), H5Dclose);
+  const Hdf5Id set(
+      H5Dcreate2(parent, name.c_str(), type, space.get(), H5P_DEFAULT, plan, H5P_DEFAULT),
+      H5Dclose);
   H5Dwrite(set.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
 
 void put_number(hid_t object, const std::string& name, int64_t value, hid_t type = H5T_STD_I64LE) {
   const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Hdf5Id made(H5Acreate2(object, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Id made(H5Acreate2(object, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                    H5Aclose);
   H5Awrite(made.get(), H5T_NATIVE_INT64, &value);
 }
 
 void put_text(hid_t object, const std::string& name, const std::string& value, bool variable) {
   const Hdf5Id type(H5Tcopy(H5T_C_S1), H5Tclose), space(H5Screate(H5S_SCALAR), H5Sclose);
   H5Tset_size(type.get(), variable ? H5T_VARIABLE : value.size());
-  const Hdf5Id made(H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Id made(
+      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose);
   const char* text = value.c_str();
-  if (variable) H5Awrite(made.get(), type.get(), &text);
-  else H5Awrite(made.get(), type.get(), text);
+  if (variable)
+    H5Awrite(made.get(), type.get(), &text);
+  else
+    H5Awrite(made.get(), type.get(), text);
 }
 
-std::span<const std::byte> span_of(const std::string& bytes) { return std::as_bytes(std::span(bytes)); }
+std::span<const std::byte> span_of(const std::string& bytes) {
+  return std::as_bytes(std::span(bytes));
+}
 
 // What one writes is what another reads.
-std::string written(const std::function<void(hid_t file)>& write, H5F_libver_t oldest = H5F_LIBVER_LATEST) {
+std::string written(const std::function<void(hid_t file)>& write,
+                    H5F_libver_t oldest = H5F_LIBVER_LATEST) {
   const Scratch scratch;
   const Hdf5Lock lock;
   {
@@ -56,17 +66,20 @@ std::string written(const std::function<void(hid_t file)>& write, H5F_libver_t o
 
 class Groups : public testing::TestWithParam<int> {};
 
-// Few links lie in the group's header, more in a heap of one block, of several, of several lists of blocks.
+// Few links lie in the group's header, more in a heap of one block, of several, of several lists of
+// blocks.
 TEST_P(Groups, AreReadWhateverTheyHold) {
   const int count = GetParam();
   const std::string bytes = written([&](hid_t file) {
     const Hdf5Id group(H5Gcreate2(file, "param", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     for (int i = 0; i < count; ++i)
-      put_numbers(group.get(), fmt::format("block.{}.attention.out.weight", i), H5T_STD_I32LE, {i, i + 1});
+      put_numbers(group.get(), fmt::format("block.{}.attention.out.weight", i), H5T_STD_I32LE,
+                  {i, i + 1});
   });
   const Hdf5View view(span_of(bytes));
   for (int i = 0; i < count; ++i) {
-    const Hdf5Dataset set = view.object(fmt::format("param/block.{}.attention.out.weight", i)).dataset();
+    const Hdf5Dataset set =
+        view.object(fmt::format("param/block.{}.attention.out.weight", i)).dataset();
     EXPECT_EQ(set.dims, std::vector<uint64_t>{2});
     EXPECT_TRUE(set.type.is_signed);
     ASSERT_TRUE(set.at && set.bytes == 8 && *set.at + 8 <= bytes.size());
@@ -119,7 +132,8 @@ TEST(Hdf5View, FollowsHardLinksOnly) {
   EXPECT_EQ(view.object("second").dataset().at, view.object("real").dataset().at);
   for (const std::string name : {"soft", "external", "circle/real"}) {
     EXPECT_TRUE(view.holds(name.substr(0, name.find('/'))));
-    expect_error(ExitCode::usage, {name.substr(0, name.find('/')), "no hard link"}, [&] { view.object(name); });
+    expect_error(ExitCode::usage, {name.substr(0, name.find('/')), "no hard link"},
+                 [&] { view.object(name); });
   }
 }
 
@@ -128,17 +142,22 @@ TEST(Hdf5View, GivesNoPlaceToWhatIsNotStoredInOneRun) {
   const std::string elsewhere = scratch.file("elsewhere");
   const std::string bytes = written([&](hid_t file) {
     const hsize_t two = 2;
-    const Hdf5Id chunks(H5Pcreate(H5P_DATASET_CREATE), H5Pclose), outside(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-    const Hdf5Id made_up(H5Pcreate(H5P_DATASET_CREATE), H5Pclose), space(H5Screate_simple(1, &two, nullptr), H5Sclose);
+    const Hdf5Id chunks(H5Pcreate(H5P_DATASET_CREATE), H5Pclose),
+        outside(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const Hdf5Id made_up(H5Pcreate(H5P_DATASET_CREATE), H5Pclose),
+        space(H5Screate_simple(1, &two, nullptr), H5Sclose);
     H5Pset_chunk(chunks.get(), 1, &two);
     H5Pset_external(outside.get(), elsewhere.c_str(), 0, 16);
     H5Pset_virtual(made_up.get(), space.get(), elsewhere.c_str(), "/x", space.get());
     put_numbers(file, "chunked", H5T_STD_I64LE, {1, 2}, chunks.get());
     put_numbers(file, "external", H5T_STD_I64LE, {1, 2}, outside.get());
-    const Hdf5Id set(H5Dcreate2(file, "virtual", H5T_STD_I64LE, space.get(), H5P_DEFAULT, made_up.get(), H5P_DEFAULT), H5Dclose);
+    const Hdf5Id set(H5Dcreate2(file, "virtual", H5T_STD_I64LE, space.get(), H5P_DEFAULT,
+                                made_up.get(), H5P_DEFAULT),
+                     H5Dclose);
   });
   const Hdf5View view(span_of(bytes));
-  for (const char* name : {"chunked", "external", "virtual"}) EXPECT_FALSE(view.object(name).dataset().at.has_value()) << name;
+  for (const char* name : {"chunked", "external", "virtual"})
+    EXPECT_FALSE(view.object(name).dataset().at.has_value()) << name;
 }
 
 TEST(Hdf5View, NoFlippedByteOfTheStructureGoesUnnoticed) {
@@ -150,8 +169,10 @@ TEST(Hdf5View, NoFlippedByteOfTheStructureGoesUnnoticed) {
     const Hdf5View view(span_of(bytes));
     const Hdf5Object root = view.object("");
     std::string text;
-    for (int i = 0; i < 20; ++i) text += fmt::format("{} ", root.attribute(fmt::format("a{}", i))->integers().front());
-    for (int i = 0; i < 12; ++i) text += fmt::format("{} ", view.object(fmt::format("set {}", i)).dataset().at.value());
+    for (int i = 0; i < 20; ++i)
+      text += fmt::format("{} ", root.attribute(fmt::format("a{}", i))->integers().front());
+    for (int i = 0; i < 12; ++i)
+      text += fmt::format("{} ", view.object(fmt::format("set {}", i)).dataset().at.value());
     return text;
   };
   const std::string expected = told(good);
@@ -188,7 +209,8 @@ TEST(Hdf5View, RefusesAHeapOfTextsThatDoesNotAddUp) {
 }
 
 TEST(Hdf5View, SaysWhatItDoesNotRead) {
-  const std::string old = written([&](hid_t file) { put_number(file, "a", 1); }, H5F_LIBVER_EARLIEST);
+  const std::string old =
+      written([&](hid_t file) { put_number(file, "a", 1); }, H5F_LIBVER_EARLIEST);
   expect_error(ExitCode::usage, {"libver"}, [&] { Hdf5View(span_of(old)); });
   expect_error(ExitCode::usage, {}, [] { Hdf5View(std::span<const std::byte>()); });
   const std::string text(100, 'x');

@@ -1,4 +1,5 @@
-// A folder of checkpoints: files of generations, by their contents and by names. The first line is the name of one more.
+// A folder of checkpoints: files of generations, by their contents and by names. The first line is
+// the name of one more.
 #include "skein/checkpoint/directory.h"
 #include "skein/core/log.h"
 
@@ -20,10 +21,12 @@ void fuzz(std::string_view input) {
   skein::log::set_level(skein::log::Level::error);
   static const skein::test::FuzzFile generation("generation-000004");
   const std::string folder = std::filesystem::path(generation.path()).parent_path();
-  for (const char* name : {"step-00000010.g000002", "step-00000020.g000003", "step-00000030.g000004"})
+  for (const char* name :
+       {"step-00000010.g000002", "step-00000020.g000003", "step-00000030.g000004"})
     std::filesystem::create_directories(folder + "/" + name);
   const size_t end = input.find('\n');
-  const std::string_view name = input.substr(0, end), text = end == input.npos ? "" : input.substr(end + 1);
+  const std::string_view name = input.substr(0, end),
+                         text = end == input.npos ? "" : input.substr(end + 1);
   generation.write(text);
   if (!may_name(name)) return;
   const skein::test::FuzzFile named{std::string(name)};

@@ -1,4 +1,5 @@
-// Puts the checksums in the metadata of an HDF5 file right, so that what lies behind them is reached.
+// Puts the checksums in the metadata of an HDF5 file right, so that what lies behind them is
+// reached.
 #pragma once
 
 #include "skein/data/hdf5_view.h"
@@ -25,7 +26,8 @@ class Hdf5Sums {
  private:
   uint64_t number(uint64_t at, size_t bytes) const {
     uint64_t value = 0;
-    if (at <= file_.size() && bytes <= file_.size() - at) std::memcpy(&value, file_.data() + at, bytes);
+    if (at <= file_.size() && bytes <= file_.size() - at)
+      std::memcpy(&value, file_.data() + at, bytes);
     return value;
   }
   bool holds(uint64_t at, uint64_t bytes) const {
@@ -44,7 +46,8 @@ class Hdf5Sums {
     const uint64_t begin = at + prefix + width, bytes = number(at + prefix, width);
     if (!holds(begin, bytes)) return;
     const uint64_t head = (flags & 4) ? 6 : 4;
-    for (uint64_t place = begin; place + head <= begin + bytes; place += head + number(place + 1, 2))
+    for (uint64_t place = begin; place + head <= begin + bytes;
+         place += head + number(place + 1, 2))
       if (number(place, 1) == 0x10 && number(place + head + 8, 8) > 8)
         sum_up(number(place + head, 8), number(place + head + 8, 8) - 4);
     sum_up(at, prefix + width + bytes);
@@ -58,14 +61,16 @@ class Hdf5Sums {
   // Their heaps have one list of blocks, or one block.
   void repair_heap(uint64_t at) {
     sum_up(at, 142);
-    const uint64_t width = number(at + 110, 2), start = number(at + 112, 8), root = number(at + 132, 8);
+    const uint64_t width = number(at + 110, 2), start = number(at + 112, 8),
+                   root = number(at + 132, 8);
     const uint64_t offset_bytes = (number(at + 128, 2) + 7) / 8, rows = number(at + 140, 2);
     if (rows == 0) return repair_block(root, start, offset_bytes);
     if (width > 64 || rows > 8 || start > file_.size()) return;
     sum_up(root, 13 + offset_bytes + 8 * width * rows);
     for (uint64_t i = 0; i < width * rows; ++i) {
       const uint64_t row = i / width;
-      repair_block(number(root + 13 + offset_bytes + 8 * i, 8), start << (row == 0 ? 0 : row - 1), offset_bytes);
+      repair_block(number(root + 13 + offset_bytes + 8 * i, 8), start << (row == 0 ? 0 : row - 1),
+                   offset_bytes);
     }
   }
   void repair_block(uint64_t at, uint64_t bytes, uint64_t offset_bytes) {

@@ -1,4 +1,5 @@
-// Shards of checkpoints whose sums are right, those of HDF5's metadata too: the datasets that the seeds hold, and more.
+// Shards of checkpoints whose sums are right, those of HDF5's metadata too: the datasets that the
+// seeds hold, and more.
 #include "skein/checkpoint/shard.h"
 
 #include <cstring>
@@ -10,8 +11,10 @@ namespace {
 
 const skein::ShardHeader kHeader{3, 2, 0, 1, ""};
 
-void read(const skein::ShardReader& reader, const std::string& name, skein::DType dtype, std::vector<int64_t> shape) {
-  const skein::Region whole{std::vector<int64_t>(shape.size(), 0), shape, 0, skein::element_count(shape)};
+void read(const skein::ShardReader& reader, const std::string& name, skein::DType dtype,
+          std::vector<int64_t> shape) {
+  const skein::Region whole{std::vector<int64_t>(shape.size(), 0), shape, 0,
+                            skein::element_count(shape)};
   try {
     const std::byte* elements = reader.elements(name, dtype, shape, whole);
     const std::vector<std::byte> copy(elements, elements + whole.size() * skein::size_of(dtype));
@@ -31,7 +34,8 @@ void fuzz(std::string_view input) {
   read(reader, "param/block.0.weight", skein::DType::f32, {2, 3});
   read(reader, "param/block.0.bias#1", skein::DType::bf16, {4});
   read(reader, "param/scalar", skein::DType::f64, {});
-  for (int i = 0; i < 20; ++i) read(reader, fmt::format("many/block.{}.bias", i), skein::DType::i64, {1});
+  for (int i = 0; i < 20; ++i)
+    read(reader, fmt::format("many/block.{}.bias", i), skein::DType::i64, {1});
   read(reader, "", skein::DType::u8, {1});
   read(reader, "param//./block.0.weight", skein::DType::f32, {2, 3});
 }

@@ -1,5 +1,5 @@
-// What a checkpoint says of its model: options, tensors and notes, each as JSON, with "----" between them. A model that is
-// taken has tensors of sizes that can be, and all of them are held.
+// What a checkpoint says of its model: options, tensors and notes, each as JSON, with "----"
+// between them. A model that is taken has tensors of sizes that can be, and all of them are held.
 #include "skein/core/numbers.h"
 #include "skein/core/strict_json.h"
 #include "skein/train/label_head.h"

@@ -52,8 +52,10 @@ std::vector<ModelConfig> encoders() {
 TensorShapes of_the_model(const ModelConfig& c) {
   Parameters parameters(DType::f32, 0, 1);
   const ModelPiece whole{0, static_cast<int>(c.n_layers), true, true, 0};
-  if (c.architecture == Architecture::gpt) Gpt(c, whole, false, parameters);
-  else Bert(c, whole, false, parameters);
+  if (c.architecture == Architecture::gpt)
+    Gpt(c, whole, false, parameters);
+  else
+    Bert(c, whole, false, parameters);
   TensorShapes made;
   for (const Parameter& parameter : parameters.all())
     if (!parameter.tied()) made[parameter.name] = parameter.shape.dims();
@@ -63,14 +65,16 @@ TensorShapes of_the_model(const ModelConfig& c) {
 TensorShapes listed(const ModelConfig& c) {
   TensorShapes made = other_tensors(c);
   for (int64_t block = 0; block < c.n_layers; ++block)
-    for (const auto& [name, shape] : block_tensors(c)) made[fmt::format("block.{}.{}", block, name)] = shape;
+    for (const auto& [name, shape] : block_tensors(c))
+      made[fmt::format("block.{}.{}", block, name)] = shape;
   return made;
 }
 
 TEST(ModelTensors, AreThoseOfTheModel) {
   for (const auto& models : {decoders(), encoders()})
     for (const ModelConfig& c : models) {
-      SCOPED_TRACE(testing::Message() << "architecture " << static_cast<int>(c.architecture) << ", " << &c - models.data());
+      SCOPED_TRACE(testing::Message() << "architecture " << static_cast<int>(c.architecture) << ", "
+                                      << &c - models.data());
       check(c, 1, false);
       EXPECT_EQ(listed(c), of_the_model(c));
       int64_t parameters = 0;
@@ -86,7 +90,8 @@ void expect_refused(const ModelConfig& c, const std::vector<std::string>& words)
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
     for (const std::string& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " is not in: " << error.what();
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << word << " is not in: " << error.what();
   }
 }
 
@@ -95,15 +100,22 @@ TEST(ModelBounds, NameTheOptionTheValueAndTheBound) {
     int64_t ModelConfig::*size;
     const char* name;
   };
-  const Case cases[] = {{&ModelConfig::vocab_size, "vocab_size"}, {&ModelConfig::context, "context"},
-                        {&ModelConfig::d_model, "d_model"}, {&ModelConfig::n_layers, "n_layers"},
-                        {&ModelConfig::n_heads, "n_heads"}, {&ModelConfig::n_kv_heads, "n_kv_heads"},
-                        {&ModelConfig::d_head, "d_head"}, {&ModelConfig::d_ff, "d_ff"},
-                        {&ModelConfig::position_offset, "position_offset"}, {&ModelConfig::token_types, "token_types"},
-                        {&ModelConfig::labels, "labels"}, {&ModelConfig::window, "window"},
+  const Case cases[] = {{&ModelConfig::vocab_size, "vocab_size"},
+                        {&ModelConfig::context, "context"},
+                        {&ModelConfig::d_model, "d_model"},
+                        {&ModelConfig::n_layers, "n_layers"},
+                        {&ModelConfig::n_heads, "n_heads"},
+                        {&ModelConfig::n_kv_heads, "n_kv_heads"},
+                        {&ModelConfig::d_head, "d_head"},
+                        {&ModelConfig::d_ff, "d_ff"},
+                        {&ModelConfig::position_offset, "position_offset"},
+                        {&ModelConfig::token_types, "token_types"},
+                        {&ModelConfig::labels, "labels"},
+                        {&ModelConfig::window, "window"},
                         {&ModelConfig::rope_context, "rope_context"}};
   for (const Case& one : cases) {
-    for (const int64_t large : {std::numeric_limits<int64_t>::max(), int64_t{1} << 62, int64_t{1} << 40}) {
+    for (const int64_t large :
+         {std::numeric_limits<int64_t>::max(), int64_t{1} << 62, int64_t{1} << 40}) {
       ModelConfig c = small();
       c.*one.size = large;
       expect_refused(c, {fmt::format("model.{} is {}", one.name, large), "is the most"});

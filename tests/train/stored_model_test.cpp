@@ -34,7 +34,8 @@ TensorShapes held_by(const ModelConfig& c) {
   TensorShapes made;
   for (const auto& [name, shape] : other_tensors(c)) made["param/" + name] = shape;
   for (int64_t i = 0; i < c.n_layers; ++i)
-    for (const auto& [name, shape] : block_tensors(c)) made[fmt::format("param/block.{}.{}", i, name)] = shape;
+    for (const auto& [name, shape] : block_tensors(c))
+      made[fmt::format("param/block.{}.{}", i, name)] = shape;
   return made;
 }
 
@@ -46,7 +47,8 @@ void expect_refused(const std::vector<std::string>& words, Body&& body) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
     for (const std::string& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " is not in: " << error.what();
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << word << " is not in: " << error.what();
   }
 }
 
@@ -69,14 +71,16 @@ TEST(StoredModel, IsRefusedWithOptionValueAndBound) {
 
 TEST(StoredModel, MustHaveTheTensorsThatAreHeld) {
   check_held(small(), held_by(small()), "here");
-  const auto refused = [](const ModelConfig& model, const TensorShapes& held, const std::vector<std::string>& words) {
+  const auto refused = [](const ModelConfig& model, const TensorShapes& held,
+                          const std::vector<std::string>& words) {
     std::vector<std::string> all = words;
     all.push_back("here describes another model");
     expect_refused(all, [&] { check_held(model, held, "here"); });
   };
   ModelConfig other = small();
   other.vocab_size = 2'000'000'000;
-  refused(other, held_by(small()), {"embedding.tokens.weight is [64,32] and would be [2000000000,32]"});
+  refused(other, held_by(small()),
+          {"embedding.tokens.weight is [64,32] and would be [2000000000,32]"});
   other = small();
   other.context = 2'000'000'000;
   refused(other, held_by(small()), {"embedding.positions.weight is [16,32]", "[2000000000,32]"});
@@ -120,7 +124,8 @@ TEST(StoredState, CountsLieWithinWhatCanBeAddedTo) {
   EXPECT_EQ(run_state(with("step", "7"), "here").step, 7);
   EXPECT_EQ(run_state(with("reduction_groups", "0"), "here").reduction_groups, 1);
   for (const char* key : {"step", "samples", "optimizer_steps", "reduction_groups"})
-    for (const char* value : {"9223372036854775807", "9007199254740993", "-9223372036854775808", "-2"})
+    for (const char* value :
+         {"9223372036854775807", "9007199254740993", "-9223372036854775808", "-2"})
       expect_refused({"here", key, value}, [&] { (void)run_state(with(key, value), "here"); });
 }
 

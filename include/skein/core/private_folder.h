@@ -7,8 +7,8 @@ namespace skein {
 
 class PrivateFolder {
  public:
-  // A new folder of mode 0700 in $TMPDIR, or in /tmp, whose name begins with `stem`. Error(failure) with the
-  // cause. Removed at the end, with all it holds.
+  // A new folder of mode 0700 in $TMPDIR, or in /tmp, whose name begins with `stem`. Error(failure)
+  // with the cause. Removed at the end, with all it holds.
   explicit PrivateFolder(const std::string& stem);
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;

@@ -1,16 +1,17 @@
-// Reads the HDF5 files of token stores and checkpoints from memory, without the HDF5 library: the library
-// follows links out of a file, waits for ever in damaged heaps, and some metadata whose checksums are right
-// make it crash. Here nothing but the given bytes is looked at, and each block of metadata is compared with
-// its checksum first.
+// Reads the HDF5 files of token stores and checkpoints from memory, without the HDF5 library: the
+// library follows links out of a file, waits for ever in damaged heaps, and some metadata whose
+// checksums are right make it crash. Here nothing but the given bytes is looked at, and each block
+// of metadata is compared with its checksum first.
 //
 //   const Hdf5View file(bytes);
 //   const Hdf5Dataset tokens = file.object("tokens").dataset();
 //   const auto values = bytes.subspan(tokens.at.value(), tokens.bytes);
 //
-// What is read of the "HDF5 File Format Specification Version 3.0" (its sections stand in the sources):
-// superblocks 2 and 3, object headers 2, which is what libver="latest" writes; groups and attributes that lie
-// in headers or in fractal heaps; hard links; little-endian numbers and texts; contiguous datasets. All else
-// is a usage Error that says what it is. Errors do not name the file: who reads it does.
+// What is read of the "HDF5 File Format Specification Version 3.0" (its sections stand in the
+// sources): superblocks 2 and 3, object headers 2, which is what libver="latest" writes; groups and
+// attributes that lie in headers or in fractal heaps; hard links; little-endian numbers and texts;
+// contiguous datasets. All else is a usage Error that says what it is. Errors do not name the file:
+// who reads it does.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,13 @@
 namespace skein {
 
 struct Hdf5Type {
-  enum class Kind { integer, real, text, variable_text, other };  // real: IEEE; numbers are little-endian
+  enum class Kind {
+    integer,
+    real,
+    text,
+    variable_text,
+    other
+  };  // real: IEEE; numbers are little-endian
   Kind kind = Kind::other;
   uint64_t bytes = 0;  // of one element
   bool is_signed = false;
@@ -33,7 +40,7 @@ struct Hdf5Type {
 
 struct Hdf5Attribute {
   Hdf5Type type;
-  std::vector<uint64_t> dims;  // none: one value
+  std::vector<uint64_t> dims;       // none: one value
   std::span<const std::byte> data;  // of the file
 
   uint64_t count() const;
@@ -44,8 +51,8 @@ struct Hdf5Attribute {
 struct Hdf5Dataset {
   Hdf5Type type;
   std::vector<uint64_t> dims;
-  // Where its elements lie in the file. Nothing where they are chunked, compact, virtual, filtered, in other
-  // files or not written. They may reach beyond the file's end.
+  // Where its elements lie in the file. Nothing where they are chunked, compact, virtual, filtered,
+  // in other files or not written. They may reach beyond the file's end.
   std::optional<uint64_t> at;
   uint64_t bytes = 0;
 };
@@ -54,15 +61,15 @@ class Hdf5Object;
 
 class Hdf5View {
  public:
-  // The bytes of a whole file, which must outlive the view. A usage Error when they do not begin with a
-  // superblock of version 2 or 3.
+  // The bytes of a whole file, which must outlive the view. A usage Error when they do not begin
+  // with a superblock of version 2 or 3.
   explicit Hdf5View(std::span<const std::byte> file);
   ~Hdf5View();
   Hdf5View(const Hdf5View&) = delete;
   Hdf5View& operator=(const Hdf5View&) = delete;
 
-  // The root for "", else what names with '/' between them lead to by hard links. A usage Error for other
-  // links, and where there is no such name.
+  // The root for "", else what names with '/' between them lead to by hard links. A usage Error for
+  // other links, and where there is no such name.
   Hdf5Object object(const std::string& path) const;
   // Whether the root holds a link, of any kind, of that name.
   bool holds(const std::string& name) const;
@@ -77,8 +84,8 @@ class Hdf5Object {
  public:
   // Nothing where it has none of that name.
   std::optional<Hdf5Attribute> attribute(const std::string& name) const;
-  // The one text of an attribute, fixed or of variable length, without padding. A usage Error for another
-  // type or more texts.
+  // The one text of an attribute, fixed or of variable length, without padding. A usage Error for
+  // another type or more texts.
   std::string text(const Hdf5Attribute& attribute) const;
   // A usage Error where it is a group.
   Hdf5Dataset dataset() const;
@@ -92,7 +99,8 @@ class Hdf5Object {
   std::optional<Hdf5Dataset> dataset_;
 };
 
-// The checksum of HDF5's metadata: Bob Jenkins's lookup3 with a start value of 0 (H5_checksum_lookup3).
+// The checksum of HDF5's metadata: Bob Jenkins's lookup3 with a start value of 0
+// (H5_checksum_lookup3).
 uint32_t hdf5_sum(std::span<const std::byte> bytes);
 
 }  // namespace skein
