@@ -21,16 +21,14 @@
 namespace skein {
 namespace {
 
-constexpr int64_t kMostGenerations = 1'000'000'000'000;
+constexpr int64_t kMost = 1'000'000'000'000;  // more than any run counts, generations or steps
 constexpr char kTemporary[] = "tmp-", kTrash[] = "trash-", kGeneration[] = "generation-";
-
-constexpr int64_t kMostNumber = int64_t{1} << 53;  // more than any run counts, and one more is still a number
 
 // Digits only: no sign, no space, nothing behind them. A larger number than any of ours is none of ours.
 std::optional<int64_t> number(std::string_view text, size_t digits) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.size() < digits || value < 0 || value > kMostNumber)
+  if (error != std::errc() || end != text.data() + text.size() || text.size() < digits || value < 0 || value > kMost)
     return {};
   return value;
 }
@@ -198,7 +196,7 @@ int64_t latest_generation(const std::string& directory) {
 
 int64_t next_generation(const std::string& directory) {
   const int64_t latest = latest_generation(directory);
-  require(latest < kMostGenerations,
+  require(latest < kMost,
           "{} holds generation {}, and none can follow it; remove that file", directory, latest);
   return latest + 1;
 }

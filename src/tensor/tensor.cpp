@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "skein/core/numbers.h"
 #include "skein/tensor/cuda.h"
@@ -28,7 +29,7 @@ Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
   made.size_ = shape.size();
   made.shape_ = std::move(shape);
   made.dtype_ = dtype;
-  if (!checked_product(made.shape_.dims(), size_of(dtype)))
+  if (!checked_product(std::array{made.size_}, size_of(dtype)))
     fail("no tensor can have the shape {}: 64 bits do not hold the number of its bytes", made.shape_.str());
   made.buffer_ = std::make_shared<Buffer>(made.bytes(), device);
   return made;

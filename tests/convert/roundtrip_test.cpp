@@ -297,7 +297,7 @@ TEST(Llmc, IsRefusedWhenItLies) {
   refused(3, 300, "padded vocabulary of 128 for one of 300");
   refused(4, 2'000'000'000, "layers");
   refused(5, 3, "does not divide");
-  refused(6, 2'000'000'000, "width");
+  refused(6, 2'000'000'000, "d_model");
   refused(7, 256, "its header asks for");
   test::write_file(scratch.file("bad.bin"), good.substr(0, 1000));
   test::expect_error(ExitCode::usage, {"has 1000 bytes"}, [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });

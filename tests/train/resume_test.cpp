@@ -75,6 +75,7 @@ TEST_F(Resume, AtAnyOtherLayoutGivesEqualBits) {
 TEST(RunState, TakesOptionsThatACheckpointDoesNotKnowForTheirDefaults) {
   RunState stored;
   PretrainConfig c = small_config("train.h5");
+  c.model.vocab_size = 64;
   stored.config = config_values(c);
   stored.config.erase("model.mup_base_width");
   stored.config.erase("optimizer.ridge");
