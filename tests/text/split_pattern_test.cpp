@@ -1,5 +1,7 @@
 #include "skein/text/split_pattern.h"
 
+#include <regex.h>
+
 #include "skein/text/tokenizer.h"
 
 #include "text/golden_files.h"
@@ -115,6 +117,18 @@ TEST(SplitPattern, DividesInSeveralThreadsAtOnce) {
   };
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(body);
+}
+
+// The library of the patterns has functions of the same names, which take no notice of most of what is asked here.
+TEST(SplitPattern, LeavesTheCLibrarysExpressionsAlone) {
+  regex_t expression{};
+  ASSERT_EQ(regcomp(&expression, "^(ab|[[:digit:]]+)$", REG_EXTENDED | REG_NOSUB), 0);
+  EXPECT_EQ(regexec(&expression, "2026", 0, nullptr, 0), 0);
+  EXPECT_EQ(regexec(&expression, "2026a", 0, nullptr, 0), REG_NOMATCH);
+  regfree(&expression);
+  ASSERT_EQ(regcomp(&expression, "()", REG_EXTENDED), 0);
+  EXPECT_EQ(regexec(&expression, "", 0, nullptr, 0), 0);
+  regfree(&expression);
 }
 
 }  // namespace
