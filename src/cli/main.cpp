@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -84,11 +85,14 @@ int run_in_memory(const Words& args, std::unique_ptr<Group>& world) {
 }
 
 // An error that every rank meets is told once, by rank 0, which then ends the job; the others only speak when rank 0 does
-// not, because the error is theirs alone.
+// not, because the error is theirs alone. The launcher's signal says that another rank has spoken.
 int end_with(ExitCode code, const std::string& message, Group* world) {
-  ignore_stop_signals();
   const int rank = world ? world->rank() : detect_launch().rank;
-  if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+  if (rank > 0) {
+    catch_stop_signals([code](int) { std::_Exit(static_cast<int>(code)); });
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+  }
+  ignore_stop_signals();
   log::write(log::Level::error, rank > 0 ? fmt::format("rank {}: {}", rank, message) : message);
   if (world) world->abort(static_cast<int>(code));
   return static_cast<int>(code);

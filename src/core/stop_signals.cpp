@@ -63,6 +63,8 @@ class Handlers {
     const std::lock_guard lock(mutex_);
     const bool held = end_ != nullptr;
     end_ = std::move(end);
+    if (held && ignored_) handle();
+    ignored_ = false;
     if (held) return;
     if (lookers_ == 0) install();
     for (const int number : kOfWrites) std::signal(number, SIG_IGN);
@@ -86,14 +88,17 @@ class Handlers {
   }
 
   void install() {
+    for (size_t i = 0; i < kStops.size(); ++i) ::sigaction(kStops[i], nullptr, &before_[i]);
+    handle();
+  }
+
+  void handle() {
     struct sigaction action {};
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     ::sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < kStops.size(); ++i) {
-      ::sigaction(kStops[i], nullptr, &before_[i]);
+    for (size_t i = 0; i < kStops.size(); ++i)
       if (!left_alone(i)) ::sigaction(kStops[i], &action, nullptr);
-    }
   }
 
   void ignore_all() {

@@ -137,6 +137,19 @@ TEST_F(CaughtSignals, ChangeNothingForWhatEndsAlready) {
   EXPECT_EXIT(failed(), testing::ExitedWithCode(1), "");
 }
 
+TEST_F(CaughtSignals, AreCaughtAgainByWhoAsks) {
+  const auto ended = [] {
+    catch_stop_signals([](int) { _exit(1); });
+    ignore_stop_signals();
+    raise(SIGTERM);
+    usleep(100'000);
+    catch_stop_signals([](int) { _exit(2); });
+    raise(SIGTERM);
+    wait_for_end();
+  };
+  EXPECT_EXIT(ended(), testing::ExitedWithCode(2), "");
+}
+
 TEST_F(CaughtSignals, MakeErrorsOfWhatWritesMeet) {
   const auto written = [] {
     catch_stop_signals([](int) { _exit(1); });

@@ -27,7 +27,7 @@ void ignore_stop_signals();
 
 // For main, to the end of the process: a signal that comes while no StopSignals lives and none is ignored calls `end`, in
 // a thread of its own; `end` must not return. Also a pipe without a reader and a file beyond RLIMIT_FSIZE become
-// errors of write, EPIPE and EFBIG, instead of signals. A later call replaces `end`.
+// errors of write, EPIPE and EFBIG, instead of signals. A later call replaces `end` and takes an ignore_stop_signals back.
 using EndBySignal = std::function<void(int signal)>;
 void catch_stop_signals(EndBySignal end);
 
