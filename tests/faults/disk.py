@@ -17,7 +17,7 @@ SECTOR = 512
 
 
 def changes_in(record):
-    """(kind, inode, offset, bytes, path, other path) of every change."""
+    """(kind, inode, offset, bytes, path, other path) of every change; a folder's inode is 0."""
     with open(record, "rb") as file:
         while head := file.readline():
             names, other = head[:-1].decode().split("\t")
@@ -90,7 +90,7 @@ class Disk:
             self.journal.append([kind, path, self.inodes[inode], False])
         elif kind in ("mkdir", "remove", "rename", "link"):
             self.journal.append([kind, path, other, False])
-        elif kind == "sync" and inode not in self.inodes:
+        elif kind == "sync" and inode == 0:
             self.sync_folder(path)
         elif kind == "sync":
             self.inodes[inode].sync()

@@ -169,9 +169,10 @@ static void end_change(const char* name, unsigned long inode, long offset, const
   errno = kept;
 }
 
+// 0: a folder, whose number may have been a file's before.
 static unsigned long inode_of(int fd) {
   struct stat status;
-  return REAL(fstat)(fd, &status) == 0 ? status.st_ino : 0;
+  return REAL(fstat)(fd, &status) == 0 && !S_ISDIR(status.st_mode) ? status.st_ino : 0;
 }
 
 static void recorded(int done, const char* name, unsigned long inode, long offset,
