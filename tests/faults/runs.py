@@ -215,12 +215,12 @@ def takes(option, command="pretrain"):
     return f"--{option}" in quiet([BIN / "skein", command, "--help"])
 
 
-def pretrain(folder, store, steps, *options, every=2):
+def pretrain(folder, store, steps, *options, every=2, batch=4):
     return [
         BIN / "skein",
         "pretrain",
         *MODEL,
-        "--train.global_batch=4",
+        f"--train.global_batch={batch}",
         f"--data.train={store}",
         f"--train.steps={steps}",
         f"--checkpoint.every={every}",
