@@ -82,6 +82,7 @@ class Saving {
 
  private:
   std::vector<CheckpointName> to_remove(int keep, int64_t stays) const {
+    if (stays == CheckpointStore::kAllStay) return {};
     auto all = expired_checkpoints(directory_, keep);
     std::erase_if(all, [&](const CheckpointName& name) { return name.step == stays; });
     return all;

@@ -196,7 +196,7 @@ void Tuner::save() {
   data_->finish();
   folder_.sync();
   if (rollouts_) rollouts_->sync();
-  store_->save(state_.step, actors_->pieces(true), state_text(), good_);
+  store_->save(state_.step, actors_->pieces(true), state_text(), commit_that_stays(good_));
   saved_ = state_.step;
 }
 

@@ -119,14 +119,17 @@ std::string no_tokenizer(const RunState& state, const std::string& origin) {
 
 namespace {
 
-// No step from the newest one on had a finite gradient: its weights may be what is wrong.
-std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step) {
+// No step from the newest one on had a finite gradient: its weights, or those of any behind the good one, may be what is
+// wrong.
+std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step, int64_t good_step) {
   const auto all = list_checkpoints(checkpoints);
   const auto of = [&](auto wanted) { return std::find_if(all.begin(), all.end(), wanted); };
-  const auto newest = of([&](const CheckpointInfo& info) { return info.step == saved_step; });
-  const auto older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });
+  auto older = of([&](const CheckpointInfo& info) { return info.step == good_step; });
+  if (older == all.end()) older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });
+  std::string paths;
+  for (auto one = all.begin(); one != older; ++one) paths += (paths.empty() ? "" : ", ") + one->path;
   const std::string first = fmt::format("no gradient was finite since the checkpoint of step {}: remove {}", saved_step,
-                                        newest == all.end() ? "it" : newest->path);
+                                        paths.empty() ? "it" : paths);
   if (older == all.end()) return first + " and begin again";
   return first + fmt::format(" and resume from that of step {}", older->step);
 }
@@ -136,8 +139,10 @@ std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step)
 std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step, Group& world) {
   if (saved_step < 0) return "the run has no checkpoint yet: begin again";
   if (saved_step == good_step) return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step);
-  return from_root(world, [&] { return advice_to_remove(checkpoints, saved_step); });
+  return from_root(world, [&] { return advice_to_remove(checkpoints, saved_step, good_step); });
 }
+
+int64_t commit_that_stays(int64_t good_step) { return good_step < 0 ? CheckpointStore::kAllStay : good_step; }
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   PretrainConfig copy = config;

@@ -94,6 +94,8 @@ class Trainer {
   }
   bool out_of_patience() const { return config_.validation.patience > 0 && state_.fruitless >= config_.validation.patience; }
   std::string advice() { return restart_advice(folder_.checkpoints(), saved_step_, good_step_, mesh_.world()); }
+  // Whether an update was made since the newest commit.
+  bool learnt() const { return saved_step_ < 0 || good_step_ == saved_step_; }
   bool done() const { return state_.step >= config_.train.steps || out_of_patience(); }
   void tell_start() const;
   void tell_memory() const;
@@ -202,11 +204,15 @@ void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
   if (state_.skipped_in_a_row > 0)
     return log::warn("no checkpoint at step {}: its gradient norm is not finite", state_.step);
+  // A loss scale shrinks for long where the newest commit's weights are what is wrong; more commits of them would only
+  // come in the way of a good one.
+  if (!learnt() && !done())
+    return log::info("no checkpoint at step {}: nothing was learnt since that of step {}", state_.step, saved_step_);
   data_.finish();
   release_unused_memory();
   folder_.sync();
   try {
-    store_->save(state_.step, replica_->optimizer().pieces(true), state_text(), good_step_);
+    store_->save(state_.step, replica_->optimizer().pieces(true), state_text(), commit_that_stays(good_step_));
     saved_step_ = state_.step;
     failed_saves_ = 0;
   } catch (const Error& error) {

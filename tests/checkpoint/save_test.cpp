@@ -157,7 +157,8 @@ TEST(Save, LeavesTheCommitThatIsToStay) {
   EXPECT_EQ(saved(2, 1), (Steps{2, 1}));
   EXPECT_EQ(saved(3, 1), (Steps{3, 1}));
   EXPECT_EQ(saved(4, 3), (Steps{4, 3}));
-  EXPECT_EQ(saved(5, -1), Steps{5});
+  EXPECT_EQ(saved(5, CheckpointStore::kAllStay), (Steps{5, 4, 3}));
+  EXPECT_EQ(saved(6, -1), Steps{6});
 }
 
 }  // namespace

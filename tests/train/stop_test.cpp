@@ -167,6 +167,40 @@ TEST_F(NotFinite, GradientsKeepTheLastGoodCheckpointAndTheAdviceHelps) {
   }
 }
 
+// The loss scale shrinks sixteen times before the gradients are no overflow any more.
+TEST_F(NotFinite, GradientsInHalfPrecisionLeaveTheGoodCheckpointToo) {
+  const auto half = [](PretrainConfig c) {
+    c.train.precision = DType::f16;
+    return c;
+  };
+  const Finished expected = train(half(plain(20)), 1, folder_, "expected");
+  train(half(plain(10)), 1, folder_, "run");
+  for (int start = 0; start < 2; ++start) {
+    const std::string text = failure(half(ruinous(40)), "run");
+    ASSERT_EQ(committed("run"), (std::vector<int64_t>{11, 10}));
+    expect_word(text, "since the checkpoint of step 11: remove " + list_checkpoints(folder_.at("run")).front().path +
+                          " and resume from that of step 10 with");
+  }
+  std::filesystem::remove_all(list_checkpoints(folder_.at("run")).front().path);
+  EXPECT_EQ(first_difference(train(half(plain(20)), 1, folder_, "run").state, expected.state), "");
+}
+
+// A start that has seen no finite gradient knows of no commit that is good, so all stay; one that knows says which.
+TEST_F(NotFinite, GradientsFromTheFirstStepOnRetireNothing) {
+  PretrainConfig good = plain(10), bad = ruinous(11);
+  good.train.precision = bad.train.precision = DType::f16;
+  good.checkpoint.keep = bad.checkpoint.keep = 1;
+  train(good, 1, folder_, "run");
+  train(bad, 1, folder_, "run");
+  bad.train.steps = 12;
+  train(bad, 1, folder_, "run");
+  ASSERT_EQ(committed("run"), (std::vector<int64_t>{12, 11, 10}));
+  const auto all = list_checkpoints(folder_.at("run"));
+  const auto alone = single_rank();
+  const std::string text = restart_advice(folder_.at("run/checkpoints"), 12, 10, *alone);
+  expect_word(text, "remove " + all[0].path + ", " + all[1].path + " and resume from that of step 10");
+}
+
 TEST_F(NotFinite, GradientsOfTheLastStepAreAFailure) {
   const std::string text = failure(ruinous(2), "run");
   expect_word(text, "step 2, the last one, has no finite gradient norm, and what it leaves is not committed");

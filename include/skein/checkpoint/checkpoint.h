@@ -46,7 +46,8 @@ class CheckpointStore {
   // On any rank's failure nothing becomes visible, the temporary is removed and every rank gets the same
   // Error(failure) with the reason (rank, path, errno text); a process that a newer generation
   // has fenced off gets Error(superseded), for good. A step that this store has committed before is left as it is.
-  // stays: the step of a commit that is not removed whatever `keep` says; -1: none.
+  // stays: the step of a commit that is not removed whatever `keep` says; -1: none; kAllStay: all of them.
+  static constexpr int64_t kAllStay = -2;
   std::string save(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata, int64_t stays = -1);
 
  private:
