@@ -1,10 +1,14 @@
 #include "long_run.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "command.h"
@@ -17,8 +21,10 @@ namespace skein {
 namespace {
 
 constexpr int kRequeue = static_cast<int>(ExitCode::requeue);
+constexpr auto kMostForEnd = std::chrono::milliseconds(1500), kRankZeroFirst = std::chrono::milliseconds(300);
 
-// Names in a folder, none where there is no folder. `error`: another reason for which it cannot be read.
+// Names in a folder, none where there is no folder. `error`: another reason for which it cannot be read. Not by
+// all_checkpoints (directory.h), which tries for seconds to read what cannot be read.
 std::vector<std::string> names_in(const std::string& folder, bool& error) {
   std::vector<std::string> names;
   std::error_code code;
@@ -36,7 +42,6 @@ bool has_commit(const std::string& run, bool& error) {
 // Whether a start goes on from something: a commit, or a sweep's results. Also where that cannot be told: the next
 // start says why.
 bool can_go_on(const std::string& dir, Folder kind) {
-  if (dir.empty()) return false;
   bool error = false;
   if (kind == Folder::of_one_run) return has_commit(dir, error) || error;
   for (const std::string& folder : {dir, dir + "/cells"})
@@ -45,28 +50,59 @@ bool can_go_on(const std::string& dir, Folder kind) {
   return error;
 }
 
-// Of a thread of its own, while others are anywhere.
-[[noreturn]] void end_now(int signal, const std::string& dir, Folder kind, Group* world) {
-  const bool goes_on = can_go_on(dir, kind);
-  const int rank = world ? world->rank() : detect_launch().rank;
-  if (rank == 0)
-    log::write(log::Level::info, goes_on ? fmt::format("stopped as asked, while no step was under way; the same command goes on from what {} holds", dir)
-                                         : "stopped as asked, before there was anything to go on from");
-  const int code = goes_on ? kRequeue : code_without_commit(signal);
-  if (world) world->abort(code);
+// What is known of a run when it is asked to stop.
+struct Run {
+  std::string dir;
+  Folder kind = Folder::of_one_run;
+  Launch launch = detect_launch();  // by main: another thread must not read the environment
+  Group* world = nullptr;           // null: its ranks have not met
+};
+
+// As launchers end the other ranks where one has failed: then to begin again by itself would be to fail again.
+bool may_be_for_a_failure(int signal, const Run& run) {
+  return signal == SIGTERM && !run.world && run.launch.ranks != 1;
+}
+
+void tell(int signal, const Run& run, bool goes_on) {
+  const int rank = run.world ? run.world->rank() : run.launch.rank;
+  // Where rank 0 was asked as well, it speaks for all and ends the job.
+  if (rank > 0) std::this_thread::sleep_for(kRankZeroFirst);
+  log::write(log::Level::info,
+             fmt::format("{}asked to stop ({}) {}", rank > 0 ? fmt::format("rank {}: ", rank) : "", ::sigabbrev_np(signal),
+                         goes_on ? fmt::format("while no step was under way; the same command goes on from what {} holds", run.dir)
+                         : may_be_for_a_failure(signal, run) ? "before the ranks had met"
+                                                             : "before there was anything to go on from"));
+}
+
+// Of a thread of its own, while others are anywhere. The folder's storage may hang, and who reads the log.
+[[noreturn]] void end_now(int signal, const Run& run) {
+  const bool may_go_on = !run.dir.empty() && !may_be_for_a_failure(signal, run);
+  std::atomic<int> code = may_go_on ? kRequeue : code_without_commit(signal);
+  std::thread([&code] {
+    std::this_thread::sleep_for(kMostForEnd);
+    std::_Exit(code);
+  }).detach();
+  const bool goes_on = may_go_on && can_go_on(run.dir, run.kind);
+  if (!goes_on) code = code_without_commit(signal);
+  tell(signal, run, goes_on);
+  if (run.world) run.world->abort(code);
   std::_Exit(code);
+}
+
+void end_at_once(const Run& run) {
+  catch_stop_signals([run](int signal) { end_now(signal, run); });
 }
 
 }  // namespace
 
-void expect_stops() {
-  catch_stop_signals([](int signal) { end_now(signal, "", Folder::of_one_run, nullptr); });
-}
+void expect_stops() { end_at_once({}); }
 
 std::unique_ptr<Group> begin_run(const std::string& dir, Folder kind) {
-  catch_stop_signals([=](int signal) { end_now(signal, dir, kind, nullptr); });
+  Run run{.dir = dir, .kind = kind};
+  end_at_once(run);
   std::unique_ptr<Group> world = begin_world();
-  catch_stop_signals([=, group = world.get()](int signal) { end_now(signal, dir, kind, group); });
+  run.world = world.get();
+  end_at_once(run);
   return world;
 }
 

@@ -35,9 +35,10 @@ ended() {
 }
 
 # Each way to ask, at any moment of the run; USR2 also while TERM comes to every rank again and again, as from a launcher
-# that has seen the first one leave.
-asked=0
-for how in launcher one late; do
+# that has seen the first one leave: tried until one of them has come behind the agreement.
+asked=0 reached=0
+for how in launcher one late late late late late; do
+  if ((reached > 0)); then break; fi
   started $train --run.dir=run
   come grep -q "step .*/100000" output
   sleep 0.$((RANDOM % 10))
@@ -47,15 +48,20 @@ for how in launcher one late; do
     one) kill -TERM "${ranks[1]}" ;;
     late)
       kill -USR2 $job
-      sleep 0.3
-      while kill -TERM "${ranks[@]}" 2>/dev/null; do sleep 0.002; done
+      agreed=0
+      while kill -TERM "${ranks[@]}" 2>/dev/null; do
+        reached=$((reached + agreed))
+        if grep -q "stopped as asked" output; then agreed=1; fi
+        sleep 0.002
+      done
       ;;
   esac
   ended 85 10
   grep -q "stopped as asked" output || { cat output >&2; die "it does not say that it was stopped"; }
   asked=$((asked + 1))
 done
-[ "$asked" = 3 ] || die "not all ways were tried"
+[ "$asked" -ge 3 ] || die "not all ways were tried"
+((reached > 0)) || die "no TERM came behind the agreement"
 
 # While it reads data that never come: on from what there is, or nothing to go on from.
 for i in $(seq 16); do echo "{\"prompt\": \"the quick $i\", \"completion\": \" fox\"}"; done >pairs.jsonl
@@ -73,8 +79,10 @@ for folder in chat fresh; do
   sleep 60 >data.jsonl &
   writer=$!
   come reads_data
-  kill -USR2 $job
+  if [ $folder = chat ]; then kill -USR2 $job; else kill -HUP "${ranks[1]}"; fi
   ended "$([ $folder = chat ] && echo 85 || echo 143)" 5
+  told=$([ $folder = chat ] && echo "asked to stop (USR2) while" || echo "rank 1: asked to stop (HUP) before")
+  grep -qF "$told" output || { cat output >&2; die "no \"$told\""; }
   kill $writer
 done
 

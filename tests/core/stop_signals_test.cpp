@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -100,7 +101,8 @@ TEST_F(CaughtSignals, EndAtOnceWhileNobodyLooks) {
 
 TEST_F(CaughtSignals, AreNotedByWhoLooksAndEndAtOnceAfterwards) {
   const auto ended = [] {
-    catch_stop_signals([](int) { _exit(85); });
+    static std::atomic<bool> looked{false};
+    catch_stop_signals([](int) { _exit(looked ? 85 : 3); });
     {
       const StopSignals looking;
       raise(SIGTERM);
@@ -108,6 +110,7 @@ TEST_F(CaughtSignals, AreNotedByWhoLooksAndEndAtOnceAfterwards) {
       if (stop_signal() != SIGTERM) _exit(2);
     }
     usleep(100'000);  // what was noted is for the next to look
+    looked = true;
     raise(SIGTERM);
     wait_for_end();
   };
