@@ -169,7 +169,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
 
 int prove(const Command& c, Group& world, const Options& options) {
   const OracleResult result = run_oracle(c.oracle, c.tune, world, options.resolved());
-  if (result.stopped) return static_cast<int>(ExitCode::requeue);
+  if (result.stopped) return code_of_run(true, result.committed);
   if (world.rank() == 0) std::fputs(oracle_table(result.outcomes).c_str(), stdout);
   const bool passed = std::all_of(result.outcomes.begin(), result.outcomes.end(), [](const OracleOutcome& one) { return one.passed(); });
   return static_cast<int>(passed ? ExitCode::done : ExitCode::failure);

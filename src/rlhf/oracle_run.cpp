@@ -175,7 +175,9 @@ class OracleRun {
     if (!oracle_.dump.empty()) begin_dump();
     const OraclePretraining task(language_, config_.run.train.seed, pretraining.train.steps * pretraining.train.global_batch);
     log::info("pretraining on {}: {} prompts with {} responses each", language_.origin, language_.prompts.size(), language_.responses.size());
-    result.stopped = train(pretraining, task, world_, resolved_).stopped;
+    const TrainResult pretrained = train(pretraining, task, world_, resolved_);
+    result.stopped = pretrained.stopped;
+    result.committed = pretrained.committed;
     const auto start = result.stopped ? std::nullopt : find_checkpoint(pretraining.run.dir, world_);
     for (const Target& target : targets)
       if (!result.stopped) tune_for(target, *start, result);

@@ -41,7 +41,7 @@ class Tuner {
   // tuned_ is what own says of itself.
   void resume(const CheckpointInfo& own);
   std::string state_text();
-  void save();
+  void save(bool must);
   void save_mean() const;
   void evaluate();
   bool evaluation_due() const {
@@ -188,12 +188,12 @@ std::string Tuner::state_text() {
   return to_json(state_, shape_);
 }
 
-void Tuner::save() {
+void Tuner::save(bool must) {
   if (!store_ || saved_ == state_.step) return;
   if (state_.skipped_in_a_row > 0)
     return log::warn("no checkpoint at iteration {}: its last gradient norm is not finite",
                      state_.step);
-  data_->finish();
+  if (!data_->finish_within(must ? config_.run.run.data_wait : std::chrono::milliseconds(0))) return;
   folder_.sync();
   if (rollouts_) rollouts_->sync();
   store_->save(state_.step, actors_->pieces(true), state_text(), commit_that_stays(good_));
@@ -202,11 +202,11 @@ void Tuner::save() {
 
 void Tuner::evaluate() {
   state_.validation_owed = true;
+  if (best_) data_->finish(meeting_.get());
   const Scores scores = held_out_->evaluate(*meeting_);
   state_.validation_owed = false;
   log::info("iteration {}  validation: {}", state_.step, scores.text);
   folder_.record(state_.step, scores.values);
-  if (best_) data_->finish();
   keep_if_best(
       state_, scores.quality, best_.get(),
       [this] { return actors_->policy().optimizer().pieces(true); },
@@ -340,19 +340,20 @@ void Tuner::iterate_to_end(TuneResult& result) {
     data_->look();
     if (evaluation_due()) evaluate();
     const int64_t every = config_.run.checkpoint.every;
-    if (every > 0 && state_.step % every == 0) save();
+    if (every > 0 && state_.step % every == 0) save(false);
     result.stopped = !done() && stop_->agreed(mesh_.world());
   }
+  if (store_ && !result.stopped) data_->finish(meeting_.get());
 }
 
 void Tuner::commit_end(const TuneResult& result) {
-  save();
+  save(true);
   if (store_ && !result.stopped && saved_ != state_.step)
     fail(
         "iteration {}, the last one, ends without a finite gradient norm, and what it leaves is not "
         "committed: {} with a lower lr.lr than {}",
         state_.step, advice(), config_.run.lr.lr);
-  save_mean();
+  if (saved_ == state_.step) save_mean();
   if (best_ && state_.best_step >= 0)
     log::info("best at iteration {}: {}/best", state_.best_step, folder_.path());
   if (result.stopped) stop_->clear();

@@ -71,15 +71,15 @@ class Sweep {
   }
 
   SweepResult run() {
-    const StopRequest stop(folder_.path());
-    train_cells(stop);
+    stop_ = std::make_unique<StopRequest>(folder_.path());
+    train_cells();
     SweepResult result;
     result.stopped = world_.any(stopped_);
     result.trained = world_.sum(trainer_->rank() == 0 ? trained_ : 0);
     agree(world_, [&] {
       if (world_.rank() > 0) return;
       folder_.publish();
-      if (folder_.leave() && result.stopped) stop.clear();
+      if (folder_.leave() && result.stopped) stop_->clear();
     });
     result.runs = folder_.rows();
     return result;
@@ -97,10 +97,10 @@ class Sweep {
     stores.finish();
   }
 
-  void train_cells(const StopRequest& stop) {
+  void train_cells() {
     TrainerQueue queue(cells_, folder_.cells());
     while (!stopped_) {
-      stopped_ = stop.agreed(*trainer_);
+      stopped_ = stop_->agreed(*trainer_);
       const int64_t cell = stopped_ ? -1 : queue.next(*trainer_);
       if (cell < 0) break;
       train_cell(static_cast<size_t>(cell));
@@ -186,6 +186,7 @@ class Sweep {
     std::unique_ptr<Task> task;
     const std::string own = failure_of([&] { task = language_task(run); });
     if (const std::string failure = meeting_->gathered(own); !failure.empty()) return {in_one_line(failure)};
+    if (stop_->agreed(*trainer_)) return {"", true};
     const TrainResult result = train(run, *task, *trainer_, text);
     return {"", result.stopped, held_out_loss(result.validation)};
   }
@@ -251,6 +252,7 @@ class Sweep {
   std::unique_ptr<SweepProgress> progress_;
   std::unique_ptr<Group> trainer_;
   std::unique_ptr<FailureMeeting> meeting_;
+  std::unique_ptr<StopRequest> stop_;  // of run()
   int64_t trained_ = 0;
   bool stopped_ = false;
 };

@@ -11,6 +11,7 @@ namespace skein {
 namespace {
 
 constexpr auto kWorthTelling = std::chrono::seconds(1);
+constexpr auto kRound = std::chrono::milliseconds(100);
 
 std::string changed_files(const std::vector<DataFile>& before, const std::vector<DataFile>& now) {
   std::string lines;
@@ -70,12 +71,33 @@ void RunData::look() const {
   if (check_) check_->look();
 }
 
-void RunData::finish() {
+void RunData::finish(Meeting* meeting) {
   if (!check_) return;
   if (!check_->wait(kWorthTelling))
     log::info("waits until the token stores are compared with their sums");
+  if (meeting) {
+    while (!check_->wait(kRound)) meeting->pass();
+    meeting->finish();
+  }
   agree(world_, [this] { check_->finish(); });
   check_.reset();
+}
+
+bool RunData::finish_within(std::chrono::milliseconds most) {
+  if (!check_) return true;
+  const std::chrono::milliseconds least = told_ ? std::chrono::milliseconds(0) : kWorthTelling;
+  if (!world_.any(!check_->wait(std::max(most, least)))) {
+    finish();
+    return true;
+  }
+  if (most.count() > 0)
+    log::warn("no checkpoint: after {:.1f} s more the token stores are still being compared with the sums they carry, and "
+              "a run commits nothing before",
+              std::chrono::duration<double>(most).count());
+  else if (!told_)
+    log::warn("no checkpoint yet: the token stores are still being compared with the sums they carry; the run goes on");
+  told_ = true;
+  return false;
 }
 
 }  // namespace skein

@@ -118,7 +118,7 @@ class Trainer {
   int64_t good_step_ = -1;  // as restart_advice has it
   Scores evaluated_;
   int failed_saves_ = 0;
-  int64_t profile_origin_ = 0;
+  int64_t profile_origin_ = 0, began_ = 0;
   std::unique_ptr<StopRequest> stop_;  // of run(), as what follows
   std::unique_ptr<Meeting> meeting_;
 };
@@ -199,7 +199,7 @@ std::string Trainer::state_text() {
 }
 
 // A save that fails leaves the earlier checkpoints as they are; training goes on and tries again at the next interval.
-// Not so once another process writes the run.
+// Not so once another process writes the run. must: at the end, and where the run is stopped.
 void Trainer::save(bool must) {
   if (!store_ || saved_step_ == state_.step) return;
   if (state_.skipped_in_a_row > 0)
@@ -208,7 +208,7 @@ void Trainer::save(bool must) {
   // come in the way of a good one.
   if (!learnt() && !done())
     return log::info("no checkpoint at step {}: nothing was learnt since that of step {}", state_.step, saved_step_);
-  data_.finish();
+  if (!data_.finish_within(must ? config_.run.data_wait : std::chrono::milliseconds(0))) return;
   release_unused_memory();
   folder_.sync();
   try {
@@ -226,6 +226,7 @@ void Trainer::save(bool must) {
 Scores Trainer::evaluate() {
   if (evaluated_step_ == state_.step) return evaluated_;
   state_.validation_owed = true;
+  if (best_) data_.finish(meeting_.get());
   const Scores scores = task_.validate(judged(meeting_.get()));
   state_.validation_owed = false;
   log::info("step {}  validation: {}", state_.step, scores.text);
@@ -237,7 +238,6 @@ Scores Trainer::evaluate() {
 
 void Trainer::compare_with_best(const Scores& scores) {
   if (config_.validation.patience == 0) return;
-  if (store_) data_.finish();
   keep_if_best(
       state_, scores.quality, best_.get(), [this] { return replica_->optimizer().pieces(true); },
       [this] { return state_text(); });
@@ -317,7 +317,10 @@ void Trainer::learn(TrainResult& result, Progress& progress) {
   Prefetcher prefetcher(task_.samples(), plan_.samples_per_rank);
   const bool commits = !done() || saved_step_ != state_.step;
   if (commits && !config_.run.data_compared) data_.begin();
-  const int64_t begin = state_.step;
+  const int64_t begin = began_ = state_.step;
+  // What came while this was loaded, where another looked (a sweep). A file is looked for behind each step.
+  result.stopped = !done() && mesh_.world().any(stop_signal() != 0);
+  if (result.stopped) return stop_->taken();
   make_owed_evaluation();
   while (!done() && !result.stopped) {
     profile(state_.step - begin, false);
@@ -335,11 +338,13 @@ void Trainer::learn(TrainResult& result, Progress& progress) {
     result.stopped = !done() && stop_->agreed(mesh_.world());
   }
   profile(state_.step - begin, true);
-  if (task_.validates() && !result.stopped) result.validation = evaluate();
+  if (result.stopped) return;
+  if (task_.validates()) result.validation = evaluate();
+  if (store_) data_.finish(meeting_.get());
 }
 
 void Trainer::commit_end(const TrainResult& result) {
-  save(true);
+  if (!result.stopped || state_.step != began_) save(true);
   if (store_ && !result.stopped && saved_step_ != state_.step)
     fail(
         "step {}, the last one, has no finite gradient norm, and what it leaves is not committed: {} with a "

@@ -92,11 +92,12 @@ sleep 60 <full.pipe &
 reader=$!
 dd if=/dev/zero of=full.pipe bs=4096 oflag=nonblock 2>/dev/null || true
 rm -f meet
-SKEIN_RENDEZVOUS="file://$scratch/meet" SKEIN_RANK=0 SKEIN_RANKS=2 $train --run.dir=run >output 2>full.pipe &
+echo begun >output
+SKEIN_RENDEZVOUS="file://$scratch/meet" SKEIN_RANK=0 SKEIN_RANKS=2 $train --run.dir=run >>output 2>full.pipe &
 job=$!
 until_ test -e meet
 kill -USR2 $job
-ended 85 ""
+ended 85 begun
 kill $reader
 
 # As nohup leaves it, HUP means nothing.

@@ -199,7 +199,10 @@ TEST_F(Resume, SignalsCommitAndStop) {
     PretrainConfig c = config();
     c.run.dir = folder_.at(fmt::format("signal{}", number));
     c.train.steps = 1'000'000;
-    std::thread later([number] {
+    std::thread later([number, &c] {
+      // A signal before the first step commits nothing.
+      while (!std::filesystem::exists(c.run.dir + "/metrics.jsonl"))
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
       raise(number);
     });

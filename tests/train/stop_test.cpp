@@ -1,11 +1,14 @@
 // What a stop leaves, wherever in a run it is asked for, and what a run leaves whose gradients are not finite.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
+#include "skein/train/best_weights.h"
 #include "skein/train/language_task.h"
 #include "skein/train/run_state.h"
 #include "skein/train/stop.h"
@@ -14,10 +17,12 @@
 namespace skein {
 namespace {
 
-// Another's task whose validation number `at` meets a signal.
+// Another's task whose validation number `at` meets a signal. files: its data.
 class StoppedInValidation : public Task {
  public:
-  StoppedInValidation(const Task& task, int at) : task_(task), at_(at) {}
+  StoppedInValidation(const Task& task, int at, std::vector<DataFile> files = {})
+      : task_(task), at_(at), files_(std::move(files)) {}
+  std::vector<DataFile> data_files() const override { return files_; }
   const SampleSource& samples() const override { return task_.samples(); }
   int64_t length() const override { return task_.length(); }
   std::string tokenizer() const override { return task_.tokenizer(); }
@@ -30,6 +35,7 @@ class StoppedInValidation : public Task {
  private:
   const Task& task_;
   int at_;
+  std::vector<DataFile> files_;
   mutable int validations_ = 0;
 };
 
@@ -63,13 +69,14 @@ class Stop : public testing::Test {
     return c;
   }
 
-  TrainResult stopped_in_validation(PretrainConfig c, int ranks, const std::string& name, int at) const {
+  TrainResult stopped_in_validation(PretrainConfig c, int ranks, const std::string& name, int at,
+                                    const std::vector<DataFile>& files = {}) const {
     c.run.dir = folder_.at(name);
     TrainResult found;
     run_ranks(ranks, [&](Group& world) {
       PretrainConfig own = c;
       const auto task = language_task(own);
-      const TrainResult result = train(own, StoppedInValidation(*task, at), world);
+      const TrainResult result = train(own, StoppedInValidation(*task, at, files), world);
       if (world.rank() == 0) found = result;
     });
     return found;
@@ -107,6 +114,101 @@ TEST_F(Stop, InsideTheLastValidationKeepsTheLastStep) {
   const Finished resumed = train(config(), 1, folder_, "run");
   EXPECT_TRUE(resumed.losses.empty());
   EXPECT_EQ(resumed.validation, train(config(), 1, folder_, "expected").validation);
+}
+
+// As a sweep looks while a cell is loaded.
+TEST_F(Stop, BeforeTheFirstStepIsNoStepAndNoCommit) {
+  const StopSignals another;
+  raise(SIGUSR2);
+  PretrainConfig c = config();
+  c.run.dir = folder_.at("run");
+  const auto alone = single_rank();
+  const TrainResult stopped = pretrain(c, *alone);
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_EQ(stopped.step, 0);
+  EXPECT_FALSE(stopped.committed);
+  EXPECT_TRUE(list_checkpoints(c.run.dir).empty());
+}
+
+class ComparedData : public Stop {
+ protected:
+  // 48 MB to be compared, `times` over.
+  std::vector<DataFile> files(int times) const {
+    const std::string path = folder_.at("large.h5");
+    if (!std::filesystem::exists(path)) {
+      TokenStoreWriter writer(path, 100'000, -1, "{}");
+      const std::vector<int32_t> ids(1'000'000, 7);
+      for (int i = 0; i < 12; ++i) writer.add_document(ids, 1);
+      writer.finish();
+    }
+    const auto store = std::make_shared<TokenStore>(path);
+    std::vector<DataFile> all;
+    for (int i = 0; i < times; ++i) all.push_back({"data.train", fmt::format("{} {}", path, i), 1, 1, store});
+    return all;
+  }
+  PretrainConfig short_wait() const {
+    PretrainConfig c = config();
+    c.run.data_wait = std::chrono::milliseconds(50);
+    c.validation.patience = 0;
+    return c;
+  }
+};
+
+TEST_F(ComparedData, IsNotWaitedForByStepsNorForLongByAStop) {
+  PretrainConfig c = short_wait();
+  c.checkpoint.every = 1;
+  for (const int ranks : {1, 2}) {
+    testing::internal::CaptureStderr();
+    const TrainResult stopped = stopped_in_validation(c, ranks, "run", 1, files(4000));
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(stopped.stopped);
+    EXPECT_EQ(stopped.step, 4);
+    EXPECT_FALSE(stopped.committed);
+    EXPECT_TRUE(list_checkpoints(folder_.at("run")).empty());
+    const size_t once = told.find("no checkpoint yet: the token stores are still being compared");
+    ASSERT_NE(once, std::string::npos) << told;
+    EXPECT_EQ(told.find("no checkpoint yet", once + 1), std::string::npos) << told;
+    EXPECT_NE(told.find("no checkpoint: after 0.1 s more"), std::string::npos) << told;
+  }
+}
+
+TEST_F(ComparedData, IsWaitedForByAStopAsLongAsItMay) {
+  PretrainConfig c = short_wait();
+  c.checkpoint.every = 0;
+  c.run.data_wait = std::chrono::minutes(2);
+  const TrainResult stopped = stopped_in_validation(c, 2, "run", 1, files(20));
+  EXPECT_TRUE(stopped.committed);
+  EXPECT_EQ(newest_state(folder_.at("run")).step, 4);
+}
+
+// What would keep the best weights waits for it before it evaluates, and is asked meanwhile.
+TEST_F(ComparedData, IsWaitedForWithAnEarForRequests) {
+  PretrainConfig c = short_wait();
+  c.validation.patience = 5;
+  c.checkpoint.every = 0;
+  std::thread asking([&] {
+    while (!std::filesystem::exists(folder_.at("run") + "/metrics.jsonl"))
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    raise(SIGUSR2);
+  });
+  const StopSignals early;
+  const TrainResult stopped = stopped_in_validation(c, 2, "run", 0, files(4000));
+  asking.join();
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_LE(stopped.step, 4);
+  EXPECT_FALSE(stopped.committed);
+}
+
+TEST(BestWeights, AreNoneBehindAGradientThatIsNotFinite) {
+  RunState state;
+  state.step = 3;
+  state.skipped_in_a_row = 1;
+  keep_if_best(state, 1.0, nullptr, {}, {});
+  EXPECT_EQ(state.best_step, -1);
+  state.skipped_in_a_row = 0;
+  keep_if_best(state, 1.0, nullptr, {}, {});
+  EXPECT_EQ(state.best_step, 3);
 }
 
 class NotFinite : public Stop {

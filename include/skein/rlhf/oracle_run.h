@@ -31,6 +31,7 @@ OracleLanguage oracle_language(const std::string& path);
 struct OracleResult {
   std::vector<OracleOutcome> outcomes;
   bool stopped = false;
+  bool committed = false;  // its folder holds a checkpoint to go on from
 };
 OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world, const std::string& resolved = "");
 

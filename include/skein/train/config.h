@@ -1,6 +1,7 @@
 // Everything a pretraining run is told.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct RunConfig {
   int64_t takeover = 60;  // seconds to wait for an older start of the run that lives; 0: not at all
   std::string id;         // the run's; "": the folder's, or a new one at random
   bool data_compared = false;  // no option: the caller has compared the token stores with their sums
+  std::chrono::milliseconds data_wait{10'000};  // no option: for that comparison, where a run is stopped
 };
 
 struct CheckpointConfig {

@@ -2,11 +2,13 @@
 // compared with the sums they carry once, before the first commit.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "skein/comm/group.h"
+#include "skein/comm/meeting.h"
 #include "skein/data/data_file.h"
 #include "skein/data/store_check.h"
 
@@ -35,14 +37,19 @@ class RunData {
   // Throws what is wrong with a store, on the rank that has found it.
   void look() const;
   // Collective: before a commit. Waits for the end of what was begun, and throws the same on all
-  // ranks.
-  void finish();
+  // ranks. meeting: where the wait may be interrupted; null: nowhere.
+  void finish(Meeting* meeting = nullptr);
+  // Collective. Whether a commit may be made: the same where what was begun has ended on all ranks
+  // after at most `most`, the first time a second at least. Else it says that there is no commit
+  // yet, where `most` is 0 only once.
+  bool finish_within(std::chrono::milliseconds most);
 
  private:
   Group& world_;
   std::vector<DataFile> files_;
   std::vector<std::shared_ptr<const TokenStore>> unknown_;  // to be compared
   std::unique_ptr<StoreCheck> check_;
+  bool told_ = false;
 };
 
 }  // namespace skein
