@@ -167,15 +167,13 @@ class Process:
         return wait_for(lambda: re.search(pattern, self.output()) is not None, limit, self.running)
 
     def end(self, limit):
-        """How it ended, with code 128 + n after signal n; beyond the limit it is killed: hung."""
+        """How it ended, with code -n after signal n; beyond the limit it is killed: hung."""
         try:
             code, hung = self.child.wait(max(0.01, limit)), False
         except subprocess.TimeoutExpired:
             code, hung = -signal.SIGKILL, True
         self.kill()
-        return Ended(
-            128 - code if code < 0 else code, self.output(), time.monotonic() - self.began, hung
-        )
+        return Ended(code, self.output(), time.monotonic() - self.began, hung)
 
     def kill(self):
         try:

@@ -2,9 +2,11 @@
 #include "rlhf/tune_fixture.h"
 #include "support/retry_waits.h"
 
+#include <csignal>
 #include <sstream>
 
 #include "rlhf/expect_error.h"
+#include "skein/core/stop_signals.h"
 
 namespace skein {
 namespace {
@@ -109,6 +111,14 @@ TEST_F(TunedPolicy, StopsWhenItIsAsked) {
   const Tuned stopped = run(1, {});
   EXPECT_TRUE(stopped.result.stopped);
   EXPECT_TRUE(stopped.result.outcomes.empty());
+  EXPECT_TRUE(stopped.result.committed);
+  {
+    const StopSignals another;
+    raise(SIGUSR2);
+    const Tuned at_once = run(1, {}, "fresh");
+    EXPECT_TRUE(at_once.result.stopped);
+    EXPECT_FALSE(at_once.result.committed) << "not even a step of its pretraining was made";
+  }
   expect_equal(run(1, {}), run(1, {}, "other"));
 }
 
