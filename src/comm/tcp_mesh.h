@@ -55,6 +55,11 @@ struct Incoming {
   bool done = false;
 };
 
+// The rest of such a one need not come: nobody can take it.
+inline bool is_of_another_size(const Incoming& message) {
+  return message.wanted >= 0 && message.bytes >= 0 && message.bytes != message.wanted;
+}
+
 inline std::byte* target_of(Incoming& message) { return message.into ? message.into : message.copy.get(); }
 
 class TcpMesh {

@@ -126,6 +126,7 @@ std::shared_ptr<Incoming> TcpMesh::begin(const Channel& channel, int64_t bytes) 
   }
   message->bytes = bytes;
   if (message->wanted != bytes) message->into = nullptr;
+  if (is_of_another_size(*message)) changed_.notify_all();
   if (!message->into) message->copy = room_for(bytes);
   return message;
 }

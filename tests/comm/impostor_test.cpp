@@ -74,6 +74,15 @@ TEST_F(Impostor, ASizeThatWasNotAskedForEndsTheJob) {
   expect_error(ended, ExitCode::internal, {"met a message of 3 bytes", "rank 1 (node7:6000)"});
 }
 
+TEST_F(Impostor, ASizeThatWasNotAskedForNeedsNoBytesToEndTheJob) {
+  const Ended ended = end_after([](const Caller& rank) {
+    rank.say(bytes_of_head({.tag = 5, .bytes = 1 << 20}));
+    EXPECT_TRUE(rank.hears_the_end());
+  });
+  expect_error(ended, ExitCode::internal,
+               {"met a message of 1048576 bytes", "rank 1 (node7:6000)"});
+}
+
 TEST_F(Impostor, ExitCodesThatAPeerMayNotGiveEndTheJobAsAFailure) {
   for (const int code : {0, 256, -1})
     expect_accused({{.kind = TcpKind::abort, .code = code}},
