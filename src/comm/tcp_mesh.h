@@ -133,7 +133,8 @@ class TcpMesh {
   static std::shared_ptr<Incoming> take_first(Mail& mail, const Channel& channel);
 
   static constexpr int64_t kTurn = 1 << 20;  // bytes moved before others may have the lock
-  static constexpr int64_t kUnasked = 256;   // what a message counts for beside its bytes
+  // What a message counts for beside its bytes: an empty one, the first of its channel, takes 900.
+  static constexpr int64_t kUnasked = 1024;
 
   const int rank_;
   const int64_t most_unasked_;
@@ -141,7 +142,7 @@ class TcpMesh {
   std::condition_variable changed_;
   std::vector<Peer> peers_;
   Mail asked_, arrived_;  // a channel is in one of them at most
-  int64_t unasked_ = 0;   // of all in arrived_ that another rank has sent
+  int64_t unasked_ = 0;   // of all that another rank has sent and nobody has asked for
   int lost_ = -1;         // the first rank that was gone without a goodbye, or sent what none may
   std::string broken_;    // why the thread has ended
   bool leaving_ = false, stopping_ = false, aborting_ = false;

@@ -149,8 +149,7 @@ std::shared_ptr<Incoming> TcpMesh::begin_within(const Channel& channel, int64_t 
                                      "no memory for it",
                                      bytes));
   }
-  // One that was asked for with another size ends the job when it is waited for.
-  if (message->wanted < 0) unasked_ += message->unasked = bytes + kUnasked;
+  unasked_ += message->unasked = bytes + kUnasked;
   return message;
 }
 

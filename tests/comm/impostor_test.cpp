@@ -133,6 +133,19 @@ TEST_F(Impostor, MessagesWithoutBytesAreBoundedToo) {
   expect_error(ended, ExitCode::failure, {"a message of 0 bytes", "at most 1048576 are kept"});
 }
 
+// Each is a channel of its own, which takes more than its bytes.
+TEST_F(Impostor, AnEmptyMessageCountsForWhatItTakes) {
+  const Ended ended = end_after(
+      [](const Caller& rank) {
+        std::string all;
+        for (int tag = 100; tag < 1200; ++tag) all += bytes_of_head({.tag = tag});
+        rank.say(all + bytes_of_head({.tag = 5, .bytes = 4}) + "four");
+        rank.say(bytes_of_head({.kind = TcpKind::goodbye}));
+      },
+      1 << 20);
+  expect_error(ended, ExitCode::failure, {"beside 1048576 bytes of others"});
+}
+
 // What is asked for in time makes room again, however much it is together.
 TEST_F(Impostor, WhatIsTakenMakesRoom) {
   std::vector<TcpJob> jobs = {job_at(0, 2, file()), job_at(1, 2, file())};
