@@ -141,7 +141,9 @@ void TcpMesh::stay_if_aborting(Lock& lock) {
 void TcpMesh::cannot(Lock& lock, int rank, const std::string& what) {
   stay_if_aborting(lock);
   if (!broken_.empty()) fail("rank {} can no longer receive: {}", rank_, broken_);
-  if (lost_ >= 0) fail("{} is gone; look for the first error of the job", name(lost_));
+  if (lost_ >= 0)
+    fail("{} is gone{}; look for the first error of the job", name(lost_),
+         loss_told_by_ >= 0 ? ", says " + name(loss_told_by_) : "");
   fail("{} cannot complete: {} has ended without taking part", what, name(rank));
 }
 

@@ -144,6 +144,7 @@ class TcpMesh {
   Mail asked_, arrived_;  // a channel is in one of them at most
   int64_t unasked_ = 0;   // of all that another rank has sent and nobody has asked for
   int lost_ = -1;         // the first rank that was gone without a goodbye, or sent what none may
+  int loss_told_by_ = -1;  // who has said so, where this rank has not seen it itself
   std::string broken_;    // why the thread has ended
   bool leaving_ = false, stopping_ = false, aborting_ = false;
   std::atomic<uint32_t> groups_ = 0;

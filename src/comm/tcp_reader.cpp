@@ -93,7 +93,7 @@ void TcpMesh::take_head(int rank) {
         accuse(rank, "an answer to a goodbye that was not said");
       break;
     case TcpKind::loss:
-      if (lost_ < 0) lost_ = from.head.code;
+      if (lost_ < 0) lost_ = from.head.code, loss_told_by_ = rank;
       break;
     case TcpKind::abort:
       end_as_told(rank, from.head.code);

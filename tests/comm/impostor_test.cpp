@@ -97,6 +97,14 @@ TEST_F(Impostor, WordsOutOfTurnEndTheJob) {
   expect_accused({{.kind = TcpKind::goodbye, .bytes = 9}}, "9 bytes with a message of kind 1");
 }
 
+// Whom it names may be well.
+TEST_F(Impostor, ALossIsToldWithTheRankThatSaysSo) {
+  const Ended ended = end_after([](const Caller& rank) {
+    rank.say(bytes_of_head({.kind = TcpKind::loss, .code = 0}));
+  });
+  expect_error(ended, ExitCode::failure, {"rank 0 (", ") is gone, says rank 1 (node7:6000); look"});
+}
+
 TEST_F(Impostor, NothingComesAfterAGoodbye) {
   const auto after_goodbye = [](const TcpHead& last) {
     return end_after([&](const Caller& rank) {
