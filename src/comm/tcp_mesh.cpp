@@ -2,10 +2,12 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/stop_signals.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -20,6 +22,12 @@ constexpr std::chrono::seconds kLongestGoodbye{60}, kLongestAbort{2};
 
 int64_t half_of_memory() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
+}
+
+// docs/exit-codes.md
+bool is_of_a_stop(int code) {
+  return code == static_cast<int>(ExitCode::requeue) || code == code_without_commit(SIGTERM) ||
+         code == code_without_commit(SIGINT);
 }
 
 void copy_bytes(const std::byte* from, int64_t bytes, std::byte* to) {
@@ -174,8 +182,12 @@ void TcpMesh::abort(int code) {
 }
 
 void TcpMesh::end_as_told(int rank, int code) {
-  log::write(log::Level::error,
-             fmt::format("rank {}: {} has ended the job with exit code {}; its message says why", rank_, name(rank), code));
+  if (is_of_a_stop(code))
+    log::write(log::Level::info,
+               fmt::format("rank {}: {} was asked to stop, and the job ends with it", rank_, name(rank)));
+  else
+    log::write(log::Level::error,
+               fmt::format("rank {}: {} has ended the job with exit code {}; its message says why", rank_, name(rank), code));
   std::_Exit(code);
 }
 

@@ -89,6 +89,19 @@ TEST_F(Impostor, ExitCodesThatAPeerMayNotGiveEndTheJobAsAFailure) {
                    fmt::format("the exit code {}, which ends no job", code));
 }
 
+TEST_F(Impostor, OnlyAnAbortThatIsNoStopIsAnError) {
+  const auto end_by = [](int code) {
+    end_after([&](const Caller& rank) {
+      rank.say(bytes_of_head({.kind = TcpKind::abort, .code = code}));
+    });
+  };
+  for (const int code : {85, 130, 143})
+    EXPECT_EXIT(end_by(code), testing::ExitedWithCode(code),
+                "[0-9] rank 0: rank 1 .node7:6000. was asked to stop, and the job ends with it");
+  EXPECT_EXIT(end_by(75), testing::ExitedWithCode(75),
+              "error: rank 0: rank 1 .node7:6000. has ended the job with exit code 75");
+}
+
 TEST_F(Impostor, WordsOutOfTurnEndTheJob) {
   expect_accused({{.kind = TcpKind::farewell}}, "an answer to a goodbye that was not said");
   expect_accused({{.code = 1, .tag = 5, .bytes = 4}}, "a message with code 1");
