@@ -5,7 +5,6 @@
 #include "skein/comm/handshake.h"
 
 #include <cerrno>
-#include <sys/time.h>
 
 #include "comm/tcp_fixture.h"
 
@@ -29,6 +28,7 @@ class Caller {
   // One that has connected to a listener of the test.
   explicit Caller(const Listener& listener)
       : descriptor_(accept4(listener.descriptor, nullptr, nullptr, SOCK_CLOEXEC)) {
+    EXPECT_GE(descriptor_, 0) << "nobody connects to port " << listener.port;
     be_patient();
   }
   Caller(Caller&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -62,10 +62,7 @@ class Caller {
   }
 
  private:
-  void be_patient() const {
-    const timeval longest{20, 0};
-    setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof(longest));
-  }
+  void be_patient() const { wait_at_most(descriptor_, 20); }
 
   int descriptor_ = -1;
 };

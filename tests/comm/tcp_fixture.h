@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -42,6 +43,12 @@ inline sockaddr_in loopback(int port) {
   return address;
 }
 
+// For what comes, be it bytes or a connection.
+inline void wait_at_most(int descriptor, int seconds) {
+  const timeval longest{seconds, 0};
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof(longest));
+}
+
 // A listener of no job, and its port; closed at the end, when nobody listens there any more.
 struct Listener {
   Listener() : descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -49,6 +56,7 @@ struct Listener {
     socklen_t length = sizeof(address);
     EXPECT_EQ(bind(descriptor, reinterpret_cast<sockaddr*>(&address), length), 0);
     EXPECT_EQ(listen(descriptor, 8), 0);
+    wait_at_most(descriptor, 20);
     getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length);
     port = ntohs(address.sin_port);
   }
