@@ -58,9 +58,9 @@ class Published {
 };
 
 // What both sides share: who has come, and who may.
-class Meeting {
+class Gathering {
  public:
-  explicit Meeting(const TcpJob& job)
+  explicit Gathering(const TcpJob& job)
       : job_(job),
         by_file_(is_file(job.rendezvous)),
         secret_(job.secret),
@@ -143,9 +143,9 @@ class Meeting {
   }
 };
 
-class RankZero : Meeting {
+class RankZero : Gathering {
  public:
-  using Meeting::Meeting;
+  using Gathering::Gathering;
 
   std::vector<TcpPeer> gather() {
     number_ = fresh_job_number();
@@ -206,9 +206,9 @@ class RankZero : Meeting {
   }
 };
 
-class OtherRank : Meeting {
+class OtherRank : Gathering {
  public:
-  using Meeting::Meeting;
+  using Gathering::Gathering;
 
   std::vector<TcpPeer> join() {
     const Address at = by_file_ ? Address{} : address_of(job_);
