@@ -4,8 +4,10 @@
 #include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 
+#include <cmath>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "reception.h"
 
@@ -21,12 +23,24 @@ constexpr std::chrono::milliseconds kPause{50};
 // In the table: on the host of rank 0, by whatever address that is reached.
 constexpr const char* kSameHost = "-";
 
-// The answer to `hello`, from the other end of the connection. Error(failure) when there is none in
-// time, Error(usage) when the other end does not know the secret.
+// A rank before version 2 of the protocol waits for a hello without a greeting.
+std::string greeting_from(const Socket& socket, const Deadline& deadline) {
+  const double seconds = std::round(deadline.milliseconds() / 100.0) / 10;
+  try {
+    return receive_frame(socket, kGreetingBytes, deadline);
+  } catch (const Silence& error) {
+    if (!deadline.passed()) throw;
+    throw Silence(fmt::format(
+        "it did not greet within {:g} s; is it a rank of an older build?", seconds));
+  }
+}
+
+// The answer to `hello`, from the other end of the connection. Silence when there is none in time,
+// Error(usage) when the other end does not know the secret.
 HelloReply greet(const Socket& socket, const Secret& secret, const Hello& hello,
                  const Deadline& deadline) {
   Connecting side(secret);
-  const std::string greeting = receive_frame(socket, kGreetingBytes, deadline);
+  const std::string greeting = greeting_from(socket, deadline);
   send_frame(socket, side.hello(greeting, text_of(hello)), deadline);
   return reply_in(side.reply(receive_frame(socket, kLongestReply, deadline)));
 }
@@ -232,29 +246,29 @@ class OtherRank : Gathering {
 
   void find_rank_zero(const Address& at) {
     const Deadline deadline(job_.timeout);
-    const std::string path = by_file_ ? file_of(job_) : "";
-    std::string fault;
     while (!deadline.passed()) {
-      const std::optional<Place> place = by_file_ ? read_place(path, fault) : Place{{at}, 0, 0, ""};
-      if (place && try_place(*place, deadline, fault)) return;
+      const std::optional<Place> place =
+          by_file_ ? read_place(path_, fault_) : Place{{at}, 0, 0, ""};
+      if (place && try_place(*place, deadline)) return;
       std::this_thread::sleep_for(kPause);
     }
     fail(
         "rank {} has not met rank 0 at {}={} within {:g} s: {}. Start rank 0 there, or raise "
         "SKEIN_RENDEZVOUS_TIMEOUT",
-        job_.rank, job_.origin, job_.rendezvous, job_.timeout, fault);
+        job_.rank, job_.origin, job_.rendezvous, job_.timeout, told_.empty() ? fault_ : told_);
   }
 
-  bool try_place(const Place& place, const Deadline& deadline, std::string& fault) {
+  bool try_place(const Place& place, const Deadline& deadline) {
+    if (std::exchange(tried_, place.job) != place.job) told_.clear();
     if (place.ranks != 0 && place.ranks != job_.ranks) {
-      fault = fmt::format("the file there is of a job of {} ranks, this rank was started for {}",
+      told_ = fmt::format("the file there is of a job of {} ranks, this rank was started for {}",
                           place.ranks, job_.ranks);
       return false;
     }
     const Secret secret(job_.secret, place.secret);
     for (const Address& each : place.addresses) {
       if (deadline.passed()) return false;
-      if (try_address(each, secret, deadline, fault)) return true;
+      if (try_address(each, secret, deadline)) return true;
       if (is_replaced(place)) return false;
     }
     return false;
@@ -264,47 +278,49 @@ class OtherRank : Gathering {
   bool is_replaced(const Place& place) const {
     std::string fault;
     const std::optional<Place> now =
-        by_file_ ? read_place(file_of(job_), fault) : std::optional<Place>(place);
+        by_file_ ? read_place(path_, fault) : std::optional<Place>(place);
     return !now || now->job != place.job;
   }
 
   // An address in a file may be a stale one, where anything can happen; then the file is read
   // again.
-  bool try_address(const Address& zero, const Secret& secret, const Deadline& deadline,
-                   std::string& fault) {
-    Socket socket = connect_to(zero, deadline, fault);
+  bool try_address(const Address& zero, const Secret& secret, const Deadline& deadline) {
+    Socket socket = connect_to(zero, deadline, fault_);
     if (!socket) return false;
     HelloReply answer;
     try {
       answer = greet(socket, secret, hello_to(0), deadline.within(kAnswerSeconds));
+    } catch (const Silence& error) {
+      fault_ = fmt::format("{}: {}", zero.str(), error.what());
+      return false;
     } catch (const Error& error) {
-      fault = fmt::format("{}: {}", zero.str(), error.what());
+      told_ = fmt::format("{}: {}", zero.str(), error.what());
       require(by_file_ || error.code() != ExitCode::usage, "rank {} does not join: {}", job_.rank,
-              fault);
+              told_);
       return false;
     }
-    fault = answer.fault;
-    require(by_file_ || fault.empty(), "rank 0 at {} refuses rank {}: {}", zero.str(), job_.rank,
-            fault);
-    if (!fault.empty()) return false;
+    told_ = answer.fault;
+    require(by_file_ || told_.empty(), "rank 0 at {} refuses rank {}: {}", zero.str(), job_.rank,
+            told_);
+    if (!told_.empty()) return false;
     number_ = answer.job;
     secret_ = secret.of_job(number_);
-    return wait_for_table(std::move(socket), zero, fault);
+    return wait_for_table(std::move(socket), zero);
   }
 
   // Rank 0 began to wait before this rank has come, so its time is up first. Those above may have
   // their table earlier and come meanwhile.
-  bool wait_for_table(Socket socket, const Address& zero, std::string& fault) {
+  bool wait_for_table(Socket socket, const Address& zero) {
     const Deadline deadline(job_.timeout + kTellSeconds);
     FrameReader reader(std::max(kLongestFault + 16, static_cast<size_t>(job_.ranks) * kLongestRow));
-    fault.clear();
+    std::string fault;
     while (!has_table(reader, socket, deadline, fault)) {
       if (fault.empty()) {
         serve(deadline, &socket);
         continue;
       }
-      fault = fmt::format("rank 0 ({}) was lost before all had come: {}", zero.str(), fault);
-      if (!by_file_) fail("{}; look for its first error", fault);
+      told_ = fmt::format("rank 0 ({}) was lost before all had come: {}", zero.str(), fault);
+      if (!by_file_) fail("{}; look for its first error", told_);
       for (const int rank : above(true)) peer(rank).socket = Socket();
       return false;
     }
@@ -368,6 +384,12 @@ class OtherRank : Gathering {
   [[noreturn]] void fail_to_meet(int rank, const std::string& fault) {
     fail("rank {} and rank {} ({}) cannot meet: {}", job_.rank, rank, peer(rank).name, fault);
   }
+
+  const std::string path_ = by_file_ ? file_of(job_) : "";
+  // Why rank 0 has not been met: what has failed last, and what somebody at an address of the place
+  // `tried_` has said, which tells more.
+  std::string fault_, told_;
+  uint64_t tried_ = 0;
 };
 
 }  // namespace

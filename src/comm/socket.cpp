@@ -105,7 +105,7 @@ std::string try_to_connect(const Socket& socket, const addrinfo& address, const 
 }
 
 [[noreturn]] void fail_closed(ssize_t moved) {
-  fail("the connection was closed{}", moved == 0 ? "" : ": " + text_of(errno));
+  throw Silence("the connection was closed" + (moved == 0 ? "" : ": " + text_of(errno)));
 }
 
 bool wait_for_more(ssize_t moved) { return moved < 0 && (errno == EAGAIN || errno == EINTR); }
@@ -232,14 +232,14 @@ void send_frame(const Socket& socket, const std::string& content, const Deadline
     if (now > 0) sent += static_cast<size_t>(now);
     if (now > 0) continue;
     if (!wait_for_more(now)) fail_closed(now);
-    if (!ready(socket, POLLOUT, deadline)) fail("no answer came in time");
+    if (!ready(socket, POLLOUT, deadline)) throw Silence("no answer came in time");
   }
 }
 
 std::string receive_frame(const Socket& socket, size_t most, const Deadline& deadline) {
   FrameReader reader(most);
   while (!reader.read(socket))
-    if (!ready(socket, POLLIN, deadline)) fail("no answer came in time");
+    if (!ready(socket, POLLIN, deadline)) throw Silence("no answer came in time");
   return reader.content();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "skein/comm/address.h"
+#include "skein/core/error.h"
 
 namespace skein {
 
@@ -65,12 +66,18 @@ Socket connect_to(const Address& address, const Deadline& deadline, std::string&
 // The other end has closed, or the connection is broken.
 bool is_closed(const Socket& socket);
 
+// The other end has said nothing, or no more: it has closed, or the time is up.
+class Silence : public Error {
+ public:
+  explicit Silence(const std::string& message) : Error(ExitCode::failure, message) {}
+};
+
 // What a frame holds, as it comes. The other end may be anybody: no more than `most` bytes are taken.
 class FrameReader {
  public:
   explicit FrameReader(size_t most) : most_(most) {}
-  // True once all is there; never waits. Error(failure) when the connection is closed, or what comes
-  // is no frame of this version.
+  // True once all is there; never waits. Silence when the connection is closed; Error(failure) when
+  // what comes is no frame of this version.
   bool read(const Socket& socket);
   const std::string& content() const { return content_; }
 
@@ -82,7 +89,7 @@ class FrameReader {
   std::string head_, content_;
 };
 
-// Each throws Error(failure) that says what happened: closed, too late, another protocol or version.
+// Each throws what says why it cannot: Silence, or Error(failure) at another protocol or version.
 void send_frame(const Socket& socket, const std::string& content, const Deadline& deadline);
 std::string receive_frame(const Socket& socket, size_t most, const Deadline& deadline);
 // False unless the system takes all of it at once.

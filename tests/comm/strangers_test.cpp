@@ -221,6 +221,32 @@ TEST_F(Strangers, AFileThatOthersCanReadIsNotBelieved) {
                {"has not met rank 0", "has mode 0644", "0600"});
 }
 
+// One address of a rank 0 answers, the other does not.
+TEST_F(Strangers, WhatAnAddressSaysIsNotLostAtTheNext) {
+  const std::string refusal =
+      frame_of(Listening().greeting()) + frame_of(Listening::reply_to_stranger());
+  for (const auto& [words, reason] :
+       {std::pair{refusal, "another secret"}, {bytes_of_head(head_of(32, 9)), "speaks version 9"}}) {
+    const Listener listener;
+    const Place place{{{"127.0.0.1", listener.port}, {"127.0.0.1", free_port()}}, 77, 2, "s"};
+    write_private(path(), text_of(place));
+    const std::jthread other([&] {
+      const Caller caller(listener);
+      caller.say(words);
+      caller.hear(4096);
+    });
+    expect_error(run_job(job_at(1, 2, file(), 0.4), check_sum), ExitCode::failure,
+                 {"has not met rank 0", reason});
+  }
+}
+
+TEST_F(Strangers, WhoDoesNotGreetMayBeOfAnOlderBuild) {
+  const Listener silent;
+  const std::string place = fmt::format("127.0.0.1:{}", silent.port);
+  expect_error(run_job(job_at(1, 2, place, 0.3), check_sum), ExitCode::failure,
+               {place + ": it did not greet within 0.3 s", "a rank of an older build?"});
+}
+
 TEST_F(Strangers, AFileAndASecretAreBothNeeded) {
   TcpJob with = job_at(1, 2, file(), 0.6), zero = job_at(0, 2, file());
   with.secret = "another-secret-16";
