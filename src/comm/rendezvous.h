@@ -20,7 +20,7 @@ struct TcpPeer {
 };
 
 bool is_file(const std::string& rendezvous);
-// Usage errors unless it is absolute and its folder exists.
+// Usage errors unless it is absolute and its folder exists. Error(failure) where storage fails.
 std::string file_of(const TcpJob& job);
 // Usage error that names both parts.
 Address address_of(const TcpJob& job);

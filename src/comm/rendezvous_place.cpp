@@ -30,6 +30,16 @@ void check_open(const TcpJob& job) {
       job.origin, job.rendezvous);
 }
 
+// False where nothing is; Error(failure) where that cannot be found out.
+bool is_folder(const TcpJob& job, const std::string& path) {
+  std::error_code error;
+  const bool is = fs::is_directory(path, error);
+  if (error && !names_nothing(error.value()))
+    fail("{}={}: {} cannot be looked at on host {}: {}", job.origin, job.rendezvous, path,
+         host_name(), error.message());
+  return is;
+}
+
 Place place_at(const std::string& path) {
   const std::string text = read_private(path);
   try {
@@ -57,12 +67,11 @@ std::string file_of(const TcpJob& job) {
   require(path.starts_with("/"),
           "{}={} is no absolute path; write file:///path/of/a/new/file that all ranks see",
           job.origin, job.rendezvous);
-  std::error_code none;
-  const fs::path folder = fs::path(path).parent_path();
-  require(fs::is_directory(folder, none),
+  const std::string folder = fs::path(path).parent_path();
+  require(is_folder(job, folder),
           "{}={}: there is no folder {} on host {}; name a file in a folder that all ranks see",
-          job.origin, job.rendezvous, folder.string(), host_name());
-  require(!fs::is_directory(path, none),
+          job.origin, job.rendezvous, folder, host_name());
+  require(!is_folder(job, path),
           "{}={} is a folder; name a file in it that does not exist yet", job.origin,
           job.rendezvous);
   return path;
@@ -93,10 +102,10 @@ void write_place(const TcpJob& job, const Place& place) {
   try {
     write_private(file_of(job), text_of(place));
   } catch (const Error& error) {
-    fail_usage(
-        "{}={} cannot be written by rank 0 on host {}: {}; name a file in a folder it may "
-        "write to",
-        job.origin, job.rendezvous, host_name(), error.what());
+    throw Error(error.code(),
+                fmt::format("{}={} cannot be written by rank 0 on host {}: {}; name a file in a "
+                            "folder it may write to",
+                            job.origin, job.rendezvous, host_name(), error.what()));
   }
 }
 

@@ -56,7 +56,8 @@ std::string secret_in_file(const std::string& path) {
   try {
     text = read_private(path);
   } catch (const Error& error) {
-    fail_usage("SKEIN_RENDEZVOUS_SECRET_FILE={}: {}", path, error.what());
+    throw Error(error.code(),
+                fmt::format("SKEIN_RENDEZVOUS_SECRET_FILE={}: {}", path, error.what()));
   }
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   require(!text.empty(), "SKEIN_RENDEZVOUS_SECRET_FILE={} is empty; put a secret into it", path);

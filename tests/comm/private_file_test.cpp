@@ -5,15 +5,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "comm/without_room.h"
+
 namespace skein {
 namespace {
 
 namespace fs = std::filesystem;
+using test::WithoutRoom;
 
 class PrivateFile : public testing::Test {
  protected:
@@ -98,6 +102,30 @@ TEST_F(PrivateFile, APlantedLinkIsReplacedAndNotFollowed) {
   EXPECT_EQ(content(path("victim")), "of somebody");
   EXPECT_FALSE(fs::is_symlink(path()));
   EXPECT_EQ(read_private(path()), "a secret");
+}
+
+ExitCode code_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ExitCode::done;
+}
+
+TEST_F(PrivateFile, AWrongNameIsTheUsersAndFailingStorageIsNot) {
+  const auto reading = [](const std::string& at) { return code_of([&] { read_private(at); }); };
+  const auto writing = [](const std::string& at) { return code_of([&] { write_private(at, "x"); }); };
+  fs::create_symlink("circle", path("circle"));
+  put("a secret", 0644);
+  for (const std::string& wrong : {path(), path("none"), path("secret/file"), path("no/folder")})
+    EXPECT_EQ(reading(wrong), ExitCode::usage) << wrong;
+  EXPECT_EQ(reading(path("circle")), ExitCode::failure);
+  EXPECT_EQ(writing(path("no/folder")), ExitCode::usage);
+  EXPECT_EQ(writing(path("circle/file")), ExitCode::failure);
+  const WithoutRoom full;
+  EXPECT_EQ(writing(path("new")), ExitCode::failure);
+  EXPECT_FALSE(fs::exists(path("new")));
 }
 
 TEST_F(PrivateFile, NothingIsLeftWhereItCannotBeWritten) {

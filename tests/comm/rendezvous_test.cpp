@@ -7,6 +7,8 @@
 #include <netdb.h>
 #include <sys/wait.h>
 
+#include "comm/without_room.h"
+
 namespace skein {
 namespace {
 
@@ -175,6 +177,16 @@ TEST_F(Tcp, FilesThatCannotBeAreRefused) {
 TEST_F(Tcp, AFileThatCannotBeWrittenIsRefused) {
   const Ended ended = run_job({.rank = 0, .ranks = 2, .rendezvous = "file:///proc/skein", .timeout = 5}, check_sum);
   expect_error(ended, ExitCode::usage, {"SKEIN_RENDEZVOUS=file:///proc/skein cannot be written by rank 0", "name a file in a folder"});
+}
+
+TEST_F(Tcp, StorageThatFailsIsNoMistakeOfTheUser) {
+  std::filesystem::create_symlink(path() + ".circle", path() + ".circle");
+  for (const int rank : {0, 1})
+    expect_error(run_job(job_at(rank, 2, file() + ".circle/file", 5), check_sum), ExitCode::failure,
+                 {path() + ".circle cannot be looked at on host", "Too many levels"});
+  const WithoutRoom full;
+  expect_error(run_job(job_at(0, 2, file(), 5), check_sum), ExitCode::failure,
+               {"SKEIN_RENDEZVOUS=" + file() + " cannot be written by rank 0", "File too large"});
 }
 
 TEST_F(Tcp, RanksThatAreNoneAreRefused) {

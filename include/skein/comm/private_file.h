@@ -5,12 +5,13 @@
 
 namespace skein {
 
-// What the file holds. Error(failure) that names it: there is none, it cannot be read, it is no
-// file of this user's own, others may read or write it, it is longer than 1 MiB.
+// What the file holds. Error that names it: usage where there is none, it is no file of this user's
+// own, others may read or write it, it is longer than 1 MiB; failure where it cannot be read.
 std::string read_private(const std::string& path);
 
 // Puts a new file there in one step; what stood there, a link too, is replaced and never followed.
-// Error(failure) when that cannot be done, or the file system gives such a file to others as well.
+// Error(usage) where there is no such folder, or the file system gives such a file to others as
+// well; Error(failure) where storage fails.
 void write_private(const std::string& path, const std::string& text);
 
 }  // namespace skein
