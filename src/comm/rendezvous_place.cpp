@@ -22,8 +22,9 @@ void check_secret(const TcpJob& job) {
 
 // Whoever reaches an open port can take a rank's place.
 void check_open(const TcpJob& job) {
+  const Address at = address_of(job);
   require(
-      job.ranks == 1 || job.open || !job.secret.empty() || is_loopback(address_of(job).host),
+      job.ranks == 1 || job.open || !job.secret.empty() || is_loopback(at.host),
       "{}={} can be reached from other hosts, and without a secret whoever reaches it can join "
       "the job; give all ranks the same SKEIN_RENDEZVOUS_SECRET or SKEIN_RENDEZVOUS_SECRET_FILE, "
       "or set SKEIN_RENDEZVOUS_OPEN=1 on a network where everybody is trusted",

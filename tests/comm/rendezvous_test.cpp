@@ -167,6 +167,12 @@ TEST_F(Tcp, AddressesThatAreNoneAreRefused) {
     expect_refused(text, {"write host:port", "1 to 65535", "file:///path"});
 }
 
+TEST_F(Tcp, AJobOfOneRankHasAGoodAddressToo) {
+  expect_error(run_job(job_at(0, 1, "node7"), check_sum), ExitCode::usage,
+               {"SKEIN_RENDEZVOUS=node7 is no rendezvous"});
+  EXPECT_EQ(run_job(job_at(0, 1, "node7:4711"), check_sum).text, "");
+}
+
 TEST_F(Tcp, FilesThatCannotBeAreRefused) {
   expect_refused("file:relative/path", {"no absolute path", "file:///path"});
   expect_refused(file() + "/no/such", {"there is no folder " + path() + "/no", "all ranks see"});
