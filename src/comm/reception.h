@@ -38,6 +38,8 @@ class Reception {
   // because too many files are open.
   std::vector<Arrival> serve(const Secret& secret, const Deadline& deadline,
                              const Socket* also = nullptr);
+  // Sends away all that have proven nothing, before a time without serve().
+  void clear() { guests_.clear(); }
   // A line of the log, for the first few that are refused for one reason.
   void tell_of_refusal(const Address& from, const std::string& why);
 

@@ -5,7 +5,6 @@
 #include "skein/core/log.h"
 
 #include <cmath>
-#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -50,26 +49,6 @@ std::string list_of(const std::vector<int>& ranks) {
 }
 
 std::string name_here() { return visible(host_name()); }
-
-// The rendezvous file while ranks come. What another job has put in its place stays.
-class Published {
- public:
-  Published(const TcpJob& job, const Place& place) : path_(file_of(job)), number_(place.job) {
-    write_place(job, place);
-  }
-  ~Published() {
-    std::string fault;
-    std::error_code none;
-    const auto found = read_place(path_, fault);
-    if (found && found->job == number_) std::filesystem::remove(path_, none);
-  }
-  Published(const Published&) = delete;
-  Published& operator=(const Published&) = delete;
-
- private:
-  std::string path_;
-  uint64_t number_;
-};
 
 // What both sides share: who has come, and who may.
 class Gathering {
@@ -228,6 +207,7 @@ class OtherRank : Gathering {
     const Address at = by_file_ ? Address{} : address_of(job_);
     listen({is_loopback(at.host) ? at.host : "", 0});
     find_rank_zero(at);
+    reception_->clear();
     for (int r = 1; r < job_.rank; ++r) connect_to_rank(r);
     const Deadline deadline(job_.timeout);
     while (!above(false).empty()) {
@@ -285,8 +265,9 @@ class OtherRank : Gathering {
   // An address in a file may be a stale one, where anything can happen; then the file is read
   // again.
   bool try_address(const Address& zero, const Secret& secret, const Deadline& deadline) {
-    Socket socket = connect_to(zero, deadline, fault_);
-    if (!socket) return false;
+    NoConnection why;
+    Socket socket = connect_to(zero, deadline, why);
+    if (!socket) return fault_ = why.text, false;
     HelloReply answer;
     try {
       answer = greet(socket, secret, hello_to(0), deadline.within(kAnswerSeconds));
@@ -351,21 +332,21 @@ class OtherRank : Gathering {
     }
   }
 
-  // A rank that has been sent away to make room comes again.
+  // A rank that has been sent away to make room comes again, as does one that was not heard.
   void connect_to_rank(int rank) {
     const Deadline deadline(job_.timeout);
+    NoConnection why;
     std::string fault;
-    while (!deadline.passed()) {
-      peer(rank).socket = connect_to(address(rank), deadline, fault);
-      if (!peer(rank).socket)
-        fail(
-            "rank {} cannot connect to rank {}: {}; ranks must reach each other at any port: is "
-            "there a firewall between their hosts?",
-            job_.rank, rank, fault);
-      if (is_welcome_at(rank, deadline, fault)) return;
+    while (!why.final && !deadline.passed()) {
+      peer(rank).socket = connect_to(address(rank), deadline, why);
+      if (peer(rank).socket && is_welcome_at(rank, deadline, fault)) return;
       std::this_thread::sleep_for(kPause);
     }
-    fail_to_meet(rank, fault);
+    if (peer(rank).socket) fail_to_meet(rank, fault);
+    fail(
+        "rank {} cannot connect to rank {}: {}; ranks must reach each other at any port: is "
+        "there a firewall between their hosts?",
+        job_.rank, rank, why.text);
   }
 
   bool is_welcome_at(int rank, const Deadline& deadline, std::string& fault) {

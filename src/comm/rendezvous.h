@@ -29,8 +29,20 @@ Address address_of(const TcpJob& job);
 // other hosts unasked.
 void check_rendezvous(const TcpJob& job);
 
-// Replaces the file in one step, by one that only this user can read.
-void write_place(const TcpJob& job, const Place& place);
+// The rendezvous file while ranks come, which only this user can read; replaces one that is there in
+// one step. What another job has put in its place stays at the end.
+class Published {
+ public:
+  Published(const TcpJob& job, const Place& place);
+  ~Published();
+  Published(const Published&) = delete;
+  Published& operator=(const Published&) = delete;
+
+ private:
+  std::string path_;
+  uint64_t number_;
+};
+
 // Nothing, and `fault` says why, where there is no such file yet, others can read it, or it is no
 // rendezvous.
 std::optional<Place> read_place(const std::string& path, std::string& fault);

@@ -99,15 +99,23 @@ Address address_of(const TcpJob& job) {
   return {host, port};
 }
 
-void write_place(const TcpJob& job, const Place& place) {
+Published::Published(const TcpJob& job, const Place& place)
+    : path_(file_of(job)), number_(place.job) {
   try {
-    write_private(file_of(job), text_of(place));
+    write_private(path_, text_of(place));
   } catch (const Error& error) {
     throw Error(error.code(),
                 fmt::format("{}={} cannot be written by rank 0 on host {}: {}; name a file in a "
                             "folder it may write to",
                             job.origin, job.rendezvous, host_name(), error.what()));
   }
+}
+
+Published::~Published() {
+  std::string fault;
+  std::error_code none;
+  const std::optional<Place> found = read_place(path_, fault);
+  if (found && found->job == number_) fs::remove(path_, none);
 }
 
 std::optional<Place> read_place(const std::string& path, std::string& fault) {

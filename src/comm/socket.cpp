@@ -88,20 +88,24 @@ std::string try_to_listen(const Socket& socket, const addrinfo& address) {
   return good ? "" : text_of(errno);
 }
 
-// "" once connected.
-std::string try_to_connect(const Socket& socket, const addrinfo& address, const Deadline& deadline) {
-  if (!socket) return text_of(errno);
+// 0 once connected, else the error's number.
+int try_to_connect(const Socket& socket, const addrinfo& address, const Deadline& deadline) {
+  if (!socket) return errno;
   if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return text_of(errno);
-    if (!ready(socket, POLLOUT, deadline)) return "no answer";
+    if (errno != EINPROGRESS) return errno;
+    if (!ready(socket, POLLOUT, deadline)) return ETIMEDOUT;
     int error = 0;
     socklen_t length = sizeof(error);
     getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error != 0) return text_of(error);
+    if (error != 0) return error;
   }
   // Where nobody listens, TCP may connect a port of this host to itself.
   const Address own = own_end(socket), other = other_end(socket);
-  return own.port == other.port && own.host == other.host ? text_of(ECONNREFUSED) : "";
+  return own.port == other.port && own.host == other.host ? ECONNREFUSED : 0;
+}
+
+bool is_final(int error) {
+  return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH;
 }
 
 [[noreturn]] void fail_closed(ssize_t moved) {
@@ -187,13 +191,14 @@ Socket accept_from(const Socket& listener) {
   return came;
 }
 
-Socket connect_to(const Address& address, const Deadline& deadline, std::string& fault) {
-  const AddressList list = look_up(address, fault);
+Socket connect_to(const Address& address, const Deadline& deadline, NoConnection& why) {
+  why.final = false;
+  const AddressList list = look_up(address, why.text);
   for (const addrinfo* each = list.get(); each; each = each->ai_next) {
     Socket made = new_socket(each->ai_family);
-    fault = try_to_connect(made, *each, deadline.within(kConnectSeconds));
-    if (fault.empty()) return settle(made), std::move(made);
-    fault = fmt::format("{}: {}", address.str(), fault);
+    const int error = try_to_connect(made, *each, deadline.within(kConnectSeconds));
+    if (error == 0) return settle(made), std::move(made);
+    why = {fmt::format("{}: {}", address.str(), text_of(error)), is_final(error)};
   }
   return {};
 }

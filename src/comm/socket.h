@@ -61,8 +61,13 @@ Socket listen_at(const Address& address);
 // Who waits to be let in; never waits itself. Without a descriptor, and `errno` says why, when there
 // is nobody.
 Socket accept_from(const Socket& listener);
-// Without a descriptor, and `fault` says why, when no address of the host answers in time.
-Socket connect_to(const Address& address, const Deadline& deadline, std::string& fault);
+struct NoConnection {
+  std::string text;
+  bool final = false;  // nobody listens there, or no way leads there; not that time or files ran out
+};
+
+// Without a descriptor, and `why` says so, when no address of the host answers within 5 s.
+Socket connect_to(const Address& address, const Deadline& deadline, NoConnection& why);
 // The other end has closed, or the connection is broken.
 bool is_closed(const Socket& socket);
 

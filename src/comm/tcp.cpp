@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <sys/resource.h>
 
 namespace skein {
 namespace {
@@ -35,6 +36,17 @@ Work work_of(const std::shared_ptr<TcpMesh>& mesh, std::shared_ptr<Message> mess
 
 void copy_block(const std::byte* from, std::byte* to, int64_t bytes) {
   if (bytes > 0 && from != to) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+// Every rank is a file to each other, as are strangers while ranks meet. No more than 65,536, for some programs that
+// a run starts close every number below their limit.
+void allow_more_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t most = std::min<rlim_t>(limit.rlim_max, 1 << 16);
+  if (limit.rlim_cur >= most) return;
+  limit.rlim_cur = most;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 class TcpGroup : public Group {
@@ -138,6 +150,7 @@ std::unique_ptr<Group> start_tcp(const TcpJob& job) {
   require(job.ranks >= 1 && job.rank >= 0 && job.rank < job.ranks,
           "rank {} of {} is none; ranks count from 0 to one below their number", job.rank, job.ranks);
   check_rendezvous(job);
+  allow_more_files();
   std::vector<int> all(static_cast<size_t>(job.ranks));
   std::iota(all.begin(), all.end(), 0);
   auto mesh = std::make_shared<TcpMesh>(job.rank, meet(job), job.most_unasked);

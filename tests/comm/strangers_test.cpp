@@ -188,6 +188,26 @@ TEST_F(Strangers, RanksProveThemselvesToEachOtherToo) {
   caller.say(frame_of(side.reply(Secret(kSecret), "welcome 1")));
 }
 
+// The test plays rank 0, whose table names a port where nobody listens.
+TEST_F(Strangers, ARankThatNobodyListensForIsNamedAtOnce) {
+  const Listener own;
+  const Address nobody{"127.0.0.1", free_port()}, any{"127.0.0.1", own.port};
+  const std::jthread zero([&] {
+    const Caller caller(own);
+    Listening side;
+    caller.say(frame_of(side.greeting()));
+    EXPECT_TRUE(side.hello(Secret(kSecret), caller.hear_frame()));
+    caller.say(frame_of(side.reply(Secret(kSecret), text_of(HelloReply{77, ""}))) +
+               frame_of(text_of(RankTable{{{"a:1", any}, {"b:2", nobody}, {"c:3", any}}, ""})));
+    EXPECT_TRUE(caller.hears_the_end());
+  });
+  TcpJob two = job(2, 3);
+  two.rendezvous = any.str();
+  expect_error(run_job(two, check_sum), ExitCode::failure,
+               {"rank 2 cannot connect to rank 1: " + nobody.str() + ": Connection refused",
+                "is there a firewall"});
+}
+
 TEST_F(Strangers, OtherHostsAreNotListenedToWithoutASecret) {
   for (const char* place : {"0.0.0.0:4711", "node7:4711", "[::]:4711", "127.example.org:4711"})
     for (const int rank : {0, 1})

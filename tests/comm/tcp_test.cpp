@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "comm/mpi_body.h"
@@ -195,6 +196,19 @@ TEST_F(Tcp, AMessageOfAnotherSizeIsNamed) {
     });
     expect_error(ended[1], ExitCode::internal, {"receive of 12 bytes from rank 0 with tag 5 met a message of 16 bytes"});
   }
+}
+
+TEST_F(Tcp, AJobMayOpenAsManyFilesAsTheHostLets) {
+  rlimit before{}, after{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  if (before.rlim_max <= 256) GTEST_SKIP() << "this host lets no process have more than 256 open files";
+  const rlimit few{256, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  expect_good(run_tcp(1, file(), [](Group&) {}));
+  EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(after.rlim_cur, std::min<rlim_t>(before.rlim_max, 1 << 16));
+  EXPECT_EQ(after.rlim_max, before.rlim_max);
 }
 
 TEST_F(Tcp, AMessageToItselfThatWasNeverSentIsAnError) {
