@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <iterator>
 #include <poll.h>
 
 namespace skein {
@@ -14,8 +16,7 @@ constexpr double kGuestSeconds = 5;
 constexpr size_t kMostGuests = 256;
 // Let in before those who are here are heard again.
 constexpr int kTurn = 64;
-// Reasons that are told of, and refusals for one of them that have a line of their own.
-constexpr size_t kMostReasons = 20;
+// Of one kind. What strangers say must neither fill the log nor use up the lines of other kinds.
 constexpr int64_t kMostLines = 5;
 
 bool out_of_files(int error) { return error == EMFILE || error == ENFILE; }
@@ -46,18 +47,22 @@ bool Reception::attend(Guest& guest, const Secret& secret, std::vector<Arrival>&
   Arrival& who = guest.who;
   try {
     if (!guest.reader.read(who.socket)) {
-      if (guest.until.passed()) fail("it has not said who it is within {:g} s", kGuestSeconds);
+      if (guest.until.passed())
+        throw Silence(fmt::format("it has not said who it is within {:g} s", kGuestSeconds));
       return false;
     }
     std::optional<std::string> hello = who.side.hello(secret, guest.reader.content());
     if (!hello) {
       send_frame_at_once(who.socket, Listening::reply_to_stranger());
-      fail("it does not know the secret of this job");
+      tell_of_refusal(who.from, Refusal::unproven, "it does not know the secret of this job");
+      return true;
     }
     who.hello = std::move(*hello);
     arrived.push_back(std::move(who));
+  } catch (const Silence& error) {
+    tell_of_refusal(who.from, Refusal::silent, error.what());
   } catch (const Error& error) {
-    tell_of_refusal(who.from, error.what());
+    tell_of_refusal(who.from, Refusal::strange, error.what());
   }
   return true;
 }
@@ -79,17 +84,19 @@ void Reception::let_in() {
 bool Reception::make_room() {
   if (guests_.empty())
     fail("too many open files for the connections of all ranks; raise 'ulimit -n'");
-  tell_of_refusal(guests_.front().who.from, "too many others have come since, and it was silent");
-  guests_.pop_front();
+  const auto place = static_cast<std::ptrdiff_t>(fresh_job_number() % guests_.size());
+  const auto chosen = std::next(guests_.begin(), place);
+  tell_of_refusal(chosen->who.from, Refusal::crowded,
+                  "too many others have come, and it had not said who it is");
+  guests_.erase(chosen);
   return true;
 }
 
-void Reception::tell_of_refusal(const Address& from, const std::string& why) {
-  if (refused_.size() >= kMostReasons && !refused_.contains(why)) return;
-  const int64_t alike = ++refused_[why];
+void Reception::tell_of_refusal(const Address& from, Refusal kind, const std::string& why) {
+  const int64_t alike = ++refused_[static_cast<size_t>(kind)];
   if (alike > kMostLines) return;
   log::warn("a connection from {} was refused: {}{}", from.str(), why,
-            alike == kMostLines ? "; others are refused for this without a line" : "");
+            alike == kMostLines ? "; others like it are refused without a line" : "");
 }
 
 }  // namespace skein

@@ -1,13 +1,14 @@
 // Those who connect to a rank that listens. All are served at once: who is silent, slow, or talks
 // nonsense keeps nobody out. At most 256 that have proven nothing are held, each for 5 s; when more
-// come, the one that has been here longest is sent away (a rank that is sent away so comes again).
+// come, one that is drawn by chance is sent away, so that a flood of any kind leaves a slow rank its
+// chance (a rank that is sent away comes again).
 #pragma once
 
 #include "skein/comm/handshake.h"
 
+#include <array>
 #include <cstdint>
 #include <list>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct Arrival {
   }
 };
 
+// Why somebody was refused; each has lines of its own in the log.
+enum class Refusal { silent, strange, unproven, crowded, unfit };
+constexpr size_t kRefusals = 5;
+
 class Reception {
  public:
   explicit Reception(Socket listener) : listener_(std::move(listener)) {}
@@ -40,8 +45,8 @@ class Reception {
                              const Socket* also = nullptr);
   // Sends away all that have proven nothing, before a time without serve().
   void clear() { guests_.clear(); }
-  // A line of the log, for the first few that are refused for one reason.
-  void tell_of_refusal(const Address& from, const std::string& why);
+  // A line of the log, for the first few of a kind.
+  void tell_of_refusal(const Address& from, Refusal kind, const std::string& why);
 
  private:
   struct Guest {
@@ -49,7 +54,6 @@ class Reception {
     Deadline until;
     FrameReader reader{kLongestHello};
   };
-  using Guests = std::list<Guest>;  // the oldest first
 
   void wait(const Deadline& deadline, const Socket* also);
   void let_in();
@@ -58,8 +62,8 @@ class Reception {
   bool attend(Guest& guest, const Secret& secret, std::vector<Arrival>& arrived);
 
   Socket listener_;
-  Guests guests_;
-  std::map<std::string, int64_t> refused_;  // by reason
+  std::list<Guest> guests_;
+  std::array<int64_t, kRefusals> refused_{};
 };
 
 }  // namespace skein

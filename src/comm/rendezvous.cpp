@@ -81,7 +81,7 @@ class Gathering {
   void serve(const Deadline& deadline, const Socket* also = nullptr) {
     for (Arrival& arrival : reception_->serve(secret_, deadline.within(0.2), also)) {
       const std::string fault = admit(arrival);
-      if (!fault.empty()) reception_->tell_of_refusal(arrival.from, fault);
+      if (!fault.empty()) reception_->tell_of_refusal(arrival.from, Refusal::unfit, fault);
     }
   }
 

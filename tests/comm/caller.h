@@ -10,17 +10,22 @@
 
 namespace skein::test {
 
+// A connection to that port of this host; -1 when nobody listens there.
+inline int connected(int port) {
+  const sockaddr_in address = loopback(port);
+  const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return made;
+  close(made);
+  return -1;
+}
+
 class Caller {
  public:
   // Connects as soon as somebody listens at that port of this host.
   explicit Caller(int port) {
-    const sockaddr_in address = loopback(port);
-    for (int turn = 0; turn < 1000; ++turn) {
-      descriptor_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      const auto* to = reinterpret_cast<const sockaddr*>(&address);
-      if (connect(descriptor_, to, sizeof(address)) == 0) break;
-      hang_up();
-      pause(5);
+    for (int turn = 0; turn < 1000 && descriptor_ < 0; ++turn) {
+      if (turn > 0) pause(5);
+      descriptor_ = connected(port);
     }
     EXPECT_GE(descriptor_, 0) << "nobody listens at port " << port;
     be_patient();

@@ -1,7 +1,9 @@
 // Who is no rank of the job and comes to its meeting all the same.
 #include "skein/comm/private_file.h"
 
+#include <atomic>
 #include <chrono>
+#include <deque>
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -108,6 +110,51 @@ TEST_F(Strangers, SilenceInAJobWithoutASecretKeepsNobodyOut) {
   expect_to_begin(1, 2, "");
 }
 
+// It answers its greeting only when more than 256 others have come, as often as it comes.
+TEST_F(Strangers, ASlowRankHasItsChanceAmongMany) {
+  const std::jthread first([this] { run_job(job(0, 2), check_sum); });  // in vain
+  uint64_t number = 0;
+  for (int turn = 0; turn < 30 && number == 0; ++turn) {
+    const Caller slow(port());
+    Connecting side{Secret(kSecret)};
+    const std::string greeting = slow.hear_frame();
+    std::vector<Caller> others;
+    for (int i = 0; i < 300; ++i) others.emplace_back(port()).hear(1);
+    slow.say(frame_of(side.hello(greeting, text_of(Hello{2, 1, 0, 6000, "node7"}))));
+    const std::string reply = slow.hear_frame();
+    if (!reply.empty()) number = reply_in(side.reply(reply)).job;
+  }
+  EXPECT_NE(number, 0u);
+}
+
+// Connects to that port and is gone at once, without a trace in the system's tables.
+void ring_and_run(int port) {
+  const int caller = connected(port);
+  const linger none{1, 0};
+  setsockopt(caller, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+  close(caller);
+}
+
+TEST_F(Strangers, AFloodKeepsNobodyOut) {
+  const std::jthread first = zero(2);
+  { const Caller listens(port()); }
+  std::atomic<bool> begun = false;
+  const std::jthread flood([&] {
+    for (; !begun; pause(1)) ring_and_run(port());
+  });
+  const std::jthread crowd([&] {
+    std::deque<int> held;
+    for (; !begun; pause(1)) {
+      held.push_back(connected(port()));
+      if (held.size() > 300) close(held.front()), held.pop_front();
+    }
+    for (const int each : held) close(each);
+  });
+  pause(200);
+  expect_to_begin(1, 2);
+  begun = true;
+}
+
 TEST_F(Strangers, ThoseOfAnotherSecretAreRefused) {
   const std::jthread first = zero(2);
   for (const std::string secret : {"", "another-secret-16", "0123456789abcdeF"})
@@ -115,6 +162,26 @@ TEST_F(Strangers, ThoseOfAnotherSecretAreRefused) {
                  {"rank 1 does not join", "127.0.0.1", "has another secret",
                   "the same SKEIN_RENDEZVOUS_SECRET"});
   expect_to_begin(1, 2);
+}
+
+// However many things they say.
+TEST_F(Strangers, NonsenseDoesNotSilenceTheLog) {
+  testing::internal::CaptureStderr();
+  {
+    const std::jthread first = zero(2);
+    for (uint32_t version = 10; version < 40; ++version) {
+      const Caller caller(port());
+      caller.hear_frame();
+      caller.say(bytes_of_head(head_of(100, version)));
+      EXPECT_TRUE(caller.hears_the_end());
+    }
+    run_job(job(1, 2, "another-secret-16"), check_sum);
+    expect_to_begin(1, 2);
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("speaks version 14"), std::string::npos) << log;
+  EXPECT_EQ(log.find("speaks version 15"), std::string::npos) << log;
+  EXPECT_NE(log.find("was refused: it does not know the secret"), std::string::npos) << log;
 }
 
 TEST_F(Strangers, ASecretIsNotGivenToAJobWithoutOne) {
