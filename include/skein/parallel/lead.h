@@ -17,7 +17,7 @@
 #include "skein/comm/mesh.h"
 
 #include <cstdint>
-#include <vector>
+#include <deque>
 
 namespace skein {
 
@@ -41,7 +41,7 @@ class ForwardLead {
   const Mesh& mesh_;
   Meeting* meeting_;
   int64_t made_ = 0, heard_ = 0;
-  std::vector<Work> told_;  // until finish
+  std::deque<Work> told_;  // the last ones, as the others are done
 };
 
 }  // namespace skein
