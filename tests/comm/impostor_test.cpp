@@ -17,7 +17,7 @@ std::string bytes_of_head(const TcpHead& head) {
 // Rank 0 of 2, which waits for 4 bytes with tag 5, and rank 1, which the test plays.
 class Impostor : public Tcp {
  protected:
-  static Ended end_after(const std::function<void(const Caller&)>& speak,
+  static Ended end_after(const std::function<void(Caller&)>& speak,
                          int64_t most_unasked = 0) {
     TcpJob job = job_at(0, 2, fmt::format("127.0.0.1:{}", free_port()));
     job.most_unasked = most_unasked;
@@ -29,7 +29,7 @@ class Impostor : public Tcp {
       });
     });
     const std::string& place = job.rendezvous;
-    const Caller rank(std::stoi(place.substr(place.find(':') + 1)));
+    Caller rank(std::stoi(place.substr(place.find(':') + 1)));
     EXPECT_NE(join(rank, Secret(), {2, 1, 0, 6000, "node7"}).job, 0u);
     EXPECT_EQ(table_in(rank.hear_frame(), 2).rows.size(), 2u);
     speak(rank);
@@ -165,6 +165,24 @@ TEST_F(Impostor, AnEmptyMessageCountsForWhatItTakes) {
       },
       1 << 20);
   expect_error(ended, ExitCode::failure, {"beside 1048576 bytes of others"});
+}
+
+// Every bit of a head matters: what is damaged is refused, or goes elsewhere, so that the sender is
+// missed when it is gone.
+TEST_F(Impostor, ADamagedHeadIsNeverTaken) {
+  for (size_t place = 0; place < sizeof(TcpHead); ++place)
+    for (const int flipped : {1, 0x80, 0xFF}) {
+      std::string head = bytes_of_head({.tag = 5, .bytes = 4});
+      head[place] = static_cast<char>(head[place] ^ flipped);
+      const auto speak = [&](Caller& rank) {
+        rank.say(head + "four");
+        pause(1);
+        rank.hang_up();
+      };
+      const Ended ended = end_after(speak, 1 << 20);
+      EXPECT_NE(ended.code, ExitCode::done) << place << " " << flipped;
+      EXPECT_NE(ended.text.find("rank 1 (node7:6000)"), std::string::npos) << ended.text;
+    }
 }
 
 // What is asked for in time makes room again, however much it is together.
