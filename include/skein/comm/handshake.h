@@ -6,7 +6,9 @@
 //   who listens   proof, reply
 //
 // Each proof is over both numbers and the text behind it (secret.h). Who connects proves first, so
-// a stranger who calls learns nothing that a guess of the secret could be tried on.
+// a stranger who calls learns nothing that a guess of the secret could be tried on. Who listens in
+// rank 0's place, or reads the wire, does get a proof to try guesses on at leisure: only a secret of
+// 16 random bytes or more withstands that.
 #pragma once
 
 #include "skein/comm/secret.h"
@@ -17,7 +19,7 @@
 
 namespace skein {
 
-// What the other side may send, in bytes.
+// What the other side may send before it is believed, in bytes.
 constexpr size_t kGreetingBytes = sizeof(Bits256);
 constexpr size_t kLongestHello = 1024, kLongestReply = 4096;
 
