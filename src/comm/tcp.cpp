@@ -38,8 +38,8 @@ void copy_block(const std::byte* from, std::byte* to, int64_t bytes) {
   if (bytes > 0 && from != to) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
-// Every rank is a file to each other, as are strangers while ranks meet. No more than 65,536, for some programs that
-// a run starts close every number below their limit.
+// Every rank is a file to each other, as are strangers while ranks meet. No more than 65,536, for
+// some programs that a run starts close every number below their limit.
 void allow_more_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

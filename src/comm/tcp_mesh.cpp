@@ -184,10 +184,12 @@ void TcpMesh::abort(int code) {
 void TcpMesh::end_as_told(int rank, int code) {
   if (is_of_a_stop(code))
     log::write(log::Level::info,
-               fmt::format("rank {}: {} was asked to stop, and the job ends with it", rank_, name(rank)));
+               fmt::format("rank {}: {} was asked to stop, and the job ends with it", rank_,
+                           name(rank)));
   else
     log::write(log::Level::error,
-               fmt::format("rank {}: {} has ended the job with exit code {}; its message says why", rank_, name(rank), code));
+               fmt::format("rank {}: {} has ended the job with exit code {}; its message says why",
+                           rank_, name(rank), code));
   std::_Exit(code);
 }
 

@@ -128,7 +128,8 @@ TEST_F(Tcp, ARankThatFailsEndsAllThatWait) {
   });
   EXPECT_EQ(ended[3].text, "the disk of rank 3 is full");
   for (size_t r = 0; r < 3; ++r)
-    expect_error(ended[r], ExitCode::failure, {"rank 3 (", ":", ") is gone", "; look for the first error of the job"});
+    expect_error(ended[r], ExitCode::failure,
+                 {"rank 3 (", ":", ") is gone", "; look for the first error of the job"});
 }
 
 TEST_F(Tcp, AProcessThatIsKilledEndsAllThatWait) {

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "comm/tcp_fixture.h"
+
 namespace skein {
 namespace {
 
@@ -55,6 +57,28 @@ TEST(ForwardLead, ManyStagesComeToTheEnd) {
     }
     lead.finish();
   });
+}
+
+// Ten passes would be more than the second stage keeps.
+class LeadOverTcp : public test::Tcp {};
+
+TEST_F(LeadOverTcp, WhatIsAheadCanBeKept) {
+  std::vector<TcpJob> jobs{test::job_at(0, 2, file()), test::job_at(1, 2, file())};
+  for (TcpJob& job : jobs) job.most_unasked = 1 << 20;
+  test::expect_good(test::run_jobs(jobs, [](Group& world) {
+    const Mesh mesh(world, {2, 1, 1});
+    ForwardLead lead(mesh);
+    std::vector<std::byte> flow(100'000);
+    const auto bytes = static_cast<int64_t>(flow.size());
+    for (int pass = 0; pass < 60; ++pass) {
+      lead.before();
+      if (mesh.last_stage()) test::pause(2);
+      if (mesh.last_stage()) mesh.pp().recv_bytes(flow.data(), bytes, 0, 0).wait();
+      if (mesh.first_stage()) mesh.pp().send_bytes(flow.data(), bytes, 1, 0).wait();
+      lead.after();
+    }
+    lead.finish();
+  }));
 }
 
 TEST(ForwardLead, OneStageWaitsForNobody) {

@@ -24,9 +24,10 @@ struct TcpJob {
   bool open = false;        // without a secret, let everybody in who reaches the port
   double timeout = 300;  // seconds for all ranks to come
   std::string origin = "SKEIN_RENDEZVOUS";  // where `rendezvous` was set, for errors
-  // Bytes of messages that came before they were asked for, and 1024 for each, that this rank keeps at a time; 0: half of
-  // the host's memory, for each rank of it. No schedule comes near: what a stage sends ahead within a step its receiver keeps together with what it
-  // made of it until the backward pass, so it would need more than twice the bound; forward passes alone
+  // Bytes of messages that came before they were asked for, and 1024 for each, that this rank keeps at
+  // a time; 0: half of the host's memory, for each rank of it. No schedule comes near: what a stage
+  // sends ahead within a step its receiver keeps together with what it made of it until the backward
+  // pass, so it would need more than twice the bound; forward passes alone
   // are kept in step by their own messages (parallel/lead.h).
   int64_t most_unasked = 0;
 };
