@@ -7,6 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -56,7 +57,10 @@ class Saving {
       return make_temporary(directory_, name_);
     });
     try {
-      agree(world_, [&] { write_new_file(join_path(temporary, entry_.file), image_.span()); });
+      agree(world_, [&] {
+        unless_superseded(
+            [&] { write_new_file(join_path(temporary, entry_.file), image_.span()); });
+      });
       commit(temporary);
     } catch (...) {
       if (world_.rank() == 0) remove_tree(temporary);
@@ -88,14 +92,26 @@ class Saving {
     return all;
   }
 
+  // A newer start removes what this one has under way: then its own calls fail first.
+  void unless_superseded(const std::function<void()>& step) const {
+    try {
+      step();
+    } catch (const SystemError&) {
+      refuse_superseded(directory_, name_.generation);
+      throw;
+    }
+  }
+
   void commit(const std::string& temporary) {
     const auto shards = world_.all_gather(report_shard(entry_));
     const auto pieces = world_.all_gather(report_);
     from_root(world_, [&] {
       manifest_.created = utc_now();
       add_reports(manifest_, shards, pieces);
-      write_new_file(join_path(temporary, kManifestName), manifest_text(manifest_));
-      publish(temporary, directory_, name_);
+      unless_superseded([&] {
+        write_new_file(join_path(temporary, kManifestName), manifest_text(manifest_));
+        publish(temporary, directory_, name_);
+      });
       log::info("checkpoint {} committed: {} in {} files", path(), readable_size(manifest_.bytes()),
                 world_.size());
       return "";
