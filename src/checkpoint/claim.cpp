@@ -7,7 +7,10 @@
 #include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 
+#include <exception>
 #include <filesystem>
+#include <future>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -15,6 +18,7 @@
 #include <tuple>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "open.h"
 
@@ -115,16 +119,6 @@ std::string id_of_all(const std::string& directory, const std::string& wanted) {
   return run;
 }
 
-int missing_folders(const std::string& path) {
-  std::error_code error;
-  int missing = 0;
-  auto current = std::filesystem::absolute(path, error).lexically_normal();
-  for (; current.has_relative_path() && !is_there(current.string());
-       current = current.parent_path())
-    ++missing;
-  return missing;
-}
-
 ClaimOptions with_clock(ClaimOptions options) {
   if (!options.now)
     options.now = [] {
@@ -133,6 +127,39 @@ ClaimOptions with_clock(ClaimOptions options) {
   if (!options.sleep) options.sleep = [](Time time) { std::this_thread::sleep_for(time); };
   return options;
 }
+
+// What the claims of this process would leave if it ended now: signs of life, and the generation
+// files of those that are not settled.
+class Traces {
+ public:
+  static Traces& all() {
+    static auto* traces = new Traces;  // a thread may look while the process ends
+    return *traces;
+  }
+  void add(const RunClaim* claim, const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    files_.emplace_back(claim, path);
+  }
+  void forget(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(files_, [&](const auto& file) { return file.second == path; });
+  }
+  // Those of one claim; of all for null.
+  void remove(const RunClaim* claim) {
+    std::vector<std::string> left;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [owner, path] : files_)
+        if (!claim || owner == claim) left.push_back(path);
+      std::erase_if(files_, [&](const auto& file) { return !claim || file.first == claim; });
+    }
+    for (const std::string& path : left) ::unlink(path.c_str());
+  }
+
+ private:
+  std::mutex mutex_;  // never held while files are touched
+  std::vector<std::pair<const RunClaim*, std::string>> files_;
+};
 
 std::string about(const Generation& mine) {
   return nlohmann::json{{"host", mine.writer.host},
@@ -149,8 +176,7 @@ RunClaim::RunClaim(const std::string& directory, const ClaimOptions& options, Gr
   const std::string taken = from_root(world, [&] {
     check_run_id(options.run, "run.id");
     try {
-      made_ = missing_folders(directory_);
-      make_directories(directory_);
+      made_ = make_directories(directory_);
       take(with_clock(options), world.size());
     } catch (const SystemError& error) {
       withdraw();
@@ -170,6 +196,7 @@ RunClaim::RunClaim(const std::string& directory, const ClaimOptions& options, Gr
 void RunClaim::take(const ClaimOptions& options, int ranks) {
   const int64_t number = next_generation(directory_);
   OlderStart older(directory_, number - 1);
+  id_of_all(directory_, options.run);  // what is refused need not wait
   wait_for(older, options);
   run_ = id_of_all(directory_, options.run);
   if (run_.empty()) run_ = new_run_id();
@@ -180,34 +207,48 @@ void RunClaim::take(const ClaimOptions& options, int ranks) {
                         .ranks = ranks,
                         .writer = own_identity(),
                         .heartbeat = fmt::format("{}{:06}.{}", kHeartbeat, number, unique_name())};
-  heartbeat_ = std::make_unique<Heartbeat>(join_path(directory_, mine.heartbeat), about(mine),
-                                           options.renewal);
+  const std::string sign = join_path(directory_, mine.heartbeat);
+  Traces::all().add(this, sign);
+  heartbeat_ = std::make_unique<Heartbeat>(sign, about(mine), options.renewal);
   if (!write_generation(directory_, mine)) OlderStart::refuse_second_start(directory_, number);
+  Traces::all().add(this, join_path(directory_, generation_name(number)));
   generation_ = number;
 }
 
 void RunClaim::settle(Group& world) {
   from_root(world, [&] {
     refuse_superseded(directory_, generation_);
+    Traces::all().forget(join_path(directory_, generation_name(generation_)));
     clear_older(directory_, generation_);
     return "";
   });
   settled_ = true;
 }
 
-RunClaim::~RunClaim() {
-  if (settled_)
-    heartbeat_.reset();
-  else if (heartbeat_)
-    withdraw();
-}
+RunClaim::~RunClaim() { withdraw(); }
 
 void RunClaim::withdraw() noexcept {
   heartbeat_.reset();
+  Traces::all().remove(this);
+  if (settled_) return;
   std::error_code ignored;
-  if (generation_ > 0) ::unlink(join_path(directory_, generation_name(generation_)).c_str());
   auto path = std::filesystem::absolute(directory_, ignored).lexically_normal();
   for (; made_ > 0 && ::rmdir(path.c_str()) == 0; --made_) path = path.parent_path();
+}
+
+void RunClaim::leave_unsettled() noexcept {
+  constexpr auto kLongest = std::chrono::seconds(2);  // storage may not answer
+  try {
+    auto gone = std::make_shared<std::promise<void>>();
+    const auto removed = gone->get_future();
+    std::thread([gone] {
+      Traces::all().remove(nullptr);
+      gone->set_value();
+    }).detach();
+    removed.wait_for(kLongest);
+  } catch (const std::exception& error) {
+    log::warn("what this start has left beside the checkpoints stays: {}", error.what());
+  }
 }
 
 }  // namespace skein

@@ -48,16 +48,9 @@ std::vector<std::string> listed(const std::string& directory) {
   return names;
 }
 
-// Checkpoints may be behind a link whose storage is not mounted at the moment.
-void require_no_link(const std::string& missing) {
-  std::error_code ignored;
-  if (std::filesystem::is_symlink(std::filesystem::symlink_status(missing, ignored)))
-    fail("{} is a symbolic link to nothing; mount or make what it leads to, or remove it", missing);
-}
-
 std::vector<std::string> names_in(const std::string& directory) {
   if (!is_there(directory)) {
-    require_no_link(directory);
+    require_no_dangling_link(directory);
     return {};
   }
   require(is_folder(directory), "{} is not a directory; checkpoints are kept in one", directory);

@@ -245,7 +245,13 @@ void sync_file(const std::string& path) {
   if (::fsync(file.get()) != 0) fail_system(errno, "cannot make {} durable", path);
 }
 
-void make_directories(const std::string& path) {
+void require_no_dangling_link(const std::string& missing) {
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(std::filesystem::symlink_status(missing, ignored)))
+    fail("{} is a symbolic link to nothing; mount or make what it leads to, or remove it", missing);
+}
+
+int make_directories(const std::string& path) {
   const auto require_folder = [](const std::string& there) {
     require(is_folder(there), "{} exists and is not a directory", there);
   };
@@ -254,14 +260,17 @@ void make_directories(const std::string& path) {
   auto current = std::filesystem::absolute(path, error).lexically_normal();
   if (!current.has_filename()) current = current.parent_path();
   for (; current.has_relative_path() && !is_there(current.string());
-       current = current.parent_path())
+       current = current.parent_path()) {
+    require_no_dangling_link(current.string());
     missing.push_back(current);
+  }
   require_folder(current.string());
   for (auto made = missing.rbegin(); made != missing.rend(); ++made) {
     make_new_directory(made->string());
     sync_directory(made->parent_path().string());
   }
   require_folder(path);
+  return static_cast<int>(missing.size());
 }
 
 bool make_new_directory(const std::string& path) {

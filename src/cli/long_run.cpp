@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "command.h"
+#include "skein/checkpoint/claim.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
@@ -84,6 +85,7 @@ void tell(int signal, const Run& run, bool goes_on) {
   }).detach();
   const bool goes_on = may_go_on && can_go_on(run.dir, run.kind);
   if (!goes_on) code = code_without_commit(signal);
+  RunClaim::leave_unsettled();
   tell(signal, run, goes_on);
   if (run.world) run.world->abort(code);
   std::_Exit(code);

@@ -58,11 +58,16 @@ class Claims : public testing::Test {
   pid_t killed_start() {
     const pid_t child = ::fork();
     if (child == 0) {
-      const std::unique_ptr<RunClaim> at_work = settled({});
-      ::kill(::getpid(), SIGKILL);
+      try {
+        const std::unique_ptr<RunClaim> at_work = settled({});
+        ::kill(::getpid(), SIGKILL);
+      } catch (...) {
+      }
+      ::_exit(1);
     }
-    siginfo_t ended;
-    ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+    siginfo_t ended{};
+    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(ended.si_status, SIGKILL);
     return child;
   }
   void replace_in_generation(const std::string& from, const std::string& to) {
@@ -108,6 +113,41 @@ TEST_F(Claims, LeaveNothingUnlessTheyWereSettled) {
   settled(clock_.options()).reset();
   claim(clock_.options()).reset();
   EXPECT_EQ(named_like(path_, ""), std::vector<std::string>{"generation-000001"});
+}
+
+// What is left is removed by another thread, as where a signal ends the process.
+TEST_F(Claims, OfAProcessThatEndsAtOnceLeaveNothingUnsettled) {
+  settled(clock_.options()).reset();
+  auto own = claim(clock_.options());
+  EXPECT_EQ(names_in(path_).size(), 3u);
+  std::thread([] { RunClaim::leave_unsettled(); }).join();
+  EXPECT_EQ(names_in(path_), std::vector<std::string>{"generation-000001"});
+  const auto next = settled(clock_.options());
+  EXPECT_EQ(next->generation(), 2);
+  EXPECT_EQ(clock_.now, 0s);
+  own.reset();
+  EXPECT_EQ(latest_generation(path_), 2) << "which is no longer its own";
+  RunClaim::leave_unsettled();
+  EXPECT_TRUE(named_like(path_, "heartbeat-").empty());
+  EXPECT_EQ(latest_generation(path_), 2) << "a settled one may have written to the run";
+}
+
+TEST_F(Claims, MakeNoFolderForALinkToWhatIsNotMounted) {
+  std::filesystem::create_directories(directory_.at("run"));
+  std::filesystem::create_symlink("elsewhere", path_);
+  expect_error(ExitCode::failure, [&] { claim(clock_.options()); },
+               {path_, "is a symbolic link to nothing", "mount or make what it leads to"});
+  std::filesystem::create_symlink("elsewhere", directory_.at("link"));
+  path_ = directory_.at("link/checkpoints");
+  expect_error(ExitCode::failure, [&] { claim(clock_.options()); },
+               {directory_.at("link") + " is a symbolic link to nothing"});
+}
+
+TEST_F(Claims, OfAnotherRunAreRefusedWithoutWaiting) {
+  const auto older = settled(clock_.options(60s, "mine"));
+  expect_error(ExitCode::usage, [&] { claim(clock_.options(60s, "theirs")); },
+               {"mine", "theirs", "one folder holds one run"});
+  EXPECT_EQ(clock_.now, 0s);
 }
 
 TEST_F(Claims, KnowAtOnceThatAKilledProcessIsDead) {

@@ -63,9 +63,9 @@ TEST(Files, AShortReadIsAnError) {
 
 TEST(Files, DirectoriesAreMadeWithTheirParents) {
   const TempDir directory;
-  make_directories(directory.at("a/b/c/"));
+  EXPECT_EQ(make_directories(directory.at("a/b/c/")), 3);
   EXPECT_TRUE(std::filesystem::is_directory(directory.at("a/b/c")));
-  make_directories(directory.at("a/b"));
+  EXPECT_EQ(make_directories(directory.at("a/b")), 0);
   EXPECT_FALSE(make_new_directory(directory.at("a")));
   EXPECT_TRUE(remove_tree(directory.at("a")));
   EXPECT_FALSE(std::filesystem::exists(directory.at("a")));

@@ -19,8 +19,8 @@ struct ClaimOptions {
   std::string run;        // the id that the run must have; "": what is there, or a new one
   Time takeover{60'000};  // how long to wait for an older start that lives; 0: not at all
   Time renewal{10'000};   // of the own sign of life
-  Time silence{
-      25'000};      // without a sign of life, more than two renewals: it is dead, wherever it runs
+  // Without a sign of life, more than two renewals: it is dead, wherever it runs.
+  Time silence{25'000};
   Time pause{200};  // between two looks
   std::function<Time()> now = {};        // of any clock; null: the steady one
   std::function<void(Time)> sleep = {};  // null: this thread sleeps
@@ -41,6 +41,10 @@ class RunClaim {
   // Collective. Before the first write to the run: Error(superseded) when another has taken over
   // meanwhile. Clears what older starts have left.
   void settle(Group& world);
+
+  // From any thread, just before the process ends without its destructors: removes what they would
+  // of every claim of this process. Takes 2 s at most.
+  static void leave_unsettled() noexcept;
 
   const std::string& directory() const { return directory_; }
   int64_t generation() const { return generation_; }

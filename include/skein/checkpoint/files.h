@@ -129,8 +129,12 @@ void replace_file(const std::string& path, const std::string& text);
 void sync_directory(const std::string& path);
 // fsync of a file's bytes, by whichever descriptor they were written.
 void sync_file(const std::string& path);
-// Makes the directory and its missing parents, and makes their names durable.
-void make_directories(const std::string& path);
+// Error(failure) where `missing`, at which nothing was found, is a symbolic link: the storage that
+// it leads to may not be mounted at the moment.
+void require_no_dangling_link(const std::string& missing);
+// Makes the directory and its missing parents, and makes their names durable. How many were
+// missing; Error(failure) as above where a link is among them.
+int make_directories(const std::string& path);
 // False when it exists.
 bool make_new_directory(const std::string& path);
 void rename_path(const std::string& from, const std::string& to);
