@@ -5,6 +5,7 @@
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
 #include "skein/core/log.h"
+#include "skein/core/output_place.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -113,16 +114,21 @@ void drop_generations(const std::string& directory, int64_t latest) {
   }
 }
 
-// Exclusively and at once, so that nobody ever reads half of it.
-bool give_free_name(const std::string& from, const std::string& to) {
-  if (::link(from.c_str(), to.c_str()) == 0) return true;
-  const int error = errno;
-  struct stat status {};
-  // A network file system may have lost the answer and asked once more.
-  if (error == EEXIST) return ::stat(from.c_str(), &status) == 0 && status.st_nlink == 2;
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
-  if (errno == EEXIST) return false;
-  fail_system(error, "cannot give {} the name {}", from, to);
+// Exclusively and at once, so that nobody ever reads half of it. Where the file system knows no call
+// for that, exclusively at least: what a crash leaves of it then tells nothing.
+bool take_name(const std::string& fresh, const std::string& path, const std::string& text) {
+  if (give_free_name(fresh, path)) return true;
+  switch (const int error = errno) {
+    case EEXIST:
+      return false;
+    case EPERM:
+    case EOPNOTSUPP:
+    case ENOSYS:
+    case EINVAL:
+      return write_exclusive(path, text);
+    default:
+      fail_system(error, "cannot give {} the name {}", fresh, path);
+  }
 }
 
 int64_t take_generation(const std::string& directory, int ranks, const std::string& run) {
@@ -240,10 +246,11 @@ std::string named_generation(const std::string& directory, int64_t number) {
 bool write_generation(const std::string& directory, const Generation& generation) {
   const std::string fresh = join_path(directory, fmt::format("{}generation.g{:06}.{}", kTemporary,
                                                              generation.number, unique_name()));
-  write_new_file(fresh, generation_text(generation));
+  const std::string text = generation_text(generation);
+  write_new_file(fresh, text);
   bool taken = false;
   try {
-    taken = give_free_name(fresh, join_path(directory, generation_name(generation.number)));
+    taken = take_name(fresh, join_path(directory, generation_name(generation.number)), text);
   } catch (...) {
     ::unlink(fresh.c_str());
     throw;

@@ -51,24 +51,6 @@ void classify(OutputPlace& place) {
   std::tie(place.occupant, place.kind) = occupant_of(status);
 }
 
-void rename_to_free_name(const std::string& from, const std::string& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
-  if (errno == EINVAL || errno == ENOSYS) {
-    // A file system without that call: a second name does as well. Of folders rename replaces none
-    // but empty ones.
-    struct stat status {};
-    const bool folder = ::lstat(from.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-    if (folder && ::rename(from.c_str(), to.c_str()) == 0) return;
-    if (!folder && ::link(from.c_str(), to.c_str()) == 0) {
-      ::unlink(from.c_str());
-      return;
-    }
-  }
-  if (errno == EEXIST || errno == ENOTEMPTY)
-    fail("{} has come to exist while it was being made, and is not replaced", to);
-  fail("cannot rename {} to {}: {}", from, to, cause());
-}
-
 }  // namespace
 
 OutputPlace output_place(const std::string& path) {
@@ -127,14 +109,22 @@ int make_temporary_file(const std::string& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-void publish(const std::string& temporary, const std::string& path, Existing existing) {
-  if (existing == Existing::refuse) return rename_to_free_name(temporary, path);
-  OutputPlace place{path, Occupant::nothing, "", -1};
-  classify(place);
-  if (place.occupant != Occupant::nothing && place.occupant != Occupant::file)
-    fail("{} has become {} while it was being made, and is not replaced", path, place.kind);
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
-    fail("cannot rename {} to {}: {}", temporary, path, cause());
+bool give_free_name(const std::string& from, const std::string& to) {
+  struct stat mine {}, there {};
+  if (::lstat(from.c_str(), &mine) != 0) return false;
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  const bool folder = S_ISDIR(mine.st_mode);
+  int error = errno;
+  // A file system without that call: a second name does as well. Of folders rename replaces none
+  // but empty ones.
+  if (error == EINVAL || error == ENOSYS || error == EOPNOTSUPP)
+    error = (folder ? ::rename : ::link)(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  // A network file system may have lost the answer and asked once more.
+  const bool given = error == 0 || (::lstat(to.c_str(), &there) == 0 &&
+                                    there.st_dev == mine.st_dev && there.st_ino == mine.st_ino);
+  if (given && !folder) ::unlink(from.c_str());
+  errno = error;
+  return given;
 }
 
 }  // namespace skein

@@ -39,6 +39,11 @@ void write_stream(const OutputPlace& place, std::string_view bytes);
 // with errno where that fails. What a killed process left there goes. A link of that name is never followed.
 int make_temporary_file(const std::string& path);
 
+// Gives a file or folder a name that nothing bears, whole and at once; with two at a time one gets
+// it. False with errno: EEXIST, or ENOTEMPTY, where something bears it; EPERM, EOPNOTSUPP, ENOSYS
+// or EINVAL where a file system can do no such thing.
+bool give_free_name(const std::string& from, const std::string& to);
+
 // Gives a finished file or folder its name, a path of file_place. What came to stand there
 // meanwhile is replaced only if it is a regular file and Existing::replace says so, else it is an
 // Error(failure), as is what the system refuses.
