@@ -225,6 +225,8 @@ void RunClaim::settle(Group& world) {
   settled_ = true;
 }
 
+bool RunClaim::superseded() const { return latest_generation(directory_) > generation_; }
+
 RunClaim::~RunClaim() { withdraw(); }
 
 void RunClaim::withdraw() noexcept {

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <random>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -22,6 +23,7 @@ namespace skein {
 namespace {
 
 constexpr int64_t kLongestTransfer = int64_t{1} << 26;
+constexpr size_t kUniqueLength = 16;  // of unique_name()
 
 // Reserving space is a courtesy that some file systems do not offer: only a plain "no room" counts.
 void reserve(int fd, int64_t bytes, const std::string& path) {
@@ -29,17 +31,6 @@ void reserve(int fd, int64_t bytes, const std::string& path) {
   const int error = errno;
   if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO)
     fail_system(error, "cannot reserve {} for {}", readable_size(bytes), path);
-}
-
-void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const auto wanted = std::min<size_t>(bytes.size(), kLongestTransfer);
-    const ssize_t done = ::write(fd, bytes.data(), wanted);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail_system(errno, "cannot write {}", path);
-    if (done == 0) throw SystemError(EIO, "cannot write " + path + ": the system took no bytes");
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
 }
 
 void write_durably(FileDescriptor& file, std::span<const std::byte> bytes, const std::string& path) {
@@ -230,6 +221,31 @@ void replace_file(const std::string& path, const std::string& text) {
   } catch (...) {
     ::unlink(fresh.c_str());
     throw;
+  }
+}
+
+void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const auto wanted = std::min<size_t>(bytes.size(), kLongestTransfer);
+    const ssize_t done = ::write(fd, bytes.data(), wanted);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail_system(errno, "cannot write {}", path);
+    if (done == 0) throw SystemError(EIO, "cannot write " + path + ": the system took no bytes");
+    bytes = bytes.subspan(static_cast<size_t>(done));
+  }
+}
+
+void remove_unfinished(const std::string& path) {
+  constexpr std::string_view kEnd = ".new";
+  const std::filesystem::path place = file_place(path, Existing::replace);
+  const std::string begin = place.filename().string() + ".";
+  std::error_code error;
+  std::filesystem::directory_iterator entry(place.parent_path(), error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.size() == begin.size() + kUniqueLength + kEnd.size() && name.starts_with(begin) &&
+        name.ends_with(kEnd))
+      ::unlink(entry->path().c_str());
   }
 }
 

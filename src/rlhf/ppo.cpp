@@ -194,8 +194,8 @@ void Tuner::save(bool must) {
     return log::warn("no checkpoint at iteration {}: its last gradient norm is not finite",
                      state_.step);
   if (!data_->finish_within(must ? config_.run.run.data_wait : std::chrono::milliseconds(0))) return;
-  folder_.sync();
-  if (rollouts_) rollouts_->sync();
+  folder_.sync(claim_.get());
+  if (rollouts_) rollouts_->sync(claim_.get());
   store_->save(state_.step, actors_->pieces(true), state_text(), commit_that_stays(good_));
   saved_ = state_.step;
 }

@@ -1,8 +1,8 @@
 #include "rollout_file.h"
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -34,12 +34,8 @@ int64_t bytes_up_to(const std::string& path, int64_t done) {
   return kept;
 }
 
-void keep_up_to(const std::string& path, int64_t done) {
-  if (!is_there(path)) return;
-  const int64_t kept = retried([&] { return bytes_up_to(path, done); });
-  std::error_code failed;
-  std::filesystem::resize_file(path, static_cast<uintmax_t>(kept), failed);
-  if (failed) fail_system(failed.value(), "{} cannot be cut to the iterations that are done", path);
+int64_t bytes_to_keep(const std::string& path, int64_t done) {
+  return is_there(path) ? retried([&] { return bytes_up_to(path, done); }) : 0;
 }
 
 Json line_of(int64_t iteration, const Episode& episode, size_t index, const Tuning& tuning,
@@ -67,29 +63,36 @@ RolloutFile::RolloutFile(const std::string& path, int64_t done, Group& world) : 
     if (world.rank() > 0) return;
     require(!is_folder(path_),
             "{} is a folder; choose another run.dir, or leave out ppo.save_rollouts", path_);
-    keep_up_to(path_, done);
-    file_.open(path_, std::ios::app | std::ios::binary);
-    if (file_.is_open()) return sync_directory(std::filesystem::path(path_).parent_path().string());
-    const int error = errno;
-    const std::string what = fmt::format("{} cannot be written: {}", path_, std::strerror(error));
-    fail("{}, or leave out ppo.save_rollouts", with_advice(SystemError(error, what)));
+    const int64_t kept = bytes_to_keep(path_, done);
+    try {
+      remove_unfinished(path_);
+      if (kept > 0) file_.cut(path_, kept);
+      else file_.begin(path_, "");
+      sync_directory(std::filesystem::path(path_).parent_path().string());
+    } catch (const SystemError& error) {
+      fail("{}, or leave out ppo.save_rollouts", with_advice(error));
+    }
   });
 }
 
 void RolloutFile::write(int64_t iteration, const Tuning& tuning, const Rollout& rollout) {
   if (!file_.is_open()) return;
+  std::string lines;
   for (size_t i = 0; i < rollout.episodes.size(); ++i)
-    file_ << line_of(iteration, rollout.episodes[i], i, tuning, rollout)
-                 .dump(-1, ' ', false, Json::error_handler_t::replace)
-          << '\n';
-  file_.flush();
-  if (!file_) give_up(std::strerror(errno));
+    lines += line_of(iteration, rollout.episodes[i], i, tuning, rollout)
+                 .dump(-1, ' ', false, Json::error_handler_t::replace) +
+             "\n";
+  try {
+    file_.add(lines);
+  } catch (const SystemError& error) {
+    give_up(error.what());
+  }
 }
 
-void RolloutFile::sync() {
+void RolloutFile::sync(const RunClaim* claim) {
   if (!file_.is_open()) return;
   try {
-    sync_file(path_);
+    file_.sync(claim);
   } catch (const Error& error) {
     give_up(error.what());
   }

@@ -12,10 +12,10 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 
 #include "rollout.h"
+#include "skein/checkpoint/appended_file.h"
 #include "skein/rlhf/ppo.h"
 
 namespace skein {
@@ -29,14 +29,14 @@ class RolloutFile {
   // Lines that cannot be written are warned of once, and never end a run.
   void write(int64_t iteration, const Tuning& tuning, const Rollout& rollout);
   // What was written outlives a loss of power from here on: before a checkpoint says that those
-  // iterations are done.
-  void sync();
+  // iterations are done. claim: AppendedFile::sync.
+  void sync(const RunClaim* claim);
 
  private:
   void give_up(const std::string& why);
 
   std::string path_;
-  std::ofstream file_;
+  AppendedFile file_;
 };
 
 }  // namespace skein

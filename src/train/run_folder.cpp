@@ -1,7 +1,6 @@
 #include "skein/train/run_folder.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <sstream>
 
@@ -9,7 +8,6 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/files.h"
-#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/formats/chrome_trace.h"
@@ -78,14 +76,11 @@ void RunFolder::begin(const std::string& config, int64_t step, Group& world) {
 void RunFolder::open(const std::string& config, int64_t step) {
   make_directories(path_);
   std::vector<std::string> lines = lines_up_to(metrics_path(), step);
-  replace_file(path_ + "/config.ini", config);
-  replace_file(metrics_path(), joined(lines));
+  for (const std::string& path : {config_path(), metrics_path()}) remove_unfinished(path);
+  replace_file(config_path(), config);
+  metrics_.begin(metrics_path(), joined(lines));
   last_lines_ = {lines.end() - std::min<std::ptrdiff_t>(std::ssize(lines), kLastLines),
                  lines.end()};
-  retried([&] {
-    metrics_.open(metrics_path(), std::ios::app);
-    if (!metrics_.is_open()) fail_system(errno, "cannot open {}", metrics_path());
-  });
   if (tensorboard_) events_ = std::make_unique<EventWriter>(path_ + "/tensorboard");
   if (events_) sync_directory(path_ + "/tensorboard");
   sync_directory(path_);
@@ -114,16 +109,18 @@ void RunFolder::record(int64_t step, const std::vector<std::pair<std::string, do
   if (std::find(last_lines_.begin(), last_lines_.end(), text) != last_lines_.end()) return;
   if (events_)
     for (const auto& [name, value] : values) events_->scalar(name, step, value);
-  metrics_ << text << std::endl;
-  if (metrics_) return;
-  log::warn("{} cannot be written any more; the run goes on without it", metrics_path());
-  metrics_.close();
+  try {
+    metrics_.add(text + "\n");
+  } catch (const SystemError& error) {
+    log::warn("{}; the run goes on without it", error.what());
+    metrics_.close();
+  }
 }
 
-void RunFolder::sync() {
+void RunFolder::sync(const RunClaim* claim) {
   if (!metrics_.is_open()) return;
   try {
-    sync_file(metrics_path());
+    metrics_.sync(claim);
     if (events_) sync_file(events_->path());
   } catch (const Error& error) {
     log::warn("{}; what was written since the last checkpoint may not outlive a loss of power",

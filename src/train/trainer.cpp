@@ -210,7 +210,7 @@ void Trainer::save(bool must) {
     return log::info("no checkpoint at step {}: nothing was learnt since that of step {}", state_.step, saved_step_);
   if (!data_.finish_within(must ? config_.run.data_wait : std::chrono::milliseconds(0))) return;
   release_unused_memory();
-  folder_.sync();
+  folder_.sync(claim_.get());
   try {
     store_->save(state_.step, replica_->optimizer().pieces(true), state_text(), commit_that_stays(good_step_));
     saved_step_ = state_.step;

@@ -170,7 +170,10 @@ TEST_F(TunedPolicy, NeverCutsAnswersThatItCannotRead) {
   }
   std::filesystem::remove(path);
   std::filesystem::rename(path + ".away", path);
+  std::ofstream superseded(path, std::ios::app);
   run(1, settings);
+  superseded << "an answer that comes too late\n" << std::flush;
+  EXPECT_EQ(text_of(path).find("too late"), std::string::npos);
   EXPECT_EQ(text_of(path).substr(0, whole.size()), whole);
   EXPECT_GT(text_of(path).size(), whole.size());
 }

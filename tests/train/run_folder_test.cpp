@@ -205,5 +205,25 @@ TEST_F(RunFolders, KeepsWholeLinesOfStepsThatAreDone) {
             "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n{\"step\":3,\"loss\":1}\n");
 }
 
+// As a start does that stood still while another one took the run over and began.
+TEST_F(RunFolders, ALateOlderStartTakesNoLineAway) {
+  const auto alone = single_rank();
+  std::filesystem::create_directories(folder_.at("run"));
+  for (const char* left : {"config.ini", "metrics.jsonl"})
+    std::ofstream(at(left) + std::string(".0123456789abcdef.new")) << "of a killed process";
+  RunFolder folder(folder_.at("run"), false), older(folder_.at("run"), false);
+  folder.begin("", 0, *alone);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.at("run")), {}), 2);
+  folder.record(1, {{"loss", 2}});
+  older.begin("", 0, *alone);
+  folder.record(2, {{"loss", 1}});
+  older.record(1, {{"loss", 3}});
+  folder.sync(nullptr);
+  older.record(2, {{"loss", 3}});
+  folder.record(3, {{"loss", 1}});
+  EXPECT_EQ(text_of(at("metrics.jsonl")),
+            "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n{\"step\":3,\"loss\":1}\n");
+}
+
 }  // namespace
 }  // namespace skein

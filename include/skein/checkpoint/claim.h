@@ -42,6 +42,9 @@ class RunClaim {
   // meanwhile. Clears what older starts have left.
   void settle(Group& world);
 
+  // Whether a newer start has taken over; may be asked by one rank.
+  bool superseded() const;
+
   // From any thread, just before the process ends without its destructors: removes what they would
   // of every claim of this process. Takes 2 s at most.
   static void leave_unsettled() noexcept;

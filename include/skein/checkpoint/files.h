@@ -125,6 +125,11 @@ void write_new_file(const std::string& path, const std::string& text);
 // was none. The new name is durable after a sync_directory().
 void replace_file(const std::string& path, const std::string& text);
 
+// Removes what killed processes have left beside `path` of such a replacement.
+void remove_unfinished(const std::string& path);
+// All of the bytes, from where the open file stands; `path` is for the error.
+void write_all(int fd, std::span<const std::byte> bytes, const std::string& path);
+
 // fsync of a directory: names made or renamed in it survive a power loss from here on.
 void sync_directory(const std::string& path);
 // fsync of a file's bytes, by whichever descriptor they were written.

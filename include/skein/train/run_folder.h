@@ -7,13 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "skein/checkpoint/appended_file.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/claim.h"
 #include "skein/comm/group.h"
@@ -44,18 +44,19 @@ class RunFolder {
   // warn once and never end a run.
   void record(int64_t step, const std::vector<std::pair<std::string, double>>& values);
   // What was recorded outlives a loss of power from here on: to be called before a checkpoint says
-  // that those steps are done. A failure is warned of.
-  void sync();
+  // that those steps are done. A failure is warned of. claim: AppendedFile::sync.
+  void sync(const RunClaim* claim);
   // Collective. profile.json from the events of every rank; times count from `origin`, this rank's begin of the profile.
   void write_profile(const std::vector<ProfileEvent>& events, int64_t origin, Group& world);
 
  private:
+  std::string config_path() const { return path_ + "/config.ini"; }
   std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
   void open(const std::string& config, int64_t step);
 
   std::string path_;
   bool tensorboard_;
-  std::ofstream metrics_;
+  AppendedFile metrics_;
   std::vector<std::string> last_lines_;  // of metrics.jsonl as begin() left it
   std::unique_ptr<EventWriter> events_;
 };

@@ -1,0 +1,94 @@
+#include "skein/checkpoint/appended_file.h"
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/core/output_place.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <span>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace skein {
+namespace {
+
+struct stat status_of(const FileDescriptor& file, const std::string& path) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) fail_system(errno, "cannot examine {}", path);
+  return status;
+}
+
+void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
+  std::vector<std::byte> piece(static_cast<size_t>(std::min(bytes, int64_t{1} << 20)));
+  for (int64_t done = 0; done < bytes;) {
+    const auto wanted = std::min<size_t>(piece.size(), static_cast<size_t>(bytes - done));
+    const ssize_t got = ::pread(from, piece.data(), wanted, done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_system(errno, "cannot read {}", path);
+    if (got == 0) throw SystemError(EIO, fmt::format("{} ends at byte {} of {}", path, done, bytes));
+    write_all(to, std::span(piece).first(static_cast<size_t>(got)), path);
+    done += got;
+  }
+}
+
+void make_durable(const FileDescriptor& file, const std::string& path) {
+  if (::fsync(file.get()) != 0) fail_system(errno, "cannot make {} durable", path);
+}
+
+}  // namespace
+
+void AppendedFile::replace(const std::function<void(int fd)>& fill) {
+  const std::string place = file_place(path_, Existing::replace);
+  const std::string fresh = fmt::format("{}.{}.new", place, unique_name());
+  auto file = std::make_unique<FileDescriptor>(fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND);
+  try {
+    fill(file->get());
+    make_durable(*file, path_);
+    publish(fresh, place, Existing::replace);
+  } catch (...) {
+    ::unlink(fresh.c_str());
+    throw;
+  }
+  file_ = std::move(file);
+}
+
+void AppendedFile::begin(const std::string& path, const std::string& kept) {
+  path_ = path;
+  replace([&](int fd) { write_all(fd, std::as_bytes(std::span(kept)), path_); });
+}
+
+void AppendedFile::cut(const std::string& path, int64_t kept) {
+  path_ = path;
+  const FileDescriptor before(path_, O_RDONLY);
+  replace([&](int fd) { copy_bytes(before.get(), kept, fd, path_); });
+}
+
+void AppendedFile::add(const std::string& lines) {
+  write_all(file_->get(), std::as_bytes(std::span(lines)), path_);
+}
+
+bool AppendedFile::in_place() const {
+  const struct stat own = status_of(*file_, path_);
+  struct stat there {};
+  if (::stat(path_.c_str(), &there) == 0)
+    return there.st_dev == own.st_dev && there.st_ino == own.st_ino;
+  if (!names_nothing(errno)) fail_system(errno, "cannot look at {}", path_);
+  return false;
+}
+
+void AppendedFile::sync(const RunClaim* claim) {
+  if (in_place() || (claim && claim->superseded())) return make_durable(*file_, path_);
+  log::warn("{} was removed, or replaced by another process; all of its lines are written again",
+            path_);
+  replace([this](int fd) {
+    copy_bytes(file_->get(), status_of(*file_, path_).st_size, fd, path_);
+  });
+  sync_directory(std::filesystem::path(path_).parent_path().string());
+}
+
+}  // namespace skein
