@@ -83,9 +83,6 @@ std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& wo
     try {
       return verify_checkpoint(candidate, run, world);
     } catch (const Error& error) {
-      if (error.code() == ExitCode::failure)
-        fail("checkpoint {} could not be read, and no older one is taken for that: {}", candidate,
-             error.what());
       if (error.code() != ExitCode::usage) throw;
       log::warn("checkpoint {} is refused: {}; an older one is taken if there is one", candidate,
                 error.what());

@@ -44,7 +44,7 @@ std::string own_space() {
 }
 
 struct ProcessState {
-  char state = 0;  // 0: there is no such process
+  char state = 0;  // 0: nothing is known of such a process
   int64_t started = 0;
 };
 
@@ -89,8 +89,13 @@ Life life_of(const ProcessIdentity& process) {
   const std::string here = own_space();
   if (here.empty() || process.space != here || process.started <= 0) return Life::unknown;
   const ProcessState now = state_of(std::to_string(process.process));
+  // It may be there and hidden from this user (the option hidepid of /proc).
+  if (now.state == 0) {
+    const bool none = ::kill(static_cast<pid_t>(process.process), 0) != 0 && errno == ESRCH;
+    return none ? Life::dead : Life::unknown;
+  }
   // Z and X: it has ended and only its parent has not asked yet.
-  const bool runs = now.state != 0 && now.state != 'Z' && now.state != 'X';
+  const bool runs = now.state != 'Z' && now.state != 'X';
   return runs && now.started == process.started ? Life::alive : Life::dead;
 }
 

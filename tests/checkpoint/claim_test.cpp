@@ -327,6 +327,14 @@ TEST(Heartbeats, ProcessesAreFoundByNumberAndStart) {
   EXPECT_EQ(life_of(own), Life::alive);
   ++own.started;
   EXPECT_EQ(life_of(own), Life::dead) << "another process has the number now";
+  // No file of /proc tells of number 0, and yet it can be sent signals.
+  own.process = 0;
+  EXPECT_EQ(life_of(own), Life::unknown) << "it may be hidden";
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  own.process = child;
+  EXPECT_EQ(life_of(own), Life::dead);
   own.space += "x";
   EXPECT_EQ(life_of(own), Life::unknown);
 }

@@ -76,7 +76,7 @@ TEST_F(Unreadable, NothingCountsAsMissing) {
 
 TEST_F(Unreadable, NoOlderCheckpointIsTakenForIt) {
   for (const char* name : {"manifest.json", "rank-00000.h5", "rank-00001.h5"})
-    expect_refused(newer_ + "/" + name, {newer_, "could not be read, and no older one is taken"});
+    expect_refused(newer_ + "/" + name, {newer_ + "/" + name, "See whether that storage is mounted"});
 }
 
 TEST_F(Unreadable, AGenerationThatMayFenceIsNotIgnored) {

@@ -36,7 +36,6 @@ kill -KILL $newer
 code=0
 wait $newer 2>/dev/null || code=$?
 [ "$code" = 137 ] || die "exit code $code after kill -9"
-SECONDS=0
 expect 0 "done" $endless --run.dir=run --train.steps=50
 ! grep -q "at work" output || die "it waits for a process that is dead"
 id=$("$bin/skein-inspect" config run | sed -nE 's/.*"run\.id": "([0-9a-f]{32})".*/\1/p')

@@ -14,8 +14,8 @@ namespace skein {
 // A process, so that it can be looked for on the host where it runs.
 struct ProcessIdentity {
   std::string host;
-  std::string
-      space;  // which start of the system and which space of process numbers; "" where unknown
+  // Which start of the system and which space of process numbers; "" where unknown.
+  std::string space;
   int64_t process = 0;  // its number there
   int64_t started = 0;  // clock ticks after the start of the system: numbers are used again
 };
@@ -23,7 +23,8 @@ struct ProcessIdentity {
 ProcessIdentity own_identity();
 
 enum class Life { alive, dead, unknown };
-// unknown: it is of another host, of an earlier start of this one, or of another container.
+// unknown: it is of another host, of an earlier start of this one, or of another container, or
+// hidden from this user.
 Life life_of(const ProcessIdentity& process);
 
 // A file that is renewed from a thread of its own, and removed when this goes. The thread takes no
