@@ -239,7 +239,7 @@ void RunClaim::withdraw() noexcept {
 }
 
 void RunClaim::leave_unsettled() noexcept {
-  constexpr auto kLongest = std::chrono::seconds(2);  // storage may not answer
+  constexpr auto kLongest = std::chrono::seconds(1);  // storage may not answer
   try {
     auto gone = std::make_shared<std::promise<void>>();
     const auto removed = gone->get_future();

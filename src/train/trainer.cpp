@@ -26,19 +26,25 @@ namespace {
 
 constexpr int kFailedSavesInARow = 3;
 
+// Before the run is claimed: what is refused then ends no older start.
+const PretrainConfig& checked(const PretrainConfig& config, const Task& task) {
+  check_run(config, task.length());
+  require(config.validation.patience == 0 || task.validates(),
+          "validation.patience={} needs validation data", config.validation.patience);
+  return config;
+}
+
 class Trainer {
  public:
   Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start,
           std::unique_ptr<RunClaim> claim)
-      : config_(config), task_(task), shape_(mesh_shape(config.parallel, world.size())),
+      : config_(checked(config, task)), task_(task), shape_(mesh_shape(config.parallel, world.size())),
         mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard),
         claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)),
         resume_from_(start ? start : find_start(world)),
         loss_scale_(config.train.loss_scale, config.precision()),
         data_(task.data_files(), mesh_.world()) {
-    check_run(config, task.length());
     points_ = evaluation_steps(config.validation.points, config.train.steps);
-    require(config.validation.patience == 0 || task.validates(), "validation.patience={} needs validation data", config.validation.patience);
     if (resume_from_) take_over_groups();
     if (config_.train.micro_batch_open)
       config_.train.micro_batch = fitting_micro_batch(

@@ -205,6 +205,16 @@ TEST_F(RunFolders, KeepsWholeLinesOfStepsThatAreDone) {
             "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n{\"step\":3,\"loss\":1}\n");
 }
 
+// Which could end an older start.
+TEST_F(RunFolders, OptionsAreRefusedBeforeTheRunIsClaimed) {
+  std::ofstream(folder_.at("run")) << "no folder";
+  PretrainConfig c = config();
+  c.validation.patience = 3;
+  expect_says(error_of(c, ExitCode::usage), {"validation.patience=3 needs validation data"});
+  c.lr.warmup = -5;
+  expect_says(error_of(c, ExitCode::usage), {"warmup"});
+}
+
 // As a start does that stood still while another one took the run over and began.
 TEST_F(RunFolders, ALateOlderStartTakesNoLineAway) {
   const auto alone = single_rank();

@@ -46,7 +46,7 @@ class RunClaim {
   bool superseded() const;
 
   // From any thread, just before the process ends without its destructors: removes what they would
-  // of every claim of this process. Takes 2 s at most.
+  // of every claim of this process. Takes 1 s at most.
   static void leave_unsettled() noexcept;
 
   const std::string& directory() const { return directory_; }
