@@ -1,13 +1,12 @@
 // For LD_PRELOAD: the file calls of a program below one folder fail, crawl, or are recorded until
-// the power is lost. What it does is told by variables; without SKEIN_TEST_FAULTS_BELOW it does
-// nothing.
-//   SKEIN_TEST_FAULTS_BELOW=FOLDER             the folder, an absolute path without links
-//   SKEIN_TEST_FAULTS_TRACE=FILE               a line for each call: its name, which one of that
-//   name, the path SKEIN_TEST_FAULTS_FAIL=CALL:N:ERRNO        the Nth call of that name fails with
-//   this number; CALL:N:ERRNO:lasting: the later ones too SKEIN_TEST_FAULTS_SLOW=MICROSECONDS:CALL
-//   each call of that name takes so long; * stands for every call SKEIN_TEST_FAULTS_RECORD=FILE
-//   what changes the folder, in order and with its bytes; power_loss reads it
-//   SKEIN_TEST_FAULTS_POWER=N                  the process is killed before its Nth change
+// the power is lost. What it does is told by variables, SKEIN_TEST_FAULTS_ and
+//   BELOW=FOLDER             the folder, an absolute path without links; without it nothing is done
+//   TRACE=FILE               a line for each call: its name, which one of that name, the path
+//   FAIL=CALL:N:ERRNO        the Nth call of that name fails with this number
+//   FAIL=CALL:N:ERRNO:lasting  the later ones fail, too
+//   SLOW=MICROSECONDS:CALL   each call of that name takes so long; * stands for every call
+//   RECORD=FILE              what changes the folder, in order and with its bytes, for power_loss
+//   POWER=N                  the process is killed before its Nth change
 // A call's name is that of the function without "64". A failing close has closed, any other failing
 // call has done nothing.
 #define _GNU_SOURCE

@@ -268,10 +268,18 @@ def same_bits(one, other):
 
 
 def listed(folder):
-    """(step, state) of each commit as skein-inspect tells it, newest first."""
-    out = quiet([BIN / "skein-inspect", "list", folder])
-    rows = [line.split() for line in out.splitlines()]
-    return [(int(row[0]), row[-1]) for row in rows if row and row[0].isdigit()]
+    """(step, state) of each commit as skein-inspect tells it, newest first; none where it tells of
+    none, and a bad one more where it fails."""
+    done = subprocess.run(
+        [str(BIN / "skein-inspect"), "list", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment(),
+    )
+    rows = [line.split() for line in done.stdout.decode(errors="replace").splitlines()]
+    found = [(int(row[0]), row[-1]) for row in rows if row and row[0].isdigit()]
+    failed = done.returncode not in (0, 2)
+    return found + ([(0, f"skein-inspect ended with {done.returncode}")] if failed else [])
 
 
 def last_words(output, lines=3):

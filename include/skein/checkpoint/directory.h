@@ -1,9 +1,9 @@
 // A run's directory: names of checkpoints, generations of the run, and what may be removed.
 //
 //   step-00000100.g000003/    committed: nothing gets such a name before it is whole and durable
-//   generation-000003         start number 3 of the run, and the newest checkpoint there was at
-//   that moment heartbeat-000003.2f...    renewed while that start runs tmp-...  trash-... half
-//   made, half removed: never read, cleared at the next start
+//   generation-000003         start number 3 of the run (generation.h)
+//   heartbeat-000003.2f...    renewed while that start runs
+//   tmp-...  trash-...        half made, half removed: never read, cleared at the next start
 //
 // Fencing: a start takes the next generation by creating its file exclusively. A process of an
 // older generation that is still alive (a node cut off from the network) finds the newer file and

@@ -9,10 +9,10 @@
 
 namespace skein {
 
-// Collective. Runs samples [0, count), divided over data-parallel ranks, and calls use(batch, answers) on every rank of the last stage
-// for its own batches, trimmed, answers as Objective::answers; with_answers = false leaves them empty. Returns each sample's weighted loss sum for
-// each of `terms` terms, on all ranks. Interrupted at
-// model.meeting.
+// Collective. Runs samples [0, count), divided over data-parallel ranks, and calls use(batch,
+// answers) on every rank of the last stage for its own batches, trimmed, answers as
+// Objective::answers; with_answers = false leaves them empty. Returns each sample's weighted loss
+// sum for each of `terms` terms, on all ranks. Interrupted at model.meeting.
 using UseAnswers = std::function<void(const Batch& batch, const std::vector<Tensor>& answers)>;
 std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& samples, int64_t count, size_t terms, bool with_answers,
                                        const UseAnswers& use);
