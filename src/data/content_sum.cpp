@@ -3,12 +3,13 @@
 #include "skein/core/error.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <memory>
+#include <unistd.h>
 #include <vector>
 #include <xxhash.h>
-
-#include "file_source.h"
 
 namespace skein {
 namespace {
@@ -21,25 +22,35 @@ struct FreeState {
 
 }  // namespace
 
-std::optional<uint64_t> content_sum(const std::string& path, uint64_t begin, uint64_t bytes,
-                                    const std::function<bool()>& go_on) {
-  FileSource file(path, path, std::make_shared<int64_t>(0));
-  if (file.seek(static_cast<int64_t>(begin), SEEK_SET) < 0)
-    fail("cannot read {} from byte {} on: it is no regular file any more", path, begin);
+std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uint64_t begin,
+                                    uint64_t bytes, const std::function<bool()>& go_on) {
   const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
   if (!state || XXH3_64bits_reset(state.get()) != XXH_OK)
-    fail("out of memory to sum the bytes of {}", path);
+    fail("out of memory to sum the bytes of {}", name);
   std::vector<char> piece(std::min(kPiece, bytes));
   for (uint64_t done = 0; done < bytes;) {
-    const size_t got = file.read(piece.data(), std::min<uint64_t>(piece.size(), bytes - done));
+    const size_t wanted = std::min<uint64_t>(piece.size(), bytes - done);
+    const ssize_t got =
+        ::pread(descriptor, piece.data(), wanted, static_cast<off_t>(begin + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      fail("cannot read {} from byte {} on: {}", name, begin + done, std::strerror(errno));
     if (got == 0)
-      fail("{} ends at byte {}, but had {} when it was opened; was it cut or replaced since?", path,
+      fail("{} ends at byte {}, but had {} when it was opened; was it cut or replaced since?", name,
            begin + done, begin + bytes);
-    XXH3_64bits_update(state.get(), piece.data(), got);
-    done += got;
+    XXH3_64bits_update(state.get(), piece.data(), static_cast<size_t>(got));
+    done += static_cast<uint64_t>(got);
     if (go_on && !go_on()) return std::nullopt;
   }
   return XXH3_64bits_digest(state.get());
+}
+
+uint64_t content_sum(const std::string& path, uint64_t begin, uint64_t bytes) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail_to_open(errno, "cannot read {}", path);
+  const std::unique_ptr<const int, void (*)(const int*)> closed(
+      &descriptor, [](const int* open) { ::close(*open); });
+  return content_sum(descriptor, path, begin, bytes).value();
 }
 
 }  // namespace skein

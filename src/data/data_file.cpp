@@ -38,7 +38,7 @@ std::vector<DataFile> record_files(
       const uint64_t bytes = std::filesystem::file_size(path, error);
       if (error) fail("cannot examine {}: {}", path, error.message());
       files.push_back({option, shortest(path), static_cast<int64_t>(bytes),
-                       content_sum(path, 0, bytes).value()});
+                       content_sum(path, 0, bytes)});
     }
   return files;
 }

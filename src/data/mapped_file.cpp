@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -32,29 +33,33 @@ bool is_regular_file(const std::string& path) {
 }
 
 // O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
-MappedFile::MappedFile(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0)
+MappedFile::MappedFile(const std::string& path)
+    : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (descriptor_ < 0)
     fail_to_open(errno, "cannot open token store {} (`skein-data encode` makes one from text)",
                  path);
   try {
-    map(path, descriptor);
+    map(path);
   } catch (...) {
-    close(descriptor);
+    close(descriptor_);
     throw;
   }
-  close(descriptor);
 }
 
-void MappedFile::map(const std::string& path, int descriptor) {
+MappedFile::~MappedFile() {
+  munmap(data_, bytes_);
+  close(descriptor_);
+}
+
+void MappedFile::map(const std::string& path) {
   struct stat status {};
-  if (fstat(descriptor, &status) != 0)
+  if (fstat(descriptor_, &status) != 0)
     fail("cannot examine {}: {}", path, std::generic_category().message(errno));
   require(S_ISREG(status.st_mode), "{} is {}, not a token store", path,
           S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   bytes_ = static_cast<uint64_t>(status.st_size);
   require(bytes_ > 0, "{} is empty (0 bytes); `skein-data encode` makes token stores from text", path);
-  data_ = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, descriptor, 0);
+  data_ = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, descriptor_, 0);
   if (data_ == MAP_FAILED)
     fail("cannot map {} ({} bytes): {}", path, bytes_, std::generic_category().message(errno));
 }

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/mman.h>
 
 namespace skein {
 
@@ -18,22 +17,23 @@ class MappedFile {
   // A usage error when there is none, or when it is empty or no regular file; Error(failure) where
   // the system refuses it.
   explicit MappedFile(const std::string& path);
-  ~MappedFile() {
-    if (data_ != MAP_FAILED) munmap(data_, bytes_);
-  }
+  ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   const std::byte* at(uint64_t offset) const { return static_cast<const std::byte*>(data_) + offset; }
   uint64_t bytes() const { return bytes_; }
   std::span<const std::byte> whole() const { return {at(0), bytes_}; }
+  // Open for reading; where it stands is nobody's.
+  int descriptor() const { return descriptor_; }
   // The first `most` bytes, or all there are.
   std::string_view head(size_t most) const;
 
  private:
-  void map(const std::string& path, int descriptor);
+  void map(const std::string& path);
 
-  void* data_ = MAP_FAILED;
+  int descriptor_;
+  void* data_ = nullptr;
   uint64_t bytes_ = 0;
 };
 

@@ -62,6 +62,21 @@ TEST(StoreCheck, AFileThatWasCutSinceIsAnError) {
                [&] { check.finish(); });
 }
 
+// Learnt from is what was opened, whatever stands under its name by now.
+TEST(StoreCheck, AFileThatAnotherTookThePlaceOfIsSummedItself) {
+  const Scratch scratch;
+  const std::string path = large_store(scratch, "a.h5"), other = scratch.file("b.h5");
+  const auto good = std::make_shared<TokenStore>(path);
+  write_store(other, 300, -1, {ascending(1, 40)});
+  std::filesystem::rename(other, path);
+  EXPECT_NO_THROW(good->verify_sum());
+  large_store(scratch, "b.h5");
+  flip_byte(other, 11'000'000);
+  const TokenStore bad(other);
+  std::filesystem::rename(large_store(scratch, "c.h5"), other);
+  expect_error(ExitCode::failure, {other, "is damaged"}, [&] { bad.verify_sum(); });
+}
+
 TEST(StoreCheck, LeavesOffWhenItIsNotWantedAnyMore) {
   const Scratch scratch;
   const auto store = std::make_shared<TokenStore>(large_store(scratch, "a.h5"));
