@@ -62,8 +62,8 @@ class Sweep {
       folder_.prepare(resolved);
       folder_.enter();
     });
-    compare_data();
     progress_ = std::make_unique<SweepProgress>(cells_, folder_.cells(), held_out_tokens(config.run));
+    if (world_.any(progress_->finished_before() < cells_.size())) compare_data();
     log::info("{} cells, {} of them finished, {} trainers of {} ranks; all of it in {}", cells_.size(), progress_->finished_before(),
               world_.size() / config_.ranks_per_run, config_.ranks_per_run, folder_.path());
     trainer_ = world_.split(world_.rank() / static_cast<int>(config.ranks_per_run), world_.rank());

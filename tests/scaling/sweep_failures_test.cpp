@@ -105,6 +105,8 @@ TEST_F(SweepFailures, OfTheDataEndTheJobBeforeTheFirstCell) {
   EXPECT_FALSE(std::filesystem::exists(cell("data", "metrics.jsonl")));
   std::filesystem::copy_file(store_, training_, std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(sweep_by(2, c).count("done"), 4);
+  damage_training();
+  EXPECT_EQ(sweep_by(2, c).count("done"), 4) << "nothing is left to learn from it";
 }
 
 TEST_F(SweepFailures, OfOneRankAmidACellEndTheJobAndMarkIt) {
