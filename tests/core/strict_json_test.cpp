@@ -1,6 +1,7 @@
 #include "skein/core/strict_json.h"
 
 #include <gtest/gtest.h>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "data/data_fixtures.h"
@@ -32,6 +33,29 @@ TEST(StrictJson, WholeNumbersAreThoseThatFit) {
   EXPECT_FALSE(is_whole<uint32_t>(Json(-1)));
   EXPECT_EQ(whole_list<int32_t>(Json::parse("[1, 2]"), "shape", "here"), (std::vector<int32_t>{1, 2}));
   expect_error(ExitCode::usage, {"\"shape\" is a JSON string"}, [] { whole_list<int32_t>(Json::parse("[1, \"2\"]"), "shape", "here"); });
+}
+
+TEST(StrictJson, RefusesWhatIsDeepOrTwice) {
+  const auto parsed = [](const std::string& text) { return parse_strictly<Json>(text, "here", 3); };
+  EXPECT_EQ(parsed("[[{\"a\": [1]}]]")[0][0]["a"][0], 1);
+  EXPECT_EQ(parsed("[{\"a\": 1}, {\"a\": {\"a\": 2}}]")[1]["a"]["a"], 2);
+  for (const std::string open : {"[", "{\"a\": "})
+    for (const int depth : {5, 200'000}) {
+      std::string text;
+      for (int i = 0; i < depth; ++i) text += open;
+      expect_error(ExitCode::usage, {"here is nested deeper than the 3 levels"}, [&] { parsed(text); });
+    }
+  expect_error(ExitCode::usage, {"here names b twice"}, [&] { parsed(R"({"a": {"b": 1, "b": 2}})"); });
+  expect_error(ExitCode::usage, {"here is not JSON"}, [&] { parsed("[1, 2"); });
+}
+
+// Ten thousand times as long, where the time grows with the square of the objects in one list.
+TEST(StrictJson, TakesTimeInProportion) {
+  std::string text = "[{}";
+  for (int i = 1; i < 200'000; ++i) text += ",{}";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(parse_strictly<Json>(text + "]", "here").size(), 200'000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 }  // namespace

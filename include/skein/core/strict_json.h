@@ -5,7 +5,6 @@
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,22 +14,16 @@
 
 namespace skein {
 
-// The value of `text`. A usage error naming `origin` when it is no JSON, has objects and lists within each other deeper than `most_depth`
-// (whoever copies or prints them recurses, and each open one costs much more memory than its byte), or names something twice in one object.
+// A usage error naming `origin` when `text` has objects and lists within each other deeper than `most_depth` (whoever copies or prints
+// them recurses), or names something twice in one object. That it is no JSON is left to whoever parses it.
+void check_json(const std::string& text, const std::string& origin, int most_depth);
+
+// The value of `text`. A usage error naming `origin` when it is no JSON, or as check_json says.
 template <class Json>
 Json parse_strictly(const std::string& text, const std::string& origin, int most_depth = 32) {
-  std::vector<std::set<std::string>> names;
-  const auto watch = [&](int depth, typename Json::parse_event_t event, Json& value) {
-    require(depth <= most_depth, "{} is nested deeper than the {} levels that such a file has", origin, most_depth);
-    if (event == Json::parse_event_t::object_start) names.emplace_back();
-    if (event == Json::parse_event_t::object_end) names.pop_back();
-    if (event == Json::parse_event_t::key)
-      require(names.back().insert(value.template get<std::string>()).second, "{} names {} twice",
-              origin, excerpt(value.template get<std::string>()));
-    return true;
-  };
+  check_json(text, origin, most_depth);
   try {
-    return Json::parse(text, watch);
+    return Json::parse(text);
   } catch (const typename Json::exception& error) {
     fail_usage("{} is not JSON: {}", origin, json_fault(error.what()));
   }
