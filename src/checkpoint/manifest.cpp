@@ -22,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kOrigin[] = "the manifest";
+constexpr int kMostDepth = 20;  // metadata takes the most of it
 
 // The last field with its line ends; its length never changes.
 std::string seal(uint32_t sum) { return fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", sum); }
@@ -209,7 +210,7 @@ std::string manifest_text(const Manifest& manifest) {
 Manifest parse_manifest(const std::string& text, const std::string& origin) {
   try {
     sealed_part(text);
-    Manifest manifest = from_json(json::parse(text));
+    Manifest manifest = from_json(parse_strictly<json>(text, kOrigin, kMostDepth));
     for (size_t rank = 0; rank < manifest.shards.size(); ++rank)
       check_shard_entry(manifest.shards[rank], rank);
     for (const auto& [name, tensor] : manifest.tensors) check_tensor(name, tensor, manifest.ranks());

@@ -1,6 +1,9 @@
 #include "skein/checkpoint/manifest.h"
 
+#include <span>
+
 #include "scenario.h"
+#include "skein/formats/crc32c.h"
 
 namespace skein {
 namespace {
@@ -131,6 +134,22 @@ TEST(ManifestText, TensorsMustBeWhole) {
   manifest.tensors["x"] = {DType::f32, {2}, {}};
   expect_error(ExitCode::usage, [&] { parse_manifest(manifest_text(manifest), "here"); },
                {"x", "0 of its 2 elements"});
+}
+
+// Copies and prints of it recurse.
+TEST(ManifestText, MetadataMustNotBeDeep) {
+  Manifest manifest;
+  manifest.metadata = R"("here")";
+  const std::string text = manifest_text(manifest);
+  const auto nested = [&](size_t depth) {
+    std::string body = text.substr(0, text.rfind(" \"crc32c\""));
+    body.replace(body.find(manifest.metadata), 6, std::string(depth, '[') + std::string(depth, ']'));
+    return body + fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", crc32c(std::as_bytes(std::span(body))));
+  };
+  EXPECT_EQ(parse_manifest(nested(16), "here").metadata, std::string(16, '[') + std::string(16, ']'));
+  for (const size_t depth : {size_t{30}, size_t{100'000}})
+    expect_error(ExitCode::usage, [&] { parse_manifest(nested(depth), "here"); },
+                 {"here", "the manifest is nested deeper"});
 }
 
 // Else a small file would ask for any amount of memory.
