@@ -82,6 +82,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
                    .skipped_in_a_row = count(json, "skipped_in_a_row"), .reduction_groups = count(json, "reduction_groups"),
                    .loss_scale = json.value("loss_scale", 1.0), .good_steps = json.contains("good_steps") ? count(json, "good_steps") : 0,
                    .notes = json.value("notes", ""), .imported = {}, .tokenizer = json.at("tokenizer"), .config = json.at("config")};
+    if (!state.notes.empty()) check_json(state.notes, "the notes in " + origin + "'s metadata", kMostDepth);
     if (const auto best = json.find("best"); best != json.end()) {
       state.best_quality = best->at("quality");
       state.best_step = count(*best, "step");

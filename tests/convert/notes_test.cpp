@@ -48,6 +48,11 @@ TEST(Notes, ThatWouldEscapeLeaveNothingBehind) {
 TEST(Notes, NestedTooDeepAreRefused) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   expect_error(ExitCode::usage, {"here", "nested deeper"}, [&] { run_state(R"({"step": 0, "imported": )" + deep + "}", "here"); });
+  RunState state;
+  state.notes = R"({"task": "sft", "template": {"a": )" + std::string(10, '[') + std::string(10, ']') + "}}";
+  EXPECT_EQ(run_state(to_json(state, {}), "here").notes, state.notes);
+  state.notes = R"({"template": {"x": )" + deep + "}}";
+  expect_error(ExitCode::usage, {"the notes in here's metadata", "nested deeper"}, [&] { run_state(to_json(state, {}), "here"); });
 }
 
 TEST(Notes, LoseTheTokenizerThatAnotherReplaces) {
