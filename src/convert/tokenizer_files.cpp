@@ -74,8 +74,9 @@ std::string with_inputs(Json config, bool types) {
 std::map<std::string, std::string> tokenizer_files(const std::string& tokenizer, bool types) {
   if (tokenizer.empty()) return {};
   try {
+    const auto read = tokenizer_from_json(tokenizer);  // refuses what is deep, and tokens that cannot be
     const Json json = Json::parse(tokenizer);
-    if (json.contains("model")) return {{"tokenizer.json", tokenizer}, {"tokenizer_config.json", with_inputs(config_of(*tokenizer_from_json(tokenizer)), types)}};
+    if (json.contains("model")) return {{"tokenizer.json", tokenizer}, {"tokenizer_config.json", with_inputs(config_of(*read), types)}};
     const Json whole = own_tokenizer(json);
     Json config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"bos_token", kEndOfText}, {"eos_token", kEndOfText}, {"unk_token", kEndOfText}};
     Json end = whole["added_tokens"][0];

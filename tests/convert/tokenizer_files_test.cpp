@@ -55,6 +55,9 @@ TEST(TokenizerFiles, OfBytesAreAnAlphabet) {
 TEST(TokenizerFiles, AreNoneWithoutATokenizer) {
   EXPECT_TRUE(tokenizer_files("", false).empty());
   test::expect_error(ExitCode::usage, {"cannot be written"}, [] { tokenizer_files("{", false); });
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  test::expect_error(ExitCode::usage, {"cannot be written", "nested deeper"},
+                     [&] { tokenizer_files(R"({"merges": )" + deep + "}", false); });
 }
 
 }  // namespace
