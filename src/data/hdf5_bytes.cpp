@@ -71,10 +71,16 @@ std::span<const std::byte> Hdf5Bytes::block(uint64_t from, uint64_t count,
                                             std::string_view signature) const {
   require(count >= signature.size() && count <= size(), "a block of {} bytes cannot be", count);
   const auto bytes = at(from, count + kSumBytes);
+  charge(count + kSumBytes);
   require_signature(bytes, signature);
   require(hdf5_sum(bytes.first(count)) == word_at(bytes.data() + count),
           "the block of metadata at byte {} does not give its checksum: it is damaged", from);
   return bytes.first(count);
+}
+
+void Hdf5Bytes::charge(uint64_t bytes) const {
+  require(bytes <= left_, "parts of its metadata overlap: they take more bytes than the file has");
+  left_ -= bytes;
 }
 
 uint64_t Hdf5Cursor::number(size_t bytes) {

@@ -15,15 +15,24 @@ constexpr uint64_t kNoAddress = ~uint64_t{0};
 
 class Hdf5Bytes {
  public:
-  explicit Hdf5Bytes(std::span<const std::byte> all) : all_(all) {}
+  explicit Hdf5Bytes(std::span<const std::byte> all)
+      : all_(all), left_(2 * all.size() + kSpareBytes) {}
 
   uint64_t size() const { return all_.size(); }
   std::span<const std::byte> at(uint64_t from, uint64_t count) const;
   // A block of metadata: `count` bytes from the signature on, with their checksum behind them.
+  // Charges for it.
   std::span<const std::byte> block(uint64_t from, uint64_t count, std::string_view signature) const;
+  // To be called for each part of the metadata that is read. Where no two parts overlap, each byte
+  // is read twice at most: in its block, and as an object of a heap. An error where there is more,
+  // for then parts overlap, and reading all of them could take any time.
+  void charge(uint64_t bytes) const;
 
  private:
+  static constexpr uint64_t kSpareBytes = uint64_t{1} << 20;
+
   std::span<const std::byte> all_;
+  mutable uint64_t left_;
 };
 
 // Takes numbers, little-endian, and bytes one after the other.

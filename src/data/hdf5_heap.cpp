@@ -58,9 +58,11 @@ std::span<const std::byte> Hdf5Heap::object(std::span<const std::byte> id) {
   const uint64_t kind = cursor.number(1);
   require((kind & 0xc0) == 0 && (kind & 0x30) <= 0x10,
           "an ID begins with {:#x}, of an unknown kind", kind);
-  if (kind & 0x10) return huge(cursor);
-  const uint64_t offset = cursor.number(offset_bytes_);
-  return managed(offset, cursor.number(length_bytes_));
+  const bool is_huge = (kind & 0x10) != 0;
+  const uint64_t offset = is_huge ? 0 : cursor.number(offset_bytes_);
+  const auto found = is_huge ? huge(cursor) : managed(offset, cursor.number(length_bytes_));
+  file_.charge(found.size());
+  return found;
 }
 
 std::span<const std::byte> Hdf5Heap::huge(Hdf5Cursor id) {
@@ -101,7 +103,7 @@ Hdf5Heap::Part Hdf5Heap::part_with(const Part& list, uint64_t offset) {
   const uint64_t prefix = 5 + kAddress + offset_bytes_;
   const uint64_t count = prefix + list.rows * width_ * kAddress;
   const auto bytes =
-      is_new(list, count) ? file_.block(list.at, count, "FHIB") : file_.at(list.at, count);
+      looked_at_.insert(list.at).second ? file_.block(list.at, count, "FHIB") : file_.at(list.at, count);
   check_block(bytes, list, "FHIB");
   Part part{0, list.base + row_base(row) + column * row_bytes(row), row_bytes(row), 0};
   part.at = Hdf5Cursor(bytes.subspan(prefix + (row * width_ + column) * kAddress)).number(kAddress);
@@ -111,20 +113,12 @@ Hdf5Heap::Part Hdf5Heap::part_with(const Part& list, uint64_t offset) {
   return part;
 }
 
-// Checksums are taken once, and of no more bytes than the file has: blocks do not overlap.
-bool Hdf5Heap::is_new(const Part& part, uint64_t bytes) {
-  if (!looked_at_.insert(part.at).second) return false;
-  require(bytes <= file_.size() - summed_bytes_,
-          "the blocks of a heap take more bytes than the file has");
-  summed_bytes_ += bytes;
-  return true;
-}
-
 // The checksum is taken with zeros in its own place.
 std::span<const std::byte> Hdf5Heap::elements(const Part& part) {
   const auto block = file_.at(part.at, part.bytes);
   check_block(block, part, "FHDB");
-  if (!summed_ || !is_new(part, part.bytes)) return block;
+  if (!summed_ || !looked_at_.insert(part.at).second) return block;
+  file_.charge(part.bytes);
   const uint64_t place = 5 + kAddress + offset_bytes_;
   require(block.size() >= place + kSum, "a block of a heap has {} bytes", block.size());
   std::vector<std::byte> copy(block.begin(), block.end());

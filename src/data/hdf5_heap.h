@@ -31,7 +31,6 @@ class Hdf5Heap {
   Part part_with(const Part& list, uint64_t offset);
   std::span<const std::byte> elements(const Part& part);
   void check_block(std::span<const std::byte> block, const Part& part, const char* signature) const;
-  bool is_new(const Part& part, uint64_t bytes);
 
   const Hdf5Bytes& file_;
   uint64_t at_;
@@ -40,7 +39,6 @@ class Hdf5Heap {
   size_t offset_bytes_ = 0, length_bytes_ = 0;
   bool summed_ = false;
   std::set<uint64_t> looked_at_;  // blocks whose checksums have been taken
-  uint64_t summed_bytes_ = 0;
   std::map<uint64_t, std::span<const std::byte>> huge_;  // by number, once they are asked for
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "hdf5_bytes.h"
@@ -17,6 +19,7 @@ constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr uint64_t kSuperblockBytes = 44, kSuperblockRoot = 36;
 constexpr size_t kLinkRecord = 11, kAttributeRecord = 17, kMostDims = 32;
 constexpr uint64_t kLongestName = 4096;
+constexpr uint64_t kMostKept = uint64_t{1} << 19;  // links and attributes of a file
 
 // Types of messages in object headers (File Format Specification, IV.A.2).
 enum : uint64_t {
@@ -45,17 +48,24 @@ struct Link {
   uint64_t at = 0;
 };
 
+bool is_read(uint64_t type) {
+  constexpr std::array kRead = {kDataspace, kDatatype,  kLayout,  kAttribute,
+                                kAttributeInfo, kLink, kLinkInfo};
+  return std::find(kRead.begin(), kRead.end(), type) != kRead.end();
+}
+
 uint64_t width_of(uint64_t flags) { return uint64_t{1} << (flags & 3); }
 
-// IV.A.1.b, version 2. Blocks follow each other, and no more of them than the file has bytes.
+// IV.A.1.b, version 2: hands each message to `found`.
 class Header {
  public:
-  Header(const Hdf5Bytes& file, uint64_t at) : file_(file) {
+  using Found = std::function<void(const Message& message)>;
+
+  Header(const Hdf5Bytes& file, uint64_t at, const Found& found) : file_(file), found_(found) {
     const uint64_t prefix = read_prefix(at);
     read_messages(file.block(at, prefix + first_bytes_, "OHDR").subspan(prefix));
     for (size_t i = 0; i < more_.size(); ++i) read_messages(more(more_[i].first, more_[i].second));
   }
-  std::vector<Message> take() { return std::move(messages_); }
 
  private:
   uint64_t read_prefix(uint64_t at);
@@ -63,10 +73,10 @@ class Header {
   Bytes more(uint64_t at, uint64_t bytes);
 
   const Hdf5Bytes& file_;
+  const Found& found_;
   bool numbered_ = false;
-  uint64_t first_bytes_ = 0, taken_ = 0;
+  uint64_t first_bytes_ = 0;
   std::vector<std::pair<uint64_t, uint64_t>> more_;
-  std::vector<Message> messages_;
 };
 
 uint64_t Header::read_prefix(uint64_t at) {
@@ -90,7 +100,7 @@ void Header::read_messages(Bytes bytes) {
     const Message message{type, (flags & 2) != 0, cursor.take(size)};
     if (type == kNothing) continue;
     if (type != kContinuation) {
-      messages_.push_back(message);
+      found_(message);
       continue;
     }
     Hdf5Cursor place(message.data);
@@ -100,9 +110,7 @@ void Header::read_messages(Bytes bytes) {
 }
 
 Bytes Header::more(uint64_t at, uint64_t bytes) {
-  require(bytes >= 8 && bytes <= file_.size() - taken_,
-          "the parts of a header take more bytes than the file has");
-  taken_ += bytes;
+  require(bytes >= 8, "a part of a header has {} bytes", bytes);
   return file_.block(at, bytes - 4, "OCHK").subspan(4);
 }
 
@@ -170,7 +178,7 @@ std::optional<uint64_t> product(const std::vector<uint64_t>& dims, uint64_t time
 }
 
 // IV.A.2.m, version 3. Types and shapes that stand elsewhere are refused.
-std::pair<std::string, Hdf5Attribute> read_attribute(Bytes data) {
+std::pair<std::string_view, Hdf5Attribute> read_attribute(Bytes data) {
   Hdf5Cursor cursor(data);
   const uint64_t version = cursor.number(1), shared = cursor.number(1);
   require(version == 3 && shared == 0,
@@ -183,7 +191,7 @@ std::pair<std::string, Hdf5Attribute> read_attribute(Bytes data) {
   made.type = read_type(cursor.take(type));
   made.dims = read_dims(cursor.take(dims));
   const auto bytes = product(made.dims, made.type.bytes);
-  const std::string shown(named.substr(0, named.find('\0')));
+  const std::string_view shown = named.substr(0, named.find('\0'));
   require(bytes && *bytes <= cursor.left(),
           "attribute {} holds fewer bytes than its type and shape take", shown);
   made.data = cursor.take(*bytes);
@@ -191,7 +199,7 @@ std::pair<std::string, Hdf5Attribute> read_attribute(Bytes data) {
 }
 
 // IV.A.2.g.
-std::pair<std::string, Link> read_link(Bytes data) {
+std::pair<std::string_view, Link> read_link(Bytes data) {
   Hdf5Cursor cursor(data);
   const uint64_t version = cursor.number(1), flags = cursor.number(1);
   require(version == 1, "a link has version {}", version);
@@ -201,7 +209,7 @@ std::pair<std::string, Link> read_link(Bytes data) {
   const uint64_t length = cursor.number(width_of(flags));
   require(length <= kLongestName, "a link has a name of {} bytes; {} is the most", length,
           kLongestName);
-  const std::string name(hdf5_text(cursor.take(length)));
+  const std::string_view name = hdf5_text(cursor.take(length));
   if (kind != 0) return {name, {}};
   return {name, {true, cursor.number(8)}};
 }
@@ -241,41 +249,84 @@ void read_heap(const Hdf5Bytes& file, Bytes data, size_t order_bytes, Hdf5Record
 
 }  // namespace
 
+// Names are those of the file, which outlives the view.
+struct Hdf5Parsed {
+  std::map<std::string_view, Hdf5Attribute> attributes;
+  std::map<std::string_view, Link> links;
+  Hdf5Dataset dataset;
+  bool is_dataset = false;
+};
+
 struct Hdf5View::Impl {
   explicit Impl(Bytes file) : bytes(file) {}
 
   uint64_t find(const std::string& path);
-  const std::map<std::string, Link>& links(uint64_t group);
+  std::shared_ptr<const Hdf5Parsed> object(uint64_t at);
+  void add(const Message& message, Hdf5Parsed& made);
+  template <class Value>
+  void keep(std::map<std::string_view, Value>& all, std::pair<std::string_view, Value> one);
 
   Hdf5Bytes bytes;
-  uint64_t root = 0;
-  std::map<uint64_t, std::map<std::string, Link>> groups;  // those that were looked into
+  uint64_t root = 0, kept = 0;
+  // Those that were looked at; each is read once.
+  std::map<uint64_t, std::shared_ptr<const Hdf5Parsed>> objects;
 };
 
-const std::map<std::string, Link>& Hdf5View::Impl::links(uint64_t group) {
-  const auto known = groups.find(group);
-  if (known != groups.end()) return known->second;
-  std::map<std::string, Link> made;
-  for (const Message& message : Header(bytes, group).take()) {
+template <class Value>
+void Hdf5View::Impl::keep(std::map<std::string_view, Value>& all,
+                          std::pair<std::string_view, Value> one) {
+  require(++kept <= kMostKept, "it has more than {} links and attributes", kMostKept);
+  all.insert(std::move(one));
+}
+
+void Hdf5View::Impl::add(const Message& message, Hdf5Parsed& made) {
+  const Bytes data = message.data;
+  switch (message.type) {
+    case kDataspace: made.dataset.dims = read_dims(data); break;
+    case kDatatype: made.dataset.type = read_type(data); break;
+    case kLayout:
+      read_layout(data, made.dataset);
+      made.is_dataset = true;
+      break;
+    case kAttribute: keep(made.attributes, read_attribute(data)); break;
+    case kAttributeInfo:
+      read_heap(bytes, data, 2, Hdf5Records::attribute_names,
+                [&](Bytes attribute) { keep(made.attributes, read_attribute(attribute)); });
+      break;
+    case kLink: keep(made.links, read_link(data)); break;
+    case kLinkInfo:
+      read_heap(bytes, data, 8, Hdf5Records::link_names,
+                [&](Bytes link) { keep(made.links, read_link(link)); });
+      break;
+    default: break;
+  }
+}
+
+std::shared_ptr<const Hdf5Parsed> Hdf5View::Impl::object(uint64_t at) {
+  auto& known = objects[at];
+  if (known) return known;
+  auto made = std::make_shared<Hdf5Parsed>();
+  bool elsewhere = false;
+  Header(bytes, at, [&](const Message& message) {
     require(message.type != kSymbolTable,
             "a group is of the old kind; write the file with libver=\"latest\"");
-    require(!message.shared || (message.type != kLink && message.type != kLinkInfo),
-            "a link is shared between groups");
-    if (message.type == kLink) made.insert(read_link(message.data));
-    if (message.type == kLinkInfo)
-      read_heap(bytes, message.data, 8, Hdf5Records::link_names,
-                [&](Bytes link) { made.insert(read_link(link)); });
-  }
-  return groups[group] = std::move(made);
+    const bool away = message.type == kExternal || message.type == kFilters;
+    require(!message.shared || away || !is_read(message.type),
+            "its type, shape, attributes or links are shared with other objects");
+    elsewhere = elsewhere || away;
+    add(message, *made);
+  });
+  if (elsewhere) made->dataset.at.reset();
+  return known = std::move(made);
 }
 
 uint64_t Hdf5View::Impl::find(const std::string& path) {
   uint64_t at = root;
   for (size_t from = 0; from < path.size();) {
     const size_t to = std::min(path.find('/', from), path.size());
-    const auto& here = links(at);
-    const auto found = here.find(path.substr(from, to - from));
-    require(found != here.end(), "it holds no {}", path.substr(0, to));
+    const auto here = object(at);
+    const auto found = here->links.find(std::string_view(path).substr(from, to - from));
+    require(found != here->links.end(), "it holds no {}", path.substr(0, to));
     require(found->second.hard,
             "{} is no hard link; links to other names or files are not followed",
             path.substr(0, to));
@@ -304,39 +355,20 @@ Hdf5View::Hdf5View(Bytes file) : impl_(std::make_unique<Impl>(file)) {
 
 Hdf5View::~Hdf5View() = default;
 
-Hdf5Object Hdf5View::object(const std::string& path) const { return {*this, impl_->find(path)}; }
+Hdf5Object Hdf5View::object(const std::string& path) const {
+  return {*this, impl_->object(impl_->find(path))};
+}
 
 bool Hdf5View::holds(const std::string& name) const {
-  return impl_->links(impl_->root).contains(name);
+  return impl_->object(impl_->root)->links.contains(name);
 }
 
-Hdf5Object::Hdf5Object(const Hdf5View& view, uint64_t at) : view_(view) {
-  const Hdf5Bytes& bytes = view.impl_->bytes;
-  Hdf5Dataset dataset;
-  bool has_layout = false, elsewhere = false;
-  for (const Message& message : Header(bytes, at).take()) {
-    const bool of_interest = message.type == kDataspace || message.type == kDatatype ||
-                             message.type == kLayout || message.type == kAttribute ||
-                             message.type == kAttributeInfo;
-    require(!message.shared || !of_interest,
-            "its type, shape or attributes are shared with other objects");
-    if (message.type == kDataspace) dataset.dims = read_dims(message.data);
-    if (message.type == kDatatype) dataset.type = read_type(message.data);
-    if (message.type == kLayout) read_layout(message.data, dataset);
-    if (message.type == kAttribute) attributes_.insert(read_attribute(message.data));
-    if (message.type == kAttributeInfo)
-      read_heap(bytes, message.data, 2, Hdf5Records::attribute_names,
-                [&](Bytes attribute) { attributes_.insert(read_attribute(attribute)); });
-    has_layout = has_layout || message.type == kLayout;
-    elsewhere = elsewhere || message.type == kExternal || message.type == kFilters;
-  }
-  if (elsewhere) dataset.at.reset();
-  if (has_layout) dataset_ = dataset;
-}
+Hdf5Object::Hdf5Object(const Hdf5View& view, std::shared_ptr<const Hdf5Parsed> parsed)
+    : view_(view), parsed_(std::move(parsed)) {}
 
 std::optional<Hdf5Attribute> Hdf5Object::attribute(const std::string& name) const {
-  const auto found = attributes_.find(name);
-  return found == attributes_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = parsed_->attributes.find(name);
+  return found == parsed_->attributes.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string Hdf5Object::text(const Hdf5Attribute& attribute) const {
@@ -349,8 +381,8 @@ std::string Hdf5Object::text(const Hdf5Attribute& attribute) const {
 }
 
 Hdf5Dataset Hdf5Object::dataset() const {
-  require(dataset_.has_value(), "it is no dataset");
-  return *dataset_;
+  require(parsed_->is_dataset, "it is no dataset");
+  return parsed_->dataset;
 }
 
 uint64_t Hdf5Attribute::count() const { return product(dims, 1).value_or(kNoAddress); }

@@ -64,28 +64,59 @@ std::string written(const std::function<void(hid_t file)>& write,
   return bytes_of_file(scratch.file("x.h5"));
 }
 
+// `file`, its root's header in place of the old one's `times` the same message.
+std::string with_root(std::string file, char type, const std::string& message, int times) {
+  std::string header("OHDR\x02\x02", 6);
+  const auto put = [&](uint64_t value, size_t bytes) {
+    header.append(reinterpret_cast<const char*>(&value), bytes);
+  };
+  put(static_cast<uint64_t>(times) * (4 + message.size()), 4);
+  for (int i = 0; i < times; ++i) {
+    header += type;
+    put(message.size(), 3);
+    header += message;
+  }
+  put(hdf5_sum(span_of(header)), 4);
+  const uint64_t at = file.size();
+  std::memcpy(file.data() + 36, &at, 8);
+  const uint32_t sum = hdf5_sum(span_of(file).first(44));
+  std::memcpy(file.data() + 44, &sum, 4);
+  return file + header;
+}
+
+size_t occurrences(const std::string& bytes, const std::string& text) {
+  size_t count = 0;
+  for (size_t at = 0; (at = bytes.find(text, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
 class Groups : public testing::TestWithParam<int> {};
 
 // Few links lie in the group's header, more in a heap of one block, of several, of several lists of
-// blocks.
+// blocks: for these the names are long, and many of one dataset.
 TEST_P(Groups, AreReadWhateverTheyHold) {
-  const int count = GetParam();
+  const int count = GetParam(), sets = std::min(count, 1000);
+  const std::string end(count > sets ? 200 : 0, 'x');
+  const auto name = [&](int i) { return fmt::format("block.{}.attention.out.weight{}", i, end); };
   const std::string bytes = written([&](hid_t file) {
     const Hdf5Id group(H5Gcreate2(file, "param", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-    for (int i = 0; i < count; ++i)
-      put_numbers(group.get(), fmt::format("block.{}.attention.out.weight", i), H5T_STD_I32LE,
-                  {i, i + 1});
+    for (int i = 0; i < sets; ++i) put_numbers(group.get(), name(i), H5T_STD_I32LE, {i, i + 1});
+    for (int i = sets; i < count; ++i)
+      H5Lcreate_hard(group.get(), name(i % sets).c_str(), group.get(), name(i).c_str(), H5P_DEFAULT,
+                     H5P_DEFAULT);
   });
+  if (count == 3000) {
+    EXPECT_GT(occurrences(bytes, "FHIB"), 1u);
+  }
   const Hdf5View view(span_of(bytes));
   for (int i = 0; i < count; ++i) {
-    const Hdf5Dataset set =
-        view.object(fmt::format("param/block.{}.attention.out.weight", i)).dataset();
+    const Hdf5Dataset set = view.object("param/" + name(i)).dataset();
     EXPECT_EQ(set.dims, std::vector<uint64_t>{2});
     EXPECT_TRUE(set.type.is_signed);
     ASSERT_TRUE(set.at && set.bytes == 8 && *set.at + 8 <= bytes.size());
     int32_t second = 0;
     std::memcpy(&second, bytes.data() + *set.at + 4, 4);
-    EXPECT_EQ(second, i + 1);
+    EXPECT_EQ(second, i % sets + 1);
   }
   expect_error(ExitCode::usage, {"param/other"}, [&] { view.object("param/other"); });
   expect_error(ExitCode::usage, {"no dataset"}, [&] { view.object("param").dataset(); });
@@ -118,6 +149,23 @@ TEST(Hdf5View, ReadsAttributesInHeadersAndHeaps) {
     EXPECT_TRUE(root.text(*root.attribute("large")) == large);
     expect_error(ExitCode::usage, {"no text"}, [&] { root.text(*root.attribute("minus")); });
   }
+}
+
+// Else a small file could take any time: here its attributes are listed as often as it is said.
+TEST(Hdf5View, RefusesMetadataThatOverlaps) {
+  const std::string good = written([&](hid_t file) {
+    for (int i = 0; i < 300; ++i) put_text(file, fmt::format("{}", i), std::string(1000, 'x'), false);
+  });
+  const uint64_t heap = good.find("FRHP"), tree = good.find("BTHD");
+  ASSERT_TRUE(heap < good.size() && tree < good.size());
+  std::string info(2, '\0');
+  for (const uint64_t at : {heap, tree}) info.append(reinterpret_cast<const char*>(&at), 8);
+  const std::string once = with_root(good, 0x15, info, 1), often = with_root(good, 0x15, info, 50);
+  const Hdf5View view(span_of(once)), refused(span_of(often));
+  const Hdf5Object root = view.object("");
+  for (const char* name : {"0", "299"}) EXPECT_EQ(root.text(*root.attribute(name)).size(), 1000u);
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(view.object("").attribute("150").has_value());
+  expect_error(ExitCode::usage, {"overlap"}, [&] { refused.object(""); });
 }
 
 TEST(Hdf5View, FollowsHardLinksOnly) {

@@ -10,13 +10,13 @@
 // What is read of the "HDF5 File Format Specification Version 3.0" (its sections stand in the
 // sources): superblocks 2 and 3, object headers 2, which is what libver="latest" writes; groups and
 // attributes that lie in headers or in fractal heaps; hard links; little-endian numbers and texts;
-// contiguous datasets. All else is a usage Error that says what it is. Errors do not name the file:
-// who reads it does.
+// contiguous datasets. All else is a usage Error that says what it is, as are parts of metadata that
+// overlap, and more than 2^19 links and attributes: reading takes time and memory in proportion to
+// the file. Errors do not name the file: who reads it does.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +58,7 @@ struct Hdf5Dataset {
 };
 
 class Hdf5Object;
+struct Hdf5Parsed;
 
 class Hdf5View {
  public:
@@ -92,11 +93,10 @@ class Hdf5Object {
 
  private:
   friend class Hdf5View;
-  Hdf5Object(const Hdf5View& view, uint64_t at);
+  Hdf5Object(const Hdf5View& view, std::shared_ptr<const Hdf5Parsed> parsed);
 
   const Hdf5View& view_;
-  std::map<std::string, Hdf5Attribute> attributes_;
-  std::optional<Hdf5Dataset> dataset_;
+  std::shared_ptr<const Hdf5Parsed> parsed_;
 };
 
 // The checksum of HDF5's metadata: Bob Jenkins's lookup3 with a start value of 0
