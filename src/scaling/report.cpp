@@ -21,12 +21,12 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file) fail("{} cannot be written: is the disk full, or the folder not writable?", path);
 }
 
-// That it is made first, exclusively, keeps it from being written through a link.
+// By the descriptor of the file that was made, for a link may take the place of its name.
 void write_temporary(const std::string& path, const std::string& text) {
   const int made = make_temporary_file(path);
   if (made < 0) fail("{} cannot be made: {}", path, std::strerror(errno));
+  write_stream({path, Occupant::stream, "the report's file", made}, text);
   ::close(made);
-  write_file(path, text);
 }
 
 void make_folder(const std::string& folder) {
