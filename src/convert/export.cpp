@@ -39,6 +39,12 @@ CheckpointInfo weights_in(const std::string& path) {
   return *info;
 }
 
+TensorShapes shapes_of(const std::map<std::string, StoredTensor>& stored) {
+  TensorShapes shapes;
+  for (const auto& [name, tensor] : stored) shapes[name] = tensor.shape;
+  return shapes;
+}
+
 void check_tensors(const NameMap& names, const std::map<std::string, StoredTensor>& stored, const std::string& path) {
   std::string text;
   for (const ForeignTensor& tensor : names.tensors)
@@ -80,6 +86,7 @@ void check_scale(const LabelHead& head, const ModelConfig& model, const std::str
 Export::Export(const std::string& source, Form form, const ConvertConfig& config)
     : config_(config), form_(form), info_(weights_in(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
       notes_(import_notes(state_, info_.path)), head_(label_head(state_.notes, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)), stored_(tensors_->tensors()) {
+  check_held(model_, shapes_of(stored_), info_.path);  // before anything is made of the sizes that the model says
   fold_mup();
   add_pooler();
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;

@@ -1,7 +1,8 @@
 // Files with bytes changed at random end in a usage error or are read as what they now say; nothing else may happen.
 #include <gtest/gtest.h>
 
-#include "convert/golden_folder.h"
+#include "convert/fresh_run.h"
+#include "skein/checkpoint/manifest.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/philox.h"
 
@@ -88,6 +89,20 @@ TEST(Damage, OfLlmcFilesIsRefused) {
     count += refused([&] { open_llmc(scratch.file("bad")); });
   }
   EXPECT_GT(count, 150);
+}
+
+TEST(Damage, OfAModelsSizesIsFoundBeforeAnythingIsMadeOfThem) {
+  const test::Scratch scratch;
+  test::save_fresh(scratch.file("run"), test::small_model(), 1);
+  const auto alone = single_rank();
+  const std::string path = find_checkpoint(scratch.file("run"), *alone)->path, file = path + "/manifest.json";
+  Manifest manifest = parse_manifest(test::bytes_of_file(file), file);
+  const std::string said = R"("model.n_layers":"2")";
+  ASSERT_NE(manifest.metadata.find(said), std::string::npos);
+  manifest.metadata.replace(manifest.metadata.find(said), said.size(), R"("model.n_layers":"10000")");
+  test::write_file(file, manifest_text(manifest));
+  test::expect_error(ExitCode::usage, {path, "model.n_layers is 10000", "no block 2"},
+                     [&] { test::export_folder(path, scratch.file("out")); });
 }
 
 }  // namespace
