@@ -17,7 +17,7 @@ Wanted part(std::string_view& input) {
 
 void check_shapes(const skein::TensorShapes& shapes) {
   for (const auto& [name, shape] : shapes)
-    if (name.empty() || !skein::checked_product(shape, 1 << 12)) std::abort();
+    if (name.empty() || !skein::checked_product(shape, 1 << 8)) std::abort();
 }
 
 }  // namespace
