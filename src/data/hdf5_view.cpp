@@ -23,7 +23,6 @@ constexpr uint64_t kMostKept = uint64_t{1} << 19;  // links and attributes of a 
 
 // Types of messages in object headers (File Format Specification, IV.A.2).
 enum : uint64_t {
-  kNothing = 0x00,
   kDataspace = 0x01,
   kLinkInfo = 0x02,
   kDatatype = 0x03,
@@ -98,7 +97,6 @@ void Header::read_messages(Bytes bytes) {
     const uint64_t type = cursor.number(1), size = cursor.number(2), flags = cursor.number(1);
     if (numbered_) cursor.skip(2);
     const Message message{type, (flags & 2) != 0, cursor.take(size)};
-    if (type == kNothing) continue;
     if (type != kContinuation) {
       found_(message);
       continue;
