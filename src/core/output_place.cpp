@@ -127,4 +127,19 @@ bool give_free_name(const std::string& from, const std::string& to) {
   return given;
 }
 
+void publish(const std::string& temporary, const std::string& path, Existing existing) {
+  if (existing == Existing::refuse) {
+    if (give_free_name(temporary, path)) return;
+    if (errno == EEXIST || errno == ENOTEMPTY)
+      fail("{} has come to exist while it was being made, and is not replaced", path);
+    fail("cannot rename {} to {}: {}", temporary, path, cause());
+  }
+  OutputPlace place{path, Occupant::nothing, "", -1};
+  classify(place);
+  if (place.occupant != Occupant::nothing && place.occupant != Occupant::file)
+    fail("{} has become {} while it was being made, and is not replaced", path, place.kind);
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    fail("cannot rename {} to {}: {}", temporary, path, cause());
+}
+
 }  // namespace skein
