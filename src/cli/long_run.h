@@ -3,7 +3,7 @@
 // While a run makes steps its ranks agree on the request (train/stop.h). At any other time, such as while data and
 // checkpoints are loaded, each process ends at once, within two seconds even where storage or the log hangs: with 85
 // where the folder holds something to go on from, else with 143 (130 after INT). The next start makes again what no
-// commit holds, also what a command writes behind its last step, such as report.json of `skein reward`. Before several
+// commit holds, also what a command writes after its last step, such as report.json of `skein reward`. Before several
 // ranks have met TERM gives 143 whatever the folder holds: it may come from a launcher because another rank has failed.
 #pragma once
 

@@ -26,7 +26,7 @@ class Deadline {
   Clock::time_point at_;
 };
 
-// Owns a descriptor that never blocks.
+// Owns a descriptor; those made here never block.
 class Socket {
  public:
   Socket() = default;

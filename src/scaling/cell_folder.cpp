@@ -38,7 +38,8 @@ Json read_json(const std::string& path) {
   return json;
 }
 
-// What is no file has no lines, which the run refuses by itself. What cannot be read is an error.
+// Something that is not a file counts as no lines here; the run itself refuses it. What cannot be
+// read is an error.
 std::string text_of(const std::string& path) {
   try {
     return text_if_there(path).value_or("");

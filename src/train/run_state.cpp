@@ -120,7 +120,7 @@ std::string no_tokenizer(const RunState& state, const std::string& origin) {
 
 namespace {
 
-// No step from the newest one on had a finite gradient: its weights, or those of any behind the good one, may be what is
+// No step from the newest one on had a finite gradient: its weights, or those of any after the good one, may be what is
 // wrong.
 std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step, int64_t good_step) {
   const auto all = list_checkpoints(checkpoints);

@@ -324,7 +324,7 @@ void Trainer::learn(TrainResult& result, Progress& progress) {
   const bool commits = !done() || saved_step_ != state_.step;
   if (commits && !config_.run.data_compared) data_.begin();
   const int64_t begin = began_ = state_.step;
-  // What came while this was loaded, where another looked (a sweep). A file is looked for behind each step.
+  // What came while this was loaded, where another looked (a sweep). A file is looked for after each step.
   result.stopped = !done() && mesh_.world().any(stop_signal() != 0);
   if (result.stopped) return stop_->taken();
   make_owed_evaluation();

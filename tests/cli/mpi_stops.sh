@@ -35,7 +35,7 @@ ended() {
 }
 
 # Each way to ask, at any moment of the run; USR2 also while TERM comes to every rank again and again, as from a launcher
-# that has seen the first one leave: tried until one of them has come behind the agreement.
+# that has seen the first one leave: tried until one of them has come after the agreement.
 asked=0 reached=0
 for how in launcher one late late late late late; do
   if ((reached > 0)); then break; fi

@@ -64,14 +64,14 @@ class CheckpointStore {
 // Error(failure) where one cannot be read.
 std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 
-// Collective. The newest checkpoint in `directory` whose manifest and shards all verify. Where one
-// is damaged (bytes without their sum, a file cut or missing) or of another run than the
-// directory's generations, the older ones are tried in turn, with a warning that says why. nullopt
-// when the directory holds none at all; an Error(usage) listing every reason when it holds some but
-// none is good, or none that a superseded start did not leave behind. What cannot be looked at or
-// read is tried again, and then an Error(failure): then nothing is known, and no older one is
-// taken. `path` may also be a run's folder, or one checkpoint's own directory: then only it is
-// tried.
+// Collective. The newest checkpoint in the folder `path` whose manifest and shards all verify.
+// - One that is damaged (bytes without their sum, a file cut or missing), or of another run than the
+//   folder's generations, is passed over for the next older one, with a warning that says why.
+// - nullopt: the folder holds no checkpoint.
+// - Error(usage): it holds some, but none is good (with every reason), or all are commits of
+//   superseded starts.
+// - Error(failure): one could not be looked at or read, also when tried again; no older one is taken.
+// `path` may also be a run's folder, or one checkpoint's own directory: then only that one is tried.
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
 
 // "PATH holds no checkpoint", what lies there instead, and what to do: for messages. Looks for a

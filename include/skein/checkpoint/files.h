@@ -1,6 +1,7 @@
-// Files as checkpoints need them: whole, durable, and with every error said. Every function throws
-// SystemError naming the path and the system's reason, and Error(usage) where nothing is to be read
-// or something stands that is of another kind than it must be.
+// Files as checkpoints need them: whole, durable, and with every error said. What the system refuses
+// is a SystemError, which names the path and the system's reason. Error(usage): nothing is there to
+// be read, or what stands there is of another kind than it must be. A plain Error(failure): a name
+// that must be free is taken, and where a function says so.
 #pragma once
 
 #include <cstddef>
@@ -122,7 +123,8 @@ bool write_exclusive(const std::string& path, const std::string& text);
 void write_new_file(const std::string& path, std::span<const std::byte> bytes);
 void write_new_file(const std::string& path, const std::string& text);
 // Written whole or not at all, in place of the regular file that was there; a usage error where it
-// was none. The new name is durable after a sync_directory().
+// was none, a plain Error(failure) where the name cannot be given. The new name is durable after a
+// sync_directory().
 void replace_file(const std::string& path, const std::string& text);
 
 // Removes what killed processes have left beside `path` of such a replacement.

@@ -9,8 +9,9 @@
 
 namespace skein {
 
+// Begins the name of such a file; the number of the generation and a name of its own follow.
 inline constexpr char kHeartbeat[] =
-    "heartbeat-";  // with the number of the generation and a name of its own
+    "heartbeat-";
 
 struct Generation {
   int64_t number = 0;
@@ -18,8 +19,9 @@ struct Generation {
   std::string base = {};  // name of the newest checkpoint when it started; "" for none
   int ranks = 1;
   ProcessIdentity writer = {};
+  // Name of the file beside it that its start renews while it runs; "" for none.
   std::string heartbeat =
-      {};  // name of the file beside it that it renews while it runs; "" for none
+      {};
 };
 
 std::string generation_text(const Generation& generation);
@@ -31,8 +33,7 @@ std::string named(const Generation& generation);
 
 // 32 random hex digits.
 std::string new_run_id();
-// A usage error, which names `origin`, unless it is 1 to 64 letters, digits, '-', '_' and '.'; or
-// "".
+// A usage error, which names `origin`, unless it is "" or 1 to 64 letters, digits, '-', '_' and '.'.
 void check_run_id(const std::string& id, const std::string& origin);
 
 }  // namespace skein

@@ -9,10 +9,10 @@
 
 namespace skein {
 
-// Thrown on every rank at the same meeting. No error: the work is given up as was asked.
+// Thrown on every rank at the same meeting. Not an error: the work is given up because somebody asked.
 struct Interrupted {};
 
-// Work that is to be interruptible calls pass() at each of its rounds and finish() behind the last one. Ranks may have
+// Work that is to be interruptible calls pass() at each of its rounds and finish() after the last one. Ranks may have
 // different numbers of rounds. They meet about once a second, however short a round is, by one all-reduce; when they meet
 // changes nothing but when they are interrupted.
 class Meeting {

@@ -1,5 +1,5 @@
 // The signals that ask a process to stop: TERM, INT, HUP, USR1 and USR2. HUP stays ignored where it was
-// ignored before (nohup). They may come more than once: the second says what the first has said.
+// ignored before (nohup). A second one changes nothing.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 namespace skein {
 
 // While one lives they are noted instead of ending the process. They may be nested, also by several threads; when the
-// last one goes, the signals mean again what they meant before. Behind catch_stop_signals they have no effect any more where
-// the last one goes because of an error: it ends the process with its own code.
+// last one goes, the signals mean again what they meant before. After catch_stop_signals, when the last one goes because of
+// an error, the signals are ignored from then on: the process ends with the error's code.
 class StopSignals {
  public:
   StopSignals();

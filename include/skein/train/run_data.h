@@ -39,9 +39,9 @@ class RunData {
   // Collective: before a commit. Waits for the end of what was begun, and throws the same on all
   // ranks. meeting: where the wait may be interrupted; null: nowhere.
   void finish(Meeting* meeting = nullptr);
-  // Collective. Whether a commit may be made: the same where what was begun has ended on all ranks
-  // after at most `most`, the first time a second at least. Else it says that there is no commit
-  // yet, where `most` is 0 only once.
+  // Collective, before a commit. Waits up to `most` for the comparison (the first time at least
+  // 1 s). True: it has ended on all ranks, and a commit may be made; throws as finish(). False: not
+  // yet; it warns, but only once where `most` is 0.
   bool finish_within(std::chrono::milliseconds most);
 
  private:

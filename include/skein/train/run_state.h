@@ -17,8 +17,8 @@ struct RunState {
   int64_t step = 0;              // steps done, skipped ones included
   int64_t samples = 0;           // the data cursor: samples of the run's stream consumed
   int64_t optimizer_steps = 0;   // updates made
-  // Latest steps without a finite gradient. 0 in a checkpoint: what may come of gradients that are not finite is not
-  // committed (checkpoints of before may say otherwise).
+  // Latest steps without a finite gradient, but for those that halved the loss scale of f16. 0 in checkpoints, as nothing
+  // is committed after such a step; those of earlier versions may have more.
   int64_t skipped_in_a_row = 0;
   int64_t reduction_groups = 0;  // of the canonical sum: the bits of a run depend on it
   double loss_scale = 1;         // of the next step, and the good steps before it
