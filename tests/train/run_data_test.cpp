@@ -47,14 +47,7 @@ class DataOfARun : public testing::Test {
     writer.finish();
   }
   std::string refused(const PretrainConfig& c, int ranks, ExitCode code, const std::string& name = "run") const {
-    try {
-      train(c, ranks, folder_, name);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "no error";
-    return "";
+    return training_error(c, ranks, folder_, name, code);
   }
   std::string said(const PretrainConfig& c) const {
     testing::internal::CaptureStderr();

@@ -1,6 +1,7 @@
 // A small training problem, and the whole state a run leaves behind.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -147,6 +148,19 @@ inline Finished train(PretrainConfig config, int ranks, const Workspace& folder,
   });
   finished.state = state_of(config.run.dir);
   return finished;
+}
+
+// What the same says when it ends with this code, as it must.
+inline std::string training_error(const PretrainConfig& config, int ranks, const Workspace& folder,
+                                  const std::string& name, ExitCode code) {
+  try {
+    train(config, ranks, folder, name);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
 }
 
 }  // namespace skein
