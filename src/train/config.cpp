@@ -47,7 +47,8 @@ void bind(Options& options, CheckpointConfig& c) {
   options.add("checkpoint.keep", c.keep, "checkpoints that stay");
   options.add("checkpoint.load", c.load, "run folder or checkpoint to begin from when run.dir holds none");
   options.add("checkpoint.weights_only", c.weights_only, "of checkpoint.load take the weights, not optimizer and position");
-  options.add("checkpoint.other_data", c.other_data, "go on although files of data are others than the checkpoint saw under their names");
+  options.add("checkpoint.other_data", c.other_data,
+              "go on although a data file is not the one that the checkpoint remembers under its name");
 }
 
 void bind(Options& options, RunConfig& c) {
@@ -63,8 +64,8 @@ void bind(Options& options, RunConfig& c) {
               "taken; 0: not at all",
               "seconds");
   options.add("run.id", c.id,
-              "the run's own name in its checkpoints, which are of one run alone; empty: that of "
-              "run.dir, or a new one at random");
+              "the run's id, written into its checkpoints; those with another id are refused; empty: "
+              "that of run.dir, or a new one at random");
   options.add("run.profile", c.profile, "steps after the second whose work goes to profile.json, a Chrome trace; 0: none; --profile alone: 3", "steps");
 }
 
