@@ -11,13 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "comm/without_room.h"
+#include "support/size_limit.h"
 
 namespace skein {
 namespace {
 
 namespace fs = std::filesystem;
-using test::WithoutRoom;
 
 class PrivateFile : public testing::Test {
  protected:
@@ -123,7 +122,7 @@ TEST_F(PrivateFile, AWrongNameIsTheUsersAndFailingStorageIsNot) {
   EXPECT_EQ(reading(path("circle")), ExitCode::failure);
   EXPECT_EQ(writing(path("no/folder")), ExitCode::usage);
   EXPECT_EQ(writing(path("circle/file")), ExitCode::failure);
-  const WithoutRoom full;
+  const SizeLimit full(0);
   EXPECT_EQ(writing(path("new")), ExitCode::failure);
   EXPECT_FALSE(fs::exists(path("new")));
 }

@@ -7,7 +7,7 @@
 #include <netdb.h>
 #include <sys/wait.h>
 
-#include "comm/without_room.h"
+#include "support/size_limit.h"
 
 namespace skein {
 namespace {
@@ -190,7 +190,7 @@ TEST_F(Tcp, StorageThatFailsIsNoMistakeOfTheUser) {
   for (const int rank : {0, 1})
     expect_error(run_job(job_at(rank, 2, file() + ".circle/file", 5), check_sum), ExitCode::failure,
                  {path() + ".circle cannot be looked at on host", "Too many levels"});
-  const WithoutRoom full;
+  const SizeLimit full(0);
   expect_error(run_job(job_at(0, 2, file(), 5), check_sum), ExitCode::failure,
                {"SKEIN_RENDEZVOUS=" + file() + " cannot be written by rank 0", "File too large"});
 }

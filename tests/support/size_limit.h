@@ -1,4 +1,4 @@
-// A disk that takes no large files.
+// A disk that takes no large files, or, with 0, nothing.
 #pragma once
 
 #include <csignal>
