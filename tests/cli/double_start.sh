@@ -45,27 +45,4 @@ expect 0 "done already" $endless --run.dir=run --train.steps=50 --run.id="$id"
 [ "$(find run/checkpoints -name 'heartbeat-*' | wc -l)" = 0 ] || die "an ended run has left its heartbeat"
 (($(find run/checkpoints -name 'generation-*' | wc -l) <= 3)) || die "$(ls run/checkpoints): generation files pile up"
 
-# Started at once, again and again: one of two goes on, whichever it is.
-for round in $(seq "${SKEIN_TEST_ROUNDS:-3}"); do
-  $endless --run.dir="twice-$round" --run.takeover=1 >a 2>&1 &
-  a=$!
-  $endless --run.dir="twice-$round" --run.takeover=1 >b 2>&1 &
-  b=$!
-  await 60 bash -c "! kill -0 $a || ! kill -0 $b"
-  left=$a survivor=$b
-  if kill -0 $a 2>/dev/null; then left=$b survivor=$a; fi
-  code=0
-  wait $left || code=$?
-  [ "$code" = 76 ] || { cat a b >&2; die "exit code $code of the one that has to go, instead of 76"; }
-  latest=$(find "twice-$round/checkpoints" -name "generation-*" | sort | tail -1)
-  await 60 committed "twice-$round" "${latest##*-}"
-  kill -USR2 $survivor
-  code=0
-  wait $survivor || code=$?
-  [ "$code" = 85 ] || { cat a b >&2; die "exit code $code of the other, instead of 85"; }
-  "$bin/skein-inspect" list "twice-$round" | grep -q good || die "no checkpoint after two starts at once"
-  [ "$(sort -u <(grep -o '"step":[0-9]*,"loss"' "twice-$round/metrics.jsonl") | wc -l)" = \
-    "$(grep -c '"loss"' "twice-$round/metrics.jsonl")" ] || die "two processes wrote metrics"
-done
-
 echo passed
