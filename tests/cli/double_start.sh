@@ -4,21 +4,12 @@ source "$(dirname "$0")/expect.sh"
 make_stores
 endless="$bin/skein pretrain $small --train.steps=1000000 --checkpoint.every=50 --run.tensorboard=false"
 
-# await SECONDS COMMAND...: until it succeeds.
-await() {
-  local until=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < until)) || die "in vain awaited: $*"
-    sleep 0.05
-  done
-}
 committed() { ls -d "$1"/checkpoints/step-*.g"$2"; }
 
 # A start finds an older one at work, waits, and takes over; the older one ends at its next checkpoint.
 $endless --run.dir=run >older 2>&1 &
 older=$!
-await 60 committed run 000001
+await committed run 000001
 grep -q "\"process\":$older" run/checkpoints/heartbeat-000001.* || die "no heartbeat of process $older"
 $endless --run.dir=run --run.takeover=1 >newer 2>&1 &
 newer=$!
@@ -29,7 +20,7 @@ grep -q "generation 2 of this run (host $(uname -n), process $newer) has started
 [ "$(grep -c "error: " older)" = 1 ] || die "it goes on after a refused commit"
 grep -q "generation 1 of this run (host $(uname -n), process $older) seems to be at work" newer || { cat newer >&2; die "no word of waiting"; }
 grep -q "takes the run over" newer || die "it does not say that it takes over"
-await 60 committed run 000002
+await committed run 000002
 
 # Killed: the next start needs no patience, and the folder keeps one id.
 kill -KILL $newer

@@ -1,4 +1,4 @@
-# Sourced by the scripts here: a scratch folder to work in, and `expect`.
+# Sourced by the scripts here: a scratch folder to work in, `expect` and `await`.
 set -euo pipefail
 
 bin="$SKEIN_TEST_BIN_DIR"
@@ -18,6 +18,16 @@ expect() {
   timeout 120 "$@" >output 2>&1 || got=$?
   [ "$got" = "$code" ] || { cat output >&2; die "exit code $got instead of $code: $*"; }
   grep -qF -- "$word" output || { cat output >&2; die "no \"$word\" in the output of: $*"; }
+}
+
+# await COMMAND...: waits for it to succeed, about a minute at most.
+await() {
+  for _ in $(seq 1200); do
+    if "$@" >/dev/null 2>&1; then return; fi
+    sleep 0.05
+  done
+  if [ -e output ]; then cat output >&2; fi
+  die "in vain awaited: $*"
 }
 
 # break_weights FOLDER TENSOR: the first value of that tensor of FOLDER/model.safetensors becomes NaN.

@@ -115,10 +115,7 @@ fi
 # One rank that dies takes the job with it.
 mpirun -np 2 $train --train.steps=1000000 --run.dir=dies >output 2>&1 &
 launcher=$!
-for _ in $(seq 600); do
-  if grep -q "step *10/" output; then break; fi
-  sleep 0.05
-done
+await grep -q "step *10/" output
 kill -KILL "$(pgrep -n -f 'run.dir=dies')"
 for _ in $(seq 100); do
   if ! kill -0 $launcher 2>/dev/null; then break; fi
@@ -130,10 +127,7 @@ if pgrep -f 'run.dir=dies' >/dev/null; then die "ranks are left over"; fi
 # A job whose run another has taken: its first refused checkpoint ends it, with one message and one code.
 mpirun -np 2 $train --train.steps=1000000 --checkpoint.every=10 --run.dir=taken >output 2>&1 &
 launcher=$!
-for _ in $(seq 600); do
-  if ls -d taken/checkpoints/step-* >/dev/null 2>&1; then break; fi
-  sleep 0.05
-done
+await compgen -G "taken/checkpoints/step-*"
 cp taken/checkpoints/generation-000001 copied && mv copied taken/checkpoints/generation-000002
 wait $launcher && code=0 || code=$?
 [ "$code" = 76 ] || { cat output >&2; die "exit code $code of a superseded job instead of 76"; }

@@ -89,10 +89,7 @@ SKEIN_RANK=1 $train --train.steps=1000000 --run.dir=dies >other 2>&1 &
 other=$!
 SKEIN_RANK=0 $train --train.steps=1000000 --run.dir=dies >output 2>&1 &
 zero=$!
-for _ in $(seq 600); do
-  if grep -q "step *10/" output; then break; fi
-  sleep 0.05
-done
+await grep -q "step *10/" output
 kill -KILL $other
 wait $other 2>/dev/null || true
 killed=$SECONDS

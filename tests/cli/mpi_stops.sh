@@ -12,15 +12,6 @@ started() {
   job=$!
 }
 
-come() {
-  for _ in $(seq 600); do
-    if "$@" >/dev/null 2>&1; then return; fi
-    sleep 0.05
-  done
-  cat output >&2
-  die "it never came to: $*"
-}
-
 # ended CODE SECONDS
 ended() {
   local code=0 begin=$SECONDS
@@ -40,7 +31,7 @@ asked=0 reached=0
 for how in launcher one late late late late late; do
   if ((reached > 0)); then break; fi
   started $train --run.dir=run
-  come grep -q "step .*/100000" output
+  await grep -q "step .*/100000" output
   sleep 0.$((RANDOM % 10))
   mapfile -t ranks < <(pgrep -P $job)
   case $how in
@@ -61,7 +52,7 @@ for how in launcher one late late late late late; do
   asked=$((asked + 1))
 done
 [ "$asked" -ge 3 ] || die "not all ways were tried"
-((reached > 0)) || die "no TERM came behind the agreement"
+((reached > 0)) || die "no TERM came after the agreement"
 
 # While it reads data that never come: on from what there is, or nothing to go on from.
 for i in $(seq 16); do echo "{\"prompt\": \"the quick $i\", \"completion\": \" fox\"}"; done >pairs.jsonl
@@ -78,7 +69,7 @@ for folder in chat fresh; do
   started $sft --data.train=data.jsonl --run.dir=$folder
   sleep 60 >data.jsonl &
   writer=$!
-  come reads_data
+  await reads_data
   if [ $folder = chat ]; then kill -USR2 $job; else kill -HUP "${ranks[1]}"; fi
   ended "$([ $folder = chat ] && echo 85 || echo 143)" 5
   told=$([ $folder = chat ] && echo "asked to stop (USR2) while" || echo "rank 1: asked to stop (HUP) before")
@@ -103,7 +94,7 @@ reward="process:exec python3 $scratch/length.py"
 expect 0 "iteration 3/3" mpirun -np 2 $ppo --run.dir=whole "--reward.sources=$reward"
 touch slow
 started $ppo --run.dir=parts "--reward.sources=$reward"
-come test -e scoring
+await test -e scoring
 kill -USR2 $job
 ended 85 12
 ! pgrep -f "$scratch/length.py" >/dev/null || die "the reward process lives on"

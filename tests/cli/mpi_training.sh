@@ -12,10 +12,7 @@ grep -q "bits per byte" output || die "no validation"
 # Killed hard in the middle, then on at two other layouts: the same bits.
 mpirun -np 2 $train --run.dir=killed >output 2>&1 &
 launcher=$!
-for _ in $(seq 600); do
-  if ls -d killed/checkpoints/step-00000010* >/dev/null 2>&1; then break; fi
-  sleep 0.05
-done
+await compgen -G "killed/checkpoints/step-00000010*"
 pkill -KILL -P $launcher || true
 wait $launcher && killed=0 || killed=1
 expect 0 "done" mpirun -np 4 $train --run.dir=killed --parallel.pipeline=2 --parallel.zero
@@ -26,10 +23,7 @@ echo "the first job was killed: $killed"
 # Asked to stop: a checkpoint, exit code 85, and on.
 mpirun -np 2 $train --train.steps=100000 --run.dir=asked >output 2>&1 &
 launcher=$!
-for _ in $(seq 600); do
-  if grep -q "step *10/" output; then break; fi
-  sleep 0.05
-done
+await grep -q "step *10/" output
 if [ "$(nproc)" -ge 2 ]; then
   mapfile -t cores < <(for pid in $(pgrep -P $launcher); do grep Cpus_allowed_list "/proc/$pid/status"; done)
   [ "${#cores[@]}" = 2 ] && [ "${cores[0]}" != "${cores[1]}" ] || die "two ranks may meet on a core: ${cores[*]}"

@@ -6,16 +6,6 @@ make_stores
 train="$bin/skein pretrain $small --train.steps=100000 --checkpoint.every=500 --run.log_every=1"
 export OMP_NUM_THREADS=1
 
-# until_ COMMAND...: waits for it to succeed, up to half a minute.
-until_() {
-  for _ in $(seq 600); do
-    if "$@" >/dev/null 2>&1; then return; fi
-    sleep 0.05
-  done
-  cat output >&2
-  die "it never came to: $*"
-}
-
 # ended CODE WORD [SECONDS]: the job ends with that within SECONDS, else in the two of a job that loads and as much for a
 # machine with other work; and it says WORD.
 ended() {
@@ -37,7 +27,7 @@ ended() {
 waiting() {
   SKEIN_RENDEZVOUS="file://$scratch/meet" SKEIN_RANK=0 SKEIN_RANKS=2 $train --run.dir="$1" >output 2>&1 &
   job=$!
-  until_ test -e meet
+  await test -e meet
 }
 for signal in USR2 TERM HUP USR1 INT; do
   rm -f meet
@@ -51,7 +41,7 @@ done
 for signal in USR2 TERM HUP USR1 INT; do
   $train --run.dir=run >output 2>&1 &
   job=$!
-  until_ grep -q "step .*/100000" output
+  await grep -q "step .*/100000" output
   kill -$signal $job
   for late in TERM INT USR2 HUP; do
     sleep 0.02
@@ -80,7 +70,7 @@ for folder in chat fresh; do
   job=$!
   sleep 60 >data.jsonl &
   writer=$!
-  until_ reads_data
+  await reads_data
   kill -TERM $job
   if [ $folder = chat ]; then ended 85 "goes on from what chat holds"; else ended 143 "before there was anything"; fi
   kill $writer
@@ -95,7 +85,7 @@ rm -f meet
 echo begun >output
 SKEIN_RENDEZVOUS="file://$scratch/meet" SKEIN_RANK=0 SKEIN_RANKS=2 $train --run.dir=run >>output 2>full.pipe &
 job=$!
-until_ test -e meet
+await test -e meet
 kill -USR2 $job
 ended 85 begun
 kill $reader
@@ -103,7 +93,7 @@ kill $reader
 # As nohup leaves it, HUP means nothing.
 (trap '' HUP; exec $train --run.dir=hup) >output 2>&1 &
 job=$!
-until_ grep -q "step .*/100000" output
+await grep -q "step .*/100000" output
 kill -HUP $job
 sleep 0.3
 kill -0 $job || die "HUP ended a run that was told to ignore it"
