@@ -209,10 +209,6 @@ def run(command, log, limit=60, **variables):
     return Process(command, log, **variables).end(limit)
 
 
-def takes(option, command="pretrain"):
-    return f"--{option}" in quiet([BIN / "skein", command, "--help"])
-
-
 def pretrain(folder, store, steps, *options, every=2, batch=4):
     return [
         BIN / "skein",
