@@ -3,6 +3,7 @@ faults, and judging."""
 
 import atexit
 import collections
+import functools
 import json
 import os
 import re
@@ -72,11 +73,17 @@ def quiet(command):
     return done.stdout.decode()
 
 
+@functools.cache
+def sanitized():
+    """Whether the programs are built with a sanitizer."""
+    return b"__asan_init" in (BIN / "skein").read_bytes()
+
+
 def build_library(folder):
     """The library that faulty_files.c is the source of."""
     library = folder / "faulty_files.so"
     compiler = shlex.split(os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or "")
-    if b"__asan_init" in (BIN / "skein").read_bytes():
+    if sanitized():
         skip("the programs are built with a sanitizer, which must be the first library itself")
     if not compiler:
         skip("there is no C compiler for tests/faults/faulty_files.c")

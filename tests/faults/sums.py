@@ -1,4 +1,4 @@
-"""Checksums of checkpoints and of HDF5's metadata."""
+"""Checksums of checkpoints and of HDF5's metadata, and where these lie."""
 
 import struct
 
@@ -46,3 +46,92 @@ def lookup3(data):
 
 def number(data, at, size):
     return int.from_bytes(data[at : at + size], "little")
+
+
+class Structure:
+    """Where the metadata of an HDF5 file lies: blocks [begin, end) with their checksum's place."""
+
+    def __init__(self, data):
+        self.data = data
+        self.blocks = [(0, 44, 44)]
+        self.links = []
+        for sign, look in ((b"OHDR", self.header), (b"BTHD", self.tree), (b"FRHP", self.heap)):
+            at = data.find(sign)
+            while at >= 0:
+                look(at)
+                at = data.find(sign, at + 1)
+        self.blocks = [
+            block for block in self.blocks if block[1] + 4 <= len(data) and self.holds(block)
+        ]
+
+    def holds(self, block):
+        return number(self.data, block[2], 4) == self.sum_of(self.data, block)
+
+    @staticmethod
+    def sum_of(data, block):
+        begin, end, place = block
+        if place >= end:
+            return lookup3(bytes(data[begin:end]))
+        return lookup3(bytes(data[begin:place]) + bytes(4) + bytes(data[place + 4 : end]))
+
+    def header(self, at):
+        flags = self.data[at + 5]
+        begin = at + 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
+        width = 1 << (flags & 3)
+        size = number(self.data, begin, width)
+        begin += width
+        self.blocks.append((at, begin + size, begin + size))
+        self.messages(begin, begin + size, 6 if flags & 4 else 4)
+
+    def messages(self, at, end, head):
+        while at + head <= end:
+            kind, size = self.data[at], number(self.data, at + 1, 2)
+            body = at + head
+            if kind == 0x10:
+                more, length = number(self.data, body, 8), number(self.data, body + 8, 8)
+                self.blocks.append((more, more + length - 4, more + length - 4))
+                self.messages(more + 4, more + length - 4, head)
+            if kind == 0x06:
+                self.link(body)
+            at = body + size
+
+    def link(self, at):
+        """A hard link: [1, 0, length, name, address], or [1, 0x10, 1, length, name, address] where
+        the encoding of its name stands there."""
+        for head in (b"\x01\x10\x01", b"\x01\x00"):
+            if self.data[at : at + len(head)] == head:
+                self.links.append((at, head, self.data[at + len(head)]))
+                return
+
+    def tree(self, at):
+        self.blocks.append((at, at + 34, at + 34))
+        if number(self.data, at + 12, 2) == 0:
+            root, count = number(self.data, at + 16, 8), number(self.data, at + 24, 2)
+            end = root + 6 + count * number(self.data, at + 10, 2)
+            self.blocks.append((root, end, end))
+
+    def heap(self, at):
+        self.blocks.append((at, at + 142, at + 142))
+        width, start = number(self.data, at + 110, 2), number(self.data, at + 112, 8)
+        offset = (number(self.data, at + 128, 2) + 7) // 8
+        root, rows = number(self.data, at + 132, 8), number(self.data, at + 140, 2)
+        if rows == 0:
+            return self.heap_block(root, start, offset)
+        end = root + 13 + offset + 8 * width * rows
+        self.blocks.append((root, end, end))
+        for i in range(width * rows):
+            child = number(self.data, root + 13 + offset + 8 * i, 8)
+            self.heap_block(child, start << max(0, i // width - 1), offset)
+
+    def heap_block(self, at, size, offset):
+        if at + size > len(self.data):
+            return
+        self.blocks.append((at, at + size, at + 13 + offset))
+        found = self.data.find(b"\x01\x10\x01", at, at + size)
+        while found >= 0:
+            self.link(found)
+            found = self.data.find(b"\x01\x10\x01", found + 1, at + size)
+
+    def repair(self, data):
+        for block in self.blocks:
+            struct.pack_into("<I", data, block[2], self.sum_of(data, block))
