@@ -102,7 +102,7 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
       folder_(config.run.run.dir, config.run.run.tensorboard),
       claim_(RunFolder::claim(config.run.run, world)), kl_(config.kl) {
   const auto own = claim_ ? find_own(config.run.run, mesh_.world()) : std::nullopt;
-  if (own) take_over_groups(*own, shape_.dp, config_.run);
+  if (own) take_over_groups(run_state(own->metadata, own->path).reduction_groups, own->path, shape_.dp, config_.run);
   TrainConfig& train = config_.run.train;
   if (train.micro_batch_open)
     train.micro_batch = fitting_micro_batch(config_.run.parallel, shape_, train.global_batch,

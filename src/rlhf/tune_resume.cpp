@@ -1,20 +1,9 @@
 #include "tune_resume.h"
 
 #include "skein/core/error.h"
-#include "skein/core/log.h"
 #include "skein/text/template.h"
-#include "skein/train/run_state.h"
 
 namespace skein {
-
-void take_over_groups(const CheckpointInfo& own, int64_t data_ranks, PretrainConfig& config) {
-  const int64_t groups = run_state(own.metadata, own.path).reduction_groups;
-  if (config.parallel.reduction_groups != 0) return;
-  if (groups % data_ranks == 0 && config.train.global_batch % groups == 0) config.parallel.reduction_groups = groups;
-  else
-    log::warn("the {} reduction groups of {} do not fit {} data-parallel ranks and minibatches of {}: gradients will be summed in another order", groups,
-              own.path, data_ranks, config.train.global_batch);
-}
 
 void check_same_start(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,
                       const std::string& origin) {

@@ -8,9 +8,6 @@
 
 namespace skein {
 
-// The sums' grouping stays what it was, so that a run has the same bits however its layout changes on the way; a warning
-// where it cannot.
-void take_over_groups(const CheckpointInfo& own, int64_t data_ranks, PretrainConfig& config);
 // tuned: what the checkpoint `origin` says of itself. Usage errors where its reference, chat template or running mean were
 // others.
 void check_same_start(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,

@@ -8,6 +8,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 #include "skein/core/version.h"
 #include "skein/core/strict_json.h"
 #include "stored_section.h"
@@ -96,6 +97,17 @@ RunState run_state(const std::string& text, const std::string& origin) {
   } catch (const nlohmann::json::exception& error) {
     fail_usage("{} is no checkpoint of a training run: {}", origin, json_fault(error.what()));
   }
+}
+
+void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ranks, PretrainConfig& config) {
+  if (config.parallel.reduction_groups != 0) return;
+  if (groups % data_ranks == 0 && config.train.global_batch % groups == 0)
+    config.parallel.reduction_groups = groups;
+  else
+    log::warn(
+        "the {} reduction groups of {} do not fit {} data-parallel ranks and train.global_batch={}: "
+        "gradients will be summed in another order",
+        groups, origin, data_ranks, config.train.global_batch);
 }
 
 std::string no_tokenizer(const RunState& state, const std::string& origin) {

@@ -45,7 +45,7 @@ class Trainer {
         loss_scale_(config.train.loss_scale, config.precision()),
         data_(task.data_files(), mesh_.world()) {
     points_ = evaluation_steps(config.validation.points, config.train.steps);
-    if (resume_from_) take_over_groups();
+    if (resume_from_) keep_groups();
     if (config_.train.micro_batch_open)
       config_.train.micro_batch = fitting_micro_batch(
           config_.parallel, shape_, config_.train.global_batch, config_.train.micro_batch);
@@ -72,7 +72,7 @@ class Trainer {
 
  private:
   std::optional<CheckpointInfo> find_start(Group& world);
-  void take_over_groups();
+  void keep_groups();
   // Whether it is this run's own checkpoint that it begins from.
   bool goes_on() const { return folder_.writes() && resume_from_->path.starts_with(folder_.checkpoints() + "/"); }
   void load();
@@ -139,17 +139,12 @@ std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
   return found;
 }
 
-// The sum's grouping stays what it was, so that a run has the same bits however its layout changes on the way.
-void Trainer::take_over_groups() {
+void Trainer::keep_groups() {
   const RunState stored = run_state(resume_from_->metadata, resume_from_->path);
   // An import has summed nothing yet.
   const bool nothing_summed = !stored.imported.empty() && stored.optimizer_steps == 0;
-  if (config_.parallel.reduction_groups != 0 || nothing_summed || (task_.adapts() && !goes_on())) return;
-  if (stored.reduction_groups % shape_.dp == 0 && config_.train.global_batch % stored.reduction_groups == 0)
-    config_.parallel.reduction_groups = stored.reduction_groups;
-  else
-    log::warn("the {} reduction groups of {} do not fit {} data-parallel ranks and a global batch of {}: gradients will be summed "
-              "in another order", stored.reduction_groups, resume_from_->path, shape_.dp, config_.train.global_batch);
+  if (nothing_summed || (task_.adapts() && !goes_on())) return;
+  take_over_groups(stored.reduction_groups, resume_from_->path, shape_.dp, config_);
 }
 
 void Trainer::load() {

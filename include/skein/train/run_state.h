@@ -38,6 +38,10 @@ std::string to_json(const RunState& state, const MeshShape& layout);
 // A usage error naming `origin` when it is no such JSON.
 RunState run_state(const std::string& json, const std::string& origin);
 
+// The sum's grouping stays what it was in the checkpoint `origin`, so that a run has the same bits however its layout
+// changes on the way: it goes into config, unless that names one. A warning where it does not fit.
+void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ranks, PretrainConfig& config);
+
 // Why no text can be encoded for a checkpoint that names no tokenizer, and what to do: for
 // messages. origin: the checkpoint's path.
 std::string no_tokenizer(const RunState& state, const std::string& origin);
