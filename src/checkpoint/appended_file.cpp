@@ -2,7 +2,6 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/core/output_place.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +10,6 @@
 #include <span>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace skein {
@@ -36,36 +34,17 @@ void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
   }
 }
 
-void make_durable(const FileDescriptor& file, const std::string& path) {
-  if (::fsync(file.get()) != 0) fail_system(errno, "cannot make {} durable", path);
-}
-
 }  // namespace
-
-void AppendedFile::replace(const std::function<void(int fd)>& fill) {
-  const std::string place = file_place(path_, Existing::replace);
-  const std::string fresh = fmt::format("{}.{}.new", place, unique_name());
-  auto file = std::make_unique<FileDescriptor>(fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND);
-  try {
-    fill(file->get());
-    make_durable(*file, path_);
-    publish(fresh, place, Existing::replace);
-  } catch (...) {
-    ::unlink(fresh.c_str());
-    throw;
-  }
-  file_ = std::move(file);
-}
 
 void AppendedFile::begin(const std::string& path, const std::string& kept) {
   path_ = path;
-  replace([&](int fd) { write_all(fd, std::as_bytes(std::span(kept)), path_); });
+  file_ = put_in_place(path_, [&](int fd) { write_all(fd, std::as_bytes(std::span(kept)), path_); });
 }
 
 void AppendedFile::cut(const std::string& path, int64_t kept) {
   path_ = path;
   const FileDescriptor before(path_, O_RDONLY);
-  replace([&](int fd) { copy_bytes(before.get(), kept, fd, path_); });
+  file_ = put_in_place(path_, [&](int fd) { copy_bytes(before.get(), kept, fd, path_); });
 }
 
 void AppendedFile::add(const std::string& lines) {
@@ -82,10 +61,13 @@ bool AppendedFile::in_place() const {
 }
 
 void AppendedFile::sync(const RunClaim* claim) {
-  if (in_place() || (claim && claim->superseded())) return make_durable(*file_, path_);
+  if (in_place() || (claim && claim->superseded())) {
+    if (::fsync(file_->get()) != 0) fail_system(errno, "cannot make {} durable", path_);
+    return;
+  }
   log::warn("{} was removed, or replaced by another process; all of its lines are written again",
             path_);
-  replace([this](int fd) {
+  file_ = put_in_place(path_, [this](int fd) {
     copy_bytes(file_->get(), status_of(*file_, path_).st_size, fd, path_);
   });
   sync_directory(std::filesystem::path(path_).parent_path().string());

@@ -212,16 +212,26 @@ void write_new_file(const std::string& path, const std::string& text) {
 }
 
 void replace_file(const std::string& path, const std::string& text) {
+  put_in_place(path, [&](int fd) { write_all(fd, bytes_of(text), path); });
+}
+
+std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
+                                             const std::function<void(int fd)>& fill) {
   const std::string place = file_place(path, Existing::replace);
-  const std::string fresh =
-      fmt::format("{}.{}.new", place, unique_name());  // two may do this at a time
-  write_new_file(fresh, text);
+  // Two may do this at a time.
+  const std::string fresh = fmt::format("{}.{}.new", place, unique_name());
+  const int fd = open_file(fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND);
+  if (fd < 0) fail_system(errno, "cannot create {}", fresh);
+  auto file = std::make_unique<FileDescriptor>(fd, path);
   try {
+    fill(fd);
+    if (::fsync(fd) != 0) fail_system(errno, "cannot make {} durable", path);
     publish(fresh, place, Existing::replace);
   } catch (...) {
     ::unlink(fresh.c_str());
     throw;
   }
+  return file;
 }
 
 void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -31,7 +30,6 @@ class AppendedFile {
   void close() { file_.reset(); }
 
  private:
-  void replace(const std::function<void(int fd)>& fill);
   bool in_place() const;
 
   std::string path_;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -126,6 +127,9 @@ void write_new_file(const std::string& path, const std::string& text);
 // was none, a plain Error(failure) where the name cannot be given. The new name is durable after a
 // sync_directory().
 void replace_file(const std::string& path, const std::string& text);
+// The same with what `fill` writes. The new file, open to be read and appended to.
+std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
+                                             const std::function<void(int fd)>& fill);
 
 // Removes what killed processes have left beside `path` of such a replacement.
 void remove_unfinished(const std::string& path);
