@@ -1,15 +1,11 @@
 #include "skein/scaling/report.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
-#include "skein/scaling/gnuplot.h"
+#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
-#include "skein/core/output_place.h"
+#include "skein/scaling/gnuplot.h"
 
 namespace skein {
 namespace {
@@ -19,14 +15,6 @@ void write_file(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   if (!file) fail("{} cannot be written: is the disk full, or the folder not writable?", path);
-}
-
-// By the descriptor of the file that was made, for a link may take the place of its name.
-void write_temporary(const std::string& path, const std::string& text) {
-  const int made = make_temporary_file(path);
-  if (made < 0) fail("{} cannot be made: {}", path, std::strerror(errno));
-  write_stream({path, Occupant::stream, "the report's file", made}, text);
-  ::close(made);
 }
 
 void make_folder(const std::string& folder) {
@@ -66,9 +54,7 @@ ReportFiles write_report(const Study& study, const std::string& folder) {
     }
     for (std::string& file : write_figure(figures[i], folder, &drawn[i])) made.others.push_back(std::move(file));
   }
-  const std::string place = file_place(made.page, Existing::replace);
-  write_temporary(place + ".partial", report_html(study, figures, drawn));
-  publish(place + ".partial", place, Existing::replace);
+  replace_file(made.page, report_html(study, figures, drawn));
   return made;
 }
 
