@@ -2,12 +2,12 @@
 
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/host.h"
 #include "skein/core/log.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <condition_variable>
 #include <csignal>
 #include <fcntl.h>
@@ -27,11 +27,6 @@ std::string first_line(const std::string& path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-std::string own_host() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 // Containers share the start of the system, but not always the numbers of processes.
@@ -82,7 +77,7 @@ class NoSignals {
 }  // namespace
 
 ProcessIdentity own_identity() {
-  return {own_host(), own_space(), ::getpid(), state_of("self").started};
+  return {host_name(), own_space(), ::getpid(), state_of("self").started};
 }
 
 Life life_of(const ProcessIdentity& process) {

@@ -2,6 +2,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/host.h"
 #include "skein/core/log.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "skein/comm/private_file.h"
 #include "skein/comm/secret.h"
 #include "skein/core/error.h"
+#include "skein/core/host.h"
 
 #include <charconv>
 #include <filesystem>

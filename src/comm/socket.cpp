@@ -2,9 +2,9 @@
 
 #include "skein/comm/frames.h"
 #include "skein/core/error.h"
+#include "skein/core/host.h"
 
 #include <algorithm>
-#include <array>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <climits>
@@ -136,11 +136,6 @@ bool is_loopback(const std::string& host) {
   in_addr four{};
   const bool is_four = inet_pton(AF_INET, host.c_str(), &four) == 1;
   return host == "localhost" || host == "::1" || (is_four && ntohl(four.s_addr) >> 24 == 127);
-}
-
-std::string host_name() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), HOST_NAME_MAX) == 0 && name[0] != '\0' ? name.data() : "unnamed-host";
 }
 
 std::vector<std::string> own_addresses() {

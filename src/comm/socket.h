@@ -48,7 +48,6 @@ class Socket {
 
 // True for the names and numbers of this host that no other host can reach.
 bool is_loopback(const std::string& host);
-std::string host_name();
 // Numbers of this host's interfaces, loopback last.
 std::vector<std::string> own_addresses();
 

@@ -1,10 +1,10 @@
 #include "skein/formats/tensorboard.h"
 
 #include "skein/core/error.h"
+#include "skein/core/host.h"
 #include "skein/core/log.h"
 #include "skein/formats/crc32c.h"
 
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <chrono>
@@ -14,7 +14,6 @@
 #include <limits>
 #include <string_view>
 #include <system_error>
-#include <unistd.h>
 
 namespace skein {
 namespace {
@@ -59,12 +58,6 @@ std::string event_now() {
 
 uint32_t masked_sum(std::string_view bytes) {
   return std::rotr(crc32c(std::as_bytes(std::span(bytes))), 15) + 0xA282EAD8u;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
 }
 
 std::string free_path(const std::string& directory) {

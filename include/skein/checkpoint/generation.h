@@ -10,8 +10,7 @@
 namespace skein {
 
 // Begins the name of such a file; the number of the generation and a name of its own follow.
-inline constexpr char kHeartbeat[] =
-    "heartbeat-";
+inline constexpr char kHeartbeat[] = "heartbeat-";
 
 struct Generation {
   int64_t number = 0;
@@ -20,8 +19,7 @@ struct Generation {
   int ranks = 1;
   ProcessIdentity writer = {};
   // Name of the file beside it that its start renews while it runs; "" for none.
-  std::string heartbeat =
-      {};
+  std::string heartbeat = {};
 };
 
 std::string generation_text(const Generation& generation);

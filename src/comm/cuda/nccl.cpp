@@ -1,8 +1,9 @@
 #include <set>
 
-#include "../socket.h"
 #include "nccl_queue.h"
 #include "skein/comm/queued_transport.h"
+#include "skein/core/error.h"
+#include "skein/core/host.h"
 #include "skein/core/log.h"
 #include "skein/tensor/cuda.h"
 
