@@ -235,14 +235,8 @@ std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
 }
 
 void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const auto wanted = std::min<size_t>(bytes.size(), kLongestTransfer);
-    const ssize_t done = ::write(fd, bytes.data(), wanted);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail_system(errno, "cannot write {}", path);
-    if (done == 0) throw SystemError(EIO, "cannot write " + path + ": the system took no bytes");
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
+  const auto* begin = reinterpret_cast<const char*>(bytes.data());
+  if (!write_whole(fd, {begin, bytes.size()})) fail_system(errno, "cannot write {}", path);
 }
 
 void remove_unfinished(const std::string& path) {

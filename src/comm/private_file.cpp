@@ -2,6 +2,7 @@
 
 #include "skein/comm/secret.h"
 #include "skein/core/error.h"
+#include "skein/core/output_place.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -61,14 +62,6 @@ std::string read_all(int file, const std::string& path) {
   return text;
 }
 
-void write_all(int file, const std::string& text) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t now = write(file, text.data() + done, text.size() - done);
-    if (now < 0 && errno != EINTR) fail("{}", reason());
-    if (now > 0) done += static_cast<size_t>(now);
-  }
-}
-
 // A file under a name that nobody can know beforehand, which is gone unless it was renamed.
 class Draft {
  public:
@@ -88,8 +81,7 @@ class Draft {
     // Whatever the umask has taken away.
     if (fchmod(file, 0600) != 0) fail("{}", reason());
     check_draft(file, path_);
-    write_all(file, text);
-    if (fsync(file) != 0) fail("{}", reason());
+    if (!write_whole(file, text) || fsync(file) != 0) fail("{}", reason());
   }
   void rename_to(const std::string& path) {
     if (rename(path_.c_str(), path.c_str()) != 0) fail("{}", reason());

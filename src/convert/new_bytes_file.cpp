@@ -24,12 +24,7 @@ NewBytesFile::~NewBytesFile() {
 }
 
 void NewBytesFile::append(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(file_.get(), bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("cannot write {}: {}", temporary_, done < 0 ? std::strerror(errno) : "the system took no bytes");
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
+  write_all(file_.get(), bytes, temporary_);
 }
 
 void NewBytesFile::finish() {

@@ -2,6 +2,7 @@
 
 #include "skein/core/error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;  // as many as Linux follows
+constexpr size_t kLongestTransfer = size_t{1} << 26;
 
 std::string cause() { return std::generic_category().message(errno); }
 
@@ -88,20 +90,24 @@ int open_stream(const OutputPlace& place) {
   return ::open(place.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
 
+bool write_whole(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLongestTransfer));
+    if (done < 0 && errno == EINTR) continue;
+    if (done == 0) errno = EIO;
+    if (done <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(done));
+  }
+  return true;
+}
+
 void write_stream(const OutputPlace& place, std::string_view bytes) {
   const int stream = open_stream(place);
   if (stream < 0) fail("cannot open {} for writing: {}", place.path, cause());
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(stream, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) {
-      const std::string reason = cause();
-      ::close(stream);
-      fail("cannot write to {}: {}", place.path, reason);
-    }
-    bytes.remove_prefix(static_cast<size_t>(done));
-  }
+  const bool whole = write_whole(stream, bytes);
+  const std::string reason = whole ? "" : cause();
   ::close(stream);
+  if (!whole) fail("cannot write to {}: {}", place.path, reason);
 }
 
 int make_temporary_file(const std::string& path) {

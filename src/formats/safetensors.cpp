@@ -41,12 +41,8 @@ int64_t little_endian(const std::array<std::byte, 8>& bytes) {
 }
 
 void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLongestTransfer));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("cannot write {}: {}", path, done < 0 ? std::strerror(errno) : "the system took no bytes");
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
+  const auto* begin = reinterpret_cast<const char*>(bytes.data());
+  if (!write_whole(descriptor, {begin, bytes.size()})) fail("cannot write {}: {}", path, std::strerror(errno));
 }
 
 void sync_folder_of(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include "skein/core/error.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -49,6 +50,22 @@ class OutputPlaceTest : public testing::Test {
 
   std::string folder_;
 };
+
+TEST_F(OutputPlaceTest, WritesAllOrSaysWhyNot) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  char got[8] = "";
+  EXPECT_TRUE(write_whole(ends[1], ""));
+  EXPECT_TRUE(write_whole(ends[1], "some"));
+  EXPECT_EQ(::read(ends[0], got, sizeof(got)), 4);
+  EXPECT_STREQ(got, "some");
+  EXPECT_FALSE(write_whole(ends[1], std::string(1 << 22, 'x')));  // more than a pipe holds
+  EXPECT_EQ(errno, EAGAIN);
+  close(ends[0]);
+  close(ends[1]);
+  EXPECT_FALSE(write_whole(-1, "x"));
+  EXPECT_EQ(errno, EBADF);
+}
 
 TEST_F(OutputPlaceTest, SaysWhatStandsThere) {
   write(at("file"), "1");

@@ -32,7 +32,9 @@ std::string file_place(const std::string& path, Existing existing, const std::st
 
 // Opens a stream for writing; -1 with errno where that fails. A pipe waits for its reader.
 int open_stream(const OutputPlace& place);
-// All of `bytes` into a stream. Error(failure) with the cause.
+// All of `bytes`, by as many writes as that takes. False with errno; some may be written then.
+bool write_whole(int descriptor, std::string_view bytes);
+// The same into a stream. Error(failure) with the cause.
 void write_stream(const OutputPlace& place, std::string_view bytes);
 
 // Makes the file `path`, a name that is only for the time until a result is whole, and opens it for writing; -1
