@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "room.h"
@@ -70,12 +71,13 @@ class Saving {
   }
 
   // Older checkpoints go only once the new one has been read back whole.
-  void retire(int keep, int64_t stays) {
-    const auto expired = from_root(world_, [&] { return to_remove(keep, stays).empty() ? "" : "some"; });
+  void retire(int keep, std::optional<int64_t> good) {
+    const auto expired =
+        from_root(world_, [&] { return to_remove(keep, good).empty() ? "" : "some"; });
     if (expired.empty()) return;
     agree(world_, [&] { verify_shard(path(), entry_); });
     from_root(world_, [&] {
-      for (const CheckpointName& name : to_remove(keep, stays))
+      for (const CheckpointName& name : to_remove(keep, good))
         remove_checkpoint(directory_, name);
       return "";
     });
@@ -85,10 +87,10 @@ class Saving {
   int64_t shard_bytes() const { return entry_.bytes; }
 
  private:
-  std::vector<CheckpointName> to_remove(int keep, int64_t stays) const {
-    if (stays == CheckpointStore::kAllStay) return {};
+  std::vector<CheckpointName> to_remove(int keep, std::optional<int64_t> good) const {
+    if (good && *good < 0) return {};
     auto all = expired_checkpoints(directory_, keep);
-    std::erase_if(all, [&](const CheckpointName& name) { return name.step == stays; });
+    std::erase_if(all, [&](const CheckpointName& name) { return name.step == good; });
     return all;
   }
 
@@ -156,7 +158,7 @@ void CheckpointStore::check_keep() const {
 }
 
 std::string CheckpointStore::save(int64_t step, const std::vector<Piece>& pieces,
-                                  const std::string& metadata, int64_t stays) {
+                                  const std::string& metadata, std::optional<int64_t> good) {
   SKEIN_CHECK(step >= 0);
   Saving saving(directory_, {generation_, step}, run_, world_);
   if (saving.committed_before()) {
@@ -166,7 +168,7 @@ std::string CheckpointStore::save(int64_t step, const std::vector<Piece>& pieces
   saving.build(pieces);
   saving.write(metadata);
   try {
-    saving.retire(keep_, stays);
+    saving.retire(keep_, good);
   } catch (const Error& error) {
     log::warn("older checkpoints in {} stay, because {}", directory_, error.what());
   }

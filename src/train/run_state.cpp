@@ -155,8 +155,6 @@ std::string restart_advice(const std::string& checkpoints, int64_t saved_step, i
   return from_root(world, [&] { return advice_to_remove(checkpoints, saved_step, good_step); });
 }
 
-int64_t commit_that_stays(int64_t good_step) { return good_step < 0 ? CheckpointStore::kAllStay : good_step; }
-
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   PretrainConfig copy = config;
   copy.train.precision = config.precision();

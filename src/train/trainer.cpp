@@ -213,7 +213,7 @@ void Trainer::save(bool must) {
   release_unused_memory();
   folder_.sync(claim_.get());
   try {
-    store_->save(state_.step, replica_->optimizer().pieces(true), state_text(), commit_that_stays(good_step_));
+    store_->save(state_.step, replica_->optimizer().pieces(true), state_text(), good_step_);
     saved_step_ = state_.step;
     failed_saves_ = 0;
   } catch (const Error& error) {

@@ -142,23 +142,23 @@ TEST(Retention, KeepsTheNewest) {
   }
 }
 
-TEST(Save, LeavesTheCommitThatIsToStay) {
+TEST(Save, LeavesTheGoodCommit) {
   const TempDir directory;
   const auto alone = single_rank();
   CheckpointStore store(directory.str(), 1, *alone);
-  const auto saved = [&](int64_t step, int64_t stays) {
-    store.save(step, filled_state(rows(), 1, 0, 1).pieces, "{}", stays);
+  const auto saved = [&](int64_t step, std::optional<int64_t> good) {
+    store.save(step, filled_state(rows(), 1, 0, 1).pieces, "{}", good);
     std::vector<int64_t> steps;
     for (const CheckpointInfo& info : list_checkpoints(directory.str())) steps.push_back(info.step);
     return steps;
   };
   using Steps = std::vector<int64_t>;
-  EXPECT_EQ(saved(1, -1), Steps{1});
+  EXPECT_EQ(saved(1, {}), Steps{1});
   EXPECT_EQ(saved(2, 1), (Steps{2, 1}));
   EXPECT_EQ(saved(3, 1), (Steps{3, 1}));
   EXPECT_EQ(saved(4, 3), (Steps{4, 3}));
-  EXPECT_EQ(saved(5, CheckpointStore::kAllStay), (Steps{5, 4, 3}));
-  EXPECT_EQ(saved(6, -1), Steps{6});
+  EXPECT_EQ(saved(5, -1), (Steps{5, 4, 3}));
+  EXPECT_EQ(saved(6, {}), Steps{6});
 }
 
 }  // namespace

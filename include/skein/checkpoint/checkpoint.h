@@ -46,9 +46,10 @@ class CheckpointStore {
   // On any rank's failure nothing becomes visible, the temporary is removed and every rank gets the same
   // Error(failure) with the reason (rank, path, errno text); a process that a newer generation
   // has fenced off gets Error(superseded), for good. A step that this store has committed before is left as it is.
-  // stays: the step of a commit that is not removed whatever `keep` says; -1: none; kAllStay: all of them.
-  static constexpr int64_t kAllStay = -2;
-  std::string save(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata, int64_t stays = -1);
+  // good: the step of the newest commit whose weights are known to be of use, which is not removed whatever `keep`
+  // says; below 0: none is known, and no commit is removed. Nothing: `keep` alone counts.
+  std::string save(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata,
+                   std::optional<int64_t> good = {});
 
  private:
   void check_keep() const;

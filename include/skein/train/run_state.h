@@ -49,11 +49,8 @@ std::string no_tokenizer(const RunState& state, const std::string& origin);
 // Collective. What a run that failed for want of finite gradients can go on from: for messages, before "with ...".
 // checkpoints: its folder of them. saved_step: of the newest one; below 0: it has none. good_step: of the newest one after which
 // this start has made a step with a finite gradient; below 0: there is none. Only a good one's weights are known to be of use, so
-// all newer ones are to be removed first, and CheckpointStore::save is told what stays: the good one, or all of them
-// while there is none (commit_that_stays).
+// all newer ones are to be removed first; CheckpointStore::save is told of it as well.
 std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step, Group& world);
-
-int64_t commit_that_stays(int64_t good_step);
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config);
 // The model that a checkpoint holds. A usage error naming `origin` for sizes that cannot be.
