@@ -238,7 +238,7 @@ void RunClaim::withdraw() noexcept {
   for (; made_ > 0 && ::rmdir(path.c_str()) == 0; --made_) path = path.parent_path();
 }
 
-void RunClaim::leave_unsettled() noexcept {
+void RunClaim::withdraw_all() noexcept {
   constexpr auto kLongest = std::chrono::seconds(1);  // storage may not answer
   try {
     auto gone = std::make_shared<std::promise<void>>();

@@ -200,7 +200,7 @@ int64_t next_generation(const std::string& directory) {
   return latest + 1;
 }
 
-std::string run_of(const std::string& directory) {
+std::string run_id_in(const std::string& directory) {
   auto numbers = generation_numbers(directory);
   for (auto number = numbers.rbegin(); number != numbers.rend(); ++number)
     if (const auto read = read_generation(directory, *number); read && !read->run.empty())

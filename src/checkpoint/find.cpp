@@ -77,7 +77,7 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory) {
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world) {
   const std::vector<std::string> paths = shared_candidates(path, world);
   const std::string run = from_root(
-      world, [&] { return is_checkpoint_path(path) ? "" : run_of(checkpoint_folder(path)); });
+      world, [&] { return is_checkpoint_path(path) ? "" : run_id_in(checkpoint_folder(path)); });
   std::string reasons;
   for (const std::string& candidate : paths) {
     try {

@@ -137,7 +137,7 @@ CheckpointStore::CheckpointStore(std::string directory, int keep, Group& world,
   const std::string started = from_root(world_, [&] {
     check_keep();
     require(!directory_.empty(), "the checkpoint directory has no name");
-    if (run_.empty()) run_ = run_of(directory_);
+    if (run_.empty()) run_ = run_id_in(directory_);
     return fmt::format("{} {}", start_generation(directory_, world_.size(), run_), run_);
   });
   generation_ = std::stoll(started);

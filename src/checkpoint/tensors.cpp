@@ -67,7 +67,7 @@ std::string save_in_shards(const std::string& directory, int64_t step, const std
                            const std::string& metadata, const std::function<void(const Piece&, std::byte*)>& fill) {
   SKEIN_CHECK(!shards.empty() && nlohmann::json::accept(metadata));
   const int ranks = static_cast<int>(shards.size());
-  const std::string run = run_of(directory);
+  const std::string run = run_id_in(directory);
   const CheckpointName name{start_generation(directory, ranks, run), step};
   int64_t bytes = 0;
   for (const auto& pieces : shards)

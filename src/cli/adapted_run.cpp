@@ -31,7 +31,7 @@ Values given_model(const Options& options) {
 AdaptedRun start_of(const PretrainConfig& c, Group& world) {
   auto claim = RunFolder::claim(c.run, world);
   if (claim)
-    if (const auto own = find_own(c.run, world))
+    if (const auto own = find_own_checkpoint(c.run, world))
       return {{}, source_of(*own, world), true, std::move(claim)};
   require(!c.checkpoint.load.empty(), "checkpoint.load names no pretrained model to begin from; give the folder of its run");
   return {{}, open_source(c.checkpoint.load, world, "checkpoint.load"), false, std::move(claim)};

@@ -26,7 +26,7 @@ constexpr auto kMostForEnd = std::chrono::milliseconds(1500), kRankZeroFirst = s
 
 // Names in a folder, none where there is no folder. `error`: another reason for which it cannot be read. Not by
 // all_checkpoints (directory.h), which tries for seconds to read what cannot be read.
-std::vector<std::string> names_in(const std::string& folder, bool& error) {
+std::vector<std::string> names_without_retries(const std::string& folder, bool& error) {
   std::vector<std::string> names;
   std::error_code code;
   std::filesystem::directory_iterator entry(folder, code), end;
@@ -36,7 +36,7 @@ std::vector<std::string> names_in(const std::string& folder, bool& error) {
 }
 
 bool has_commit(const std::string& run, bool& error) {
-  const auto names = names_in(run + "/checkpoints", error);
+  const auto names = names_without_retries(run + "/checkpoints", error);
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return CheckpointName::parse(name).has_value(); });
 }
 
@@ -46,7 +46,7 @@ bool can_go_on(const std::string& dir, Folder kind) {
   bool error = false;
   if (kind == Folder::of_one_run) return has_commit(dir, error) || error;
   for (const std::string& folder : {dir, dir + "/cells"})
-    for (const std::string& name : names_in(folder, error))
+    for (const std::string& name : names_without_retries(folder, error))
       if (name == "results.csv" || has_commit(folder + "/" + name, error)) return true;
   return error;
 }
@@ -85,7 +85,7 @@ void tell(int signal, const Run& run, bool goes_on) {
   }).detach();
   const bool goes_on = may_go_on && can_go_on(run.dir, run.kind);
   if (!goes_on) code = code_without_commit(signal);
-  RunClaim::leave_unsettled();
+  RunClaim::withdraw_all();
   tell(signal, run, goes_on);
   if (run.world) run.world->abort(code);
   std::_Exit(code);

@@ -101,7 +101,7 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
     : config_(config), tuning_(tuning), shape_(mesh_shape(config.run.parallel, world.size())), mesh_(world, shape_),
       folder_(config.run.run.dir, config.run.run.tensorboard),
       claim_(RunFolder::claim(config.run.run, world)), kl_(config.kl) {
-  const auto own = claim_ ? find_own(config.run.run, mesh_.world()) : std::nullopt;
+  const auto own = claim_ ? find_own_checkpoint(config.run.run, mesh_.world()) : std::nullopt;
   if (own) take_over_groups(run_state(own->metadata, own->path).reduction_groups, own->path, shape_.dp, config_.run);
   TrainConfig& train = config_.run.train;
   if (train.micro_batch_open)

@@ -128,7 +128,7 @@ void RunFolder::sync(const RunClaim* claim) {
   }
 }
 
-std::optional<CheckpointInfo> find_own(const RunConfig& run, Group& world) {
+std::optional<CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world) {
   const std::string folder = RunFolder(run.dir, false).checkpoints();
   try {
     return find_checkpoint(folder, world);

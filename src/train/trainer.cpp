@@ -131,7 +131,7 @@ class Trainer {
 
 std::optional<CheckpointInfo> Trainer::find_start(Group& world) {
   if (folder_.writes())
-    if (auto found = find_own(config_.run, world)) return found;
+    if (auto found = find_own_checkpoint(config_.run, world)) return found;
   if (config_.checkpoint.load.empty()) return std::nullopt;
   const bool weights = task_.adapts() || config_.checkpoint.weights_only;
   auto found = weights ? find_weights(config_.checkpoint.load, world) : find_checkpoint(config_.checkpoint.load, world);

@@ -120,14 +120,14 @@ TEST_F(Claims, OfAProcessThatEndsAtOnceLeaveNothingUnsettled) {
   settled(clock_.options()).reset();
   auto own = claim(clock_.options());
   EXPECT_EQ(names_in(path_).size(), 3u);
-  std::thread([] { RunClaim::leave_unsettled(); }).join();
+  std::thread([] { RunClaim::withdraw_all(); }).join();
   EXPECT_EQ(names_in(path_), std::vector<std::string>{"generation-000001"});
   const auto next = settled(clock_.options());
   EXPECT_EQ(next->generation(), 2);
   EXPECT_EQ(clock_.now, 0s);
   own.reset();
   EXPECT_EQ(latest_generation(path_), 2) << "which is no longer its own";
-  RunClaim::leave_unsettled();
+  RunClaim::withdraw_all();
   EXPECT_TRUE(named_like(path_, "heartbeat-").empty());
   EXPECT_EQ(latest_generation(path_), 2) << "a settled one may have written to the run";
 }

@@ -36,7 +36,7 @@ void fuzz(std::string_view input) {
   const int64_t latest = skein::latest_generation(folder);
   for (const int64_t number : skein::generation_numbers(folder))
     if (const auto read = skein::read_generation(folder, number)) skein::named(*read);
-  skein::run_of(folder);
+  skein::run_id_in(folder);
   named.remove();
   if (latest < 4 || latest == std::numeric_limits<int64_t>::max()) std::abort();
   for (size_t i = 1; i < committed.size(); ++i)

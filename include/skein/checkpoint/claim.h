@@ -47,7 +47,7 @@ class RunClaim {
 
   // From any thread, just before the process ends without its destructors: removes what they would
   // of every claim of this process. Takes 1 s at most.
-  static void leave_unsettled() noexcept;
+  static void withdraw_all() noexcept;
 
   const std::string& directory() const { return directory_; }
   int64_t generation() const { return generation_; }

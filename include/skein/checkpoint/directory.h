@@ -47,7 +47,7 @@ int64_t latest_generation(const std::string& directory);
 int64_t next_generation(const std::string& directory);
 
 // The id of the run whose generations these are; "" when they name none.
-std::string run_of(const std::string& directory);
+std::string run_id_in(const std::string& directory);
 
 // "generation-000003"
 std::string generation_name(int64_t number);

@@ -65,6 +65,6 @@ class RunFolder {
 // where it begins: its folder holds none, or none that can be used and run.restart is given, else
 // that is a usage error. What cannot be read is a failure whatever was given. The run is claimed
 // before.
-std::optional<CheckpointInfo> find_own(const RunConfig& run, Group& world);
+std::optional<CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world);
 
 }  // namespace skein

@@ -22,8 +22,8 @@ struct TrainResult {
   bool committed = false;          // its folder holds a checkpoint to go on from; of the last step, unless nothing could be committed there
 };
 
-// Collective over world. Goes on from the newest good checkpoint in config.run.dir, if find_own (run_folder.h) finds one, whatever
-// layout wrote it. resolved: the options as text, for run.dir/config.ini. Usage errors say what does not fit, with both numbers.
+// Collective over world. Goes on from the newest good checkpoint in config.run.dir, if find_own_checkpoint (run_folder.h) finds
+// one, whatever layout wrote it. resolved: the options as text, for run.dir/config.ini. Usage errors say what does not fit, with both numbers.
 // With config.validation.patience the run ends once validation has not been better for so many times in a row; the best weights are
 // in run.dir/best. start: the checkpoint to begin from where the caller has found and so verified it already, by the rule here: the run's own
 // newest, else what checkpoint.load names, of which a run that takes weights alone takes those of find_weights.
