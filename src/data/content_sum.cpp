@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <unistd.h>
 #include <vector>
 #include <xxhash.h>
+
+#include "mapped_file.h"
 
 namespace skein {
 namespace {
@@ -46,11 +47,9 @@ std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uin
 }
 
 uint64_t content_sum(const std::string& path, uint64_t begin, uint64_t bytes) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail_to_open(errno, "cannot read {}", path);
-  const std::unique_ptr<const int, void (*)(const int*)> closed(
-      &descriptor, [](const int* open) { ::close(*open); });
-  return content_sum(descriptor, path, begin, bytes).value();
+  const OpenFile file(path);
+  if (file.descriptor() < 0) fail_to_open(errno, "cannot read {}", path);
+  return content_sum(file.descriptor(), path, begin, bytes).value();
 }
 
 }  // namespace skein

@@ -117,11 +117,12 @@ std::span<const uint64_t> Hdf5Store::sentences() {
   return starts;
 }
 
-// Of the file that is mapped, whatever has come to stand under its name; but by reading rather than
-// through the map, where the error of a disk would end the process (SIGBUS).
+// Of the file that is mapped, by reading rather than through the map, where the error of a disk
+// would end the process (SIGBUS).
 void Hdf5Store::verify_sum(const std::function<bool()>& go_on) const {
   const auto bytes = static_cast<uint64_t>(info_.tokens) * static_cast<uint64_t>(layout_.width);
-  const auto sum = content_sum(file_.descriptor(), path_, layout_.tokens_at, bytes, go_on);
+  const auto file = file_.open_again(path_);
+  const auto sum = content_sum(file->descriptor(), path_, layout_.tokens_at, bytes, go_on);
   if (!sum || *sum == layout_.sum) return;
   fail(
       "{} is damaged: the XXH3 sum of its tokens is {:016x}, it should be {:016x}; copy it "

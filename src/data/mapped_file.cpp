@@ -33,35 +33,53 @@ bool is_regular_file(const std::string& path) {
 }
 
 // O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
-MappedFile::MappedFile(const std::string& path)
-    : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (descriptor_ < 0)
-    fail_to_open(errno, "cannot open token store {} (`skein-data encode` makes one from text)",
-                 path);
-  try {
-    map(path);
-  } catch (...) {
-    close(descriptor_);
-    throw;
-  }
+OpenFile::OpenFile(const std::string& path)
+    : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+
+OpenFile::~OpenFile() {
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
-MappedFile::~MappedFile() {
-  munmap(data_, bytes_);
-  close(descriptor_);
-}
-
-void MappedFile::map(const std::string& path) {
+struct stat OpenFile::status(const std::string& path) const {
   struct stat status {};
   if (fstat(descriptor_, &status) != 0)
     fail("cannot examine {}: {}", path, std::generic_category().message(errno));
+  return status;
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const OpenFile file(path);
+  if (file.descriptor() < 0)
+    fail_to_open(errno, "cannot open token store {} (`skein-data encode` makes one from text)",
+                 path);
+  map(file, path);
+}
+
+MappedFile::~MappedFile() { munmap(data_, bytes_); }
+
+void MappedFile::map(const OpenFile& file, const std::string& path) {
+  const struct stat status = file.status(path);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
   require(S_ISREG(status.st_mode), "{} is {}, not a token store", path,
           S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   bytes_ = static_cast<uint64_t>(status.st_size);
   require(bytes_ > 0, "{} is empty (0 bytes); `skein-data encode` makes token stores from text", path);
-  data_ = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, descriptor_, 0);
+  data_ = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (data_ == MAP_FAILED)
     fail("cannot map {} ({} bytes): {}", path, bytes_, std::generic_category().message(errno));
+}
+
+// The map keeps the number of its file from being given to another one.
+std::unique_ptr<const OpenFile> MappedFile::open_again(const std::string& path) const {
+  auto file = std::make_unique<const OpenFile>(path);
+  if (file->descriptor() < 0)
+    fail("cannot open {} again to read it: {}", path, std::generic_category().message(errno));
+  const struct stat status = file->status(path);
+  if (status.st_dev != device_ || status.st_ino != inode_)
+    fail("{} cannot be read again: another file took its place after it was opened; start again",
+         path);
+  return file;
 }
 
 std::string_view MappedFile::head(size_t most) const {

@@ -3,15 +3,35 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 
 namespace skein {
 
 // Whether there is a regular file, links followed. Error(failure) where that cannot be seen.
 bool is_regular_file(const std::string& path);
 
+// A file that is open for reading; where it stands is nobody's.
+class OpenFile {
+ public:
+  // Without a descriptor (-1), and `errno` says why, where it cannot be opened.
+  explicit OpenFile(const std::string& path);
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  // Error(failure), which calls it `path`, where the system does not say.
+  struct stat status(const std::string& path) const;
+
+ private:
+  int descriptor_;
+};
+
+// Holds no descriptor: a process may map more files than it may have open.
 class MappedFile {
  public:
   // A usage error when there is none, or when it is empty or no regular file; Error(failure) where
@@ -24,15 +44,17 @@ class MappedFile {
   const std::byte* at(uint64_t offset) const { return static_cast<const std::byte*>(data_) + offset; }
   uint64_t bytes() const { return bytes_; }
   std::span<const std::byte> whole() const { return {at(0), bytes_}; }
-  // Open for reading; where it stands is nobody's.
-  int descriptor() const { return descriptor_; }
+  // The same file once more, by the path it was opened by: Error(failure) where that is gone, or
+  // where another file has taken its place.
+  std::unique_ptr<const OpenFile> open_again(const std::string& path) const;
   // The first `most` bytes, or all there are.
   std::string_view head(size_t most) const;
 
  private:
-  void map(const std::string& path);
+  void map(const OpenFile& file, const std::string& path);
 
-  int descriptor_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   void* data_ = nullptr;
   uint64_t bytes_ = 0;
 };

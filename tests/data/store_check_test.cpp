@@ -62,19 +62,32 @@ TEST(StoreCheck, AFileThatWasCutSinceIsAnError) {
                [&] { check.finish(); });
 }
 
-// Learnt from is what was opened, whatever stands under its name by now.
-TEST(StoreCheck, AFileThatAnotherTookThePlaceOfIsSummedItself) {
+// What was opened, and is learnt from, cannot be read any more.
+TEST(StoreCheck, AFileThatAnotherTookThePlaceOfIsAnError) {
   const Scratch scratch;
-  const std::string path = large_store(scratch, "a.h5"), other = scratch.file("b.h5");
-  const auto good = std::make_shared<TokenStore>(path);
-  write_store(other, 300, -1, {ascending(1, 40)});
-  std::filesystem::rename(other, path);
-  EXPECT_NO_THROW(good->verify_sum());
-  large_store(scratch, "b.h5");
-  flip_byte(other, 11'000'000);
-  const TokenStore bad(other);
-  std::filesystem::rename(large_store(scratch, "c.h5"), other);
-  expect_error(ExitCode::failure, {other, "is damaged"}, [&] { bad.verify_sum(); });
+  const std::string path = large_store(scratch, "a.h5");
+  const TokenStore store(path);
+  EXPECT_NO_THROW(store.verify_sum());
+  std::filesystem::rename(large_store(scratch, "b.h5"), path);
+  expect_error(ExitCode::failure, {path, "another file took its place", "start again"},
+               [&] { store.verify_sum(); });
+  std::filesystem::remove(path);
+  expect_error(ExitCode::failure, {"cannot open " + path + " again", "No such file"},
+               [&] { store.verify_sum(); });
+}
+
+// A run may have more of them than a process may have open files.
+TEST(StoreCheck, StoresHoldNoDescriptors) {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const Scratch scratch;
+  write_store(scratch.file("a.h5"), 300, -1, {ascending(1, 40)});
+  const auto before = open_files();
+  std::vector<TokenStore> stores;
+  for (int i = 0; i < 20; ++i) stores.emplace_back(scratch.file("a.h5"));
+  for (const TokenStore& store : stores) store.verify_sum();
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(StoreCheck, LeavesOffWhenItIsNotWantedAnyMore) {
