@@ -15,6 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kLowestPriority = 19;
+constexpr auto kRests = std::chrono::minutes(1);
 
 // Linux has a priority for each thread; where it cannot be lowered the rests remain.
 void take_lowest_priority() {
@@ -35,6 +36,7 @@ struct StoreCheck::Impl {
   const std::vector<std::shared_ptr<const TokenStore>> stores;
   mutable std::mutex mutex;
   mutable std::condition_variable_any changed;
+  const Clock::time_point begun = Clock::now();
   bool hurried = false, ended = false;
   std::exception_ptr error;
   std::jthread thread;  // last: joined before what it uses goes away
@@ -43,17 +45,18 @@ struct StoreCheck::Impl {
 // False where it is to leave off.
 bool StoreCheck::Impl::rest(const std::stop_token& stop, Clock::duration taken) const {
   std::unique_lock lock(mutex);
-  changed.wait_for(lock, stop, taken, [this] { return hurried; });
+  if (Clock::now() - begun < kRests)
+    changed.wait_for(lock, stop, taken, [this] { return hurried; });
   return !stop.stop_requested();
 }
 
 void StoreCheck::Impl::compare(const std::stop_token& stop) const {
-  auto begun = Clock::now();
+  auto last = Clock::now();
   for (const auto& store : stores) {
     if (stop.stop_requested()) return;
     store->verify_sum([&] {
-      const bool on = rest(stop, Clock::now() - begun);
-      begun = Clock::now();
+      const bool on = rest(stop, Clock::now() - last);
+      last = Clock::now();
       return on;
     });
   }
