@@ -15,6 +15,7 @@
 #include "skein/checkpoint/claim.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/comm/world.h"
+#include "skein/core/last_moment.h"
 #include "skein/core/log.h"
 #include "skein/core/stop_signals.h"
 
@@ -22,7 +23,8 @@ namespace skein {
 namespace {
 
 constexpr int kRequeue = static_cast<int>(ExitCode::requeue);
-constexpr auto kMostForEnd = std::chrono::milliseconds(1500), kRankZeroFirst = std::chrono::milliseconds(300);
+constexpr auto kMostForEnd = std::chrono::milliseconds(1500), kMostForOthers = std::chrono::milliseconds(500),
+               kRankZeroFirst = std::chrono::milliseconds(300);
 
 // Names in a folder, none where there is no folder. `error`: another reason for which it cannot be read. Not by
 // all_checkpoints (directory.h), which tries for seconds to read what cannot be read.
@@ -75,20 +77,24 @@ void tell(int signal, const Run& run, bool goes_on) {
                                                              : "before there was anything to go on from"));
 }
 
+[[noreturn]] void end_job(const Run& run, int code) {
+  if (run.world) run.world->abort(code);
+  std::_Exit(code);
+}
+
 // Of a thread of its own, while others are anywhere. The folder's storage may hang, and who reads the log.
 [[noreturn]] void end_now(int signal, const Run& run) {
   const bool may_go_on = !run.dir.empty() && !may_be_for_a_failure(signal, run);
   std::atomic<int> code = may_go_on ? kRequeue : code_without_commit(signal);
-  std::thread([&code] {
-    std::this_thread::sleep_for(kMostForEnd);
-    std::_Exit(code);
-  }).detach();
+  end_anyway(kMostForEnd, [&] {
+    end_anyway(kMostForOthers, code);
+    end_job(run, code);
+  });
   const bool goes_on = may_go_on && can_go_on(run.dir, run.kind);
   if (!goes_on) code = code_without_commit(signal);
   RunClaim::withdraw_all();
   tell(signal, run, goes_on);
-  if (run.world) run.world->abort(code);
-  std::_Exit(code);
+  end_job(run, code);
 }
 
 void end_at_once(const Run& run) {

@@ -88,7 +88,24 @@ job=$!
 await test -e meet
 kill -USR2 $job
 ended 85 begun
-kill $reader
+
+# One rank of two whose log is full tells the other all the same.
+rm -f meet
+ranks="env SKEIN_RENDEZVOUS=file://$scratch/meet SKEIN_RANKS=2"
+sleep 60 >data.jsonl &
+writer=$!
+SKEIN_RANK=1 $ranks $sft --data.train=data.jsonl --run.dir=chat 2>full.pipe &
+other=$!
+SKEIN_RANK=0 $ranks $sft --data.train=data.jsonl --run.dir=chat >output 2>&1 &
+job=$!
+until_ reads_data
+job=$other until_ reads_data
+kill -USR2 $other
+ended 85 "was asked to stop, and the job ends with it"
+code=0
+wait $other || code=$?
+[ $code = 85 ] || die "exit code $code of a rank whose log is full"
+kill $writer $reader
 
 # As nohup leaves it, HUP means nothing.
 (trap '' HUP; exec $train --run.dir=hup) >output 2>&1 &
