@@ -108,6 +108,7 @@ void expect_stops() { end_at_once({}); }
 std::unique_ptr<Group> begin_run(const std::string& dir, Folder kind) {
   Run run{.dir = dir, .kind = kind};
   end_at_once(run);
+  take_away_at_end(RunClaim::leave_unsettled);
   std::unique_ptr<Group> world = begin_world();
   run.world = world.get();
   end_at_once(run);

@@ -1,6 +1,7 @@
 #include "tcp_mesh.h"
 
 #include "skein/core/error.h"
+#include "skein/core/last_moment.h"
 #include "skein/core/log.h"
 #include "skein/core/stop_signals.h"
 
@@ -19,6 +20,7 @@ namespace skein {
 namespace {
 
 constexpr std::chrono::seconds kLongestGoodbye{60}, kLongestAbort{2};
+constexpr std::chrono::milliseconds kLongestEnd{1500};
 
 int64_t half_of_memory() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
@@ -181,7 +183,10 @@ void TcpMesh::abort(int code) {
   std::_Exit(code);
 }
 
+// Nobody else has the lock, so none could end this rank where its storage or its log hangs.
 void TcpMesh::end_as_told(int rank, int code) {
+  end_anyway(kLongestEnd, code);
+  take_away_what_is_left();
   if (is_of_a_stop(code))
     log::write(log::Level::info,
                fmt::format("rank {}: {} was asked to stop, and the job ends with it", rank_,

@@ -105,6 +105,7 @@ ended 85 "was asked to stop, and the job ends with it"
 code=0
 wait $other || code=$?
 [ $code = 85 ] || die "exit code $code of a rank whose log is full"
+[ -z "$(ls chat/checkpoints | grep heartbeat)" ] || die "rank 0 leaves its sign of life"
 kill $writer $reader
 
 # As nohup leaves it, HUP means nothing.

@@ -1,7 +1,9 @@
 // A rank that has been let in and then says what none may: the job ends, and names it.
 #include "skein/comm/tcp_head.h"
 
+#include <fcntl.h>
 #include <limits>
+#include <unistd.h>
 
 #include "comm/caller.h"
 
@@ -100,6 +102,22 @@ TEST_F(Impostor, OnlyAnAbortThatIsNoStopIsAnError) {
                 "[0-9] rank 0: rank 1 .node7:6000. was asked to stop, and the job ends with it");
   EXPECT_EXIT(end_by(75), testing::ExitedWithCode(75),
               "error: rank 0: rank 1 .node7:6000. has ended the job with exit code 75");
+}
+
+TEST_F(Impostor, AnAbortEndsARankWhoseLogHangs) {
+  const auto end = [] {
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+    while (write(ends[1], "full", 4) == 4) {
+    }
+    fcntl(ends[1], F_SETFL, 0);
+    dup2(ends[1], STDERR_FILENO);
+    end_after([](const Caller& rank) {
+      rank.say(bytes_of_head({.kind = TcpKind::abort, .code = 85}));
+      pause(60'000);
+    });
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(85), "");
 }
 
 TEST_F(Impostor, WordsOutOfTurnEndTheJob) {

@@ -50,5 +50,15 @@ TEST(LastMoment, IsNoErrorWithoutThreads) {
   EXPECT_EXIT(end(), testing::ExitedWithCode(3), "");
 }
 
+TEST(LastMoment, TakesAwayWhatIsSet) {
+  const auto end = [] {
+    take_away_what_is_left();
+    take_away_at_end([]() noexcept { std::fputs("taken away", stderr); });
+    take_away_what_is_left();
+    std::_Exit(3);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(3), "^taken away$");
+}
+
 }  // namespace
 }  // namespace skein

@@ -13,4 +13,10 @@ void end_anyway(std::chrono::milliseconds most, std::function<void()> end) noexc
 // Ends with `code`.
 void end_anyway(std::chrono::milliseconds most, int code) noexcept;
 
+// What the process has to take away before it ends at the word of another one, such as a rank that
+// ends the job; it may take a second. One for the process, set before there are ranks.
+void take_away_at_end(void (*take_away)() noexcept);
+// Does it, where it is set.
+void take_away_what_is_left() noexcept;
+
 }  // namespace skein
