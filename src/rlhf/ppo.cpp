@@ -196,7 +196,8 @@ void Tuner::save(bool must) {
   if (!data_->finish_within(must ? config_.run.run.data_wait : std::chrono::milliseconds(0))) return;
   folder_.sync(claim_.get());
   if (rollouts_) rollouts_->sync(claim_.get());
-  store_->save(state_.step, actors_->pieces(true), state_text(), good_);
+  store_->save(state_.step, actors_->pieces(true), state_text(),
+               saved_ < 0 ? std::nullopt : std::optional(good_));
   saved_ = state_.step;
 }
 

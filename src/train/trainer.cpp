@@ -213,7 +213,8 @@ void Trainer::save(bool must) {
   release_unused_memory();
   folder_.sync(claim_.get());
   try {
-    store_->save(state_.step, replica_->optimizer().pieces(true), state_text(), good_step_);
+    store_->save(state_.step, replica_->optimizer().pieces(true), state_text(),
+                 saved_step_ < 0 ? std::nullopt : std::optional(good_step_));
     saved_step_ = state_.step;
     failed_saves_ = 0;
   } catch (const Error& error) {

@@ -127,7 +127,9 @@ TEST_F(RunFolders, WithCommitsButNoneToUseBeginAnewOnlyWhenTold) {
   EXPECT_EQ(text_of(at("metrics.jsonl")), metrics);
   c.run.restart = true;
   c.train.steps = 2;
+  c.checkpoint.keep = 1;
   EXPECT_EQ(train(c, 2, folder_, "run").losses, std::vector<double>(all.begin(), all.begin() + 2));
+  EXPECT_EQ(list_checkpoints(folder_.at("run")).size(), 1u) << "those that were damaged are gone";
   // The same command line goes on from what it has made.
   c.train.steps = 4;
   EXPECT_EQ(train(c, 2, folder_, "run").losses, std::vector<double>(all.begin() + 2, all.end()));
