@@ -67,8 +67,8 @@ class OlderStart {
   bool changed_ = false;
 };
 
+// One that may live.
 void wait_for(OlderStart& older, const ClaimOptions& options) {
-  if (!older.may_live()) return;
   if (options.takeover > Time(0))
     log::warn(
         "{} seems to be at work. This start waits up to {:g} s (run.takeover) for its end, then "
@@ -196,8 +196,10 @@ RunClaim::RunClaim(const std::string& directory, const ClaimOptions& options, Gr
 void RunClaim::take(const ClaimOptions& options, int ranks) {
   const int64_t number = next_generation(directory_);
   OlderStart older(directory_, number - 1);
-  id_of_all(directory_, options.run);  // what is refused need not wait
-  wait_for(older, options);
+  if (older.may_live()) {
+    id_of_all(directory_, options.run);  // what is refused need not wait
+    wait_for(older, options);
+  }
   run_ = id_of_all(directory_, options.run);
   if (run_.empty()) run_ = new_run_id();
   const auto committed = committed_checkpoints(directory_);
