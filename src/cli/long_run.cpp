@@ -66,8 +66,10 @@ bool may_be_for_a_failure(int signal, const Run& run) {
   return signal == SIGTERM && !run.world && run.launch.ranks != 1;
 }
 
+// Before the ranks have met, what comes to one comes to all, from a launcher: rank 0 says so.
 void tell(int signal, const Run& run, bool goes_on) {
   const int rank = run.world ? run.world->rank() : run.launch.rank;
+  if (rank > 0 && !run.world) return;
   // Where rank 0 was asked as well, it speaks for all and ends the job.
   if (rank > 0) std::this_thread::sleep_for(kRankZeroFirst);
   log::write(log::Level::info,
