@@ -209,6 +209,11 @@ TEST(BestWeights, AreNoneBehindAGradientThatIsNotFinite) {
   state.skipped_in_a_row = 0;
   keep_if_best(state, 1.0, nullptr, {}, {});
   EXPECT_EQ(state.best_step, 3);
+  keep_if_best(state, 0.5, nullptr, {}, {});
+  state.skipped_in_a_row = 1;
+  for (const double quality : {0.5, 2.0}) keep_if_best(state, quality, nullptr, {}, {});
+  EXPECT_EQ(state.fruitless, 1) << "neither is counted";
+  EXPECT_EQ(state.best_quality, 1.0);
 }
 
 class NotFinite : public Stop {
