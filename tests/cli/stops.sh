@@ -98,8 +98,10 @@ SKEIN_RANK=1 $ranks $sft --data.train=data.jsonl --run.dir=chat 2>full.pipe &
 other=$!
 SKEIN_RANK=0 $ranks $sft --data.train=data.jsonl --run.dir=chat >output 2>&1 &
 job=$!
-until_ reads_data
-job=$other until_ reads_data
+for _ in $(seq 600); do
+  if reads_data && (job=$other && reads_data); then break; fi
+  sleep 0.05
+done
 kill -USR2 $other
 ended 85 "was asked to stop, and the job ends with it"
 code=0
