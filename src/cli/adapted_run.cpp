@@ -46,6 +46,12 @@ void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& give
   if (given.contains("model.head_std")) c.model.head_std = asked.head_std;
 }
 
+void check_known(const PretrainConfig& c, int ranks) {
+  PretrainConfig known = c;
+  if (known.validation.every == -1) known.validation.every = 0;  // the data will say
+  check_start(known, ranks);
+}
+
 }  // namespace
 
 AdaptedRun begin_adapted(Options& options, PretrainConfig& c, std::unique_ptr<Group>& world) {
@@ -53,6 +59,7 @@ AdaptedRun begin_adapted(Options& options, PretrainConfig& c, std::unique_ptr<Gr
   c.train.micro_batch_open = !options.given("train.micro_batch");
   if (c.train.micro_batch_open)
     fit_micro_batch(options, c.parallel, c.train.global_batch, c.train.micro_batch, *world);
+  check_known(c, world->size());
   AdaptedRun run = start_of(c, *world);
   run.given = given_model(options);
   take_model(c, run.source.model, run.given);

@@ -12,6 +12,8 @@ std::string data_size_that_fits(int ranks, const MeshShape& shape) {
                      replica);
 }
 
+}  // namespace
+
 void check_shape(int ranks, const MeshShape& shape) {
   require(shape.pp >= 1 && shape.dp >= 1 && shape.tp >= 1,
           "the mesh pp {} x dp {} x tp {} has a size below 1; every size must be at least 1", shape.pp,
@@ -23,8 +25,6 @@ void check_shape(int ranks, const MeshShape& shape) {
           "{:.0f}; {}",
           shape.pp, shape.dp, shape.tp, needed, ranks, needed, data_size_that_fits(ranks, shape));
 }
-
-}  // namespace
 
 Mesh::Mesh(Group& world, MeshShape shape) : world_(world), shape_(shape) {
   check_shape(world.size(), shape);

@@ -26,6 +26,15 @@ constexpr double kStopFactor = 1.5;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Before the run is claimed: what is refused then ends no older start.
+const TuneConfig& checked(const TuneConfig& config, const Tuning& tuning, int ranks) {
+  check_start(config.run, ranks);
+  require(tuning.held_out || config.run.validation.patience == 0,
+          "validation.patience={} needs prompts to evaluate on, data.validation_prompts",
+          config.run.validation.patience);
+  return config;
+}
+
 class Tuner {
  public:
   Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved);
@@ -98,7 +107,8 @@ class Tuner {
 };
 
 Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved)
-    : config_(config), tuning_(tuning), shape_(mesh_shape(config.run.parallel, world.size())), mesh_(world, shape_),
+    : config_(checked(config, tuning, world.size())), tuning_(tuning),
+      shape_(mesh_shape(config.run.parallel, world.size())), mesh_(world, shape_),
       folder_(config.run.run.dir, config.run.run.tensorboard),
       claim_(RunFolder::claim(config.run.run, world)), kl_(config.kl) {
   const auto own = claim_ ? find_own_checkpoint(config.run.run, mesh_.world()) : std::nullopt;
@@ -119,9 +129,6 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const
   GenerateConfig generate = config_.generate;
   generate.sampling.banned = tuning.banned;
   generator_ = std::make_unique<Generator>(config_.run.model, actors_->policy().model(), mesh_, generate, tuning.end, tuning.tokenizer.vocab_size());
-  require(tuning.held_out || config.run.validation.patience == 0,
-          "validation.patience={} needs prompts to evaluate on, data.validation_prompts",
-          config.run.validation.patience);
   if (tuning.held_out)
     held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, mesh_);
   data_ = std::make_unique<RunData>(actors_->data_files(), mesh_.world());

@@ -114,9 +114,27 @@ int64_t steps_of(const std::string& option, double passes, double steps_a_pass) 
   return std::max<int64_t>(1, static_cast<int64_t>(steps));
 }
 
-void check_run(const PretrainConfig& c, int64_t length) {
+namespace {
+
+void check_layout(const PretrainConfig& c, int ranks) {
+  const MeshShape shape = mesh_shape(c.parallel, ranks);
+  check_shape(ranks, shape);
+  const int64_t batch = c.train.global_batch;
+  int64_t micro = c.train.micro_batch;
+  if (c.train.micro_batch_open) micro = fitting_micro_batch(c.parallel, shape, batch, micro);
+  ParallelConfig layout = c.parallel;
+  // What fits these is known with the groups, which may be those of a checkpoint.
+  if (layout.reduction_groups == 0 && micro > 0) {
+    micro = layout.chunks = 1;
+    layout.schedule = ScheduleKind::gpipe;
+  }
+  plan_batch(layout, shape, batch, micro);
+}
+
+}  // namespace
+
+void check_start(const PretrainConfig& c, int ranks) {
   constexpr int64_t kMostPoints = 10000;
-  require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
   require(c.checkpoint.every >= 0 && c.checkpoint.keep > 0, "checkpoint.every={} must be at least 0, checkpoint.keep={} at least 1",
           c.checkpoint.every, c.checkpoint.keep);
   require(c.run.log_every > 0 && c.validation.every >= 0 && c.validation.patience >= 0,
@@ -124,6 +142,11 @@ void check_run(const PretrainConfig& c, int64_t length) {
           c.validation.patience);
   require(c.validation.points >= 0 && c.validation.points <= kMostPoints, "validation.points={} must be 0 to {}", c.validation.points, kMostPoints);
   require(c.run.profile >= 0, "run.profile={} must be at least 0", c.run.profile);
+  check_layout(c, ranks);
+}
+
+void check_run(const PretrainConfig& c, int64_t length) {
+  require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
   check(c.lr, c.train.steps, c.train.global_batch * length);
 }
 

@@ -27,7 +27,8 @@ namespace {
 constexpr int kFailedSavesInARow = 3;
 
 // Before the run is claimed: what is refused then ends no older start.
-const PretrainConfig& checked(const PretrainConfig& config, const Task& task) {
+const PretrainConfig& checked(const PretrainConfig& config, const Task& task, int ranks) {
+  check_start(config, ranks);
   check_run(config, task.length());
   require(config.validation.patience == 0 || task.validates(),
           "validation.patience={} needs validation data", config.validation.patience);
@@ -38,7 +39,7 @@ class Trainer {
  public:
   Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start,
           std::unique_ptr<RunClaim> claim)
-      : config_(checked(config, task)), task_(task), shape_(mesh_shape(config.parallel, world.size())),
+      : config_(checked(config, task, world.size())), task_(task), shape_(mesh_shape(config.parallel, world.size())),
         mesh_(world, shape_), folder_(config.run.dir, config.run.tensorboard),
         claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)),
         resume_from_(start ? start : find_start(world)),

@@ -135,6 +135,27 @@ TEST_F(RunFolders, WithCommitsButNoneToUseBeginAnewOnlyWhenTold) {
   EXPECT_EQ(train(c, 2, folder_, "run").losses, std::vector<double>(all.begin() + 2, all.end()));
 }
 
+// Without waiting for an older start that lives, which goes on.
+TEST_F(RunFolders, OptionsAreRefusedBeforeTheClaim) {
+  const auto alone = single_rank();
+  RunConfig run = config().run;
+  run.dir = folder_.at("run");
+  const auto older = RunFolder::claim(run, *alone);
+  older->settle(*alone);
+  const auto refused = [&](const std::function<void(PretrainConfig&)>& change, const std::string& word) {
+    PretrainConfig c = config();
+    c.run.takeover = 2;
+    change(c);
+    testing::internal::CaptureStderr();
+    expect_says(error_of(c, ExitCode::usage), {word});
+    EXPECT_EQ(testing::internal::GetCapturedStderr().find("seems to be at work"), std::string::npos) << word;
+  };
+  refused([](PretrainConfig& c) { c.train.global_batch = 9; }, "train.global_batch=9 does not divide");
+  refused([](PretrainConfig& c) { c.train.micro_batch = 3; }, "train.micro_batch=3 does not divide");
+  refused([](PretrainConfig& c) { c.parallel.pipeline = 3; }, "needs 3 ranks, but this job has 2");
+  refused([](PretrainConfig& c) { c.checkpoint.keep = 0; }, "checkpoint.keep=0 at least 1");
+}
+
 TEST_F(RunFolders, ARestartOfAFinishedRunAppendsNothing) {
   PretrainConfig c = config();
   c.data.validation = c.data.train;

@@ -17,10 +17,13 @@ struct MeshShape {
   bool operator==(const MeshShape&) const = default;
 };
 
+// A usage error naming both numbers, and the data-parallel size that would fit, when
+// ranks != shape.ranks().
+void check_shape(int ranks, const MeshShape& shape);
+
 class Mesh {
  public:
-  // Collective over `world`, which must outlive the mesh. A usage error naming both numbers, and the
-  // data-parallel size that would fit, when world.size() != shape.ranks().
+  // Collective over `world`, which must outlive the mesh. A usage error as check_shape has it.
   Mesh(Group& world, MeshShape shape);
 
   const MeshShape& shape() const { return shape_; }
