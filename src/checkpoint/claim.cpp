@@ -7,6 +7,7 @@
 #include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <future>
@@ -16,7 +17,6 @@
 #include <system_error>
 #include <thread>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -128,37 +128,43 @@ ClaimOptions with_clock(ClaimOptions options) {
   return options;
 }
 
-// What the claims of this process would leave if it ended now: signs of life, and the generation
-// files of those that are not settled.
+// What the claims of this process would leave if it ended now: signs of life, and of those that are
+// not settled their generation files and the folders they made.
 class Traces {
  public:
   static Traces& all() {
     static auto* traces = new Traces;  // a thread may look while the process ends
     return *traces;
   }
-  void add(const RunClaim* claim, const std::string& path) {
+  // What is in a folder after the folder. stays: once the claim is settled.
+  void add(const RunClaim* claim, const std::string& path, bool stays) {
     const std::lock_guard lock(mutex_);
-    files_.emplace_back(claim, path);
+    all_.push_back({claim, path, stays});
   }
-  void forget(const std::string& path) {
+  void settle(const RunClaim* claim) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(files_, [&](const auto& file) { return file.second == path; });
+    std::erase_if(all_, [&](const Trace& one) { return one.claim == claim && one.stays; });
   }
   // Those of one claim; of all for null.
   void remove(const RunClaim* claim) {
     std::vector<std::string> left;
     {
       const std::lock_guard lock(mutex_);
-      for (const auto& [owner, path] : files_)
-        if (!claim || owner == claim) left.push_back(path);
-      std::erase_if(files_, [&](const auto& file) { return !claim || file.first == claim; });
+      for (const Trace& one : all_)
+        if (!claim || one.claim == claim) left.insert(left.begin(), one.path);
+      std::erase_if(all_, [&](const Trace& one) { return !claim || one.claim == claim; });
     }
-    for (const std::string& path : left) ::unlink(path.c_str());
+    for (const std::string& path : left) std::remove(path.c_str());
   }
 
  private:
+  struct Trace {
+    const RunClaim* claim;
+    std::string path;
+    bool stays;
+  };
   std::mutex mutex_;  // never held while files are touched
-  std::vector<std::pair<const RunClaim*, std::string>> files_;
+  std::vector<Trace> all_;
 };
 
 std::string about(const Generation& mine) {
@@ -176,7 +182,7 @@ RunClaim::RunClaim(const std::string& directory, const ClaimOptions& options, Gr
   const std::string taken = from_root(world, [&] {
     check_run_id(options.run, "run.id");
     try {
-      made_ = make_directories(directory_);
+      add_folders(make_directories(directory_));
       take(with_clock(options), world.size());
     } catch (const SystemError& error) {
       withdraw();
@@ -189,6 +195,15 @@ RunClaim::RunClaim(const std::string& directory, const ClaimOptions& options, Gr
   });
   generation_ = std::stoll(taken);
   run_ = taken.substr(taken.find(' ') + 1);
+}
+
+// `made` folders of the path were not there.
+void RunClaim::add_folders(int made) const {
+  std::error_code ignored;
+  auto path = std::filesystem::absolute(directory_, ignored).lexically_normal();
+  std::vector<std::string> paths;
+  for (; made > 0; --made, path = path.parent_path()) paths.insert(paths.begin(), path.string());
+  for (const std::string& each : paths) Traces::all().add(this, each, true);
 }
 
 // The sign of life is there before the file that names it: who reads that file finds it, unless
@@ -210,21 +225,20 @@ void RunClaim::take(const ClaimOptions& options, int ranks) {
                         .writer = own_identity(),
                         .heartbeat = fmt::format("{}{:06}.{}", kHeartbeat, number, unique_name())};
   const std::string sign = join_path(directory_, mine.heartbeat);
-  Traces::all().add(this, sign);
+  Traces::all().add(this, sign, false);
   heartbeat_ = std::make_unique<Heartbeat>(sign, about(mine), options.renewal);
   if (!write_generation(directory_, mine)) OlderStart::refuse_second_start(directory_, number);
-  Traces::all().add(this, join_path(directory_, generation_name(number)));
+  Traces::all().add(this, join_path(directory_, generation_name(number)), true);
   generation_ = number;
 }
 
 void RunClaim::settle(Group& world) {
   from_root(world, [&] {
     refuse_superseded(directory_, generation_);
-    Traces::all().forget(join_path(directory_, generation_name(generation_)));
+    Traces::all().settle(this);
     clear_older(directory_, generation_);
     return "";
   });
-  settled_ = true;
 }
 
 bool RunClaim::superseded() const { return latest_generation(directory_) > generation_; }
@@ -234,10 +248,6 @@ RunClaim::~RunClaim() { withdraw(); }
 void RunClaim::withdraw() noexcept {
   heartbeat_.reset();
   Traces::all().remove(this);
-  if (settled_) return;
-  std::error_code ignored;
-  auto path = std::filesystem::absolute(directory_, ignored).lexically_normal();
-  for (; made_ > 0 && ::rmdir(path.c_str()) == 0; --made_) path = path.parent_path();
 }
 
 void RunClaim::withdraw_all() noexcept {

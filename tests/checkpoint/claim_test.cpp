@@ -117,6 +117,9 @@ TEST_F(Claims, LeaveNothingUnlessTheyWereSettled) {
 
 // What is left is removed by another thread, as where a signal ends the process.
 TEST_F(Claims, OfAProcessThatEndsAtOnceLeaveNothingUnsettled) {
+  const auto first = claim(clock_.options());
+  RunClaim::leave_unsettled();
+  EXPECT_FALSE(std::filesystem::exists(directory_.at("run"))) << "which it had made";
   settled(clock_.options()).reset();
   auto own = claim(clock_.options());
   EXPECT_EQ(names_in(path_).size(), 3u);

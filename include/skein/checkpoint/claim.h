@@ -54,13 +54,12 @@ class RunClaim {
   const std::string& run() const { return run_; }
 
  private:
+  void add_folders(int made) const;
   void take(const ClaimOptions& options, int ranks);
   void withdraw() noexcept;
 
   std::string directory_, run_;
   int64_t generation_ = 0;
-  int made_ = 0;  // folders of the path that were not there
-  bool settled_ = false;
   std::unique_ptr<Heartbeat> heartbeat_;  // rank 0's
 };
 
