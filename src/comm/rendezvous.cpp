@@ -19,6 +19,8 @@ namespace {
 constexpr double kAnswerSeconds = 4;
 // For what only ranks are told.
 constexpr double kTellSeconds = 15;
+// What is on the way, such as a switch, may come back.
+constexpr double kNoWaySeconds = 15;
 constexpr std::chrono::milliseconds kPause{50};
 // In the table: on the host of rank 0, by whatever address that is reached.
 constexpr const char* kSameHost = "-";
@@ -335,10 +337,10 @@ class OtherRank : Gathering {
 
   // A rank that has been sent away to make room comes again, as does one that was not heard.
   void connect_to_rank(int rank) {
-    const Deadline deadline(job_.timeout);
+    const Deadline deadline(job_.timeout), no_way = deadline.within(kNoWaySeconds);
     NoConnection why;
     std::string fault;
-    while (!why.final && !deadline.passed()) {
+    while (!why.final && !deadline.passed() && !(why.no_way && no_way.passed())) {
       peer(rank).socket = connect_to(address(rank), deadline, why);
       if (peer(rank).socket && is_welcome_at(rank, deadline, fault)) return;
       std::this_thread::sleep_for(kPause);

@@ -104,9 +104,7 @@ int try_to_connect(const Socket& socket, const addrinfo& address, const Deadline
   return own.port == other.port && own.host == other.host ? ECONNREFUSED : 0;
 }
 
-bool is_final(int error) {
-  return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH;
-}
+bool is_no_way(int error) { return error == EHOSTUNREACH || error == ENETUNREACH; }
 
 [[noreturn]] void fail_closed(ssize_t moved) {
   throw Silence("the connection was closed" + (moved == 0 ? "" : ": " + text_of(errno)));
@@ -187,13 +185,13 @@ Socket accept_from(const Socket& listener) {
 }
 
 Socket connect_to(const Address& address, const Deadline& deadline, NoConnection& why) {
-  why.final = false;
+  why.final = why.no_way = false;
   const AddressList list = look_up(address, why.text);
   for (const addrinfo* each = list.get(); each; each = each->ai_next) {
     Socket made = new_socket(each->ai_family);
     const int error = try_to_connect(made, *each, deadline.within(kConnectSeconds));
     if (error == 0) return settle(made), std::move(made);
-    why = {fmt::format("{}: {}", address.str(), text_of(error)), is_final(error)};
+    why = {fmt::format("{}: {}", address.str(), text_of(error)), error == ECONNREFUSED, is_no_way(error)};
   }
   return {};
 }

@@ -62,7 +62,8 @@ Socket listen_at(const Address& address);
 Socket accept_from(const Socket& listener);
 struct NoConnection {
   std::string text;
-  bool final = false;  // nobody listens there, or no way leads there; not that time or files ran out
+  bool final = false;   // nobody listens there; not that time or files ran out
+  bool no_way = false;  // no way leads there, or none for the moment
 };
 
 // Without a descriptor, and `why` says so, when no address of the host answers within 5 s.

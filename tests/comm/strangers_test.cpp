@@ -257,10 +257,10 @@ TEST_F(Strangers, RanksProveThemselvesToEachOtherToo) {
   caller.say(frame_of(side.reply(Secret(kSecret), "welcome 1")));
 }
 
-// The test plays rank 0, whose table names a port where nobody listens.
-TEST_F(Strangers, ARankThatNobodyListensForIsNamedAtOnce) {
+// Rank 2 of 3 by itself: the test plays rank 0, whose table names `nobody` as rank 1.
+void expect_no_connection(TcpJob two, const Address& nobody, const std::string& why) {
   const Listener own;
-  const Address nobody{"127.0.0.1", free_port()}, any{"127.0.0.1", own.port};
+  const Address any{"127.0.0.1", own.port};
   const std::jthread zero([&] {
     const Caller caller(own);
     Listening side;
@@ -270,11 +270,23 @@ TEST_F(Strangers, ARankThatNobodyListensForIsNamedAtOnce) {
                frame_of(text_of(RankTable{{{"a:1", any}, {"b:2", nobody}, {"c:3", any}}, ""})));
     EXPECT_TRUE(caller.hears_the_end());
   });
-  TcpJob two = job(2, 3);
   two.rendezvous = any.str();
   expect_error(run_job(two, check_sum), ExitCode::failure,
-               {"rank 2 cannot connect to rank 1: " + nobody.str() + ": Connection refused",
+               {"rank 2 cannot connect to rank 1: " + nobody.str() + ": " + why,
                 "is there a firewall"});
+}
+
+TEST_F(Strangers, ARankThatNobodyListensForIsNamedAtOnce) {
+  expect_no_connection(job(2, 3), {"127.0.0.1", free_port()}, "Connection refused");
+}
+
+// As while a switch starts again. To a broadcast address there is never a way.
+TEST_F(Strangers, ARankThatNoWayLeadsToIsTriedAgain) {
+  TcpJob two = job(2, 3);
+  two.timeout = 1;
+  const auto begun = std::chrono::steady_clock::now();
+  expect_no_connection(two, {"255.255.255.255", 4711}, "Network is unreachable");
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::seconds(1));
 }
 
 TEST_F(Strangers, OtherHostsAreNotListenedToWithoutASecret) {
