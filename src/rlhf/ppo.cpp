@@ -26,15 +26,6 @@ constexpr double kStopFactor = 1.5;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Before the run is claimed: what is refused then ends no older start.
-const TuneConfig& checked(const TuneConfig& config, const Tuning& tuning, int ranks) {
-  check_start(config.run, ranks);
-  require(tuning.held_out || config.run.validation.patience == 0,
-          "validation.patience={} needs prompts to evaluate on, data.validation_prompts",
-          config.run.validation.patience);
-  return config;
-}
-
 class Tuner {
  public:
   Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved);

@@ -41,4 +41,12 @@ bool judged_as_before(const TuneState& tuned, const TuneConfig& config, const Tu
   return true;
 }
 
+const TuneConfig& checked(const TuneConfig& config, const Tuning& tuning, int ranks) {
+  check_start(config.run, ranks);
+  require(tuning.held_out || config.run.validation.patience == 0,
+          "validation.patience={} needs prompts to evaluate on, data.validation_prompts",
+          config.run.validation.patience);
+  return config;
+}
+
 }  // namespace skein

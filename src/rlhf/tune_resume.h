@@ -18,5 +18,8 @@ std::string compare_settings(const TuneState& tuned, const TuneConfig& config, c
                              const std::string& origin);
 // Whether rewards of held-out answers mean what they meant to the checkpoint.
 bool judged_as_before(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning);
+// config, before the run is claimed: what is refused then ends no older start. Usage errors as
+// check_start has them, and for patience without held-out prompts.
+const TuneConfig& checked(const TuneConfig& config, const Tuning& tuning, int ranks);
 
 }  // namespace skein
