@@ -110,7 +110,7 @@ void expect_stops() { end_at_once({}); }
 std::unique_ptr<Group> begin_run(const std::string& dir, Folder kind) {
   Run run{.dir = dir, .kind = kind};
   end_at_once(run);
-  take_away_at_end(RunClaim::leave_unsettled);
+  take_away_at_end(RunClaim::withdraw_all);
   std::unique_ptr<Group> world = begin_world();
   run.world = world.get();
   end_at_once(run);

@@ -118,7 +118,7 @@ TEST_F(Claims, LeaveNothingUnlessTheyWereSettled) {
 // What is left is removed by another thread, as where a signal ends the process.
 TEST_F(Claims, OfAProcessThatEndsAtOnceLeaveNothingUnsettled) {
   const auto first = claim(clock_.options());
-  RunClaim::leave_unsettled();
+  RunClaim::withdraw_all();
   EXPECT_FALSE(std::filesystem::exists(directory_.at("run"))) << "which it had made";
   settled(clock_.options()).reset();
   auto own = claim(clock_.options());
