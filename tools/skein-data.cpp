@@ -1,5 +1,6 @@
 // skein-data: from text to token stores, and back to look at them.
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/options.h"
 #include "skein/core/program.h"
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

@@ -4,9 +4,8 @@
 #include <chrono>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "parts.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/core/version.h"

@@ -2,9 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/bench/coordinates.h"
+#include "skein/core/json.h"
 
 namespace skein {
 namespace {

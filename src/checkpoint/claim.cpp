@@ -5,6 +5,7 @@
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 
 #include <cstdio>
@@ -12,7 +13,6 @@
 #include <filesystem>
 #include <future>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <thread>

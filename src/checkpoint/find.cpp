@@ -3,10 +3,10 @@
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "open.h"
 

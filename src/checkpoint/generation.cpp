@@ -4,11 +4,11 @@
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 namespace skein {
 namespace {

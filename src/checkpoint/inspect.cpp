@@ -4,6 +4,7 @@
 #include "skein/checkpoint/files.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/program.h"
 
@@ -11,7 +12,6 @@
 #include <cctype>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "inspect_tensors.h"
 #include "open.h"

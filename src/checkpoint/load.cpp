@@ -3,8 +3,8 @@
 #include "skein/checkpoint/reshard.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "skein/checkpoint/manifest.h"
-
-#include <nlohmann/json.hpp>
+#include "skein/core/json.h"
 
 namespace skein {
 

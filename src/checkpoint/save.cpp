@@ -5,10 +5,10 @@
 #include "skein/checkpoint/manifest.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 

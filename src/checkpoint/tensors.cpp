@@ -1,7 +1,6 @@
 #include "skein/checkpoint/tensors.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "open.h"
 #include "room.h"
@@ -9,6 +8,7 @@
 #include "skein/checkpoint/reshard.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 
 namespace skein {
 

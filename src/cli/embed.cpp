@@ -1,8 +1,7 @@
-#include <nlohmann/json.hpp>
-
 #include "label_model.h"
 #include "result_file.h"
 #include "skein/checkpoint/agree.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/formats/npy.h"
 #include "skein/models/pooled.h"

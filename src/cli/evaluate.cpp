@@ -4,8 +4,6 @@
 
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
 #include "command.h"
 #include "evaluate_chats.h"
 #include "evaluate_labels.h"
@@ -14,6 +12,7 @@
 #include "reward_report.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/finite.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/private_folder.h"
 #include "skein/data/encode.h"

@@ -9,14 +9,13 @@
 #include <fstream>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "answers.h"
 #include "command.h"
 #include "label_model.h"
 #include "prompts.h"
 #include "result_file.h"
 #include "skein/checkpoint/agree.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/rlhf/best_of.h"
 #include "skein/train/chat_data.h"

@@ -1,10 +1,9 @@
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "label_model.h"
 #include "result_file.h"
 #include "skein/checkpoint/agree.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/parallel/precision.h"
 #include "text_input.h"

@@ -3,9 +3,8 @@
 #include <fstream>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 
 namespace skein {
 namespace {

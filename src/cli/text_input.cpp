@@ -1,9 +1,8 @@
 #include "text_input.h"
 
-#include <nlohmann/json.hpp>
-
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/data/suffix.h"
 
 namespace skein {

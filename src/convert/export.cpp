@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "elements.h"
@@ -15,6 +14,7 @@
 #include "skein/convert/huggingface_config.h"
 #include "skein/convert/tokenizer_files.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/output_place.h"
 #include "skein/text/tokenizer.h"

@@ -1,9 +1,9 @@
 #include "skein/convert/huggingface_config.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/train/label_head.h"
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "skein/checkpoint/files.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/formats/safetensors.h"
 #include "skein/text/tokenizer.h"

@@ -1,10 +1,10 @@
 #include "skein/convert/tokenizer_files.h"
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/json.h"
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/export.h"
 

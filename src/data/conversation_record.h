@@ -1,10 +1,10 @@
 // One record of a file of conversations.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "skein/core/json.h"
 #include "skein/data/conversations.h"
 
 namespace skein {

@@ -1,10 +1,11 @@
 // Lines of JSONL.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "skein/core/json.h"
 
 namespace skein {
 

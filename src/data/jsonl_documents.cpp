@@ -1,9 +1,9 @@
 #include "skein/core/error.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "documents.h"
+#include "skein/core/json.h"
 #include "skein/data/excerpt.h"
 #include "json_line.h"
 #include "skein/data/left_out.h"

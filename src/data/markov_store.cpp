@@ -1,7 +1,6 @@
-#include <nlohmann/json.hpp>
-
 #include "new_file.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/data/corpus.h"
 #include "skein/data/markov.h"
 

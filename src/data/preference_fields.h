@@ -1,10 +1,10 @@
 // Fields of a JSON object, with errors that name the place and what is there instead.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "skein/core/json.h"
 #include "skein/text/template.h"
 
 namespace skein {

@@ -1,8 +1,7 @@
 // What one JSON object of preference data says.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "skein/core/json.h"
 #include "skein/data/preferences.h"
 
 namespace skein {

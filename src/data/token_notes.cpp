@@ -1,4 +1,5 @@
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/text/tokenizer.h"
 
@@ -7,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "mapped_file.h"

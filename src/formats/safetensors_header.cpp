@@ -1,12 +1,12 @@
 #include "safetensors_header.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/json.h"
 #include "skein/core/numbers.h"
 
 namespace skein {

@@ -1,9 +1,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/formats/safetensors.h"
 #include "skein/core/strict_json.h"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "frozen.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/numbers.h"
 #include "skein/core/log.h"
 #include "skein/rlhf/reward_task.h"

@@ -1,10 +1,10 @@
 #include "skein/rlhf/oracle_report.h"
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/numbers.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace skein {
 namespace {

@@ -4,10 +4,9 @@
 #include <fstream>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/formats/crc32c.h"
 #include "skein/rlhf/oracle_episodes.h"

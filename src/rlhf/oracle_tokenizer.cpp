@@ -1,6 +1,5 @@
+#include "skein/core/json.h"
 #include "skein/rlhf/oracle_language.h"
-
-#include <nlohmann/json.hpp>
 
 namespace skein {
 namespace {

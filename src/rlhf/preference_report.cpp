@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/numbers.h"
 #include "skein/ops/preference.h"
 #include "skein/train/scores.h"

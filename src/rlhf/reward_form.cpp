@@ -1,9 +1,9 @@
 #include "skein/rlhf/reward_form.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/rlhf/answer_form.h"
 #include "skein/train/chat_data.h"

@@ -1,10 +1,9 @@
 #include <charconv>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "reward_sources.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/options.h"
 #include "skein/text/split.h"
 

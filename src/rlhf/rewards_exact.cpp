@@ -1,9 +1,9 @@
 // Answers compared with what the prompt's record says is right.
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "reward_sources.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/text/pattern.h"
 #include "skein/text/words.h"
 

@@ -4,12 +4,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/files.h"
 #include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 
 namespace skein {

@@ -1,8 +1,7 @@
 #include "tune_state.h"
 
-#include <nlohmann/json.hpp>
-
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 
 namespace skein {

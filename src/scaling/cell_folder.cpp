@@ -10,10 +10,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/train/run_state.h"
 
 namespace skein {

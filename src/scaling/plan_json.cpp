@@ -1,7 +1,6 @@
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
+#include "skein/core/json.h"
 #include "skein/core/version.h"
 #include "skein/scaling/plan.h"
 #include "study_names.h"

@@ -1,11 +1,10 @@
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "json_file.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/json.h"
 #include "skein/scaling/plan.h"
 #include "skein/scaling/study.h"
 #include "study_names.h"

@@ -1,10 +1,10 @@
 #include <cmath>
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "json_file.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/scaling/study.h"
 

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/data/hdf5.h"
 #include "run_columns.h"
 

@@ -1,8 +1,7 @@
 // The part of a fit's JSON that says what its runs were trained with.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "skein/core/json.h"
 #include "skein/scaling/trained_with.h"
 
 namespace skein {

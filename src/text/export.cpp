@@ -1,9 +1,9 @@
 #include "skein/text/export.h"
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "spelling.h"

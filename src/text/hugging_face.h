@@ -2,10 +2,10 @@
 // returns it in canonical form: all keys that count, in a fixed order, nothing else.
 #pragma once
 
+#include "skein/core/json.h"
 #include "skein/text/tokenizer.h"
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

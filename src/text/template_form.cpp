@@ -1,10 +1,10 @@
 #include "template_form.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/json.h"
 #include "skein/core/options.h"
 
 namespace skein {

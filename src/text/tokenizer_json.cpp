@@ -1,9 +1,9 @@
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/text/tokenizer.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "hugging_face.h"
 

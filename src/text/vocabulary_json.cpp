@@ -1,4 +1,4 @@
-#include <nlohmann/json.hpp>
+#include "skein/core/json.h"
 
 #include "word_model.h"
 

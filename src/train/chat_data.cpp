@@ -1,8 +1,7 @@
 #include "skein/train/chat_data.h"
 
-#include <nlohmann/json.hpp>
-
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/data/line_reader.h"
 

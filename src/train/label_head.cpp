@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 
 namespace skein {

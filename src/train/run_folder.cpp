@@ -4,11 +4,10 @@
 #include <cmath>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/formats/chrome_trace.h"
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/version.h"
 #include "skein/core/strict_json.h"

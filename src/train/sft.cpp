@@ -1,9 +1,8 @@
 #include "skein/train/sft.h"
 
-#include <nlohmann/json.hpp>
-
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+#include "skein/core/json.h"
 
 namespace skein {
 

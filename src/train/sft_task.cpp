@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/train/chat_scores.h"
 #include "skein/train/sft.h"

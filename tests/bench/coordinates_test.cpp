@@ -6,10 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "rlhf/expect_error.h"
 #include "skein/comm/local.h"
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 
 namespace skein {

@@ -1,10 +1,9 @@
 // Models fine-tuned here, as other programs get them: their labels, their scale and their special ids.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "convert/fresh_run.h"
 #include "skein/convert/huggingface_config.h"
+#include "skein/core/json.h"
 #include "skein/train/finetune.h"
 #include "skein/train/label_head.h"
 #include "skein/train/trainer.h"

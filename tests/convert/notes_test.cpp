@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "convert/fresh_run.h"
+#include "skein/core/json.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein {

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "convert/golden_folder.h"
 #include "skein/convert/huggingface_config.h"
+#include "skein/core/json.h"
 
 namespace skein {
 namespace {

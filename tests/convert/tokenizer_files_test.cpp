@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "data/data_fixtures.h"
+#include "skein/core/json.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein {

@@ -2,10 +2,9 @@
 // tests/convert/golden/variants, of tools/make_huggingface_golden.py), and the names that are refused.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "convert/against_transformers.h"
 #include "skein/convert/huggingface_config.h"
+#include "skein/core/json.h"
 
 namespace skein {
 namespace {

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/strict_json.h"
 

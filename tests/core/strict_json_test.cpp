@@ -1,8 +1,8 @@
+#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 
 #include <gtest/gtest.h>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "data/data_fixtures.h"
 

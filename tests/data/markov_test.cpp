@@ -1,10 +1,10 @@
+#include "skein/core/json.h"
 #include "skein/data/markov.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "data_fixtures.h"

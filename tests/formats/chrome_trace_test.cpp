@@ -1,8 +1,7 @@
+#include "skein/core/json.h"
 #include "skein/formats/chrome_trace.h"
 
 #include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 
 namespace skein {
 namespace {

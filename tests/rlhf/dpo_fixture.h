@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "rlhf/reward_model_fixture.h"
+#include "skein/core/json.h"
 #include "skein/rlhf/dpo_task.h"
 #include "skein/train/sft.h"
 

@@ -1,7 +1,7 @@
+#include "skein/core/json.h"
 #include "skein/rlhf/oracle_report.h"
 
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "oracle_policies.h"

@@ -1,11 +1,10 @@
+#include "skein/core/json.h"
 #include "skein/rlhf/preference_report.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
-
-#include <nlohmann/json.hpp>
 
 #include "skein/core/philox.h"
 

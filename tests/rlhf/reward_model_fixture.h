@@ -6,8 +6,8 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "skein/core/json.h"
 #include "skein/core/philox.h"
 #include "skein/rlhf/reward_model.h"
 #include "skein/rlhf/reward_task.h"

@@ -5,10 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/rlhf/oracle_run.h"
 #include "rlhf/small_language.h"
 #include "train/train_fixture.h"

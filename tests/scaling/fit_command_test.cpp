@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "scaling/table_fixture.h"
+#include "skein/core/json.h"
 #include "skein/scaling/study.h"
 
 namespace skein {

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
-
+#include "skein/core/json.h"
 #include "skein/scaling/law.h"
 
 namespace skein::test {

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "data/data_fixtures.h"
 #include "report_checks.h"
 #include "scaling/table_fixture.h"
+#include "skein/core/json.h"
 #include "skein/scaling/report.h"
 #include "skein/scaling/study.h"
 

@@ -1,9 +1,9 @@
+#include "skein/core/json.h"
 #include "skein/scaling/plan.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "data/data_fixtures.h"
 #include "scaling/fit_fixture.h"

@@ -1,10 +1,10 @@
+#include "skein/core/json.h"
 #include "skein/scaling/study.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/data/byte_source.h"
 
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <stdlib.h>

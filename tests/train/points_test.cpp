@@ -1,5 +1,6 @@
 #include <fstream>
-#include <nlohmann/json.hpp>
+
+#include "skein/core/json.h"
 
 #include "train/train_fixture.h"
 

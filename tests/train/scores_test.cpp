@@ -1,3 +1,4 @@
+#include "skein/core/json.h"
 #include "skein/train/scores.h"
 
 #include <gtest/gtest.h>
@@ -5,7 +6,6 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "skein/core/error.h"

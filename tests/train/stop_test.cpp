@@ -6,8 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
+#include "skein/core/json.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/language_task.h"
 #include "skein/train/run_state.h"

@@ -1,9 +1,8 @@
 // What a checkpoint says of its model, before anything of that size is made.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/models/tensors.h"
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
