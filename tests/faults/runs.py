@@ -190,6 +190,15 @@ class Process:
         self.child.wait()
 
 
+def rounds(names, only, kinds):
+    """Name, kind and number of the rounds in `names`, or of the one that --only gives."""
+    for name in [only] if only else names:
+        kind, _, number = name.partition(":")
+        if kind not in kinds or not number.isdigit():
+            sys.exit(f"there is no round {name}; one is {kinds[0]}:0")
+        yield name, kind, int(number)
+
+
 def wait_for(condition, limit, alive=lambda: True):
     until = time.monotonic() + limit
     while time.monotonic() < until:
