@@ -11,7 +11,7 @@ using JsonText = nlohmann::detail::iterator_input_adapter<std::string::const_ite
 
 }  // namespace skein
 
-extern template class nlohmann::basic_json<>;
-extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+extern template class nlohmann::detail::serializer<nlohmann::json>;
+extern template class nlohmann::detail::serializer<nlohmann::ordered_json>;
 extern template class nlohmann::detail::parser<nlohmann::json, skein::JsonText>;
 extern template class nlohmann::detail::parser<nlohmann::ordered_json, skein::JsonText>;
