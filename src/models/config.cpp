@@ -52,7 +52,9 @@ kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
   return {c.rope_theta, c.rope_scaling, c.rope_factor, c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
 }
 
-void bind(Options& options, ModelConfig& c) {
+namespace {
+
+void bind_sizes(Options& options, ModelConfig& c) {
   options.add_choice("model.architecture", c.architecture, {{"gpt", Architecture::gpt}, {"bert", Architecture::bert}},
                      "gpt: each token sees those before it, the next one is learnt; bert: each sees all, masked ones are learnt");
   options.add("model.vocab_size", c.vocab_size, "vocabulary; 0 takes the tokenizer's", "ids");
@@ -63,6 +65,9 @@ void bind(Options& options, ModelConfig& c) {
   options.add("model.n_kv_heads", c.n_kv_heads, "key and value heads; 0 means n_heads");
   options.add("model.d_head", c.d_head, "width of a head; 0 means d_model / n_heads");
   options.add("model.d_ff", c.d_ff, "width of the feed-forward layer; 0 means 4 d_model");
+}
+
+void bind_positions(Options& options, ModelConfig& c) {
   options.add_choice("model.positions", c.positions,
                      {{"learned", Positions::learned}, {"sinusoidal", Positions::sinusoidal}, {"rotary", Positions::rotary}},
                      "how positions enter");
@@ -75,6 +80,9 @@ void bind(Options& options, ModelConfig& c) {
   options.add("model.rope_low_frequency", c.rope_low_frequency, "llama3: waves longer than model.rope_context over this are stretched");
   options.add("model.rope_high_frequency", c.rope_high_frequency, "llama3: waves shorter than model.rope_context over this are kept");
   options.add("model.rope_context", c.rope_context, "llama3: context before stretching", "tokens");
+}
+
+void bind_layers(Options& options, ModelConfig& c) {
   options.add_choice("model.norm", c.norm, {{"layer", ops::Norm::layer}, {"rms", ops::Norm::rms}}, "normalisation");
   options.add_choice("model.norm_placement", c.norm_placement,
                      {{"pre", NormPlacement::pre}, {"post", NormPlacement::post}}, "norm before or after each half block");
@@ -89,6 +97,9 @@ void bind(Options& options, ModelConfig& c) {
                      "same: model.activation. RoBERTa's is always gelu_erf elsewhere");
   options.add("model.bias", c.bias, "biases in linear layers and layer norms");
   options.add("model.attention_bias", c.attention_bias, "biases in attention's linear layers also where model.bias is off");
+}
+
+void bind_inputs_and_heads(Options& options, ModelConfig& c) {
   options.add("model.token_types", c.token_types, "kinds of tokens with an embedding each, such as BERT's segments A and B; 0: none");
   options.add("model.embedding_norm", c.embedding_norm, "a norm right after the embeddings");
   options.add("model.pooler", c.pooler, "bert: dense layer and tanh for pairs and sequences");
@@ -99,6 +110,9 @@ void bind(Options& options, ModelConfig& c) {
   options.add("model.labels", c.labels, "outputs of model.head sequence and token");
   options.add("model.tie_embeddings", c.tie_embeddings, "output weights are the token embedding");
   options.add("model.window", c.window, "places a token attends to, its own included (sliding window); 0: all before it", "tokens");
+}
+
+void bind_training(Options& options, ModelConfig& c) {
   options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
   options.add("model.value_head", c.value_head, "gpt: beside the vocabulary a number for each token, for PPO with one trunk");
   options.add("model.head_std", c.head_std, "deviation of a label or value head's start weights; below 0: model.init_std");
@@ -107,6 +121,16 @@ void bind(Options& options, ModelConfig& c) {
   options.add("model.mup_base_head", c.mup_base_head, "width of that model's heads; 0: as wide as here, more of them");
   options.add("model.init_std", c.init_std, "deviation of start weights; residual outputs get it / sqrt(2 n_layers), "
               "a pooler under model.head=sequence 1 / sqrt(d_model)");
+}
+
+}  // namespace
+
+void bind(Options& options, ModelConfig& c) {
+  bind_sizes(options, c);
+  bind_positions(options, c);
+  bind_layers(options, c);
+  bind_inputs_and_heads(options, c);
+  bind_training(options, c);
 }
 
 namespace {
