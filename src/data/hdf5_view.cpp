@@ -8,6 +8,7 @@
 
 #include "hdf5_bytes.h"
 #include "hdf5_heap.h"
+#include "hdf5_messages.h"
 #include "hdf5_tree.h"
 
 namespace skein {
@@ -17,8 +18,7 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr uint64_t kSuperblockBytes = 44, kSuperblockRoot = 36;
-constexpr size_t kLinkRecord = 11, kAttributeRecord = 17, kMostDims = 32;
-constexpr uint64_t kLongestName = 4096;
+constexpr size_t kLinkRecord = 11, kAttributeRecord = 17;
 constexpr uint64_t kMostKept = uint64_t{1} << 19;  // links and attributes of a file
 
 // Types of messages in object headers (File Format Specification, IV.A.2).
@@ -42,18 +42,11 @@ struct Message {
   Bytes data;
 };
 
-struct Link {
-  bool hard = false;
-  uint64_t at = 0;
-};
-
 bool is_read(uint64_t type) {
   constexpr std::array kRead = {kDataspace, kDatatype,  kLayout,  kAttribute,
                                 kAttributeInfo, kLink, kLinkInfo};
   return std::find(kRead.begin(), kRead.end(), type) != kRead.end();
 }
-
-uint64_t width_of(uint64_t flags) { return uint64_t{1} << (flags & 3); }
 
 // IV.A.1.b, version 2: hands each message to `found`.
 class Header {
@@ -86,9 +79,9 @@ uint64_t Header::read_prefix(uint64_t at) {
   const uint64_t flags = start.number(1);
   numbered_ = (flags & 4) != 0;
   const uint64_t prefix = 6 + ((flags & 0x20) ? 16 : 0) + ((flags & 0x10) ? 4 : 0);
-  first_bytes_ = Hdf5Cursor(file_.at(at + prefix, width_of(flags))).number(width_of(flags));
+  first_bytes_ = Hdf5Cursor(file_.at(at + prefix, hdf5_width(flags))).number(hdf5_width(flags));
   require(first_bytes_ <= file_.size(), "the header at byte {} has {} bytes", at, first_bytes_);
-  return prefix + width_of(flags);
+  return prefix + hdf5_width(flags);
 }
 
 void Header::read_messages(Bytes bytes) {
@@ -110,119 +103,6 @@ void Header::read_messages(Bytes bytes) {
 Bytes Header::more(uint64_t at, uint64_t bytes) {
   require(bytes >= 8, "a part of a header has {} bytes", bytes);
   return file_.block(at, bytes - 4, "OCHK").subspan(4);
-}
-
-// IV.A.2.b, versions 1 and 2.
-std::vector<uint64_t> read_dims(Bytes data) {
-  Hdf5Cursor cursor(data);
-  const uint64_t version = cursor.number(1), rank = cursor.number(1);
-  cursor.skip(1);
-  const uint64_t kind = cursor.number(1);
-  require(version == 1 || version == 2, "a shape has version {}", version);
-  require(rank <= kMostDims, "a shape has {} dims", rank);
-  if (version == 1) cursor.skip(4);
-  if (version == 2 && kind == 2) return {0};  // no element at all
-  std::vector<uint64_t> dims;
-  for (uint64_t d = 0; d < rank; ++d) dims.push_back(cursor.number(8));
-  return dims;
-}
-
-constexpr std::array<uint8_t, 15> kF32 = {0x20, 31, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0};
-constexpr std::array<uint8_t, 15> kF64 = {0x20, 63, 0, 0, 0, 64, 0, 52, 11, 0, 52, 0xff, 3, 0, 0};
-
-bool is_real(Bytes bits, Bytes properties, uint64_t bytes) {
-  if ((bytes != 4 && bytes != 8) || properties.size() < 12) return false;
-  std::array<uint8_t, 15> found{};
-  const auto plain = [](std::byte byte) { return std::to_integer<uint8_t>(byte); };
-  std::transform(bits.begin(), bits.end(), found.begin(), plain);
-  std::transform(properties.begin(), properties.begin() + 12, found.begin() + 3, plain);
-  return found == (bytes == 4 ? kF32 : kF64);
-}
-
-// Little-endian and without padding.
-bool is_whole_number(uint64_t bits, Hdf5Cursor properties, uint64_t bytes) {
-  if ((bits & 7) != 0 || properties.left() < 4) return false;
-  const uint64_t first = properties.number(2), used = properties.number(2);
-  return first == 0 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && used == 8 * bytes;
-}
-
-// IV.A.2.d.
-Hdf5Type read_type(Bytes data) {
-  Hdf5Cursor cursor(data);
-  const uint64_t kind = cursor.number(1) & 15;
-  const Bytes bit_field = cursor.take(3);
-  const uint64_t bits = Hdf5Cursor(bit_field).number(3);
-  Hdf5Type type;
-  type.bytes = cursor.number(4);
-  if (kind == 0 && is_whole_number(bits, cursor, type.bytes)) {
-    type.kind = Hdf5Type::Kind::integer;
-    type.is_signed = (bits & 8) != 0;
-  } else if (kind == 1 && is_real(bit_field, cursor.take(cursor.left()), type.bytes)) {
-    type.kind = Hdf5Type::Kind::real;
-  } else if (kind == 3) {
-    type.kind = Hdf5Type::Kind::text;
-  } else if (kind == 9 && (bits & 15) == 1 && type.bytes == 16) {
-    type.kind = Hdf5Type::Kind::variable_text;
-  }
-  return type;
-}
-
-// Nothing where the product is beyond 2^64.
-std::optional<uint64_t> product(const std::vector<uint64_t>& dims, uint64_t times) {
-  uint64_t made = times;
-  for (const uint64_t dim : dims)
-    if (__builtin_mul_overflow(made, dim, &made)) return {};
-  return made;
-}
-
-// IV.A.2.m, version 3. Types and shapes that stand elsewhere are refused.
-std::pair<std::string_view, Hdf5Attribute> read_attribute(Bytes data) {
-  Hdf5Cursor cursor(data);
-  const uint64_t version = cursor.number(1), shared = cursor.number(1);
-  require(version == 3 && shared == 0,
-          "an attribute has version {} and flags {}; write the file with libver=\"latest\"",
-          version, shared);
-  const uint64_t name = cursor.number(2), type = cursor.number(2), dims = cursor.number(2);
-  cursor.skip(1);  // how the name is encoded
-  const std::string_view named = hdf5_text(cursor.take(name));
-  Hdf5Attribute made;
-  made.type = read_type(cursor.take(type));
-  made.dims = read_dims(cursor.take(dims));
-  const auto bytes = product(made.dims, made.type.bytes);
-  const std::string_view shown = named.substr(0, named.find('\0'));
-  require(bytes && *bytes <= cursor.left(),
-          "attribute {} holds fewer bytes than its type and shape take", shown);
-  made.data = cursor.take(*bytes);
-  return {shown, made};
-}
-
-// IV.A.2.g.
-std::pair<std::string_view, Link> read_link(Bytes data) {
-  Hdf5Cursor cursor(data);
-  const uint64_t version = cursor.number(1), flags = cursor.number(1);
-  require(version == 1, "a link has version {}", version);
-  const uint64_t kind = (flags & 8) ? cursor.number(1) : 0;
-  if (flags & 4) cursor.skip(8);
-  if (flags & 16) cursor.skip(1);
-  const uint64_t length = cursor.number(width_of(flags));
-  require(length <= kLongestName, "a link has a name of {} bytes; {} is the most", length,
-          kLongestName);
-  const std::string_view name = hdf5_text(cursor.take(length));
-  if (kind != 0) return {name, {}};
-  return {name, {true, cursor.number(8)}};
-}
-
-// IV.A.2.i, versions 3 and later: the address and the length of what is stored in one run.
-void read_layout(Bytes data, Hdf5Dataset& dataset) {
-  constexpr uint64_t kContiguous = 1;
-  Hdf5Cursor cursor(data);
-  const uint64_t version = cursor.number(1), kind = cursor.number(1);
-  require(version >= 3 && version <= 5,
-          "the layout of a dataset has version {}; write the file with libver=\"latest\"", version);
-  if (kind != kContiguous) return;
-  const uint64_t at = cursor.number(8);
-  dataset.bytes = cursor.number(8);
-  if (at != kNoAddress) dataset.at = at;
 }
 
 // What is kept in a heap, by a message that names the heap and a B-tree of its objects (IV.A.2.c,
@@ -250,7 +130,7 @@ void read_heap(const Hdf5Bytes& file, Bytes data, size_t order_bytes, Hdf5Record
 // Names are those of the file, which outlives the view.
 struct Hdf5Parsed {
   std::map<std::string_view, Hdf5Attribute> attributes;
-  std::map<std::string_view, Link> links;
+  std::map<std::string_view, Hdf5Link> links;
   Hdf5Dataset dataset;
   bool is_dataset = false;
 };
@@ -280,21 +160,21 @@ void Hdf5View::Impl::keep(std::map<std::string_view, Value>& all,
 void Hdf5View::Impl::add(const Message& message, Hdf5Parsed& made) {
   const Bytes data = message.data;
   switch (message.type) {
-    case kDataspace: made.dataset.dims = read_dims(data); break;
-    case kDatatype: made.dataset.type = read_type(data); break;
+    case kDataspace: made.dataset.dims = hdf5_dims(data); break;
+    case kDatatype: made.dataset.type = hdf5_type(data); break;
     case kLayout:
-      read_layout(data, made.dataset);
+      hdf5_layout(data, made.dataset);
       made.is_dataset = true;
       break;
-    case kAttribute: keep(made.attributes, read_attribute(data)); break;
+    case kAttribute: keep(made.attributes, hdf5_attribute(data)); break;
     case kAttributeInfo:
       read_heap(bytes, data, 2, Hdf5Records::attribute_names,
-                [&](Bytes attribute) { keep(made.attributes, read_attribute(attribute)); });
+                [&](Bytes attribute) { keep(made.attributes, hdf5_attribute(attribute)); });
       break;
-    case kLink: keep(made.links, read_link(data)); break;
+    case kLink: keep(made.links, hdf5_link(data)); break;
     case kLinkInfo:
       read_heap(bytes, data, 8, Hdf5Records::link_names,
-                [&](Bytes link) { keep(made.links, read_link(link)); });
+                [&](Bytes link) { keep(made.links, hdf5_link(link)); });
       break;
     default: break;
   }
@@ -381,20 +261,6 @@ std::string Hdf5Object::text(const Hdf5Attribute& attribute) const {
 Hdf5Dataset Hdf5Object::dataset() const {
   require(parsed_->is_dataset, "it is no dataset");
   return parsed_->dataset;
-}
-
-uint64_t Hdf5Attribute::count() const { return product(dims, 1).value_or(kNoAddress); }
-
-std::vector<int64_t> Hdf5Attribute::integers() const {
-  require(type.kind == Hdf5Type::Kind::integer, "an attribute holds no little-endian integers");
-  std::vector<int64_t> values;
-  const auto spare = static_cast<int>(64 - 8 * type.bytes);
-  for (Hdf5Cursor cursor(data); cursor.left() > 0;) {
-    const uint64_t high = cursor.number(type.bytes) << spare;
-    values.push_back(type.is_signed ? static_cast<int64_t>(high) >> spare
-                                    : static_cast<int64_t>(high >> spare));
-  }
-  return values;
 }
 
 }  // namespace skein
