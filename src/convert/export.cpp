@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128, kMostFileBytes = 5'000'000'000;
+constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128;
 
 // tanh(x) is x but for x^3 / 3: an element of 10, times this, is off by 2e-6 of itself. A power of two costs no bit.
 constexpr double kSmall = 1.0 / 4096;
@@ -99,8 +99,9 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
   }
   if (model_.value_head) log::warn("{} has a head of values beside its vocabulary, which other programs' models lack: it is left out", info_.path);
   choose_dtypes();
-  choose_files();
-  for (size_t i = 0; i < names_.tensors.size(); ++i) total_ += bytes_of(i);
+  std::vector<int64_t> bytes;
+  for (size_t i = 0; i < names_.tensors.size(); ++i) total_ += bytes.emplace_back(bytes_of(i));
+  files_ = export_files(names_, notes_.weights, bytes, config.shard_bytes);
 }
 
 // Where the parts of one differ, it takes f32, which holds the values of all.
@@ -125,62 +126,13 @@ DType Export::dtype() const {
   return std::max_element(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
 }
 
-void Export::choose_files() {
-  std::map<std::string, std::string> file_of;
-  for (const auto& [file, names] : notes_.weights)
-    for (const std::string& name : names) file_of[name] = file;
-  std::map<std::string, File> files;
-  for (size_t i = 0; i < names_.tensors.size() && whole_; ++i) {
-    std::vector<std::string> names = names_.candidates(names_.tensors[i].name);
-    names.insert(names.end(), names_.tensors[i].other_names.begin(), names_.tensors[i].other_names.end());
-    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) { return file_of.contains(name); });
-    whole_ = found != names.end();
-    if (!whole_) break;
-    written_names_.push_back(*found);
-    files[file_of.at(*found)].tensors.push_back(i);
-  }
-  if (!whole_) {
-    written_names_.clear();
-    for (const ForeignTensor& tensor : names_.tensors) written_names_.push_back(tensor.name);
-  }
-  if (form_ == Form::llmc) return;
-  if (!whole_ || !fit(files)) return choose_files_by_size();
-  for (auto& [name, file] : files) files_.push_back({name, std::move(file.tensors)});
-}
-
-// Whether files may stay as the import had them.
-bool Export::fit(const std::map<std::string, File>& files) const {
-  return config_.shard_bytes == 0 && std::all_of(files.begin(), files.end(), [&](const auto& entry) {
-           int64_t bytes = 0;
-           for (const size_t i : entry.second.tensors) bytes += bytes_of(i);
-           return bytes <= kMostFileBytes;
-         });
-}
-
-void Export::choose_files_by_size() {
-  const int64_t most = config_.shard_bytes > 0 ? config_.shard_bytes : kMostFileBytes;
-  std::vector<File> files(1);
-  int64_t held = 0;
-  for (size_t i = 0; i < names_.tensors.size(); ++i) {
-    if (held > 0 && held + bytes_of(i) > most) {
-      files.emplace_back();
-      held = 0;
-    }
-    held += bytes_of(i);
-    files.back().tensors.push_back(i);
-  }
-  for (size_t i = 0; i < files.size(); ++i)
-    files[i].name = files.size() == 1 ? "model.safetensors" : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, files.size());
-  files_ = std::move(files);
-}
-
 std::string Export::text() const {
   std::string lines;
   for (size_t i = 0; i < names_.tensors.size(); ++i) {
     const ForeignTensor& tensor = names_.tensors[i];
     std::vector<std::string> ours;
     for (const OurTensor& part : tensor.parts) ours.push_back(part.name);
-    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", safetensors_type(dtypes_[i]), shape_text(tensor.shape), written_names_[i],
+    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", safetensors_type(dtypes_[i]), shape_text(tensor.shape), files_.names[i],
                          tensor.transposed ? " transposed" : "", fmt::join(ours, ", "));
   }
   return lines;
@@ -244,7 +196,7 @@ void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dty
 }
 
 ConfigExtras Export::extras() const {
-  ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !whole_};
+  ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !files_.whole};
   if (!head_) return made;
   made.labels = head_->labels;
   // What an import says of its training stays.
@@ -269,7 +221,7 @@ void Export::stream(size_t i, const Append& write) {
   const DType dtype = dtypes_[i];
   const int64_t size = size_of(dtype);
   const auto append = [&](std::span<const std::byte> bytes) {
-    odd_.look_at(written_names_[i], dtype, bytes.data(), static_cast<int64_t>(bytes.size()) / size);
+    odd_.look_at(files_.names[i], dtype, bytes.data(), static_cast<int64_t>(bytes.size()) / size);
     write(bytes);
   };
   if (tensor.transposed) {
@@ -293,12 +245,12 @@ void Export::stream(size_t i, const Append& write) {
   if (progress_) progress_(done_, total_);
 }
 
-void Export::write_file(const std::string& folder, const File& file) {
+void Export::write_file(const std::string& folder, const ExportFile& file) {
   std::vector<SafeTensor> tensors;
   std::map<std::string, size_t> places;
   for (const size_t i : file.tensors) {
-    tensors.push_back({written_names_[i], safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
-    places[written_names_[i]] = i;
+    tensors.push_back({files_.names[i], safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
+    places[files_.names[i]] = i;
   }
   SafetensorsWriter writer(join_path(folder, file.name), tensors, {{"format", "pt"}});
   for (const SafeTensor& tensor : writer.tensors()) stream(places.at(tensor.name), [&](std::span<const std::byte> bytes) { writer.append(bytes); });
@@ -306,13 +258,13 @@ void Export::write_file(const std::string& folder, const File& file) {
 }
 
 void Export::write_folder(const std::string& folder) {
-  for (const File& file : files_) write_file(folder, file);
-  if (files_.size() > 1 || files_.front().name != "model.safetensors") {
+  for (const ExportFile& file : files_.files) write_file(folder, file);
+  if (files_.files.size() > 1 || files_.files.front().name != "model.safetensors") {
     std::map<std::string, std::string> index;
     int64_t parameters = 0;
-    for (const File& file : files_)
+    for (const ExportFile& file : files_.files)
       for (const size_t i : file.tensors) {
-        index[written_names_[i]] = file.name;
+        index[files_.names[i]] = file.name;
         parameters += names_.tensors[i].size();
       }
     write_new_file(join_path(folder, "model.safetensors.index.json"), safetensors_index(index, total_, parameters));

@@ -8,6 +8,7 @@
 
 #include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/tensors.h"
+#include "skein/convert/export_files.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/convert/import.h"
 #include "skein/train/label_head.h"
@@ -27,20 +28,11 @@ class Export {
   void run(const std::string& destination, const ConvertProgress& progress);
 
  private:
-  struct File {
-    std::string name;
-    std::vector<size_t> tensors;  // of names_
-  };
-
   void choose_dtypes();
-  // As the import had them, when it had them all.
-  void choose_files();
-  bool fit(const std::map<std::string, File>& files) const;
-  void choose_files_by_size();
   int64_t bytes_of(size_t tensor) const;
   DType dtype() const;
   void write_folder(const std::string& folder);
-  void write_file(const std::string& folder, const File& file);
+  void write_file(const std::string& folder, const ExportFile& file);
   void write_llmc(const std::string& path);
   // Hands out the bytes of a tensor of theirs in order.
   using Append = std::function<void(std::span<const std::byte>)>;
@@ -75,9 +67,7 @@ class Export {
   bool pooler_added_ = false;
   NameMap names_;
   std::vector<DType> dtypes_;  // of names_.tensors
-  bool whole_ = true;  // the import had every tensor
-  std::vector<std::string> written_names_;
-  std::vector<File> files_;
+  ExportFiles files_;
   int64_t done_ = 0, total_ = 0;
   ConvertProgress progress_;
   NonFinite odd_;  // of what was written
