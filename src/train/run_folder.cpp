@@ -35,10 +35,6 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-int64_t steps_in(const std::vector<ProfileEvent>& events) {
-  return std::count_if(events.begin(), events.end(), [](const ProfileEvent& e) { return e.name == std::string_view("step"); });
-}
-
 }  // namespace
 
 std::unique_ptr<RunClaim> RunFolder::claim(const RunConfig& run, Group& world) {
@@ -85,12 +81,13 @@ void RunFolder::open(const std::string& config, int64_t step) {
   sync_directory(path_);
 }
 
-void RunFolder::write_profile(const std::vector<ProfileEvent>& events, int64_t origin, Group& world) {
+void RunFolder::write_profile(const std::vector<ProfileEvent>& events, int64_t origin,
+                              const std::string& what, Group& world) {
   const auto parts = world.all_gather(chrome_trace_events(events, world.rank(), origin));
   if (!writes() || world.rank() > 0) return;
   try {
     replace_file(path_ + "/profile.json", chrome_trace(parts));
-    log::info("profile of {} steps in {}/profile.json; open it in ui.perfetto.dev", steps_in(events), path_);
+    log::info("profile of {} in {}/profile.json; open it in ui.perfetto.dev", what, path_);
   } catch (const Error& error) {
     log::warn("no profile: {}", error.what());
   }

@@ -65,6 +65,15 @@ a, b = map(lines, sys.argv[1:])
 assert a == b, [(x, y) for x, y in zip(a, b) if x != y][:1]
 PY
 }
+# A checkpoint that cannot be written: said, survived, and given up after the third; what was there stays. A profile is of iterations.
+cp -r rules full
+limited() { (trap '' XFSZ && ulimit -f 100 && "$@"); }
+export -f limited
+expect 1 "the run goes on, the next attempt is 1 iterations away" bash -c \
+  "limited $ppo --run.dir=full '--reward.sources=$sources' --ppo.iterations=9 --checkpoint.every=1 --run.tensorboard=false"
+[ "$(grep -c 'the run goes on' output)" = 2 ] || die "not two warnings before it gave up"
+expect 0 "profile of 2 iterations" $ppo --run.dir=full "--reward.sources=$sources" --ppo.iterations=9 --run.profile=2
+grep -q '"sample answers"' full/profile.json || die "no phase is in the profile"
 expect 0 "data 2" $mpi2 $ppo --run.dir=ranks "--reward.sources=$sources" --ppo.save_rollouts=true
 same rules ranks
 cmp rules/rollouts.jsonl ranks/rollouts.jsonl || die "two ranks write other answers than one"

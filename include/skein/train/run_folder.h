@@ -46,8 +46,10 @@ class RunFolder {
   // What was recorded outlives a loss of power from here on: to be called before a checkpoint says
   // that those steps are done. A failure is warned of. claim: AppendedFile::sync.
   void sync(const RunClaim* claim);
-  // Collective. profile.json from the events of every rank; times count from `origin`, this rank's begin of the profile.
-  void write_profile(const std::vector<ProfileEvent>& events, int64_t origin, Group& world);
+  // Collective. profile.json from the events of every rank; times count from `origin`, this rank's
+  // begin of the profile. what: was profiled, such as "3 steps".
+  void write_profile(const std::vector<ProfileEvent>& events, int64_t origin,
+                     const std::string& what, Group& world);
 
  private:
   std::string config_path() const { return path_ + "/config.ini"; }

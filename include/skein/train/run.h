@@ -1,0 +1,148 @@
+// What every run keeps, whatever it learns: its folder and the claim on it, the checkpoint that it
+// goes on from, its state, its commits and the best of them, its profile, and where it can be
+// asked to stop. What is learnt is a Learner's.
+//
+//   Run run(config, words, world, claim);      the folder is claimed, nothing is written
+//   run.plan(...);  run.set_data(...);          then the learner is built, and loaded
+//   run.open(resolved, compares);               the folder is written from here on
+//   const bool stopped = run.to_end(learner);   steps, evaluations, commits, the last commit
+//
+// All of it is collective. A run that cannot go on ends by an Error.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/comm/meeting.h"
+#include "skein/comm/mesh.h"
+#include "skein/parallel/layout.h"
+#include "skein/train/config.h"
+#include "skein/train/run_data.h"
+#include "skein/train/run_folder.h"
+#include "skein/train/run_state.h"
+#include "skein/train/scores.h"
+#include "skein/train/stop.h"
+
+namespace skein {
+
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  // One step or iteration: learns, counts it in the run's state, records and tells it. Interrupted
+  // where nothing has changed yet.
+  virtual void advance() = 0;
+  // Held-out data are evaluated after steps for which evaluation_due() is true, and at the end
+  // where evaluates_end() is. Only where validates() is.
+  virtual bool validates() const = 0;
+  virtual bool evaluation_due() const = 0;
+  virtual bool evaluates_end() const = 0;
+  virtual Scores score(Meeting& meeting) = 0;
+  // What a checkpoint holds of it, to go on from, and the part that is kept of the best.
+  virtual std::vector<Piece> tensors() = 0;
+  virtual std::vector<Piece> best_tensors() = 0;
+  // The run's state with its own, as checkpoints hold it.
+  virtual std::string state_text() = 0;
+  // Its files outlive a loss of power from here on.
+  virtual void sync() {}
+  // Where it may be interrupted from here on; null: nowhere.
+  virtual void meet(Meeting* meeting) { (void)meeting; }
+  // No more steps will be made; the last commit will.
+  virtual void finish() {}
+};
+
+// How messages of a run call what it counts.
+struct RunWords {
+  std::string step;      // "step"
+  std::string steps;     // "train.steps", the option that says how many
+  std::string gradient;  // "its gradient norm", of a step
+  std::string ruined;    // ", the last one, has no finite gradient norm"
+  std::string advice;    // what helps beside a lower learning rate
+};
+
+class Run {
+ public:
+  // config: of the learner, which outlives the run; plan() completes it. last: the step that ends it.
+  // claim: null where the folder is to be claimed here.
+  Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
+      std::unique_ptr<RunClaim> claim);
+
+  Mesh& mesh() { return mesh_; }
+  Group& world() { return mesh_.world(); }
+  const MeshShape& shape() const { return shape_; }
+  RunFolder& folder() { return folder_; }
+  RunClaim* claim() { return claim_.get(); }
+  RunState& state() { return state_; }
+  const RunState& state() const { return state_; }
+  RunData& data() { return *data_; }
+  Meeting* meeting() { return meeting_.get(); }
+  const std::string& step_word() const { return words_.step; }
+  // The step of the newest commit; -1: none.
+  int64_t saved_step() const { return saved_step_; }
+  CheckpointStore* best() { return best_.get(); }
+  bool stores() const { return store_ != nullptr; }
+
+  // The newest checkpoint of the run's own folder.
+  std::optional<CheckpointInfo> own();
+  bool is_own(const CheckpointInfo& info) const;
+  // The batch in groups, the stored ones where there are any, and micro-batches.
+  BatchPlan plan(const RunState* stored, const std::string& origin);
+  void set_data(std::vector<DataFile> files);
+  // Goes on behind the steps of `stored`.
+  void count_from(const RunState& stored);
+  // That is the run's own: the evaluation that it owes is made. compared: the best is compared
+  // with what comes.
+  void go_on(const RunState& stored, bool compared);
+  // Writes the folder. compares: keeps the best weights by the learner's evaluations.
+  void open(const std::string& resolved, bool compares);
+
+  bool done() const { return state_.step >= last_ || out_of_patience(); }
+  // Counts an update that was made, or skipped since its gradient was not finite. forgiven: that
+  // is no fault, such as the overflow of a loss scale that is lowered now.
+  void count_update(bool applied, bool forgiven = false);
+  // What to do when too many were skipped.
+  std::string advice();
+
+  // Tells what is trained, by which device, at which layout. what: the rest of the line.
+  void tell_start(Device device, const std::string& what) const;
+  // The steps that are left. True when it was asked to stop; all is committed then.
+  bool to_end(Learner& learner);
+  void tell_end(bool stopped, const std::string& summary) const;
+  // Of the newest evaluation.
+  const Scores& scores() const { return scores_; }
+
+ private:
+  bool out_of_patience() const;
+  bool learnt() const { return saved_step_ < 0 || good_step_ == saved_step_; }
+  bool learn(Learner& learner);
+  void evaluate(Learner& learner);
+  void save(Learner& learner, bool must);
+  void commit_end(Learner& learner, bool stopped);
+  void profile(bool over);
+
+  PretrainConfig& config_;
+  RunWords words_;
+  int64_t last_;
+  MeshShape shape_;
+  Mesh mesh_;
+  RunFolder folder_;
+  std::unique_ptr<RunClaim> claim_;
+  std::unique_ptr<RunData> data_;
+  std::unique_ptr<CheckpointStore> store_, best_;
+  bool compares_ = false;
+  RunState state_;
+  Scores scores_;
+  int64_t began_ = 0, saved_step_ = -1, evaluated_step_ = -1;
+  int64_t good_step_ = -1;  // as restart_advice has it
+  int failed_saves_ = 0;
+  bool loaded_ = false;  // and not asked to stop before
+  int64_t profile_origin_ = 0;
+  std::unique_ptr<StopRequest> stop_;  // of to_end(), as what follows
+  std::unique_ptr<Meeting> meeting_;
+};
+
+}  // namespace skein

@@ -1,0 +1,228 @@
+#include "skein/train/run.h"
+
+#include <utility>
+
+#include "skein/core/log.h"
+#include "skein/core/profile.h"
+#include "skein/tensor/buffer.h"
+#include "skein/train/best_weights.h"
+#include "skein/train/progress.h"
+#include "skein/train/run_weights.h"
+
+namespace skein {
+namespace {
+
+constexpr int kFailedSavesInARow = 3;
+// The first two steps fill caches and take memory, so the profile begins after them.
+constexpr int64_t kStepsBeforeProfile = 2;
+
+}  // namespace
+
+Run::Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
+         std::unique_ptr<RunClaim> claim)
+    : config_(config),
+      words_(std::move(words)),
+      last_(last),
+      shape_(mesh_shape(config.parallel, world.size())),
+      mesh_(world, shape_),
+      folder_(config.run.dir, config.run.tensorboard),
+      claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)) {
+  if (claim_) config_.run.id = claim_->run();
+}
+
+std::optional<CheckpointInfo> Run::own() {
+  return claim_ ? find_own_checkpoint(config_.run, world()) : std::nullopt;
+}
+
+bool Run::is_own(const CheckpointInfo& info) const {
+  return folder_.writes() && info.path.starts_with(folder_.checkpoints() + "/");
+}
+
+BatchPlan Run::plan(const RunState* stored, const std::string& origin) {
+  if (stored) take_over_groups(stored->reduction_groups, origin, shape_.dp, config_);
+  TrainConfig& train = config_.train;
+  if (train.micro_batch_open)
+    train.micro_batch =
+        fitting_micro_batch(config_.parallel, shape_, train.global_batch, train.micro_batch);
+  const BatchPlan plan =
+      plan_batch(config_.parallel, shape_, train.global_batch, train.micro_batch);
+  config_.parallel.reduction_groups = state_.reduction_groups = plan.groups;
+  return plan;
+}
+
+void Run::set_data(std::vector<DataFile> files) {
+  data_ = std::make_unique<RunData>(std::move(files), world());
+  state_.data = data_->files();
+}
+
+void Run::count_from(const RunState& stored) {
+  state_.step = stored.step;
+  state_.samples = stored.samples;
+  state_.optimizer_steps = stored.optimizer_steps;
+  state_.skipped_in_a_row = stored.skipped_in_a_row;
+}
+
+void Run::go_on(const RunState& stored, bool compared) {
+  saved_step_ = stored.step;
+  state_.validation_owed = stored.validation_owed;
+  if (compared && best_is_kept(folder_.path(), stored, world())) take_best(stored, state_);
+}
+
+void Run::open(const std::string& resolved, bool compares) {
+  compares_ = compares;
+  if (claim_) claim_->settle(world());
+  folder_.begin(resolved, state_.step, world());
+  if (!folder_.writes()) return;
+  store_ = std::make_unique<CheckpointStore>(
+      *claim_, static_cast<int>(config_.checkpoint.keep), world());
+  if (compares)
+    best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world(), claim_->run());
+}
+
+bool Run::out_of_patience() const {
+  return config_.validation.patience > 0 && state_.fruitless >= config_.validation.patience;
+}
+
+void Run::count_update(bool applied, bool forgiven) {
+  if (applied) good_step_ = saved_step_;
+  state_.skipped_in_a_row = applied || forgiven ? 0 : state_.skipped_in_a_row + 1;
+}
+
+std::string Run::advice() {
+  return restart_advice(folder_.checkpoints(), saved_step_, good_step_, world());
+}
+
+// A save that fails leaves the earlier checkpoints as they are; the run goes on and tries again at
+// the next interval. Not so once another process writes the run. must: at the end, and where the
+// run is stopped.
+void Run::save(Learner& learner, bool must) {
+  if (!store_ || saved_step_ == state_.step) return;
+  if (state_.skipped_in_a_row > 0)
+    return log::warn("no checkpoint at {} {}: {} is not finite", words_.step, state_.step,
+                     words_.gradient);
+  // A loss scale shrinks for long where the newest commit's weights are what is wrong; more commits
+  // of them would only come in the way of a good one.
+  if (!learnt() && !done())
+    return log::info("no checkpoint at {} {}: nothing was learnt since that of {} {}", words_.step,
+                     state_.step, words_.step, saved_step_);
+  if (!data_->finish_within(must ? config_.run.data_wait : std::chrono::milliseconds(0))) return;
+  release_unused_memory();
+  folder_.sync(claim_.get());
+  learner.sync();
+  try {
+    store_->save(state_.step, learner.tensors(), learner.state_text(),
+                 saved_step_ < 0 ? std::nullopt : std::optional(good_step_));
+    saved_step_ = state_.step;
+    failed_saves_ = 0;
+  } catch (const Error& error) {
+    const bool over = must || error.code() == ExitCode::superseded;
+    if (over || ++failed_saves_ >= kFailedSavesInARow) throw;
+    log::warn("no checkpoint at {} {}: {}; the run goes on, the next attempt is {} {}s away",
+              words_.step, state_.step, error.what(), config_.checkpoint.every, words_.step);
+  }
+}
+
+void Run::evaluate(Learner& learner) {
+  if (evaluated_step_ == state_.step) return;
+  state_.validation_owed = true;
+  if (best_) data_->finish(meeting_.get());
+  scores_ = learner.score(*meeting_);
+  state_.validation_owed = false;
+  log::info("{} {}  validation: {}", words_.step, state_.step, scores_.text);
+  folder_.record(state_.step, scores_.values);
+  if (compares_)
+    keep_if_best(
+        state_, scores_.quality, best_.get(), [&] { return learner.best_tensors(); },
+        [&] { return learner.state_text(); });
+  evaluated_step_ = state_.step;
+}
+
+void Run::profile(bool over) {
+  const int64_t steps = config_.run.profile, done = state_.step - began_ - kStepsBeforeProfile;
+  if (profile_origin_ && (over || done == steps)) {
+    folder_.write_profile(Profile::stop(), profile_origin_, fmt::format("{} {}s", done, words_.step),
+                          world());
+    profile_origin_ = 0;
+  } else if (steps > 0 && done == 0 && !over) {
+    world().barrier();
+    profile_origin_ = Profile::start();
+  }
+}
+
+bool Run::learn(Learner& learner) {
+  const bool commits = !done() || saved_step_ != state_.step;
+  if (commits && !config_.run.data_compared) data_->begin();
+  // What came while this was loaded, where another looked (a sweep). A file is looked for after
+  // each step.
+  if (!done() && world().any(stop_signal() != 0)) {
+    stop_->taken();
+    return true;
+  }
+  loaded_ = true;
+  // What the checkpoint that this start goes on from would have said of its step.
+  if (state_.validation_owed && learner.validates()) evaluate(learner);
+  state_.validation_owed = false;
+  bool stopped = false;
+  while (!done() && !stopped) {
+    profile(false);
+    learner.advance();
+    data_->look();
+    if (learner.validates() && learner.evaluation_due()) evaluate(learner);
+    const int64_t every = config_.checkpoint.every;
+    if (every > 0 && state_.step % every == 0 && !done()) save(learner, false);
+    stopped = !done() && stop_->agreed(world());
+  }
+  profile(true);
+  if (stopped) return true;
+  if (learner.validates() && learner.evaluates_end()) evaluate(learner);
+  if (store_) data_->finish(meeting_.get());
+  return false;
+}
+
+void Run::commit_end(Learner& learner, bool stopped) {
+  if (loaded_) save(learner, true);
+  if (store_ && !stopped && saved_step_ != state_.step)
+    fail("{} {}{}, and what it leaves is not committed: {} with a lower lr.lr than {}{}",
+         words_.step, state_.step, words_.ruined, advice(), config_.lr.lr, words_.advice);
+}
+
+void Run::tell_start(Device device, const std::string& what) const {
+  log::info("{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {}",
+            readable_count(static_cast<double>(config_.model.parameters())),
+            name_of(config_.precision()), unit_of(device, config_.precision()), shape_.pp,
+            shape_.dp, shape_.tp, what);
+  if (!folder_.writes())
+    log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
+}
+
+void Run::tell_end(bool stopped, const std::string& summary) const {
+  log::info("{}: {}{}", stopped ? "stopped as asked" : "done", summary,
+            folder_.writes() ? "; all of it is in " + folder_.path() : "");
+}
+
+bool Run::to_end(Learner& learner) {
+  began_ = state_.step;
+  stop_ = std::make_unique<StopRequest>(folder_.path());
+  meeting_ = std::make_unique<Meeting>(world(), [this] { return stop_->asked(world()); });
+  if (done())
+    log::info("{} {} of {} is done already; raise {} to go on", words_.step, state_.step, last_,
+              out_of_patience() ? "validation.patience" : words_.steps);
+  learner.meet(meeting_.get());
+  bool stopped = false;
+  try {
+    stopped = learn(learner);
+  } catch (const Interrupted&) {
+    stopped = true;
+    stop_->taken();
+    profile(true);
+  }
+  learner.meet(nullptr);
+  learner.finish();
+  commit_end(learner, stopped);
+  if (best_ && state_.best_step >= 0)
+    log::info("best at {} {}: {}/best", words_.step, state_.best_step, folder_.path());
+  if (stopped) stop_->clear();
+  return stopped;
+}
+
+}  // namespace skein
