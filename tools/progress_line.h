@@ -1,12 +1,12 @@
 // How far skein-data has come, on stderr.
 #pragma once
 
-#include "skein/core/log.h"
-#include "skein/data/progress.h"
-
 #include <chrono>
 #include <cstdio>
 #include <unistd.h>
+
+#include "skein/core/log.h"
+#include "skein/data/progress.h"
 
 namespace skein {
 

@@ -1,4 +1,12 @@
 // skein-convert: other programs' models to checkpoints of ours and back.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
 #include "skein/comm/local.h"
 #include "skein/convert/export.h"
 #include "skein/convert/import.h"
@@ -7,14 +15,6 @@
 #include "skein/core/log.h"
 #include "skein/core/options.h"
 #include "skein/core/program.h"
-
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
-#include <string>
-#include <unistd.h>
-#include <vector>
 
 namespace skein {
 namespace {
@@ -33,20 +33,34 @@ struct Command {
 
 void bind(Options& options, Command& c) {
   options.add_choice("convert.to", c.to,
-                     {{"auto", Target::automatic}, {"skein", Target::skein}, {"huggingface", Target::huggingface}, {"llmc", Target::llmc}},
-                     "what to make; auto: a checkpoint of another program's model, and a Hugging Face folder of a checkpoint; --to for short");
+                     {{"auto", Target::automatic},
+                      {"skein", Target::skein},
+                      {"huggingface", Target::huggingface},
+                      {"llmc", Target::llmc}},
+                     "what to make; auto: a checkpoint of another program's model, and a Hugging "
+                     "Face folder of a checkpoint; --to for short");
   options.add_choice("convert.dtype", c.dtype,
-                     {{"keep", Precision::keep}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}},
+                     {{"keep", Precision::keep},
+                      {"f32", Precision::f32},
+                      {"bf16", Precision::bf16},
+                      {"f16", Precision::f16}},
                      "type of all tensors, rounded to nearest even; --dtype for short");
-  options.add("convert.tokenizer", c.convert.tokenizer, "of an import, instead of the source's: file or folder; --tokenizer for short");
-  options.add("convert.allow_missing", c.convert.allow_missing, "give tensors that the source lacks start values; --allow-missing for short");
-  options.add("convert.allow_unexpected", c.convert.allow_unexpected, "leave out tensors that the model has no use for; --allow-unexpected for short");
+  options.add("convert.tokenizer", c.convert.tokenizer,
+              "of an import, instead of the source's: file or folder; --tokenizer for short");
+  options.add("convert.allow_missing", c.convert.allow_missing,
+              "give tensors that the source lacks start values; --allow-missing for short");
+  options.add("convert.allow_unexpected", c.convert.allow_unexpected,
+              "leave out tensors that the model has no use for; --allow-unexpected for short");
   options.add("convert.seed", c.convert.seed, "of start values");
-  options.add("convert.file_bytes", c.convert.shard_bytes, "most of one safetensors file; 0: the files of the import if none has more than 5 GB, else 5 GB",
+  options.add("convert.file_bytes", c.convert.shard_bytes,
+              "most of one safetensors file; 0: the files of the import if none has more than 5 "
+              "GB, else 5 GB",
               "bytes");
-  options.add("convert.dry_run", c.dry_run, "only print which tensor becomes which; --dry-run for short");
+  options.add("convert.dry_run", c.dry_run,
+              "only print which tensor becomes which; --dry-run for short");
   options.add("convert.verify", c.verify,
-              "after an import compare logits with the source's skein_expected.safetensors; exit code 1 when they differ; --verify for short");
+              "after an import compare logits with the source's skein_expected.safetensors; exit "
+              "code 1 when they differ; --verify for short");
 }
 
 std::optional<DType> dtype_of(Precision precision) {
@@ -62,9 +76,13 @@ std::optional<DType> dtype_of(Precision precision) {
 // The form to make of one of `source`.
 Form target_form(Target asked, Form source) {
   if (asked == Target::automatic) return source == Form::skein ? Form::huggingface : Form::skein;
-  const Form form = asked == Target::skein ? Form::skein : asked == Target::huggingface ? Form::huggingface : Form::llmc;
-  require((form == Form::skein) != (source == Form::skein), "the source and the result are both {}; one of them is a checkpoint of Skein, so convert "
-          "in two steps through one", form == Form::skein ? "checkpoints" : "other programs' models");
+  const Form form = asked == Target::skein         ? Form::skein
+                    : asked == Target::huggingface ? Form::huggingface
+                                                   : Form::llmc;
+  require((form == Form::skein) != (source == Form::skein),
+          "the source and the result are both {}; one of them is a checkpoint of Skein, so convert "
+          "in two steps through one",
+          form == Form::skein ? "checkpoints" : "other programs' models");
   return form;
 }
 
@@ -73,11 +91,14 @@ class ProgressLine {
  public:
   void show(int64_t done, int64_t total) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(10))) return;
+    if (now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(10)))
+      return;
     last_ = now;
     const std::string text = fmt::format("{} of {}", readable_size(done), readable_size(total));
-    if (terminal_) fmt::print(stderr, "\r{}\033[K", text);
-    else log::info("{}", text);
+    if (terminal_)
+      fmt::print(stderr, "\r{}\033[K", text);
+    else
+      log::info("{}", text);
     shown_ = true;
   }
   ~ProgressLine() {
@@ -90,28 +111,39 @@ class ProgressLine {
 };
 
 void tell_verification(const Verification& found, const std::string& expected) {
-  const std::string text = fmt::format("{} logits differ by at most {:.3g} of the largest of {}; {:.0e} is allowed", found.numbers, found.difference,
-                                       expected, found.limit);
+  const std::string text =
+      fmt::format("{} logits differ by at most {:.3g} of the largest of {}; {:.0e} is allowed",
+                  found.numbers, found.difference, expected, found.limit);
   if (!found.good()) fail("{}", text);
   log::info("{}", text);
 }
 
-void run_import(const std::string& source, Form form, const std::string& destination, const Command& command) {
-  const std::string folder = form == Form::llmc ? std::filesystem::path(source).parent_path().string() : source;
+void run_import(const std::string& source, Form form, const std::string& destination,
+                const Command& command) {
+  const std::string folder =
+      form == Form::llmc ? std::filesystem::path(source).parent_path().string() : source;
   const std::string expected = join_path(folder, kExpectedFile);
-  require(!command.verify || std::filesystem::exists(expected), "--verify compares with {}, which does not exist", expected);
+  require(!command.verify || std::filesystem::exists(expected),
+          "--verify compares with {}, which does not exist", expected);
   const Import import(source, form, command.convert);
   if (command.dry_run) return fmt::print("{}", import.text());
   ProgressLine line;
-  const std::string path = import.run(destination, [&](int64_t done, int64_t total) { line.show(done, total); });
+  const std::string path =
+      import.run(destination, [&](int64_t done, int64_t total) { line.show(done, total); });
   log::info("{}: {} parameters from {}", path, import.model().parameters(), source);
   if (!command.verify) return;
   const auto alone = single_rank();
-  tell_verification(verify_logits(*find_checkpoint(path, *alone), import.model(), expected, import.narrow()), expected);
+  tell_verification(
+      verify_logits(*find_checkpoint(path, *alone), import.model(), expected, import.narrow()),
+      expected);
 }
 
-void run_export(const std::string& source, Form form, const std::string& destination, const Command& command) {
-  require(!command.verify, "--verify is for imports; export first, let the other program write {} into the folder, and import that again", kExpectedFile);
+void run_export(const std::string& source, Form form, const std::string& destination,
+                const Command& command) {
+  require(!command.verify,
+          "--verify is for imports; export first, let the other program write {} into the folder, "
+          "and import that again",
+          kExpectedFile);
   Export made(source, form, command.convert);
   if (command.dry_run) return fmt::print("{}", made.text());
   ProgressLine line;
@@ -121,9 +153,10 @@ void run_export(const std::string& source, Form form, const std::string& destina
 
 int run(const Words& arguments) {
   Command command;
-  Options options("skein-convert",
-                  "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, Llama, BERT, RoBERTa) or of an llm.c "
-                  "model file, or one of those of a checkpoint.");
+  Options options(
+      "skein-convert",
+      "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, "
+      "Llama, BERT, RoBERTa) or of an llm.c model file, or one of those of a checkpoint.");
   bind(options, command);
   const auto help = [&] {
     options.parse({"--help"}, true);  // tells options.help() that there are arguments
@@ -134,14 +167,19 @@ int run(const Words& arguments) {
   if (outcome == Options::Outcome::help) return fmt::print("{}", options.help()), 0;
   if (outcome == Options::Outcome::print_config) return fmt::print("{}", options.resolved()), 0;
   const Words& words = options.words();
-  require(words.size() == 2 || (command.dry_run && words.size() == 1), "{} paths were given; give SOURCE and DESTINATION, as in `skein-convert gpt2 runs/gpt2`",
+  require(words.size() == 2 || (command.dry_run && words.size() == 1),
+          "{} paths were given; give SOURCE and DESTINATION, as in `skein-convert gpt2 runs/gpt2`",
           words.size());
   command.convert.dtype = dtype_of(command.dtype);
-  require(command.convert.shard_bytes >= 0, "convert.file_bytes={} must be at least 1, or 0 for the import's files", command.convert.shard_bytes);
+  require(command.convert.shard_bytes >= 0,
+          "convert.file_bytes={} must be at least 1, or 0 for the import's files",
+          command.convert.shard_bytes);
   const Form source = form_of(words[0]), form = target_form(command.to, source);
   const std::string destination = words.size() == 2 ? words[1] : "";
-  if (form == Form::skein) run_import(words[0], source, destination, command);
-  else run_export(words[0], form, destination, command);
+  if (form == Form::skein)
+    run_import(words[0], source, destination, command);
+  else
+    run_export(words[0], form, destination, command);
   return 0;
 }
 

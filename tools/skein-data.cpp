@@ -1,4 +1,12 @@
 // skein-data: from text to token stores, and back to look at them.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
@@ -10,14 +18,6 @@
 #include "skein/data/markov.h"
 #include "skein/data/store.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "progress_line.h"
 
 namespace skein {
@@ -26,8 +26,10 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr const char* kNotes =
-    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst, .bz2, .lz4; an archive of them (tar, zip); a directory; or - for\n"
-    "stdin. STORE is a store of `encode` or token files of Megatron-LM (.idx and .bin), nanoGPT or llm.c (.bin).\n";
+    "INPUT is a text or JSONL file, plain or .gz, .xz, .zst, .bz2, .lz4; an archive of them (tar, "
+    "zip); a directory; or - for\n"
+    "stdin. STORE is a store of `encode` or token files of Megatron-LM (.idx and .bin), nanoGPT or "
+    "llm.c (.bin).\n";
 
 struct RunOptions {
   int threads = 0;
@@ -35,17 +37,18 @@ struct RunOptions {
 };
 
 void add_corpus(Options& options, CorpusOptions& corpus) {
-  options.add_choice(
-      "data.format", corpus.format,
-      {{"auto", CorpusFormat::automatic}, {"text", CorpusFormat::text}, {"jsonl", CorpusFormat::jsonl}},
-      "how the inputs are read; auto goes by the suffix");
+  options.add_choice("data.format", corpus.format,
+                     {{"auto", CorpusFormat::automatic},
+                      {"text", CorpusFormat::text},
+                      {"jsonl", CorpusFormat::jsonl}},
+                     "how the inputs are read; auto goes by the suffix");
   options.add("data.field", corpus.field, "JSONL: the key that holds the text");
   options.add("data.document_separator", corpus.document_separator,
               "text: a line of just this divides documents; without it a file is one document");
   options.add("data.blank_lines", corpus.blank_lines,
               "text: so many blank lines divide documents; 0 for never", "lines");
-  options.add("data.max_bad_lines", corpus.max_bad_lines, "JSONL: bad lines to skip before giving up",
-              "lines");
+  options.add("data.max_bad_lines", corpus.max_bad_lines,
+              "JSONL: bad lines to skip before giving up", "lines");
 }
 
 void add_replace(Options& options, bool& replace) {
@@ -53,22 +56,17 @@ void add_replace(Options& options, bool& replace) {
 }
 
 void add_run(Options& options, RunOptions& run) {
-  options.add("run.threads", run.threads, "threads that work beside the reading one; 0 for all processors",
-              "threads");
+  options.add("run.threads", run.threads,
+              "threads that work beside the reading one; 0 for all processors", "threads");
   options.add("run.quiet", run.quiet, "no progress and no summary");
 }
 
 // False when the command line asked for a text that has been printed now.
 bool parse(Options& options, const Words& arguments) {
   switch (options.parse(arguments, true)) {
-    case Options::Outcome::run:
-      return true;
-    case Options::Outcome::help:
-      fmt::print("{}", options.help());
-      return false;
-    case Options::Outcome::print_config:
-      fmt::print("{}", options.resolved());
-      return false;
+    case Options::Outcome::run: return true;
+    case Options::Outcome::help: fmt::print("{}", options.help()); return false;
+    case Options::Outcome::print_config: fmt::print("{}", options.resolved()); return false;
   }
   return false;
 }
@@ -83,29 +81,33 @@ std::string only_store(const Options& options) {
 void tell_store(const std::string& path, const StoreInfo& info) {
   log::info("{}: {} documents, {} tokens, {} of text, {:.3f} bytes a token", path, info.documents,
             info.tokens, readable_bytes(info.text_bytes),
-            static_cast<double>(info.text_bytes) / static_cast<double>(std::max<int64_t>(1, info.tokens)));
+            static_cast<double>(info.text_bytes) /
+                static_cast<double>(std::max<int64_t>(1, info.tokens)));
 }
 
 void add_trainer(Options& options, TrainerSettings& trainer) {
   options.add_choice("tokenizer.kind", trainer.kind,
                      {{"bpe", LearntKind::bpe}, {"wordpiece", LearntKind::wordpiece}},
                      "byte-level BPE, or BERT's WordPiece");
-  options.add("tokenizer.special", trainer.special,
-              "special tokens divided by commas, such as <s>,<pad>,</s>,<unk>,<mask>: the first ids");
-  options.add("tokenizer.lowercase", trainer.lowercase, "wordpiece: lower-case text without accents");
-  options.add("tokenizer.limit_alphabet", trainer.limit_alphabet, "wordpiece: rarer characters are left out",
-              "characters");
+  options.add(
+      "tokenizer.special", trainer.special,
+      "special tokens divided by commas, such as <s>,<pad>,</s>,<unk>,<mask>: the first ids");
+  options.add("tokenizer.lowercase", trainer.lowercase,
+              "wordpiece: lower-case text without accents");
+  options.add("tokenizer.limit_alphabet", trainer.limit_alphabet,
+              "wordpiece: rarer characters are left out", "characters");
   options.add("data.vocab_size", trainer.vocab_size,
               "ids, with those of bytes or characters and special tokens", "ids");
-  options.add("data.min_frequency", trainer.min_frequency, "pairs that occur less often are not merged",
-              "times");
+  options.add("data.min_frequency", trainer.min_frequency,
+              "pairs that occur less often are not merged", "times");
 }
 
 void run_export_tokenizer(const Words& arguments) {
   std::string output;
   bool replace = false;
-  Options options("skein-data export-tokenizer",
-                  "Writes TOKENIZER (a file, a folder or `bytes`) as the files of Hugging Face's libraries.");
+  Options options(
+      "skein-data export-tokenizer",
+      "Writes TOKENIZER (a file, a folder or `bytes`) as the files of Hugging Face's libraries.");
   options.add("output.path", output, "the folder to write them into");
   add_replace(options, replace);
   if (!parse(options, arguments)) return;
@@ -114,7 +116,8 @@ void run_export_tokenizer(const Words& arguments) {
           options.words().size());
   require(!output.empty(), "output.path is missing; give a folder, as in `--output.path=exported`");
   const auto tokenizer = load_tokenizer(options.words().front());
-  for (const std::string& path : export_tokenizer(*tokenizer, output, existing(replace))) log::info("{}", path);
+  for (const std::string& path : export_tokenizer(*tokenizer, output, existing(replace)))
+    log::info("{}", path);
 }
 
 void run_train_tokenizer(const Words& arguments) {
@@ -132,16 +135,19 @@ void run_train_tokenizer(const Words& arguments) {
   config.threads = run.threads;
   check_output("output.path", output, expand_inputs(options.words()), existing(replace), true);
   ProgressLine line(run.quiet);
-  const LearntTokenizer learnt =
-      learn_tokenizer(options.words(), config, [&](const CorpusProgress& progress) { line.show(progress); });
+  const LearntTokenizer learnt = learn_tokenizer(
+      options.words(), config, [&](const CorpusProgress& progress) { line.show(progress); });
   save_tokenizer(*learnt.tokenizer, output, existing(replace));
   if (learnt.tokenizer->vocab_size() < config.trainer.vocab_size)
     log::warn("{} ids instead of {}: no other pair occurs {} times (data.min_frequency)",
-              learnt.tokenizer->vocab_size(), config.trainer.vocab_size, config.trainer.min_frequency);
+              learnt.tokenizer->vocab_size(), config.trainer.vocab_size,
+              config.trainer.min_frequency);
   if (run.quiet) return;
-  log::info("{}: {} ids from {} documents, {} of text, {} words, {} of them distinct, {} bad lines, {:.1f} s",
-            output, learnt.tokenizer->vocab_size(), learnt.documents, readable_bytes(learnt.bytes),
-            learnt.words, learnt.distinct_words, learnt.bad_lines, learnt.seconds);
+  log::info(
+      "{}: {} ids from {} documents, {} of text, {} words, {} of them distinct, {} bad lines, "
+      "{:.1f} s",
+      output, learnt.tokenizer->vocab_size(), learnt.documents, readable_bytes(learnt.bytes),
+      learnt.words, learnt.distinct_words, learnt.bad_lines, learnt.seconds);
 }
 
 void run_encode(const Words& arguments) {
@@ -149,13 +155,17 @@ void run_encode(const Words& arguments) {
   RunOptions run;
   std::string tokenizer_path;
   Options options("skein-data encode", "Encodes the INPUTs into a token store.");
-  options.add("tokenizer.path", tokenizer_path, "tokenizer file or folder, or `bytes` for one token a byte");
+  options.add("tokenizer.path", tokenizer_path,
+              "tokenizer file or folder, or `bytes` for one token a byte");
   add_corpus(options, config.corpus);
   options.add_choice(
       "data.sentences", config.corpus.sentences,
-      {{"none", SentenceRule::none}, {"lines", SentenceRule::lines}, {"auto", SentenceRule::automatic}},
+      {{"none", SentenceRule::none},
+       {"lines", SentenceRule::lines},
+       {"auto", SentenceRule::automatic}},
       "whether the store tells where sentences begin: each line, or as found in running text");
-  options.add("data.validation_fraction", config.validation_fraction, "part held out for output.validation");
+  options.add("data.validation_fraction", config.validation_fraction,
+              "part held out for output.validation");
   options.add("data.seed", config.seed, "chooses the held-out documents");
   options.add("output.path", config.output, "the token store to write");
   options.add("output.validation", config.validation,
@@ -168,8 +178,9 @@ void run_encode(const Words& arguments) {
           "tokenizer.path is missing; give a tokenizer file or `--tokenizer.path=bytes`");
   const auto tokenizer = load_tokenizer(tokenizer_path);
   ProgressLine line(run.quiet);
-  const EncodeSummary summary = encode_corpus(options.words(), *tokenizer, config,
-                                              [&](const CorpusProgress& progress) { line.show(progress); });
+  const EncodeSummary summary =
+      encode_corpus(options.words(), *tokenizer, config,
+                    [&](const CorpusProgress& progress) { line.show(progress); });
   if (run.quiet) return;
   tell_store(config.output, summary.training);
   if (!config.validation.empty()) tell_store(config.validation, summary.validation);
@@ -178,10 +189,12 @@ void run_encode(const Words& arguments) {
 
 void run_markov(const Words& arguments) {
   MarkovStoreConfig config;
-  Options options("skein-data markov", "Draws a Markov chain and writes what it says: text whose entropy is known.");
+  Options options("skein-data markov",
+                  "Draws a Markov chain and writes what it says: text whose entropy is known.");
   bind(options, config);
   if (!parse(options, arguments)) return;
-  if (!options.words().empty()) fail_usage("\"{}\" was given; `skein-data markov` reads nothing", options.words().front());
+  if (!options.words().empty())
+    fail_usage("\"{}\" was given; `skein-data markov` reads nothing", options.words().front());
   fmt::print("{}", markov_text(config, make_markov_stores(config)));
 }
 
@@ -199,7 +212,8 @@ struct GivenNotes {
 
 void add_notes(Options& options, GivenNotes& given) {
   options.add("data.tokenizer", given.tokenizer,
-              "tokenizer file, or `bytes`, of a store that does not name its own (Megatron-LM, nanoGPT, llm.c)");
+              "tokenizer file, or `bytes`, of a store that does not name its own (Megatron-LM, "
+              "nanoGPT, llm.c)");
   options.add("model.vocab_size", given.vocab_size, "its ids where no tokenizer is known", "ids");
 }
 
@@ -219,18 +233,23 @@ void run_convert(const Words& arguments) {
   Options options("skein-data convert", "Writes the tokens of STORE in another format.");
   add_notes(options, given);
   options.add("output.path", output, "the file to write; megatron: or what its two names share");
-  options.add_choice("output.format", format, {std::begin(kFormats), std::end(kFormats)}, "format of the output");
+  options.add_choice("output.format", format, {std::begin(kFormats), std::end(kFormats)},
+                     "format of the output");
   add_replace(options, replace);
   options.add("run.quiet", run.quiet, "no summary");
   if (!parse(options, arguments)) return;
   const TokenStore store(only_store(options), given.notes());
   const std::string& name = store.path();
-  const std::string stem = name.ends_with(".bin") || name.ends_with(".idx") ? name.substr(0, name.size() - 4) : name;
-  require(!output.empty() && output.back() != '/', "output.path is \"{}\"; name the file to write", output);
+  const std::string stem =
+      name.ends_with(".bin") || name.ends_with(".idx") ? name.substr(0, name.size() - 4) : name;
+  require(!output.empty() && output.back() != '/', "output.path is \"{}\"; name the file to write",
+          output);
   for (const std::string& file : converted_files(output, format))
     check_output("output.path", file, {name, stem + ".bin", stem + ".idx"}, existing(replace));
   const StoreInfo made = convert_tokens(store, output, format, existing(replace));
-  if (!run.quiet) log::info("{}: {} tokens of {} from {} ({})", output, made.tokens, name_of(format), name, name_of(store.info().format));
+  if (!run.quiet)
+    log::info("{}: {} tokens of {} from {} ({})", output, made.tokens, name_of(format), name,
+              name_of(store.info().format));
 }
 
 // Stores made elsewhere may hold any text there, and can be looked at all the same.
@@ -240,14 +259,16 @@ std::string tokenizer_kind(const StoreInfo& info) {
     const std::string text = tokenizer_from_json(info.tokenizer)->to_json();
     if (text == byte_tokenizer()->to_json()) return "bytes";
     const auto json = nlohmann::json::parse(text);
-    return json.contains("model") && json["model"]["type"] == "WordPiece" ? "WordPiece" : "byte-level BPE";
+    return json.contains("model") && json["model"]["type"] == "WordPiece" ? "WordPiece"
+                                                                          : "byte-level BPE";
   } catch (const Error& error) {
     return fmt::format("not known to this program: {}", error.what());
   }
 }
 
 std::unique_ptr<Tokenizer> tokenizer_of(const TokenStore& store) {
-  require(!store.info().tokenizer.empty(), "{} does not name its tokenizer; give it with --data.tokenizer", store.path());
+  require(!store.info().tokenizer.empty(),
+          "{} does not name its tokenizer; give it with --data.tokenizer", store.path());
   try {
     return tokenizer_from_json(store.info().tokenizer);
   } catch (const Error& error) {
@@ -260,7 +281,8 @@ void run_inspect(const Words& arguments) {
   bool verify = false;
   GivenNotes given;
   Options options("skein-data inspect", "Says what the token store STORE holds.");
-  options.add("store.verify", verify, "also read all tokens and compare them with their checksum, or the vocabulary");
+  options.add("store.verify", verify,
+              "also read all tokens and compare them with their checksum, or the vocabulary");
   add_notes(options, given);
   if (!parse(options, arguments)) return;
   const TokenStore store(only_store(options), given.notes(), verify);
@@ -276,13 +298,15 @@ void run_inspect(const Words& arguments) {
   if (counted)
     fmt::print("bytes/token   {:.4f}\n",
                static_cast<double>(info.text_bytes) / static_cast<double>(info.tokens));
-  fmt::print("vocab size    {}\n", info.vocab_size > 0 ? fmt::to_string(info.vocab_size) : "unknown");
+  fmt::print("vocab size    {}\n",
+             info.vocab_size > 0 ? fmt::to_string(info.vocab_size) : "unknown");
   fmt::print("end of text   {}\n", info.end_of_text);
   fmt::print("tokenizer     {}\n", tokenizer_kind(info));
   if (verify && native) fmt::print("checksum      holds\n");
 }
 
-void write_text(const TokenStore& store, int64_t begin, int64_t count, const std::string& separator) {
+void write_text(const TokenStore& store, int64_t begin, int64_t count,
+                const std::string& separator) {
   const auto tokenizer = tokenizer_of(store);
   std::vector<int32_t> ids;
   std::string text;
@@ -309,8 +333,8 @@ void run_decode(const Words& arguments) {
   if (!parse(options, arguments)) return;
   const TokenStore store(only_store(options), given.notes());
   const int64_t tokens = store.info().tokens;
-  require(begin >= 0 && begin <= tokens, "range.begin is {}; {} holds tokens 0 to {}", begin, store.path(),
-          tokens - 1);
+  require(begin >= 0 && begin <= tokens, "range.begin is {}; {} holds tokens 0 to {}", begin,
+          store.path(), tokens - 1);
   require(count >= -1 && (count == -1 || count <= tokens - begin),
           "range.count is {}; from token {} on {} holds {} more (-1 takes them all)", count, begin,
           store.path(), tokens - begin);

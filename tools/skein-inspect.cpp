@@ -1,11 +1,11 @@
 // Looks at checkpoints: skein-inspect --help.
-#include "skein/checkpoint/inspect.h"
-#include "skein/core/program.h"
-
 #include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
+
+#include "skein/checkpoint/inspect.h"
+#include "skein/core/program.h"
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);

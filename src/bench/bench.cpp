@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "parts.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
@@ -12,19 +11,31 @@
 #include "skein/kernels/threads.h"
 #include "skein/tensor/cuda.h"
 
+#include "parts.h"
+
 namespace skein {
 
 void bind(Options& options, BenchConfig& c) {
-  options.add("bench.what", c.what, "parts to measure: gemm, attention, fused, collectives, step, decode, rollout, coordinates");
-  options.add("bench.samples", c.samples, "measurements of each figure; the median counts. Of coordinates: seeds");
+  options.add(
+      "bench.what", c.what,
+      "parts to measure: gemm, attention, fused, collectives, step, decode, rollout, coordinates");
+  options.add("bench.samples", c.samples,
+              "measurements of each figure; the median counts. Of coordinates: seeds");
   options.add("bench.prompt", c.prompt, "length of the prompt before decoding", "tokens");
-  options.add("bench.new_tokens", c.new_tokens, "tokens decoded after it; in a rollout most of them, and four times their mean", "tokens");
+  options.add("bench.new_tokens", c.new_tokens,
+              "tokens decoded after it; in a rollout most of them, and four times their mean",
+              "tokens");
   options.add("bench.batches", c.batches, "prompts decoded together, once each");
-  options.add("bench.peak_size", c.peak_size, "rows and columns of the product whose rate counts as a GPU's peak");
-  options.add("bench.stream_mib", c.stream_mib, "size of the tensors that memory speed is measured with", "MiB");
-  options.add("bench.widths", c.coordinates.widths, "coordinates: values of model.d_model to compare");
-  options.add("bench.steps", c.coordinates.steps, "coordinates: steps that each width learns", "steps");
-  options.add("bench.wider_heads", c.coordinates.wider_heads, "coordinates: the number of heads stays as the width grows; else the heads' width");
+  options.add("bench.peak_size", c.peak_size,
+              "rows and columns of the product whose rate counts as a GPU's peak");
+  options.add("bench.stream_mib", c.stream_mib,
+              "size of the tensors that memory speed is measured with", "MiB");
+  options.add("bench.widths", c.coordinates.widths,
+              "coordinates: values of model.d_model to compare");
+  options.add("bench.steps", c.coordinates.steps, "coordinates: steps that each width learns",
+              "steps");
+  options.add("bench.wider_heads", c.coordinates.wider_heads,
+              "coordinates: the number of heads stays as the width grows; else the heads' width");
   options.add("bench.output", c.output, "JSON file for the figures");
   options.add("bench.plots", c.plots, "coordinates: folder for their plot, as PNG, SVG and CSV");
   options.add("bench.trace", c.trace, "file for a Chrome trace of one training step");
@@ -43,23 +54,28 @@ double seconds_of(Device device, const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Timed timed(Device device, int64_t samples, const std::function<double()>& peak, const std::function<void()>& work) {
+Timed timed(Device device, int64_t samples, const std::function<double()>& peak,
+            const std::function<void()>& work) {
   work();
   const double once = seconds_of(device, work);
-  const auto calls = static_cast<int64_t>(std::clamp(std::ceil(5e-3 / std::max(once, 1e-9)), 1.0, 10000.0));
+  const auto calls =
+      static_cast<int64_t>(std::clamp(std::ceil(5e-3 / std::max(once, 1e-9)), 1.0, 10000.0));
   std::vector<double> seconds, peaks;
   for (int64_t i = 0; i < samples; ++i) {
     if (peak) peaks.push_back(peak());
-    seconds.push_back(seconds_of(device, [&] {
-      for (int64_t call = 0; call < calls; ++call) work();
-    }) / static_cast<double>(calls));
+    seconds.push_back(seconds_of(device,
+                                 [&] {
+                                   for (int64_t call = 0; call < calls; ++call) work();
+                                 }) /
+                      static_cast<double>(calls));
   }
   return {median(seconds), peak ? median(peaks) : 0};
 }
 
 Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device device) {
   const Tensor made = Tensor::empty(shape, DType::f32);
-  for (int64_t i = 0; i < made.size(); ++i) made.data<float>()[i] = uniform_open(philox(key, 0, static_cast<uint64_t>(i))[0]) - 0.5f;
+  for (int64_t i = 0; i < made.size(); ++i)
+    made.data<float>()[i] = uniform_open(philox(key, 0, static_cast<uint64_t>(i))[0]) - 0.5f;
   return made.to(dtype).to(device);
 }
 
@@ -69,13 +85,18 @@ void Figures::title(const std::string& text) const {
 
 void Figures::add(Figure figure) {
   if (tells_) {
-    std::string text = figure.seconds > 0 ? fmt::format("  {:<34} {:>10.3f} ms", figure.name, figure.seconds * 1e3)
-                                          : fmt::format("  {:<34} {:>10.3f} GB", figure.name, figure.bytes * 1e-9);
+    std::string text = figure.seconds > 0
+                           ? fmt::format("  {:<34} {:>10.3f} ms", figure.name, figure.seconds * 1e3)
+                           : fmt::format("  {:<34} {:>10.3f} GB", figure.name, figure.bytes * 1e-9);
     if (figure.seconds == 0) return log::info("{}", text), all_.push_back(std::move(figure));
-    if (figure.flops > 0) text += fmt::format("  {:>8.1f} GFLOP/s", figure.rate() * 1e-9);
-    else if (figure.bytes > 0) text += fmt::format("  {:>8.2f} GB/s   ", figure.rate() * 1e-9);
-    if (figure.peak > 0) text += fmt::format("  {:>5.1f}% of {:.1f}", figure.share() * 100, figure.peak * 1e-9);
-    if (figure.tokens > 0) text += fmt::format("  {:>9.1f} tokens/s", figure.tokens / figure.seconds);
+    if (figure.flops > 0)
+      text += fmt::format("  {:>8.1f} GFLOP/s", figure.rate() * 1e-9);
+    else if (figure.bytes > 0)
+      text += fmt::format("  {:>8.2f} GB/s   ", figure.rate() * 1e-9);
+    if (figure.peak > 0)
+      text += fmt::format("  {:>5.1f}% of {:.1f}", figure.share() * 100, figure.peak * 1e-9);
+    if (figure.tokens > 0)
+      text += fmt::format("  {:>9.1f} tokens/s", figure.tokens / figure.seconds);
     if (figure.part > 0) text += fmt::format("  {:>5.1f}% of the whole", figure.part * 100);
     log::info("{}", text);
   }
@@ -86,29 +107,46 @@ void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, do
   double whole = 0;
   for (const ProfileShare& share : shares_of(events)) whole += share.seconds;
   for (const ProfileShare& share : shares_of(events))
-    figures.add({"breakdown", fmt::format("{} ({})", share.name, share.count), share.seconds, share.flops,
-                 share.flops > 0 ? 0 : share.bytes, share.flops > 0 ? peak : 0, 0, share.seconds / whole});
+    figures.add({"breakdown", fmt::format("{} ({})", share.name, share.count), share.seconds,
+                 share.flops, share.flops > 0 ? 0 : share.bytes, share.flops > 0 ? peak : 0, 0,
+                 share.seconds / whole});
 }
 
 std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& world) {
   if (run.model.vocab_size == 0) run.model.vocab_size = 50304;
-  require(config.peak_size > 0 && config.stream_mib > 0, "bench.peak_size={} and bench.stream_mib={} must be at least 1", config.peak_size, config.stream_mib);
-  require(config.samples > 0 && config.new_tokens > 1 && config.prompt > 0, "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",
+  require(config.peak_size > 0 && config.stream_mib > 0,
+          "bench.peak_size={} and bench.stream_mib={} must be at least 1", config.peak_size,
+          config.stream_mib);
+  require(config.samples > 0 && config.new_tokens > 1 && config.prompt > 0,
+          "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",
           config.samples, config.prompt, config.new_tokens);
   Figures figures(world.rank() == 0);
   const Device device = device_of(run.parallel.device);
-  figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}", world.size(), kernels::threads(), name_of(run.precision()),
+  figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}", world.size(),
+                            kernels::threads(), name_of(run.precision()),
                             unit_of(device, run.precision())));
   for (const std::string& what : config.what) {
-    if (what == "gemm") bench_products(run, config, device, figures);
-    else if (what == "attention") bench_attention(run, config, device, figures);
-    else if (what == "fused") bench_fused(run, config, device, figures);
-    else if (what == "collectives") bench_collectives(run, config, device, world, figures);
-    else if (what == "step") bench_step(run, config, world, figures);
-    else if (what == "decode") bench_decode(run, config, world, figures);
-    else if (what == "rollout") bench_rollout(run, config, world, figures);
-    else if (what == "coordinates") bench_coordinates(run, config, world, figures);
-    else fail_usage("bench.what has '{}'; it may name gemm, attention, fused, collectives, step, decode, rollout and coordinates", what);
+    if (what == "gemm")
+      bench_products(run, config, device, figures);
+    else if (what == "attention")
+      bench_attention(run, config, device, figures);
+    else if (what == "fused")
+      bench_fused(run, config, device, figures);
+    else if (what == "collectives")
+      bench_collectives(run, config, device, world, figures);
+    else if (what == "step")
+      bench_step(run, config, world, figures);
+    else if (what == "decode")
+      bench_decode(run, config, world, figures);
+    else if (what == "rollout")
+      bench_rollout(run, config, world, figures);
+    else if (what == "coordinates")
+      bench_coordinates(run, config, world, figures);
+    else
+      fail_usage(
+          "bench.what has '{}'; it may name gemm, attention, fused, collectives, step, decode, "
+          "rollout and coordinates",
+          what);
   }
   return figures.all();
 }
@@ -132,12 +170,17 @@ std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig&
               {"precision", std::string(name_of(run.precision()))},
               {"unit", unit_of(device_of(run.parallel.device), run.precision())},
               {"threads", kernels::threads()},
-              {"model", {{"d_model", run.model.d_model}, {"n_layers", run.model.n_layers}, {"n_heads", run.model.n_heads},
-                         {"context", run.model.context}, {"vocab_size", run.model.vocab_size}}},
+              {"model",
+               {{"d_model", run.model.d_model},
+                {"n_layers", run.model.n_layers},
+                {"n_heads", run.model.n_heads},
+                {"context", run.model.context},
+                {"vocab_size", run.model.vocab_size}}},
               {"micro_batch", run.train.micro_batch},
               {"global_batch", run.train.global_batch},
               {"figures", std::move(all)}}
-             .dump(1) + "\n";
+             .dump(1) +
+         "\n";
 }
 
 }  // namespace skein

@@ -6,32 +6,41 @@
 #include <memory>
 #include <numeric>
 
-#include "parts.h"
 #include "skein/core/log.h"
 #include "skein/models/gpt.h"
 #include "skein/train/replica.h"
+
+#include "parts.h"
 
 namespace skein {
 namespace {
 
 double mean_size(const Tensor& x, const Tensor& less = {}) {
-  const Tensor values = x.to(Device{}).to(DType::f32), other = less.defined() ? less.to(Device{}).to(DType::f32) : Tensor();
+  const Tensor values = x.to(Device{}).to(DType::f32),
+               other = less.defined() ? less.to(Device{}).to(DType::f32) : Tensor();
   double sum = 0;
   for (int64_t i = 0; i < values.size(); ++i)
-    sum += std::abs(static_cast<double>(values.data<float>()[i]) - (less.defined() ? static_cast<double>(other.data<float>()[i]) : 0));
+    sum += std::abs(static_cast<double>(values.data<float>()[i]) -
+                    (less.defined() ? static_cast<double>(other.data<float>()[i]) : 0));
   return sum / static_cast<double>(values.size());
 }
 
-// A model in training, in pieces between which it can be looked at: the embedding, each block, the head.
+// A model in training, in pieces between which it can be looked at: the embedding, each block, the
+// head.
 class Probe {
  public:
-  Probe(const ModelConfig& model, Parameters& trained, Group& alone) : parameters_(trained.dtype(), 0, 1, trained.device()), alone_(alone) {
+  Probe(const ModelConfig& model, Parameters& trained, Group& alone)
+      : parameters_(trained.dtype(), 0, 1, trained.device()), alone_(alone) {
     const auto blocks = static_cast<int>(model.n_layers);
-    pieces_.push_back(std::make_unique<Gpt>(model, ModelPiece{0, 0, true, false, 0}, false, parameters_));
+    pieces_.push_back(
+        std::make_unique<Gpt>(model, ModelPiece{0, 0, true, false, 0}, false, parameters_));
     for (int block = 0; block < blocks; ++block)
-      pieces_.push_back(std::make_unique<Gpt>(model, ModelPiece{block, block + 1, false, false, 0}, false, parameters_));
-    pieces_.push_back(std::make_unique<Gpt>(model, ModelPiece{blocks, blocks, false, true, 0}, false, parameters_));
-    for (Parameter& parameter : parameters_.all()) parameter.value = trained.find(parameter.tied() ? parameter.tied_to : parameter.name)->value;
+      pieces_.push_back(std::make_unique<Gpt>(model, ModelPiece{block, block + 1, false, false, 0},
+                                              false, parameters_));
+    pieces_.push_back(std::make_unique<Gpt>(model, ModelPiece{blocks, blocks, false, true, 0},
+                                            false, parameters_));
+    for (Parameter& parameter : parameters_.all())
+      parameter.value = trained.find(parameter.tied() ? parameter.tied_to : parameter.name)->value;
   }
 
   std::vector<double> sizes(const Batch& batch) const {
@@ -65,10 +74,12 @@ struct Course {
 Course course_of(const PretrainConfig& run, int64_t steps, Group& world) {
   const MeshShape shape = mesh_shape(run.parallel, world.size());
   Mesh mesh(world, shape);
-  const BatchPlan plan = plan_batch(run.parallel, shape, run.train.global_batch, run.train.micro_batch);
+  const BatchPlan plan =
+      plan_batch(run.parallel, shape, run.train.global_batch, run.train.micro_batch);
   Replica replica(run, plan, mesh);
   Parameters& parameters = replica.model().parameters();
-  const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + run.train.seed), seen = placed(batch, parameters.device());
+  const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + run.train.seed),
+              seen = placed(batch, parameters.device());
   const Probe probe(run.model, parameters, world);
   Course made{{probe.sizes(seen)}};
   for (int64_t step = 0; step < steps; ++step) {
@@ -80,7 +91,8 @@ Course course_of(const PretrainConfig& run, int64_t steps, Group& world) {
 
 std::vector<std::string> layer_names(const ModelConfig& model) {
   std::vector<std::string> names{"embedding"};
-  for (int64_t block = 0; block < model.n_layers; ++block) names.push_back(fmt::format("block.{}", block));
+  for (int64_t block = 0; block < model.n_layers; ++block)
+    names.push_back(fmt::format("block.{}", block));
   names.emplace_back("logits");
   return names;
 }
@@ -88,10 +100,15 @@ std::vector<std::string> layer_names(const ModelConfig& model) {
 void check(const PretrainConfig& run, const CoordinateConfig& config, const Group& world) {
   require(world.size() == 1, "bench.what=coordinates runs on one rank, not {}", world.size());
   require(run.model.architecture == Architecture::gpt && run.model.head == Head::vocabulary,
-          "bench.what=coordinates looks at decoders that predict tokens; give model.architecture=gpt and model.head=vocabulary");
-  require(config.widths.size() >= 2 && std::is_sorted(config.widths.begin(), config.widths.end(), std::less_equal<>()) && config.widths.front() > 0,
-          "bench.widths={} must be two widths or more, each above the one before", fmt::join(config.widths, ","));
-  require(config.steps > 0 && config.seeds > 0, "bench.steps={} and bench.samples={} must be at least 1", config.steps, config.seeds);
+          "bench.what=coordinates looks at decoders that predict tokens; give "
+          "model.architecture=gpt and model.head=vocabulary");
+  require(config.widths.size() >= 2 &&
+              std::is_sorted(config.widths.begin(), config.widths.end(), std::less_equal<>()) &&
+              config.widths.front() > 0,
+          "bench.widths={} must be two widths or more, each above the one before",
+          fmt::join(config.widths, ","));
+  require(config.steps > 0 && config.seeds > 0,
+          "bench.steps={} and bench.samples={} must be at least 1", config.steps, config.seeds);
 }
 
 }  // namespace
@@ -101,13 +118,17 @@ ModelConfig widened(const ModelConfig& model, int64_t width, bool wider_heads) {
   const int64_t per_head = model.n_heads / model.kv_heads();
   made.d_model = width;
   if (wider_heads) {
-    require(width % model.n_heads == 0, "bench.widths has {}, which does not divide by model.n_heads={}", width, model.n_heads);
+    require(width % model.n_heads == 0,
+            "bench.widths has {}, which does not divide by model.n_heads={}", width, model.n_heads);
     made.d_head = width / model.n_heads;
-    if (model.mup_base_width && !model.mup_base_head) made.mup_base_head = std::max<int64_t>(1, model.mup_base_width / model.n_heads);
+    if (model.mup_base_width && !model.mup_base_head)
+      made.mup_base_head = std::max<int64_t>(1, model.mup_base_width / model.n_heads);
   } else {
     const int64_t group = model.head_width() * per_head;
-    require(width % group == 0, "bench.widths has {}, which is no multiple of {}: heads of {} (model.d_model={} / model.n_heads={}), {} to a key head", width,
-            group, model.head_width(), model.d_model, model.n_heads, per_head);
+    require(width % group == 0,
+            "bench.widths has {}, which is no multiple of {}: heads of {} (model.d_model={} / "
+            "model.n_heads={}), {} to a key head",
+            width, group, model.head_width(), model.d_model, model.n_heads, per_head);
     made.d_head = model.head_width();
     made.n_heads = width / made.d_head;
     made.n_kv_heads = made.n_heads / per_head;
@@ -119,7 +140,9 @@ ModelConfig widened(const ModelConfig& model, int64_t width, bool wider_heads) {
 Coordinates coordinates(const PretrainConfig& given, const CoordinateConfig& config, Group& world) {
   check(given, config, world);
   Coordinates made{config.widths, layer_names(given.model), {}, {}};
-  made.sizes.assign(made.layers.size(), std::vector(static_cast<size_t>(config.steps) + 1, std::vector<double>(config.widths.size(), 0.0)));
+  made.sizes.assign(made.layers.size(),
+                    std::vector(static_cast<size_t>(config.steps) + 1,
+                                std::vector<double>(config.widths.size(), 0.0)));
   for (size_t w = 0; w < config.widths.size(); ++w) {
     PretrainConfig run = given;
     run.model = widened(given.model, config.widths[w], config.wider_heads);
@@ -131,7 +154,8 @@ Coordinates coordinates(const PretrainConfig& given, const CoordinateConfig& con
       loss += course.loss / static_cast<double>(config.seeds);
       for (size_t step = 0; step < course.sizes.size(); ++step)
         for (size_t layer = 0; layer < made.layers.size(); ++layer)
-          made.sizes[layer][step][w] += std::log(course.sizes[step][layer]) / static_cast<double>(config.seeds);
+          made.sizes[layer][step][w] +=
+              std::log(course.sizes[step][layer]) / static_cast<double>(config.seeds);
     }
     for (auto& layer : made.sizes)
       for (auto& step : layer) step[w] = std::exp(step[w]);
@@ -140,12 +164,17 @@ Coordinates coordinates(const PretrainConfig& given, const CoordinateConfig& con
   return made;
 }
 
-void bench_coordinates(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
+void bench_coordinates(const PretrainConfig& run, const BenchConfig& config, Group& world,
+                       Figures& figures) {
   CoordinateConfig how = config.coordinates;
   how.seeds = config.samples;
   const bool mup = run.model.mup_base_width > 0;
-  figures.title(fmt::format("mean |activation| after {} steps at lr.lr={}, {} seeds, {}; of blocks what they add; d^ is the exponent of growth with the width", how.steps, run.lr.lr,
-                            how.seeds, mup ? fmt::format("muP from model.mup_base_width={}", run.model.mup_base_width) : "without muP"));
+  figures.title(
+      fmt::format("mean |activation| after {} steps at lr.lr={}, {} seeds, {}; of blocks what they "
+                  "add; d^ is the exponent of growth with the width",
+                  how.steps, run.lr.lr, how.seeds,
+                  mup ? fmt::format("muP from model.mup_base_width={}", run.model.mup_base_width)
+                      : "without muP"));
   const Coordinates made = coordinates(run, how, world);
   figures.title(made.table());
   figures.title(made.verdict(mup));

@@ -18,7 +18,9 @@ Json numbers(const std::vector<double>& values) {
   return made;
 }
 
-std::string cell(double value) { return std::isfinite(value) ? fmt::format(" {:>11.5g}", value) : fmt::format(" {:>11}", "-"); }
+std::string cell(double value) {
+  return std::isfinite(value) ? fmt::format(" {:>11.5g}", value) : fmt::format(" {:>11}", "-");
+}
 
 }  // namespace
 
@@ -38,7 +40,9 @@ double growth_exponent(const std::vector<int64_t>& widths, const std::vector<dou
   return xy / xx;
 }
 
-double Coordinates::exponent(size_t layer, int64_t step) const { return growth_exponent(widths, sizes[layer][static_cast<size_t>(step)]); }
+double Coordinates::exponent(size_t layer, int64_t step) const {
+  return growth_exponent(widths, sizes[layer][static_cast<size_t>(step)]);
+}
 
 bool Coordinates::grows(size_t layer) const {
   const double last = exponent(layer, steps());
@@ -52,7 +56,8 @@ std::string Coordinates::table() const {
   for (size_t layer = 0; layer < layers.size(); ++layer) {
     text += fmt::format("{:<12}", layers[layer]);
     for (const double size : sizes[layer].back()) text += cell(size);
-    text += cell(exponent(layer, 0)) + cell(exponent(layer, steps())) + (grows(layer) ? "  grows" : "") + "\n";
+    text += cell(exponent(layer, 0)) + cell(exponent(layer, steps())) +
+            (grows(layer) ? "  grows" : "") + "\n";
   }
   text += fmt::format("{:<12}", "loss");
   for (const double loss : losses) text += cell(loss);
@@ -63,10 +68,15 @@ std::string Coordinates::verdict(bool mup) const {
   std::vector<std::string> growing;
   for (size_t layer = 0; layer < layers.size(); ++layer)
     if (grows(layer)) growing.push_back(layers[layer]);
-  if (growing.empty()) return fmt::format("no layer grows with the width (exponents up to {})", kFlat);
-  const std::string said = fmt::format("with the width grow (exponent above {}, or no finite numbers): {}", kFlat, fmt::join(growing, ", "));
-  return said + (mup ? "; a learning rate of the base model will not do for wider ones: try a lower lr.lr, or a larger base than model.mup_base_width"
-                     : "; the best learning rate changes with the width. model.mup_base_width is for that");
+  if (growing.empty())
+    return fmt::format("no layer grows with the width (exponents up to {})", kFlat);
+  const std::string said =
+      fmt::format("with the width grow (exponent above {}, or no finite numbers): {}", kFlat,
+                  fmt::join(growing, ", "));
+  return said + (mup ? "; a learning rate of the base model will not do for wider ones: try a "
+                       "lower lr.lr, or a larger base than model.mup_base_width"
+                     : "; the best learning rate changes with the width. model.mup_base_width is "
+                       "for that");
 }
 
 std::string coordinates_json(const Coordinates& made) {
@@ -77,9 +87,16 @@ std::string coordinates_json(const Coordinates& made) {
       exponents.push_back(number(made.exponent(layer, step)));
       sizes.push_back(numbers(made.sizes[layer][static_cast<size_t>(step)]));
     }
-    layers.push_back({{"name", made.layers[layer]}, {"grows", made.grows(layer)}, {"exponents", std::move(exponents)}, {"sizes", std::move(sizes)}});
+    layers.push_back({{"name", made.layers[layer]},
+                      {"grows", made.grows(layer)},
+                      {"exponents", std::move(exponents)},
+                      {"sizes", std::move(sizes)}});
   }
-  return Json{{"widths", made.widths}, {"steps", made.steps()}, {"layers", std::move(layers)}, {"losses", numbers(made.losses)}}.dump();
+  return Json{{"widths", made.widths},
+              {"steps", made.steps()},
+              {"layers", std::move(layers)},
+              {"losses", numbers(made.losses)}}
+      .dump();
 }
 
 }  // namespace skein

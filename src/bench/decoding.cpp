@@ -1,6 +1,7 @@
-#include "parts.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
+
+#include "parts.h"
 
 namespace skein {
 namespace {
@@ -9,7 +10,8 @@ namespace {
 std::vector<double> decode_seconds(const std::vector<ProfileEvent>& events) {
   std::vector<double> all;
   for (const ProfileEvent& event : events)
-    if (event.name == std::string_view("decode") && event.thread == 0) all.push_back(static_cast<double>(event.end - event.begin) * 1e-9);
+    if (event.name == std::string_view("decode") && event.thread == 0)
+      all.push_back(static_cast<double>(event.end - event.begin) * 1e-9);
   return all;
 }
 
@@ -17,13 +19,15 @@ std::vector<Tokens> random_prompts(int64_t count, int64_t length, int64_t vocabu
   std::vector<Tokens> prompts(static_cast<size_t>(count));
   for (size_t i = 0; i < prompts.size(); ++i)
     for (int64_t t = 0; t < length; ++t)
-      prompts[i].push_back(static_cast<int32_t>(philox(3, i, static_cast<uint64_t>(t))[0] % static_cast<uint32_t>(vocabulary)));
+      prompts[i].push_back(static_cast<int32_t>(philox(3, i, static_cast<uint64_t>(t))[0] %
+                                                static_cast<uint32_t>(vocabulary)));
   return prompts;
 }
 
 }  // namespace
 
-void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
+void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world,
+                  Figures& figures) {
   Mesh mesh(world, mesh_shape(run.parallel, world.size()));
   LocalModel local(run.model, run.parallel, mesh, run.precision());
   local.parameters().allocate(false);
@@ -31,10 +35,12 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
   Yardsticks yardsticks(local.parameters().device(), config);
   double weights = 0;
   for (const Parameter& p : local.parameters().all())
-    if (p.name != "embedding.positions.weight" && (!p.name.starts_with("embedding.tokens") || run.model.tie_embeddings))
+    if (p.name != "embedding.positions.weight" &&
+        (!p.name.starts_with("embedding.tokens") || run.model.tie_embeddings))
       weights += p.tied() ? 0 : static_cast<double>(p.value.bytes());
-  figures.title(fmt::format("decoding after a prompt of {} tokens, {}; batch 1 against reading every weight once a token",
-                            config.prompt, name_of(run.precision())));
+  figures.title(fmt::format(
+      "decoding after a prompt of {} tokens, {}; batch 1 against reading every weight once a token",
+      config.prompt, name_of(run.precision())));
   for (int64_t batch : config.batches) {
     GenerateConfig generate;
     generate.batch = batch;
@@ -42,7 +48,8 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
     generate.stop_at_end = false;
     generate.sampling.temperature = 0;
     Generator generator(run.model, local, mesh, generate, -1);
-    const auto prompts = random_prompts(batch * mesh.dp().size(), config.prompt, run.model.vocab_size);
+    const auto prompts =
+        random_prompts(batch * mesh.dp().size(), config.prompt, run.model.vocab_size);
     std::vector<double> medians, peaks;
     std::vector<ProfileEvent> events;
     for (int64_t i = 0; i < config.samples; ++i) {
@@ -52,7 +59,8 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
       events = Profile::stop();
       medians.push_back(median(decode_seconds(events)));
     }
-    Figure made{"decode", fmt::format("batch {}", batch), median(medians), 0, 0, 0, static_cast<double>(prompts.size())};
+    Figure made{"decode", fmt::format("batch {}", batch),     median(medians), 0, 0,
+                0,        static_cast<double>(prompts.size())};
     if (batch == 1) made.bytes = weights, made.peak = median(peaks);
     figures.add(made);
     figures.title("the last of these runs by kernel, with its prompt; each without what it calls");
@@ -61,7 +69,8 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
 }
 
 // Of so few tokens, all alike likely, one ends an answer: lengths are geometric.
-void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
+void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world,
+                   Figures& figures) {
   constexpr int64_t kAnswersOfAPlace = 8;
   Mesh mesh(world, mesh_shape(run.parallel, world.size()));
   LocalModel local(run.model, run.parallel, mesh, run.precision());
@@ -71,25 +80,30 @@ void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& 
   generate.max_tokens = config.new_tokens;
   generate.sampling.temperature = 1e9;
   const int64_t mean = std::min(std::max<int64_t>(2, config.new_tokens / 4), run.model.vocab_size);
-  figures.title(fmt::format("{} answers for each place of the batch, of {} tokens at most and geometric lengths of mean {}, to prompts of {}",
-                            kAnswersOfAPlace, config.new_tokens, mean, config.prompt));
+  figures.title(
+      fmt::format("{} answers for each place of the batch, of {} tokens at most and geometric "
+                  "lengths of mean {}, to prompts of {}",
+                  kAnswersOfAPlace, config.new_tokens, mean, config.prompt));
   for (int64_t batch : config.batches) {
     generate.batch = batch;
     Generator generator(run.model, local, mesh, generate, 0, mean);
-    const auto prompts = random_prompts(batch * kAnswersOfAPlace * mesh.dp().size(), config.prompt, run.model.vocab_size);
+    const auto prompts = random_prompts(batch * kAnswersOfAPlace * mesh.dp().size(), config.prompt,
+                                        run.model.vocab_size);
     std::vector<double> seconds;
     double tokens = 0;
     for (int64_t i = 0; i < config.samples; ++i) {
       tokens = 0;
       seconds.push_back(seconds_of(local.parameters().device(), [&] {
-        for (const Generated& one : generator.run(prompts)) tokens += static_cast<double>(one.tokens.size()) + one.ended;
+        for (const Generated& one : generator.run(prompts))
+          tokens += static_cast<double>(one.tokens.size()) + one.ended;
       }));
     }
     figures.add({"rollout", fmt::format("batch {}", batch), median(seconds), 0, 0, 0, tokens});
     const DecodingWork& work = generator.work();
-    figures.title(fmt::format("{} steps of {:.1f} rows, of which {:.1f} were not finished", work.steps,
-                              static_cast<double>(work.rows) / static_cast<double>(std::max<int64_t>(1, work.steps)),
-                              static_cast<double>(work.live) / static_cast<double>(std::max<int64_t>(1, work.steps))));
+    figures.title(fmt::format(
+        "{} steps of {:.1f} rows, of which {:.1f} were not finished", work.steps,
+        static_cast<double>(work.rows) / static_cast<double>(std::max<int64_t>(1, work.steps)),
+        static_cast<double>(work.live) / static_cast<double>(std::max<int64_t>(1, work.steps))));
   }
 }
 

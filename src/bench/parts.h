@@ -28,12 +28,13 @@ double median(std::vector<double> values);
 // Until the device has done it.
 double seconds_of(Device device, const std::function<void()>& work);
 
-// One call unmeasured, then the median of `samples` measurements of enough calls to last a few milliseconds, per call; and the
-// median of `peak` measured just before each.
+// One call unmeasured, then the median of `samples` measurements of enough calls to last a few
+// milliseconds, per call; and the median of `peak` measured just before each.
 struct Timed {
   double seconds, peak;
 };
-Timed timed(Device device, int64_t samples, const std::function<double()>& peak, const std::function<void()>& work);
+Timed timed(Device device, int64_t samples, const std::function<double()>& peak,
+            const std::function<void()>& work);
 
 // Random tokens, to predict random ones.
 Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key);
@@ -42,8 +43,10 @@ Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device devic
 // What the device can do at most, measured when asked.
 class Yardsticks {
  public:
-  Yardsticks(Device device, const BenchConfig& config) : device_(device), side_(config.peak_size), elements_(config.stream_mib << 18) {}
-  // FLOP/s: of multiply-adds on a CPU's registers; of the best a GPU does in one large matrix product.
+  Yardsticks(Device device, const BenchConfig& config)
+      : device_(device), side_(config.peak_size), elements_(config.stream_mib << 18) {}
+  // FLOP/s: of multiply-adds on a CPU's registers; of the best a GPU does in one large matrix
+  // product.
   double products(DType dtype);
   // Bytes/s, reads and writes counted, of tensors too large for any cache.
   double copy();
@@ -63,13 +66,21 @@ class Yardsticks {
 // The events of thread 0 by name, their sum being the whole.
 void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, double peak = 0);
 
-void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
-void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
-void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures);
-void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device, Group& world, Figures& figures);
-void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
-void bench_coordinates(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
-void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
-void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures);
+void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device,
+                    Figures& figures);
+void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device,
+                     Figures& figures);
+void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device,
+                 Figures& figures);
+void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device,
+                       Group& world, Figures& figures);
+void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world,
+                Figures& figures);
+void bench_coordinates(const PretrainConfig& run, const BenchConfig& config, Group& world,
+                       Figures& figures);
+void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world,
+                  Figures& figures);
+void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world,
+                   Figures& figures);
 
 }  // namespace skein

@@ -1,6 +1,7 @@
-#include "parts.h"
 #include "skein/kernels/attention.h"
 #include "skein/kernels/matmul.h"
+
+#include "parts.h"
 
 namespace skein {
 namespace {
@@ -14,7 +15,9 @@ struct Product {
 
 std::vector<Product> products_of(const ModelConfig& c) {
   const int64_t kv = c.kv_heads() * c.head_width();
-  std::vector<Product> all{{"q, out", c.d_model, c.d_model}, {"up", c.hidden(), c.d_model}, {"down", c.d_model, c.hidden()},
+  std::vector<Product> all{{"q, out", c.d_model, c.d_model},
+                           {"up", c.hidden(), c.d_model},
+                           {"down", c.d_model, c.hidden()},
                            {"head", c.vocab_size, c.d_model}};
   if (kv != c.d_model) all.insert(all.begin() + 1, {"k, v", kv, c.d_model});
   return all;
@@ -22,50 +25,68 @@ std::vector<Product> products_of(const ModelConfig& c) {
 
 }  // namespace
 
-void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
+void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device,
+                    Figures& figures) {
   const int64_t rows = run.train.micro_batch * run.model.context;
   const DType dtype = run.precision();
   Yardsticks yardsticks(device, config);
   const auto peak = [&] { return yardsticks.products(dtype); };
   figures.title(fmt::format("matrix products of {} rows, {}, against {}", rows, name_of(dtype),
-                            device.kind == DeviceKind::cpu ? "multiply-adds on registers" : fmt::format("the one of {0} x {0} x {0}", config.peak_size)));
+                            device.kind == DeviceKind::cpu
+                                ? "multiply-adds on registers"
+                                : fmt::format("the one of {0} x {0} x {0}", config.peak_size)));
   for (const Product& p : products_of(run.model)) {
-    const Tensor x = random_values({rows, p.inputs}, dtype, 1, device), w = random_values({p.outputs, p.inputs}, dtype, 2, device),
-                 y = random_values({rows, p.outputs}, dtype, 3, device), dx = Tensor::empty({rows, p.inputs}, dtype, device),
+    const Tensor x = random_values({rows, p.inputs}, dtype, 1, device),
+                 w = random_values({p.outputs, p.inputs}, dtype, 2, device),
+                 y = random_values({rows, p.outputs}, dtype, 3, device),
+                 dx = Tensor::empty({rows, p.inputs}, dtype, device),
                  dw = Tensor::zeros({p.outputs, p.inputs}, gradient_dtype(dtype), device);
-    const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(p.outputs) * static_cast<double>(p.inputs);
+    const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(p.outputs) *
+                         static_cast<double>(p.inputs);
     const auto add = [&](const char* form, const auto& work) {
       const Timed t = timed(device, config.samples, peak, [&] { on_device(device, work); });
-      figures.add({"gemm", fmt::format("{} {}x{} {}", p.name, p.outputs, p.inputs, form), t.seconds, flops, 0, t.peak});
+      figures.add({"gemm", fmt::format("{} {}x{} {}", p.name, p.outputs, p.inputs, form), t.seconds,
+                   flops, 0, t.peak});
     };
     add("forward", [&](auto on) { kernels::matmul(on, x, Transpose::no, w, Transpose::yes, y); });
     add("dx", [&](auto on) { kernels::matmul(on, y, Transpose::no, w, Transpose::no, dx); });
-    add("dw", [&](auto on) { kernels::matmul(on, y, Transpose::yes, x, Transpose::no, dw, kernels::Write::accumulate); });
+    add("dw", [&](auto on) {
+      kernels::matmul(on, y, Transpose::yes, x, Transpose::no, dw, kernels::Write::accumulate);
+    });
   }
 }
 
-void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device, Figures& figures) {
+void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device,
+                     Figures& figures) {
   const ModelConfig& c = run.model;
   const DType dtype = run.precision();
   const int64_t batch = run.train.micro_batch, length = c.context;
-  const Shape queries{batch, length, c.n_heads, c.head_width()}, keys{batch, length, c.kv_heads(), c.head_width()};
-  const Tensor q = random_values(queries, dtype, 1, device), k = random_values(keys, dtype, 2, device), v = random_values(keys, dtype, 3, device),
-               dout = random_values(queries, dtype, 4, device), out = Tensor::empty(queries, dtype, device), dq = Tensor::empty(queries, dtype, device),
-               dk = Tensor::empty(keys, dtype, device), dv = Tensor::empty(keys, dtype, device),
+  const Shape queries{batch, length, c.n_heads, c.head_width()},
+      keys{batch, length, c.kv_heads(), c.head_width()};
+  const Tensor q = random_values(queries, dtype, 1, device),
+               k = random_values(keys, dtype, 2, device), v = random_values(keys, dtype, 3, device),
+               dout = random_values(queries, dtype, 4, device),
+               out = Tensor::empty(queries, dtype, device),
+               dq = Tensor::empty(queries, dtype, device), dk = Tensor::empty(keys, dtype, device),
+               dv = Tensor::empty(keys, dtype, device),
                logsumexp = Tensor::empty({batch, c.n_heads, length}, gradient_dtype(dtype), device);
   kernels::AttentionArguments arguments;
   arguments.scale = 0.125;
   Yardsticks yardsticks(device, config);
   const auto peak = [&] { return yardsticks.products(dtype); };
-  const double scores = static_cast<double>(batch * c.n_heads * length) * static_cast<double>(length + 1) / 2;
+  const double scores =
+      static_cast<double>(batch * c.n_heads * length) * static_cast<double>(length + 1) / 2;
   const double flops = 4.0 * scores * static_cast<double>(c.head_width());
-  figures.title(fmt::format("causal attention, {} sequences of {} tokens, {}", batch, length, name_of(dtype)));
+  figures.title(fmt::format("causal attention, {} sequences of {} tokens, {}", batch, length,
+                            name_of(dtype)));
   const Timed forward = timed(device, config.samples, peak, [&] {
     on_device(device, [&](auto on) { kernels::attention(on, q, k, v, arguments, out, logsumexp); });
   });
   figures.add({"attention", "forward", forward.seconds, flops, 0, forward.peak});
   const Timed backward = timed(device, config.samples, peak, [&] {
-    on_device(device, [&](auto on) { kernels::attention_backward(on, q, k, v, arguments, out, logsumexp, dout, dq, dk, dv); });
+    on_device(device, [&](auto on) {
+      kernels::attention_backward(on, q, k, v, arguments, out, logsumexp, dout, dq, dk, dv);
+    });
   });
   figures.add({"attention", "backward", backward.seconds, 2.5 * flops, 0, backward.peak});
 }

@@ -1,13 +1,14 @@
-#include "parts.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
 #include "skein/data/windows.h"
 #include "skein/formats/chrome_trace.h"
-#include "skein/tensor/buffer.h"
 #include "skein/models/flops.h"
+#include "skein/tensor/buffer.h"
 #include "skein/train/replica.h"
+
+#include "parts.h"
 
 namespace skein {
 
@@ -15,7 +16,8 @@ Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
   const Batch batch = empty_batch(count, model.context, {});
   for (int64_t i = 0; i < count * model.context; ++i) {
     const auto draw = [&](uint64_t stream) {
-      return static_cast<int32_t>(philox(key, stream, static_cast<uint64_t>(i))[0] % static_cast<uint32_t>(model.vocab_size));
+      return static_cast<int32_t>(philox(key, stream, static_cast<uint64_t>(i))[0] %
+                                  static_cast<uint32_t>(model.vocab_size));
     };
     batch.tokens.data<int32_t>()[i] = draw(0);
     batch.targets.data<int32_t>()[i] = draw(1);
@@ -37,34 +39,45 @@ void add_summary(const std::vector<ProfileEvent>& events, double peak, Figures& 
     product_seconds += share.seconds;
     product_flops += share.flops;
   }
-  figures.add({"step", "all matrix products of it", product_seconds, product_flops, 0, peak, 0, product_seconds / whole});
-  figures.add({"step", "everything else", whole - product_seconds, 0, 0, 0, 0, 1 - product_seconds / whole});
+  figures.add({"step", "all matrix products of it", product_seconds, product_flops, 0, peak, 0,
+               product_seconds / whole});
+  figures.add({"step", "everything else", whole - product_seconds, 0, 0, 0, 0,
+               1 - product_seconds / whole});
 }
 
 void add_memory(const ReplicaMemory& m, Device device, Figures& figures) {
   figures.title("memory of rank 0");
-  const auto add = [&](const char* name, double bytes) { figures.add({"memory", name, 0, 0, bytes}); };
+  const auto add = [&](const char* name, double bytes) {
+    figures.add({"memory", name, 0, 0, bytes});
+  };
   add("parameters", static_cast<double>(m.parameters));
   add("gradients", static_cast<double>(m.gradients));
   add("optimizer", static_cast<double>(m.optimizer));
   add("packed weights", static_cast<double>(m.packed));
   add("work space, at most", static_cast<double>(m.work));
   add("of it activations, by formula", m.activations);
-  if (device.kind == DeviceKind::cuda) add("on the GPU, at most", static_cast<double>(memory_use(device.kind).peak));
+  if (device.kind == DeviceKind::cuda)
+    add("on the GPU, at most", static_cast<double>(memory_use(device.kind).peak));
   add("resident set, at most", static_cast<double>(peak_resident_bytes()));
 }
 
 }  // namespace
 
-void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world, Figures& figures) {
+void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world,
+                Figures& figures) {
   const MeshShape shape = mesh_shape(run.parallel, world.size());
   Mesh mesh(world, shape);
-  const BatchPlan plan = plan_batch(run.parallel, shape, run.train.global_batch, run.train.micro_batch);
+  const BatchPlan plan =
+      plan_batch(run.parallel, shape, run.train.global_batch, run.train.micro_batch);
   const int64_t tokens = plan.global_batch * run.model.context;
-  figures.title(fmt::format("training step: {} sequences of {} tokens in micro-batches of {}, {}, pipeline {} x data {} x tensor {}",
-                            plan.global_batch, run.model.context, plan.micro_batch, name_of(run.precision()), shape.pp, shape.dp, shape.tp));
+  figures.title(
+      fmt::format("training step: {} sequences of {} tokens in micro-batches of {}, {}, pipeline "
+                  "{} x data {} x tensor {}",
+                  plan.global_batch, run.model.context, plan.micro_batch, name_of(run.precision()),
+                  shape.pp, shape.dp, shape.tp));
   Replica replica(run, plan, mesh);
-  const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + static_cast<uint64_t>(mesh.dp().rank()));
+  const Batch batch =
+      random_batch(plan.samples_per_rank, run.model, 7 + static_cast<uint64_t>(mesh.dp().rank()));
   const Device device = replica.model().parameters().device();
   Yardsticks yardsticks(device, config);
   replica.step(batch, 0, 1e-4);
@@ -75,9 +88,13 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
     seconds.push_back(seconds_of(device, [&] { replica.step(batch, i + 1, 1e-4); }));
   }
   const double peak = median(peaks);
-  const auto flops = [&](AttentionCount count) { return model_flops_per_token(run.model, run.model.context, count) * static_cast<double>(tokens); };
-  figures.add({"step", "whole", median(seconds), flops(AttentionCount::half), 0, peak * world.size(), static_cast<double>(tokens)});
-  figures.add({"step", "counting all of causal attention", median(seconds), flops(AttentionCount::full), 0, peak * world.size()});
+  const auto flops = [&](AttentionCount count) {
+    return model_flops_per_token(run.model, run.model.context, count) * static_cast<double>(tokens);
+  };
+  figures.add({"step", "whole", median(seconds), flops(AttentionCount::half), 0,
+               peak * world.size(), static_cast<double>(tokens)});
+  figures.add({"step", "counting all of causal attention", median(seconds),
+               flops(AttentionCount::full), 0, peak * world.size()});
   world.barrier();
   Profile::start();
   replica.step(batch, config.samples + 1, 1e-4);
@@ -87,7 +104,8 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
   add_summary(events, peak, figures);
   add_memory(replica.memory(), device, figures);
   if (!config.trace.empty() && !events.empty()) {
-    const auto parts = world.all_gather(chrome_trace_events(events, world.rank(), events.front().begin));
+    const auto parts =
+        world.all_gather(chrome_trace_events(events, world.rank(), events.front().begin));
     if (world.rank() == 0) replace_file(config.trace, chrome_trace(parts));
   }
 }

@@ -1,6 +1,7 @@
-#include "parts.h"
 #include "skein/kernels/matmul.h"
 #include "skein/kernels/peak.h"
+
+#include "parts.h"
 
 namespace skein {
 
@@ -18,7 +19,10 @@ double Yardsticks::products(DType dtype) {
     result_ = Tensor::empty({side_, side_}, dtype, device_);
   }
   const auto multiply = [&] {
-    on_device(device_, [&](auto device) { kernels::matmul(device, left_, kernels::Transpose::no, right_, kernels::Transpose::yes, result_); });
+    on_device(device_, [&](auto device) {
+      kernels::matmul(device, left_, kernels::Transpose::no, right_, kernels::Transpose::yes,
+                      result_);
+    });
   };
   constexpr int kCalls = 5;
   seconds_of(device_, multiply);
@@ -32,25 +36,30 @@ double Yardsticks::products(DType dtype) {
 double Yardsticks::copy() {
   const Tensor &from = stream(0), &to = stream(1);
   const auto work = [&] {
-    if (device_.kind == DeviceKind::cpu) kernels::stream_copy(Cpu{}, from, to);
-    else to.copy_from(from);
+    if (device_.kind == DeviceKind::cpu)
+      kernels::stream_copy(Cpu{}, from, to);
+    else
+      to.copy_from(from);
   };
   const int calls = device_.kind == DeviceKind::cpu ? 1 : 20;
   return calls * 2.0 * static_cast<double>(from.bytes()) / seconds_of(device_, [&] {
-    for (int i = 0; i < calls; ++i) work();
-  });
+           for (int i = 0; i < calls; ++i) work();
+         });
 }
 
 double Yardsticks::update() {
   if (device_.kind != DeviceKind::cpu) return copy();
   const double bytes = 7.0 * static_cast<double>(stream(0).bytes());
-  return bytes / seconds_of(device_, [&] { kernels::stream_update(Cpu{}, stream(0), stream(1), stream(2), stream(3)); });
+  return bytes / seconds_of(device_, [&] {
+           kernels::stream_update(Cpu{}, stream(0), stream(1), stream(2), stream(3));
+         });
 }
 
 double Yardsticks::read() {
   if (device_.kind != DeviceKind::cpu) return copy();
   const Tensor& from = stream(0);
-  return static_cast<double>(from.bytes()) / seconds_of(device_, [&] { kernels::stream_read(Cpu{}, from); });
+  return static_cast<double>(from.bytes()) /
+         seconds_of(device_, [&] { kernels::stream_read(Cpu{}, from); });
 }
 
 }  // namespace skein

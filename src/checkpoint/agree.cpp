@@ -1,11 +1,11 @@
 #include "skein/checkpoint/agree.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -47,8 +47,9 @@ std::vector<Reason> group_by_text(const std::vector<Failure>& failures) {
   std::vector<Reason> reasons;
   for (size_t rank = 0; rank < failures.size(); ++rank) {
     if (failures[rank].code == ExitCode::done) continue;
-    auto same = std::find_if(reasons.begin(), reasons.end(),
-                             [&](const Reason& reason) { return reason.text == failures[rank].text; });
+    auto same = std::find_if(reasons.begin(), reasons.end(), [&](const Reason& reason) {
+      return reason.text == failures[rank].text;
+    });
     if (same == reasons.end())
       same = reasons.insert(reasons.end(), Reason{failures[rank].text, static_cast<int>(rank), 0});
     ++same->ranks;
@@ -61,7 +62,8 @@ std::string describe(const std::vector<Reason>& reasons) {
   for (size_t i = 0; i < std::min(reasons.size(), kReasonsShown); ++i) {
     const Reason& reason = reasons[i];
     text += fmt::format("{}rank {}{}: {}", i == 0 ? "" : "; ", reason.first_rank,
-                        reason.ranks > 1 ? fmt::format(" and {} more", reason.ranks - 1) : "", reason.text);
+                        reason.ranks > 1 ? fmt::format(" and {} more", reason.ranks - 1) : "",
+                        reason.text);
   }
   if (reasons.size() > kReasonsShown)
     text += fmt::format("; and {} other reasons", reasons.size() - kReasonsShown);

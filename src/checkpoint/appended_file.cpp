@@ -1,8 +1,5 @@
 #include "skein/checkpoint/appended_file.h"
 
-#include "skein/core/error.h"
-#include "skein/core/log.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -11,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
 
 namespace skein {
 namespace {
@@ -28,7 +28,8 @@ void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
     const ssize_t got = ::pread(from, piece.data(), wanted, done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_system(errno, "cannot read {}", path);
-    if (got == 0) throw SystemError(EIO, fmt::format("{} ends at byte {} of {}", path, done, bytes));
+    if (got == 0)
+      throw SystemError(EIO, fmt::format("{} ends at byte {} of {}", path, done, bytes));
     write_all(to, std::span(piece).first(static_cast<size_t>(got)), path);
     done += got;
   }
@@ -38,7 +39,8 @@ void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
 
 void AppendedFile::begin(const std::string& path, const std::string& kept) {
   path_ = path;
-  file_ = put_in_place(path_, [&](int fd) { write_all(fd, std::as_bytes(std::span(kept)), path_); });
+  file_ =
+      put_in_place(path_, [&](int fd) { write_all(fd, std::as_bytes(std::span(kept)), path_); });
 }
 
 void AppendedFile::cut(const std::string& path, int64_t kept) {

@@ -1,13 +1,5 @@
 #include "skein/checkpoint/claim.h"
 
-#include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/files.h"
-#include "skein/core/error.h"
-#include "skein/core/excerpt.h"
-#include "skein/core/json.h"
-#include "skein/core/log.h"
-
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -19,6 +11,14 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/files.h"
+#include "skein/core/error.h"
+#include "skein/core/excerpt.h"
+#include "skein/core/json.h"
+#include "skein/core/log.h"
 
 #include "open.h"
 
@@ -98,8 +98,7 @@ std::string id_of_all(const std::string& directory, const std::string& wanted) {
   const auto compare = [&](const std::string& id, const std::string& from) {
     require(id.empty() || run.empty() || id == run,
             "{} is of the run {}, but by {} this run is {}: one folder holds one run. Move what "
-            "does not belong there to "
-            "another place, or name another run.dir",
+            "does not belong there to another place, or name another run.dir",
             from, id, origin, run);
     if (!id.empty() && run.empty()) std::tie(run, origin) = std::pair(id, from);
   };

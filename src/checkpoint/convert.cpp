@@ -8,8 +8,8 @@
 namespace skein {
 namespace {
 
-// Rounding a double to float and then to two bytes would round twice. Rounded to odd in between, the last step
-// still sees on which side of a tie the value lies.
+// Rounding a double to float and then to two bytes would round twice. Rounded to odd in between,
+// the last step still sees on which side of a tie the value lies.
 float to_odd(double value) {
   const float near = static_cast<float>(value);
   if (static_cast<double>(near) == value || std::isnan(value)) return near;
@@ -40,14 +40,16 @@ void convert_each(const std::byte* from, std::byte* to, int64_t count) {
 
 }  // namespace
 
-void convert_run(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to, int64_t count) {
+void convert_run(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
+                 int64_t count) {
   if (from_dtype == to_dtype) {
     if (count > 0) std::memcpy(to, from, static_cast<size_t>(count * size_of(from_dtype)));
     return;
   }
   visit_float(from_dtype, [&](auto from_tag) {
     visit_float(to_dtype, [&](auto to_tag) {
-      convert_each<typename decltype(from_tag)::type, typename decltype(to_tag)::type>(from, to, count);
+      convert_each<typename decltype(from_tag)::type, typename decltype(to_tag)::type>(from, to,
+                                                                                       count);
     });
   });
 }

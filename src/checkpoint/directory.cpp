@@ -1,12 +1,5 @@
 #include "skein/checkpoint/directory.h"
 
-#include "skein/checkpoint/files.h"
-#include "skein/checkpoint/retry.h"
-#include "skein/core/error.h"
-#include "skein/core/excerpt.h"
-#include "skein/core/log.h"
-#include "skein/core/output_place.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -19,17 +12,26 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "skein/checkpoint/files.h"
+#include "skein/checkpoint/retry.h"
+#include "skein/core/error.h"
+#include "skein/core/excerpt.h"
+#include "skein/core/log.h"
+#include "skein/core/output_place.h"
+
 namespace skein {
 namespace {
 
 constexpr int64_t kMost = 1'000'000'000'000;  // more than any run counts, generations or steps
 constexpr char kTemporary[] = "tmp-", kTrash[] = "trash-", kGeneration[] = "generation-";
 
-// Digits only: no sign, no space, nothing behind them. A larger number than any of ours is none of ours.
+// Digits only: no sign, no space, nothing behind them. A larger number than any of ours is none of
+// ours.
 std::optional<int64_t> number(std::string_view text, size_t digits) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.size() < digits || value < 0 || value > kMost)
+  if (error != std::errc() || end != text.data() + text.size() || text.size() < digits ||
+      value < 0 || value > kMost)
     return {};
   return value;
 }
@@ -43,7 +45,8 @@ std::vector<std::string> listed(const std::string& directory) {
   std::error_code error;
   std::vector<std::string> names;
   std::filesystem::directory_iterator entry(directory, error), end;
-  for (; !error && entry != end; entry.increment(error)) names.push_back(entry->path().filename().string());
+  for (; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
   if (error) fail_system(error.value(), "cannot list the checkpoint directory {}", directory);
   std::sort(names.begin(), names.end());
   return names;
@@ -114,20 +117,17 @@ void drop_generations(const std::string& directory, int64_t latest) {
   }
 }
 
-// Exclusively and at once, so that nobody ever reads half of it. Where the file system knows no call
-// for that, exclusively at least: what a crash leaves of it then tells nothing.
+// Exclusively and at once, so that nobody ever reads half of it. Where the file system knows no
+// call for that, exclusively at least: what a crash leaves of it then tells nothing.
 bool take_name(const std::string& fresh, const std::string& path, const std::string& text) {
   if (give_free_name(fresh, path)) return true;
   switch (const int error = errno) {
-    case EEXIST:
-      return false;
+    case EEXIST: return false;
     case EPERM:
     case EOPNOTSUPP:
     case ENOSYS:
-    case EINVAL:
-      return write_exclusive(path, text);
-    default:
-      fail_system(error, "cannot give {} the name {}", fresh, path);
+    case EINVAL: return write_exclusive(path, text);
+    default: fail_system(error, "cannot give {} the name {}", fresh, path);
   }
 }
 
@@ -147,7 +147,9 @@ int64_t take_generation(const std::string& directory, int ranks, const std::stri
 
 std::string generation_name(int64_t number) { return fmt::format("{}{:06}", kGeneration, number); }
 
-std::string CheckpointName::text() const { return fmt::format("step-{:08}.g{:06}", step, generation); }
+std::string CheckpointName::text() const {
+  return fmt::format("step-{:08}.g{:06}", step, generation);
+}
 
 std::optional<CheckpointName> CheckpointName::parse(const std::string& text) {
   constexpr std::string_view kStep = "step-";
@@ -195,8 +197,8 @@ int64_t latest_generation(const std::string& directory) {
 
 int64_t next_generation(const std::string& directory) {
   const int64_t latest = latest_generation(directory);
-  require(latest < kMost,
-          "{} holds generation {}, and none can follow it; remove that file", directory, latest);
+  require(latest < kMost, "{} holds generation {}, and none can follow it; remove that file",
+          directory, latest);
   return latest + 1;
 }
 
@@ -227,8 +229,7 @@ std::optional<Generation> read_generation(const std::string& directory, int64_t 
   } catch (const SystemError&) {
     throw;
   } catch (const std::exception& error) {
-    if (is_there(path))
-      log::warn("{} is damaged and ignored: {}", path, json_fault(error.what()));
+    if (is_there(path)) log::warn("{} is damaged and ignored: {}", path, json_fault(error.what()));
   }
   return {};
 }
@@ -268,12 +269,10 @@ void clear_older(const std::string& directory, int64_t generation) {
 void refuse_superseded(const std::string& directory, int64_t generation) {
   const int64_t latest = latest_generation(directory);
   if (latest <= generation) return;
-  throw Error(
-      ExitCode::superseded,
-      fmt::format(
-          "{} has started in {} and this process is of generation {}: it is left over from an "
-          "earlier start, commits no more and ends",
-          named_generation(directory, latest), directory, generation));
+  throw Error(ExitCode::superseded,
+              fmt::format("{} has started in {} and this process is of generation {}: it is left "
+                          "over from an earlier start, commits no more and ends",
+                          named_generation(directory, latest), directory, generation));
 }
 
 int64_t start_generation(const std::string& directory, int ranks, const std::string& run) {
@@ -287,20 +286,22 @@ int64_t start_generation(const std::string& directory, int ranks, const std::str
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
     fail_usage(
-        "the checkpoint directory {} cannot be used: {}; name one that this user may write, on a file "
-        "system that every rank sees",
+        "the checkpoint directory {} cannot be used: {}; name one that this user may write, on a "
+        "file system that every rank sees",
         directory, error.what());
   }
 }
 
 std::string make_temporary(const std::string& directory, const CheckpointName& name) {
   for (int attempt = 0;; ++attempt) {
-    const std::string path = join_path(directory, fmt::format("{}{}.{}", kTemporary, name.text(), attempt));
+    const std::string path =
+        join_path(directory, fmt::format("{}{}.{}", kTemporary, name.text(), attempt));
     if (make_new_directory(path)) return path;
   }
 }
 
-void publish(const std::string& temporary, const std::string& directory, const CheckpointName& name) {
+void publish(const std::string& temporary, const std::string& directory,
+             const CheckpointName& name) {
   const std::string final_path = join_path(directory, name.text());
   sync_directory(temporary);
   refuse_superseded(directory, name.generation);

@@ -1,9 +1,5 @@
 #include "skein/checkpoint/files.h"
 
-#include "skein/checkpoint/retry.h"
-#include "skein/core/error.h"
-#include "skein/core/output_place.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "skein/checkpoint/retry.h"
+#include "skein/core/error.h"
+#include "skein/core/output_place.h"
+
 namespace skein {
 namespace {
 
@@ -33,7 +33,8 @@ void reserve(int fd, int64_t bytes, const std::string& path) {
     fail_system(error, "cannot reserve {} for {}", readable_size(bytes), path);
 }
 
-void write_durably(FileDescriptor& file, std::span<const std::byte> bytes, const std::string& path) {
+void write_durably(FileDescriptor& file, std::span<const std::byte> bytes,
+                   const std::string& path) {
   reserve(file.get(), static_cast<int64_t>(bytes.size()), path);
   write_all(file.get(), bytes, path);
   if (::fsync(file.get()) != 0) fail_system(errno, "cannot make {} durable", path);
@@ -44,15 +45,12 @@ const char* advice_for(int number) {
   switch (number) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
-      return "free some space there, or choose a folder that has more";
+    case EFBIG: return "free some space there, or choose a folder that has more";
     case EACCES:
     case EPERM:
     case EROFS:
-    case ELOOP:
-      return "let this user write there, or choose another folder";
-    default:
-      return "see whether that storage is mounted and healthy, then start again";
+    case ELOOP: return "let this user write there, or choose another folder";
+    default: return "see whether that storage is mounted and healthy, then start again";
   }
 }
 
@@ -86,7 +84,9 @@ std::optional<mode_t> mode_at(const std::string& path) {
   });
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 }  // namespace
 
@@ -105,7 +105,8 @@ Bytes Bytes::map(const std::string& path) {
   if (::fstat(file.get(), &status) != 0) fail_system(errno, "cannot examine {}", path);
   if (!S_ISREG(status.st_mode)) fail_usage("{} is not a regular file", path);
   const auto size = static_cast<size_t>(status.st_size);
-  void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
+  void* mapped =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
   if (mapped == MAP_FAILED) fail_system(errno, "cannot map {}", path);
   Bytes bytes;
   bytes.data_ = std::unique_ptr<std::byte, Free>(static_cast<std::byte*>(mapped), Free(size));
@@ -116,15 +117,18 @@ Bytes Bytes::map(const std::string& path) {
 void Bytes::let_go(const std::byte* from, int64_t bytes) const {
   if (data_.get_deleter().mapped == 0) return;
   const auto page = static_cast<int64_t>(::sysconf(_SC_PAGESIZE));
-  const int64_t first = (from - data_.get() + page - 1) / page * page, last = (from - data_.get() + bytes) / page * page;
-  if (first < last) ::madvise(data_.get() + first, static_cast<size_t>(last - first), MADV_DONTNEED);
+  const int64_t first = (from - data_.get() + page - 1) / page * page,
+                last = (from - data_.get() + bytes) / page * page;
+  if (first < last)
+    ::madvise(data_.get() + first, static_cast<size_t>(last - first), MADV_DONTNEED);
 }
 
 void Bytes::resize(int64_t size) {
   SKEIN_CHECK(size >= 0 && (size <= size_ || data_.get_deleter().mapped == 0));
   if (size > capacity_) {
     auto* grown = static_cast<std::byte*>(std::calloc(static_cast<size_t>(size), 1));
-    if (grown == nullptr) fail("out of memory: a checkpoint buffer of {} was refused", readable_size(size));
+    if (grown == nullptr)
+      fail("out of memory: a checkpoint buffer of {} was refused", readable_size(size));
     if (size_ > 0) std::memcpy(grown, data_.get(), static_cast<size_t>(size_));
     data_.reset(grown);
     capacity_ = size;
@@ -157,7 +161,8 @@ FileReader::FileReader(const std::string& path) : path_(path), file_(open_to_rea
 
 void FileReader::read(std::byte* out, int64_t bytes) {
   while (bytes > 0) {
-    const ssize_t done = ::read(file_.get(), out, static_cast<size_t>(std::min(bytes, kLongestTransfer)));
+    const ssize_t done =
+        ::read(file_.get(), out, static_cast<size_t>(std::min(bytes, kLongestTransfer)));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_system(errno, "cannot read {}", path_);
     if (done == 0) fail_usage("{} ended {} bytes early", path_, bytes);

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/directory.h"
@@ -5,8 +7,6 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-
-#include <filesystem>
 
 #include "open.h"
 
@@ -39,7 +39,8 @@ std::vector<std::string> candidates(const std::string& path) {
 }
 
 std::vector<std::string> shared_candidates(const std::string& path, Group& world) {
-  const std::string text = from_root(world, [&] { return nlohmann::json(candidates(path)).dump(); });
+  const std::string text =
+      from_root(world, [&] { return nlohmann::json(candidates(path)).dump(); });
   return nlohmann::json::parse(text).get<std::vector<std::string>>();
 }
 

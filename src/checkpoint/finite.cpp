@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-
 #include <fmt/ranges.h>
 
 #include "skein/checkpoint/files.h"

@@ -1,14 +1,14 @@
 #include "skein/checkpoint/generation.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
-
-#include <algorithm>
-#include <cstdlib>
 
 namespace skein {
 namespace {

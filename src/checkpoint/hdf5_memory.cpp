@@ -1,17 +1,18 @@
 #include "hdf5_memory.h"
 
-#include "skein/core/error.h"
-
 #include <atomic>
 #include <cstring>
 #include <new>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
 
 constexpr size_t kGrowth = size_t{1} << 16;
 
-// The library hands over its file only through these: it asks for memory here and leaves it here at close.
+// The library hands over its file only through these: it asks for memory here and leaves it here at
+// close.
 void* grow_image(void* /*old*/, size_t size, H5FD_file_image_op_t /*why*/, void* owner) {
   auto* image = static_cast<Bytes*>(owner);
   try {
@@ -27,7 +28,8 @@ void* borrow_image(size_t size, H5FD_file_image_op_t /*why*/, void* owner) {
   return size <= static_cast<size_t>(image->size()) ? image->data() : nullptr;
 }
 
-void* copy_nothing(void* to, const void* from, size_t size, H5FD_file_image_op_t /*why*/, void* /*owner*/) {
+void* copy_nothing(void* to, const void* from, size_t size, H5FD_file_image_op_t /*why*/,
+                   void* /*owner*/) {
   if (to != from) std::memcpy(to, from, size);
   return to;
 }
@@ -51,7 +53,8 @@ Hdf5Handle memory_access(Bytes& image) {
   return access;
 }
 
-// Below a file there can be no file: a name like this never exists, whatever the working directory holds.
+// Below a file there can be no file: a name like this never exists, whatever the working directory
+// holds.
 std::string impossible_name() {
   static std::atomic<uint64_t> next{0};
   return fmt::format("/dev/null/skein-image-{}", next++);
@@ -59,7 +62,8 @@ std::string impossible_name() {
 
 }  // namespace
 
-Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed) : id_(id), close_(close) {
+Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed)
+    : id_(id), close_(close) {
   if (id_ < 0) fail("cannot {}: {}", deed, hdf5_reason());
 }
 
@@ -67,7 +71,9 @@ Hdf5Handle::~Hdf5Handle() {
   if (id_ >= 0) close_(id_);
 }
 
-void Hdf5Handle::close(const std::string& deed) { hdf5_check(close_(std::exchange(id_, -1)), deed); }
+void Hdf5Handle::close(const std::string& deed) {
+  hdf5_check(close_(std::exchange(id_, -1)), deed);
+}
 
 void hdf5_check(herr_t status, const std::string& deed) {
   if (status < 0) fail("cannot {}: {}", deed, hdf5_reason());
@@ -75,19 +81,13 @@ void hdf5_check(herr_t status, const std::string& deed) {
 
 hid_t stored_type(DType dtype) {
   switch (dtype) {
-    case DType::f32:
-      return H5T_IEEE_F32LE;
-    case DType::f64:
-      return H5T_IEEE_F64LE;
+    case DType::f32: return H5T_IEEE_F32LE;
+    case DType::f64: return H5T_IEEE_F64LE;
     case DType::bf16:
-    case DType::f16:
-      return H5T_STD_U16LE;
-    case DType::i32:
-      return H5T_STD_I32LE;
-    case DType::i64:
-      return H5T_STD_I64LE;
-    case DType::u8:
-      return H5T_STD_U8LE;
+    case DType::f16: return H5T_STD_U16LE;
+    case DType::i32: return H5T_STD_I32LE;
+    case DType::i64: return H5T_STD_I64LE;
+    case DType::u8: return H5T_STD_U8LE;
   }
   SKEIN_CHECK(false);
   return -1;
@@ -96,7 +96,8 @@ hid_t stored_type(DType dtype) {
 // The latest format is the one whose metadata carries checksums.
 Hdf5Handle create_in_memory(Bytes& image) {
   const Hdf5Handle access = memory_access(image);
-  hdf5_check(H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), "choose the latest format");
+  hdf5_check(H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST),
+             "choose the latest format");
   return {H5Fcreate(impossible_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose,
           "create a file in memory"};
 }
@@ -106,7 +107,8 @@ void finish_image(Bytes& image) {
   constexpr int64_t kSuperblockBytes = 48, kEndField = 28;
   SKEIN_CHECK(image.size() >= kSuperblockBytes);
   uint64_t end = 0;
-  for (int i = 7; i >= 0; --i) end = end << 8 | std::to_integer<uint64_t>(image.data()[kEndField + i]);
+  for (int i = 7; i >= 0; --i)
+    end = end << 8 | std::to_integer<uint64_t>(image.data()[kEndField + i]);
   SKEIN_CHECK(end >= kSuperblockBytes && end <= static_cast<uint64_t>(image.size()));
   image.resize(static_cast<int64_t>(end));
 }

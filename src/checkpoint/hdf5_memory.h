@@ -1,14 +1,14 @@
-// HDF5 behind owned handles. Files are made here, and only in memory: the library does no I/O. What reads them
-// is skein/data/hdf5_view.h.
+// HDF5 behind owned handles. Files are made here, and only in memory: the library does no I/O. What
+// reads them is skein/data/hdf5_view.h.
 #pragma once
-
-#include "skein/checkpoint/files.h"
-#include "skein/data/hdf5.h"
-#include "skein/tensor/dtype.h"
 
 #include <hdf5.h>
 #include <string>
 #include <utility>
+
+#include "skein/checkpoint/files.h"
+#include "skein/data/hdf5.h"
+#include "skein/tensor/dtype.h"
 
 namespace skein {
 
@@ -17,7 +17,8 @@ class Hdf5Handle {
  public:
   Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed);
   ~Hdf5Handle();
-  Hdf5Handle(Hdf5Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Hdf5Handle(Hdf5Handle&& other) noexcept
+      : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Hdf5Handle& operator=(Hdf5Handle&&) = delete;
 
   operator hid_t() const { return id_; }
@@ -35,8 +36,8 @@ void hdf5_check(herr_t status, const std::string& deed);
 // The type elements are stored as; bf16 and f16 as their 16 bits.
 hid_t stored_type(DType dtype);
 
-// An empty file in memory. `image` is filled as the file is written, and holds all of it once the file is
-// closed; it must outlive the handle. finish_image cuts it to the file's length afterwards.
+// An empty file in memory. `image` is filled as the file is written, and holds all of it once the
+// file is closed; it must outlive the handle. finish_image cuts it to the file's length afterwards.
 Hdf5Handle create_in_memory(Bytes& image);
 void finish_image(Bytes& image);
 

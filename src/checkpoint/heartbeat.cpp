@@ -1,10 +1,5 @@
 #include "skein/checkpoint/heartbeat.h"
 
-#include "skein/checkpoint/files.h"
-#include "skein/core/error.h"
-#include "skein/core/host.h"
-#include "skein/core/log.h"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -18,6 +13,11 @@
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+
+#include "skein/checkpoint/files.h"
+#include "skein/core/error.h"
+#include "skein/core/host.h"
+#include "skein/core/log.h"
 
 namespace skein {
 namespace {

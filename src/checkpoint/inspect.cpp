@@ -1,5 +1,10 @@
 #include "skein/checkpoint/inspect.h"
 
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/files.h"
 #include "skein/checkpoint/shard.h"
@@ -7,11 +12,6 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/program.h"
-
-#include <algorithm>
-#include <cctype>
-#include <functional>
-#include <map>
 
 #include "inspect_tensors.h"
 #include "open.h"
@@ -79,10 +79,10 @@ std::vector<std::string> content_faults(const std::string& path, const Manifest&
   for (int shard = 0; shard < manifest.ranks(); ++shard) {
     const ShardEntry& entry = manifest.shards[static_cast<size_t>(shard)];
     const std::string fault = fault_of([&] {
-      const ShardReader reader(read_shard(path, entry),
-                               {manifest.step, manifest.generation, shard, manifest.ranks(),
-                                manifest.run},
-                               join_path(path, entry.file));
+      const ShardReader reader(
+          read_shard(path, entry),
+          {manifest.step, manifest.generation, shard, manifest.ranks(), manifest.run},
+          join_path(path, entry.file));
       for (const auto& [name, tensor] : manifest.tensors)
         for (const StoredPiece& piece : tensor.pieces)
           if (piece.shard == shard)
@@ -100,7 +100,8 @@ void list_one(const std::string& directory, const CheckpointName& name, std::ost
   const bool readable = fault_of([&] { manifest = read_manifest(path); }).empty();
   out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", name.step, name.generation,
                      readable ? std::to_string(manifest.ranks()) : "?",
-                     readable ? readable_size(manifest.bytes()) : "?", readable ? manifest.created : "?",
+                     readable ? readable_size(manifest.bytes()) : "?",
+                     readable ? manifest.created : "?",
                      faults.empty() ? "good" : "DAMAGED: " + faults.front());
 }
 
@@ -109,8 +110,8 @@ int list(const Words& words, std::ostream& out) {
   const std::string folder = checkpoint_folder(words[0]);
   const auto names = committed_checkpoints(folder);
   require(!names.empty(), "{}", no_checkpoint(words[0]));
-  out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", "step", "generation", "ranks", "size",
-                     "created", "state");
+  out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", "step", "generation", "ranks",
+                     "size", "created", "state");
   for (const CheckpointName& name : names) list_one(folder, name, out);
   return 0;
 }
@@ -120,7 +121,8 @@ int tensors(const Words& words, std::ostream& out) {
   size_t width = 0;
   for (const auto& [name, tensor] : manifest.tensors) width = std::max(width, name.size());
   for (const auto& [name, tensor] : manifest.tensors)
-    out << fmt::format("{:<{}}  {:<4}  {}\n", name, width, name_of(tensor.dtype), shape_text(tensor.shape));
+    out << fmt::format("{:<{}}  {:<4}  {}\n", name, width, name_of(tensor.dtype),
+                       shape_text(tensor.shape));
   return 0;
 }
 
@@ -162,10 +164,13 @@ const std::map<std::string, Command>& commands() {
       {"list", {list, 1, 1, "DIR", "checkpoints of a run, newest first, each verified"}},
       {"tensors", {tensors, 1, 1, "CKPT", "names, types and shapes"}},
       {"verify",
-       {verify, 1, 1, "CKPT", "every checksum and that all tensors are whole; exit code 2 when not"}},
-      {"stats", {stats, 2, 1000000, "CKPT NAME...", "minimum, maximum, mean, deviation, norm, oddities"}},
+       {verify, 1, 1, "CKPT",
+        "every checksum and that all tensors are whole; exit code 2 when not"}},
+      {"stats",
+       {stats, 2, 1000000, "CKPT NAME...", "minimum, maximum, mean, deviation, norm, oddities"}},
       {"diff",
-       {diff, 2, 2, "CKPT1 CKPT2", "tensors that differ, and by how much; exit code 1 when any does"}},
+       {diff, 2, 2, "CKPT1 CKPT2",
+        "tensors that differ, and by how much; exit code 1 when any does"}},
       {"config", {config, 1, 1, "CKPT", "what the run stored beside its tensors"}},
   };
   return known;

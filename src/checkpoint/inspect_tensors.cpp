@@ -1,16 +1,16 @@
 #include "inspect_tensors.h"
 
-#include "skein/checkpoint/checkpoint.h"
-#include "skein/comm/local.h"
-#include "skein/core/error.h"
-#include "skein/core/options.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/comm/local.h"
+#include "skein/core/error.h"
+#include "skein/core/options.h"
 
 #include "open.h"
 
@@ -29,25 +29,19 @@ T element(const std::byte* data, int64_t index) {
 
 double as_number(DType dtype, const std::byte* data, int64_t i) {
   switch (dtype) {
-    case DType::f32:
-      return element<float>(data, i);
-    case DType::f64:
-      return element<double>(data, i);
-    case DType::bf16:
-      return static_cast<float>(element<BFloat16>(data, i));
-    case DType::f16:
-      return static_cast<float>(element<Float16>(data, i));
-    case DType::i32:
-      return element<int32_t>(data, i);
-    case DType::i64:
-      return static_cast<double>(element<int64_t>(data, i));
-    case DType::u8:
-      return element<uint8_t>(data, i);
+    case DType::f32: return element<float>(data, i);
+    case DType::f64: return element<double>(data, i);
+    case DType::bf16: return static_cast<float>(element<BFloat16>(data, i));
+    case DType::f16: return static_cast<float>(element<Float16>(data, i));
+    case DType::i32: return element<int32_t>(data, i);
+    case DType::i64: return static_cast<double>(element<int64_t>(data, i));
+    case DType::u8: return element<uint8_t>(data, i);
   }
   return 0;
 }
 
-// Floating bits as integers in the order of the values, neighbours one apart, both zeros at the same place.
+// Floating bits as integers in the order of the values, neighbours one apart, both zeros at the
+// same place.
 template <class Bits>
 int64_t place(Bits bits) {
   constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
@@ -57,19 +51,13 @@ int64_t place(Bits bits) {
 
 int64_t place_of(DType dtype, const std::byte* data, int64_t i) {
   switch (dtype) {
-    case DType::f32:
-      return place(element<uint32_t>(data, i));
-    case DType::f64:
-      return place(element<uint64_t>(data, i));
+    case DType::f32: return place(element<uint32_t>(data, i));
+    case DType::f64: return place(element<uint64_t>(data, i));
     case DType::bf16:
-    case DType::f16:
-      return place(element<uint16_t>(data, i));
-    case DType::i32:
-      return element<int32_t>(data, i);
-    case DType::i64:
-      return element<int64_t>(data, i);
-    case DType::u8:
-      return element<uint8_t>(data, i);
+    case DType::f16: return place(element<uint16_t>(data, i));
+    case DType::i32: return element<int32_t>(data, i);
+    case DType::i64: return element<int64_t>(data, i);
+    case DType::u8: return element<uint8_t>(data, i);
   }
   return 0;
 }
@@ -80,8 +68,14 @@ uint64_t steps_between(int64_t a, int64_t b) {
 }
 
 Piece whole_piece(const std::string& name, const StoredTensor& tensor) {
-  Piece piece{name, tensor.dtype, tensor.shape, std::vector<int64_t>(tensor.shape.size(), 0), tensor.shape, 0,
-              0,    nullptr};
+  Piece piece{name,
+              tensor.dtype,
+              tensor.shape,
+              std::vector<int64_t>(tensor.shape.size(), 0),
+              tensor.shape,
+              0,
+              0,
+              nullptr};
   piece.end = element_count(tensor.shape);
   return piece;
 }
@@ -91,7 +85,8 @@ struct Loaded {
   std::vector<Piece> pieces;
 };
 
-Loaded load_whole(const std::string& path, const Manifest& manifest, const std::vector<std::string>& names) {
+Loaded load_whole(const std::string& path, const Manifest& manifest,
+                  const std::vector<std::string>& names) {
   Loaded loaded;
   for (const std::string& name : names) {
     Piece piece = whole_piece(name, manifest.tensors.at(name));
@@ -140,17 +135,19 @@ void print_stats_of(const Piece& piece, std::ostream& out) {
   out << fmt::format("{}  {} {}\n", piece.name, name_of(piece.dtype), shape_text(piece.shape));
   if (stats.finite > 0) {
     const auto count = static_cast<double>(stats.finite);
-    out << fmt::format("  min {:.9g}  max {:.9g}  mean {:.9g}  std {:.9g}  norm {:.9g}\n", stats.least,
-                       stats.most, stats.sum / count, std::sqrt(stats.squares / count),
+    out << fmt::format("  min {:.9g}  max {:.9g}  mean {:.9g}  std {:.9g}  norm {:.9g}\n",
+                       stats.least, stats.most, stats.sum / count, std::sqrt(stats.squares / count),
                        std::sqrt(stats.norm_squares));
   }
-  out << fmt::format("  {} elements, {} zeros, {} not finite\n  first:", piece.end, stats.zeros, stats.odd);
+  out << fmt::format("  {} elements, {} zeros, {} not finite\n  first:", piece.end, stats.zeros,
+                     stats.odd);
   for (int64_t i = 0; i < std::min(piece.end, kValuesShown); ++i)
     out << fmt::format(" {:.9g}", as_number(piece.dtype, piece.data, i));
   out << "\n";
 }
 
-void check_names(const std::string& path, const Manifest& manifest, const std::vector<std::string>& names) {
+void check_names(const std::string& path, const Manifest& manifest,
+                 const std::vector<std::string>& names) {
   std::vector<std::string> known;
   for (const auto& [name, tensor] : manifest.tensors) known.push_back(name);
   for (const std::string& name : names) {
@@ -173,24 +170,27 @@ std::string kind_difference(const StoredTensor* first, const StoredTensor* secon
 }
 
 std::string value_difference(const Piece& first, const Piece& second) {
-  if (first.bytes() == 0 || std::memcmp(first.data, second.data, static_cast<size_t>(first.bytes())) == 0)
+  if (first.bytes() == 0 ||
+      std::memcmp(first.data, second.data, static_cast<size_t>(first.bytes())) == 0)
     return "";
   int64_t differing = 0, first_index = -1;
   uint64_t steps = 0;
   double distance = 0;
   const int64_t width = size_of(first.dtype);
   for (int64_t i = 0; i < first.end; ++i) {
-    if (std::memcmp(first.data + i * width, second.data + i * width, static_cast<size_t>(width)) == 0)
+    if (std::memcmp(first.data + i * width, second.data + i * width, static_cast<size_t>(width)) ==
+        0)
       continue;
     if (differing++ == 0) first_index = i;
-    steps = std::max(
-        steps, steps_between(place_of(first.dtype, first.data, i), place_of(first.dtype, second.data, i)));
+    steps = std::max(steps, steps_between(place_of(first.dtype, first.data, i),
+                                          place_of(first.dtype, second.data, i)));
     const double away =
         std::fabs(as_number(first.dtype, first.data, i) - as_number(first.dtype, second.data, i));
     if (std::isnan(away) || away > distance) distance = away;
   }
   return fmt::format(
-      "{} of {} elements differ, the first at {}: {:.9g} against {:.9g}; at most {} ulp, {:.3g} absolute",
+      "{} of {} elements differ, the first at {}: {:.9g} against {:.9g}; at most {} ulp, {:.3g} "
+      "absolute",
       differing, first.end, first_index, as_number(first.dtype, first.data, first_index),
       as_number(first.dtype, second.data, first_index), steps, distance);
 }
@@ -264,7 +264,8 @@ class Comparison {
 
 }  // namespace
 
-void print_stats(const std::string& path, const std::vector<std::string>& names, std::ostream& out) {
+void print_stats(const std::string& path, const std::vector<std::string>& names,
+                 std::ostream& out) {
   const Manifest manifest = read_manifest(path);
   check_names(path, manifest, names);
   for (const std::string& name : names)

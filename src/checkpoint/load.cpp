@@ -1,12 +1,12 @@
+#include <set>
+#include <utility>
+
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/reshard.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-
-#include <set>
-#include <utility>
 
 #include "open.h"
 
@@ -38,15 +38,15 @@ void compare(const Piece& target, const Manifest& manifest, Mismatches& found) {
   }
   const StoredTensor& tensor = entry->second;
   if (tensor.shape != target.shape)
-    found.shapes.insert(fmt::format("{} is {} there and {} here", target.name, shape_text(tensor.shape),
-                                    shape_text(target.shape)));
+    found.shapes.insert(fmt::format("{} is {} there and {} here", target.name,
+                                    shape_text(tensor.shape), shape_text(target.shape)));
   if (!convertible(tensor.dtype, target.dtype))
-    found.types.insert(
-        fmt::format("{} is {} there and {} here", target.name, name_of(tensor.dtype), name_of(target.dtype)));
+    found.types.insert(fmt::format("{} is {} there and {} here", target.name, name_of(tensor.dtype),
+                                   name_of(target.dtype)));
 }
 
-void check_targets(const std::string& path, const Manifest& manifest, const std::vector<Piece>& targets,
-                   const std::set<std::string>& extra) {
+void check_targets(const std::string& path, const Manifest& manifest,
+                   const std::vector<Piece>& targets, const std::set<std::string>& extra) {
   Mismatches found;
   found.extra = extra;
   for (const Piece& target : targets) {
@@ -55,15 +55,18 @@ void check_targets(const std::string& path, const Manifest& manifest, const std:
     SKEIN_CHECK(target.begin == target.end || target.data != nullptr);
     compare(target, manifest, found);
   }
-  const std::string text =
-      listed("not in the checkpoint", found.missing) + listed("only in the checkpoint", found.extra) +
-      listed("of another shape", found.shapes) + listed("of a type that does not convert", found.types);
-  require(text.empty(), "checkpoint {} does not fit this model:{}\nUse the configuration it was saved with.",
+  const std::string text = listed("not in the checkpoint", found.missing) +
+                           listed("only in the checkpoint", found.extra) +
+                           listed("of another shape", found.shapes) +
+                           listed("of a type that does not convert", found.types);
+  require(text.empty(),
+          "checkpoint {} does not fit this model:{}\nUse the configuration it was saved with.",
           path, text);
 }
 
 // Tensors that no rank asked for.
-std::set<std::string> unasked(const Manifest& manifest, const std::vector<Piece>& targets, Group& world) {
+std::set<std::string> unasked(const Manifest& manifest, const std::vector<Piece>& targets,
+                              Group& world) {
   std::set<std::string> mine, extra;
   for (const Piece& target : targets) mine.insert(target.name);
   for (const auto& [name, tensor] : manifest.tensors) extra.insert(name);
@@ -111,19 +114,23 @@ void fill(const std::string& path, const Manifest& manifest, const std::vector<P
       const Piece& target = targets[source.target];
       const Region& region = source.piece->region;
       const DType dtype = source.tensor->dtype;
-      const std::byte* data = reader.elements(source.piece->dataset, dtype, source.tensor->shape, region);
+      const std::byte* data =
+          reader.elements(source.piece->dataset, dtype, source.tensor->shape, region);
       copied[source.target] +=
           copy_overlap(region, dtype, data, region_of(target), target.dtype, target.data);
     }
   }
-  for (size_t i = 0; i < targets.size(); ++i) SKEIN_CHECK_EQ(copied[i], targets[i].end - targets[i].begin);
+  for (size_t i = 0; i < targets.size(); ++i)
+    SKEIN_CHECK_EQ(copied[i], targets[i].end - targets[i].begin);
 }
 
 }  // namespace
 
-std::map<std::string, std::vector<int64_t>> checkpoint_tensors(const CheckpointInfo& info, Group& world) {
+std::map<std::string, std::vector<int64_t>> checkpoint_tensors(const CheckpointInfo& info,
+                                                               Group& world) {
   std::map<std::string, std::vector<int64_t>> shapes;
-  for (const auto& [name, tensor] : share_manifest(info.path, world).tensors) shapes[name] = tensor.shape;
+  for (const auto& [name, tensor] : share_manifest(info.path, world).tensors)
+    shapes[name] = tensor.shape;
   return shapes;
 }
 

@@ -1,18 +1,18 @@
 #include "skein/checkpoint/manifest.h"
 
-#include "skein/checkpoint/generation.h"
-#include "skein/checkpoint/retry.h"
-#include "skein/checkpoint/shard.h"
-#include "skein/core/error.h"
-#include "skein/core/numbers.h"
-#include "skein/formats/crc32c.h"
-#include "skein/core/strict_json.h"
-
 #include <algorithm>
 #include <exception>
 #include <span>
 #include <string_view>
 #include <utility>
+
+#include "skein/checkpoint/generation.h"
+#include "skein/checkpoint/retry.h"
+#include "skein/checkpoint/shard.h"
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
+#include "skein/core/strict_json.h"
+#include "skein/formats/crc32c.h"
 
 #include "manifest_json.h"
 
@@ -27,7 +27,9 @@ constexpr int kMostDepth = 20;  // metadata takes the most of it
 // The last field with its line ends; its length never changes.
 std::string seal(uint32_t sum) { return fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", sum); }
 
-uint32_t sum_of(std::string_view text) { return crc32c(std::as_bytes(std::span(text.data(), text.size()))); }
+uint32_t sum_of(std::string_view text) {
+  return crc32c(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 std::string describe_tensor(const StoredTensor& tensor) {
   return fmt::format("{} {}", name_of(tensor.dtype), shape_text(tensor.shape));
@@ -35,8 +37,10 @@ std::string describe_tensor(const StoredTensor& tensor) {
 
 void check_shard_entry(const ShardEntry& entry, size_t rank) {
   if (entry.file != shard_file_name(static_cast<int>(rank)))
-    fail("shard {} is called '{}', not '{}'", rank, entry.file, shard_file_name(static_cast<int>(rank)));
-  if (entry.bytes <= 0 || static_cast<int64_t>(entry.sums.size()) != (entry.bytes - 1) / kSumBlock + 1)
+    fail("shard {} is called '{}', not '{}'", rank, entry.file,
+         shard_file_name(static_cast<int>(rank)));
+  if (entry.bytes <= 0 ||
+      static_cast<int64_t>(entry.sums.size()) != (entry.bytes - 1) / kSumBlock + 1)
     fail("{} has {} sums for {} bytes", entry.file, entry.sums.size(), entry.bytes);
 }
 
@@ -49,8 +53,8 @@ void check_tensor(const std::string& name, const StoredTensor& tensor, int shard
   }
 }
 
-// Elements lie in their shard as they are, so what is said of them can take no more than that has bytes: whoever
-// makes room for what a manifest lists makes no more than the checkpoint has.
+// Elements lie in their shard as they are, so what is said of them can take no more than that has
+// bytes: whoever makes room for what a manifest lists makes no more than the checkpoint has.
 void check_room(const Manifest& manifest) {
   std::vector<int64_t> left;
   for (const ShardEntry& shard : manifest.shards) left.push_back(shard.bytes);
@@ -60,8 +64,9 @@ void check_room(const Manifest& manifest) {
       const auto bytes = checked_product({&elements, 1}, size_of(tensor.dtype));
       int64_t& room = left[static_cast<size_t>(piece.shard)];
       if (!bytes || *bytes > room)
-        fail("a piece of {} with {} elements of {} has no room in shard {} of {} bytes", name, elements,
-             name_of(tensor.dtype), piece.shard, manifest.shards[static_cast<size_t>(piece.shard)].bytes);
+        fail("a piece of {} with {} elements of {} has no room in shard {} of {} bytes", name,
+             elements, name_of(tensor.dtype), piece.shard,
+             manifest.shards[static_cast<size_t>(piece.shard)].bytes);
       room -= *bytes;
     }
 }
@@ -82,10 +87,12 @@ Manifest from_json(const json& json) {
   if (format != kCheckpointFormat) fail("its format is '{}', not '{}'", format, kCheckpointFormat);
   const auto version = whole<int64_t>(json.at("version"), "version", kOrigin);
   if (version != kCheckpointVersion)
-    fail("it has version {} of the format and this program reads version {}", version, kCheckpointVersion);
+    fail("it has version {} of the format and this program reads version {}", version,
+         kCheckpointVersion);
   Manifest manifest;
   manifest.step = whole<int64_t>(json.at("step"), "step", kOrigin);
-  manifest.generation = whole<decltype(manifest.generation)>(json.at("generation"), "generation", kOrigin);
+  manifest.generation =
+      whole<decltype(manifest.generation)>(json.at("generation"), "generation", kOrigin);
   json.at("created").get_to(manifest.created);
   manifest.run = json.value("run", "");
   check_run_id(manifest.run, kOrigin);
@@ -94,7 +101,8 @@ Manifest from_json(const json& json) {
   for (const auto& [name, tensor] : json.at("tensors").items())
     manifest.tensors[name] = tensor_from_json(tensor);
   const auto ranks = whole<int64_t>(json.at("ranks"), "ranks", kOrigin);
-  if (ranks != manifest.ranks()) fail("it is of {} ranks and lists {} shards", ranks, manifest.ranks());
+  if (ranks != manifest.ranks())
+    fail("it is of {} ranks and lists {} shards", ranks, manifest.ranks());
   return manifest;
 }
 
@@ -121,7 +129,8 @@ void check_blocks(const std::string& directory, const ShardEntry& entry, Place&&
   }
 }
 
-void add_tensor(Manifest& manifest, const std::string& name, const StoredTensor& reported, size_t rank) {
+void add_tensor(Manifest& manifest, const std::string& name, const StoredTensor& reported,
+                size_t rank) {
   const auto [entry, fresh] = manifest.tensors.try_emplace(name);
   StoredTensor& known = entry->second;
   if (fresh) {
@@ -157,8 +166,8 @@ int64_t Manifest::bytes() const {
 ShardEntry describe_shard(std::string file, const Bytes& image) {
   ShardEntry entry{std::move(file), image.size(), {}, 0};
   for (int64_t begin = 0; begin < image.size(); begin += kSumBlock) {
-    const auto block = image.span().subspan(static_cast<size_t>(begin),
-                                            static_cast<size_t>(std::min(kSumBlock, image.size() - begin)));
+    const auto block = image.span().subspan(
+        static_cast<size_t>(begin), static_cast<size_t>(std::min(kSumBlock, image.size() - begin)));
     entry.sums.push_back(crc32c(block));
     entry.total = crc32c(block, entry.total);
   }
@@ -176,10 +185,12 @@ std::string report_shard(const ShardEntry& entry) { return shard_json(entry).dum
 
 void add_reports(Manifest& manifest, const std::vector<std::string>& shards,
                  const std::vector<std::string>& pieces) {
-  for (const std::string& shard : shards) manifest.shards.push_back(shard_from_json(json::parse(shard)));
+  for (const std::string& shard : shards)
+    manifest.shards.push_back(shard_from_json(json::parse(shard)));
   for (size_t rank = 0; rank < pieces.size(); ++rank) {
     const json report = json::parse(pieces[rank]);
-    for (const auto& [name, tensor] : report.items()) add_tensor(manifest, name, tensor_from_json(tensor), rank);
+    for (const auto& [name, tensor] : report.items())
+      add_tensor(manifest, name, tensor_from_json(tensor), rank);
   }
   check_coverage(manifest.tensors);
 }
@@ -192,14 +203,14 @@ std::string manifest_text(const Manifest& manifest) {
     for (const StoredPiece& piece : tensor.pieces) entry.at("pieces").push_back(piece_json(piece));
   }
   json fields = {{"format", kCheckpointFormat},
-                       {"version", kCheckpointVersion},
-                       {"step", manifest.step},
-                       {"generation", manifest.generation},
-                       {"ranks", manifest.ranks()},
-                       {"created", manifest.created},
-                       {"shards", std::move(shards)},
-                       {"tensors", std::move(tensors)},
-                       {"metadata", json::parse(manifest.metadata)}};
+                 {"version", kCheckpointVersion},
+                 {"step", manifest.step},
+                 {"generation", manifest.generation},
+                 {"ranks", manifest.ranks()},
+                 {"created", manifest.created},
+                 {"shards", std::move(shards)},
+                 {"tensors", std::move(tensors)},
+                 {"metadata", json::parse(manifest.metadata)}};
   if (!manifest.run.empty()) fields["run"] = manifest.run;
   std::string text = fields.dump(1);
   text.resize(text.size() - 2);  // the closing line, which the seal brings again
@@ -213,7 +224,8 @@ Manifest parse_manifest(const std::string& text, const std::string& origin) {
     Manifest manifest = from_json(parse_strictly<json>(text, kOrigin, kMostDepth));
     for (size_t rank = 0; rank < manifest.shards.size(); ++rank)
       check_shard_entry(manifest.shards[rank], rank);
-    for (const auto& [name, tensor] : manifest.tensors) check_tensor(name, tensor, manifest.ranks());
+    for (const auto& [name, tensor] : manifest.tensors)
+      check_tensor(name, tensor, manifest.ranks());
     check_room(manifest);
     check_coverage(manifest.tensors);
     return manifest;

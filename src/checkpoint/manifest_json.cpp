@@ -22,7 +22,8 @@ void read(const json& json, const char* key, std::vector<Whole>& to) {
 }  // namespace
 
 json shard_json(const ShardEntry& entry) {
-  return {{"file", entry.file}, {"bytes", entry.bytes}, {"crc32c", entry.sums}, {"total", entry.total}};
+  return {
+      {"file", entry.file}, {"bytes", entry.bytes}, {"crc32c", entry.sums}, {"total", entry.total}};
 }
 
 ShardEntry shard_from_json(const json& json) {

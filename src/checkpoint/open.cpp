@@ -1,13 +1,13 @@
 #include "open.h"
 
+#include <filesystem>
+#include <span>
+
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/formats/crc32c.h"
-
-#include <filesystem>
-#include <span>
 
 namespace skein {
 namespace {
@@ -55,7 +55,8 @@ Manifest share_manifest(const std::string& directory, Group& world) {
 
 CheckpointInfo info_of(const std::string& path, const Manifest& manifest) {
   uint32_t sum = 0;
-  for (const ShardEntry& shard : manifest.shards) sum = crc32c(std::as_bytes(std::span(&shard.total, 1)), sum);
+  for (const ShardEntry& shard : manifest.shards)
+    sum = crc32c(std::as_bytes(std::span(&shard.total, 1)), sum);
   return {path, manifest.step, manifest.generation, manifest.metadata, manifest.created, sum};
 }
 

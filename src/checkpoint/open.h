@@ -1,18 +1,19 @@
 // Manifests from checkpoints' directories.
 #pragma once
 
+#include <string>
+
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/comm/group.h"
-
-#include <string>
 
 namespace skein {
 
 // The path without a slash at its end.
 std::string plain_path(const std::string& path);
 
-// True when the path is one checkpoint, by its manifest or by its name, and not a directory of checkpoints.
+// True when the path is one checkpoint, by its manifest or by its name, and not a directory of
+// checkpoints.
 bool is_checkpoint_path(const std::string& path);
 
 // The verified manifest of one checkpoint. Error(usage) where it is damaged or missing, and when

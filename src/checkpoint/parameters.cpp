@@ -2,11 +2,12 @@
 
 namespace skein {
 
-Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin, const Tensor& data) {
+Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin,
+               const Tensor& data) {
   const std::string& name = parameter.tied() ? parameter.tied_to : parameter.name;
   const Tensor host = data.to(Device{});
-  Piece piece{kind + "/" + name, data.dtype(), parameter.shape.dims(), parameter.box_start(), parameter.box_extent(), begin, begin + data.size(),
-              host.bytes_data()};
+  Piece piece{kind + "/" + name,      data.dtype(), parameter.shape.dims(), parameter.box_start(),
+              parameter.box_extent(), begin,        begin + data.size(),    host.bytes_data()};
   if (data.device() == Device{}) return piece;
   piece.copy = host;
   piece.tensor = data;
@@ -16,7 +17,8 @@ Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begi
 std::vector<Piece> parameter_pieces(const Parameters& parameters) {
   std::vector<Piece> pieces;
   for (const Parameter& parameter : parameters.all())
-    pieces.push_back(piece_of("param", parameter, 0, parameter.value.flat(0, parameter.valid_size())));
+    pieces.push_back(
+        piece_of("param", parameter, 0, parameter.value.flat(0, parameter.valid_size())));
   return pieces;
 }
 

@@ -1,10 +1,10 @@
 #include "skein/checkpoint/reshard.h"
 
-#include "skein/core/error.h"
-#include "skein/core/numbers.h"
-
 #include <algorithm>
 #include <tuple>
+
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 #include "convert.h"
 
@@ -74,8 +74,8 @@ struct Range {
   int64_t first = 0, last = 0;
 };
 
-// Finds the contiguous runs that two regions share and hands each to `found(from, to, count)`, with positions
-// counted from the regions' first elements.
+// Finds the contiguous runs that two regions share and hands each to `found(from, to, count)`, with
+// positions counted from the regions' first elements.
 template <class Found>
 class Walk {
  public:
@@ -94,7 +94,8 @@ class Walk {
     return false;
   }
 
-  // Indices of dim d that both flat ranges reach; from and to are the flat row numbers of the outer dims.
+  // Indices of dim d that both flat ranges reach; from and to are the flat row numbers of the outer
+  // dims.
   Range shared(size_t d, int64_t from, int64_t to) const {
     const Dim& dim = dims_[d];
     const int64_t from_first = from * dim.from_extent + dim.from_offset;
@@ -143,7 +144,9 @@ bool boxes_meet(const Region& a, const Region& b) {
   return true;
 }
 
-bool same_box(const Region& a, const Region& b) { return a.start == b.start && a.extent == b.extent; }
+bool same_box(const Region& a, const Region& b) {
+  return a.start == b.start && a.extent == b.extent;
+}
 
 using Regions = std::vector<const Region*>;
 
@@ -186,13 +189,14 @@ int64_t shared_with_neighbours(const std::vector<Regions>& boxes) {
   return total;
 }
 
-// Why elements may be held twice; "" where none is. Tensor parallelism cuts boxes, one a rank, that do not meet; all else
-// cuts ranges of one box, which are compared with their neighbours. So thousands of ranges cost no square, and bounds
-// keep off what an enemy lists.
+// Why elements may be held twice; "" where none is. Tensor parallelism cuts boxes, one a rank, that
+// do not meet; all else cuts ranges of one box, which are compared with their neighbours. So
+// thousands of ranges cost no square, and bounds keep off what an enemy lists.
 std::string doubled(const std::vector<Regions>& boxes) {
   constexpr size_t kMostBoxes = 4096, kMostPairs = size_t{1} << 18;
   if (boxes.size() > kMostBoxes)
-    return fmt::format("its pieces lie in {} different boxes; {} is the most", boxes.size(), kMostBoxes);
+    return fmt::format("its pieces lie in {} different boxes; {} is the most", boxes.size(),
+                       kMostBoxes);
   int64_t twice = shared_with_neighbours(boxes);
   size_t pairs = 0;
   for (size_t a = 0; a < boxes.size(); ++a)
@@ -209,7 +213,9 @@ std::string doubled(const std::vector<Regions>& boxes) {
 
 }  // namespace
 
-Region region_of(const Piece& piece) { return {piece.box_start, piece.box_extent, piece.begin, piece.end}; }
+Region region_of(const Piece& piece) {
+  return {piece.box_start, piece.box_extent, piece.begin, piece.end};
+}
 
 int64_t element_count(const std::vector<int64_t>& dims) {
   const auto count = checked_product(dims);
@@ -217,7 +223,9 @@ int64_t element_count(const std::vector<int64_t>& dims) {
   return *count;
 }
 
-std::string shape_text(const std::vector<int64_t>& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
+std::string shape_text(const std::vector<int64_t>& dims) {
+  return fmt::format("[{}]", fmt::join(dims, ","));
+}
 
 std::string misfit(const Region& region, const std::vector<int64_t>& shape) {
   if (region.start.size() != shape.size() || region.extent.size() != shape.size())
@@ -236,7 +244,8 @@ std::string misfit(const Region& region, const std::vector<int64_t>& shape) {
 std::string tiling_fault(const std::vector<Region>& regions, const std::vector<int64_t>& shape) {
   int64_t held = 0;
   for (const Region& region : regions)
-    if (__builtin_add_overflow(held, region.size(), &held)) return "its pieces hold more than 2^63 elements";
+    if (__builtin_add_overflow(held, region.size(), &held))
+      return "its pieces hold more than 2^63 elements";
   const std::string fault = doubled(by_box(in_order(regions)));
   if (!fault.empty()) return fault;
   const int64_t wanted = element_count(shape);
@@ -257,7 +266,8 @@ int64_t overlap(const Region& a, const Region& b) {
 
 bool convertible(DType from, DType to) {
   const auto floating = [](DType dtype) {
-    return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::bf16 || dtype == DType::f16;
+    return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::bf16 ||
+           dtype == DType::f16;
   };
   return from == to || (floating(from) && floating(to));
 }

@@ -27,8 +27,8 @@ void wait_or_give_up(const SystemError& error, size_t attempt) {
   if (attempt >= kRetryWaits.size())
     throw SystemError(
         error.number(),
-        fmt::format("{}; {} more attempts within {} seconds failed, too. See whether that "
-                    "storage is mounted, healthy and open to this user, then start again",
+        fmt::format("{}; {} more attempts within {} seconds failed, too. See whether that storage "
+                    "is mounted, healthy and open to this user, then start again",
                     error.what(), kRetryWaits.size(), seconds_in_all()),
         true);
   log::warn("{}; tried again in {} seconds", error.what(), seconds(kRetryWaits[attempt]));

@@ -1,9 +1,9 @@
 #include "room.h"
 
+#include <algorithm>
+
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
-
-#include <algorithm>
 
 namespace skein {
 namespace {
@@ -22,8 +22,8 @@ void check_free_space(const std::string& directory, int64_t bytes) {
   if (room < bytes + spare)
     fail(
         "a checkpoint of {} does not fit into {}, which has {} free, of which {} stay free for the "
-        "manifest and the file system; "
-        "earlier checkpoints are untouched. Free some space or keep fewer checkpoints",
+        "manifest and the file system; earlier checkpoints are untouched. Free some space or keep "
+        "fewer checkpoints",
         readable_size(bytes), directory, readable_size(room), readable_size(spare));
 }
 

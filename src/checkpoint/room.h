@@ -6,7 +6,8 @@
 
 namespace skein {
 
-// Error(failure) with both sizes when a checkpoint of `bytes` does not fit into the file system of `directory`.
+// Error(failure) with both sizes when a checkpoint of `bytes` does not fit into the file system of
+// `directory`.
 void check_free_space(const std::string& directory, int64_t bytes);
 
 }  // namespace skein

@@ -1,3 +1,7 @@
+#include <functional>
+#include <optional>
+#include <utility>
+
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/directory.h"
@@ -7,10 +11,6 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-
-#include <functional>
-#include <optional>
-#include <utility>
 
 #include "room.h"
 
@@ -77,8 +77,7 @@ class Saving {
     if (expired.empty()) return;
     agree(world_, [&] { verify_shard(path(), entry_); });
     from_root(world_, [&] {
-      for (const CheckpointName& name : to_remove(keep, good))
-        remove_checkpoint(directory_, name);
+      for (const CheckpointName& name : to_remove(keep, good)) remove_checkpoint(directory_, name);
       return "";
     });
   }

@@ -1,8 +1,8 @@
 #include "skein/checkpoint/shard.h"
 
-#include "skein/core/error.h"
-
 #include <map>
+
+#include "skein/core/error.h"
 
 #include "hdf5_memory.h"
 
@@ -16,16 +16,16 @@ void write_integers(hid_t object, const char* name, const std::vector<int64_t>& 
   const std::string deed = fmt::format("write attribute {}", name);
   const hsize_t count = values.size();
   const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, deed);
-  const Hdf5Handle attribute(H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT),
-                             H5Aclose, deed);
+  const Hdf5Handle attribute(
+      H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, deed);
   if (count > 0) hdf5_check(H5Awrite(attribute, H5T_NATIVE_INT64, values.data()), deed);
 }
 
 void write_integer(hid_t object, const char* name, int64_t value) {
   const std::string deed = fmt::format("write attribute {}", name);
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, deed);
-  const Hdf5Handle attribute(H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT),
-                             H5Aclose, deed);
+  const Hdf5Handle attribute(
+      H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, deed);
   hdf5_check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), deed);
 }
 
@@ -35,7 +35,8 @@ void write_text(hid_t object, const char* name, std::string_view value) {
   hdf5_check(H5Tset_size(type, value.size()), deed);
   hdf5_check(H5Tset_strpad(type, H5T_STR_NULLPAD), deed);
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, deed);
-  const Hdf5Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, deed);
+  const Hdf5Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT),
+                             H5Aclose, deed);
   hdf5_check(H5Awrite(attribute, type, value.data()), deed);
 }
 
@@ -52,11 +53,13 @@ void write_header(hid_t file, const ShardHeader& header) {
 
 Hdf5Handle space_of(const Piece& piece) {
   const bool whole = piece.begin == 0 && piece.end == element_count(piece.box_extent);
-  const std::vector<int64_t> dims = whole ? piece.box_extent : std::vector<int64_t>{piece.end - piece.begin};
+  const std::vector<int64_t> dims =
+      whole ? piece.box_extent : std::vector<int64_t>{piece.end - piece.begin};
   const std::vector<hsize_t> extents(dims.begin(), dims.end());
   const std::string deed = fmt::format("describe the shape of {}", piece.name);
   if (extents.empty()) return {H5Screate(H5S_SCALAR), H5Sclose, deed};
-  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, deed};
+  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+          deed};
 }
 
 Hdf5Handle contiguous_layout() {
@@ -73,12 +76,14 @@ Hdf5Handle links_with_groups() {
   return list;
 }
 
-void write_piece(hid_t file, hid_t links, hid_t layout, const Piece& piece, const std::string& dataset_name) {
+void write_piece(hid_t file, hid_t links, hid_t layout, const Piece& piece,
+                 const std::string& dataset_name) {
   const std::string deed = fmt::format("write dataset {}", dataset_name);
   const hid_t type = stored_type(piece.dtype);
   const Hdf5Handle space = space_of(piece);
-  Hdf5Handle dataset(H5Dcreate2(file, dataset_name.c_str(), type, space, links, layout, H5P_DEFAULT),
-                     H5Dclose, deed);
+  Hdf5Handle dataset(
+      H5Dcreate2(file, dataset_name.c_str(), type, space, links, layout, H5P_DEFAULT), H5Dclose,
+      deed);
   write_text(dataset, "dtype", name_of(piece.dtype));
   write_integers(dataset, "global_shape", piece.shape);
   write_integers(dataset, "box_start", piece.box_start);
@@ -98,8 +103,8 @@ void check_name(const std::string& name) {
     from = to + 1;
   }
   require(good,
-          "'{}' cannot name a tensor of a checkpoint: it needs non-empty parts between '/', none of them "
-          "'.' or '..', and no '#'",
+          "'{}' cannot name a tensor of a checkpoint: it needs non-empty parts between '/', none "
+          "of them '.' or '..', and no '#'",
           name);
 }
 

@@ -1,11 +1,11 @@
+#include <mutex>
+#include <optional>
+#include <utility>
+
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
 #include "skein/data/hdf5_view.h"
-
-#include <mutex>
-#include <optional>
-#include <utility>
 
 namespace skein {
 namespace {

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-#include "open.h"
-#include "room.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/reshard.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+
+#include "open.h"
+#include "room.h"
 
 namespace skein {
 
@@ -23,7 +24,8 @@ CheckpointTensors::CheckpointTensors(const CheckpointInfo& info)
 
 CheckpointTensors::~CheckpointTensors() = default;
 
-void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end, DType dtype, std::byte* out) {
+void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end, DType dtype,
+                             std::byte* out) {
   const auto found = manifest_.tensors.find(name);
   require(found != manifest_.tensors.end(), "{} holds no tensor {}", path_, name);
   const StoredTensor& tensor = found->second;
@@ -34,8 +36,13 @@ void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end
     auto& reader = shards_->readers[static_cast<size_t>(piece.shard)];
     const std::string file = join_path(path_, shard_file_name(piece.shard));
     if (!reader)
-      reader = std::make_unique<ShardReader>(Bytes::map(file), ShardHeader{manifest_.step, manifest_.generation, piece.shard, manifest_.ranks(), manifest_.run}, file);
-    const std::byte* data = reader->elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
+      reader =
+          std::make_unique<ShardReader>(Bytes::map(file),
+                                        ShardHeader{manifest_.step, manifest_.generation,
+                                                    piece.shard, manifest_.ranks(), manifest_.run},
+                                        file);
+    const std::byte* data =
+        reader->elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
     copied += copy_overlap(piece.region, tensor.dtype, data, wanted, dtype, out);
     reader->let_go(data, piece.region.size() * size_of(tensor.dtype));
   }
@@ -45,8 +52,9 @@ void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end
 namespace {
 
 // One shard, from its elements to its file.
-void write_shard(const std::string& path, const ShardHeader& header, std::vector<Piece> pieces, Manifest& manifest,
-                 std::vector<std::string>& reports, const std::function<void(const Piece&, std::byte*)>& fill) {
+void write_shard(const std::string& path, const ShardHeader& header, std::vector<Piece> pieces,
+                 Manifest& manifest, std::vector<std::string>& reports,
+                 const std::function<void(const Piece&, std::byte*)>& fill) {
   int64_t bytes = 0, at = 0;
   for (const Piece& piece : pieces) bytes += piece.bytes();
   const Bytes memory(bytes);
@@ -63,8 +71,10 @@ void write_shard(const std::string& path, const ShardHeader& header, std::vector
 
 }  // namespace
 
-std::string save_in_shards(const std::string& directory, int64_t step, const std::vector<std::vector<Piece>>& shards,
-                           const std::string& metadata, const std::function<void(const Piece&, std::byte*)>& fill) {
+std::string save_in_shards(const std::string& directory, int64_t step,
+                           const std::vector<std::vector<Piece>>& shards,
+                           const std::string& metadata,
+                           const std::function<void(const Piece&, std::byte*)>& fill) {
   SKEIN_CHECK(!shards.empty() && nlohmann::json::accept(metadata));
   const int ranks = static_cast<int>(shards.size());
   const std::string run = run_id_in(directory);
@@ -82,7 +92,8 @@ std::string save_in_shards(const std::string& directory, int64_t step, const std
     manifest.run = run;
     std::vector<std::string> reports;
     for (int rank = 0; rank < ranks; ++rank)
-      write_shard(temporary, {step, name.generation, rank, ranks, run}, shards[static_cast<size_t>(rank)], manifest, reports, fill);
+      write_shard(temporary, {step, name.generation, rank, ranks, run},
+                  shards[static_cast<size_t>(rank)], manifest, reports, fill);
     add_reports(manifest, {}, reports);
     manifest.created = utc_now();
     write_new_file(join_path(temporary, kManifestName), manifest_text(manifest));

@@ -33,7 +33,8 @@ AdaptedRun start_of(const PretrainConfig& c, Group& world) {
   if (claim)
     if (const auto own = find_own_checkpoint(c.run, world))
       return {{}, source_of(*own, world), true, std::move(claim)};
-  require(!c.checkpoint.load.empty(), "checkpoint.load names no pretrained model to begin from; give the folder of its run");
+  require(!c.checkpoint.load.empty(),
+          "checkpoint.load names no pretrained model to begin from; give the folder of its run");
   return {{}, open_source(c.checkpoint.load, world, "checkpoint.load"), false, std::move(claim)};
 }
 
@@ -73,9 +74,11 @@ void settle_run(Options& options, const PretrainConfig& c, const AdaptedRun& run
     const auto settled = final.find(key);
     if (settled == final.end() || settled->second == value) continue;
     const bool of_model = key.starts_with("model.");
-    require(!of_model || !run.given.contains(key), "{}={} was given, but the model of {} with the head of this task has {}; leave it out", key, value,
-            run.source.info.path, settled->second);
-    if (key != "train.precision") options.set(key, settled->second, of_model ? run.source.info.path : "the data");
+    require(!of_model || !run.given.contains(key),
+            "{}={} was given, but the model of {} with the head of this task has {}; leave it out",
+            key, value, run.source.info.path, settled->second);
+    if (key != "train.precision")
+      options.set(key, settled->second, of_model ? run.source.info.path : "the data");
   }
 }
 

@@ -1,12 +1,12 @@
 // Runs that begin from another task's model, as commands prepare them.
 #pragma once
 
-#include "skein/checkpoint/claim.h"
-#include "skein/train/config.h"
-
 #include <map>
 #include <memory>
 #include <string>
+
+#include "skein/checkpoint/claim.h"
+#include "skein/train/config.h"
 
 #include "command.h"
 
@@ -18,9 +18,9 @@ bool parse_run(Options& options, const std::vector<std::string>& args, const Pre
 
 struct AdaptedRun {
   std::map<std::string, std::string> given;  // the options of the model that were given, by key
-  Source source;                             // the run's own checkpoint where it has one, else the one it begins from
-  bool goes_on = false;                      // it is its own
-  std::unique_ptr<RunClaim> claim = {};      // of run.dir, for train()
+  Source source;         // the run's own checkpoint where it has one, else the one it begins from
+  bool goes_on = false;  // it is its own
+  std::unique_ptr<RunClaim> claim = {};  // of run.dir, for train()
 };
 
 // Starts the world and finds what the run begins from; config.model becomes what is stored there,
@@ -29,8 +29,8 @@ struct AdaptedRun {
 // that text can be encoded for.
 AdaptedRun begin_adapted(Options& options, PretrainConfig& config, std::unique_ptr<Group>& world);
 
-// The options as the run has them: what the model and the data said is told with its origin. A usage error for an option of the model
-// that was given and is otherwise.
+// The options as the run has them: what the model and the data said is told with its origin. A
+// usage error for an option of the model that was given and is otherwise.
 void settle_run(Options& options, const PretrainConfig& config, const AdaptedRun& run);
 
 }  // namespace skein

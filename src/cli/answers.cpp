@@ -7,14 +7,14 @@ namespace skein {
 
 void bind(Options& options, AnswersConfig& c) {
   options.add("generate.answers", c.each, "answers sampled to each prompt", "answers");
-  options.add_choice("generate.keep", c.kept,
-                     {{"auto", Kept::automatic},
-                      {"best", Kept::best},
-                      {"all", Kept::all},
-                      {"ranked", Kept::ranked}},
-                     "of the answers to a prompt: that with the highest score, each, or jsonl: all "
-                     "in one record, the best first (preferences); "
-                     "auto: the best where reward.sources scores them, else all");
+  options.add_choice(
+      "generate.keep", c.kept,
+      {{"auto", Kept::automatic},
+       {"best", Kept::best},
+       {"all", Kept::all},
+       {"ranked", Kept::ranked}},
+      "of the answers to a prompt: that with the highest score, each, or jsonl: all in one record, "
+      "the best first (preferences); auto: the best where reward.sources scores them, else all");
   bind(options, c.rewards);
 }
 

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "reward_list.h"
 #include "skein/generate/generator.h"
+
+#include "reward_list.h"
 
 namespace skein {
 

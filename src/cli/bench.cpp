@@ -1,35 +1,46 @@
-#include <algorithm>
+#include "skein/bench/bench.h"
 
+#include <algorithm>
 #include <fmt/ranges.h>
 
-#include "command.h"
-#include "result_file.h"
-#include "skein/bench/bench.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/scaling/gnuplot.h"
+
+#include "command.h"
+#include "result_file.h"
 
 namespace skein {
 
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   PretrainConfig run;
   BenchConfig config;
-  Options options("skein bench", "Measures the parts of training and decoding a model on this machine.");
+  Options options("skein bench",
+                  "Measures the parts of training and decoding a model on this machine.");
   bind(options, config);
   bind(options, run);
-  if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", run.train.precision, run.parallel.device); })) return 0;
-  require(config.plots.empty() || std::count(config.what.begin(), config.what.end(), "coordinates") > 0,
-          "bench.plots={} is for plots of coordinates; name them in bench.what={}", config.plots, fmt::join(config.what, ","));
+  if (!parse(options, args, false, [&] {
+        settle_precision(options, "train.precision", run.train.precision, run.parallel.device);
+      }))
+    return 0;
+  require(
+      config.plots.empty() || std::count(config.what.begin(), config.what.end(), "coordinates") > 0,
+      "bench.plots={} is for plots of coordinates; name them in bench.what={}", config.plots,
+      fmt::join(config.what, ","));
   if (!config.trace.empty()) file_place(config.trace, Existing::replace, "bench.trace");
   world = begin_world();
   // Made now, lest a long measurement ends before a file that cannot be.
   std::unique_ptr<ResultFile> file;
   if (!config.output.empty())
-    agree(*world, [&] { if (world->rank() == 0) file = std::make_unique<ResultFile>("bench.output", config.output); });
+    agree(*world, [&] {
+      if (world->rank() == 0) file = std::make_unique<ResultFile>("bench.output", config.output);
+    });
   const auto figures = bench(run, config, *world);
   if (!config.plots.empty() && world->rank() == 0) {
-    const std::vector<CoordinateCheck> checks = coordinate_checks_of(bench_json(figures, run), "bench.what");
-    for (const std::string& path : write_figure(coordinate_figure(checks), config.plots)) log::info("plot in {}", path);
+    const std::vector<CoordinateCheck> checks =
+        coordinate_checks_of(bench_json(figures, run), "bench.what");
+    for (const std::string& path : write_figure(coordinate_figure(checks), config.plots))
+      log::info("plot in {}", path);
   }
   if (file) {
     file->write(bench_json(figures, run));

@@ -1,8 +1,9 @@
+#include "command.h"
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
-#include "command.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
@@ -22,14 +23,13 @@ void require_device(const Options& options) {
 
 }  // namespace
 
-bool parse(Options& options, const std::vector<std::string>& args, bool allow_words, const std::function<void()>& settle) {
+bool parse(Options& options, const std::vector<std::string>& args, bool allow_words,
+           const std::function<void()>& settle) {
   log::set_rank(detect_launch().rank);  // so that a job says its lines once
   const Options::Outcome outcome = options.parse(args, allow_words);
   if (settle && outcome != Options::Outcome::help) settle();
   switch (outcome) {
-    case Options::Outcome::run:
-      require_device(options);
-      return true;
+    case Options::Outcome::run: require_device(options); return true;
     case Options::Outcome::help: answer(options.help()); return false;
     case Options::Outcome::print_config: answer(options.resolved()); return false;
   }
@@ -59,7 +59,8 @@ std::unique_ptr<Group> begin_world() {
 }
 
 Source open_source(const std::string& path, Group& world, const std::string& option) {
-  require(!path.empty(), "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
+  require(!path.empty(),
+          "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
   const auto info = find_weights(path, world);
   require(info.has_value(), "{}={}", option, no_checkpoint(path));
   return source_of(*info, world);
@@ -69,13 +70,8 @@ Source source_of(const CheckpointInfo& info, Group& world) {
   const RunState state = run_state(info.metadata, info.path);
   const ModelConfig model = stored_model(state, info.path);
   check_held(model, info, world);
-  return {info,
-          model,
-          stored_masks(state, info.path),
-          state.tokenizer,
-          state.notes,
-          state.config,
-          state.imported};
+  return {info,         model,         stored_masks(state, info.path), state.tokenizer, state.notes,
+          state.config, state.imported};
 }
 
 void load_weights(const Source& source, LocalModel& local, Mesh& mesh) {

@@ -1,8 +1,8 @@
 #include "skein/rlhf/dpo_task.h"
+#include "skein/train/trainer.h"
 
 #include "adapted_run.h"
 #include "long_run.h"
-#include "skein/train/trainer.h"
 
 namespace skein {
 namespace {
@@ -10,7 +10,8 @@ namespace {
 constexpr const char* kAbout =
     "Teaches a pretrained decoder to answer as people prefer, from pairs of answers, by direct "
     "preference optimisation (DPO), IPO or SimPO, or from single answers that are good or bad, by "
-    "KTO: dpo.loss. checkpoint.load is the reference too, but with SimPO, which has none. lr.lr=1e-6 is for billions of parameters; models of millions want 1e-5 to 1e-3.";
+    "KTO: dpo.loss. checkpoint.load is the reference too, but with SimPO, which has none. "
+    "lr.lr=1e-6 is for billions of parameters; models of millions want 1e-5 to 1e-3.";
 
 }  // namespace
 

@@ -1,11 +1,12 @@
-#include "label_model.h"
-#include "result_file.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/formats/npy.h"
 #include "skein/models/pooled.h"
 #include "skein/parallel/precision.h"
+
+#include "label_model.h"
+#include "result_file.h"
 #include "text_input.h"
 
 namespace skein {
@@ -23,13 +24,19 @@ struct EmbedConfig {
 };
 
 void bind(Options& options, EmbedConfig& c) {
-  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
+  options.add("checkpoint.path", c.checkpoint,
+              "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("data.input", c.input, "texts: .csv, .tsv or .jsonl, else one a line; - for stdin");
-  options.add("embed.text", c.columns.text, "column of the text, by name or number from 1; JSONL: its key");
-  options.add("embed.output", c.output, "file for the vectors: .jsonl, or .npy for an array of f32 with a row a text; empty: JSONL to stdout");
-  options.add_choice("embed.pool", c.pool, {{"mean", Pool::mean}, {"first", Pool::first}, {"last", Pool::last}},
-                     "mean of all hidden states of a text, or that of its first ([CLS]) or last token");
-  options.add("embed.length", c.length, "longest text, what is longer loses its end; 0: model.context", "tokens");
+  options.add("embed.text", c.columns.text,
+              "column of the text, by name or number from 1; JSONL: its key");
+  options.add("embed.output", c.output,
+              "file for the vectors: .jsonl, or .npy for an array of f32 with a row a text; empty: "
+              "JSONL to stdout");
+  options.add_choice(
+      "embed.pool", c.pool, {{"mean", Pool::mean}, {"first", Pool::first}, {"last", Pool::last}},
+      "mean of all hidden states of a text, or that of its first ([CLS]) or last token");
+  options.add("embed.length", c.length,
+              "longest text, what is longer loses its end; 0: model.context", "tokens");
   options.add("embed.batch", c.batch, "texts a forward pass", "texts");
   bind_precision(options, "embed.precision", c.precision, "of parameters and activations");
   bind(options, c.parallel);
@@ -38,16 +45,24 @@ void bind(Options& options, EmbedConfig& c) {
 // Rank 0's part of the work.
 class VectorFile {
  public:
-  VectorFile(const std::string& path, int64_t width) : file_("embed.output", path), npy_(path.ends_with(".npy")), width_(width) {
-    require(!npy_ || file_.rewritable(), "embed.output={} is no file, but a .npy says at its beginning how many rows it has; give a .jsonl, or a file", path);
+  VectorFile(const std::string& path, int64_t width)
+      : file_("embed.output", path), npy_(path.ends_with(".npy")), width_(width) {
+    require(!npy_ || file_.rewritable(),
+            "embed.output={} is no file, but a .npy says at its beginning how many rows it has; "
+            "give a .jsonl, or a file",
+            path);
     if (npy_) file_.write(npy_header(0, width));
   }
   void add(const std::vector<LabelledExample>& texts, const Tensor& vectors) {
-    if (npy_) file_.write({reinterpret_cast<const char*>(vectors.bytes_data()), static_cast<size_t>(vectors.bytes())});
+    if (npy_)
+      file_.write({reinterpret_cast<const char*>(vectors.bytes_data()),
+                   static_cast<size_t>(vectors.bytes())});
     for (size_t i = 0; !npy_ && i < texts.size(); ++i) {
       const float* from = vectors.data<float>() + static_cast<int64_t>(i) * width_;
-      const nlohmann::ordered_json json{{"text", texts[i].text}, {"embedding", std::vector<float>(from, from + width_)}};
-      file_.write(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+      const nlohmann::ordered_json json{{"text", texts[i].text},
+                                        {"embedding", std::vector<float>(from, from + width_)}};
+      file_.write(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                  "\n");
     }
     rows_ += static_cast<int64_t>(texts.size());
   }
@@ -64,17 +79,21 @@ class VectorFile {
 
 void check(const EmbedConfig& c) {
   require(!c.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
-  require(c.output.empty() || c.output.ends_with(".jsonl") || c.output.ends_with(".npy"), "embed.output={} must end in .jsonl or .npy", c.output);
+  require(c.output.empty() || c.output.ends_with(".jsonl") || c.output.ends_with(".npy"),
+          "embed.output={} must end in .jsonl or .npy", c.output);
   require(c.batch > 0, "embed.batch={} must be at least 1", c.batch);
 }
 
-LabelData formed_texts(const LabelForm& form, const std::vector<LabelledExample>& texts) { return formed(LabelHead{}, form, texts); }
+LabelData formed_texts(const LabelForm& form, const std::vector<LabelledExample>& texts) {
+  return formed(LabelHead{}, form, texts);
+}
 
 int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
   const ModelConfig& model = source.model;
   const bool encoder = model.architecture == Architecture::bert;
-  require(c.length >= 0 && c.length <= model.context, "embed.length={} must be from 1 to model.context={}, the longest that the model can see", c.length,
-          model.context);
+  require(c.length >= 0 && c.length <= model.context,
+          "embed.length={} must be from 1 to model.context={}, the longest that the model can see",
+          c.length, model.context);
   const auto tokenizer = tokenizer_from_json(source.tokenizer);
   const LabelForm form(*tokenizer, {encoder, c.length > 0 ? c.length : model.context, "", false});
   Mesh mesh(world, mesh_shape(c.parallel, world.size()));
@@ -85,7 +104,9 @@ int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
   pieces.objective = &pooled;
   Pipeline pipeline(mesh, pieces, c.parallel.schedule);
   std::unique_ptr<VectorFile> file;
-  agree(world, [&] { if (world.rank() == 0) file = std::make_unique<VectorFile>(c.output, model.d_model); });
+  agree(world, [&] {
+    if (world.rank() == 0) file = std::make_unique<VectorFile>(c.output, model.d_model);
+  });
   TextInput input(c.input, c.columns, false);
   int64_t done = 0, cut = 0;
   for (auto texts = input.next(kPart, world); !texts.empty(); texts = input.next(kPart, world)) {
@@ -93,14 +114,21 @@ int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
     check_ids(data, model);
     const int64_t length = padded_length(data.samples, row_multiple(c.parallel), model.context);
     const auto samples = data.source(form, length, false, 0, LabelKind::classify, false);
-    const LabelAnswers vectors = label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
-    agree(world, [&] { if (file) file->add(texts, vectors.scores); });
+    const LabelAnswers vectors =
+        label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
+    agree(world, [&] {
+      if (file) file->add(texts, vectors.scores);
+    });
     done += data.size(), cut += data.cut;
     log::info("{} texts done", done);
   }
   require(done > 0, "data.input={} holds no text", c.input);
-  if (cut > 0) log::warn("{} of the texts are longer than {} tokens and lost their ends", cut, c.length > 0 ? c.length : model.context);
-  agree(world, [&] { if (file) file->finish(); });
+  if (cut > 0)
+    log::warn("{} of the texts are longer than {} tokens and lost their ends", cut,
+              c.length > 0 ? c.length : model.context);
+  agree(world, [&] {
+    if (file) file->finish();
+  });
   return done;
 }
 
@@ -108,9 +136,13 @@ int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
 
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   EmbedConfig config;
-  Options options("skein embed", "Turns texts into vectors: hidden states of a model, one for each text.");
+  Options options("skein embed",
+                  "Turns texts into vectors: hidden states of a model, one for each text.");
   bind(options, config);
-  if (!parse(options, args, false, [&] { settle_precision(options, "embed.precision", config.precision, config.parallel.device); })) return 0;
+  if (!parse(options, args, false, [&] {
+        settle_precision(options, "embed.precision", config.precision, config.parallel.device);
+      }))
+    return 0;
   check(config);
   world = begin_world();
   const Source source = open_source(config.checkpoint, *world);

@@ -1,8 +1,17 @@
+#include "skein/train/evaluate.h"
+
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
 #include <optional>
 
-#include <fmt/ranges.h>
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/finite.h"
+#include "skein/core/json.h"
+#include "skein/core/log.h"
+#include "skein/core/private_folder.h"
+#include "skein/data/encode.h"
+#include "skein/train/evaluate_masked.h"
 
 #include "command.h"
 #include "evaluate_chats.h"
@@ -10,14 +19,6 @@
 #include "label_model.h"
 #include "result_file.h"
 #include "reward_report.h"
-#include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/finite.h"
-#include "skein/core/json.h"
-#include "skein/core/log.h"
-#include "skein/core/private_folder.h"
-#include "skein/data/encode.h"
-#include "skein/train/evaluate.h"
-#include "skein/train/evaluate_masked.h"
 #include "taken_over.h"
 
 namespace skein {
@@ -36,18 +37,24 @@ struct EvaluateConfig {
 };
 
 void bind(Options& options, EvaluateConfig& c) {
-  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
+  options.add("checkpoint.path", c.checkpoint,
+              "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("data.validation", c.stores, "token stores to evaluate on");
-  options.add("data.tokenizer", c.data.tokenizer, "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
-  options.add("data.text", c.text, "text to evaluate on instead: .txt or .jsonl, plain or compressed, a folder or an archive");
+  options.add("data.tokenizer", c.data.tokenizer,
+              "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
+  options.add(
+      "data.text", c.text,
+      "text to evaluate on instead: .txt or .jsonl, plain or compressed, a folder or an archive");
   options.add("data.cross_document_attention", c.data.cross_document_attention,
               "attention may cross document ends; by itself as in training");
   options.add("data.mask_document_ends", c.data.mask_document_ends,
               "the first token of the next document does not count; by itself as in training");
-  options.add("eval.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
+  options.add("eval.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all",
+              "windows");
   options.add("eval.stride", c.eval.stride,
               "tokens a window scores, with the rest of the context before them; 0: all, without "
-              "overlap; by itself the run's validation.stride", "tokens");
+              "overlap; by itself the run's validation.stride",
+              "tokens");
   options.add("eval.batch", c.batch, "windows a forward pass", "windows");
   options.add("eval.output", c.output, "JSON file for the result");
   bind(options, c.labels);
@@ -55,16 +62,20 @@ void bind(Options& options, EvaluateConfig& c) {
   bind(options, c.parallel);
 }
 
-// Each rank encodes for itself: the stores are equal, and no disk needs to be shared. Nobody else sees the text.
+// Each rank encodes for itself: the stores are equal, and no disk needs to be shared. Nobody else
+// sees the text.
 class TemporaryStore {
  public:
-  TemporaryStore(const std::string& text, const Source& source) : folder_("skein-eval"), path_(folder_.path() + "/text.h5") {
+  TemporaryStore(const std::string& text, const Source& source)
+      : folder_("skein-eval"), path_(folder_.path() + "/text.h5") {
     EncodeConfig config;
     config.output = path_;
     config.threads = 1;
     if (source.mlm.pairs != PairTask::none) config.corpus.sentences = SentenceRule::automatic;
     // Second parts come from other documents, which plain text has none of but its paragraphs.
-    if (source.mlm.pairs == PairTask::next && format_of(text, CorpusFormat::automatic) == CorpusFormat::text) config.corpus.blank_lines = 1;
+    if (source.mlm.pairs == PairTask::next &&
+        format_of(text, CorpusFormat::automatic) == CorpusFormat::text)
+      config.corpus.blank_lines = 1;
     encode_corpus({text}, *tokenizer_from_json(source.tokenizer), config);
   }
   const std::string& path() const { return path_; }
@@ -85,9 +96,12 @@ void write_result(ResultFile& file, const Source& source, const Values& values) 
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
   for (const auto& [name, value] : values) {
     const bool whole = value && *value == std::floor(*value) && std::abs(*value) < 1e15;
-    if (!value) json[name] = nullptr;
-    else if (whole) json[name] = static_cast<int64_t>(*value);
-    else json[name] = *value;
+    if (!value)
+      json[name] = nullptr;
+    else if (whole)
+      json[name] = static_cast<int64_t>(*value);
+    else
+      json[name] = *value;
   }
   file.write(json.dump(2) + "\n");
   file.finish();
@@ -98,33 +112,45 @@ void check_ids(const TokenStore& store, int64_t known) {
   if (store.info().vocab_size <= known) return;
   std::vector<int32_t> ids(size_t{1} << 16);
   for (int64_t at = 0; at < store.info().tokens; at += static_cast<int64_t>(ids.size())) {
-    ids.resize(static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(ids.size()), store.info().tokens - at)));
+    ids.resize(static_cast<size_t>(
+        std::min<int64_t>(static_cast<int64_t>(ids.size()), store.info().tokens - at)));
     store.read(at, ids);
     const auto odd = std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id >= known; });
-    require(odd == ids.end(), "token {} of the text is {}, but the model knows {} ids and its tokenizer has {}; convert it again with its own (--tokenizer)", at + (odd - ids.begin()), odd == ids.end() ? 0 : *odd, known,
-            store.info().vocab_size);
+    require(odd == ids.end(),
+            "token {} of the text is {}, but the model knows {} ids and its tokenizer has {}; "
+            "convert it again with its own (--tokenizer)",
+            at + (odd - ids.begin()), odd == ids.end() ? 0 : *odd, known, store.info().vocab_size);
   }
 }
 
 void check_tokenizer(const TokenStore& store, const Source& source) {
   check_ids(store, source.model.vocab_size);
   require(store.info().tokenizer == source.tokenizer,
-          "{} was made with another tokenizer than the model's, or does not name its own; encode it again with the tokenizer of "
-          "the training data, or name that with data.tokenizer", store.path());
+          "{} was made with another tokenizer than the model's, or does not name its own; encode "
+          "it again with the tokenizer of the training data, or name that with data.tokenizer",
+          store.path());
 }
 
-Values next_tokens(const Judged& model, const Source& source, const std::vector<std::string>& stores, const EvaluateConfig& config) {
+Values next_tokens(const Judged& model, const Source& source,
+                   const std::vector<std::string>& stores, const EvaluateConfig& config) {
   const Loader loader(stores, 1, 0, config.data);
   check_tokenizer(loader.store(0), source);
-  const Evaluation result = Evaluator(model, config.eval).run(loader, config.data, source.model.context);
-  log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens, result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
+  const Evaluation result =
+      Evaluator(model, config.eval).run(loader, config.data, source.model.context);
+  log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens,
+            result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
   const auto bits = result.bytes ? std::optional(result.bits_per_byte()) : std::nullopt;
-  return {{"loss", result.loss()}, {"perplexity", result.perplexity()}, {"bits_per_byte", bits},
-          {"tokens", static_cast<double>(result.tokens)}, {"bytes", static_cast<double>(result.bytes)}};
+  return {{"loss", result.loss()},
+          {"perplexity", result.perplexity()},
+          {"bits_per_byte", bits},
+          {"tokens", static_cast<double>(result.tokens)},
+          {"bytes", static_cast<double>(result.bytes)}};
 }
 
-Values masked_tokens(const Judged& model, const Source& source, const std::vector<std::string>& stores, const EvaluateConfig& config) {
-  require(config.eval.stride == 0, "eval.stride is for decoders; an encoder sees each sample once, leave it out");
+Values masked_tokens(const Judged& model, const Source& source,
+                     const std::vector<std::string>& stores, const EvaluateConfig& config) {
+  require(config.eval.stride == 0,
+          "eval.stride is for decoders; an encoder sees each sample once, leave it out");
   const auto samples = validation_samples(stores, source.model.context, config.data, source.mlm);
   check_tokenizer(samples->store(0), source);
   const MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
@@ -135,7 +161,8 @@ Values masked_tokens(const Judged& model, const Source& source, const std::vecto
 }
 
 void check(const EvaluateConfig& c) {
-  const auto given = static_cast<int>(!c.stores.empty()) + static_cast<int>(!c.text.empty()) + static_cast<int>(!c.labels.files.empty());
+  const auto given = static_cast<int>(!c.stores.empty()) + static_cast<int>(!c.text.empty()) +
+                     static_cast<int>(!c.labels.files.empty());
   require(given == 1,
           "give one of data.validation (token stores), data.text and data.test (examples with "
           "labels, preferences or conversations); {}",
@@ -144,7 +171,8 @@ void check(const EvaluateConfig& c) {
 }
 
 Values evaluate_text(EvaluateConfig& config, Options& options, const Source& source, Group& world) {
-  require(source.model.head == Head::vocabulary, "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
+  require(source.model.head == Head::vocabulary,
+          "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
   take_over_text(options, source);
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
@@ -158,17 +186,21 @@ Values evaluate_text(EvaluateConfig& config, Options& options, const Source& sou
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
   const Judged model{pipeline, local.pass(), mesh, config.batch};
   const bool encoder = source.model.architecture == Architecture::bert;
-  return encoder ? masked_tokens(model, source, stores, config) : next_tokens(model, source, stores, config);
+  return encoder ? masked_tokens(model, source, stores, config)
+                 : next_tokens(model, source, stores, config);
 }
 
-Values evaluate_examples(const EvaluateConfig& config, Options& options, const Source& source, Group& world) {
+Values evaluate_examples(const EvaluateConfig& config, Options& options, const Source& source,
+                         Group& world) {
   const auto& files = config.labels.files;
   const ParallelConfig& parallel = config.parallel;
   if (is_reward_model(source))
     return known(evaluate_reward(source.info.path, files, parallel, config.batch, world).values());
-  const bool decoder = source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary;
+  const bool decoder =
+      source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary;
   if (decoder)
-    return known(evaluate_chats({config.chats, options, files, source, parallel, config.batch}, world));
+    return known(
+        evaluate_chats({config.chats, options, files, source, parallel, config.batch}, world));
   return known(evaluate_labels(config.labels, options, source, parallel, config.batch, world));
 }
 
@@ -184,12 +216,15 @@ void check_finite(const Values& values, const Source& source, Group& world) {
   const bool has_loss = std::any_of(values.begin(), values.end(), [](const auto& value) {
     return value.first == "loss" && value.second && std::isfinite(*value.second);
   });
-  std::string cause = "Its weights are finite, but what is computed with them grows beyond what "
-                      "f32 holds; evaluate an earlier checkpoint";
+  std::string cause =
+      "Its weights are finite, but what is computed with them grows beyond what f32 holds; "
+      "evaluate an earlier checkpoint";
   if (!weights.empty())
-    cause = fmt::format("Of its weights, {}; evaluate an earlier checkpoint, or convert a good source", weights);
+    cause = fmt::format(
+        "Of its weights, {}; evaluate an earlier checkpoint, or convert a good source", weights);
   else if (has_loss)
-    cause = "Its loss is finite, and exp(loss) is not: to this model the text is as good as impossible";
+    cause =
+        "Its loss is finite, and exp(loss) is not: to this model the text is as good as impossible";
   fail("the evaluation of {} gives no finite numbers: {}. {}", source.info.path,
        fmt::join(odd, ", "), cause);
 }
@@ -198,8 +233,10 @@ void check_finite(const Values& values, const Source& source, Group& world) {
 
 int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   EvaluateConfig config;
-  Options options("skein eval", "Measures how well a model predicts text: loss, perplexity, bits per byte; for encoders masked tokens; for fine-tuned "
-                  "models their labels, for reward models preferences; or the answers of conversations.");
+  Options options("skein eval",
+                  "Measures how well a model predicts text: loss, perplexity, bits per byte; for "
+                  "encoders masked tokens; for fine-tuned models their labels, for reward models "
+                  "preferences; or the answers of conversations.");
   bind(options, config);
   if (!parse(options, args, false)) return 0;
   check(config);

@@ -1,8 +1,9 @@
 #include "evaluate_chats.h"
 
-#include "label_model.h"
 #include "skein/core/log.h"
 #include "skein/train/chat_scores.h"
+
+#include "label_model.h"
 #include "taken_over.h"
 
 namespace skein {
@@ -12,15 +13,20 @@ std::unique_ptr<ChatSamples> read_samples(const ChatEvaluation& asked) {
   const Source& source = asked.source;
   const auto& [chat, rows] = asked.config;
   const auto tokenizer = tokenizer_from_json(source.tokenizer);
-  require(tokenizer->vocab_size() <= source.model.vocab_size, "the model knows {} ids, but its tokenizer has {}; convert it again with its own (--tokenizer)", source.model.vocab_size, tokenizer->vocab_size());
+  require(tokenizer->vocab_size() <= source.model.vocab_size,
+          "the model knows {} ids, but its tokenizer has {}; convert it again with its own "
+          "(--tokenizer)",
+          source.model.vocab_size, tokenizer->vocab_size());
   const ChatTemplate form = chat_template(chat, *tokenizer, source.notes);
   auto chats = read_chats(chat, form, asked.files, source.notes).chats;
   ChatSamplesConfig how = rows_of(rows, chats, source.model.context, row_multiple(asked.parallel));
   how.pad = std::max(0, tokenizer->roles().pad);
   how.shuffle = false;
   auto made = std::make_unique<ChatSamples>(std::move(chats), how);
-  require(made->samples_per_epoch() > 0, "none of the {} conversations of data.test has an answer that fits into {} tokens "
-          "(sft.length={}, model.context={})", made->counts().chats, how.length, rows.length, source.model.context);
+  require(made->samples_per_epoch() > 0,
+          "none of the {} conversations of data.test has an answer that fits into {} tokens "
+          "(sft.length={}, model.context={})",
+          made->counts().chats, how.length, rows.length, source.model.context);
   tell_samples(*made, "test", form.name());
   return made;
 }
@@ -32,7 +38,8 @@ void bind(Options& options, ChatEvalConfig& c) {
   bind_rows(options, c.rows);
 }
 
-std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation& asked, Group& world) {
+std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation& asked,
+                                                           Group& world) {
   const Source& source = asked.source;
   check_tokenizer(source);
   take_over(asked.options, stored_rows(source.notes, source.info.path), source.info.path);
@@ -41,12 +48,15 @@ std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation&
   LocalModel local(source.model, asked.parallel, mesh, DType::f32);
   load_weights(source, local, mesh);
   Pipeline pipeline(mesh, local.pipeline_model(), asked.parallel.schedule);
-  const Scores scores = answer_scores({pipeline, local.pass(), mesh, asked.batch}, *samples, source.model.vocab_size);
+  const Scores scores =
+      answer_scores({pipeline, local.pass(), mesh, asked.batch}, *samples, source.model.vocab_size);
   log::info("{}: {}", source.info.path, scores.text);
   std::vector<std::pair<std::string, double>> values;
-  for (const auto& [name, value] : scores.values) values.emplace_back(name.substr(std::string("validation_").size()), value);
+  for (const auto& [name, value] : scores.values)
+    values.emplace_back(name.substr(std::string("validation_").size()), value);
   values.emplace_back("tokens", static_cast<double>(samples->counts().answers));
-  values.emplace_back("conversations", static_cast<double>(samples->counts().chats - samples->counts().left_out));
+  values.emplace_back("conversations",
+                      static_cast<double>(samples->counts().chats - samples->counts().left_out));
   return values;
 }
 

@@ -3,8 +3,9 @@
 
 #include <utility>
 
-#include "command.h"
 #include "skein/train/sft.h"
+
+#include "command.h"
 
 namespace skein {
 
@@ -17,15 +18,18 @@ void bind(Options& options, ChatEvalConfig& config);
 
 struct ChatEvaluation {
   const ChatEvalConfig& config;
-  Options& options;  // that config is bound to: rows that were not asked for are those of the training
+  Options&
+      options;  // that config is bound to: rows that were not asked for are those of the training
   const std::vector<std::string>& files;
   const Source& source;
   const ParallelConfig& parallel;
   int64_t batch = 1;  // rows a forward pass
 };
 
-// Collective. How well the model predicts the answers of the conversations in the files, also told in the log: loss, perplexity,
-// token_accuracy, and the numbers of tokens and conversations they are of.
-std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation& asked, Group& world);
+// Collective. How well the model predicts the answers of the conversations in the files, also told
+// in the log: loss, perplexity, token_accuracy, and the numbers of tokens and conversations they
+// are of.
+std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation& asked,
+                                                           Group& world);
 
 }  // namespace skein

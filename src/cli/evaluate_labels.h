@@ -1,8 +1,9 @@
 // `skein eval` of models with a head of labels.
 #pragma once
 
-#include "command.h"
 #include "skein/train/label_head.h"
+
+#include "command.h"
 
 namespace skein {
 
@@ -13,8 +14,11 @@ struct LabelEvalConfig {
 
 void bind(Options& options, LabelEvalConfig& config);
 
-// Collective. Metrics of the files' examples, also told in the log. options: those that config is bound to.
-std::vector<std::pair<std::string, double>> evaluate_labels(const LabelEvalConfig& config, Options& options, const Source& source,
-                                                            const ParallelConfig& parallel, int64_t batch, Group& world);
+// Collective. Metrics of the files' examples, also told in the log. options: those that config is
+// bound to.
+std::vector<std::pair<std::string, double>> evaluate_labels(const LabelEvalConfig& config,
+                                                            Options& options, const Source& source,
+                                                            const ParallelConfig& parallel,
+                                                            int64_t batch, Group& world);
 
 }  // namespace skein

@@ -1,14 +1,17 @@
 #include "skein/train/finetune.h"
 
+#include "skein/train/trainer.h"
+
 #include "adapted_run.h"
 #include "long_run.h"
-#include "skein/train/trainer.h"
 
 namespace skein {
 
 int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   FinetuneConfig config = finetune_defaults();
-  Options options("skein finetune", "Teaches a pretrained model labels of texts, pairs or words, or numbers, at any pipeline x data x tensor layout.");
+  Options options("skein finetune",
+                  "Teaches a pretrained model labels of texts, pairs or words, or numbers, at any "
+                  "pipeline x data x tensor layout.");
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);

@@ -1,10 +1,11 @@
 #include <unistd.h>
 
-#include "command.h"
-#include "result_file.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/scaling/study.h"
+
+#include "command.h"
+#include "result_file.h"
 
 namespace skein {
 
@@ -19,11 +20,13 @@ int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
   bind(options, study);
   options.add("output.path", output, "JSON file for the fits; - for stdout, instead of the text");
   if (!parse(options, args, true)) return 0;
-  require(options.words().size() == 1, "{} named; give one, as skein fit results.csv", options.words().empty() ? "no table is" : "more than one table is");
+  require(options.words().size() == 1, "{} named; give one, as skein fit results.csv",
+          options.words().empty() ? "no table is" : "more than one table is");
   input.path = options.words().front();
   // Made now, lest a long fit ends before a file that cannot be.
   std::unique_ptr<ResultFile> file;
-  if (!output.empty()) file = std::make_unique<ResultFile>("output.path", output == "-" ? "" : output);
+  if (!output.empty())
+    file = std::make_unique<ResultFile>("output.path", output == "-" ? "" : output);
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;
   const Study fitted = make_study(read_input(input), study);
   if (output != "-") {

@@ -1,24 +1,23 @@
-#include "skein/generate/generator.h"
-
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <unistd.h>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/core/json.h"
+#include "skein/core/log.h"
+#include "skein/generate/generator.h"
+#include "skein/rlhf/best_of.h"
+#include "skein/train/chat_data.h"
 
 #include "answers.h"
 #include "command.h"
 #include "label_model.h"
 #include "prompts.h"
 #include "result_file.h"
-#include "skein/checkpoint/agree.h"
-#include "skein/core/json.h"
-#include "skein/core/log.h"
-#include "skein/rlhf/best_of.h"
-#include "skein/train/chat_data.h"
 
 namespace skein {
 namespace {
@@ -37,14 +36,22 @@ struct Command {
 };
 
 void bind(Options& options, Command& c) {
-  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
-  options.add("generate.input", c.input, "file of prompts, one a line, instead of ARGUMENTs; - for stdin");
+  options.add("checkpoint.path", c.checkpoint,
+              "run folder (its best weights, else its newest good checkpoint) or checkpoint");
+  options.add("generate.input", c.input,
+              "file of prompts, one a line, instead of ARGUMENTs; - for stdin");
   options.add("generate.output", c.output, "file for the result instead of stdout");
-  options.add_choice("generate.format", c.format, {{"text", PromptFormat::text}, {"jsonl", PromptFormat::jsonl}},
+  options.add_choice("generate.format", c.format,
+                     {{"text", PromptFormat::text}, {"jsonl", PromptFormat::jsonl}},
                      "of input and output; jsonl: {\"prompt\": ...} a line");
-  options.add("generate.chat", c.chat, "a prompt is the user's turn of a conversation, which the model answers; jsonl: also whole conversations, docs/sft.md");
-  options.add("generate.template", c.records.form, "chat template: none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's");
-  options.add("generate.system", c.system, "of conversations without one, the system's turn; empty: none");
+  options.add("generate.chat", c.chat,
+              "a prompt is the user's turn of a conversation, which the model answers; jsonl: also "
+              "whole conversations, docs/sft.md");
+  options.add("generate.template", c.records.form,
+              "chat template: none, plain, chatml, llama2, llama3, or a JSON file; empty: the "
+              "checkpoint's");
+  options.add("generate.system", c.system,
+              "of conversations without one, the system's turn; empty: none");
   bind_records(options, c.records);
   bind(options, c.generate);
   bind(options, c.answers);
@@ -54,11 +61,14 @@ void bind(Options& options, Command& c) {
 // Before the work, so that its result is not lost; the file stays as it is until then.
 void check_output(const std::string& path) {
   if (path.empty()) return;
-  const std::filesystem::path file(path), folder = file.has_parent_path() ? file.parent_path() : ".";
+  const std::filesystem::path file(path),
+      folder = file.has_parent_path() ? file.parent_path() : ".";
   std::error_code ignored;
   const auto& target = std::filesystem::exists(file, ignored) ? file : folder;
   require(!std::filesystem::is_directory(file, ignored) && ::access(target.c_str(), W_OK) == 0,
-          "generate.output={} cannot be written; give a file in a folder that exists and may be written", path);
+          "generate.output={} cannot be written; give a file in a folder that exists and may be "
+          "written",
+          path);
 }
 
 // How prompts become tokens, and tokens text.
@@ -67,7 +77,8 @@ class Writer {
   Writer(const Command& command, const Source& source)
       : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)), source_(source) {
     const std::string& named = command.records.form;
-    require(command.chat || (named.empty() && command.system.empty()), "generate.template and generate.system are for conversations; give generate.chat too");
+    require(command.chat || (named.empty() && command.system.empty()),
+            "generate.template and generate.system are for conversations; give generate.chat too");
     if (!command.chat) return;
     require(!chat_template_in(source.notes).empty() || !named.empty(),
             "{} knows no chat template, since it was not tuned on conversations; `skein sft` does "
@@ -87,8 +98,10 @@ class Writer {
   Turns given(const Turns& turns) const {
     Turns all = turns;
     if (!form_) return all;
-    if (headings_ && all.size() == 1 && !has_headings(all.front().content)) all.front().content = instruction_turn(all.front().content, "", InstructionForm::alpaca);
-    if (!command_.system.empty() && all.front().role != "system") all.insert(all.begin(), {"system", command_.system});
+    if (headings_ && all.size() == 1 && !has_headings(all.front().content))
+      all.front().content = instruction_turn(all.front().content, "", InstructionForm::alpaca);
+    if (!command_.system.empty() && all.front().role != "system")
+      all.insert(all.begin(), {"system", command_.system});
     return all;
   }
   Tokens prompt(const Turns& given) const {
@@ -146,9 +159,12 @@ Json record_of(const Results& all, size_t answer) {
   const Turns& turns = all.questions[all.question_of(answer)].turns;
   const bool scored = !all.scores.sums.empty();
   Json json;
-  if (scored) json["prompt"] = prompt_of(all.given[all.question_of(answer)]);
-  else if (turns.size() == 1) json["prompt"] = turns.front().content;
-  else json["messages"] = listed(turns);
+  if (scored)
+    json["prompt"] = prompt_of(all.given[all.question_of(answer)]);
+  else if (turns.size() == 1)
+    json["prompt"] = turns.front().content;
+  else
+    json["messages"] = listed(turns);
   json["completion"] = all.texts[answer];
   json["tokens"] = all.answers[answer].tokens;
   if (!scored) return json;
@@ -191,7 +207,10 @@ std::string kept_of(const Command& command, const Writer& writer, const Results&
     const size_t top =
         all.scores.sums.empty() ? 0 : first + best_of(all.scores.of(first, all.each));
     switch (command.answers.kept) {
-      case Kept::ranked: text += ranked; alike += ranked.empty(); break;
+      case Kept::ranked:
+        text += ranked;
+        alike += ranked.empty();
+        break;
       case Kept::best: text += result_of(command, writer, all, top); break;
       default:
         for (size_t i = first; i < first + all.each; ++i)
@@ -218,7 +237,8 @@ void write_results(const Command& command, const std::string& text) {
 std::vector<Question> asked(const Command& command, const Writer& writer,
                             const std::vector<std::string>& words) {
   if (command.input.empty()) return prompts_of(words);
-  if (command.chat && command.format == PromptFormat::jsonl) return conversations_in(writer.conversations({command.input}));
+  if (command.chat && command.format == PromptFormat::jsonl)
+    return conversations_in(writer.conversations({command.input}));
   return prompts_in(command.input, command.format);
 }
 
@@ -259,7 +279,8 @@ void tell_full(const std::vector<Generated>& made, int64_t asked, int64_t contex
         full, made.size(), asked, context);
 }
 
-void generate(const Command& command, const std::vector<std::string>& words, const Source& source, Group& world) {
+void generate(const Command& command, const std::vector<std::string>& words, const Source& source,
+              Group& world) {
   check_tokenizer(source);
   const Writer writer(command, source);
   const std::vector<Question> questions = unpacked(from_root(world, [&] {
@@ -274,8 +295,10 @@ void generate(const Command& command, const std::vector<std::string>& words, con
     prompts.insert(prompts.end(), each, writer.prompt(given.back()));
   }
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
-  LocalModel local(source.model, command.parallel, mesh, precision_on(command.parallel.device, command.generate.precision));
-  Generator generator(source.model, local, mesh, command.generate, writer.end(), writer.vocabulary());
+  LocalModel local(source.model, command.parallel, mesh,
+                   precision_on(command.parallel.device, command.generate.precision));
+  Generator generator(source.model, local, mesh, command.generate, writer.end(),
+                      writer.vocabulary());
   load_weights(source, local, mesh);
   std::optional<RewardMixture> rewards = rewards_for(command, writer, questions, given, mesh);
   const auto start = std::chrono::steady_clock::now();
@@ -284,7 +307,8 @@ void generate(const Command& command, const std::vector<std::string>& words, con
         if (finished < of)
           log::info("{} of {} {} finished", finished, of, each == 1 ? "prompts" : "answers");
       });
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Results results{questions, given, made, {}, {}, each};
   size_t tokens = 0;
   for (const Generated& one : made) {
@@ -307,9 +331,14 @@ void generate(const Command& command, const std::vector<std::string>& words, con
 
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   Command command;
-  Options options("skein generate", "Continues prompts with a trained model. Each ARGUMENT is one prompt.");
+  Options options("skein generate",
+                  "Continues prompts with a trained model. Each ARGUMENT is one prompt.");
   bind(options, command);
-  if (!parse(options, args, true, [&] { settle_precision(options, "generate.precision", command.generate.precision, command.parallel.device); })) return 0;
+  if (!parse(options, args, true, [&] {
+        settle_precision(options, "generate.precision", command.generate.precision,
+                         command.parallel.device);
+      }))
+    return 0;
   require(options.words().empty() != command.input.empty(),
           "give prompts as arguments or with generate.input; {}",
           command.input.empty() ? "none are given" : "both are given");

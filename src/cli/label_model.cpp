@@ -8,7 +8,9 @@ namespace {
 
 LabelHead head_in(const Source& source) {
   const auto head = label_head(source.notes, source.info.path);
-  require(head != nullptr, "{} was not fine-tuned on labels; `skein finetune` makes such a model of it", source.info.path);
+  require(head != nullptr,
+          "{} was not fine-tuned on labels; `skein finetune` makes such a model of it",
+          source.info.path);
   check_tokenizer(source);
   return *head;
 }
@@ -24,18 +26,28 @@ void check_tokenizer(const Source& source) {
 void check_ids(const LabelData& data, const ModelConfig& model) {
   for (const LabelledSample& sample : data.samples)
     for (const int32_t id : sample.form.tokens)
-      require(id < model.vocab_size, "a text holds token {}, but the model knows {} ids and its tokenizer has more; convert it again with its own (--tokenizer)", id, model.vocab_size);
+      require(id < model.vocab_size,
+              "a text holds token {}, but the model knows {} ids and its tokenizer has more; "
+              "convert it again with its own (--tokenizer)",
+              id, model.vocab_size);
 }
 
-LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype, int64_t batch, Group& world)
-    : head_(head_in(source)), model_(source.model), tokenizer_(tokenizer_from_json(source.tokenizer)), form_(head_.form(model_, *tokenizer_)),
-      mesh_(world, mesh_shape(parallel, world.size())), local_(model_, parallel, mesh_, dtype),
-      pipeline_(mesh_, local_.pipeline_model(), parallel.schedule), batch_(batch),
+LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype,
+                       int64_t batch, Group& world)
+    : head_(head_in(source)),
+      model_(source.model),
+      tokenizer_(tokenizer_from_json(source.tokenizer)),
+      form_(head_.form(model_, *tokenizer_)),
+      mesh_(world, mesh_shape(parallel, world.size())),
+      local_(model_, parallel, mesh_, dtype),
+      pipeline_(mesh_, local_.pipeline_model(), parallel.schedule),
+      batch_(batch),
       multiple_(row_multiple(parallel)) {
   load_weights(source, local_, mesh_);
 }
 
-void LabelModel::settle_columns(Options& options, const LabelColumns& columns, const std::string& origin) {
+void LabelModel::settle_columns(Options& options, const LabelColumns& columns,
+                                const std::string& origin) {
   for (const auto& [key, value] : head_.columns)
     if (!options.given(key)) options.set(key, value, origin);
   if (head_.imported() && head_.kind != LabelKind::tag) head_.pairs = !columns.pair.empty();

@@ -3,9 +3,10 @@
 
 #include <memory>
 
-#include "command.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/label_scores.h"
+
+#include "command.h"
 
 namespace skein {
 
@@ -18,11 +19,13 @@ void check_ids(const LabelData& data, const ModelConfig& model);
 class LabelModel {
  public:
   // Collective. A usage error for a checkpoint without labels. batch: samples a forward pass.
-  LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype, int64_t batch, Group& world);
+  LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype, int64_t batch,
+             Group& world);
 
   const LabelHead& head() const { return head_; }
   const LabelForm& form() const { return form_; }
-  // Gives the options of `columns` that were not given what they were in training. An imported model judges pairs where they name a second text.
+  // Gives the options of `columns` that were not given what they were in training. An imported
+  // model judges pairs where they name a second text.
   void settle_columns(Options& options, const LabelColumns& columns, const std::string& origin);
   // Collective.
   LabelAnswers answers(const LabelData& data);

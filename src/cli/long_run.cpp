@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "command.h"
 #include "skein/checkpoint/claim.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/comm/world.h"
@@ -19,31 +18,38 @@
 #include "skein/core/log.h"
 #include "skein/core/stop_signals.h"
 
+#include "command.h"
+
 namespace skein {
 namespace {
 
 constexpr int kRequeue = static_cast<int>(ExitCode::requeue);
-constexpr auto kMostForEnd = std::chrono::milliseconds(1500), kMostForOthers = std::chrono::milliseconds(500),
+constexpr auto kMostForEnd = std::chrono::milliseconds(1500),
+               kMostForOthers = std::chrono::milliseconds(500),
                kRankZeroFirst = std::chrono::milliseconds(300);
 
-// Names in a folder, none where there is no folder. `error`: another reason for which it cannot be read. Not by
-// all_checkpoints (directory.h), which tries for seconds to read what cannot be read.
+// Names in a folder, none where there is no folder. `error`: another reason for which it cannot be
+// read. Not by all_checkpoints (directory.h), which tries for seconds to read what cannot be read.
 std::vector<std::string> names_without_retries(const std::string& folder, bool& error) {
   std::vector<std::string> names;
   std::error_code code;
   std::filesystem::directory_iterator entry(folder, code), end;
-  for (; !code && entry != end; entry.increment(code)) names.push_back(entry->path().filename().string());
-  if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory) error = true;
+  for (; !code && entry != end; entry.increment(code))
+    names.push_back(entry->path().filename().string());
+  if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory)
+    error = true;
   return names;
 }
 
 bool has_commit(const std::string& run, bool& error) {
   const auto names = names_without_retries(run + "/checkpoints", error);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return CheckpointName::parse(name).has_value(); });
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return CheckpointName::parse(name).has_value();
+  });
 }
 
-// Whether a start goes on from something: a commit, or a sweep's results. Also where that cannot be told: the next
-// start says why.
+// Whether a start goes on from something: a commit, or a sweep's results. Also where that cannot be
+// told: the next start says why.
 bool can_go_on(const std::string& dir, Folder kind) {
   bool error = false;
   if (kind == Folder::of_one_run) return has_commit(dir, error) || error;
@@ -61,7 +67,8 @@ struct Run {
   Group* world = nullptr;           // null: its ranks have not met
 };
 
-// As launchers end the other ranks where one has failed: then to begin again by itself would be to fail again.
+// As launchers end the other ranks where one has failed: then to begin again by itself would be to
+// fail again.
 bool may_be_for_a_failure(int signal, const Run& run) {
   return signal == SIGTERM && !run.world && run.launch.ranks != 1;
 }
@@ -72,11 +79,16 @@ void tell(int signal, const Run& run, bool goes_on) {
   if (rank > 0 && !run.world) return;
   // Where rank 0 was asked as well, it speaks for all and ends the job.
   if (rank > 0) std::this_thread::sleep_for(kRankZeroFirst);
-  log::write(log::Level::info,
-             fmt::format("{}asked to stop ({}) {}", rank > 0 ? fmt::format("rank {}: ", rank) : "", ::sigabbrev_np(signal),
-                         goes_on ? fmt::format("while no step was under way; the same command goes on from what {} holds", run.dir)
-                         : may_be_for_a_failure(signal, run) ? "before the ranks had met"
-                                                             : "before there was anything to go on from"));
+  log::write(
+      log::Level::info,
+      fmt::format(
+          "{}asked to stop ({}) {}", rank > 0 ? fmt::format("rank {}: ", rank) : "",
+          ::sigabbrev_np(signal),
+          goes_on ? fmt::format(
+                        "while no step was under way; the same command goes on from what {} holds",
+                        run.dir)
+          : may_be_for_a_failure(signal, run) ? "before the ranks had met"
+                                              : "before there was anything to go on from"));
 }
 
 [[noreturn]] void end_job(const Run& run, int code) {
@@ -84,7 +96,8 @@ void tell(int signal, const Run& run, bool goes_on) {
   std::_Exit(code);
 }
 
-// Of a thread of its own, while others are anywhere. The folder's storage may hang, and who reads the log.
+// Of a thread of its own, while others are anywhere. The folder's storage may hang, and who reads
+// the log.
 [[noreturn]] void end_now(int signal, const Run& run) {
   const bool may_go_on = !run.dir.empty() && !may_be_for_a_failure(signal, run);
   std::atomic<int> code = may_go_on ? kRequeue : code_without_commit(signal);

@@ -1,10 +1,11 @@
 // Commands that train: how they begin, and how a request to stop ends them.
 //
-// While a run makes steps its ranks agree on the request (train/stop.h). At any other time, such as while data and
-// checkpoints are loaded, each process ends at once, within two seconds even where storage or the log hangs: with 85
-// where the folder holds something to go on from, else with 143 (130 after INT). The next start makes again what no
-// commit holds, also what a command writes after its last step, such as report.json of `skein reward`. Before several
-// ranks have met TERM gives 143 whatever the folder holds: it may come from a launcher because another rank has failed.
+// While a run makes steps its ranks agree on the request (train/stop.h). At any other time, such as
+// while data and checkpoints are loaded, each process ends at once, within two seconds even where
+// storage or the log hangs: with 85 where the folder holds something to go on from, else with 143
+// (130 after INT). The next start makes again what no commit holds, also what a command writes
+// after its last step, such as report.json of `skein reward`. Before several ranks have met TERM
+// gives 143 whatever the folder holds: it may come from a launcher because another rank has failed.
 #pragma once
 
 #include <memory>
@@ -14,16 +15,17 @@
 
 namespace skein {
 
-// By main, before anything else: until begin_run says more, a request ends the process as if there were nothing to go on
-// from.
+// By main, before anything else: until begin_run says more, a request ends the process as if there
+// were nothing to go on from.
 void expect_stops();
 
 enum class Folder { of_one_run, of_several };
-// begin_world for a command that trains in the folder `dir`; that of several runs is a sweep's or a proof's.
+// begin_world for a command that trains in the folder `dir`; that of several runs is a sweep's or a
+// proof's.
 std::unique_ptr<Group> begin_run(const std::string& dir, Folder kind = Folder::of_one_run);
 
-// The exit code of a run that has ended without an error: 0; where it was asked to stop, 85 or 143 by whether it has
-// committed anything.
+// The exit code of a run that has ended without an error: 0; where it was asked to stop, 85 or 143
+// by whether it has committed anything.
 int code_of_run(bool stopped, bool committed);
 
 }  // namespace skein

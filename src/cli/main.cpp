@@ -6,12 +6,13 @@
 #include <new>
 #include <thread>
 
-#include "command.h"
-#include "long_run.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/core/program.h"
 #include "skein/core/stop_signals.h"
+
+#include "command.h"
+#include "long_run.h"
 
 namespace skein {
 namespace {
@@ -26,20 +27,25 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"pretrain", "pretrain a decoder or an encoder on token stores, or go on with a run", pretrain_command, true},
-    {"finetune", "teach a pretrained model labels of texts, pairs or words", finetune_command, true},
+    {"pretrain", "pretrain a decoder or an encoder on token stores, or go on with a run",
+     pretrain_command, true},
+    {"finetune", "teach a pretrained model labels of texts, pairs or words", finetune_command,
+     true},
     {"sft", "teach a pretrained decoder to answer, from conversations", sft_command, true},
     {"ppo", "tune a policy by rewards of its own answers: PPO, RLOO, GRPO", ppo_command, true},
     {"reward", "teach a pretrained model which answers people prefer", reward_command, true},
     {"dpo", "tune a policy by preferences alone: DPO, IPO, SimPO, KTO", dpo_command, true},
-    {"eval", "what a checkpoint makes of held-out text: loss, bits per byte, masked tokens, labels", evaluate_command},
+    {"eval", "what a checkpoint makes of held-out text: loss, bits per byte, masked tokens, labels",
+     evaluate_command},
     {"fit", "fit scaling laws to a table of runs", fit_command},
     {"report", "fit scaling laws and draw them: one HTML page, PNG, CSV", report_command},
     {"bench", "measure what this machine makes of a model", bench_command},
-    {"sweep", "train the models of a scaling experiment, as many at a time as there are ranks", sweep_command, true},
+    {"sweep", "train the models of a scaling experiment, as many at a time as there are ranks",
+     sweep_command, true},
     {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
     {"embed", "turn texts into vectors", embed_command},
-    {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost", plan_command},
+    {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost",
+     plan_command},
     {"generate", "continue prompts with a checkpoint", generate_command},
 };
 
@@ -84,8 +90,9 @@ int run_in_memory(const Words& args, std::unique_ptr<Group>& world) {
   }
 }
 
-// An error that every rank meets is told once, by rank 0, which then ends the job; the others only speak when rank 0 does
-// not, because the error is theirs alone. The launcher's signal says that another rank has spoken.
+// An error that every rank meets is told once, by rank 0, which then ends the job; the others only
+// speak when rank 0 does not, because the error is theirs alone. The launcher's signal says that
+// another rank has spoken.
 int end_with(ExitCode code, const std::string& message, Group* world) {
   const int rank = world ? world->rank() : detect_launch().rank;
   if (rank > 0) {
@@ -105,11 +112,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   if (skein::trains(args)) skein::expect_stops();
   std::unique_ptr<skein::Group> world;
-  return skein::run_program(
-      [&] {
-        return skein::run_in_memory(args, world);
-      },
-      [&](skein::ExitCode code, const std::string& message) {
-        return skein::end_with(code, message, world.get());
-      });
+  return skein::run_program([&] { return skein::run_in_memory(args, world); },
+                            [&](skein::ExitCode code, const std::string& message) {
+                              return skein::end_with(code, message, world.get());
+                            });
 }

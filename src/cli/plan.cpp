@@ -1,21 +1,26 @@
+#include "skein/scaling/plan.h"
+
 #include <cstdio>
+
+#include "skein/comm/world.h"
+#include "skein/core/log.h"
 
 #include "command.h"
 #include "result_file.h"
-#include "skein/comm/world.h"
-#include "skein/core/log.h"
-#include "skein/scaling/plan.h"
 
 namespace skein {
 namespace {
 
 void check_given(const Options& options) {
-  require(!(options.given("plan.law") && options.given("plan.fit")), "plan.law and plan.fit are both given; give the law to go by");
+  require(!(options.given("plan.law") && options.given("plan.fit")),
+          "plan.law and plan.fit are both given; give the law to go by");
   require(!options.given("model.n_layers"), "model.n_layers is what a plan finds; leave it out");
   require(!options.given("model.d_model") || options.given("model.d_ff"),
-          "model.d_model is what a plan finds; leave it out, or give it with model.d_ff for the proportion of both");
+          "model.d_model is what a plan finds; leave it out, or give it with model.d_ff for the "
+          "proportion of both");
   require(!options.given("model.n_heads") || options.given("model.n_kv_heads"),
-          "model.n_heads is what a plan finds; leave it out, or give it with model.n_kv_heads for the proportion of both");
+          "model.n_heads is what a plan finds; leave it out, or give it with model.n_kv_heads for "
+          "the proportion of both");
 }
 
 void write(const std::string& option, const std::string& path, const std::string& text) {
@@ -31,7 +36,9 @@ void write(const std::string& option, const std::string& path, const std::string
 int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
   PlanOptions plan = plan_defaults();
   std::string output, config;
-  Options options("skein plan", "From a budget to a model, its tokens, settings, layout, run time and cost, by a scaling law.");
+  Options options("skein plan",
+                  "From a budget to a model, its tokens, settings, layout, run time and cost, by a "
+                  "scaling law.");
   bind(options, plan);
   options.add("plan.config", config, "INI to write, for `skein pretrain --config`");
   options.add("output.path", output, "JSON to write");

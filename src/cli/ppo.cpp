@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fmt/ranges.h>
 #include <optional>
 
-#include <fmt/ranges.h>
-
-#include "command.h"
-#include "label_model.h"
-#include "long_run.h"
-#include "reward_list.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/data/order.h"
 #include "skein/rlhf/oracle_run.h"
 #include "skein/train/chat_data.h"
+
+#include "command.h"
+#include "label_model.h"
+#include "long_run.h"
+#include "reward_list.h"
 
 namespace skein {
 namespace {
@@ -29,13 +29,15 @@ struct Command {
 };
 
 void bind(Options& options, Command& c) {
-  options.add("data.prompts", c.prompts, "files of prompts or conversations, whose last answers are left out (JSONL)");
+  options.add("data.prompts", c.prompts,
+              "files of prompts or conversations, whose last answers are left out (JSONL)");
   options.add("data.validation_prompts", c.validation_prompts,
               "files of prompts that are not learnt from, for evaluations; the weights with the "
               "best reward on them are kept in run.dir/best");
   bind(options, c.chat);
   bind(options, c.rewards);
-  options.add("sample.ban_special", c.ban_special, "special tokens other than the answer's end are never sampled");
+  options.add("sample.ban_special", c.ban_special,
+              "special tokens other than the answer's end are never sampled");
   bind(options, c.tune);
   bind(options, c.oracle);
 }
@@ -89,23 +91,30 @@ std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int32_t end) {
   return banned;
 }
 
-// Refuses what was given in vain: an option of which `unread` holds, at another than its usual value.
-void refuse_given(const Options& options, const std::function<bool(const std::string&)>& unread, const std::string& why) {
+// Refuses what was given in vain: an option of which `unread` holds, at another than its usual
+// value.
+void refuse_given(const Options& options, const std::function<bool(const std::string&)>& unread,
+                  const std::string& why) {
   Command standard;
   Options defaults("", "");
   bind(defaults, standard);
   const auto usual = defaults.values();
   for (const auto& option : options.values())
-    require(!unread(option.first) || !options.given(option.first) || std::find(usual.begin(), usual.end(), option) != usual.end(), "{}={} was given, but {}",
-            option.first, option.second, why);
+    require(!unread(option.first) || !options.given(option.first) ||
+                std::find(usual.begin(), usual.end(), option) != usual.end(),
+            "{}={} was given, but {}", option.first, option.second, why);
 }
 
 // What only a critic, or advantages that come from one, would read.
 void refuse_of_critic(const Options& options, const TuneConfig& c) {
   if (c.ppo.algorithm == PpoConfig::Algorithm::ppo) return;
-  const auto of_critic = [](const std::string& key) { return key.starts_with("critic.") || key == "ppo.gamma" || key == "ppo.lambda" || key == "ppo.whiten"; };
+  const auto of_critic = [](const std::string& key) {
+    return key.starts_with("critic.") || key == "ppo.gamma" || key == "ppo.lambda" ||
+           key == "ppo.whiten";
+  };
   refuse_given(options, of_critic,
-               fmt::format("{} has no critic: the advantages are differences of the rewards of several answers to a prompt; leave it out, or take ppo.algorithm=ppo",
+               fmt::format("{} has no critic: the advantages are differences of the rewards of "
+                           "several answers to a prompt; leave it out, or take ppo.algorithm=ppo",
                            c.ppo.algorithm == PpoConfig::Algorithm::rloo ? "rloo" : "grpo"));
 }
 
@@ -118,12 +127,15 @@ void refuse_of_files(const Options& options) {
       if (key.starts_with(section)) return true;
     return false;
   };
-  refuse_given(options, of_files, "--oracle takes policy, prompts, rewards, beta and the longest answer from its language; leave it out");
+  refuse_given(options, of_files,
+               "--oracle takes policy, prompts, rewards, beta and the longest answer from its "
+               "language; leave it out");
 }
 
 int tune_by_rewards(Command& c, Group& world, const Options& options) {
   TuneConfig& config = c.tune;
-  require(!config.run.checkpoint.load.empty(), "checkpoint.load names no policy to begin from; give the folder of its run");
+  require(!config.run.checkpoint.load.empty(),
+          "checkpoint.load names no policy to begin from; give the folder of its run");
   require(!c.prompts.empty(), "data.prompts names no file of prompts");
   require(!c.rewards.sources.empty(),
           "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or "
@@ -131,13 +143,17 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   const Source source = open_source(config.run.checkpoint.load, world, "checkpoint.load");
   check_tokenizer(source);
   require(source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary,
-          "checkpoint.load={} is no language model that continues text; a policy is a GPT with model.head=vocabulary", config.run.checkpoint.load);
+          "checkpoint.load={} is no language model that continues text; a policy is a GPT with "
+          "model.head=vocabulary",
+          config.run.checkpoint.load);
   config.run.model = source.model;
   settle(config);
   const auto tokenizer = tokenizer_from_json(source.tokenizer);
   const ChatTemplate form = chat_template(c.chat, *tokenizer, source.notes);
   const int64_t room = source.model.context - config.generate.max_tokens;
-  require(room > 0, "generate.max_tokens={} leaves no room for a prompt in the model's context of {}", config.generate.max_tokens, source.model.context);
+  require(room > 0,
+          "generate.max_tokens={} leaves no room for a prompt in the model's context of {}",
+          config.generate.max_tokens, source.model.context);
   const FilePrompts prompts(c, "data.prompts", c.prompts, form, source.notes, room);
   std::optional<FilePrompts> held_out;
   if (!c.validation_prompts.empty())
@@ -150,9 +166,11 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   if (held_out) held_out->check(rewards);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
-  for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id) tuning.banned.push_back(id);
+  for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id)
+    tuning.banned.push_back(id);
   tuning.chat = form.to_json();
-  tuning.files = record_files({{"data.prompts", c.prompts}, {"data.validation_prompts", c.validation_prompts}});
+  tuning.files = record_files(
+      {{"data.prompts", c.prompts}, {"data.validation_prompts", c.validation_prompts}});
   tuning.settings = {{"reward.sources", c.rewards.sources},
                      {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","),
                                                   prompts.all().size())}};
@@ -162,7 +180,9 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
         "{} ({} prompts)", fmt::join(c.validation_prompts, ","), held_out->all().size());
   }
   tuning.instructions = instruction_notes(source.notes);
-  tuning.answer_text = [&form](const std::vector<int32_t>& tokens) { return form.answer_text(tokens); };
+  tuning.answer_text = [&form](const std::vector<int32_t>& tokens) {
+    return form.answer_text(tokens);
+  };
   const TuneResult result = tune(config, tuning, world, options.resolved());
   return code_of_run(result.stopped, result.committed);
 }
@@ -171,7 +191,8 @@ int prove(const Command& c, Group& world, const Options& options) {
   const OracleResult result = run_oracle(c.oracle, c.tune, world, options.resolved());
   if (result.stopped) return code_of_run(true, result.committed);
   if (world.rank() == 0) std::fputs(oracle_table(result.outcomes).c_str(), stdout);
-  const bool passed = std::all_of(result.outcomes.begin(), result.outcomes.end(), [](const OracleOutcome& one) { return one.passed(); });
+  const bool passed = std::all_of(result.outcomes.begin(), result.outcomes.end(),
+                                  [](const OracleOutcome& one) { return one.passed(); });
   return static_cast<int>(passed ? ExitCode::done : ExitCode::failure);
 }
 
@@ -196,21 +217,26 @@ void settle_options(Options& options, Command& c) {
       if (!options.given(key)) options.set(key, value, "--oracle");
   }
   if (!minibatch_given) fit_minibatch(options, c.tune);
-  settle_precision(options, "train.precision", c.tune.run.train.precision, c.tune.run.parallel.device);
+  settle_precision(options, "train.precision", c.tune.run.train.precision,
+                   c.tune.run.parallel.device);
 }
 
 }  // namespace
 
 int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   Command command;
-  Options options("skein ppo", "Tunes a policy by rewards of the answers it samples, with PPO, RLOO or GRPO; --oracle proves that it reaches the optimum.");
+  Options options("skein ppo",
+                  "Tunes a policy by rewards of the answers it samples, with PPO, RLOO or GRPO; "
+                  "--oracle proves that it reaches the optimum.");
   bind(options, command);
   if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
   const PretrainConfig& run = command.tune.run;
-  world = begin_run(run.run.dir, command.oracle.language.empty() ? Folder::of_one_run : Folder::of_several);
+  world = begin_run(run.run.dir,
+                    command.oracle.language.empty() ? Folder::of_one_run : Folder::of_several);
   if (run.train.micro_batch_open)
     fit_micro_batch(options, run.parallel, run.train.global_batch, run.train.micro_batch, *world);
-  return command.oracle.language.empty() ? tune_by_rewards(command, *world, options) : prove(command, *world, options);
+  return command.oracle.language.empty() ? tune_by_rewards(command, *world, options)
+                                         : prove(command, *world, options);
 }
 
 }  // namespace skein

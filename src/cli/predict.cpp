@@ -1,11 +1,12 @@
 #include <sstream>
 
-#include "label_model.h"
-#include "result_file.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/parallel/precision.h"
+
+#include "label_model.h"
+#include "result_file.h"
 #include "text_input.h"
 
 namespace skein {
@@ -25,9 +26,14 @@ struct PredictConfig {
 };
 
 void bind(Options& options, PredictConfig& c) {
-  options.add("checkpoint.path", c.checkpoint, "run folder (its best weights, else its newest good checkpoint) or checkpoint");
-  options.add("data.input", c.input, "texts: .csv, .tsv or .jsonl, else one a line; CoNLL columns for a model of tags; - for stdin");
-  options.add("output.path", c.output, "file for the result instead of stdout: JSONL, or CoNLL columns with the tag as the last one");
+  options.add("checkpoint.path", c.checkpoint,
+              "run folder (its best weights, else its newest good checkpoint) or checkpoint");
+  options.add("data.input", c.input,
+              "texts: .csv, .tsv or .jsonl, else one a line; CoNLL columns for a model of tags; - "
+              "for stdin");
+  options.add("output.path", c.output,
+              "file for the result instead of stdout: JSONL, or CoNLL columns with the tag as the "
+              "last one");
   bind(options, c.columns);
   options.add("predict.batch", c.batch, "samples a forward pass", "samples");
   bind_precision(options, "predict.precision", c.precision, "of parameters and activations");
@@ -35,7 +41,9 @@ void bind(Options& options, PredictConfig& c) {
 }
 
 // Bytes that are no UTF-8 become U+FFFD.
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 Json said_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample) {
   if (head.kind == LabelKind::regress) return {{"value", value_of(head, answers, sample)}};
@@ -66,7 +74,8 @@ size_t predict_texts(LabelModel& model, TextInput& input, ResultFile* result, Gr
 
 size_t predict_tags(LabelModel& model, SentenceInput& input, ResultFile* result, Group& world) {
   size_t done = 0;
-  for (auto sentences = input.next(kPart, world); !sentences.empty(); sentences = input.next(kPart, world)) {
+  for (auto sentences = input.next(kPart, world); !sentences.empty();
+       sentences = input.next(kPart, world)) {
     const LabelData data = formed(model.form(), sentences);
     const auto tags = tags_of(data, model.answers(data));
     agree(world, [&] {
@@ -90,21 +99,30 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   PredictConfig config;
   Options options("skein predict", "Labels texts, pairs or words with a fine-tuned model.");
   bind(options, config);
-  if (!parse(options, args, false, [&] { settle_precision(options, "predict.precision", config.precision, config.parallel.device); })) return 0;
+  if (!parse(options, args, false, [&] {
+        settle_precision(options, "predict.precision", config.precision, config.parallel.device);
+      }))
+    return 0;
   require(!config.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
   require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
   world = begin_world();
   const Source source = open_source(config.checkpoint, *world);
-  LabelModel model(source, config.parallel, precision_on(config.parallel.device, config.precision), config.batch, *world);
+  LabelModel model(source, config.parallel, precision_on(config.parallel.device, config.precision),
+                   config.batch, *world);
   model.settle_columns(options, config.columns, source.info.path);
   std::unique_ptr<ResultFile> result;
-  agree(*world, [&] { if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output); });
+  agree(*world, [&] {
+    if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output);
+  });
   TextInput texts(config.input, config.columns, model.head().pairs);
   SentenceInput sentences(config.input, config.columns);
   const bool tags = model.head().kind == LabelKind::tag;
-  const size_t done = tags ? predict_tags(model, sentences, result.get(), *world) : predict_texts(model, texts, result.get(), *world);
+  const size_t done = tags ? predict_tags(model, sentences, result.get(), *world)
+                           : predict_texts(model, texts, result.get(), *world);
   require(done > 0, "data.input={} holds nothing to label", config.input);
-  agree(*world, [&] { if (result) result->finish(); });
+  agree(*world, [&] {
+    if (result) result->finish();
+  });
   log::info("{} {} labelled by {}", done, tags ? "sentences" : "texts", source.info.path);
   return 0;
 }

@@ -1,15 +1,22 @@
+#include "skein/train/trainer.h"
+
 #include "command.h"
 #include "long_run.h"
-#include "skein/train/trainer.h"
 
 namespace skein {
 
 int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   PretrainConfig config;
   config.run.dir = "runs/pretrain";
-  Options options("skein pretrain", "Pretrains a decoder or an encoder on token stores, at any pipeline x data x tensor layout.");
+  Options options(
+      "skein pretrain",
+      "Pretrains a decoder or an encoder on token stores, at any pipeline x data x tensor layout.");
   bind(options, config);
-  if (!parse(options, args, false, [&] { settle_precision(options, "train.precision", config.train.precision, config.parallel.device); })) return 0;
+  if (!parse(options, args, false, [&] {
+        settle_precision(options, "train.precision", config.train.precision,
+                         config.parallel.device);
+      }))
+    return 0;
   world = begin_run(config.run.dir);
   const TrainResult result = pretrain(config, *world, options.resolved());
   return code_of_run(result.stopped, result.committed);

@@ -11,11 +11,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string prompt_of(const std::string& line, PromptFormat format, const std::string& path, int number) {
+std::string prompt_of(const std::string& line, PromptFormat format, const std::string& path,
+                      int number) {
   if (format == PromptFormat::text) return line;
   const auto json = Json::parse(line, nullptr, false);
   require(json.is_object() && json.contains("prompt") && json["prompt"].is_string(),
-          "{}:{}: a line of generate.format=jsonl is an object with a \"prompt\" text", path, number);
+          "{}:{}: a line of generate.format=jsonl is an object with a \"prompt\" text", path,
+          number);
   return json["prompt"];
 }
 

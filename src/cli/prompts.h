@@ -17,7 +17,8 @@ struct Question {
   std::string record = {};  // the whole JSON line that it came from; "" for none
 };
 
-// Of a file, or of stdin for "-": a turn of the user each. text: one a line; jsonl: {"prompt": ...}. A usage error for a file without prompts.
+// Of a file, or of stdin for "-": a turn of the user each. text: one a line; jsonl: {"prompt":
+// ...}. A usage error for a file without prompts.
 std::vector<Question> prompts_in(const std::string& path, PromptFormat format);
 // The conversations that read_prompts knows, without their last answers.
 std::vector<Question> conversations_in(const ConversationsConfig& config);

@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
-#include "command.h"
-#include "result_file.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/core/output_place.h"
+
+#include "command.h"
+#include "result_file.h"
 
 namespace skein {
 
@@ -15,15 +16,19 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   StudyOptions study;
   std::string output = "report";
   std::vector<std::string> coordinates;
-  Options options("skein report", "Fits scaling laws to the runs of a table and draws them: skein report results.csv|SWEEP_FOLDER");
+  Options options("skein report",
+                  "Fits scaling laws to the runs of a table and draws them: skein report "
+                  "results.csv|SWEEP_FOLDER");
   bind(options, input);
   bind(options, study);
   options.add("output.path", output, "folder for report.html, and PNG, SVG and CSV of every plot");
-  options.add("report.coordinates", coordinates, "JSON files of `skein bench --bench.what=coordinates`, drawn beside the rest");
+  options.add("report.coordinates", coordinates,
+              "JSON files of `skein bench --bench.what=coordinates`, drawn beside the rest");
   if (!parse(options, args, true)) return 0;
   // One process is enough; the others of a launcher have nothing to add.
   if (detect_launch().rank > 0) return 0;
-  require(options.words().size() == 1, "{} tables are named; give one, as skein report results.csv, or the folder of a sweep",
+  require(options.words().size() == 1,
+          "{} tables are named; give one, as skein report results.csv, or the folder of a sweep",
           options.words().size());
   require(!output.empty(), "output.path is empty; give a folder for the report");
   file_place(output + "/report.html", Existing::replace, "output.path");

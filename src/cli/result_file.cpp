@@ -1,24 +1,26 @@
 #include "result_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <unistd.h>
 #include <utility>
 
 #include "skein/core/error.h"
 
 namespace skein {
 
-ResultFile::ResultFile(std::string option, std::string path) : option_(std::move(option)), path_(std::move(path)) {
+ResultFile::ResultFile(std::string option, std::string path)
+    : option_(std::move(option)), path_(std::move(path)) {
   if (path_.empty()) return;
   place_ = output_place(path_);
   require(place_.occupant != Occupant::folder, "{}={} is a folder; give a file", option_, path_);
   if (!stream()) place_.path = file_place(path_, Existing::replace, option_);
   open();
-  require(file_ != nullptr, "{}={} cannot be written; give a file in a folder that exists and may be written", option_, path_);
+  require(file_ != nullptr,
+          "{}={} cannot be written; give a file in a folder that exists and may be written",
+          option_, path_);
 }
 
 void ResultFile::open() {
@@ -44,13 +46,15 @@ ResultFile::~ResultFile() {
 }
 
 void ResultFile::write(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), path_.empty() ? stdout : file_) == bytes.size()) return;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), path_.empty() ? stdout : file_) == bytes.size())
+    return;
   if (path_.empty()) fail("the result cannot be written to stdout");
   fail("{}={} cannot be written: is the disk full?", option_, path_);
 }
 
 void ResultFile::rewrite_begin(std::string_view bytes) {
-  if (std::fseek(file_, 0, SEEK_SET) != 0) fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
+  if (std::fseek(file_, 0, SEEK_SET) != 0)
+    fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
   write(bytes);
 }
 
@@ -67,7 +71,8 @@ void ResultFile::finish() {
     if (std::fflush(stdout) != 0) fail("the result cannot be written to stdout");
     return;
   }
-  if (std::fflush(file_) != 0) fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
+  if (std::fflush(file_) != 0)
+    fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
   if (stream()) return;
   if (!named_) give_name();
   publish(partial_, place_.path, Existing::replace);

@@ -1,4 +1,5 @@
-// What a command writes its result to, bit by bit: stdout, a pipe or a device, or a file that has its name only once it is whole.
+// What a command writes its result to, bit by bit: stdout, a pipe or a device, or a file that has
+// its name only once it is whole.
 #pragma once
 
 #include <cstdio>
@@ -11,10 +12,12 @@ namespace skein {
 
 class ResultFile {
  public:
-  // path "": stdout. A pipe or a device, such as /dev/stdout, is written as it is. A usage error naming the option where
-  // the file cannot be made, or something stands there that is none of these.
+  // path "": stdout. A pipe or a device, such as /dev/stdout, is written as it is. A usage error
+  // naming the option where the file cannot be made, or something stands there that is none of
+  // these.
   ResultFile(std::string option, std::string path);
-  // Leaves nothing of what was not finished. Where the file system has files without names nothing is left either when the process is killed.
+  // Leaves nothing of what was not finished. Where the file system has files without names nothing
+  // is left either when the process is killed.
   ~ResultFile();
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;

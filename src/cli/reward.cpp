@@ -1,12 +1,13 @@
-#include "adapted_run.h"
-#include "long_run.h"
-#include "result_file.h"
-#include "reward_report.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/rlhf/reward_task.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/trainer.h"
+
+#include "adapted_run.h"
+#include "long_run.h"
+#include "result_file.h"
+#include "reward_report.h"
 
 namespace skein {
 namespace {
@@ -27,7 +28,9 @@ void write_report(const PretrainConfig& config, const PreferenceReport& report, 
 
 int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   RewardConfig config = reward_defaults();
-  Options options("skein reward", "Teaches a pretrained model which answers people prefer, at any pipeline x data x tensor layout.");
+  Options options("skein reward",
+                  "Teaches a pretrained model which answers people prefer, at any pipeline x data "
+                  "x tensor layout.");
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);

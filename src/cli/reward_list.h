@@ -3,9 +3,10 @@
 
 #include <string>
 
-#include "command.h"
 #include "skein/parallel/precision.h"
 #include "skein/rlhf/model_reward.h"
+
+#include "command.h"
 
 namespace skein {
 

@@ -1,9 +1,10 @@
 // `skein eval` of reward models, and what is told of their reports.
 #pragma once
 
-#include "command.h"
 #include "skein/data/preferences.h"
 #include "skein/rlhf/preference_report.h"
+
+#include "command.h"
 
 namespace skein {
 
@@ -14,6 +15,7 @@ void tell_length_warning(const PreferenceReport& report);
 bool is_reward_model(const Source& source);
 
 // Collective. The report of the files' preferences, also told in the log.
-PreferenceReport evaluate_reward(const std::string& path, const std::vector<std::string>& files, const ParallelConfig& parallel, int64_t batch, Group& world);
+PreferenceReport evaluate_reward(const std::string& path, const std::vector<std::string>& files,
+                                 const ParallelConfig& parallel, int64_t batch, Group& world);
 
 }  // namespace skein

@@ -1,14 +1,17 @@
 #include "skein/train/sft.h"
 
+#include "skein/train/trainer.h"
+
 #include "adapted_run.h"
 #include "long_run.h"
-#include "skein/train/trainer.h"
 
 namespace skein {
 
 int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   SftConfig config = sft_defaults();
-  Options options("skein sft", "Teaches a pretrained decoder to answer, from conversations, at any pipeline x data x tensor layout.");
+  Options options("skein sft",
+                  "Teaches a pretrained decoder to answer, from conversations, at any pipeline x "
+                  "data x tensor layout.");
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);

@@ -2,27 +2,35 @@
 
 #include <cstdio>
 
+#include "skein/core/log.h"
+
 #include "command.h"
 #include "long_run.h"
-#include "skein/core/log.h"
 
 namespace skein {
 namespace {
 
 std::vector<std::string> spelt_out(const std::vector<std::string>& args) {
   std::vector<std::string> made;
-  for (const std::string& word : args) made.push_back(word == "--dry-run" ? "--sweep.dry_run" : word);
+  for (const std::string& word : args)
+    made.push_back(word == "--dry-run" ? "--sweep.dry_run" : word);
   return made;
 }
 
 int end_of(const SweepResult& result, const std::string& dir) {
-  const int64_t failed = result.count("failed"), diverged = result.count("diverged"), unfinished = result.count("unfinished");
-  log::info("{} of {} cells are done, {} diverged, {} failed, {} unfinished; {} of them in this start: {}/results.csv", result.count("done"),
-            result.runs.size(), diverged, failed, unfinished, result.trained, dir);
+  const int64_t failed = result.count("failed"), diverged = result.count("diverged"),
+                unfinished = result.count("unfinished");
+  log::info(
+      "{} of {} cells are done, {} diverged, {} failed, {} unfinished; {} of them in this start: "
+      "{}/results.csv",
+      result.count("done"), result.runs.size(), diverged, failed, unfinished, result.trained, dir);
   for (const ScalingRun& run : result.runs)
-    if (run.status == "failed" || run.status == "diverged") log::warn("{} {}: {}", run.name, run.status, run.reason);
+    if (run.status == "failed" || run.status == "diverged")
+      log::warn("{} {}: {}", run.name, run.status, run.reason);
   if (result.stopped && unfinished > 0) {
-    log::info("stopped as asked: those under way have committed checkpoints, and the same command goes on from them");
+    log::info(
+        "stopped as asked: those under way have committed checkpoints, and the same command goes "
+        "on from them");
     return static_cast<int>(ExitCode::requeue);
   }
   if (unfinished > 0) log::info("the unfinished cells are claimed by other processes");
@@ -33,9 +41,15 @@ int end_of(const SweepResult& result, const std::string& dir) {
 
 int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   SweepConfig config = sweep_defaults();
-  Options options("skein sweep", "Trains the models of a scaling experiment: a grid, a list, or budgets of FLOPs over sizes.");
+  Options options(
+      "skein sweep",
+      "Trains the models of a scaling experiment: a grid, a list, or budgets of FLOPs over sizes.");
   bind(options, config);
-  if (!parse(options, spelt_out(args), false, [&] { settle_precision(options, "train.precision", config.run.train.precision, config.run.parallel.device); })) return 0;
+  if (!parse(options, spelt_out(args), false, [&] {
+        settle_precision(options, "train.precision", config.run.train.precision,
+                         config.run.parallel.device);
+      }))
+    return 0;
   world = begin_run(config.run.run.dir, Folder::of_several);
   const SweepConfig settled_config = settled(config);
   if (config.dry_run) {

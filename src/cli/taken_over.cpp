@@ -1,7 +1,6 @@
 #include "taken_over.h"
 
 #include <fmt/ranges.h>
-
 #include <utility>
 #include <vector>
 
@@ -27,7 +26,8 @@ void tell_masking(const Source& source) {
   std::vector<std::string> told;
   for (const auto& [key, value] : source.config)
     if (key.starts_with("mlm.") && key != "mlm.static") told.push_back(key + "=" + value);
-  if (!told.empty()) log::info("tokens are hidden as in {}: {}", source.info.path, fmt::join(told, ", "));
+  if (!told.empty())
+    log::info("tokens are hidden as in {}: {}", source.info.path, fmt::join(told, ", "));
 }
 
 }  // namespace
@@ -49,8 +49,8 @@ void take_over(Options& options, const Values& trained, const std::string& origi
 
 void take_over_text(Options& options, const Source& source) {
   const bool encoder = source.model.architecture == Architecture::bert;
-  require(!encoder || !options.given(kEnds), "{} is for decoders; an encoder is asked for hidden tokens, "
-          "leave it out", kEnds);
+  require(!encoder || !options.given(kEnds),
+          "{} is for decoders; an encoder is asked for hidden tokens, leave it out", kEnds);
   Values trained;
   add_stored(trained, kAttention, source, kAttention);
   if (!encoder) add_stored(trained, kEnds, source, kEnds);

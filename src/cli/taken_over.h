@@ -4,14 +4,15 @@
 #include <map>
 #include <string>
 
-#include "command.h"
 #include "skein/core/options.h"
+
+#include "command.h"
 
 namespace skein {
 
-// trained: options of this command by name, with the values that the checkpoint `origin` was trained
-// and validated with. Those that were not given take them; a line of the log names them all, and one
-// each of those that were given and differ.
+// trained: options of this command by name, with the values that the checkpoint `origin` was
+// trained and validated with. Those that were not given take them; a line of the log names them
+// all, and one each of those that were given and differ.
 void take_over(Options& options, const std::map<std::string, std::string>& trained,
                const std::string& origin);
 

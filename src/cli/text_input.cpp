@@ -18,7 +18,8 @@ std::string packed(const Value& value) {
 }
 
 ExamplesFormat format_of(const std::string& path, ExamplesFormat format) {
-  const bool lines = format == ExamplesFormat::automatic && format_in_name(path) == NamedFormat::other;
+  const bool lines =
+      format == ExamplesFormat::automatic && format_in_name(path) == NamedFormat::other;
   return lines ? ExamplesFormat::lines : format;
 }
 
@@ -29,8 +30,11 @@ void TextInput::open() {
   columns.format = format_of(path_, columns_.format);
   if (!pairs_) columns.pair.clear();
   require(!pairs_ || columns.format != ExamplesFormat::lines,
-          "data.input={}: the model judges pairs, which a text a line does not hold; give CSV, TSV or JSONL", path_);
-  reader_ = std::make_unique<ExampleReader>(examples_config(columns, {path_}, LabelKind::classify, false));
+          "data.input={}: the model judges pairs, which a text a line does not hold; give CSV, TSV "
+          "or JSONL",
+          path_);
+  reader_ = std::make_unique<ExampleReader>(
+      examples_config(columns, {path_}, LabelKind::classify, false));
 }
 
 bool TextInput::read(LabelledExample& example) {
@@ -41,11 +45,13 @@ bool TextInput::read(LabelledExample& example) {
 std::vector<LabelledExample> TextInput::next(size_t most, Group& world) {
   const std::string shared = from_root(world, [&] {
     std::vector<Texts> texts;
-    for (LabelledExample example; texts.size() < most && read(example); example = {}) texts.push_back({example.text, example.pair});
+    for (LabelledExample example; texts.size() < most && read(example); example = {})
+      texts.push_back({example.text, example.pair});
     return packed(texts);
   });
   std::vector<LabelledExample> examples;
-  for (auto& [text, pair] : nlohmann::json::from_cbor(shared).get<std::vector<std::pair<std::string, std::string>>>()) {
+  for (auto& [text, pair] :
+       nlohmann::json::from_cbor(shared).get<std::vector<std::pair<std::string, std::string>>>()) {
     LabelledExample& example = examples.emplace_back();
     example.text = std::move(text);
     example.pair = std::move(pair);
@@ -65,7 +71,8 @@ std::vector<TaggedSentence> SentenceInput::next(size_t most, Group& world) {
     return packed(words);
   });
   if (world.rank() == 0) return sentences;
-  for (const auto& words : nlohmann::json::from_cbor(shared)) sentences.emplace_back().words = words.get<Texts>();
+  for (const auto& words : nlohmann::json::from_cbor(shared))
+    sentences.emplace_back().words = words.get<Texts>();
   return sentences;
 }
 

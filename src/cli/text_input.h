@@ -12,9 +12,12 @@ namespace skein {
 
 class TextInput {
  public:
-  // path: CSV, TSV or JSONL by its name or columns.format; else a text a line; - for stdin. Opens nothing yet.
-  TextInput(std::string path, const LabelColumns& columns, bool pairs) : path_(std::move(path)), columns_(columns), pairs_(pairs) {}
-  // Collective. The next texts, at most so many; none at the end. Usage errors of rank 0 are those of every rank.
+  // path: CSV, TSV or JSONL by its name or columns.format; else a text a line; - for stdin. Opens
+  // nothing yet.
+  TextInput(std::string path, const LabelColumns& columns, bool pairs)
+      : path_(std::move(path)), columns_(columns), pairs_(pairs) {}
+  // Collective. The next texts, at most so many; none at the end. Usage errors of rank 0 are those
+  // of every rank.
   std::vector<LabelledExample> next(size_t most, Group& world);
 
  private:
@@ -30,7 +33,8 @@ class TextInput {
 // The same of sentences in CoNLL columns: on rank 0 as they were read, elsewhere the words alone.
 class SentenceInput {
  public:
-  SentenceInput(const std::string& path, const LabelColumns& columns) : config_(conll_config(columns, {path}, false)) {}
+  SentenceInput(const std::string& path, const LabelColumns& columns)
+      : config_(conll_config(columns, {path}, false)) {}
   std::vector<TaggedSentence> next(size_t most, Group& world);
 
  private:

@@ -1,11 +1,11 @@
 #include "skein/comm/frames.h"
 
-#include "skein/core/error.h"
-#include "skein/core/excerpt.h"
-
 #include <charconv>
 #include <cstring>
 #include <limits>
+
+#include "skein/core/error.h"
+#include "skein/core/excerpt.h"
 
 namespace skein {
 namespace {

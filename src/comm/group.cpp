@@ -7,6 +7,7 @@
 #include "skein/comm/device_transport.h"
 #include "skein/comm/window.h"
 #include "skein/core/profile.h"
+
 #include "tree_sum.h"
 
 namespace skein {
@@ -75,7 +76,8 @@ Tensor padded(const Tensor& tensor, int64_t size) {
 
 void all_reduce_piece(Group& group, const Tensor& piece) {
   const int64_t n = piece.size(), ranks = group.size();
-  if (piece.bytes() < kSmallBytes) return sum_blocks(gather_blocks(group, piece), group.size(), piece);
+  if (piece.bytes() < kSmallBytes)
+    return sum_blocks(gather_blocks(group, piece), group.size(), piece);
   const int64_t block = (n + ranks - 1) / ranks;
   const bool even = n == block * ranks;
   const Tensor whole = even ? piece : padded(piece, block * ranks);
@@ -120,7 +122,9 @@ T sum_values(Group& group, T value) {
 Group::Group() = default;
 Group::~Group() = default;
 
-void Group::set_device_transport(std::unique_ptr<DeviceTransport> transport) { devices_ = std::move(transport); }
+void Group::set_device_transport(std::unique_ptr<DeviceTransport> transport) {
+  devices_ = std::move(transport);
+}
 
 Window* Group::window_for(int64_t bytes) { return bytes >= kSharedBytes ? window() : nullptr; }
 
@@ -128,17 +132,20 @@ Work Group::send(const Tensor& tensor, int peer, int tag) {
   if (!away(tensor)) return send_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
   if (devices_ && devices_->connects(peer)) return devices_->send(tensor, peer, tag);
   const Tensor copy = tensor.to(Device{});
-  return Work([copy, sent = send_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable { sent.wait(); });
+  return Work([copy, sent = send_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable {
+    sent.wait();
+  });
 }
 
 Work Group::recv(const Tensor& tensor, int peer, int tag) {
   if (!away(tensor)) return recv_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
   if (devices_ && devices_->connects(peer)) return devices_->recv(tensor, peer, tag);
   const Tensor copy = at_home(tensor);
-  return Work([tensor, copy, received = recv_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable {
-    received.wait();
-    tensor.copy_from(copy);
-  });
+  return Work(
+      [tensor, copy, received = recv_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable {
+        received.wait();
+        tensor.copy_from(copy);
+      });
 }
 
 void Group::all_gather(const Tensor& in, const Tensor& out) {
@@ -148,7 +155,8 @@ void Group::all_gather(const Tensor& in, const Tensor& out) {
   if (in.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
   if (size() == 1) return out.copy_from(in);
   if (away(in) && devices_) return devices_->all_gather(in, out);
-  if (away(in)) return through_host(out, [&](const Tensor& copy) { all_gather(in.to(Device{}), copy); });
+  if (away(in))
+    return through_host(out, [&](const Tensor& copy) { all_gather(in.to(Device{}), copy); });
   if (Window* shared = window_for(out.bytes())) return shared->all_gather(in, out);
   all_gather_bytes(in.bytes_data(), out.bytes_data(), in.bytes());
 }
@@ -160,7 +168,8 @@ void Group::reduce_scatter(const Tensor& in, const Tensor& out) {
   if (out.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
   if (size() == 1) return out.copy_from(in);
   if (away(in) && devices_) return devices_->reduce_scatter(in, out);
-  if (away(in)) return through_host(out, [&](const Tensor& copy) { reduce_scatter(in.to(Device{}), copy); });
+  if (away(in))
+    return through_host(out, [&](const Tensor& copy) { reduce_scatter(in.to(Device{}), copy); });
   if (Window* shared = window_for(in.bytes())) return shared->reduce_scatter(in, out);
   scatter_sum(*this, in, out);
 }
@@ -171,7 +180,8 @@ void Group::all_reduce_sum(const Tensor& tensor) {
   if (away(tensor) && devices_) return devices_->all_reduce(tensor, false);
   if (away(tensor)) return through_host(tensor, [&](const Tensor& copy) { all_reduce_sum(copy); });
   if (Window* shared = window_for(tensor.bytes())) return shared->all_reduce_sum(tensor);
-  const int64_t most = std::max<int64_t>(1, kPieceBytes / size_of(tensor.dtype()) / size()) * size();
+  const int64_t most =
+      std::max<int64_t>(1, kPieceBytes / size_of(tensor.dtype()) / size()) * size();
   for (int64_t begin = 0; begin < tensor.size(); begin += most)
     all_reduce_piece(*this, tensor.flat(begin, std::min(most, tensor.size() - begin)));
 }
@@ -186,14 +196,12 @@ void Group::all_reduce_max(const Tensor& tensor) {
     max_blocks(blocks.data<T>(), size(), tensor.size(), tensor.data<T>());
   };
   switch (tensor.dtype()) {
-    case DType::f32:
-      return take(TypeTag<float>{});
-    case DType::f64:
-      return take(TypeTag<double>{});
-    case DType::i64:
-      return take(TypeTag<int64_t>{});
+    case DType::f32: return take(TypeTag<float>{});
+    case DType::f64: return take(TypeTag<double>{});
+    case DType::i64: return take(TypeTag<int64_t>{});
     default:
-      throw Error(ExitCode::internal, fmt::format("no maximum over ranks of {}", name_of(tensor.dtype())));
+      throw Error(ExitCode::internal,
+                  fmt::format("no maximum over ranks of {}", name_of(tensor.dtype())));
   }
 }
 

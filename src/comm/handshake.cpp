@@ -1,8 +1,8 @@
 #include "skein/comm/handshake.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -48,8 +48,8 @@ std::string Connecting::reply(std::string_view content) const {
   if (content.size() >= sizeof(Bits256)) proof = take_number(content);
   require(
       equal_in_constant_time(proof, secret_.proof(HandshakeSide::listens, other_, own_, content)),
-      "the other end has another secret, or only one of the two has one; give all ranks of the "
-      "job the same SKEIN_RENDEZVOUS_SECRET");
+      "the other end has another secret, or only one of the two has one; give all ranks of the job "
+      "the same SKEIN_RENDEZVOUS_SECRET");
   return std::string(content);
 }
 

@@ -1,8 +1,5 @@
 #include "skein/comm/local.h"
 
-#include "members.h"
-#include "skein/core/log.h"
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
@@ -14,6 +11,10 @@
 #include <system_error>
 #include <thread>
 #include <tuple>
+
+#include "skein/core/log.h"
+
+#include "members.h"
 
 namespace skein {
 namespace {
@@ -47,11 +48,13 @@ struct Slot {
   bool matches(const Slot& other) const {
     return operation == other.operation && bytes == other.bytes && root == other.root;
   }
-  std::string str() const { return fmt::format("{} of {} bytes with root {}", operation, bytes, root); }
+  std::string str() const {
+    return fmt::format("{} of {} bytes with root {}", operation, bytes, root);
+  }
 };
 
-// Numbered, so that each receive gets the message that was meant for it, in whatever order they are waited
-// for.
+// Numbered, so that each receive gets the message that was meant for it, in whatever order they are
+// waited for.
 struct Mailbox {
   int64_t sent = 0;
   int64_t asked = 0;
@@ -82,14 +85,15 @@ void wait_for(std::unique_lock<std::mutex>& lock, Job& job, std::span<const int>
   };
   job.changed.wait(lock, [&] { return ready() || job.aborted || lost() != needed.end(); });
   if (ready()) return;
-  if (job.aborted) throw Woken(ExitCode::failure, fmt::format("stopped in {}: another rank failed", what));
+  if (job.aborted)
+    throw Woken(ExitCode::failure, fmt::format("stopped in {}: another rank failed", what));
   fail("{} cannot complete: rank {} has ended without taking part", what, *lost());
 }
 
 void take_message(Shared& shared, const Route& route, int64_t number, std::span<std::byte> into) {
   const auto [source, self, tag] = route;
-  const std::string what =
-      fmt::format("rank {}'s receive of {} bytes from rank {} with tag {}", self, into.size(), source, tag);
+  const std::string what = fmt::format("rank {}'s receive of {} bytes from rank {} with tag {}",
+                                       self, into.size(), source, tag);
   std::unique_lock lock(shared.job->mutex);
   auto& messages = shared.mail[route].messages;
   if (source == self && !messages.contains(number))
@@ -127,7 +131,8 @@ class LocalGroup : public Group {
     const std::span into(data, static_cast<size_t>(bytes));
     const std::lock_guard lock(job().mutex);
     const int64_t number = shared_->mail[route].asked++;
-    return Work([shared = shared_, route, number, into] { take_message(*shared, route, number, into); });
+    return Work(
+        [shared = shared_, route, number, into] { take_message(*shared, route, number, into); });
   }
 
   void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
@@ -160,7 +165,8 @@ class LocalGroup : public Group {
     std::shared_ptr<Shared> made;
     if (members[0] == rank_) made = std::make_shared<Shared>(shared_->job, world_ranks_of(members));
     exchange({"split", &made}, [&](const std::vector<Slot>& slots) {
-      if (members[0] != rank_) made = *static_cast<const std::shared_ptr<Shared>*>(slots[leader].data);
+      if (members[0] != rank_)
+        made = *static_cast<const std::shared_ptr<Shared>*>(slots[leader].data);
     });
     const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
     return std::make_unique<LocalGroup>(std::move(made), static_cast<int>(place));
@@ -177,14 +183,16 @@ class LocalGroup : public Group {
   Job& job() const { return *shared_->job; }
   void check_member(int peer) const { SKEIN_CHECK(peer >= 0 && peer < size()); }
 
-  static void copy_block(const void* from, size_t from_block, std::byte* to, size_t to_block, int64_t bytes) {
+  static void copy_block(const void* from, size_t from_block, std::byte* to, size_t to_block,
+                         int64_t bytes) {
     const auto step = static_cast<size_t>(bytes);
     const auto* source = static_cast<const std::byte*>(from) + from_block * step;
     std::byte* target = to + to_block * step;
     if (step > 0 && source != target) std::memcpy(target, source, step);
   }
 
-  // move(slots) runs while every member stands still, so their buffers may be read. It must not throw.
+  // move(slots) runs while every member stands still, so their buffers may be read. It must not
+  // throw.
   template <class Move>
   void exchange(const Slot& mine, Move move) {
     enter(mine);
@@ -200,7 +208,8 @@ class LocalGroup : public Group {
     const int64_t now = shared_->generation;
     arrive();
     try {
-      wait_for(lock, job(), shared_->world_ranks, fmt::format("rank {}'s {}", rank_, mine.operation),
+      wait_for(lock, job(), shared_->world_ranks,
+               fmt::format("rank {}'s {}", rank_, mine.operation),
                [&] { return shared_->generation != now; });
     } catch (...) {
       --shared_->arrived;
@@ -208,8 +217,8 @@ class LocalGroup : public Group {
     }
   }
 
-  // Deaf to failures: all members are between enter and leave, where nothing fails, and a member that left
-  // early would take its buffer away from those still reading it.
+  // Deaf to failures: all members are between enter and leave, where nothing fails, and a member
+  // that left early would take its buffer away from those still reading it.
   void leave() {
     std::unique_lock lock(job().mutex);
     const int64_t now = shared_->generation;
@@ -229,8 +238,8 @@ class LocalGroup : public Group {
     const std::vector<Slot>& slots = shared_->slots;
     for (size_t r = 1; r < slots.size(); ++r)
       if (!slots[r].matches(slots[0]))
-        return fmt::format("ranks called different collectives: rank 0 {}, rank {} {}", slots[0].str(), r,
-                           slots[r].str());
+        return fmt::format("ranks called different collectives: rank 0 {}, rank {} {}",
+                           slots[0].str(), r, slots[r].str());
     return "";
   }
 
@@ -240,7 +249,8 @@ class LocalGroup : public Group {
     };
     const Wish mine{color, key};
     std::vector<Wish> all(shared_->slots.size());
-    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), sizeof(mine));
+    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine),
+                     reinterpret_cast<std::byte*>(all.data()), sizeof(mine));
     return members_of(all, color);
   }
 
@@ -260,7 +270,8 @@ std::shared_ptr<Shared> make_world(int ranks) {
   return std::make_shared<Shared>(std::make_shared<Job>(ranks), std::move(all));
 }
 
-void run_rank(const std::shared_ptr<Shared>& world, int rank, const std::function<void(Group&)>& body) {
+void run_rank(const std::shared_ptr<Shared>& world, int rank,
+              const std::function<void(Group&)>& body) {
   log::set_rank(rank);
   std::exception_ptr thrown;
   try {
@@ -290,13 +301,15 @@ void run_ranks(int ranks, const std::function<void(Group&)>& body) {
   {
     std::vector<std::jthread> threads;
     try {
-      for (int r = 0; r < ranks; ++r) threads.emplace_back([&world, &body, r] { run_rank(world, r, body); });
+      for (int r = 0; r < ranks; ++r)
+        threads.emplace_back([&world, &body, r] { run_rank(world, r, body); });
     } catch (const std::system_error& error) {
       refused = error.what();
       LocalGroup(world, 0).abort(static_cast<int>(ExitCode::failure));
     }
   }
-  if (!refused.empty()) fail("cannot start {} ranks as threads: {}; use fewer ranks", ranks, refused);
+  if (!refused.empty())
+    fail("cannot start {} ranks as threads: {}; use fewer ranks", ranks, refused);
   const Job& job = *world->job;
   if (job.failure) std::rethrow_exception(job.failure);
   if (job.aborted)

@@ -14,12 +14,14 @@ constexpr int64_t kMostGrowth = 4;
 
 int64_t next_interval(int64_t interval, double seconds) {
   if (seconds * kMostGrowth <= kBetweenMeetings) return interval * kMostGrowth;
-  return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(interval) * kBetweenMeetings / seconds));
+  return std::max<int64_t>(
+      1, static_cast<int64_t>(static_cast<double>(interval) * kBetweenMeetings / seconds));
 }
 
 }  // namespace
 
-Meeting::Meeting(Group& world, std::function<bool()> asked) : world_(world), asked_(std::move(asked)) {}
+Meeting::Meeting(Group& world, std::function<bool()> asked)
+    : world_(world), asked_(std::move(asked)) {}
 
 void Meeting::begin() { interval_ = left_ = 1, meetings_ = 0; }
 
@@ -38,7 +40,9 @@ void Meeting::finish() {
 bool Meeting::meet(bool working) {
   const Clock::time_point now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - last_).count();
-  const Tensor told = Tensor::from(std::vector<double>{asked_() ? 1.0 : 0.0, working ? 1.0 : 0.0, meetings_ > 0 ? seconds : 0.0}, {3});
+  const Tensor told = Tensor::from(
+      std::vector<double>{asked_() ? 1.0 : 0.0, working ? 1.0 : 0.0, meetings_ > 0 ? seconds : 0.0},
+      {3});
   world_.all_reduce_max(told);
   const double* all = told.data<double>();
   if (all[0] != 0) {

@@ -7,22 +7,23 @@ namespace {
 
 std::string data_size_that_fits(int ranks, const MeshShape& shape) {
   const int64_t replica = int64_t{shape.pp} * shape.tp;
-  if (ranks % replica == 0) return fmt::format("or set the data-parallel size to {}", ranks / replica);
-  return fmt::format("no data-parallel size fits {} ranks, which do not divide by pp * tp = {}", ranks,
-                     replica);
+  if (ranks % replica == 0)
+    return fmt::format("or set the data-parallel size to {}", ranks / replica);
+  return fmt::format("no data-parallel size fits {} ranks, which do not divide by pp * tp = {}",
+                     ranks, replica);
 }
 
 }  // namespace
 
 void check_shape(int ranks, const MeshShape& shape) {
   require(shape.pp >= 1 && shape.dp >= 1 && shape.tp >= 1,
-          "the mesh pp {} x dp {} x tp {} has a size below 1; every size must be at least 1", shape.pp,
-          shape.dp, shape.tp);
+          "the mesh pp {} x dp {} x tp {} has a size below 1; every size must be at least 1",
+          shape.pp, shape.dp, shape.tp);
   // In double, where a product of any three sizes cannot overflow.
   const double needed = static_cast<double>(shape.pp) * shape.dp * shape.tp;
   require(needed == ranks,
-          "the mesh pp {} x dp {} x tp {} needs {:.0f} ranks, but this job has {}: start it with mpirun -np "
-          "{:.0f}; {}",
+          "the mesh pp {} x dp {} x tp {} needs {:.0f} ranks, but this job has {}: start it with "
+          "mpirun -np {:.0f}; {}",
           shape.pp, shape.dp, shape.tp, needed, ranks, needed, data_size_that_fits(ranks, shape));
 }
 

@@ -20,7 +20,8 @@ void check(int code, const char* operation) {
   char text[MPI_MAX_ERROR_STRING] = "unknown error";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  fail("{} failed: {}. Another rank may have ended: look for the first error of the job", operation, text);
+  fail("{} failed: {}. Another rank may have ended: look for the first error of the job", operation,
+       text);
 }
 
 // Destructors run while an exception passes must not wait for peers, who may wait for this rank.
@@ -29,11 +30,13 @@ bool unwinding() { return std::uncaught_exceptions() > 0; }
 // MPI from its start to its end; held by every group and every transfer.
 class MpiJob {
  public:
-  MpiJob(int64_t largest_piece, bool share_memory) : largest_piece_(largest_piece), shares_memory_(share_memory) {
+  MpiJob(int64_t largest_piece, bool share_memory)
+      : largest_piece_(largest_piece), shares_memory_(share_memory) {
     int provided = MPI_THREAD_SINGLE;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
     if (provided < MPI_THREAD_SERIALIZED)
-      fail("{} was built without threads (MPI_THREAD_SERIALIZED); use one that has them", mpi_version());
+      fail("{} was built without threads (MPI_THREAD_SERIALIZED); use one that has them",
+           mpi_version());
     any_thread_ = provided == MPI_THREAD_MULTIPLE;
   }
   // A process that leaves without MPI_Finalize makes the launcher end the others.
@@ -48,8 +51,10 @@ class MpiJob {
 
   [[noreturn]] void abort(int exit_code) const {
     int main_thread = 0;
-    // Where MPI takes one thread at a time another may be in it now; the launcher ends the job of a process that just leaves.
-    if (any_thread_ || (MPI_Is_thread_main(&main_thread) == MPI_SUCCESS && main_thread)) MPI_Abort(MPI_COMM_WORLD, exit_code);
+    // Where MPI takes one thread at a time another may be in it now; the launcher ends the job of a
+    // process that just leaves.
+    if (any_thread_ || (MPI_Is_thread_main(&main_thread) == MPI_SUCCESS && main_thread))
+      MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::_Exit(exit_code);
   }
 
@@ -68,8 +73,8 @@ class MpiJob {
   bool shares_memory_, any_thread_ = false;
 };
 
-// `count` bytes that stand for a whole block of `block_bytes`: a call that moves one of them for each rank
-// moves this part of every block.
+// `count` bytes that stand for a whole block of `block_bytes`: a call that moves one of them for
+// each rank moves this part of every block.
 class PartOfBlock {
  public:
   PartOfBlock(int count, int64_t block_bytes) {
@@ -125,16 +130,21 @@ class Transfer {
 // The ranks' segments of a window in shared memory.
 class SharedMemory {
  public:
-  // Collective over comm. Null on every rank where they are not on one host or one of them gets no memory.
+  // Collective over comm. Null on every rank where they are not on one host or one of them gets no
+  // memory.
   static std::unique_ptr<SharedMemory> make(MPI_Comm comm, int rank, int size) {
     auto made = std::make_unique<SharedMemory>();
     int here = 0, all = 0;
-    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &made->host_), "MPI_Comm_split_type");
+    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &made->host_),
+          "MPI_Comm_split_type");
     check(MPI_Comm_size(made->host_, &here), "MPI_Comm_size");
     int good = here == size && made->allocate(size);
     check(MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
     if (here == size && !all && rank == 0)
-      log::warn("the {} ranks of a group on this host get no shared memory (is /dev/shm full?); they exchange messages instead", size);
+      log::warn(
+          "the {} ranks of a group on this host get no shared memory (is /dev/shm full?); they "
+          "exchange messages instead",
+          size);
     if (!all) return nullptr;
     check(MPI_Barrier(comm), "MPI_Barrier");
     made->window_ = std::make_unique<Window>(rank, made->segments_);
@@ -151,7 +161,9 @@ class SharedMemory {
   bool allocate(int size) {
     void* own = nullptr;
     MPI_Comm_set_errhandler(host_, MPI_ERRORS_RETURN);
-    if (MPI_Win_allocate_shared(Window::kSegment, 1, MPI_INFO_NULL, host_, &own, &memory_) != MPI_SUCCESS) return false;
+    if (MPI_Win_allocate_shared(Window::kSegment, 1, MPI_INFO_NULL, host_, &own, &memory_) !=
+        MPI_SUCCESS)
+      return false;
     std::memset(own, 0, 64);
     for (int r = 0; r < size; ++r) {
       MPI_Aint bytes = 0;
@@ -190,7 +202,8 @@ class MpiGroup : public Group {
     check_member(peer);
     const auto transfer = std::make_shared<Transfer>(job_, "MPI_Isend");
     job_->in_pieces(bytes, [&](int64_t offset, int count) {
-      check(MPI_Isend(data + offset, count, MPI_BYTE, peer, tag, comm_, transfer->add(count)), "MPI_Isend");
+      check(MPI_Isend(data + offset, count, MPI_BYTE, peer, tag, comm_, transfer->add(count)),
+            "MPI_Isend");
     });
     return Work([transfer] { transfer->wait_sent(); });
   }
@@ -199,7 +212,8 @@ class MpiGroup : public Group {
     check_member(peer);
     const auto transfer = std::make_shared<Transfer>(job_, "MPI_Irecv");
     job_->in_pieces(bytes, [&](int64_t offset, int count) {
-      check(MPI_Irecv(data + offset, count, MPI_BYTE, peer, tag, comm_, transfer->add(count)), "MPI_Irecv");
+      check(MPI_Irecv(data + offset, count, MPI_BYTE, peer, tag, comm_, transfer->add(count)),
+            "MPI_Irecv");
     });
     return Work([transfer] { transfer->wait_received(); });
   }
@@ -214,7 +228,8 @@ class MpiGroup : public Group {
 
   void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     in_parts(bytes, [&](int64_t offset, int count, MPI_Datatype type) {
-      check(MPI_Alltoall(in + offset, count, type, out + offset, count, type, comm_), "MPI_Alltoall");
+      check(MPI_Alltoall(in + offset, count, type, out + offset, count, type, comm_),
+            "MPI_Alltoall");
     });
   }
 
@@ -234,7 +249,8 @@ class MpiGroup : public Group {
   }
 
   Window* window() override {
-    if (!asked_for_window_ && job_->shares_memory()) shared_ = SharedMemory::make(comm_, rank_, size_);
+    if (!asked_for_window_ && job_->shares_memory())
+      shared_ = SharedMemory::make(comm_, rank_, size_);
     asked_for_window_ = true;
     return shared_ ? shared_->window() : nullptr;
   }
@@ -244,8 +260,8 @@ class MpiGroup : public Group {
  private:
   void check_member(int peer) const { SKEIN_CHECK(peer >= 0 && peer < size_); }
 
-  // Calls move(offset, count, type) so that size() blocks of `bytes` are moved, each call within the counts
-  // MPI takes.
+  // Calls move(offset, count, type) so that size() blocks of `bytes` are moved, each call within
+  // the counts MPI takes.
   template <class Move>
   void in_parts(int64_t bytes, Move move) const {
     if (bytes <= job_->largest_piece()) return move(0, static_cast<int>(bytes), MPI_BYTE);
@@ -270,7 +286,8 @@ std::unique_ptr<Group> start_mpi(int64_t largest_piece, bool share_memory) {
   int started = 0;
   check(MPI_Initialized(&started), "MPI_Initialized");
   SKEIN_CHECK(!started);
-  return std::make_unique<MpiGroup>(std::make_shared<MpiJob>(largest_piece, share_memory), MPI_COMM_WORLD);
+  return std::make_unique<MpiGroup>(std::make_shared<MpiJob>(largest_piece, share_memory),
+                                    MPI_COMM_WORLD);
 }
 
 std::string mpi_version() {

@@ -1,15 +1,15 @@
 #include "skein/comm/private_file.h"
 
-#include "skein/comm/secret.h"
-#include "skein/core/error.h"
-#include "skein/core/output_place.h"
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "skein/comm/secret.h"
+#include "skein/core/error.h"
+#include "skein/core/output_place.h"
 
 #include "socket.h"
 

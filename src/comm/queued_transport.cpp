@@ -18,7 +18,8 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   void finish() {
-    if (const auto queue = std::exchange(queue_, nullptr)) queue->wait(DeviceQueue::kCompute, mark_);
+    if (const auto queue = std::exchange(queue_, nullptr))
+      queue->wait(DeviceQueue::kCompute, mark_);
     tensor_ = {};
   }
 
@@ -30,7 +31,8 @@ class Transfer {
 
 }  // namespace
 
-QueuedTransport::QueuedTransport(std::shared_ptr<DeviceQueue> queue, TransportSpec spec, std::shared_ptr<Watchdog> watchdog)
+QueuedTransport::QueuedTransport(std::shared_ptr<DeviceQueue> queue, TransportSpec spec,
+                                 std::shared_ptr<Watchdog> watchdog)
     : queue_(std::move(queue)), spec_(std::move(spec)), watchdog_(std::move(watchdog)) {
   if (watchdog_) watch_ = watchdog_->watch(*queue_, static_cast<int>(spec_.edges.size()) + 1);
 }
@@ -40,32 +42,40 @@ void QueuedTransport::queue(int stream, const Exchange& exchange, const Move& mo
   try {
     move();
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {} failed at {}: {}", spec_.place, exchange.str(), where().str(), error.what()));
+    throw Error(error.code(), fmt::format("{}: {} failed at {}: {}", spec_.place, exchange.str(),
+                                          where().str(), error.what()));
   }
   if (watch_) watch_->begin(stream, exchange, queue_->mark(stream));
 }
 
 template <class Move>
-Work QueuedTransport::transfer(int stream, const Exchange& exchange, const Tensor& tensor, const Move& move) {
+Work QueuedTransport::transfer(int stream, const Exchange& exchange, const Tensor& tensor,
+                               const Move& move) {
   queue_->wait(stream, queue_->mark(DeviceQueue::kCompute));
   queue(stream, exchange, move);
-  return Work([under_way = std::make_shared<Transfer>(queue_, tensor, queue_->mark(stream))] { under_way->finish(); });
+  return Work([under_way = std::make_shared<Transfer>(queue_, tensor, queue_->mark(stream))] {
+    under_way->finish();
+  });
 }
 
 void QueuedTransport::all_gather(const Tensor& in, const Tensor& out) {
-  queue(DeviceQueue::kCompute, {"all-gather", spec_.group, out.bytes()}, [&] { queue_->all_gather(in, out); });
+  queue(DeviceQueue::kCompute, {"all-gather", spec_.group, out.bytes()},
+        [&] { queue_->all_gather(in, out); });
 }
 
 void QueuedTransport::reduce_scatter(const Tensor& in, const Tensor& out) {
-  queue(DeviceQueue::kCompute, {"reduce-scatter", spec_.group, in.bytes()}, [&] { queue_->reduce_scatter(in, out); });
+  queue(DeviceQueue::kCompute, {"reduce-scatter", spec_.group, in.bytes()},
+        [&] { queue_->reduce_scatter(in, out); });
 }
 
 void QueuedTransport::all_reduce(const Tensor& tensor, bool maximum) {
-  queue(DeviceQueue::kCompute, {"all-reduce", spec_.group, tensor.bytes()}, [&] { queue_->all_reduce(tensor, maximum); });
+  queue(DeviceQueue::kCompute, {"all-reduce", spec_.group, tensor.bytes()},
+        [&] { queue_->all_reduce(tensor, maximum); });
 }
 
 void QueuedTransport::broadcast(const Tensor& tensor, int root) {
-  queue(DeviceQueue::kCompute, {"broadcast", spec_.group, tensor.bytes(), root}, [&] { queue_->broadcast(tensor, root); });
+  queue(DeviceQueue::kCompute, {"broadcast", spec_.group, tensor.bytes(), root},
+        [&] { queue_->broadcast(tensor, root); });
 }
 
 int QueuedTransport::stream_of(int from, int to, int tag) const {
@@ -79,13 +89,15 @@ bool QueuedTransport::connects(int peer) const { return stream_of(spec_.rank, pe
 Work QueuedTransport::send(const Tensor& tensor, int peer, int tag) {
   const int stream = stream_of(spec_.rank, peer, tag);
   SKEIN_CHECK(stream > 0);
-  return transfer(stream, {"send", spec_.group, tensor.bytes(), peer, true}, tensor, [&] { queue_->send(stream, tensor); });
+  return transfer(stream, {"send", spec_.group, tensor.bytes(), peer, true}, tensor,
+                  [&] { queue_->send(stream, tensor); });
 }
 
 Work QueuedTransport::recv(const Tensor& tensor, int peer, int tag) {
   const int stream = stream_of(peer, spec_.rank, tag);
   SKEIN_CHECK(stream > 0);
-  return transfer(stream, {"receive", spec_.group, tensor.bytes(), peer}, tensor, [&] { queue_->recv(stream, tensor); });
+  return transfer(stream, {"receive", spec_.group, tensor.bytes(), peer}, tensor,
+                  [&] { queue_->recv(stream, tensor); });
 }
 
 }  // namespace skein

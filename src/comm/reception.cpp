@@ -1,13 +1,13 @@
 #include "reception.h"
 
-#include "skein/core/error.h"
-#include "skein/core/log.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <iterator>
 #include <poll.h>
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
 
 namespace skein {
 namespace {

@@ -1,16 +1,16 @@
 // Those who connect to a rank that listens. All are served at once: who is silent, slow, or talks
 // nonsense keeps nobody out. At most 256 that have proven nothing are held, each for 5 s; when more
-// come, one that is drawn by chance is sent away, so that a flood of any kind leaves a slow rank its
-// chance (a rank that is sent away comes again).
+// come, one that is drawn by chance is sent away, so that a flood of any kind leaves a slow rank
+// its chance (a rank that is sent away comes again).
 #pragma once
-
-#include "skein/comm/handshake.h"
 
 #include <array>
 #include <cstdint>
 #include <list>
 #include <string>
 #include <vector>
+
+#include "skein/comm/handshake.h"
 
 #include "socket.h"
 

@@ -1,13 +1,13 @@
 #include "rendezvous.h"
 
+#include <cmath>
+#include <thread>
+#include <utility>
+
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
-
-#include <cmath>
-#include <thread>
-#include <utility>
 
 #include "reception.h"
 
@@ -32,8 +32,8 @@ std::string greeting_from(const Socket& socket, const Deadline& deadline) {
     return receive_frame(socket, kGreetingBytes, deadline);
   } catch (const Silence& error) {
     if (!deadline.passed()) throw;
-    throw Silence(fmt::format(
-        "it did not greet within {:g} s; is it a rank of an older build?", seconds));
+    throw Silence(
+        fmt::format("it did not greet within {:g} s; is it a rank of an older build?", seconds));
   }
 }
 
@@ -347,8 +347,8 @@ class OtherRank : Gathering {
     }
     if (peer(rank).socket) fail_to_meet(rank, fault);
     fail(
-        "rank {} cannot connect to rank {}: {}; ranks must reach each other at any port: is "
-        "there a firewall between their hosts?",
+        "rank {} cannot connect to rank {}: {}; ranks must reach each other at any port: is there "
+        "a firewall between their hosts?",
         job_.rank, rank, why.text);
   }
 

@@ -3,12 +3,12 @@
 // under the job's secret, which those between other ranks mix with the job's number.
 #pragma once
 
-#include "skein/comm/frames.h"
-#include "skein/comm/tcp.h"
-
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "skein/comm/frames.h"
+#include "skein/comm/tcp.h"
 
 #include "socket.h"
 
@@ -29,8 +29,8 @@ Address address_of(const TcpJob& job);
 // other hosts unasked.
 void check_rendezvous(const TcpJob& job);
 
-// The rendezvous file while ranks come, which only this user can read; replaces one that is there in
-// one step. What another job has put in its place stays at the end.
+// The rendezvous file while ranks come, which only this user can read; replaces one that is there
+// in one step. What another job has put in its place stays at the end.
 class Published {
  public:
   Published(const TcpJob& job, const Place& place);

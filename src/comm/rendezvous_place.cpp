@@ -1,10 +1,10 @@
+#include <charconv>
+#include <filesystem>
+
 #include "skein/comm/private_file.h"
 #include "skein/comm/secret.h"
 #include "skein/core/error.h"
 #include "skein/core/host.h"
-
-#include <charconv>
-#include <filesystem>
 
 #include "rendezvous.h"
 
@@ -14,11 +14,10 @@ namespace {
 namespace fs = std::filesystem;
 
 void check_secret(const TcpJob& job) {
-  require(
-      job.secret.empty() || job.secret.size() >= kShortestSecret,
-      "the secret of the rendezvous has {} bytes; give one of {} or more, as `openssl rand -hex "
-      "16` writes it",
-      job.secret.size(), kShortestSecret);
+  require(job.secret.empty() || job.secret.size() >= kShortestSecret,
+          "the secret of the rendezvous has {} bytes; give one of {} or more, as `openssl rand "
+          "-hex 16` writes it",
+          job.secret.size(), kShortestSecret);
 }
 
 // Whoever reaches an open port can take a rank's place.
@@ -26,9 +25,9 @@ void check_open(const TcpJob& job) {
   const Address at = address_of(job);
   require(
       job.ranks == 1 || job.open || !job.secret.empty() || is_loopback(at.host),
-      "{}={} can be reached from other hosts, and without a secret whoever reaches it can join "
-      "the job; give all ranks the same SKEIN_RENDEZVOUS_SECRET or SKEIN_RENDEZVOUS_SECRET_FILE, "
-      "or set SKEIN_RENDEZVOUS_OPEN=1 on a network where everybody is trusted",
+      "{}={} can be reached from other hosts, and without a secret whoever reaches it can join the "
+      "job; give all ranks the same SKEIN_RENDEZVOUS_SECRET or SKEIN_RENDEZVOUS_SECRET_FILE, or "
+      "set SKEIN_RENDEZVOUS_OPEN=1 on a network where everybody is trusted",
       job.origin, job.rendezvous);
 }
 
@@ -73,9 +72,8 @@ std::string file_of(const TcpJob& job) {
   require(is_folder(job, folder),
           "{}={}: there is no folder {} on host {}; name a file in a folder that all ranks see",
           job.origin, job.rendezvous, folder, host_name());
-  require(!is_folder(job, path),
-          "{}={} is a folder; name a file in it that does not exist yet", job.origin,
-          job.rendezvous);
+  require(!is_folder(job, path), "{}={} is a folder; name a file in it that does not exist yet",
+          job.origin, job.rendezvous);
   return path;
 }
 
@@ -94,8 +92,7 @@ Address address_of(const TcpJob& job) {
                     !host.empty() && (bracketed || host.find(':') == std::string::npos);
   require(good,
           "{}={} is no rendezvous; write host:port with a port from 1 to 65535 ([host]:port for "
-          "IPv6), where rank 0 "
-          "runs on that host, or file:///path of a file that all ranks see",
+          "IPv6), where rank 0 runs on that host, or file:///path of a file that all ranks see",
           job.origin, text);
   return {host, port};
 }
@@ -105,10 +102,9 @@ Published::Published(const TcpJob& job, const Place& place)
   try {
     write_private(path_, text_of(place));
   } catch (const Error& error) {
-    throw Error(error.code(),
-                fmt::format("{}={} cannot be written by rank 0 on host {}: {}; name a file in a "
-                            "folder it may write to",
-                            job.origin, job.rendezvous, host_name(), error.what()));
+    throw Error(error.code(), fmt::format("{}={} cannot be written by rank 0 on host {}: {}; name "
+                                          "a file in a folder it may write to",
+                                          job.origin, job.rendezvous, host_name(), error.what()));
   }
 }
 

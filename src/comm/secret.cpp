@@ -1,12 +1,12 @@
 #include "skein/comm/secret.h"
 
-#include "skein/core/error.h"
-
 #include <cerrno>
 #include <cstring>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <sys/random.h>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {

@@ -1,9 +1,5 @@
 #include "socket.h"
 
-#include "skein/comm/frames.h"
-#include "skein/core/error.h"
-#include "skein/core/host.h"
-
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -19,6 +15,10 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "skein/comm/frames.h"
+#include "skein/core/error.h"
+#include "skein/core/host.h"
 
 namespace skein {
 namespace {
@@ -53,7 +53,9 @@ bool ready(const Socket& socket, short events, const Deadline& deadline) {
   }
 }
 
-Socket new_socket(int family) { return Socket(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
+Socket new_socket(int family) {
+  return Socket(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
 
 std::string numeric_host(const sockaddr* address, socklen_t length) {
   char host[NI_MAXHOST] = "";
@@ -64,8 +66,9 @@ std::string numeric_host(const sockaddr* address, socklen_t length) {
 
 Address address_of(const sockaddr_storage& storage, socklen_t length) {
   const auto* address = reinterpret_cast<const sockaddr*>(&storage);
-  const uint16_t port = storage.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(storage).sin6_port
-                                                      : reinterpret_cast<const sockaddr_in&>(storage).sin_port;
+  const uint16_t port = storage.ss_family == AF_INET6
+                            ? reinterpret_cast<const sockaddr_in6&>(storage).sin6_port
+                            : reinterpret_cast<const sockaddr_in&>(storage).sin_port;
   return {numeric_host(address, length), ntohs(port)};
 }
 
@@ -73,7 +76,8 @@ AddressList look_up(const Address& address, std::string& fault) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
-  const int code = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &wanted, &list);
+  const int code =
+      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &wanted, &list);
   if (code != 0) fault = fmt::format("{}: {}", address.host, gai_strerror(code));
   return {code == 0 ? list : nullptr, freeaddrinfo};
 }
@@ -144,10 +148,12 @@ std::vector<std::string> own_addresses() {
   for (const ifaddrs* each = list; each; each = each->ifa_next) {
     const int family = each->ifa_addr ? each->ifa_addr->sa_family : AF_UNSPEC;
     if (!(each->ifa_flags & IFF_UP) || (family != AF_INET && family != AF_INET6)) continue;
-    const std::string host = numeric_host(each->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    const std::string host = numeric_host(
+        each->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
     if (!host.starts_with("fe80:")) found.push_back(host);
   }
-  std::stable_partition(found.begin(), found.end(), [](const std::string& host) { return !is_loopback(host); });
+  std::stable_partition(found.begin(), found.end(),
+                        [](const std::string& host) { return !is_loopback(host); });
   return found;
 }
 
@@ -167,7 +173,8 @@ Address other_end(const Socket& socket) {
 
 Socket listen_at(const Address& address) {
   std::string fault;
-  for (const std::string& host : address.host.empty() ? std::vector<std::string>{"::", "0.0.0.0"} : std::vector{address.host}) {
+  for (const std::string& host : address.host.empty() ? std::vector<std::string>{"::", "0.0.0.0"}
+                                                      : std::vector{address.host}) {
     const AddressList list = look_up({host, address.port}, fault);
     for (const addrinfo* each = list.get(); each; each = each->ai_next) {
       Socket made = new_socket(each->ai_family);
@@ -191,7 +198,8 @@ Socket connect_to(const Address& address, const Deadline& deadline, NoConnection
     Socket made = new_socket(each->ai_family);
     const int error = try_to_connect(made, *each, deadline.within(kConnectSeconds));
     if (error == 0) return settle(made), std::move(made);
-    why = {fmt::format("{}: {}", address.str(), text_of(error)), error == ECONNREFUSED, is_no_way(error)};
+    why = {fmt::format("{}: {}", address.str(), text_of(error)), error == ECONNREFUSED,
+           is_no_way(error)};
   }
   return {};
 }

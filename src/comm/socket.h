@@ -14,7 +14,8 @@ namespace skein {
 class Deadline {
  public:
   explicit Deadline(double seconds)
-      : at_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+      : at_(Clock::now() +
+            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
   bool passed() const { return Clock::now() >= at_; }
   // What is left, at least 0, rounded up.
   int milliseconds() const;
@@ -55,10 +56,11 @@ std::vector<std::string> own_addresses();
 Address own_end(const Socket& socket);
 Address other_end(const Socket& socket);
 
-// An empty host stands for all addresses of this host, port 0 for any free one. Error(failure) when the port is taken.
+// An empty host stands for all addresses of this host, port 0 for any free one. Error(failure) when
+// the port is taken.
 Socket listen_at(const Address& address);
-// Who waits to be let in; never waits itself. Without a descriptor, and `errno` says why, when there
-// is nobody.
+// Who waits to be let in; never waits itself. Without a descriptor, and `errno` says why, when
+// there is nobody.
 Socket accept_from(const Socket& listener);
 struct NoConnection {
   std::string text;
@@ -77,7 +79,8 @@ class Silence : public Error {
   explicit Silence(const std::string& message) : Error(ExitCode::failure, message) {}
 };
 
-// What a frame holds, as it comes. The other end may be anybody: no more than `most` bytes are taken.
+// What a frame holds, as it comes. The other end may be anybody: no more than `most` bytes are
+// taken.
 class FrameReader {
  public:
   explicit FrameReader(size_t most) : most_(most) {}

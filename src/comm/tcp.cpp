@@ -1,24 +1,27 @@
 #include "skein/comm/tcp.h"
 
-#include "members.h"
-#include "tcp_mesh.h"
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <sys/resource.h>
 
+#include "members.h"
+#include "tcp_mesh.h"
+
 namespace skein {
 namespace {
 
-// Beyond what int tags reach: collectives are called in one order by all, so one tag is enough for them.
+// Beyond what int tags reach: collectives are called in one order by all, so one tag is enough for
+// them.
 constexpr int64_t kCollective = int64_t{1} << 40;
 
-// A message that may be left without a wait, as by an exception: then its buffer is not used any more.
+// A message that may be left without a wait, as by an exception: then its buffer is not used any
+// more.
 template <class Message>
 class Held {
  public:
-  Held(std::shared_ptr<TcpMesh> mesh, std::shared_ptr<Message> message) : mesh_(std::move(mesh)), message_(std::move(message)) {}
+  Held(std::shared_ptr<TcpMesh> mesh, std::shared_ptr<Message> message)
+      : mesh_(std::move(mesh)), message_(std::move(message)) {}
   ~Held() { mesh_->let_go(*message_); }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
@@ -52,13 +55,20 @@ void allow_more_files() {
 class TcpGroup : public Group {
  public:
   TcpGroup(std::shared_ptr<TcpMesh> mesh, uint64_t number, std::vector<int> world_ranks, int rank)
-      : mesh_(std::move(mesh)), number_(number), world_ranks_(std::move(world_ranks)), rank_(rank) {}
+      : mesh_(std::move(mesh)),
+        number_(number),
+        world_ranks_(std::move(world_ranks)),
+        rank_(rank) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(world_ranks_.size()); }
 
-  Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override { return send(data, bytes, peer, tag); }
-  Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override { return receive(data, bytes, peer, tag); }
+  Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
+    return send(data, bytes, peer, tag);
+  }
+  Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
+    return receive(data, bytes, peer, tag);
+  }
 
   void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     exchange([in](int) { return in; }, out, bytes);
@@ -77,7 +87,8 @@ class TcpGroup : public Group {
     }
     if (place > 0) receive(data, bytes, (place - step / 2 + root) % size(), kCollective).wait();
     std::vector<Work> sending;
-    for (; place + step < size(); step *= 2) sending.push_back(send(data, bytes, (place + step + root) % size(), kCollective));
+    for (; place + step < size(); step *= 2)
+      sending.push_back(send(data, bytes, (place + step + root) % size(), kCollective));
     for (Work& work : sending) work.wait();
   }
 
@@ -98,12 +109,15 @@ class TcpGroup : public Group {
     };
     const Wish mine{color, key, mesh_->new_group()};
     std::vector<Wish> all(world_ranks_.size());
-    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), sizeof(Wish));
+    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine),
+                     reinterpret_cast<std::byte*>(all.data()), sizeof(Wish));
     const std::vector<int> members = members_of(all, color);
     std::vector<int> world_ranks;
-    for (const int member : members) world_ranks.push_back(world_ranks_[static_cast<size_t>(member)]);
+    for (const int member : members)
+      world_ranks.push_back(world_ranks_[static_cast<size_t>(member)]);
     const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
-    return std::make_unique<TcpGroup>(mesh_, all[static_cast<size_t>(members[0])].number, std::move(world_ranks), static_cast<int>(place));
+    return std::make_unique<TcpGroup>(mesh_, all[static_cast<size_t>(members[0])].number,
+                                      std::move(world_ranks), static_cast<int>(place));
   }
 
   void abort(int exit_code) override { mesh_->abort(exit_code); }
@@ -148,7 +162,8 @@ class TcpGroup : public Group {
 
 std::unique_ptr<Group> start_tcp(const TcpJob& job) {
   require(job.ranks >= 1 && job.rank >= 0 && job.rank < job.ranks,
-          "rank {} of {} is none; ranks count from 0 to one below their number", job.rank, job.ranks);
+          "rank {} of {} is none; ranks count from 0 to one below their number", job.rank,
+          job.ranks);
   check_rendezvous(job);
   allow_more_files();
   std::vector<int> all(static_cast<size_t>(job.ranks));

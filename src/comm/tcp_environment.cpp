@@ -1,13 +1,13 @@
 #include "tcp_environment.h"
 
-#include "skein/comm/private_file.h"
-#include "skein/core/error.h"
-
 #include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+
+#include "skein/comm/private_file.h"
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -31,12 +31,16 @@ struct Names {
   const char* ranks;
 };
 
-Names names() { return rendezvous_is_set() ? Names{"SKEIN_RANK", "SKEIN_RANKS"} : Names{"RANK", "WORLD_SIZE"}; }
+Names names() {
+  return rendezvous_is_set() ? Names{"SKEIN_RANK", "SKEIN_RANKS"} : Names{"RANK", "WORLD_SIZE"};
+}
 
 int required_number(const char* variable, int least, const TcpJob& job, const char* advice) {
-  require(std::getenv(variable) != nullptr, "{}={} is set, but {} is not; {}", job.origin, job.rendezvous, variable, advice);
+  require(std::getenv(variable) != nullptr, "{}={} is set, but {} is not; {}", job.origin,
+          job.rendezvous, variable, advice);
   const std::optional<int> number = number_in(variable);
-  require(number && *number >= least, "{}={} is no whole number from {}; {}", variable, text_in(variable), least, advice);
+  require(number && *number >= least, "{}={} is no whole number from {}; {}", variable,
+          text_in(variable), least, advice);
   return *number;
 }
 
@@ -46,7 +50,8 @@ TcpJob job_without_numbers() {
   job.rendezvous = text_in("SKEIN_RENDEZVOUS");
   if (rendezvous_is_set()) return job;
   const std::string host = text_in("MASTER_ADDR"), port = text_in("MASTER_PORT");
-  job.rendezvous = host.find(':') == std::string::npos ? host + ":" + port : "[" + host + "]:" + port;
+  job.rendezvous =
+      host.find(':') == std::string::npos ? host + ":" + port : "[" + host + "]:" + port;
   return job;
 }
 
@@ -98,12 +103,15 @@ TcpJob job_of_environment() {
   const auto [rank, ranks] = names();
   TcpJob job = job_without_numbers();
   job.ranks = required_number(ranks, 1, job, "give all processes of the job their number");
-  job.rank = required_number(rank, 0, job, "give each process its own, from 0 to one below the number of ranks");
-  require(job.rank < job.ranks, "{}={} is not below {}={}; ranks count from 0", rank, job.rank, ranks, job.ranks);
+  job.rank = required_number(rank, 0, job,
+                             "give each process its own, from 0 to one below the number of ranks");
+  require(job.rank < job.ranks, "{}={} is not below {}={}; ranks count from 0", rank, job.rank,
+          ranks, job.ranks);
   job.secret = secret_of_environment();
   job.open = open_by_environment();
   if (std::getenv("SKEIN_RENDEZVOUS_TIMEOUT"))
-    job.timeout = required_number("SKEIN_RENDEZVOUS_TIMEOUT", 1, job, "give the seconds that ranks wait for each other at the start");
+    job.timeout = required_number("SKEIN_RENDEZVOUS_TIMEOUT", 1, job,
+                                  "give the seconds that ranks wait for each other at the start");
   return job;
 }
 

@@ -7,7 +7,8 @@ namespace skein {
 
 // SKEIN_RENDEZVOUS is set; it wins over any launcher.
 bool rendezvous_is_set();
-// MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE are, and the last is above 1: what other programs of the field begin with.
+// MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE are, and the last is above 1: what other programs
+// of the field begin with.
 bool master_is_set();
 
 // The job they describe. Usage errors name the variable that is missing or wrong, and its value.

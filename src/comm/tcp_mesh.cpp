@@ -1,10 +1,5 @@
 #include "tcp_mesh.h"
 
-#include "skein/core/error.h"
-#include "skein/core/last_moment.h"
-#include "skein/core/log.h"
-#include "skein/core/stop_signals.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -15,6 +10,11 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "skein/core/error.h"
+#include "skein/core/last_moment.h"
+#include "skein/core/log.h"
+#include "skein/core/stop_signals.h"
 
 namespace skein {
 namespace {
@@ -40,7 +40,9 @@ void copy_bytes(const std::byte* from, int64_t bytes, std::byte* to) {
 struct Rest {
   Rest(const Outgoing& message, int64_t most) {
     const auto head = static_cast<int64_t>(sizeof(TcpHead));
-    if (message.written < head) add(reinterpret_cast<const std::byte*>(&message.head) + message.written, head - message.written);
+    if (message.written < head)
+      add(reinterpret_cast<const std::byte*>(&message.head) + message.written,
+          head - message.written);
     const int64_t sent = std::max<int64_t>(0, message.written - head);
     const int64_t left = std::min(most, message.head.bytes - sent);
     if (left > 0) add(message.data + sent, left);
@@ -61,7 +63,9 @@ TcpMesh::TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked)
       most_unasked_(most_unasked > 0 ? most_unasked : half_of_memory()),
       peers_(peers.size()),
       alarm_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (!alarm_) fail("rank {} has no descriptor left for its connections: {}; raise 'ulimit -n'", rank, std::strerror(errno));
+  if (!alarm_)
+    fail("rank {} has no descriptor left for its connections: {}; raise 'ulimit -n'", rank,
+         std::strerror(errno));
   for (size_t r = 0; r < peers.size(); ++r) {
     peers_[r].socket = std::move(peers[r].socket);
     peers_[r].name = std::move(peers[r].name);
@@ -125,14 +129,18 @@ void TcpMesh::wait(const Outgoing& message) {
   const Peer& to = peer(message.peer);
   changed_.wait(lock, [&] { return message.done || in_vain() || !to.socket || !message.queued; });
   if (!message.done)
-    cannot(lock, message.peer, fmt::format("rank {}'s send of {} bytes with tag {}", rank_, message.head.bytes, message.head.tag));
+    cannot(lock, message.peer,
+           fmt::format("rank {}'s send of {} bytes with tag {}", rank_, message.head.bytes,
+                       message.head.tag));
 }
 
 void TcpMesh::wait(const Incoming& message) {
   Lock lock(mutex_);
   const auto [source, group, tag] = message.channel;
-  const std::string what = fmt::format("rank {}'s receive of {} bytes from rank {} with tag {}", rank_, message.wanted, source, tag);
-  if (source == rank_ && !message.done) throw Error(ExitCode::internal, fmt::format("{} was never sent", what));
+  const std::string what = fmt::format("rank {}'s receive of {} bytes from rank {} with tag {}",
+                                       rank_, message.wanted, source, tag);
+  if (source == rank_ && !message.done)
+    throw Error(ExitCode::internal, fmt::format("{} was never sent", what));
   const Peer& from = peer(source);
   changed_.wait(lock, [&] {
     return message.done || is_of_another_size(message) || in_vain() || !from.socket || from.left;
@@ -143,7 +151,8 @@ void TcpMesh::wait(const Incoming& message) {
                                                 message.bytes, name(source)));
 }
 
-// A thread that is about to end this process has told why; what others notice meanwhile follows from it.
+// A thread that is about to end this process has told why; what others notice meanwhile follows
+// from it.
 void TcpMesh::stay_if_aborting(Lock& lock) {
   while (aborting_) changed_.wait(lock);
 }
@@ -188,9 +197,9 @@ void TcpMesh::end_as_told(int rank, int code) {
   end_anyway(kLongestEnd, code);
   take_away_what_is_left();
   if (is_of_a_stop(code))
-    log::write(log::Level::info,
-               fmt::format("rank {}: {} was asked to stop, and the job ends with it", rank_,
-                           name(rank)));
+    log::write(
+        log::Level::info,
+        fmt::format("rank {}: {} was asked to stop, and the job ends with it", rank_, name(rank)));
   else
     log::write(log::Level::error,
                fmt::format("rank {}: {} has ended the job with exit code {}; its message says why",
@@ -203,14 +212,17 @@ void TcpMesh::say_goodbye() {
   leaving_ = true;
   for (int r = 0; r < size(); ++r)
     if (!peer(r).left) queue_control(r, TcpKind::goodbye);
-  const auto settled = [](const Peer& peer) { return !peer.socket || (peer.queue.empty() && (peer.left || peer.answered)); };
+  const auto settled = [](const Peer& peer) {
+    return !peer.socket || (peer.queue.empty() && (peer.left || peer.answered));
+  };
   const bool all = changed_.wait_for(lock, kLongestGoodbye, [&] {
     return !broken_.empty() || std::all_of(peers_.begin(), peers_.end(), settled);
   });
   if (!broken_.empty())
     log::write(log::Level::error, fmt::format("rank {}, at its end: {}", rank_, broken_));
   else if (!all)
-    log::write(log::Level::warn, fmt::format("rank {}: not all ranks have answered its goodbye", rank_));
+    log::write(log::Level::warn,
+               fmt::format("rank {}: not all ranks have answered its goodbye", rank_));
 }
 
 // The others are to name the rank that was lost first, not those that end because of it.

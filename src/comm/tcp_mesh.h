@@ -1,5 +1,6 @@
-// The messages of a TCP job: one connection to each rank, and one thread that reads them all and writes what a sender could
-// not write at once. Nothing waits for a receiver; what nobody has asked for yet is kept.
+// The messages of a TCP job: one connection to each rank, and one thread that reads them all and
+// writes what a sender could not write at once. Nothing waits for a receiver; what nobody has asked
+// for yet is kept.
 #pragma once
 
 #include <atomic>
@@ -15,8 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "rendezvous.h"
 #include "skein/comm/tcp_head.h"
+
+#include "rendezvous.h"
 
 namespace skein {
 
@@ -30,13 +32,15 @@ struct Channel {
 
 using Bytes = std::unique_ptr<std::byte[]>;
 
-inline Bytes room_for(int64_t bytes) { return std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes)); }
+inline Bytes room_for(int64_t bytes) {
+  return std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+}
 
 struct Outgoing {
   int peer = 0;
   TcpHead head;
   const std::byte* data = nullptr;
-  Bytes copy;  // of data, once that may be gone
+  Bytes copy;           // of data, once that may be gone
   int64_t written = 0;  // of head and data
   bool queued = false;  // false for a peer that takes no more
   bool done = false;
@@ -60,7 +64,9 @@ inline bool is_of_another_size(const Incoming& message) {
   return message.wanted >= 0 && message.bytes >= 0 && message.bytes != message.wanted;
 }
 
-inline std::byte* target_of(Incoming& message) { return message.into ? message.into : message.copy.get(); }
+inline std::byte* target_of(Incoming& message) {
+  return message.into ? message.into : message.copy.get();
+}
 
 class TcpMesh {
  public:
@@ -92,7 +98,7 @@ class TcpMesh {
     Socket socket;
     std::string name;
     std::deque<std::shared_ptr<Outgoing>> queue;
-    TcpHead head;           // of the message that is coming
+    TcpHead head;  // of the message that is coming
     int64_t head_read = 0;
     std::shared_ptr<Incoming> incoming;
     bool left = false;      // has said goodbye
@@ -141,11 +147,11 @@ class TcpMesh {
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::vector<Peer> peers_;
-  Mail asked_, arrived_;  // a channel is in one of them at most
-  int64_t unasked_ = 0;   // of all that another rank has sent and nobody has asked for
-  int lost_ = -1;         // the first rank that was gone without a goodbye, or sent what none may
+  Mail asked_, arrived_;   // a channel is in one of them at most
+  int64_t unasked_ = 0;    // of all that another rank has sent and nobody has asked for
+  int lost_ = -1;          // the first rank that was gone without a goodbye, or sent what none may
   int loss_told_by_ = -1;  // who has said so, where this rank has not seen it itself
-  std::string broken_;    // why the thread has ended
+  std::string broken_;     // why the thread has ended
   bool leaving_ = false, stopping_ = false, aborting_ = false;
   std::atomic<uint32_t> groups_ = 0;
   Socket alarm_;

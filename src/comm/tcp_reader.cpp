@@ -1,8 +1,4 @@
 // The half of TcpMesh that its own thread runs.
-#include "tcp_mesh.h"
-
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -11,6 +7,10 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "skein/core/error.h"
+
+#include "tcp_mesh.h"
 
 namespace skein {
 
@@ -31,7 +31,8 @@ bool TcpMesh::step() {
     const Lock lock(mutex_);
     if (stopping_) return false;
     for (const Peer& each : peers_)
-      watched.push_back({each.socket.descriptor(), static_cast<short>(each.queue.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+      watched.push_back({each.socket.descriptor(),
+                         static_cast<short>(each.queue.empty() ? POLLIN : POLLIN | POLLOUT), 0});
   }
   if (poll(watched.data(), watched.size(), -1) < 0) return true;
   uint64_t rings = 0;
@@ -58,10 +59,12 @@ int64_t TcpMesh::read_some(int rank) {
   Peer& from = peer(rank);
   if (!from.socket) return 0;
   Incoming* const message = from.incoming.get();
-  std::byte* const target = message ? target_of(*message) : reinterpret_cast<std::byte*>(&from.head);
+  std::byte* const target =
+      message ? target_of(*message) : reinterpret_cast<std::byte*>(&from.head);
   int64_t& done = message ? message->read : from.head_read;
   const int64_t whole = message ? message->bytes : static_cast<int64_t>(sizeof(from.head));
-  const ssize_t came = recv(from.socket.descriptor(), target + done, static_cast<size_t>(whole - done), 0);
+  const ssize_t came =
+      recv(from.socket.descriptor(), target + done, static_cast<size_t>(whole - done), 0);
   if (came < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
   if (came <= 0) return close(rank), 0;
   done += came;
@@ -95,8 +98,7 @@ void TcpMesh::take_head(int rank) {
     case TcpKind::loss:
       if (lost_ < 0) lost_ = from.head.code, loss_told_by_ = rank;
       break;
-    case TcpKind::abort:
-      end_as_told(rank, from.head.code);
+    case TcpKind::abort: end_as_told(rank, from.head.code);
   }
   changed_.notify_all();
 }
@@ -137,17 +139,17 @@ std::shared_ptr<Incoming> TcpMesh::begin_within(const Channel& channel, int64_t 
   if (expected) return begin(channel, bytes);
   const int64_t room = most_unasked_ - unasked_ - kUnasked;
   if (bytes > room)
-    accuse(channel.peer,
-           fmt::format("a message of {} bytes with tag {} that nobody has asked for, beside {} "
-                       "bytes of others; at most {} are kept",
-                       bytes, channel.tag, unasked_, most_unasked_));
+    accuse(channel.peer, fmt::format("a message of {} bytes with tag {} that nobody has asked for, "
+                                     "beside {} bytes of others; at most {} are kept",
+                                     bytes, channel.tag, unasked_, most_unasked_));
   std::shared_ptr<Incoming> message;
   try {
     message = begin(channel, bytes);
   } catch (const std::bad_alloc&) {
-    accuse(channel.peer, fmt::format("a message of {} bytes that nobody has asked for, and there is "
-                                     "no memory for it",
-                                     bytes));
+    accuse(channel.peer,
+           fmt::format(
+               "a message of {} bytes that nobody has asked for, and there is no memory for it",
+               bytes));
   }
   unasked_ += message->unasked = bytes + kUnasked;
   return message;

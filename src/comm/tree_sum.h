@@ -10,9 +10,18 @@
 namespace skein {
 
 // What sums of T are kept in: bf16 and f16 in f32.
-template <class T> struct SumOf { using type = T; };
-template <> struct SumOf<BFloat16> { using type = float; };
-template <> struct SumOf<Float16> { using type = float; };
+template <class T>
+struct SumOf {
+  using type = T;
+};
+template <>
+struct SumOf<BFloat16> {
+  using type = float;
+};
+template <>
+struct SumOf<Float16> {
+  using type = float;
+};
 
 // Elements summed at a time, so that the partial sums stay in the nearest cache.
 constexpr int64_t kStrip = 2048;
@@ -23,8 +32,8 @@ inline void add_block(S* left, const T* right, int64_t count) {
   for (int64_t i = 0; i < count; ++i) left[i] += static_cast<S>(right[i]);
 }
 
-// sums [count] = sum(0..ranks) of blocks, each `count` long: sum(0..h) + sum(h..ranks), h the largest power of two below ranks.
-// spare: room for one strip a level.
+// sums [count] = sum(0..ranks) of blocks, each `count` long: sum(0..h) + sum(h..ranks), h the
+// largest power of two below ranks. spare: room for one strip a level.
 template <class T, class S>
 void tree_sum(const T* const* blocks, int ranks, int64_t count, S* sums, S* spare) {
   if (ranks == 1) {
@@ -38,12 +47,14 @@ void tree_sum(const T* const* blocks, int ranks, int64_t count, S* sums, S* spar
   add_block(sums, spare, count);
 }
 
-// out [count] = sum of blocks[r] + 0 .. count, one for each rank, out being one of them or apart from all.
+// out [count] = sum of blocks[r] + 0 .. count, one for each rank, out being one of them or apart
+// from all.
 template <class T>
 void sum_ranks(const std::vector<const T*>& blocks, int64_t count, T* out) {
   using S = typename SumOf<T>::type;
   const auto ranks = static_cast<int>(blocks.size());
-  std::vector<S> room(static_cast<size_t>(kStrip * (2 + std::bit_width(static_cast<unsigned>(ranks)))));
+  std::vector<S> room(
+      static_cast<size_t>(kStrip * (2 + std::bit_width(static_cast<unsigned>(ranks)))));
   std::vector<const T*> at(blocks);
   for (int64_t begin = 0; begin < count; begin += kStrip) {
     const int64_t n = std::min(kStrip, count - begin);

@@ -17,7 +17,9 @@ std::string size_text(int64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
-double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 struct Ticket {
   Exchange exchange;
@@ -60,12 +62,14 @@ class Lane {
 
 std::string Exchange::str() const {
   if (peer < 0) return fmt::format("{} of {} in the {} group", what, size_text(bytes), group);
-  return fmt::format("{} of {} {} rank {} of the {} group", what, size_text(bytes), outgoing ? "to" : "from", peer, group);
+  return fmt::format("{} of {} {} rank {} of the {} group", what, size_text(bytes),
+                     outgoing ? "to" : "from", peer, group);
 }
 
 class Watchdog::Watching : public Watchdog::Watch {
  public:
-  Watching(Watchdog& dog, Watched& watched, int lanes) : dog_(dog), watched_(watched), lanes_(static_cast<size_t>(lanes)) {
+  Watching(Watchdog& dog, Watched& watched, int lanes)
+      : dog_(dog), watched_(watched), lanes_(static_cast<size_t>(lanes)) {
     const std::lock_guard looking(dog_.looking_);
     dog_.watches_.push_back(this);
   }
@@ -122,7 +126,8 @@ class Watchdog::Watching : public Watchdog::Watch {
 
 Watchdog::Watchdog(Settings settings) : settings_(std::move(settings)) {
   if (!settings_.clock) settings_.clock = steady_seconds;
-  if (!settings_.say) settings_.say = [](const std::string& message) { log::write(log::Level::error, message); };
+  if (!settings_.say)
+    settings_.say = [](const std::string& message) { log::write(log::Level::error, message); };
   if (settings_.interval > 0) thread_ = std::thread([this] { run(); });
 }
 
@@ -160,16 +165,20 @@ void Watchdog::inspect(Watching& watch, double now) {
   const auto oldest = watch.oldest();
   if (const std::string error = watch.watched().error(); !error.empty()) {
     return end(ExitCode::failure,
-               fmt::format("{}: {}. {}Another rank may have ended: look for the first error of the job, then start it again; it resumes from its "
-                           "last checkpoint", settings_.place, error, oldest ? fmt::format("Under way was {}. ", oldest->str()) : ""));
+               fmt::format("{}: {}. {}Another rank may have ended: look for the first error of the "
+                           "job, then start it again; it resumes from its last checkpoint",
+                           settings_.place, error,
+                           oldest ? fmt::format("Under way was {}. ", oldest->str()) : ""));
   }
   if (!oldest || settings_.timeout == 0) return;
   const double waited = now - std::max(oldest->begun, watch.progress());
   if (waited <= settings_.timeout) return;
   end(ExitCode::watchdog,
-      fmt::format("{} has waited {:.0f} s for {}. A rank of that group stands still or has ended: look for the first error of the job and at "
-                  "the hosts of its other ranks, then start it again; it resumes from its last checkpoint. Where exchanges may take longer, "
-                  "raise parallel.timeout={:g}", settings_.place, waited, oldest->str(), settings_.timeout));
+      fmt::format("{} has waited {:.0f} s for {}. A rank of that group stands still or has ended: "
+                  "look for the first error of the job and at the hosts of its other ranks, then "
+                  "start it again; it resumes from its last checkpoint. Where exchanges may take "
+                  "longer, raise parallel.timeout={:g}",
+                  settings_.place, waited, oldest->str(), settings_.timeout));
 }
 
 void Watchdog::end(ExitCode code, const std::string& message) {

@@ -1,8 +1,7 @@
 #include "skein/comm/window.h"
 
-#include <sched.h>
-
 #include <cstring>
+#include <sched.h>
 
 #include "tree_sum.h"
 
@@ -23,18 +22,21 @@ inline void rest() {
 
 }  // namespace
 
-Window::Window(int rank, std::vector<std::byte*> segments) : rank_(rank), segments_(std::move(segments)) {}
+Window::Window(int rank, std::vector<std::byte*> segments)
+    : rank_(rank), segments_(std::move(segments)) {}
 
 // Spins as long as a peer at work is likely to come soon, then lets others have the core.
 void Window::meet() {
   constexpr int kSpins = 4000;
   arrivals(rank_).store(++met_, std::memory_order_release);
   for (int r = 0; r < size(); ++r)
-    for (int spins = 0; arrivals(r).load(std::memory_order_acquire) < met_; ++spins) spins < kSpins ? rest() : void(sched_yield());
+    for (int spins = 0; arrivals(r).load(std::memory_order_acquire) < met_; ++spins)
+      spins < kSpins ? rest() : void(sched_yield());
 }
 
-// Each rank brings its piece, sums its share of it from all halves, and takes the other shares from where they were summed. A half
-// is filled again two pieces later, after a meeting that nobody reaches before they have read it.
+// Each rank brings its piece, sums its share of it from all halves, and takes the other shares from
+// where they were summed. A half is filled again two pieces later, after a meeting that nobody
+// reaches before they have read it.
 template <class T>
 void Window::all_reduce(T* data, int64_t count) {
   constexpr int64_t kPiece = kHalf / static_cast<int64_t>(sizeof(T));
@@ -44,11 +46,14 @@ void Window::all_reduce(T* data, int64_t count) {
     std::memcpy(half(rank_), data + begin, static_cast<size_t>(n) * sizeof(T));
     meet();
     std::vector<const T*> blocks;
-    for (int r = 0; r < size(); ++r) blocks.push_back(reinterpret_cast<const T*>(half(r)) + first(rank_));
-    sum_ranks(blocks, first(rank_ + 1) - first(rank_), reinterpret_cast<T*>(half(rank_)) + first(rank_));
+    for (int r = 0; r < size(); ++r)
+      blocks.push_back(reinterpret_cast<const T*>(half(r)) + first(rank_));
+    sum_ranks(blocks, first(rank_ + 1) - first(rank_),
+              reinterpret_cast<T*>(half(rank_)) + first(rank_));
     meet();
     for (int r = 0; r < size(); ++r)
-      std::memcpy(data + begin + first(r), reinterpret_cast<const T*>(half(r)) + first(r), static_cast<size_t>(first(r + 1) - first(r)) * sizeof(T));
+      std::memcpy(data + begin + first(r), reinterpret_cast<const T*>(half(r)) + first(r),
+                  static_cast<size_t>(first(r + 1) - first(r)) * sizeof(T));
   }
 }
 
@@ -59,11 +64,14 @@ void Window::scatter_sums(const T* in, int64_t count, T* out) {
   for (int64_t begin = 0; begin < count; begin += piece, ++rounds_) {
     const int64_t n = std::min(piece, count - begin);
     for (int r = 0; r < size(); ++r)
-      if (r != rank_) std::memcpy(reinterpret_cast<T*>(half(rank_)) + r * n, in + r * count + begin, static_cast<size_t>(n) * sizeof(T));
+      if (r != rank_)
+        std::memcpy(reinterpret_cast<T*>(half(rank_)) + r * n, in + r * count + begin,
+                    static_cast<size_t>(n) * sizeof(T));
     meet();
     std::vector<const T*> blocks;
     for (int r = 0; r < size(); ++r)
-      blocks.push_back(r == rank_ ? in + r * count + begin : reinterpret_cast<const T*>(half(r)) + rank_ * n);
+      blocks.push_back(r == rank_ ? in + r * count + begin
+                                  : reinterpret_cast<const T*>(half(r)) + rank_ * n);
     sum_ranks(blocks, n, out + begin);
   }
 }
@@ -91,7 +99,8 @@ void Window::all_gather(const Tensor& in, const Tensor& out) {
     std::memcpy(half(rank_), from + begin, n);
     meet();
     for (int r = 0; r < size(); ++r)
-      if (r != rank_ || from != to + r * bytes) std::memcpy(to + r * bytes + begin, r == rank_ ? from + begin : half(r), n);
+      if (r != rank_ || from != to + r * bytes)
+        std::memcpy(to + r * bytes + begin, r == rank_ ? from + begin : half(r), n);
   }
 }
 

@@ -1,10 +1,5 @@
 #include "skein/comm/world.h"
 
-#include "skein/comm/local.h"
-#include "skein/comm/mpi.h"
-#include "skein/core/log.h"
-#include "tcp_environment.h"
-
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -12,6 +7,12 @@
 #include <map>
 #include <sched.h>
 #include <unistd.h>
+
+#include "skein/comm/local.h"
+#include "skein/comm/mpi.h"
+#include "skein/core/log.h"
+
+#include "tcp_environment.h"
 
 namespace skein {
 namespace {
@@ -25,7 +26,8 @@ int number_in(const char* variable) {
   return value > 0 && value <= INT_MAX ? static_cast<int>(value) : 0;
 }
 
-// Tasks of this process's Slurm step; 0 outside of one. An interactive allocation has no SLURM_PROCID.
+// Tasks of this process's Slurm step; 0 outside of one. An interactive allocation has no
+// SLURM_PROCID.
 int slurm_tasks() {
   if (!is_set("SLURM_PROCID")) return 0;
   const int of_step = number_in("SLURM_STEP_NUM_TASKS");
@@ -39,12 +41,15 @@ int launched_rank() {
 }
 
 Launch launched(const char* by, int ranks) {
-  return {true, ranks, launched_rank(), fmt::format("{}, {} rank{}", by, ranks, ranks == 1 ? "" : "s")};
+  return {true, ranks, launched_rank(),
+          fmt::format("{}, {} rank{}", by, ranks, ranks == 1 ? "" : "s")};
 }
 
 Launch launched_by_tcp() {
   const TcpJob job = guess_of_environment();
-  return {true, job.ranks, job.rank, fmt::format("TCP at {}, {} rank{}", job.rendezvous, job.ranks, job.ranks == 1 ? "" : "s"), true};
+  return {true, job.ranks, job.rank,
+          fmt::format("TCP at {}, {} rank{}", job.rendezvous, job.ranks, job.ranks == 1 ? "" : "s"),
+          true};
 }
 
 std::unique_ptr<Group> start_tcp_world() {
@@ -55,18 +60,21 @@ std::unique_ptr<Group> start_tcp_world() {
 
 void require_rendezvous() {
   for (const char* variable : {"SKEIN_RANK", "SKEIN_RANKS"})
-    require(!is_set(variable), "{}={} is set, but SKEIN_RENDEZVOUS is not; set it to host:port of rank 0, or to file:///path of a file that "
-            "all ranks see", variable, std::getenv(variable));
+    require(!is_set(variable),
+            "{}={} is set, but SKEIN_RENDEZVOUS is not; set it to host:port of rank 0, or to "
+            "file:///path of a file that all ranks see",
+            variable, std::getenv(variable));
 }
 
 void require_pmix() {
   if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK")) return;
   const int tasks = slurm_tasks();
-  require(tasks <= 1,
-          "Slurm started this process as one of {} tasks (SLURM_PROCID is set) but without PMIx (PMIX_RANK "
-          "is not), so MPI would run {} separate jobs of one rank. Start with 'srun --mpi=pmix' or with "
-          "'mpirun' inside the allocation; for a single rank use 'srun --ntasks=1'",
-          tasks, tasks);
+  require(
+      tasks <= 1,
+      "Slurm started this process as one of {} tasks (SLURM_PROCID is set) but without PMIx "
+      "(PMIX_RANK is not), so MPI would run {} separate jobs of one rank. Start with 'srun "
+      "--mpi=pmix' or with 'mpirun' inside the allocation; for a single rank use 'srun --ntasks=1'",
+      tasks, tasks);
 }
 
 std::unique_ptr<Group> start_mpi_world(const Launch& launch) {
@@ -75,8 +83,8 @@ std::unique_ptr<Group> start_mpi_world(const Launch& launch) {
   std::unique_ptr<Group> world = launch.under_launcher ? start_mpi() : single_rank();
   log::set_rank(world->rank());
   require(launch.ranks <= 1 || world->size() > 1,
-          "the launcher ({}) and MPI do not belong together: {} sees a single rank. Use the mpirun of that "
-          "MPI, or under Slurm 'srun --mpi=pmix'",
+          "the launcher ({}) and MPI do not belong together: {} sees a single rank. Use the mpirun "
+          "of that MPI, or under Slurm 'srun --mpi=pmix'",
           launch.description, mpi_version());
   return world;
 }
@@ -92,7 +100,8 @@ std::string own_place() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   char name[HOST_NAME_MAX + 1] = "";
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0 || gethostname(name, HOST_NAME_MAX) != 0) return "";
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0 || gethostname(name, HOST_NAME_MAX) != 0)
+    return "";
   return std::string(reinterpret_cast<const char*>(&cores), sizeof(cores)) + name;
 }
 
@@ -114,12 +123,14 @@ void warn_of_shared_cores(Group& world) {
   for (const auto& [name, host] : hosts_of(world))
     if (host.ranks > CPU_COUNT(&host.cores))
       log::warn(
-          "{} ranks share {} core(s) on host {} and will run slowly. Start fewer ranks there, or let them "
-          "use more cores (mpirun --bind-to none, srun --cpus-per-task)",
+          "{} ranks share {} core(s) on host {} and will run slowly. Start fewer ranks there, or "
+          "let them use more cores (mpirun --bind-to none, srun --cpus-per-task)",
           host.ranks, CPU_COUNT(&host.cores), name);
 }
 
-std::string host_of(const std::string& place) { return place.size() < sizeof(cpu_set_t) ? "" : place.substr(sizeof(cpu_set_t)); }
+std::string host_of(const std::string& place) {
+  return place.size() < sizeof(cpu_set_t) ? "" : place.substr(sizeof(cpu_set_t));
+}
 
 std::vector<int> cores_in(const std::string& place) {
   cpu_set_t mask;
@@ -130,7 +141,8 @@ std::vector<int> cores_in(const std::string& place) {
   return cores;
 }
 
-// Ranks of one host that the launcher left free to run anywhere take equal shares of the cores, so that no two meet on one.
+// Ranks of one host that the launcher left free to run anywhere take equal shares of the cores, so
+// that no two meet on one.
 void settle_on_own_cores(Group& world) {
   const std::string own = own_place();
   int ranks = 0, before = 0, rank = 0;
@@ -158,7 +170,8 @@ void settle_on_own_cores(Group& world) {
 Launch detect_launch() {
   if (rendezvous_is_set()) return launched_by_tcp();
   if (const int ranks = number_in("OMPI_COMM_WORLD_SIZE")) return launched("mpirun", ranks);
-  if (master_is_set() && !is_set("PMIX_RANK") && number_in("PMI_SIZE") <= 1) return launched_by_tcp();
+  if (master_is_set() && !is_set("PMIX_RANK") && number_in("PMI_SIZE") <= 1)
+    return launched_by_tcp();
   const int tasks = slurm_tasks();
   if (tasks > 1 || (tasks == 1 && is_set("PMIX_RANK"))) return launched("srun", tasks);
   if (is_set("PMIX_RANK")) return {true, 0, launched_rank(), "a PMIx launcher"};

@@ -7,11 +7,13 @@
 
 namespace skein {
 
-void ElementReader::copy(size_t weight, int64_t first, int64_t count, DType dtype, std::byte* out) const {
+void ElementReader::copy(size_t weight, int64_t first, int64_t count, DType dtype,
+                         std::byte* out) const {
   constexpr int64_t kRun = int64_t{1} << 22;
   const DType from = *files_.weights[weight].dtype;
   const int64_t size = size_of(from);
-  if (from == dtype) return files_.read(weight, first * size, {out, static_cast<size_t>(count * size)});
+  if (from == dtype)
+    return files_.read(weight, first * size, {out, static_cast<size_t>(count * size)});
   std::vector<std::byte> run;
   for (int64_t done = 0; done < count; done += kRun) {
     const int64_t part = std::min(kRun, count - done);
@@ -22,7 +24,8 @@ void ElementReader::copy(size_t weight, int64_t first, int64_t count, DType dtyp
 }
 
 // Ours [outputs, inputs] is theirs [inputs, all outputs] read down its columns.
-void ElementReader::gather(size_t weight, int64_t first_column, int64_t inputs, int64_t begin, int64_t end, DType dtype, std::byte* out) {
+void ElementReader::gather(size_t weight, int64_t first_column, int64_t inputs, int64_t begin,
+                           int64_t end, DType dtype, std::byte* out) {
   const StoredWeight& stored = files_.weights[weight];
   const int64_t size = size_of(*stored.dtype), columns = stored.shape[1];
   if (held_ != weight) {
@@ -32,19 +35,23 @@ void ElementReader::gather(size_t weight, int64_t first_column, int64_t inputs, 
   }
   std::vector<std::byte> row(static_cast<size_t>(inputs * size));
   for (int64_t at = begin; at < end;) {
-    const int64_t column = first_column + at / inputs, first = at % inputs, count = std::min(inputs - first, end - at);
+    const int64_t column = first_column + at / inputs, first = at % inputs,
+                  count = std::min(inputs - first, end - at);
     for (int64_t i = 0; i < count; ++i)
-      std::memcpy(row.data() + i * size, whole_.data() + ((first + i) * columns + column) * size, static_cast<size_t>(size));
+      std::memcpy(row.data() + i * size, whole_.data() + ((first + i) * columns + column) * size,
+                  static_cast<size_t>(size));
     convert_elements(*stored.dtype, row.data(), dtype, out + (at - begin) * size_of(dtype), count);
     at += count;
   }
 }
 
-void ElementReader::read(const std::string& name, const std::vector<int64_t>& shape, int64_t begin, int64_t end, DType dtype, std::byte* out) {
+void ElementReader::read(const std::string& name, const std::vector<int64_t>& shape, int64_t begin,
+                         int64_t end, DType dtype, std::byte* out) {
   const Match::Place place = places_.at(name);
   const auto weight = match_.found[place.tensor];
   SKEIN_CHECK(weight.has_value());
-  if (!match_.names.tensors[place.tensor].transposed) return copy(*weight, place.first + begin, end - begin, dtype, out);
+  if (!match_.names.tensors[place.tensor].transposed)
+    return copy(*weight, place.first + begin, end - begin, dtype, out);
   gather(*weight, place.first / shape[1], shape[1], begin, end, dtype, out);
 }
 

@@ -9,8 +9,10 @@
 
 namespace skein {
 
-// `count` elements; values round to nearest even where the type gets narrower. No alignment is needed.
-inline void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to, int64_t count) {
+// `count` elements; values round to nearest even where the type gets narrower. No alignment is
+// needed.
+inline void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
+                             int64_t count) {
   const Region run{{0}, {count}, 0, count};
   copy_overlap(run, from_dtype, from, run, to_dtype, to);
 }
@@ -18,13 +20,16 @@ inline void convert_elements(DType from_dtype, const std::byte* from, DType to_d
 // Reads our tensors out of other programs' files.
 class ElementReader {
  public:
-  ElementReader(const Match& match, const WeightFiles& files) : match_(match), files_(files), places_(match.places()) {}
+  ElementReader(const Match& match, const WeightFiles& files)
+      : match_(match), files_(files), places_(match.places()) {}
 
   // Elements [begin, end) of our tensor `name` of `shape`, as `dtype` to `out`.
-  void read(const std::string& name, const std::vector<int64_t>& shape, int64_t begin, int64_t end, DType dtype, std::byte* out);
+  void read(const std::string& name, const std::vector<int64_t>& shape, int64_t begin, int64_t end,
+            DType dtype, std::byte* out);
 
  private:
-  void gather(size_t weight, int64_t first_column, int64_t inputs, int64_t begin, int64_t end, DType dtype, std::byte* out);
+  void gather(size_t weight, int64_t first_column, int64_t inputs, int64_t begin, int64_t end,
+              DType dtype, std::byte* out);
   void copy(size_t weight, int64_t first, int64_t count, DType dtype, std::byte* out) const;
 
   const Match& match_;

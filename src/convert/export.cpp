@@ -1,15 +1,12 @@
 #include "skein/convert/export.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <unistd.h>
 
-#include "elements.h"
-#include "new_bytes_file.h"
 #include "skein/comm/local.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/convert/tokenizer_files.h"
@@ -20,6 +17,9 @@
 #include "skein/text/tokenizer.h"
 #include "skein/train/run_weights.h"
 
+#include "elements.h"
+#include "new_bytes_file.h"
+
 namespace skein {
 namespace {
 
@@ -27,7 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128;
 
-// tanh(x) is x but for x^3 / 3: an element of 10, times this, is off by 2e-6 of itself. A power of two costs no bit.
+// tanh(x) is x but for x^3 / 3: an element of 10, times this, is off by 2e-6 of itself. A power of
+// two costs no bit.
 constexpr double kSmall = 1.0 / 4096;
 
 std::string kept_name(const std::string& ours) { return "param/" + ours; }
@@ -45,15 +46,20 @@ TensorShapes shapes_of(const std::map<std::string, StoredTensor>& stored) {
   return shapes;
 }
 
-void check_tensors(const NameMap& names, const std::map<std::string, StoredTensor>& stored, const std::string& path) {
+void check_tensors(const NameMap& names, const std::map<std::string, StoredTensor>& stored,
+                   const std::string& path) {
   std::string text;
   for (const ForeignTensor& tensor : names.tensors)
     for (const OurTensor& part : tensor.parts) {
       const auto found = stored.find(kept_name(part.name));
-      if (found == stored.end()) text += fmt::format("\n  {} is missing", part.name);
-      else if (found->second.shape != part.shape) text += fmt::format("\n  {} is {} there; the model's has {}", part.name, shape_text(found->second.shape), shape_text(part.shape));
+      if (found == stored.end())
+        text += fmt::format("\n  {} is missing", part.name);
+      else if (found->second.shape != part.shape)
+        text += fmt::format("\n  {} is {} there; the model's has {}", part.name,
+                            shape_text(found->second.shape), shape_text(part.shape));
     }
-  require(text.empty(), "{} does not hold the model that its configuration describes:{}", path, text);
+  require(text.empty(), "{} does not hold the model that its configuration describes:{}", path,
+          text);
 }
 
 bool is_reward_model(const std::string& notes) {
@@ -72,21 +78,30 @@ SpecialIds ids_of(const std::string& tokenizer) {
   }
 }
 
-// The values that a head of numbers gives here have mean 0 and deviation 1; other programs have no place for the true ones but
-// the classifier's weights.
+// The values that a head of numbers gives here have mean 0 and deviation 1; other programs have no
+// place for the true ones but the classifier's weights.
 void check_scale(const LabelHead& head, const ModelConfig& model, const std::string& path) {
   require(model.architecture == Architecture::bert || head.mean == 0,
-          "{} predicts (value - mean) / deviation, with mean {} and deviation {}; a decoder's classifier has no bias that could add the mean. Fine-tune an "
-          "encoder, or fine-tune on values from which {} has been taken, so that their mean is 0",
+          "{} predicts (value - mean) / deviation, with mean {} and deviation {}; a decoder's "
+          "classifier has no bias that could add the mean. Fine-tune an encoder, or fine-tune on "
+          "values from which {} has been taken, so that their mean is 0",
           path, head.mean, head.deviation, head.mean);
 }
 
 }  // namespace
 
 Export::Export(const std::string& source, Form form, const ConvertConfig& config)
-    : config_(config), form_(form), info_(weights_in(source)), state_(run_state(info_.metadata, info_.path)), model_(stored_model(state_, info_.path)),
-      notes_(import_notes(state_, info_.path)), head_(label_head(state_.notes, info_.path)), tensors_(std::make_unique<CheckpointTensors>(info_)), stored_(tensors_->tensors()) {
-  check_held(model_, shapes_of(stored_), info_.path);  // before anything is made of the sizes that the model says
+    : config_(config),
+      form_(form),
+      info_(weights_in(source)),
+      state_(run_state(info_.metadata, info_.path)),
+      model_(stored_model(state_, info_.path)),
+      notes_(import_notes(state_, info_.path)),
+      head_(label_head(state_.notes, info_.path)),
+      tensors_(std::make_unique<CheckpointTensors>(info_)),
+      stored_(tensors_->tensors()) {
+  check_held(model_, shapes_of(stored_),
+             info_.path);  // before anything is made of the sizes that the model says
   fold_mup();
   add_pooler();
   const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
@@ -94,10 +109,16 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
   add_copies();
   check_tensors(names_, stored_, info_.path);
   if (head_) {
-    require(model_.labels == head_->outputs(), "{} has a head of {} numbers, and notes on one of {}", info_.path, model_.labels, head_->outputs());
+    require(model_.labels == head_->outputs(),
+            "{} has a head of {} numbers, and notes on one of {}", info_.path, model_.labels,
+            head_->outputs());
     check_scale(*head_, model_, info_.path);
   }
-  if (model_.value_head) log::warn("{} has a head of values beside its vocabulary, which other programs' models lack: it is left out", info_.path);
+  if (model_.value_head)
+    log::warn(
+        "{} has a head of values beside its vocabulary, which other programs' models lack: it is "
+        "left out",
+        info_.path);
   choose_dtypes();
   std::vector<int64_t> bytes;
   for (size_t i = 0; i < names_.tensors.size(); ++i) total_ += bytes.emplace_back(bytes_of(i));
@@ -109,21 +130,28 @@ void Export::choose_dtypes() {
   for (const ForeignTensor& tensor : names_.tensors) {
     std::set<DType> found;
     for (const OurTensor& part : tensor.parts) found.insert(stored_.at(kept_name(part.name)).dtype);
-    dtypes_.push_back(config_.dtype ? *config_.dtype : found.size() == 1 ? *found.begin() : DType::f32);
+    dtypes_.push_back(config_.dtype       ? *config_.dtype
+                      : found.size() == 1 ? *found.begin()
+                                          : DType::f32);
   }
   if (form_ != Form::llmc) return;
   // Its files have one type.
-  const bool alike = std::adjacent_find(dtypes_.begin(), dtypes_.end(), std::not_equal_to<>()) == dtypes_.end();
+  const bool alike =
+      std::adjacent_find(dtypes_.begin(), dtypes_.end(), std::not_equal_to<>()) == dtypes_.end();
   if (!alike) std::fill(dtypes_.begin(), dtypes_.end(), DType::f32);
 }
 
-int64_t Export::bytes_of(size_t tensor) const { return names_.tensors[tensor].size() * size_of(dtypes_[tensor]); }
+int64_t Export::bytes_of(size_t tensor) const {
+  return names_.tensors[tensor].size() * size_of(dtypes_[tensor]);
+}
 
 // The type of most bytes.
 DType Export::dtype() const {
   std::map<DType, int64_t> held;
   for (size_t i = 0; i < dtypes_.size(); ++i) held[dtypes_[i]] += bytes_of(i);
-  return std::max_element(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+  return std::max_element(held.begin(), held.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 std::string Export::text() const {
@@ -132,7 +160,8 @@ std::string Export::text() const {
     const ForeignTensor& tensor = names_.tensors[i];
     std::vector<std::string> ours;
     for (const OurTensor& part : tensor.parts) ours.push_back(part.name);
-    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", safetensors_type(dtypes_[i]), shape_text(tensor.shape), files_.names[i],
+    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", safetensors_type(dtypes_[i]),
+                         shape_text(tensor.shape), files_.names[i],
                          tensor.transposed ? " transposed" : "", fmt::join(ours, ", "));
   }
   return lines;
@@ -140,16 +169,24 @@ std::string Export::text() const {
 
 void Export::fold_mup() {
   if (model_.mup_base_width == 0) return;
-  require(model_.norm_placement == NormPlacement::pre, "{} was trained with model.mup_base_width={} and has no last norm (model.norm_placement=post) that could "
-          "take up the factor {} of its logits; other programs know no muP", info_.path, model_.mup_base_width, 1 / model_.width_ratio());
+  require(model_.norm_placement == NormPlacement::pre,
+          "{} was trained with model.mup_base_width={} and has no last norm "
+          "(model.norm_placement=post) that could take up the factor {} of its logits; other "
+          "programs know no muP",
+          info_.path, model_.mup_base_width, 1 / model_.width_ratio());
   output_factor_ = 1 / model_.width_ratio();
   query_factor_ = model_.attention_scale() * std::sqrt(static_cast<double>(model_.head_width()));
   model_.mup_base_width = model_.mup_base_head = 0;
-  log::info("muP: the last norm takes the factor {:.6g} of the logits, queries the factor {:.6g} of the scores", output_factor_, query_factor_);
+  log::info(
+      "muP: the last norm takes the factor {:.6g} of the logits, queries the factor {:.6g} of the "
+      "scores",
+      output_factor_, query_factor_);
 }
 
 void Export::add_pooler() {
-  if (model_.architecture != Architecture::bert || model_.head != Head::token || !is_reward_model(state_.notes)) return;
+  if (model_.architecture != Architecture::bert || model_.head != Head::token ||
+      !is_reward_model(state_.notes))
+    return;
   model_.head = Head::sequence;
   model_.pooler = pooler_added_ = true;
   const DType dtype = stored_.at(kept_name("classifier.weight")).dtype;
@@ -172,27 +209,36 @@ std::pair<double, double> Export::change_of(const std::string& tensor) const {
   if (tensor.find(".attention.q.") != std::string::npos) return {query_factor_, 0};
   const bool bias = tensor == "classifier.bias";
   if (pooler_added_ && tensor == "classifier.weight") return {1 / kSmall, 0};
-  if (head_ && head_->kind == LabelKind::regress && (bias || tensor == "classifier.weight")) return {head_->deviation, bias ? head_->mean : 0};
+  if (head_ && head_->kind == LabelKind::regress && (bias || tensor == "classifier.weight"))
+    return {head_->deviation, bias ? head_->mean : 0};
   return {1, 0};
 }
 
 // As the layer that it is, [C,C], or its bias, [C].
-void Export::read_pooler(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out) const {
+void Export::read_pooler(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype,
+                         std::byte* out) const {
   std::vector<float> values(static_cast<size_t>(end - begin));
   const bool bias = tensor.shape.size() == 1;
   for (int64_t i = begin; !bias && i < end; ++i)
-    if (i % (model_.d_model + 1) == 0) values[static_cast<size_t>(i - begin)] = static_cast<float>(kSmall);
-  convert_elements(DType::f32, reinterpret_cast<const std::byte*>(values.data()), dtype, out, end - begin);
+    if (i % (model_.d_model + 1) == 0)
+      values[static_cast<size_t>(i - begin)] = static_cast<float>(kSmall);
+  convert_elements(DType::f32, reinterpret_cast<const std::byte*>(values.data()), dtype, out,
+                   end - begin);
 }
 
-void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out) {
-  if (pooler_added_ && tensor.name.starts_with("pooler.")) return read_pooler(tensor, begin, end, dtype, out);
+void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype,
+                  std::byte* out) {
+  if (pooler_added_ && tensor.name.starts_with("pooler."))
+    return read_pooler(tensor, begin, end, dtype, out);
   const auto [factor, more] = change_of(tensor.name);
-  if (factor == 1 && more == 0) return tensors_->read(kept_name(tensor.name), begin, end, dtype, out);
+  if (factor == 1 && more == 0)
+    return tensors_->read(kept_name(tensor.name), begin, end, dtype, out);
   std::vector<float> values(static_cast<size_t>(end - begin));
-  tensors_->read(kept_name(tensor.name), begin, end, DType::f32, reinterpret_cast<std::byte*>(values.data()));
+  tensors_->read(kept_name(tensor.name), begin, end, DType::f32,
+                 reinterpret_cast<std::byte*>(values.data()));
   for (float& value : values) value = static_cast<float>(value * factor + more);
-  convert_elements(DType::f32, reinterpret_cast<const std::byte*>(values.data()), dtype, out, end - begin);
+  convert_elements(DType::f32, reinterpret_cast<const std::byte*>(values.data()), dtype, out,
+                   end - begin);
 }
 
 ConfigExtras Export::extras() const {
@@ -201,7 +247,8 @@ ConfigExtras Export::extras() const {
   made.labels = head_->labels;
   // What an import says of its training stays.
   if (!notes_.empty() && state_.step == 0) return made;
-  if (head_->kind != LabelKind::tag) made.problem = head_->kind == LabelKind::regress ? "regression" : "single_label_classification";
+  if (head_->kind != LabelKind::tag)
+    made.problem = head_->kind == LabelKind::regress ? "regression" : "single_label_classification";
   return made;
 }
 
@@ -212,7 +259,9 @@ void Export::transposed(const ForeignTensor& tensor, DType dtype, std::byte* out
     Bytes whole(part.size() * size);
     read(part, 0, part.size(), dtype, whole.data());
     for (int64_t row = 0; row < part.shape[0]; ++row, ++column)
-      for (int64_t i = 0; i < inputs; ++i) std::memcpy(out + (i * columns + column) * size, whole.data() + (row * inputs + i) * size, static_cast<size_t>(size));
+      for (int64_t i = 0; i < inputs; ++i)
+        std::memcpy(out + (i * columns + column) * size, whole.data() + (row * inputs + i) * size,
+                    static_cast<size_t>(size));
   }
 }
 
@@ -249,11 +298,13 @@ void Export::write_file(const std::string& folder, const ExportFile& file) {
   std::vector<SafeTensor> tensors;
   std::map<std::string, size_t> places;
   for (const size_t i : file.tensors) {
-    tensors.push_back({files_.names[i], safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
+    tensors.push_back(
+        {files_.names[i], safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
     places[files_.names[i]] = i;
   }
   SafetensorsWriter writer(join_path(folder, file.name), tensors, {{"format", "pt"}});
-  for (const SafeTensor& tensor : writer.tensors()) stream(places.at(tensor.name), [&](std::span<const std::byte> bytes) { writer.append(bytes); });
+  for (const SafeTensor& tensor : writer.tensors())
+    stream(places.at(tensor.name), [&](std::span<const std::byte> bytes) { writer.append(bytes); });
   writer.finish();
 }
 
@@ -267,11 +318,15 @@ void Export::write_folder(const std::string& folder) {
         index[files_.names[i]] = file.name;
         parameters += names_.tensors[i].size();
       }
-    write_new_file(join_path(folder, "model.safetensors.index.json"), safetensors_index(index, total_, parameters));
+    write_new_file(join_path(folder, "model.safetensors.index.json"),
+                   safetensors_index(index, total_, parameters));
   }
-  write_new_file(join_path(folder, "config.json"), huggingface_config(model_, dtype(), extras(), notes_.config));
+  write_new_file(join_path(folder, "config.json"),
+                 huggingface_config(model_, dtype(), extras(), notes_.config));
   auto texts = notes_.texts;
-  if (!texts.contains("tokenizer.json") && !texts.contains("vocab.json") && !texts.contains("vocab.txt")) texts.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));
+  if (!texts.contains("tokenizer.json") && !texts.contains("vocab.json") &&
+      !texts.contains("vocab.txt"))
+    texts.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));
   for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
 }
 
@@ -280,18 +335,20 @@ void Export::write_llmc(const std::string& path) {
   LlmcModel header{model_, names_.tensors.front().shape[0], dtype()};
   const std::string text = llmc_header(header);
   file.append(std::as_bytes(std::span(text)));
-  for (size_t i = 0; i < names_.tensors.size(); ++i) stream(i, [&](std::span<const std::byte> bytes) { file.append(bytes); });
+  for (size_t i = 0; i < names_.tensors.size(); ++i)
+    stream(i, [&](std::span<const std::byte> bytes) { file.append(bytes); });
   file.finish();
 }
 
 void Export::run(const std::string& destination, const ConvertProgress& progress) {
   std::error_code ignored;
-  require(!fs::exists(destination, ignored), "{} exists already; name a {} that does not", destination, form_ == Form::llmc ? "file" : "folder");
+  require(!fs::exists(destination, ignored), "{} exists already; name a {} that does not",
+          destination, form_ == Form::llmc ? "file" : "folder");
   progress_ = progress;
   write_all(destination);
   if (const std::string text = odd_.text(); !text.empty())
-    log::warn("{}: {}{}; what is computed with them is not finite either", destination,
-              text, f16_limit(config_));
+    log::warn("{}: {}{}; what is computed with them is not finite either", destination, text,
+              f16_limit(config_));
 }
 
 void Export::write_all(const std::string& destination) {
@@ -300,7 +357,8 @@ void Export::write_all(const std::string& destination) {
   if (!folder.has_filename()) folder = folder.parent_path();
   const std::string temporary = fmt::format("{}.{}.tmp", folder.string(), ::getpid());
   make_directories(folder.has_parent_path() ? folder.parent_path().string() : ".");
-  if (!make_new_directory(temporary)) fail("{} exists already, where the model is to be made; remove it", temporary);
+  if (!make_new_directory(temporary))
+    fail("{} exists already, where the model is to be made; remove it", temporary);
   try {
     write_folder(temporary);
     sync_directory(temporary);

@@ -1,7 +1,6 @@
 #include "skein/convert/export_files.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 namespace skein {

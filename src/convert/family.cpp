@@ -22,25 +22,31 @@ std::string obstacles(const std::vector<Demand>& demands) {
 }
 
 std::string gpt2_obstacles(const ModelConfig& c) {
-  return obstacles({{c.architecture == Architecture::gpt, "model.architecture=gpt"},
-                    {c.positions == Positions::learned && c.position_offset == 0, "model.positions=learned from row 0"},
-                    {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre, "layer norm before each half block"},
-                    {c.activation != MlpKind::swiglu, "model.activation other than swiglu"},
-                    {c.bias, "model.bias=true"},
-                    {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model, "as many key heads as query heads, together as wide as model.d_model"},
-                    {c.window == 0, "model.window=0"},
-                    {c.head != Head::token, "model.head other than token"},
-                    {c.token_types == 0 && !c.embedding_norm, "no token types and no norm of the embeddings"}});
+  return obstacles(
+      {{c.architecture == Architecture::gpt, "model.architecture=gpt"},
+       {c.positions == Positions::learned && c.position_offset == 0,
+        "model.positions=learned from row 0"},
+       {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre,
+        "layer norm before each half block"},
+       {c.activation != MlpKind::swiglu, "model.activation other than swiglu"},
+       {c.bias, "model.bias=true"},
+       {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model,
+        "as many key heads as query heads, together as wide as model.d_model"},
+       {c.window == 0, "model.window=0"},
+       {c.head != Head::token, "model.head other than token"},
+       {c.token_types == 0 && !c.embedding_norm, "no token types and no norm of the embeddings"}});
 }
 
 std::string llama_obstacles(const ModelConfig& c) {
-  return obstacles({{c.architecture == Architecture::gpt, "model.architecture=gpt"},
-                    {c.positions == Positions::rotary, "model.positions=rotary"},
-                    {c.norm == ops::Norm::rms && c.norm_placement == NormPlacement::pre, "RMS norm before each half block"},
-                    {c.activation == MlpKind::swiglu, "model.activation=swiglu"},
-                    {c.window == 0, "model.window=0"},
-                    {c.head != Head::token, "model.head other than token"},
-                    {c.token_types == 0 && !c.embedding_norm, "no token types and no norm of the embeddings"}});
+  return obstacles(
+      {{c.architecture == Architecture::gpt, "model.architecture=gpt"},
+       {c.positions == Positions::rotary, "model.positions=rotary"},
+       {c.norm == ops::Norm::rms && c.norm_placement == NormPlacement::pre,
+        "RMS norm before each half block"},
+       {c.activation == MlpKind::swiglu, "model.activation=swiglu"},
+       {c.window == 0, "model.window=0"},
+       {c.head != Head::token, "model.head other than token"},
+       {c.token_types == 0 && !c.embedding_norm, "no token types and no norm of the embeddings"}});
 }
 
 std::string option_value(MlpKind kind) {
@@ -62,16 +68,20 @@ Demand head_activation_demand(const ModelConfig& c, bool roberta) {
 std::string bert_obstacles(const ModelConfig& c, bool roberta) {
   return obstacles({{c.architecture == Architecture::bert, "model.architecture=bert"},
                     {c.positions == Positions::learned, "model.positions=learned"},
-                    {roberta ? c.position_offset > 0 : c.position_offset == 0, roberta ? "model.position_offset above 0" : "model.position_offset=0"},
-                    {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::post, "layer norm after each half block"},
+                    {roberta ? c.position_offset > 0 : c.position_offset == 0,
+                     roberta ? "model.position_offset above 0" : "model.position_offset=0"},
+                    {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::post,
+                     "layer norm after each half block"},
                     {c.activation != MlpKind::swiglu, "model.activation other than swiglu"},
                     head_activation_demand(c, roberta),
                     {c.bias && c.embedding_norm, "model.bias and model.embedding_norm"},
                     {c.token_types > 0, "model.token_types above 0"},
-                    {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model, "as many key heads as query heads, together as wide as model.d_model"},
+                    {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model,
+                     "as many key heads as query heads, together as wide as model.d_model"},
                     {c.window == 0, "model.window=0"},
                     {c.pool == Pool::first, "model.pool=first"},
-                    {!roberta || !(c.head == Head::vocabulary && c.pooler), "no pooler beside the vocabulary head"}});
+                    {!roberta || !(c.head == Head::vocabulary && c.pooler),
+                     "no pooler beside the vocabulary head"}});
 }
 
 }  // namespace
@@ -99,8 +109,10 @@ std::string name_of(Family family) {
 Family family_of(const ModelConfig& config) {
   std::string reasons;
   for (const Family family : {Family::gpt2, Family::llama, Family::bert, Family::roberta}) {
-    const std::string text = family == Family::gpt2 ? gpt2_obstacles(config) : family == Family::llama ? llama_obstacles(config)
-                                                                             : bert_obstacles(config, family == Family::roberta);
+    const std::string text = family == Family::gpt2 ? gpt2_obstacles(config)
+                             : family == Family::llama
+                                 ? llama_obstacles(config)
+                                 : bert_obstacles(config, family == Family::roberta);
     if (text.empty()) return family;
     reasons += fmt::format("\n  {} needs {}", name_of(family), text);
   }

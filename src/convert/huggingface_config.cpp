@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 // Reads keys of one config.json; every error names the file and the key.
 class Config {
  public:
-  Config(const std::string& text, const std::string& origin) : json_(parse_strictly<Json>(text, origin, kMostConfigDepth)), origin_(origin) {
+  Config(const std::string& text, const std::string& origin)
+      : json_(parse_strictly<Json>(text, origin, kMostConfigDepth)), origin_(origin) {
     require(json_.is_object(), "{} is no JSON object", origin);
   }
   Config(Json json, const std::string& origin) : json_(std::move(json)), origin_(origin) {}
@@ -29,24 +30,30 @@ class Config {
     require(has(key), "{} lacks \"{}\"", origin_, key);
     const Json& value = json_[key];
     constexpr int64_t kMost = INT32_MAX;
-    const bool fits = is_whole<int64_t>(value) && value.get<int64_t>() >= 0 && value.get<int64_t>() <= kMost;
-    if (!fits) fail_usage("{}: \"{}\" is {}; a whole number from 0 to {} belongs there", origin_, key, shown(key), kMost);
+    const bool fits =
+        is_whole<int64_t>(value) && value.get<int64_t>() >= 0 && value.get<int64_t>() <= kMost;
+    if (!fits)
+      fail_usage("{}: \"{}\" is {}; a whole number from 0 to {} belongs there", origin_, key,
+                 shown(key), kMost);
     return value.get<int64_t>();
   }
   double real(const std::string& key, std::optional<double> otherwise = {}) const {
     if (!has(key) && otherwise) return *otherwise;
     require(has(key), "{} lacks \"{}\"", origin_, key);
-    if (!json_[key].is_number()) fail_usage("{}: \"{}\" is {}; a number belongs there", origin_, key, shown(key));
+    if (!json_[key].is_number())
+      fail_usage("{}: \"{}\" is {}; a number belongs there", origin_, key, shown(key));
     return json_[key].get<double>();
   }
   bool truth(const std::string& key, bool otherwise) const {
     if (!has(key)) return otherwise;
-    if (!json_[key].is_boolean()) fail_usage("{}: \"{}\" is {}; true or false belongs there", origin_, key, shown(key));
+    if (!json_[key].is_boolean())
+      fail_usage("{}: \"{}\" is {}; true or false belongs there", origin_, key, shown(key));
     return json_[key].get<bool>();
   }
   std::string text(const std::string& key, const std::string& otherwise) const {
     if (!has(key)) return otherwise;
-    if (!json_[key].is_string()) fail_usage("{}: \"{}\" is {}; a text belongs there", origin_, key, shown(key));
+    if (!json_[key].is_string())
+      fail_usage("{}: \"{}\" is {}; a text belongs there", origin_, key, shown(key));
     return json_[key].get<std::string>();
   }
   Config object(const std::string& key) const {
@@ -92,12 +99,14 @@ MlpKind activation_of(const Config& config, const std::string& key, const std::s
 std::string architecture_of(const Config& config) {
   if (!config.has("architectures")) return "";
   const Json& list = config.at("architectures");
-  require(list.is_array() && !list.empty() && list[0].is_string(), "{}: \"architectures\" is no list of names", config.origin());
+  require(list.is_array() && !list.empty() && list[0].is_string(),
+          "{}: \"architectures\" is no list of names", config.origin());
   return list[0].get<std::string>();
 }
 
 int64_t labels_of(const Config& config) {
-  if (config.has("id2label") && config.at("id2label").is_object()) return static_cast<int64_t>(config.at("id2label").size());
+  if (config.has("id2label") && config.at("id2label").is_object())
+    return static_cast<int64_t>(config.at("id2label").size());
   return config.integer("num_labels", 2);
 }
 
@@ -123,19 +132,26 @@ void read_head(const Config& config, Family family, ModelConfig& c) {
           "{}: the architecture {} is not known here; those of \"model_type\" {} begin with {}",
           config.origin(), name, name_of(family), stem);
   const std::string head = name.empty() ? "Model" : name.substr(stem.size());
-  if (head == "ForSequenceClassification") c.head = Head::sequence;
-  else if (head == "ForTokenClassification") c.head = Head::token;
+  if (head == "ForSequenceClassification")
+    c.head = Head::sequence;
+  else if (head == "ForTokenClassification")
+    c.head = Head::token;
   else
     require(has_vocabulary_head(head, family),
-            "{}: the architecture {} has a head that is not known here; language models and classifiers of sequences and of tokens are",
+            "{}: the architecture {} has a head that is not known here; language models and "
+            "classifiers of sequences and of tokens are",
             config.origin(), name);
   if (c.head != Head::vocabulary) c.labels = labels_of(config);
   require(c.head != Head::token || c.architecture == Architecture::bert,
-          "{}: {} has a head with a bias for every token, which models that see only what was before do not have here", config.origin(), name);
+          "{}: {} has a head with a bias for every token, which models that see only what was "
+          "before do not have here",
+          config.origin(), name);
 }
 
 // One probability stands for all; where they differ, that of the residual stream does.
-double dropout_of(const Config& config, const std::string& key, double otherwise) { return config.real(key, otherwise); }
+double dropout_of(const Config& config, const std::string& key, double otherwise) {
+  return config.real(key, otherwise);
+}
 
 // A size that transformers takes under two names.
 int64_t one_of_two(const Config& config, const std::string& key, const std::string& alias,
@@ -151,14 +167,16 @@ void read_gpt2(const Config& config, ModelConfig& c) {
   c.d_model = one_of_two(config, "n_embd", "hidden_size", 768);
   c.n_layers = one_of_two(config, "n_layer", "num_hidden_layers", 12);
   c.n_heads = one_of_two(config, "n_head", "num_attention_heads", 12);
-  c.context = one_of_two(config, "n_positions", "max_position_embeddings",
-                         config.integer("n_ctx", 1024));
+  c.context =
+      one_of_two(config, "n_positions", "max_position_embeddings", config.integer("n_ctx", 1024));
   c.d_ff = config.integer("n_inner", 4 * c.d_model);
   c.activation = activation_of(config, "activation_function", "gelu_new");
   c.norm_epsilon = config.real("layer_norm_epsilon", 1e-5);
   c.dropout = dropout_of(config, "resid_pdrop", 0.1);
-  if (!config.truth("scale_attn_weights", true)) config.refuse("scale_attn_weights", "and attention here always divides its scores");
-  config.refuse_true("scale_attn_by_inverse_layer_idx", "and attention here scales alike in all layers");
+  if (!config.truth("scale_attn_weights", true))
+    config.refuse("scale_attn_weights", "and attention here always divides its scores");
+  config.refuse_true("scale_attn_by_inverse_layer_idx",
+                     "and attention here scales alike in all layers");
   config.refuse_true("add_cross_attention", "and models here have no cross attention");
   c.tie_embeddings = config.truth("tie_word_embeddings", true);
 }
@@ -187,7 +205,9 @@ void read_rotary(const Config& config, const std::string& key, ModelConfig& c) {
   c.rope_theta = rope.real("rope_theta", c.rope_theta);
   const std::string type = rope.text("rope_type", rope.text("type", "default"));
   if (type == "default") return;
-  require(type == "linear" || type == "llama3", "{}: rotary positions are stretched by \"{}\"; linear and llama3 are known", rope.origin(), type);
+  require(type == "linear" || type == "llama3",
+          "{}: rotary positions are stretched by \"{}\"; linear and llama3 are known",
+          rope.origin(), type);
   c.rope_scaling = type == "linear" ? RopeScaling::linear : RopeScaling::llama3;
   c.rope_factor = rope.real("factor");
   if (type == "linear") return;
@@ -204,8 +224,8 @@ void read_rotary(const Config& config, ModelConfig& c) {
   read_rotary(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling", c);
   if (both) read_rotary(config, "rope_scaling", older);
   require(!both || model_values(older) == model_values(c),
-          "{}: \"rope_parameters\" and \"rope_scaling\" are two names of the same and differ; "
-          "take out the wrong one",
+          "{}: \"rope_parameters\" and \"rope_scaling\" are two names of the same and differ; take "
+          "out the wrong one",
           config.origin());
 }
 
@@ -223,7 +243,9 @@ void read_llama(const Config& config, ModelConfig& c) {
   c.norm_epsilon = config.real("rms_norm_eps", 1e-6);
   c.attention_bias = config.truth("attention_bias", false);
   c.bias = config.truth("mlp_bias", false);
-  if (c.bias && !c.attention_bias) config.refuse("mlp_bias", "and the feed-forward layers here have no biases where attention has none");
+  if (c.bias && !c.attention_bias)
+    config.refuse("mlp_bias",
+                  "and the feed-forward layers here have no biases where attention has none");
   const std::string gate = config.text("hidden_act", "silu");
   if (gate != "silu" && gate != "swish")
     config.refuse("hidden_act", "and the gate of a Llama here is silu, also named swish");
@@ -232,7 +254,8 @@ void read_llama(const Config& config, ModelConfig& c) {
   read_rotary(config, c);
 }
 
-bool has_either(const std::set<std::string>& names, const std::string& prefix, const std::string& name) {
+bool has_either(const std::set<std::string>& names, const std::string& prefix,
+                const std::string& name) {
   return names.contains(prefix + name) || names.contains(name);
 }
 
@@ -240,12 +263,12 @@ bool has_either(const std::set<std::string>& names, const std::string& prefix, c
 bool has_pairs(const Config& config, const std::set<std::string>& names) {
   const std::string name = architecture_of(config);
   const bool masked_alone = name.empty() || name == "BertForMaskedLM" || name == "BertLMHeadModel";
-  return !masked_alone ||
-         (has_either(names, "bert.", "pooler.dense.weight") &&
-          names.contains("cls.seq_relationship.weight"));
+  return !masked_alone || (has_either(names, "bert.", "pooler.dense.weight") &&
+                           names.contains("cls.seq_relationship.weight"));
 }
 
-void read_bert(const Config& config, bool roberta, const std::set<std::string>& names, ModelConfig& c) {
+void read_bert(const Config& config, bool roberta, const std::set<std::string>& names,
+               ModelConfig& c) {
   c.architecture = Architecture::bert;
   c.norm_placement = NormPlacement::post;
   c.embedding_norm = true;
@@ -263,7 +286,8 @@ void read_bert(const Config& config, bool roberta, const std::set<std::string>& 
   c.dropout = dropout_of(config, "hidden_dropout_prob", 0.1);
   config.refuse_true("is_decoder", "and encoders here see the whole sequence");
   config.refuse_true("add_cross_attention", "and models here have no cross attention");
-  if (config.text("position_embedding_type", "absolute") != "absolute") config.refuse("position_embedding_type", "and only absolute ones are known");
+  if (config.text("position_embedding_type", "absolute") != "absolute")
+    config.refuse("position_embedding_type", "and only absolute ones are known");
   c.tie_embeddings = config.truth("tie_word_embeddings", true);
   read_head(config, roberta ? Family::roberta : Family::bert, c);
   const bool masks = c.head == Head::vocabulary;
@@ -277,17 +301,23 @@ void refuse_other_attention(const Config& config, const ModelConfig& c) {
     config.refuse("is_causal", decodes ? "and decoders here see only what was before"
                                        : "and encoders here see the whole sequence");
   if (config.has("auto_map") && !config.at("auto_map").empty())
-    config.refuse("auto_map", "so the model has code of its own, which is not known here; if it computes "
-                              "what transformers' class does, take \"auto_map\" out");
+    config.refuse("auto_map",
+                  "so the model has code of its own, which is not known here; if it computes what "
+                  "transformers' class does, take \"auto_map\" out");
 }
 
 }  // namespace
 
-std::string label_notes(const std::string& text, const std::string& origin, const ModelConfig& model) {
+std::string label_notes(const std::string& text, const std::string& origin,
+                        const ModelConfig& model) {
   const Config config(text, origin);
-  if (model.head == Head::vocabulary || config.text("problem_type", "") == "multi_label_classification") return "";
+  if (model.head == Head::vocabulary ||
+      config.text("problem_type", "") == "multi_label_classification")
+    return "";
   LabelHead head;
-  head.kind = model.head == Head::token ? LabelKind::tag : model.labels == 1 ? LabelKind::regress : LabelKind::classify;
+  head.kind = model.head == Head::token ? LabelKind::tag
+              : model.labels == 1       ? LabelKind::regress
+                                        : LabelKind::classify;
   head.metric = metric_of(head.kind, LabelMetric::automatic);
   head.length = model.context;
   head.framed = model.architecture == Architecture::gpt;
@@ -296,7 +326,9 @@ std::string label_notes(const std::string& text, const std::string& origin, cons
   std::set<std::string> known;
   for (int64_t i = 0; i < model.labels; ++i) {
     const auto found = config.at("id2label").find(std::to_string(i));
-    if (found == config.at("id2label").end() || !found->is_string() || !known.insert(found->get<std::string>()).second) return "";
+    if (found == config.at("id2label").end() || !found->is_string() ||
+        !known.insert(found->get<std::string>()).second)
+      return "";
     head.labels.push_back(found->get<std::string>());
   }
   return to_json(head, 0);
@@ -310,15 +342,22 @@ std::map<std::string, std::string> model_values(const ModelConfig& model) {
   return {values.begin(), values.end()};
 }
 
-ModelConfig model_from_huggingface(const std::string& text, const std::string& origin, const std::set<std::string>& names) {
+ModelConfig model_from_huggingface(const std::string& text, const std::string& origin,
+                                   const std::set<std::string>& names) {
   const Config config(text, origin);
   const std::string type = config.text("model_type", "");
-  if (config.has("quantization_config")) fail_usage("{} is of a quantised model; bring its weights to f32, f16 or bf16 first", origin);
+  if (config.has("quantization_config"))
+    fail_usage("{} is of a quantised model; bring its weights to f32, f16 or bf16 first", origin);
   ModelConfig c;
-  if (type == "gpt2") read_gpt2(config, c);
-  else if (type == "llama") read_llama(config, c);
-  else if (type == "bert" || type == "roberta") read_bert(config, type == "roberta", names, c);
-  else fail_usage("{}: \"model_type\" is \"{}\"; gpt2, llama, bert and roberta are known", origin, type);
+  if (type == "gpt2")
+    read_gpt2(config, c);
+  else if (type == "llama")
+    read_llama(config, c);
+  else if (type == "bert" || type == "roberta")
+    read_bert(config, type == "roberta", names, c);
+  else
+    fail_usage("{}: \"model_type\" is \"{}\"; gpt2, llama, bert and roberta are known", origin,
+               type);
   if (c.architecture == Architecture::gpt)
     read_head(config, type == "gpt2" ? Family::gpt2 : Family::llama, c);
   refuse_other_attention(config, c);

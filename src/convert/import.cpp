@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <set>
 
-#include "elements.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/manifest.h"
@@ -13,6 +12,8 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/text/tokenizer.h"
+
+#include "elements.h"
 #include "start_values.h"
 
 namespace skein {
@@ -52,7 +53,9 @@ class Planner {
         held_ = 0;
       }
       held_ += bytes;
-      shards_.back().push_back({kKind + tensor.name, dtype, tensor.shape, std::vector<int64_t>(tensor.shape.size(), 0), tensor.shape, begin, end, nullptr});
+      shards_.back().push_back({kKind + tensor.name, dtype, tensor.shape,
+                                std::vector<int64_t>(tensor.shape.size(), 0), tensor.shape, begin,
+                                end, nullptr});
     }
   }
   std::vector<std::vector<Piece>> take() { return std::move(shards_); }
@@ -63,14 +66,20 @@ class Planner {
 };
 
 void check_ids(const Tokenizer& tokenizer, const ModelConfig& model, const std::string& path) {
-  require(tokenizer.vocab_size() <= model.vocab_size, "--tokenizer={} has {} ids, but the model knows {}; give the tokenizer that it was trained with", path,
-          tokenizer.vocab_size(), model.vocab_size);
+  require(tokenizer.vocab_size() <= model.vocab_size,
+          "--tokenizer={} has {} ids, but the model knows {}; give the tokenizer that it was "
+          "trained with",
+          path, tokenizer.vocab_size(), model.vocab_size);
 }
 
-void warn_of_ids(const std::string& tokenizer, const ModelConfig& model, const std::string& folder) {
+void warn_of_ids(const std::string& tokenizer, const ModelConfig& model,
+                 const std::string& folder) {
   const int64_t ids = tokenizer.empty() ? 0 : tokenizer_from_json(tokenizer)->vocab_size();
   if (ids > model.vocab_size)
-    log::warn("the tokenizer of {} has {} ids, but the model knows {}: texts that hold one of the others are refused", folder, ids, model.vocab_size);
+    log::warn(
+        "the tokenizer of {} has {} ids, but the model knows {}: texts that hold one of the others "
+        "are refused",
+        folder, ids, model.vocab_size);
 }
 
 bool is_checkpoint_folder(const std::string& path) {
@@ -81,7 +90,8 @@ bool is_checkpoint_folder(const std::string& path) {
 
 bool is_huggingface_folder(const std::string& path) {
   std::error_code ignored;
-  for (const char* name : {"config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
+  for (const char* name :
+       {"config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
     if (fs::exists(join_path(path, name), ignored)) return true;
   return false;
 }
@@ -97,22 +107,30 @@ Form form_of(const std::string& path) {
   std::error_code error;
   require(fs::exists(path, error), "there is no {}", path);
   if (is_llmc_file(path)) return Form::llmc;
-  require(fs::is_directory(path, error), "{} is neither a folder nor a model file of llm.c; a Hugging Face model is a folder with its config.json", path);
+  require(fs::is_directory(path, error),
+          "{} is neither a folder nor a model file of llm.c; a Hugging Face model is a folder with "
+          "its config.json",
+          path);
   if (is_checkpoint_folder(path)) return Form::skein;
-  require(is_huggingface_folder(path), "{} holds neither a config.json with safetensors nor a checkpoint", path);
+  require(is_huggingface_folder(path),
+          "{} holds neither a config.json with safetensors nor a checkpoint", path);
   return Form::huggingface;
 }
 
-Import::Import(const std::string& source, Form form, const ConvertConfig& config) : config_(config) {
+Import::Import(const std::string& source, Form form, const ConvertConfig& config)
+    : config_(config) {
   if (form == Form::huggingface) {
     files_ = open_safetensors(source);
     notes_ = read_notes(source);
-    model_ = model_from_huggingface(notes_.config, join_path(source, "config.json"), names_in(files_));
+    model_ =
+        model_from_huggingface(notes_.config, join_path(source, "config.json"), names_in(files_));
     const auto held = static_cast<int64_t>(files_.weights.size());
-    require(config.allow_missing || model_.n_layers <= held, "{} says {} layers, and the files hold {} tensors", join_path(source, "config.json"),
+    require(config.allow_missing || model_.n_layers <= held,
+            "{} says {} layers, and the files hold {} tensors", join_path(source, "config.json"),
             model_.n_layers, held);
     match_ = match(huggingface_names(model_), files_);
-    for (const StoredWeight& weight : files_.weights) notes_.weights[weight.file].push_back(weight.name);
+    for (const StoredWeight& weight : files_.weights)
+      notes_.weights[weight.file].push_back(weight.name);
   } else {
     const LlmcModel header = read_llmc_header(source);
     files_ = open_llmc(source);
@@ -122,7 +140,8 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
   }
   check(match_, files_, config.allow_missing, config.allow_unexpected);
   check_against_model(match_.names, model_);
-  for (const std::string& name : match_.missing) log::warn("{} is missing and gets start values", name);
+  for (const std::string& name : match_.missing)
+    log::warn("{} is missing and gets start values", name);
   for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
   if (!config.tokenizer.empty()) {
     const auto tokenizer = load_tokenizer(config.tokenizer);
@@ -138,7 +157,9 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
 }
 
 bool Import::narrow() const {
-  return std::any_of(match_.found.begin(), match_.found.end(), [&](const auto& found) { return found && size_of(*files_.weights[*found].dtype) < 4; });
+  return std::any_of(match_.found.begin(), match_.found.end(), [&](const auto& found) {
+    return found && size_of(*files_.weights[*found].dtype) < 4;
+  });
 }
 
 // What is missing takes the type of the first that is not.
@@ -158,9 +179,11 @@ std::vector<std::vector<Piece>> Import::plan() const {
 }
 
 std::string Import::run(const std::string& destination, const ConvertProgress& progress) const {
-  require(!is_checkpoint_folder(destination) && !is_huggingface_folder(destination), "{} holds a model already; name another folder", destination);
+  require(!is_checkpoint_folder(destination) && !is_huggingface_folder(destination),
+          "{} holds a model already; name another folder", destination);
   ImportNotes notes = notes_;
-  const std::string folder = fs::is_directory(files_.path) ? files_.path : fs::path(files_.path).parent_path().string();
+  const std::string folder =
+      fs::is_directory(files_.path) ? files_.path : fs::path(files_.path).parent_path().string();
   for (const std::string& file : files_.files) notes.sums[file] = file_sum(join_path(folder, file));
   const auto shards = plan();
   int64_t total = 0, done = 0;

@@ -24,7 +24,9 @@ std::optional<size_t> find(const NameMap& names, const Lookup& lookup, const std
 }
 
 bool equal(const WeightFiles& files, size_t a, size_t b) {
-  if (files.weights[a].type != files.weights[b].type || files.weights[a].shape != files.weights[b].shape) return false;
+  if (files.weights[a].type != files.weights[b].type ||
+      files.weights[a].shape != files.weights[b].shape)
+    return false;
   constexpr int64_t kRun = int64_t{1} << 22;
   const int64_t bytes = element_count(files.weights[a].shape) * size_of(*files.weights[a].dtype);
   std::vector<std::byte> left, right;
@@ -38,14 +40,19 @@ bool equal(const WeightFiles& files, size_t a, size_t b) {
   return true;
 }
 
-void take_second_uses(Match& match, const WeightFiles& files, const Lookup& lookup, std::set<size_t>& used) {
+void take_second_uses(Match& match, const WeightFiles& files, const Lookup& lookup,
+                      std::set<size_t>& used) {
   for (const SecondUse& use : match.names.second_uses) {
-    const auto second = find(match.names, lookup, use.name), first = find(match.names, lookup, use.of);
+    const auto second = find(match.names, lookup, use.name),
+               first = find(match.names, lookup, use.of);
     if (!second || used.contains(*second) || !first) continue;
-    require(equal(files, *first, *second), "{}: {} is said to be tied to {} and differs from it; a config.json with \"tie_word_embeddings\": false "
-            "would keep both", files.path, files.weights[*second].name, files.weights[*first].name);
+    require(equal(files, *first, *second),
+            "{}: {} is said to be tied to {} and differs from it; a config.json with "
+            "\"tie_word_embeddings\": false would keep both",
+            files.path, files.weights[*second].name, files.weights[*first].name);
     used.insert(*second);
-    match.ignored.push_back(fmt::format("{} (the same as {})", files.weights[*second].name, files.weights[*first].name));
+    match.ignored.push_back(fmt::format("{} (the same as {})", files.weights[*second].name,
+                                        files.weights[*first].name));
   }
 }
 
@@ -76,26 +83,33 @@ Match match(NameMap names, const WeightFiles& files) {
     used.insert(*found);
     const StoredWeight& weight = files.weights[*found];
     if (weight.shape != tensor.shape)
-      made.misshapen.push_back(fmt::format("{} is {} there; the model's has {}", weight.name, shape_text(weight.shape), shape_text(tensor.shape)));
-    require(weight.dtype && convertible(*weight.dtype, DType::f32), "{}: {} is of type {}; F32, F16, BF16 and F64 can be taken over", files.path,
+      made.misshapen.push_back(fmt::format("{} is {} there; the model's has {}", weight.name,
+                                           shape_text(weight.shape), shape_text(tensor.shape)));
+    require(weight.dtype && convertible(*weight.dtype, DType::f32),
+            "{}: {} is of type {}; F32, F16, BF16 and F64 can be taken over", files.path,
             weight.name, weight.type);
   }
   take_second_uses(made, files, lookup, used);
   for (size_t i = 0; i < files.weights.size(); ++i) {
     if (used.contains(i)) continue;
     const std::string& name = files.weights[i].name;
-    if (made.names.is_buffer(name)) made.ignored.push_back(name + " (no weight)");
-    else made.unexpected.push_back(name);
+    if (made.names.is_buffer(name))
+      made.ignored.push_back(name + " (no weight)");
+    else
+      made.unexpected.push_back(name);
   }
   return made;
 }
 
-void check(const Match& match, const WeightFiles& files, bool allow_missing, bool allow_unexpected) {
-  const bool missing = !match.missing.empty() && !allow_missing, unexpected = !match.unexpected.empty() && !allow_unexpected;
+void check(const Match& match, const WeightFiles& files, bool allow_missing,
+           bool allow_unexpected) {
+  const bool missing = !match.missing.empty() && !allow_missing,
+             unexpected = !match.unexpected.empty() && !allow_unexpected;
   if (!missing && !unexpected && match.misshapen.empty()) return;
   std::string text = listed("of another shape", match.misshapen);
   if (missing) text += listed("missing; --allow-missing gives them start values", match.missing);
-  if (unexpected) text += listed("unexpected; --allow-unexpected leaves them out", match.unexpected);
+  if (unexpected)
+    text += listed("unexpected; --allow-unexpected leaves them out", match.unexpected);
   fail_usage("{} does not hold the model that it describes:{}", files.path, text);
 }
 
@@ -118,7 +132,8 @@ std::string Match::text(const WeightFiles& files) const {
     const std::string type = found[i] ? files.weights[*found[i]].type : "missing";
     std::vector<std::string> ours;
     for (const OurTensor& part : tensor.parts) ours.push_back(part.name);
-    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", type, shape_text(tensor.shape), found[i] ? files.weights[*found[i]].name : tensor.name,
+    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", type, shape_text(tensor.shape),
+                         found[i] ? files.weights[*found[i]].name : tensor.name,
                          tensor.transposed ? " transposed" : "", fmt::join(ours, ", "));
   }
   for (const std::string& name : ignored) lines += "ignored  " + name + "\n";

@@ -14,11 +14,16 @@ using Dims = std::vector<int64_t>;
 // Collects the names of one model.
 class Collector {
  public:
-  Collector(const ModelConfig& config, std::string prefix) : c(config) { map_.prefix = std::move(prefix); }
+  Collector(const ModelConfig& config, std::string prefix) : c(config) {
+    map_.prefix = std::move(prefix);
+  }
 
   // Theirs and ours of one shape.
-  void same(const std::string& theirs, const std::string& ours, Dims shape) { map_.tensors.push_back({theirs, {}, shape, false, {{ours, shape}}}); }
-  void linear(const std::string& theirs, const std::string& ours, int64_t outputs, int64_t inputs, bool bias) {
+  void same(const std::string& theirs, const std::string& ours, Dims shape) {
+    map_.tensors.push_back({theirs, {}, shape, false, {{ours, shape}}});
+  }
+  void linear(const std::string& theirs, const std::string& ours, int64_t outputs, int64_t inputs,
+              bool bias) {
     same(theirs + ".weight", ours + ".weight", {outputs, inputs});
     if (bias) same(theirs + ".bias", ours + ".bias", {outputs});
   }
@@ -27,9 +32,11 @@ class Collector {
     same(theirs + ".bias", ours + ".bias", {c.d_model});
   }
   // GPT-2's Conv1D: [inputs, outputs]; several of our layers of [outputs, inputs] side by side.
-  void conv1d(const std::string& theirs, const std::vector<std::string>& ours, int64_t outputs, int64_t inputs) {
+  void conv1d(const std::string& theirs, const std::vector<std::string>& ours, int64_t outputs,
+              int64_t inputs) {
     const int64_t whole = outputs * static_cast<int64_t>(ours.size());
-    ForeignTensor weight{theirs + ".weight", {}, {inputs, whole}, true, {}}, bias{theirs + ".bias", {}, {whole}, false, {}};
+    ForeignTensor weight{theirs + ".weight", {}, {inputs, whole}, true, {}},
+        bias{theirs + ".bias", {}, {whole}, false, {}};
     for (const std::string& name : ours) {
       weight.parts.push_back({name + ".weight", {outputs, inputs}});
       bias.parts.push_back({name + ".bias", {outputs}});
@@ -37,7 +44,9 @@ class Collector {
     map_.tensors.push_back(std::move(weight));
     map_.tensors.push_back(std::move(bias));
   }
-  void second_use(const std::string& name, const std::string& of) { map_.second_uses.push_back({name, of}); }
+  void second_use(const std::string& name, const std::string& of) {
+    map_.second_uses.push_back({name, of});
+  }
   void copy(const std::string& name, const std::string& of) {
     map_.copies.push_back({name, of});
     buffer(name);
@@ -73,7 +82,9 @@ NameMap gpt2_names(const ModelConfig& c) {
   for (int64_t i = 0; i < c.n_layers; ++i) {
     const std::string theirs = numbered(base + "h.", i), ours = numbered("block.", i);
     names.layer_norm(theirs + ".ln_1", ours + ".norm_1");
-    names.conv1d(theirs + ".attn.c_attn", {ours + ".attention.q", ours + ".attention.k", ours + ".attention.v"}, c.d_model, c.d_model);
+    names.conv1d(theirs + ".attn.c_attn",
+                 {ours + ".attention.q", ours + ".attention.k", ours + ".attention.v"}, c.d_model,
+                 c.d_model);
     names.conv1d(theirs + ".attn.c_proj", {ours + ".attention.out"}, c.d_model, c.d_model);
     names.layer_norm(theirs + ".ln_2", ours + ".norm_2");
     names.conv1d(theirs + ".mlp.c_fc", {ours + ".mlp.up"}, c.hidden(), c.d_model);
@@ -92,7 +103,8 @@ NameMap llama_names(const ModelConfig& c) {
   const bool attention_bias = c.bias || c.attention_bias;
   names.same("model.embed_tokens.weight", "embedding.tokens.weight", {c.vocab_size, c.d_model});
   for (int64_t i = 0; i < c.n_layers; ++i) {
-    const std::string theirs = numbered("model.layers.", i), ours = numbered("block.", i), attention = theirs + ".self_attn.";
+    const std::string theirs = numbered("model.layers.", i), ours = numbered("block.", i),
+                      attention = theirs + ".self_attn.";
     names.linear(attention + "q_proj", ours + ".attention.q", queries, c.d_model, attention_bias);
     names.linear(attention + "k_proj", ours + ".attention.k", keys, c.d_model, attention_bias);
     names.linear(attention + "v_proj", ours + ".attention.v", keys, c.d_model, attention_bias);
@@ -111,9 +123,12 @@ NameMap llama_names(const ModelConfig& c) {
 
 void bert_embeddings(Collector& names, const std::string& base) {
   const ModelConfig& c = names.c;
-  names.same(base + "embeddings.word_embeddings.weight", "embedding.tokens.weight", {c.vocab_size, c.d_model});
-  names.same(base + "embeddings.position_embeddings.weight", "embedding.positions.weight", {c.context + c.position_offset, c.d_model});
-  names.same(base + "embeddings.token_type_embeddings.weight", "embedding.types.weight", {c.token_types, c.d_model});
+  names.same(base + "embeddings.word_embeddings.weight", "embedding.tokens.weight",
+             {c.vocab_size, c.d_model});
+  names.same(base + "embeddings.position_embeddings.weight", "embedding.positions.weight",
+             {c.context + c.position_offset, c.d_model});
+  names.same(base + "embeddings.token_type_embeddings.weight", "embedding.types.weight",
+             {c.token_types, c.d_model});
   names.layer_norm(base + "embeddings.LayerNorm", "embedding.norm");
 }
 
@@ -121,10 +136,13 @@ void bert_blocks(Collector& names, const std::string& base) {
   const ModelConfig& c = names.c;
   for (int64_t i = 0; i < c.n_layers; ++i) {
     const std::string theirs = numbered(base + "encoder.layer.", i), ours = numbered("block.", i);
-    names.linear(theirs + ".attention.self.query", ours + ".attention.q", c.d_model, c.d_model, true);
+    names.linear(theirs + ".attention.self.query", ours + ".attention.q", c.d_model, c.d_model,
+                 true);
     names.linear(theirs + ".attention.self.key", ours + ".attention.k", c.d_model, c.d_model, true);
-    names.linear(theirs + ".attention.self.value", ours + ".attention.v", c.d_model, c.d_model, true);
-    names.linear(theirs + ".attention.output.dense", ours + ".attention.out", c.d_model, c.d_model, true);
+    names.linear(theirs + ".attention.self.value", ours + ".attention.v", c.d_model, c.d_model,
+                 true);
+    names.linear(theirs + ".attention.output.dense", ours + ".attention.out", c.d_model, c.d_model,
+                 true);
     names.layer_norm(theirs + ".attention.output.LayerNorm", ours + ".norm_1");
     names.linear(theirs + ".intermediate.dense", ours + ".mlp.up", c.hidden(), c.d_model, true);
     names.linear(theirs + ".output.dense", ours + ".mlp.down", c.d_model, c.hidden(), true);
@@ -135,14 +153,16 @@ void bert_blocks(Collector& names, const std::string& base) {
 // What turns features into logits over the vocabulary; `bias` is the name beside the decoder's own.
 // Where weights are tied, the decoder's is only another name of it. Else transformers 5 adds the
 // decoder's and never reads the other one, while to transformers 4 they are one.
-void vocabulary_head(Collector& names, const std::string& tokens, const std::string& dense, const std::string& norm,
-                     const std::string& decoder, const std::string& bias) {
+void vocabulary_head(Collector& names, const std::string& tokens, const std::string& dense,
+                     const std::string& norm, const std::string& decoder, const std::string& bias) {
   const ModelConfig& c = names.c;
   const std::string of_decoder = decoder + ".bias";
   names.same(c.tie_embeddings ? bias : of_decoder, "head.bias", {c.vocab_size});
   names.last().other_names = {c.tie_embeddings ? of_decoder : bias};
-  if (c.tie_embeddings) names.second_use(of_decoder, bias);
-  else names.copy(bias, of_decoder);
+  if (c.tie_embeddings)
+    names.second_use(of_decoder, bias);
+  else
+    names.copy(bias, of_decoder);
   names.linear(dense, "head.dense", c.d_model, c.d_model, true);
   names.layer_norm(norm, "head.norm");
   if (c.tie_embeddings)
@@ -157,7 +177,8 @@ NameMap bert_names(const ModelConfig& c) {
   bert_blocks(names, "bert.");
   if (c.pooler) names.linear("bert.pooler.dense", "pooler", c.d_model, c.d_model, true);
   if (c.head == Head::vocabulary) {
-    vocabulary_head(names, "bert.embeddings.word_embeddings.weight", "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
+    vocabulary_head(names, "bert.embeddings.word_embeddings.weight",
+                    "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
                     "cls.predictions.decoder", "cls.predictions.bias");
     if (c.pooler) names.linear("cls.seq_relationship", "pair", 2, c.d_model, true);
   } else {
@@ -173,7 +194,8 @@ NameMap roberta_names(const ModelConfig& c) {
   bert_embeddings(names, "roberta.");
   bert_blocks(names, "roberta.");
   if (c.head == Head::vocabulary) {
-    vocabulary_head(names, "roberta.embeddings.word_embeddings.weight", "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias");
+    vocabulary_head(names, "roberta.embeddings.word_embeddings.weight", "lm_head.dense",
+                    "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias");
   } else if (c.head == Head::sequence) {
     names.linear("classifier.dense", "pooler", c.d_model, c.d_model, true);
     names.linear("classifier.out_proj", "classifier", c.labels, c.d_model, true);
@@ -198,7 +220,8 @@ bool matches(const std::string& name, const std::string& pattern) {
   if (star == std::string::npos) return name == pattern;
   if (!name.starts_with(pattern.substr(0, star))) return false;
   const size_t behind = name.find_first_not_of("0123456789", star);
-  return behind != star && behind != std::string::npos && name.substr(behind) == pattern.substr(star + 1);
+  return behind != star && behind != std::string::npos &&
+         name.substr(behind) == pattern.substr(star + 1);
 }
 
 }  // namespace
@@ -209,16 +232,19 @@ int64_t ForeignTensor::size() const { return product(shape); }
 
 bool NameMap::is_buffer(const std::string& name) const {
   return std::any_of(buffers.begin(), buffers.end(), [&](const std::string& pattern) {
-    return matches(name, pattern) || (pattern.starts_with(prefix) && matches(name, pattern.substr(prefix.size())));
+    return matches(name, pattern) ||
+           (pattern.starts_with(prefix) && matches(name, pattern.substr(prefix.size())));
   });
 }
 
 std::vector<std::string> NameMap::candidates(const std::string& name) const {
   std::vector<std::string> all{name};
   if (name.starts_with(prefix)) all.push_back(name.substr(prefix.size()));
-  for (const auto& [now, once] : {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, std::pair{"LayerNorm.bias", "LayerNorm.beta"}})
+  for (const auto& [now, once] : {std::pair{"LayerNorm.weight", "LayerNorm.gamma"},
+                                  std::pair{"LayerNorm.bias", "LayerNorm.beta"}})
     for (size_t i = 0, count = all.size(); i < count; ++i)
-      if (all[i].ends_with(now)) all.push_back(all[i].substr(0, all[i].size() - std::string(now).size()) + once);
+      if (all[i].ends_with(now))
+        all.push_back(all[i].substr(0, all[i].size() - std::string(now).size()) + once);
   return all;
 }
 
@@ -233,25 +259,34 @@ NameMap huggingface_names(const ModelConfig& config) {
 }
 
 NameMap llmc_names(const ModelConfig& c, int64_t padded_vocab) {
-  require(family_of(c) == Family::gpt2 && c.tie_embeddings && c.head == Head::vocabulary && c.hidden() == 4 * c.d_model &&
-              c.activation == MlpKind::gelu_tanh && c.norm_epsilon == 1e-5,
-          "llm.c's files hold GPT-2 with tied embeddings, gelu_tanh, a feed-forward layer of 4 model.d_model and model.norm_epsilon=1e-5; "
-          "this is another model");
+  require(family_of(c) == Family::gpt2 && c.tie_embeddings && c.head == Head::vocabulary &&
+              c.hidden() == 4 * c.d_model && c.activation == MlpKind::gelu_tanh &&
+              c.norm_epsilon == 1e-5,
+          "llm.c's files hold GPT-2 with tied embeddings, gelu_tanh, a feed-forward layer of 4 "
+          "model.d_model and model.norm_epsilon=1e-5; this is another model");
   NameMap map;
   const int64_t blocks = c.n_layers, width = c.d_model;
-  const auto all_blocks = [&](const std::string& name, Dims shape, const std::vector<std::string>& ours, const Dims& part) {
+  const auto all_blocks = [&](const std::string& name, Dims shape,
+                              const std::vector<std::string>& ours, const Dims& part) {
     ForeignTensor made{name, {}, {blocks}, false, {}};
     made.shape.insert(made.shape.end(), shape.begin(), shape.end());
     for (int64_t i = 0; i < blocks; ++i)
       for (const std::string& one : ours) made.parts.push_back({numbered("block.", i) + one, part});
     map.tensors.push_back(std::move(made));
   };
-  map.tensors.push_back({"wte", {}, {padded_vocab, width}, false, {{"embedding.tokens.weight", {c.vocab_size, width}}}});
-  map.tensors.push_back({"wpe", {}, {c.context, width}, false, {{"embedding.positions.weight", {c.context, width}}}});
+  map.tensors.push_back({"wte",
+                         {},
+                         {padded_vocab, width},
+                         false,
+                         {{"embedding.tokens.weight", {c.vocab_size, width}}}});
+  map.tensors.push_back(
+      {"wpe", {}, {c.context, width}, false, {{"embedding.positions.weight", {c.context, width}}}});
   all_blocks("ln1w", {width}, {".norm_1.gain"}, {width});
   all_blocks("ln1b", {width}, {".norm_1.bias"}, {width});
-  all_blocks("qkvw", {3 * width, width}, {".attention.q.weight", ".attention.k.weight", ".attention.v.weight"}, {width, width});
-  all_blocks("qkvb", {3 * width}, {".attention.q.bias", ".attention.k.bias", ".attention.v.bias"}, {width});
+  all_blocks("qkvw", {3 * width, width},
+             {".attention.q.weight", ".attention.k.weight", ".attention.v.weight"}, {width, width});
+  all_blocks("qkvb", {3 * width}, {".attention.q.bias", ".attention.k.bias", ".attention.v.bias"},
+             {width});
   all_blocks("attprojw", {width, width}, {".attention.out.weight"}, {width, width});
   all_blocks("attprojb", {width}, {".attention.out.bias"}, {width});
   all_blocks("ln2w", {width}, {".norm_2.gain"}, {width});

@@ -1,11 +1,10 @@
 #include "new_bytes_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <unistd.h>
 
 #include "skein/core/error.h"
 #include "skein/core/output_place.h"
@@ -28,7 +27,8 @@ void NewBytesFile::append(std::span<const std::byte> bytes) {
 }
 
 void NewBytesFile::finish() {
-  if (::fsync(file_.get()) != 0) fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
+  if (::fsync(file_.get()) != 0)
+    fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
   file_.close();
   publish(temporary_, path_, Existing::refuse);
   finished_ = true;

@@ -1,9 +1,8 @@
 #include "skein/convert/notes.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <filesystem>
+#include <xxhash.h>
 
 #include "skein/checkpoint/files.h"
 #include "skein/convert/huggingface_config.h"
@@ -20,8 +19,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr const char* kKept[] = {"generation_config.json", "chat_template.jinja",     "tokenizer.json", "tokenizer_config.json", "vocab.json",
-                                 "special_tokens_map.json", "added_tokens.json",      "merges.txt",     "vocab.txt"};
+constexpr const char* kKept[] = {
+    "generation_config.json", "chat_template.jinja", "tokenizer.json",
+    "tokenizer_config.json",  "vocab.json",          "special_tokens_map.json",
+    "added_tokens.json",      "merges.txt",          "vocab.txt"};
 constexpr size_t kNoTokenizer = 2;  // the first of them
 constexpr int64_t kMostTextBytes = int64_t{1} << 26;
 
@@ -29,7 +30,8 @@ std::string small_text(const std::string& path) {
   std::error_code error;
   require(fs::is_regular_file(path, error), "{} is not a file that can be read", path);
   const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
-  require(!error && bytes <= kMostTextBytes, "{} has {}; {} is the most of such a file", path, readable_size(bytes), readable_size(kMostTextBytes));
+  require(!error && bytes <= kMostTextBytes, "{} has {}; {} is the most of such a file", path,
+          readable_size(bytes), readable_size(kMostTextBytes));
   std::string text = read_text(path);
   try {
     (void)Json(text).dump();
@@ -44,23 +46,29 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-bool is_kept(const std::string& name) { return std::find(std::begin(kKept), std::end(kKept), name) != std::end(kKept); }
+bool is_kept(const std::string& name) {
+  return std::find(std::begin(kKept), std::end(kKept), name) != std::end(kKept);
+}
 
 // An export writes files of these names, and a checkpoint may come from anywhere.
 void check_names(const ImportNotes& notes, const std::string& origin) {
   for (const auto& [name, text] : notes.texts)
-    require(is_kept(name), "{}: what it keeps of its import has a text '{}', which is none of {}", origin, name.substr(0, 80), fmt::join(kKept, ", "));
+    require(is_kept(name), "{}: what it keeps of its import has a text '{}', which is none of {}",
+            origin, name.substr(0, 80), fmt::join(kKept, ", "));
   for (const auto& [name, tensors] : notes.weights)
     require(is_plain_name(name) && !is_kept(name) && !name.ends_with(".json"),
-            "{}: what it keeps of its import has weights in '{}', which is no name for a file of weights", origin,
-            std::string(name.c_str()).substr(0, 80));
+            "{}: what it keeps of its import has weights in '{}', which is no name for a file of "
+            "weights",
+            origin, std::string(name.c_str()).substr(0, 80));
 }
 
 }  // namespace
 
-std::string import_metadata(const ModelConfig& model, const std::string& tokenizer, const ImportNotes& notes) {
+std::string import_metadata(const ModelConfig& model, const std::string& tokenizer,
+                            const ImportNotes& notes) {
   RunState state;
-  if (!notes.config.empty()) state.notes = label_notes(notes.config, join_path(notes.source, "config.json"), model);
+  if (!notes.config.empty())
+    state.notes = label_notes(notes.config, join_path(notes.source, "config.json"), model);
   state.reduction_groups = 1;
   state.tokenizer = tokenizer;
   state.config = model_values(model);
@@ -96,7 +104,8 @@ ImportNotes read_notes(const std::string& folder) {
   require(exists(config), "{} holds no config.json, which says what the model is", folder);
   notes.config = small_text(config);
   for (const char* name : kKept)
-    if (const std::string path = join_path(folder, name); exists(path)) notes.texts[name] = small_text(path);
+    if (const std::string path = join_path(folder, name); exists(path))
+      notes.texts[name] = small_text(path);
   return notes;
 }
 
@@ -108,7 +117,9 @@ void drop_tokenizer(ImportNotes& notes) {
 FolderTokenizer folder_tokenizer(const std::string& folder) {
   const auto has = [&](const char* name) { return exists(join_path(folder, name)); };
   if (!has("tokenizer.json") && !has("vocab.json") && !has("vocab.txt")) {
-    log::warn("{} holds no tokenizer; give one with --tokenizer, without one the model cannot be used", folder);
+    log::warn(
+        "{} holds no tokenizer; give one with --tokenizer, without one the model cannot be used",
+        folder);
     const bool pieces = has("tokenizer.model");
     return {"", pieces ? "it holds only tokenizer.model, of SentencePiece, which is not read"
                        : "it holds no tokenizer.json, vocab.json or vocab.txt"};

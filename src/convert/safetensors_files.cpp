@@ -23,14 +23,20 @@ std::map<std::string, std::string> indexed(const std::string& folder) {
   const std::string index = join_path(folder, kIndex);
   if (exists(index)) {
     auto files = read_safetensors_index(index);
-    const bool uses_single = std::any_of(files.begin(), files.end(), [](const auto& entry) { return entry.second == kSingle; });
-    require(uses_single || !exists(join_path(folder, kSingle)), "{} holds {}, and {} with other files: two models, perhaps; remove the one that is not meant",
+    const bool uses_single = std::any_of(files.begin(), files.end(),
+                                         [](const auto& entry) { return entry.second == kSingle; });
+    require(uses_single || !exists(join_path(folder, kSingle)),
+            "{} holds {}, and {} with other files: two models, perhaps; remove the one that is not "
+            "meant",
             folder, kSingle, kIndex);
     return files;
   }
-  require(exists(join_path(folder, kSingle)), "{} holds neither {} nor {}{}", folder, kSingle, kIndex,
-          exists(join_path(folder, "pytorch_model.bin")) || exists(join_path(folder, "pytorch_model.bin.index.json"))
-              ? "; its pytorch_model.bin is a pickled program, which is not run here: save the model again as safetensors"
+  require(exists(join_path(folder, kSingle)), "{} holds neither {} nor {}{}", folder, kSingle,
+          kIndex,
+          exists(join_path(folder, "pytorch_model.bin")) ||
+                  exists(join_path(folder, "pytorch_model.bin.index.json"))
+              ? "; its pytorch_model.bin is a pickled program, which is not run here: save the "
+                "model again as safetensors"
               : "");
   return {};
 }
@@ -38,13 +44,18 @@ std::map<std::string, std::string> indexed(const std::string& folder) {
 void compare_with_index(const WeightFiles& found, const std::map<std::string, std::string>& index) {
   std::set<std::string> here;
   for (const StoredWeight& weight : found.weights) {
-    require(here.insert(weight.name).second, "{}: tensor {} stands in two files, {} among them", found.path, weight.name, weight.file);
+    require(here.insert(weight.name).second, "{}: tensor {} stands in two files, {} among them",
+            found.path, weight.name, weight.file);
     if (index.empty()) continue;
     const auto listed = index.find(weight.name);
-    require(listed != index.end(), "{}: {} holds tensor {}, which {} does not list", found.path, weight.file, weight.name, kIndex);
-    require(listed->second == weight.file, "{}: {} holds tensor {}, which {} places in {}", found.path, weight.file, weight.name, kIndex, listed->second);
+    require(listed != index.end(), "{}: {} holds tensor {}, which {} does not list", found.path,
+            weight.file, weight.name, kIndex);
+    require(listed->second == weight.file, "{}: {} holds tensor {}, which {} places in {}",
+            found.path, weight.file, weight.name, kIndex, listed->second);
   }
-  for (const auto& [name, file] : index) require(here.contains(name), "{}: {} lacks tensor {}, which {} places there", found.path, file, name, kIndex);
+  for (const auto& [name, file] : index)
+    require(here.contains(name), "{}: {} lacks tensor {}, which {} places there", found.path, file,
+            name, kIndex);
 }
 
 }  // namespace

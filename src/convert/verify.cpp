@@ -26,7 +26,8 @@ const SafeTensor* find(const SafetensorsFile& file, const std::string& name) {
 
 Tensor read(const SafetensorsFile& file, const std::string& name, DType dtype) {
   const SafeTensor* tensor = find(file, name);
-  require(tensor != nullptr && tensor->dtype() == dtype, "{} holds no tensor {} of type {}", file.path(), name, safetensors_type(dtype));
+  require(tensor != nullptr && tensor->dtype() == dtype, "{} holds no tensor {} of type {}",
+          file.path(), name, safetensors_type(dtype));
   const Tensor made = Tensor::empty(Shape(tensor->shape), dtype);
   file.read(*tensor, 0, {made.bytes_data(), static_cast<size_t>(made.bytes())});
   return made;
@@ -35,11 +36,13 @@ Tensor read(const SafetensorsFile& file, const std::string& name, DType dtype) {
 // [B,T] i32 below `limit`.
 Tensor read_ids(const SafetensorsFile& file, const std::string& name, int64_t limit) {
   const Tensor wide = read(file, name, DType::i64);
-  require(wide.shape().rank() == 2 && wide.size() > 0, "{}: {} is {}, not [samples, tokens]", file.path(), name, wide.shape().str());
+  require(wide.shape().rank() == 2 && wide.size() > 0, "{}: {} is {}, not [samples, tokens]",
+          file.path(), name, wide.shape().str());
   const Tensor made = Tensor::empty(wide.shape(), DType::i32);
   for (int64_t i = 0; i < wide.size(); ++i) {
     const int64_t id = wide.data<int64_t>()[i];
-    require(id >= 0 && id < limit, "{}: {} holds {}; the model knows 0 to {}", file.path(), name, id, limit - 1);
+    require(id >= 0 && id < limit, "{}: {} holds {}; the model knows 0 to {}", file.path(), name,
+            id, limit - 1);
     made.data<int32_t>()[i] = static_cast<int32_t>(id);
   }
   return made;
@@ -49,12 +52,15 @@ Batch batch_of(const SafetensorsFile& file, const ModelConfig& model) {
   Batch batch;
   batch.tokens = read_ids(file, "ids", model.vocab_size);
   const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1);
-  require(length <= model.context, "{}: ids of {} tokens are longer than model.context={}", file.path(), length, model.context);
+  require(length <= model.context, "{}: ids of {} tokens are longer than model.context={}",
+          file.path(), length, model.context);
   batch.positions = Tensor::empty(batch.tokens.shape(), DType::i32);
-  for (int64_t i = 0; i < batch.positions.size(); ++i) batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
+  for (int64_t i = 0; i < batch.positions.size(); ++i)
+    batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
   if (find(file, "types")) {
     batch.types = read_ids(file, "types", std::max<int64_t>(1, model.token_types));
-    require(batch.types.shape() == batch.tokens.shape(), "{}: types is {} and ids {}", file.path(), batch.types.shape().str(), batch.tokens.shape().str());
+    require(batch.types.shape() == batch.tokens.shape(), "{}: types is {} and ids {}", file.path(),
+            batch.types.shape().str(), batch.tokens.shape().str());
   }
   if (model.head == Head::sequence) {
     std::vector<int32_t> last(static_cast<size_t>(samples), static_cast<int32_t>(length - 1));
@@ -65,13 +71,15 @@ Batch batch_of(const SafetensorsFile& file, const ModelConfig& model) {
 
 Tensor gpt_logits(const Gpt& model, const ModelConfig& config, const Pass& pass) {
   const Var output = model.forward({}, pass);
-  return config.head == Head::vocabulary ? model.logits(output.value()) : model.label_scores(output, pass).value();
+  return config.head == Head::vocabulary ? model.logits(output.value())
+                                         : model.label_scores(output, pass).value();
 }
 
 Tensor bert_logits(const Bert& model, const ModelConfig& config, const Pass& pass) {
   const Var hidden = model.forward({}, pass);
   if (config.head != Head::vocabulary) return model.label_scores(hidden, pass).value();
-  const Tensor logits = ops::linear_sums(model.transformed(hidden, pass).value(), model.decoder().weight());
+  const Tensor logits =
+      ops::linear_sums(model.transformed(hidden, pass).value(), model.decoder().weight());
   kernels::add_bias(Cpu{}, logits, model.decoder_bias().value, logits);
   return logits;
 }
@@ -100,31 +108,37 @@ Tensor logits_of(const CheckpointInfo& info, const ModelConfig& config, const Ba
 
 Shape logits_shape(const Batch& batch, const ModelConfig& model) {
   if (model.head == Head::sequence) return {batch.size(), model.labels};
-  return {batch.size(), batch.length(), model.head == Head::vocabulary ? model.vocab_size : model.labels};
+  return {batch.size(), batch.length(),
+          model.head == Head::vocabulary ? model.vocab_size : model.labels};
 }
 
 bool is_narrow(const CheckpointInfo& info) {
   const CheckpointTensors tensors(info);
-  return std::any_of(tensors.tensors().begin(), tensors.tensors().end(), [](const auto& entry) { return size_of(entry.second.dtype) < 4; });
+  return std::any_of(tensors.tensors().begin(), tensors.tensors().end(),
+                     [](const auto& entry) { return size_of(entry.second.dtype) < 4; });
 }
 
 }  // namespace
 
-Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model, const std::string& path, bool narrow) {
+Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model,
+                           const std::string& path, bool narrow) {
   const SafetensorsFile file(path);
   const Batch batch = batch_of(file, model);
   const Tensor wanted = read(file, "logits", DType::f32), found = logits_of(info, model, batch);
   const Shape shape = logits_shape(batch, model);
   SKEIN_CHECK_EQ(shape.size(), found.size());
-  require(wanted.shape() == shape, "{}: logits is {}, and the model gives {} for ids of {}", path, wanted.shape().str(), shape.str(), batch.tokens.shape().str());
+  require(wanted.shape() == shape, "{}: logits is {}, and the model gives {} for ids of {}", path,
+          wanted.shape().str(), shape.str(), batch.tokens.shape().str());
   double difference = 0, largest = 0;
   for (int64_t i = 0; i < wanted.size(); ++i) {
     const double here = found.data<float>()[i], there = wanted.data<float>()[i];
     const double apart = std::abs(here - there);
-    difference = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(difference, apart);
+    difference =
+        std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(difference, apart);
     largest = std::max(largest, std::abs(there));
   }
-  return {difference / std::max(largest, 1e-30), narrow || is_narrow(info) ? 3e-2 : 1e-4, wanted.size()};
+  return {difference / std::max(largest, 1e-30), narrow || is_narrow(info) ? 3e-2 : 1e-4,
+          wanted.size()};
 }
 
 }  // namespace skein

@@ -4,8 +4,9 @@
 #include <boost/program_options.hpp>
 #include <iterator>
 
-#include "option_values.h"
 #include "skein/core/error.h"
+
+#include "option_values.h"
 
 namespace skein {
 namespace {
@@ -22,10 +23,12 @@ po::option one_option(const std::string& key, const std::string& text, const std
 }
 
 bool is_truth(const std::string& key, const std::vector<OptionEntry>& entries) {
-  return std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.truth && e.key == key; });
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const auto& e) { return e.truth && e.key == key; });
 }
 
-// Flags with a short name, where the option is there; `alone`: the value of the bare flag, "" where it needs one.
+// Flags with a short name, where the option is there; `alone`: the value of the bare flag, "" where
+// it needs one.
 struct ShortFlag {
   const char *flag, *key, *alone;
 };
@@ -44,7 +47,9 @@ constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"},
 std::vector<po::option> read_short(Tokens& args, const std::vector<OptionEntry>& entries) {
   const std::string token = args.front(), name = token.substr(0, token.find('='));
   for (const ShortFlag& one : kShortFlags) {
-    if (name != one.flag || std::none_of(entries.begin(), entries.end(), [&](const auto& e) { return e.key == one.key; })) continue;
+    if (name != one.flag || std::none_of(entries.begin(), entries.end(),
+                                         [&](const auto& e) { return e.key == one.key; }))
+      continue;
     args.erase(args.begin());
     if (name != token) return {one_option(one.key, token.substr(name.size() + 1), token)};
     if (*one.alone) return {one_option(one.key, one.alone, token)};
@@ -56,7 +61,8 @@ std::vector<po::option> read_short(Tokens& args, const std::vector<OptionEntry>&
   return {};
 }
 
-// Boost refuses `--key=` and gives a bare flag the word that follows, whatever it is: these are read here.
+// Boost refuses `--key=` and gives a bare flag the word that follows, whatever it is: these are
+// read here.
 std::vector<po::option> read_special(Tokens& args, const std::vector<OptionEntry>& entries) {
   if (const auto found = read_short(args, entries); !found.empty()) return found;
   const std::string token = args.front();
@@ -80,7 +86,8 @@ std::vector<po::option> read_special(Tokens& args, const std::vector<OptionEntry
 }
 
 po::parsed_options run_parser(const Tokens& args, const std::vector<OptionEntry>& entries,
-                              const po::options_description& described, const std::string& program) {
+                              const po::options_description& described,
+                              const std::string& program) {
   namespace style = po::command_line_style;
   try {
     return po::command_line_parser(args)
@@ -90,7 +97,8 @@ po::parsed_options run_parser(const Tokens& args, const std::vector<OptionEntry>
         .allow_unregistered()
         .run();
   } catch (const po::error& error) {
-    fail_usage("{}; options look like --section.key=value, and `{} --help` lists them", error.what(), program);
+    fail_usage("{}; options look like --section.key=value, and `{} --help` lists them",
+               error.what(), program);
   }
 }
 
@@ -122,13 +130,16 @@ void refuse_version(const po::option& option, const std::string& program) {
 CommandLine read_command_line(const Tokens& args, const std::vector<OptionEntry>& entries,
                               const std::string& program) {
   po::options_description described;
-  for (const OptionEntry& entry : entries) described.add_options()(entry.key.c_str(), po::value<std::string>());
-  for (const char* own : {"config", "print-config", "help"}) described.add_options()(own, po::value<std::string>());
+  for (const OptionEntry& entry : entries)
+    described.add_options()(entry.key.c_str(), po::value<std::string>());
+  for (const char* own : {"config", "print-config", "help"})
+    described.add_options()(own, po::value<std::string>());
   CommandLine line;
   for (const po::option& option : run_parser(args, entries, described, program).options) {
     refuse_version(option, program);
-    require(!option.unregistered, "unknown option '{}' (flag --{}){}; `{} --help` lists all", option.string_key,
-            option.string_key, key_suggestion(option.string_key, entries), program);
+    require(!option.unregistered, "unknown option '{}' (flag --{}){}; `{} --help` lists all",
+            option.string_key, option.string_key, key_suggestion(option.string_key, entries),
+            program);
     if (option.string_key.empty()) {
       line.words.push_back(option.value.at(0));
     } else {
@@ -151,7 +162,8 @@ std::string key_suggestion(const std::string& key, const std::vector<OptionEntry
   const bool is_key = near.find('.') != std::string::npos;  // no section: a flag only
   if (!near.empty()) return fmt::format("; did you mean '{}{}'?", is_key ? "" : "--", near);
   for (const OptionEntry& entry : entries)
-    if (entry.name() == key || key.ends_with("." + entry.name())) return fmt::format("; did you mean '{}'?", entry.key);
+    if (entry.name() == key || key.ends_with("." + entry.name()))
+      return fmt::format("; did you mean '{}'?", entry.key);
   return "";
 }
 

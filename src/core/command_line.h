@@ -16,8 +16,8 @@ struct CommandLine {
 };
 
 // Usage errors for unknown flags and for flags without their value.
-CommandLine read_command_line(const std::vector<std::string>& args, const std::vector<OptionEntry>& entries,
-                              const std::string& program);
+CommandLine read_command_line(const std::vector<std::string>& args,
+                              const std::vector<OptionEntry>& entries, const std::string& program);
 
 // Known keys near a wrong one, with or without its section.
 std::string key_suggestion(const std::string& key, const std::vector<OptionEntry>& entries);

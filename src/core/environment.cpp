@@ -17,14 +17,13 @@ namespace po = boost::program_options;
 constexpr std::string_view kPrefix = "SKEIN_";
 
 // Read by comm/world, before there are options.
-constexpr std::string_view kLaunchVariables[] = {
-    "SKEIN_RANK",
-    "SKEIN_RANKS",
-    "SKEIN_RENDEZVOUS",
-    "SKEIN_RENDEZVOUS_OPEN",
-    "SKEIN_RENDEZVOUS_SECRET",
-    "SKEIN_RENDEZVOUS_SECRET_FILE",
-    "SKEIN_RENDEZVOUS_TIMEOUT"};
+constexpr std::string_view kLaunchVariables[] = {"SKEIN_RANK",
+                                                 "SKEIN_RANKS",
+                                                 "SKEIN_RENDEZVOUS",
+                                                 "SKEIN_RENDEZVOUS_OPEN",
+                                                 "SKEIN_RENDEZVOUS_SECRET",
+                                                 "SKEIN_RENDEZVOUS_SECRET_FILE",
+                                                 "SKEIN_RENDEZVOUS_TIMEOUT"};
 
 // Of the options of all commands and programs; tests/cli/programs.sh compares them.
 constexpr std::string_view kSections[] = {

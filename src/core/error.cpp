@@ -14,8 +14,8 @@ namespace skein::detail {
 
 void check_failed(const char* expression, const std::string& values, const char* file, int line) {
   throw Error(ExitCode::internal,
-              fmt::format("internal check failed: {}{}{} ({}:{}). This is a bug in Skein; please report it with "
-                          "the command and config.",
+              fmt::format("internal check failed: {}{}{} ({}:{}). This is a bug in Skein; please "
+                          "report it with the command and config.",
                           expression, values.empty() ? "" : ": ", values, file, line));
 }
 

@@ -1,8 +1,7 @@
 #include "skein/core/excerpt.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace skein {
 namespace {

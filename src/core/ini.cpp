@@ -5,9 +5,10 @@
 #include <sstream>
 #include <string_view>
 
-#include "option_values.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
+
+#include "option_values.h"
 
 namespace skein {
 namespace {
@@ -18,7 +19,8 @@ bool is_comment(const std::string& line) { return line.starts_with('#') || line.
 
 std::string unquoted_value(std::string_view text) {
   size_t cut = text.find('#');
-  while (cut != std::string_view::npos && (cut == 0 || (text[cut - 1] != ' ' && text[cut - 1] != '\t')))
+  while (cut != std::string_view::npos &&
+         (cut == 0 || (text[cut - 1] != ' ' && text[cut - 1] != '\t')))
     cut = text.find('#', cut + 1);
   return trimmed(text.substr(0, cut));
 }
@@ -60,13 +62,15 @@ std::string quoted_value(const std::string& text, const std::string& place) {
 std::string section_name(const std::string& line, const std::string& place) {
   const size_t close = line.find(']');
   require(close != std::string::npos, "{}: '{}' has no closing ]", place, excerpt(line));
-  const std::string name = trimmed(line.substr(1, close - 1)), rest = trimmed(line.substr(close + 1));
+  const std::string name = trimmed(line.substr(1, close - 1)),
+                    rest = trimmed(line.substr(close + 1));
   require(!name.empty() && (rest.empty() || is_comment(rest)), "{}: '{}' is no [section]", place,
           excerpt(line));
   return name;
 }
 
-IniValue key_and_value(const std::string& line, const std::string& section, const std::string& place) {
+IniValue key_and_value(const std::string& line, const std::string& section,
+                       const std::string& place) {
   const size_t equals = line.find('=');
   require(equals != std::string::npos,
           "{}: '{}' is neither [section] nor key = value nor a # comment", place, excerpt(line));
@@ -82,7 +86,8 @@ IniValue key_and_value(const std::string& line, const std::string& section, cons
 std::vector<IniValue> parse_ini(const std::string& text, const std::string& origin) {
   std::vector<IniValue> values;
   std::map<std::string, int> line_of;
-  std::istringstream lines(text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text);
+  std::istringstream lines(text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size())
+                                                            : text);
   std::string line, section;
   for (int number = 1; std::getline(lines, line); ++number) {
     line = trimmed(line);
@@ -95,7 +100,8 @@ std::vector<IniValue> parse_ini(const std::string& text, const std::string& orig
     values.push_back(key_and_value(line, section, place));
     values.back().line = number;
     const auto [before, fresh] = line_of.emplace(values.back().key, number);
-    require(fresh, "{}: {} stands in line {} already; remove one of the two", place, before->first, before->second);
+    require(fresh, "{}: {} stands in line {} already; remove one of the two", place, before->first,
+            before->second);
   }
   return values;
 }

@@ -18,7 +18,8 @@ struct OptionEntry {
   std::string origin = "default";
   std::vector<std::string> labels = {};  // of a choice
   bool truth = false;                    // may stand as a bare --flag
-  // Writes the field and gives the value in its own spelling; nothing when the text is no such value.
+  // Writes the field and gives the value in its own spelling; nothing when the text is no such
+  // value.
   std::function<std::optional<std::string>(const std::string&)> assign = {};
 
   std::string section() const { return key.substr(0, key.find('.')); }

@@ -1,12 +1,11 @@
 #include "option_values.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace skein {
 namespace {
@@ -74,7 +73,8 @@ std::string trimmed(std::string_view text) {
 }
 
 std::optional<bool> read_truth(std::string_view text) {
-  static constexpr std::array<std::string_view, 4> kYes{"true", "on", "yes", "1"}, kNo{"false", "off", "no", "0"};
+  static constexpr std::array<std::string_view, 4> kYes{"true", "on", "yes", "1"},
+      kNo{"false", "off", "no", "0"};
   if (std::find(kYes.begin(), kYes.end(), text) != kYes.end()) return true;
   if (std::find(kNo.begin(), kNo.end(), text) != kNo.end()) return false;
   return std::nullopt;
@@ -131,7 +131,11 @@ std::string text_of(int64_t value) { return fmt::format("{}", value); }
 std::string text_of(uint64_t value) { return fmt::format("{}", value); }
 std::string text_of(double value) { return fmt::format("{}", value); }
 std::string text_of(const std::string& value) { return value; }
-std::string text_of(const std::vector<std::string>& value) { return fmt::format("{}", fmt::join(value, ",")); }
-std::string text_of(const std::vector<int64_t>& value) { return fmt::format("{}", fmt::join(value, ",")); }
+std::string text_of(const std::vector<std::string>& value) {
+  return fmt::format("{}", fmt::join(value, ","));
+}
+std::string text_of(const std::vector<int64_t>& value) {
+  return fmt::format("{}", fmt::join(value, ","));
+}
 
 }  // namespace skein

@@ -1,4 +1,5 @@
-// Text to values and back, as options write them. A reader gives nothing when the text is no such value.
+// Text to values and back, as options write them. A reader gives nothing when the text is no such
+// value.
 #pragma once
 
 #include <cstdint>

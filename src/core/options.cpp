@@ -1,30 +1,30 @@
 #include "skein/core/options.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <limits>
 #include <sstream>
+
+#include "skein/core/error.h"
+#include "skein/core/excerpt.h"
+#include "skein/core/log.h"
 
 #include "command_line.h"
 #include "environment.h"
 #include "ini.h"
 #include "option_table.h"
 #include "option_values.h"
-#include "skein/core/error.h"
-#include "skein/core/excerpt.h"
-#include "skein/core/log.h"
 
 namespace skein {
 namespace {
 
 template <class T, class Read>
-OptionEntry entry_for(const std::string& key, T& field, const std::string& help, const std::string& unit,
-                      const std::string& wanted, Read read) {
+OptionEntry entry_for(const std::string& key, T& field, const std::string& help,
+                      const std::string& unit, const std::string& wanted, Read read) {
   OptionEntry entry{key, help, unit, wanted, text_of(field), text_of(field)};
   entry.assign = [&field, read](const std::string& text) -> std::optional<std::string> {
     const std::optional<T> value = read(text);
@@ -36,7 +36,8 @@ OptionEntry entry_for(const std::string& key, T& field, const std::string& help,
 }
 
 template <class T>
-OptionEntry whole_entry(const std::string& key, T& field, const std::string& help, const std::string& unit) {
+OptionEntry whole_entry(const std::string& key, T& field, const std::string& help,
+                        const std::string& unit) {
   const std::string wanted =
       fmt::format("a whole number from {} to {}, like 1000, 1_000, 1k or 1e3",
                   std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
@@ -45,7 +46,8 @@ OptionEntry whole_entry(const std::string& key, T& field, const std::string& hel
 
 std::string file_text(const std::string& path) {
   std::error_code error;
-  require(!std::filesystem::is_directory(path, error), "--config {}: it is a directory, not a file", path);
+  require(!std::filesystem::is_directory(path, error), "--config {}: it is a directory, not a file",
+          path);
   std::ifstream file(path, std::ios::binary);
   require(file.is_open(), "--config {}: {}", path, std::strerror(errno));
   std::ostringstream text;
@@ -64,7 +66,8 @@ void refuse_words(const std::vector<std::string>& words, const std::vector<Optio
 }  // namespace
 
 const OptionEntry* Options::Impl::find(const std::string& key) const {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.key == key; });
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.key == key; });
   return found == entries.end() ? nullptr : &*found;
 }
 
@@ -76,7 +79,8 @@ void Options::Impl::add(OptionEntry entry) {
   entries.push_back(std::move(entry));
 }
 
-void Options::Impl::set(const std::string& key, const std::string& text, const std::string& origin) {
+void Options::Impl::set(const std::string& key, const std::string& text,
+                        const std::string& origin) {
   require(find(key) != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key),
           origin, key_suggestion(key, entries), program);
   OptionEntry& entry = entries[static_cast<size_t>(find(key) - entries.data())];
@@ -109,41 +113,52 @@ void Options::add(const std::string& key, bool& field, const std::string& help) 
   impl_->add(std::move(entry));
 }
 
-void Options::add(const std::string& key, int& field, const std::string& help, const std::string& unit) {
+void Options::add(const std::string& key, int& field, const std::string& help,
+                  const std::string& unit) {
   impl_->add(whole_entry(key, field, help, unit));
 }
 
-void Options::add(const std::string& key, int64_t& field, const std::string& help, const std::string& unit) {
+void Options::add(const std::string& key, int64_t& field, const std::string& help,
+                  const std::string& unit) {
   impl_->add(whole_entry(key, field, help, unit));
 }
 
-void Options::add(const std::string& key, uint64_t& field, const std::string& help, const std::string& unit) {
+void Options::add(const std::string& key, uint64_t& field, const std::string& help,
+                  const std::string& unit) {
   impl_->add(whole_entry(key, field, help, unit));
 }
 
-void Options::add(const std::string& key, double& field, const std::string& help, const std::string& unit) {
+void Options::add(const std::string& key, double& field, const std::string& help,
+                  const std::string& unit) {
   impl_->add(entry_for(key, field, help, unit, "a number like 0.1 or 3e-4", read_real));
 }
 
-void Options::add(const std::string& key, std::string& field, const std::string& help, const std::string& unit) {
+void Options::add(const std::string& key, std::string& field, const std::string& help,
+                  const std::string& unit) {
   const auto same = [](const std::string& text) { return std::optional<std::string>(text); };
   impl_->add(entry_for(key, field, help, unit, "text", same));
 }
 
-void Options::add(const std::string& key, std::vector<std::string>& field, const std::string& help) {
-  impl_->add(entry_for(key, field, help, "comma-separated", "a list like a,b without empty items", read_words));
+void Options::add(const std::string& key, std::vector<std::string>& field,
+                  const std::string& help) {
+  impl_->add(entry_for(key, field, help, "comma-separated", "a list like a,b without empty items",
+                       read_words));
 }
 
 void Options::add(const std::string& key, std::vector<int64_t>& field, const std::string& help) {
-  impl_->add(entry_for(key, field, help, "comma-separated", "a list of whole numbers like 1,2,3", read_wholes));
+  impl_->add(entry_for(key, field, help, "comma-separated", "a list of whole numbers like 1,2,3",
+                       read_wholes));
 }
 
-void Options::add_named(const std::string& key, std::vector<std::string> labels, const std::string& current,
-                        std::function<void(const std::string&)> assign, const std::string& help) {
+void Options::add_named(const std::string& key, std::vector<std::string> labels,
+                        const std::string& current, std::function<void(const std::string&)> assign,
+                        const std::string& help) {
   SKEIN_CHECK(std::find(labels.begin(), labels.end(), current) != labels.end());
-  OptionEntry entry{key, help, "", fmt::format("one of {}", fmt::join(labels, ", ")), current, current};
+  OptionEntry entry{key,     help,   "", fmt::format("one of {}", fmt::join(labels, ", ")),
+                    current, current};
   entry.labels = labels;
-  entry.assign = [labels, assign = std::move(assign)](const std::string& text) -> std::optional<std::string> {
+  entry.assign =
+      [labels, assign = std::move(assign)](const std::string& text) -> std::optional<std::string> {
     if (std::find(labels.begin(), labels.end(), text) == labels.end()) return std::nullopt;
     assign(text);
     return text;

@@ -1,6 +1,5 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
+#include <fmt/ranges.h>
 #include <numeric>
 #include <sstream>
 #include <utility>
@@ -22,7 +21,8 @@ std::string row(const std::string& name, const std::string& text, size_t column)
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     const bool fresh = line.size() == column;
-    if (!fresh && line.size() + 1 + word.size() > kLineWidth) rows += std::exchange(line, margin) + "\n";
+    if (!fresh && line.size() + 1 + word.size() > kLineWidth)
+      rows += std::exchange(line, margin) + "\n";
     if (line.size() > column) line += ' ';
     line += word;
   }
@@ -64,7 +64,8 @@ size_t edit_distance(const std::string& left, const std::string& right) {
 std::vector<std::string> Options::Impl::sections() const {
   std::vector<std::string> names;
   for (const OptionEntry& entry : entries)
-    if (std::find(names.begin(), names.end(), entry.section()) == names.end()) names.push_back(entry.section());
+    if (std::find(names.begin(), names.end(), entry.section()) == names.end())
+      names.push_back(entry.section());
   return names;
 }
 
@@ -73,10 +74,13 @@ std::string Options::help() const {
   for (const OptionEntry& entry : impl_->entries)
     if (entry.key.size() + 2 <= kWidestName) longest = std::max(longest, entry.key.size() + 2);
   const size_t column = longest + 4;
-  std::string text = fmt::format("{}\n\nUsage: {} [--config FILE] [--section.key=value ...]{}\n\n", impl_->summary,
-                                 impl_->program, impl_->takes_words ? " ARGUMENT ..." : "");
-  text += row("--config FILE", "read options from an INI file; given again, later files win", column);
-  text += row("--print-config", "write all options and where each came from, as such a file, and stop", column);
+  std::string text =
+      fmt::format("{}\n\nUsage: {} [--config FILE] [--section.key=value ...]{}\n\n", impl_->summary,
+                  impl_->program, impl_->takes_words ? " ARGUMENT ..." : "");
+  text +=
+      row("--config FILE", "read options from an INI file; given again, later files win", column);
+  text += row("--print-config",
+              "write all options and where each came from, as such a file, and stop", column);
   text += row("--help, -h", "write this and stop", column);
   for (const std::string& section : impl_->sections()) {
     text += fmt::format("\n[{}]\n", section);
@@ -92,7 +96,8 @@ std::string Options::resolved() const {
     text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     for (const OptionEntry& entry : impl_->entries)
       if (entry.section() == section)
-        text += fmt::format("{} = {}  # {}\n", entry.name(), ini_text(entry.value), one_line(entry.origin));
+        text += fmt::format("{} = {}  # {}\n", entry.name(), ini_text(entry.value),
+                            one_line(entry.origin));
   }
   return text;
 }

@@ -1,7 +1,5 @@
 #include "skein/core/output_place.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -13,6 +11,8 @@
 #include <tuple>
 #include <unistd.h>
 #include <utility>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -92,7 +92,8 @@ int open_stream(const OutputPlace& place) {
 
 bool write_whole(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t done = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLongestTransfer));
+    const ssize_t done =
+        ::write(descriptor, bytes.data(), std::min(bytes.size(), kLongestTransfer));
     if (done < 0 && errno == EINTR) continue;
     if (done == 0) errno = EIO;
     if (done <= 0) return false;
@@ -116,7 +117,8 @@ int make_temporary_file(const std::string& path) {
 }
 
 bool give_free_name(const std::string& from, const std::string& to) {
-  struct stat mine {}, there {};
+  struct stat mine {
+  }, there{};
   if (::lstat(from.c_str(), &mine) != 0) return false;
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   const bool folder = S_ISDIR(mine.st_mode);

@@ -1,8 +1,7 @@
 #include "skein/core/philox.h"
 
-#include <xxhash.h>
-
 #include <numbers>
+#include <xxhash.h>
 
 namespace skein {
 

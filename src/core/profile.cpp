@@ -24,7 +24,9 @@ std::mutex mutex;
 std::vector<std::shared_ptr<Lane>> lanes;
 
 int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 Lane& lane_of(uint64_t profile) {
@@ -100,7 +102,8 @@ std::vector<ProfileShare> shares_of(const std::vector<ProfileEvent>& events, int
   }
   std::vector<ProfileShare> all;
   for (auto& [name, share] : by_name) all.push_back(share);
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   return all;
 }
 

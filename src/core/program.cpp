@@ -7,10 +7,11 @@
 #include <exception>
 #include <new>
 
-#include "option_table.h"
 #include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 #include "skein/core/version.h"
+
+#include "option_table.h"
 
 namespace skein {
 namespace {

@@ -6,11 +6,10 @@
 #include <csignal>
 #include <exception>
 #include <mutex>
-#include <thread>
-#include <utility>
-
 #include <pthread.h>
 #include <semaphore.h>
+#include <thread>
+#include <utility>
 
 #include "skein/core/error.h"
 
@@ -82,7 +81,8 @@ class Handlers {
   }
 
  private:
-  // A shell without job control starts what runs in the background with INT ignored, which nobody has asked for.
+  // A shell without job control starts what runs in the background with INT ignored, which nobody
+  // has asked for.
   bool left_alone(size_t i) const {
     return kStops[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
   }

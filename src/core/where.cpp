@@ -1,7 +1,6 @@
 #include "skein/core/where.h"
 
 #include <fmt/format.h>
-
 #include <utility>
 
 namespace skein {

@@ -1,8 +1,8 @@
 // nanoGPT's and llm.c's files: tokens, and for llm.c a header that counts them.
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <vector>
+
+#include "skein/core/error.h"
 
 #include "mapped_file.h"
 #include "store_file.h"
@@ -26,9 +26,10 @@ class BareStore final : public StoreFile {
       tokens_ = file_.at(kShardHeaderBytes);
       return;
     }
-    // Tokens may happen to be printable characters, so a file whose vocabulary is told is taken at its word.
-    require(notes.vocab_size > 0 || !looks_like_something(file_.head(64)), "{} holds no tokens; it looks like {}", path,
-            what_it_looks_like(file_.head(64)));
+    // Tokens may happen to be printable characters, so a file whose vocabulary is told is taken at
+    // its word.
+    require(notes.vocab_size > 0 || !looks_like_something(file_.head(64)),
+            "{} holds no tokens; it looks like {}", path, what_it_looks_like(file_.head(64)));
     info_.format = TokenFormat::nanogpt;
     info_.tokens = static_cast<int64_t>(parse_bare_tokens(file_.bytes(), type_, path));
     tokens_ = file_.at(0);

@@ -11,13 +11,18 @@ namespace {
 
 constexpr int64_t kPlaceMultiple = 8;
 
-constexpr Tensor Batch::* kByRow[] = {&Batch::tokens,   &Batch::targets, &Batch::weights, &Batch::positions, &Batch::segments, &Batch::sample_ids,
-                                      &Batch::types,    &Batch::places,  &Batch::pair_labels, &Batch::values, &Batch::known,
-                                      &Batch::lengths};
-constexpr Tensor Batch::* kByToken[] = {&Batch::tokens, &Batch::positions, &Batch::segments, &Batch::types};
-constexpr Tensor Batch::* kByPlace[] = {&Batch::places, &Batch::targets, &Batch::weights, &Batch::values, &Batch::known};
-constexpr Tensor Batch::* kOnDevice[] = {&Batch::tokens, &Batch::targets, &Batch::positions,   &Batch::segments, &Batch::sample_ids,
-                                         &Batch::types,  &Batch::places,  &Batch::pair_labels, &Batch::values, &Batch::place_rows, &Batch::row_places};
+constexpr Tensor Batch::*kByRow[] = {&Batch::tokens,    &Batch::targets,  &Batch::weights,
+                                     &Batch::positions, &Batch::segments, &Batch::sample_ids,
+                                     &Batch::types,     &Batch::places,   &Batch::pair_labels,
+                                     &Batch::values,    &Batch::known,    &Batch::lengths};
+constexpr Tensor Batch::*kByToken[] = {&Batch::tokens, &Batch::positions, &Batch::segments,
+                                       &Batch::types};
+constexpr Tensor Batch::*kByPlace[] = {&Batch::places, &Batch::targets, &Batch::weights,
+                                       &Batch::values, &Batch::known};
+constexpr Tensor Batch::*kOnDevice[] = {&Batch::tokens,     &Batch::targets,     &Batch::positions,
+                                        &Batch::segments,   &Batch::sample_ids,  &Batch::types,
+                                        &Batch::places,     &Batch::pair_labels, &Batch::values,
+                                        &Batch::place_rows, &Batch::row_places};
 
 void number_places(Batch& batch) {
   const int64_t length = batch.length(), count = batch.places.dim(1);
@@ -42,7 +47,8 @@ Tensor first_columns(const Tensor& x, int64_t count) {
   shape[1] = count;
   const Tensor made = Tensor::empty(shape, x.dtype());
   const int64_t from = x.bytes() / x.dim(0), to = made.bytes() / x.dim(0);
-  for (int64_t row = 0; row < x.dim(0); ++row) std::memcpy(made.bytes_data() + row * to, x.bytes_data() + row * from, static_cast<size_t>(to));
+  for (int64_t row = 0; row < x.dim(0); ++row)
+    std::memcpy(made.bytes_data() + row * to, x.bytes_data() + row * from, static_cast<size_t>(to));
   return made;
 }
 
@@ -56,16 +62,18 @@ int64_t most_places(const Tensor& places) {
   return most;
 }
 
-void keep_columns(Batch& batch, std::span<Tensor Batch::* const> parts, int64_t of, int64_t count) {
+void keep_columns(Batch& batch, std::span<Tensor Batch::*const> parts, int64_t of, int64_t count) {
   if (count == of) return;
-  for (Tensor Batch::* part : parts)
-    if ((batch.*part).defined() && (batch.*part).dim(1) == of) batch.*part = first_columns(batch.*part, count);
+  for (Tensor Batch::*part : parts)
+    if ((batch.*part).defined() && (batch.*part).dim(1) == of)
+      batch.*part = first_columns(batch.*part, count);
 }
 
 }  // namespace
 
 Tensor filled(int64_t rows, int64_t columns, int32_t value) {
-  return Tensor::from(std::vector<int32_t>(static_cast<size_t>(rows * columns), value), {rows, columns});
+  return Tensor::from(std::vector<int32_t>(static_cast<size_t>(rows * columns), value),
+                      {rows, columns});
 }
 
 int64_t rounded_length(int64_t length, int64_t multiple, int64_t most) {
@@ -78,18 +86,20 @@ Batch trimmed(const Batch& batch, int64_t multiple) {
   if (!batch.lengths.defined()) return batch;
   Batch made = batch;
   const auto lengths = batch.lengths.span<int32_t>();
-  const int64_t longest = std::max(1, *std::max_element(lengths.begin(), lengths.end())), length = batch.length();
+  const int64_t longest = std::max(1, *std::max_element(lengths.begin(), lengths.end())),
+                length = batch.length();
   SKEIN_CHECK(longest <= length);
   keep_columns(made, kByToken, length, rounded_length(longest, multiple, length));
   if (!batch.places.defined()) return made;
   const int64_t places = batch.places.dim(1);
-  keep_columns(made, kByPlace, places, rounded_length(most_places(batch.places), kPlaceMultiple, places));
+  keep_columns(made, kByPlace, places,
+               rounded_length(most_places(batch.places), kPlaceMultiple, places));
   return made;
 }
 
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end) {
   Batch rows;
-  for (Tensor Batch::* part : kByRow)
+  for (Tensor Batch::*part : kByRow)
     if ((batch.*part).defined()) rows.*part = (batch.*part).rows(begin, end);
   return rows;
 }
@@ -97,7 +107,7 @@ Batch batch_rows(const Batch& batch, int64_t begin, int64_t end) {
 Batch placed(const Batch& batch, Device device) {
   Batch made = batch;
   if (made.places.defined()) number_places(made);
-  for (Tensor Batch::* part : kOnDevice)
+  for (Tensor Batch::*part : kOnDevice)
     if ((made.*part).defined()) made.*part = (made.*part).to(device);
   return made;
 }

@@ -13,7 +13,8 @@ constexpr size_t kMostPieces = size_t{1} << 14;
 bool read_batch(CorpusReader& reader, PieceBatch& batch) {
   batch.clear();
   size_t bytes = 0;
-  for (CorpusPiece piece; bytes < kBatchBytes && batch.size() < kMostPieces && reader.next(piece);) {
+  for (CorpusPiece piece;
+       bytes < kBatchBytes && batch.size() < kMostPieces && reader.next(piece);) {
     bytes += piece.text.size();
     batch.push_back(std::move(piece));
     piece = CorpusPiece();

@@ -1,11 +1,11 @@
 // Pieces of a corpus in batches that are worth handing to a thread.
 #pragma once
 
-#include "skein/data/corpus.h"
-#include "skein/data/progress.h"
-
 #include <chrono>
 #include <vector>
+
+#include "skein/data/corpus.h"
+#include "skein/data/progress.h"
 
 namespace skein {
 
@@ -17,7 +17,8 @@ bool read_batch(CorpusReader& reader, PieceBatch& batch);
 // Tells a caller how far the reading has come.
 class ProgressReport {
  public:
-  ProgressReport(const CorpusReader& reader, const ProgressCall& call) : reader_(reader), call_(call) {}
+  ProgressReport(const CorpusReader& reader, const ProgressCall& call)
+      : reader_(reader), call_(call) {}
   void tell(int64_t documents, int64_t tokens) const;
   double seconds() const;
 

@@ -18,7 +18,8 @@ void shorten(TemplatedChat& chat, int64_t tokens) {
   chat.answer.resize(static_cast<size_t>(tokens));
 }
 
-// Tokens up to the last one of an answer within `most`; 0 for none. ended: of an answer that ends there.
+// Tokens up to the last one of an answer within `most`; 0 for none. ended: of an answer that ends
+// there.
 int64_t answered_tokens(const TemplatedChat& chat, int64_t most, bool ended) {
   for (int64_t i = std::min(most, size_of(chat)); i > 1; --i) {
     const auto at = static_cast<size_t>(i);
@@ -48,25 +49,31 @@ std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& length
   return rows;
 }
 
-ChatSamples::ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConfig& config) : chats_(std::move(chats)), config_(config) {
+ChatSamples::ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConfig& config)
+    : chats_(std::move(chats)), config_(config) {
   SKEIN_CHECK(config.length >= 1);
   counts_.chats = static_cast<int64_t>(chats_.size());
   for (TemplatedChat& chat : chats_) keep_what_fits(chat);
-  counts_.left_out = std::erase_if(chats_, [](const TemplatedChat& chat) { return chat.tokens.empty(); });
+  counts_.left_out =
+      std::erase_if(chats_, [](const TemplatedChat& chat) { return chat.tokens.empty(); });
   std::vector<int64_t> lengths;
   for (const TemplatedChat& chat : chats_) {
     lengths.push_back(config.pack ? size_of(chat) - 1 : config.length);
     counts_.tokens += size_of(chat) - 1;
-    counts_.answers += std::count_if(chat.answer.begin() + 1, chat.answer.end(), [](char one) { return one != 0; });
+    counts_.answers += std::count_if(chat.answer.begin() + 1, chat.answer.end(),
+                                     [](char one) { return one != 0; });
   }
   rows_ = packed_rows(lengths, config.length);
   places_ = most_places();
-  if (!rows_.empty()) order_ = std::make_unique<SampleOrder>(std::vector{samples_per_epoch()}, std::vector{1.0}, config.seed, config.shuffle);
+  if (!rows_.empty())
+    order_ = std::make_unique<SampleOrder>(std::vector{samples_per_epoch()}, std::vector{1.0},
+                                           config.seed, config.shuffle);
 }
 
 void ChatSamples::keep_what_fits(TemplatedChat& chat) {
   const int64_t all = answered_tokens(chat, size_of(chat), true);
-  const int64_t kept = answered_tokens(chat, config_.length + 1, config_.longer == LongChats::whole);
+  const int64_t kept =
+      answered_tokens(chat, config_.length + 1, config_.longer == LongChats::whole);
   if (kept > 0 && kept < all) ++counts_.shortened;
   shorten(chat, kept);
 }
@@ -94,7 +101,8 @@ void ChatSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
     const TemplatedChat& chat = chats_[static_cast<size_t>(number)];
     const int64_t fed = size_of(chat) - 1, from = row * config_.length + begin;
     std::copy_n(chat.tokens.begin(), fed, batch.tokens.data<int32_t>() + from);
-    std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + fed, 0);
+    std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + fed,
+              0);
     if (config_.pack) std::fill_n(batch.segments.data<int32_t>() + from, fed, segment++);
     for (int64_t t = 0; t < fed; ++t) {
       if (!chat.answer[static_cast<size_t>(t) + 1]) continue;

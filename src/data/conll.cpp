@@ -1,15 +1,14 @@
 #include "skein/data/conll.h"
 
-#include "skein/core/error.h"
-#include "skein/text/utf8.h"
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "skein/core/error.h"
 #include "skein/data/excerpt.h"
 #include "skein/data/line_reader.h"
+#include "skein/text/utf8.h"
 
 namespace skein {
 namespace {
@@ -22,7 +21,8 @@ std::string shown(const std::string& path) { return path == "-" ? "stdin" : path
 void check(const ConllConfig& config) {
   require(!config.files.empty(), "no CoNLL file is named");
   require(config.word != 0, "the word's column is 0; columns count from 1, or from -1 at the end");
-  require(config.word != config.tag, "word and tag are both column {}; they must be different columns", config.word);
+  require(config.word != config.tag,
+          "word and tag are both column {}; they must be different columns", config.word);
   require(config.most_line_bytes > 0 && config.most_words > 0,
           "the longest line is {} bytes and the longest sentence {} words; both must be above 0",
           config.most_line_bytes, config.most_words);
@@ -33,7 +33,8 @@ std::vector<std::string_view> divided(std::string_view line, bool by_tab) {
   for (size_t at = 0; at <= line.size();) {
     if (!by_tab) at = std::min(line.find_first_not_of(kSpaces, at), line.size());
     if (!by_tab && at == line.size()) break;
-    const size_t end = std::min(by_tab ? line.find('\t', at) : line.find_first_of(kSpaces, at), line.size());
+    const size_t end =
+        std::min(by_tab ? line.find('\t', at) : line.find_first_of(kSpaces, at), line.size());
     columns.push_back(line.substr(at, end - at));
     at = end + 1;
   }
@@ -48,8 +49,8 @@ class ConllFile {
   bool next(TaggedSentence& sentence) {
     sentence = {};
     for (std::string_view line; lines_.next(line);) {
-      require(lines_.ends_line(), "{}:{}: the line is longer than {} bytes; is this a CoNLL file?", name_,
-              lines_.number(), config_.most_line_bytes);
+      require(lines_.ends_line(), "{}:{}: the line is longer than {} bytes; is this a CoNLL file?",
+              name_, lines_.number(), config_.most_line_bytes);
       line = without_break(line);
       const bool divides = blank(line) || line.starts_with(kDocument);
       if (divides && !sentence.words.empty()) {
@@ -80,8 +81,10 @@ class ConllFile {
     if (width_ == 0) by_tab_ = divides_by_tab(line);
     const std::vector<std::string_view> columns = divided(line, by_tab_);
     if (width_ == 0) find_columns(columns.size());
-    require(columns.size() == width_, "{}:{}: the line has {} columns divided by {}, but the first, line {}, has {}: {}",
-            name_, lines_.number(), columns.size(), by_tab_ ? "tabs" : "spaces", first_line_, width_, excerpt(line));
+    require(columns.size() == width_,
+            "{}:{}: the line has {} columns divided by {}, but the first, line {}, has {}: {}",
+            name_, lines_.number(), columns.size(), by_tab_ ? "tabs" : "spaces", first_line_,
+            width_, excerpt(line));
     sentence.words.push_back(filled(columns[word_], "word"));
     if (config_.tag != 0) add_tag(sentence, columns[tag_]);
     sentence.rows.emplace_back(line);
@@ -91,12 +94,14 @@ class ConllFile {
   }
 
   void add_tag(TaggedSentence& sentence, std::string_view field) const {
-    require(valid_utf8(field), "{}:{}: the tag \"{}\" is not valid UTF-8", name_, lines_.number(), excerpt(field));
+    require(valid_utf8(field), "{}:{}: the tag \"{}\" is not valid UTF-8", name_, lines_.number(),
+            excerpt(field));
     sentence.tags.push_back(filled(field, "tag"));
   }
 
   bool divides_by_tab(std::string_view line) const {
-    if (config_.separator != ColumnSeparator::automatic) return config_.separator == ColumnSeparator::tab;
+    if (config_.separator != ColumnSeparator::automatic)
+      return config_.separator == ColumnSeparator::tab;
     return line.find('\t') != std::string_view::npos;
   }
 
@@ -106,15 +111,16 @@ class ConllFile {
     word_ = column("word", config_.word);
     if (config_.tag == 0) return;
     tag_ = column("tag", config_.tag);
-    require(word_ != tag_, "{}:{}: word and tag are the same column, number {} of {}; are the tags missing?", name_,
-            first_line_, word_ + 1, width_);
+    require(word_ != tag_,
+            "{}:{}: word and tag are the same column, number {} of {}; are the tags missing?",
+            name_, first_line_, word_ + 1, width_);
   }
 
   size_t column(const char* role, int64_t number) const {
     const int64_t width = static_cast<int64_t>(width_);
     require(number >= -width && number <= width,
-            "{}:{}: the {}'s column is {}, but the line has {} columns divided by {}", name_, first_line_, role, number,
-            width, by_tab_ ? "tabs" : "spaces");
+            "{}:{}: the {}'s column is {}, but the line has {} columns divided by {}", name_,
+            first_line_, role, number, width, by_tab_ ? "tabs" : "spaces");
     return static_cast<size_t>(number > 0 ? number - 1 : width + number);
   }
 
@@ -126,8 +132,9 @@ class ConllFile {
   void check_length(const TaggedSentence& sentence) const {
     const size_t lines = std::max(sentence.words.size(), sentence.ahead.size());
     require(static_cast<int64_t>(lines) <= config_.most_words,
-            "{}:{}: a sentence has more than {} words or comments; is there a blank line after each sentence?", name_,
-            lines_.number(), config_.most_words);
+            "{}:{}: a sentence has more than {} words or comments; is there a blank line after "
+            "each sentence?",
+            name_, lines_.number(), config_.most_words);
   }
 
   std::string name_;
@@ -143,7 +150,8 @@ class ConllFile {
 }  // namespace
 
 std::string place_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config) {
-  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(sentence.file))), sentence.lines.at(word));
+  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(sentence.file))),
+                     sentence.lines.at(word));
 }
 
 struct ConllReader::Impl {
@@ -176,13 +184,16 @@ std::vector<TaggedSentence> read_conll(const ConllConfig& config) {
     seen[static_cast<size_t>(sentence.file)] = true;
     sentences.push_back(std::move(sentence));
   }
-  for (size_t i = 0; i < seen.size(); ++i) require(seen[i], "{} holds no sentences", shown(config.files[i]));
+  for (size_t i = 0; i < seen.size(); ++i)
+    require(seen[i], "{} holds no sentences", shown(config.files[i]));
   return sentences;
 }
 
-void write_conll(std::ostream& out, const TaggedSentence& sentence, const std::vector<std::string>& predicted) {
+void write_conll(std::ostream& out, const TaggedSentence& sentence,
+                 const std::vector<std::string>& predicted) {
   SKEIN_CHECK_EQ(sentence.rows.size(), predicted.size());
-  for (const std::string& line : sentence.ahead) out << line << (line.starts_with(kDocument) ? "\n\n" : "\n");
+  for (const std::string& line : sentence.ahead)
+    out << line << (line.starts_with(kDocument) ? "\n\n" : "\n");
   for (size_t i = 0; i < predicted.size(); ++i)
     out << sentence.rows[i] << (sentence.by_tab ? '\t' : ' ') << predicted[i] << '\n';
   out << '\n';

@@ -1,7 +1,5 @@
 #include "content_sum.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,6 +7,8 @@
 #include <unistd.h>
 #include <vector>
 #include <xxhash.h>
+
+#include "skein/core/error.h"
 
 #include "mapped_file.h"
 
@@ -31,8 +31,7 @@ std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uin
   std::vector<char> piece(std::min(kPiece, bytes));
   for (uint64_t done = 0; done < bytes;) {
     const size_t wanted = std::min<uint64_t>(piece.size(), bytes - done);
-    const ssize_t got =
-        ::pread(descriptor, piece.data(), wanted, static_cast<off_t>(begin + done));
+    const ssize_t got = ::pread(descriptor, piece.data(), wanted, static_cast<off_t>(begin + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       fail("cannot read {} from byte {} on: {}", name, begin + done, std::strerror(errno));

@@ -12,7 +12,8 @@ namespace skein {
 class ConversationRecord {
  public:
   // place: "file:line", for errors. All are referenced.
-  ConversationRecord(const nlohmann::json& json, const ConversationsConfig& config, const std::string& place)
+  ConversationRecord(const nlohmann::json& json, const ConversationsConfig& config,
+                     const std::string& place)
       : json_(json), config_(config), place_(place) {}
 
   // By the keys that are there; a usage error listing them when they are of no kind.
@@ -26,7 +27,8 @@ class ConversationRecord {
   const Json& at(const Json& object, const std::string& key) const;
   std::string text(const Json& value, const std::string& called) const;
   const std::string& answer_key(const std::vector<std::string>& known) const;
-  void add_turns(std::vector<Message>& messages, const Json& value, const std::string& key, const char* role) const;
+  void add_turns(std::vector<Message>& messages, const Json& value, const std::string& key,
+                 const char* role) const;
   std::vector<Message> listed_turns(const Json& list, const std::string& key, bool sharegpt) const;
   Message turn(const Json& json, const std::string& called, bool sharegpt) const;
   std::vector<Message> prompt(bool answered) const;

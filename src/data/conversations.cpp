@@ -1,10 +1,11 @@
 #include "skein/data/conversations.h"
 
-#include "conversation_record.h"
-#include "json_line.h"
+#include "skein/core/error.h"
 #include "skein/data/left_out.h"
 #include "skein/data/line_reader.h"
-#include "skein/core/error.h"
+
+#include "conversation_record.h"
+#include "json_line.h"
 
 namespace skein {
 namespace {
@@ -22,13 +23,19 @@ class File {
  public:
   // left_out: how many records of all files were so far.
   File(size_t file, const ConversationsConfig& config, const Wanted& wanted, int64_t& left_out)
-      : file_(static_cast<int64_t>(file)), name_(shown(config.files[file])), config_(config), wanted_(wanted), left_out_(left_out),
-        lines_(open_source(config.files[file]), config.most_record_bytes), kind_(config.kind) {}
+      : file_(static_cast<int64_t>(file)),
+        name_(shown(config.files[file])),
+        config_(config),
+        wanted_(wanted),
+        left_out_(left_out),
+        lines_(open_source(config.files[file]), config.most_record_bytes),
+        kind_(config.kind) {}
 
   bool next(Conversation& conversation) {
     for (std::string_view line; lines_.next(line);) {
-      require(lines_.ends_line(), "{}:{}: the line is longer than {} bytes; is it JSONL, one object a line?", name_, lines_.number(),
-              config_.most_record_bytes);
+      require(lines_.ends_line(),
+              "{}:{}: the line is longer than {} bytes; is it JSONL, one object a line?", name_,
+              lines_.number(), config_.most_record_bytes);
       if (!blank(line) && read(line, conversation)) return true;
     }
     return false;
@@ -42,7 +49,8 @@ class File {
       return true;
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage) throw;
-      require(++left_out_ <= config_.bad_records, "{}; data.bad_records=N leaves out up to N such records", error.what());
+      require(++left_out_ <= config_.bad_records,
+              "{}; data.bad_records=N leaves out up to N such records", error.what());
       tell_left_out(left_out_, error.what());
       return false;
     }
@@ -55,9 +63,11 @@ class File {
     require(reason.empty(), "{}: {}", place, reason);
     const ConversationRecord record(json, config_, place);
     const ConversationKind kind = kind_ == ConversationKind::automatic ? record.kind() : kind_;
-    conversation = {record.messages(kind, wanted_.answers), std::string(without_break(line)), kind, file_, lines_.number()};
+    conversation = {record.messages(kind, wanted_.answers), std::string(without_break(line)), kind,
+                    file_, lines_.number()};
     if (!wanted_.answers && conversation.messages.back().role == "assistant") {
-      require(wanted_.drop_answers, "{}: the conversation ends with an answer, so there is nothing to answer", place);
+      require(wanted_.drop_answers,
+              "{}: the conversation ends with an answer, so there is nothing to answer", place);
       conversation.messages.pop_back();
     }
     use(conversation, place);
@@ -85,7 +95,8 @@ class File {
 std::vector<Conversation> read_all(const ConversationsConfig& config, const Wanted& wanted) {
   require(!config.files.empty(), "no file with conversations is named");
   require(!config.prompt.empty(), "no key of prompts is named");
-  require(config.most_record_bytes > 0, "the longest record is {} bytes; it must be above 0", config.most_record_bytes);
+  require(config.most_record_bytes > 0, "the longest record is {} bytes; it must be above 0",
+          config.most_record_bytes);
   require(config.bad_records >= 0, "data.bad_records={} must be at least 0", config.bad_records);
   std::vector<Conversation> made;
   int64_t left_out = 0;
@@ -102,12 +113,17 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, const Want
 }  // namespace
 
 std::string place_of(const Conversation& conversation, const ConversationsConfig& config) {
-  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(conversation.file))), conversation.line);
+  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(conversation.file))),
+                     conversation.line);
 }
 
-std::vector<Conversation> read_conversations(const ConversationsConfig& config, const UseConversation& use) { return read_all(config, {true, false, use}); }
+std::vector<Conversation> read_conversations(const ConversationsConfig& config,
+                                             const UseConversation& use) {
+  return read_all(config, {true, false, use});
+}
 
-std::vector<PromptRecord> read_prompts(const ConversationsConfig& config, bool drop_answers, const UseConversation& use) {
+std::vector<PromptRecord> read_prompts(const ConversationsConfig& config, bool drop_answers,
+                                       const UseConversation& use) {
   return read_all(config, {false, drop_answers, use});
 }
 

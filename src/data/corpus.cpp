@@ -1,17 +1,17 @@
 #include "skein/data/corpus.h"
 
-#include "skein/core/error.h"
-#include "skein/core/log.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <system_error>
 #include <utility>
 
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/data/suffix.h"
+
 #include "documents.h"
 #include "input_files.h"
-#include "skein/data/suffix.h"
 
 namespace skein {
 namespace {
@@ -25,11 +25,13 @@ struct InputFile {
 
 bool hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
 
-void add_files_below(const std::string& directory, std::vector<InputFile>& files, SkippedFiles& skipped) {
+void add_files_below(const std::string& directory, std::vector<InputFile>& files,
+                     SkippedFiles& skipped) {
   std::vector<std::string> found;
   std::map<std::string, const char*> left_out;
   std::error_code error, ignored;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error)) {
     if (hidden(at->path())) {
       left_out[at->path().native()] = "hidden";
       if (at->is_directory(ignored)) at.disable_recursion_pending();
@@ -40,7 +42,8 @@ void add_files_below(const std::string& directory, std::vector<InputFile>& files
     }
   }
   if (error) fail("cannot read the directory {}: {}", directory, error.message());
-  require(!found.empty(), "the directory {} holds no files (names that begin with a dot are left out)", directory);
+  require(!found.empty(),
+          "the directory {} holds no files (names that begin with a dot are left out)", directory);
   std::sort(found.begin(), found.end());
   for (std::string& path : found) files.push_back({std::move(path), true});
   for (const auto& [path, reason] : left_out) skipped.add(path, reason);
@@ -65,10 +68,10 @@ std::vector<InputFile> expand(const std::vector<std::string>& inputs, SkippedFil
 }
 
 void check(const CorpusOptions& options) {
-  require(
-      options.document_separator.empty() || options.blank_lines == 0,
-      "data.document_separator is \"{}\" and data.blank_lines is {}: only one of them can divide documents",
-      options.document_separator, options.blank_lines);
+  require(options.document_separator.empty() || options.blank_lines == 0,
+          "data.document_separator is \"{}\" and data.blank_lines is {}: only one of them can "
+          "divide documents",
+          options.document_separator, options.blank_lines);
   require(options.document_separator.find('\n') == std::string::npos,
           "data.document_separator must be one line, without a line break");
   require(options.blank_lines >= 0 && options.blank_lines <= 1000,
@@ -82,7 +85,8 @@ void check(const CorpusOptions& options) {
 bool same_file(const std::string& left, const std::string& right) {
   std::error_code error;
   if (fs::equivalent(left, right, error)) return true;
-  const fs::path one = fs::weakly_canonical(left, error), other = fs::weakly_canonical(right, error);
+  const fs::path one = fs::weakly_canonical(left, error),
+                 other = fs::weakly_canonical(right, error);
   return !error && one == other;
 }
 
@@ -112,24 +116,26 @@ bool holds_one_text(const std::string& path) {
   return !InputFiles(path, skipped).archive();
 }
 
-void check_output(const std::string& option, const std::string& output, const std::vector<std::string>& taken,
-                  Existing existing, bool streams) {
+void check_output(const std::string& option, const std::string& output,
+                  const std::vector<std::string>& taken, Existing existing, bool streams) {
   require(!output.empty(), "{} is empty; name the file to write", option);
   std::error_code error;
-  require(!fs::is_directory(output, error), "{} is {}, which is a directory; name a file", option, output);
+  require(!fs::is_directory(output, error), "{} is {}, which is a directory; name a file", option,
+          output);
   const OutputPlace place = output_place(output);
   const fs::path directory = fs::path(place.path).parent_path();
-  require(directory.empty() || fs::is_directory(directory, error), "{} is {}, but there is no directory {}",
-          option, output, directory.native());
+  require(directory.empty() || fs::is_directory(directory, error),
+          "{} is {}, but there is no directory {}", option, output, directory.native());
   for (const auto& file : taken)
     require(file == "-" || !same_file(file, output),
-            "{} is {}, which is already used as {}; writing would destroy it, choose another name", option,
-            output, file);
+            "{} is {}, which is already used as {}; writing would destroy it, choose another name",
+            option, output, file);
   if (streams && place.occupant == Occupant::stream) return;
   file_place(output, Existing::replace, option);
-  require(existing == Existing::replace || place.occupant == Occupant::nothing,
-          "{} is {}, which exists already; give --output.replace to replace it, or choose another name", option,
-          output);
+  require(
+      existing == Existing::replace || place.occupant == Occupant::nothing,
+      "{} is {}, which exists already; give --output.replace to replace it, or choose another name",
+      option, output);
 }
 
 CorpusFormat format_of(const std::string& path, CorpusFormat wanted) {
@@ -155,7 +161,8 @@ struct CorpusReader::Impl {
       finished += input->consumed();
       input.reset();
     }
-    if (const std::string line = std::exchange(skipped, {}).line(); !line.empty()) log::info("{}", line);
+    if (const std::string line = std::exchange(skipped, {}).line(); !line.empty())
+      log::info("{}", line);
     return false;
   }
 

@@ -1,8 +1,8 @@
 #include "skein/data/data_file.h"
 
-#include "skein/core/error.h"
-
 #include <filesystem>
+
+#include "skein/core/error.h"
 
 #include "content_sum.h"
 #include "mapped_file.h"
@@ -37,8 +37,8 @@ std::vector<DataFile> record_files(
       std::error_code error;
       const uint64_t bytes = std::filesystem::file_size(path, error);
       if (error) fail("cannot examine {}: {}", path, error.message());
-      files.push_back({option, shortest(path), static_cast<int64_t>(bytes),
-                       content_sum(path, 0, bytes)});
+      files.push_back(
+          {option, shortest(path), static_cast<int64_t>(bytes), content_sum(path, 0, bytes)});
     }
   return files;
 }

@@ -1,13 +1,13 @@
 // The documents of one input, piece by piece.
 #pragma once
 
-#include "skein/data/byte_source.h"
-#include "skein/data/corpus.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "skein/data/byte_source.h"
+#include "skein/data/corpus.h"
 
 namespace skein {
 
@@ -32,12 +32,15 @@ class BadLines {
 };
 
 // guessed: nobody said that this is text, so what looks like JSONL is refused; for stdin.
-std::unique_ptr<Documents> text_documents(std::unique_ptr<ByteSource> source, const CorpusOptions& options, bool guessed);
+std::unique_ptr<Documents> text_documents(std::unique_ptr<ByteSource> source,
+                                          const CorpusOptions& options, bool guessed);
 // `name` is the source's name in errors.
-std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source, const std::string& name,
-                                           const CorpusOptions& options, BadLines& bad);
+std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source,
+                                           const std::string& name, const CorpusOptions& options,
+                                           BadLines& bad);
 
-// Where to cut a document that is longer than options.piece_bytes: above 0 and within the first piece_bytes.
+// Where to cut a document that is longer than options.piece_bytes: above 0 and within the first
+// piece_bytes.
 size_t piece_cut(std::string_view text, const CorpusOptions& options);
 
 }  // namespace skein

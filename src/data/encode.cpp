@@ -1,9 +1,5 @@
 #include "skein/data/encode.h"
 
-#include "skein/core/error.h"
-#include "skein/core/philox.h"
-#include "skein/data/byte_source.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -12,6 +8,10 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+
+#include "skein/core/error.h"
+#include "skein/core/philox.h"
+#include "skein/data/byte_source.h"
 
 #include "batches.h"
 #include "ordered_workers.h"
@@ -32,7 +32,8 @@ struct EncodedPiece {
 using EncodedBatch = std::vector<EncodedPiece>;
 
 EncodedPiece encode_piece(const Tokenizer& tokenizer, const CorpusPiece& piece, SentenceRule rule) {
-  EncodedPiece encoded{{}, {}, static_cast<int64_t>(piece.text.size()), piece.document, piece.continues};
+  EncodedPiece encoded{
+      {}, {}, static_cast<int64_t>(piece.text.size()), piece.document, piece.continues};
   if (rule == SentenceRule::none) {
     encoded.tokens = tokenizer.encode(piece.text);
     return encoded;
@@ -72,19 +73,21 @@ bool single_document(const std::vector<std::string>& files, const CorpusOptions&
 
 int64_t text_bytes_of(const std::string& path) {
   const auto source = open_source(path);
-  if (source->plain() && fs::is_regular_file(path)) return static_cast<int64_t>(fs::file_size(path));
+  if (source->plain() && fs::is_regular_file(path))
+    return static_cast<int64_t>(fs::file_size(path));
   std::vector<char> buffer(size_t{1} << 18);
   int64_t total = 0;
-  while (const size_t got = source->read(buffer.data(), buffer.size())) total += static_cast<int64_t>(got);
+  while (const size_t got = source->read(buffer.data(), buffer.size()))
+    total += static_cast<int64_t>(got);
   return total;
 }
 
 int64_t division_of(const std::string& path, double fraction) {
-  require(path != "-" && fs::is_regular_file(path),
-          "the last part of {} cannot be held out, because its length is not known beforehand; put it into a "
-          "file, or "
-          "divide it into documents with data.document_separator or data.blank_lines",
-          path == "-" ? "stdin" : path);
+  require(
+      path != "-" && fs::is_regular_file(path),
+      "the last part of {} cannot be held out, because its length is not known beforehand; put it "
+      "into a file, or divide it into documents with data.document_separator or data.blank_lines",
+      path == "-" ? "stdin" : path);
   return std::llround(static_cast<double>(text_bytes_of(path)) * (1 - fraction));
 }
 
@@ -125,14 +128,16 @@ class Encoding {
     const SentenceRule rule = config_.corpus.sentences;
     const Existing wanted = existing(config_.replace);
     training_.emplace(config_.output, tokenizer, rule, wanted);
-    if (!config_.validation.empty()) validation_.emplace(config_.validation, tokenizer, rule, wanted);
+    if (!config_.validation.empty())
+      validation_.emplace(config_.validation, tokenizer, rule, wanted);
   }
 
   EncodeSummary run(const ProgressCall& call) {
     const ProgressReport report(*reader_, call);
     OrderedWorkers<PieceBatch, EncodedBatch> workers(
-        worker_threads(config_.threads),
-        [this](int, const PieceBatch& batch) { return encode_batch(tokenizer_, batch, config_.corpus.sentences); });
+        worker_threads(config_.threads), [this](int, const PieceBatch& batch) {
+          return encode_batch(tokenizer_, batch, config_.corpus.sentences);
+        });
     workers.drive([this](PieceBatch& batch) { return read_batch(*reader_, batch); },
                   [&](const EncodedBatch& batch) {
                     for (const EncodedPiece& piece : batch) add(piece);
@@ -148,7 +153,9 @@ class Encoding {
   }
 
  private:
-  int64_t documents() const { return training_->documents + (validation_ ? validation_->documents : 0); }
+  int64_t documents() const {
+    return training_->documents + (validation_ ? validation_->documents : 0);
+  }
 
   bool held_out_here(int64_t document) const {
     if (!validation_) return false;
@@ -161,20 +168,19 @@ class Encoding {
   }
 
   void check_parts() const {
-    require(documents() > 0, "the inputs hold no text ({} files, {} bad lines)", reader_->files().size(),
-            reader_->bad_lines());
+    require(documents() > 0, "the inputs hold no text ({} files, {} bad lines)",
+            reader_->files().size(), reader_->bad_lines());
     if (!validation_) return;
+    require(!divided_ || validation_->documents > 0,
+            "no line of {} begins in the last {} of it, so nothing can be held out; break it into "
+            "lines or raise data.validation_fraction",
+            reader_->files()[0], config_.validation_fraction);
     require(
-        !divided_ || validation_->documents > 0,
-        "no line of {} begins in the last {} of it, so nothing can be held out; break it into lines or raise "
-        "data.validation_fraction",
-        reader_->files()[0], config_.validation_fraction);
-    require(validation_->documents > 0 && training_->documents > 0,
-            "of {} documents {} would be held out and {} left; each part needs one: change "
-            "data.validation_fraction "
-            "({}) or data.seed ({}), or divide the text into more documents",
-            documents(), validation_->documents, training_->documents, config_.validation_fraction,
-            config_.seed);
+        validation_->documents > 0 && training_->documents > 0,
+        "of {} documents {} would be held out and {} left; each part needs one: change "
+        "data.validation_fraction ({}) or data.seed ({}), or divide the text into more documents",
+        documents(), validation_->documents, training_->documents, config_.validation_fraction,
+        config_.seed);
   }
 
   const Tokenizer& tokenizer_;
@@ -193,13 +199,14 @@ EncodeSummary encode_corpus(const std::vector<std::string>& inputs, const Tokeni
 }
 
 bool held_out(uint64_t seed, int64_t document, double fraction) {
-  const PhiloxBlock bits = philox(derive_key(seed, "held-out documents"), 0, static_cast<uint64_t>(document));
+  const PhiloxBlock bits =
+      philox(derive_key(seed, "held-out documents"), 0, static_cast<uint64_t>(document));
   return uniform_double(bits[0], bits[1]) < fraction;
 }
 
 int worker_threads(int wanted) {
-  require(wanted >= 0 && wanted <= 1024, "run.threads is {}; it must lie between 0 (all processors) and 1024",
-          wanted);
+  require(wanted >= 0 && wanted <= 1024,
+          "run.threads is {}; it must lie between 0 (all processors) and 1024", wanted);
   if (wanted > 0) return wanted;
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 1024u));
 }

@@ -1,17 +1,17 @@
 #include "skein/data/examples.h"
 
-#include "skein/core/error.h"
-#include "skein/text/utf8.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "example_source.h"
+#include "skein/core/error.h"
 #include "skein/data/excerpt.h"
 #include "skein/data/suffix.h"
+#include "skein/text/utf8.h"
+
+#include "example_source.h"
 
 namespace skein {
 namespace {
@@ -25,10 +25,13 @@ ExamplesFormat format_by_name(const std::string& path) {
     case NamedFormat::jsonl: return ExamplesFormat::jsonl;
     case NamedFormat::other: break;
   }
-  fail_usage("whether {} is CSV, TSV or JSONL cannot be told from its name; give the format (task.format)", shown(path));
+  fail_usage(
+      "whether {} is CSV, TSV or JSONL cannot be told from its name; give the format (task.format)",
+      shown(path));
 }
 
-std::unique_ptr<ExampleSource> open_examples(const std::string& path, const ExamplesConfig& config) {
+std::unique_ptr<ExampleSource> open_examples(const std::string& path,
+                                             const ExamplesConfig& config) {
   const bool guess = config.format == ExamplesFormat::automatic;
   const ExamplesFormat format = guess ? format_by_name(path) : config.format;
   if (format == ExamplesFormat::lines) return line_examples(path, config);
@@ -41,11 +44,12 @@ void check(const ExamplesConfig& config) {
   require(!config.text.empty(), "no text column is named");
   require(config.format != ExamplesFormat::lines || (config.pair.empty() && config.label.empty()),
           "a text a line has neither a second text nor a label; give CSV, TSV or JSONL");
-  require(config.text != config.label, "the text and the label are both \"{}\"; they must be different columns",
-          config.text);
-  require(config.pair.empty() || (config.pair != config.text && config.pair != config.label),
-          "the pair's second text is \"{}\", which is the {} as well; they must be different columns", config.pair,
-          config.pair == config.text ? "first text" : "label");
+  require(config.text != config.label,
+          "the text and the label are both \"{}\"; they must be different columns", config.text);
+  require(
+      config.pair.empty() || (config.pair != config.text && config.pair != config.label),
+      "the pair's second text is \"{}\", which is the {} as well; they must be different columns",
+      config.pair, config.pair == config.text ? "first text" : "label");
   require(config.most_record_bytes > 0, "the longest record is {} bytes; it must be above 0",
           config.most_record_bytes);
 }
@@ -60,16 +64,19 @@ void check_label(LabelledExample& example, const ExamplesConfig& config, const s
   const std::string& label = example.label;
   require(!label.empty(), "{}:{}: the label is empty", name, example.line);
   example.value = 0;
-  require(valid_utf8(label), "{}:{}: the label \"{}\" is not valid UTF-8", name, example.line, excerpt(label));
+  require(valid_utf8(label), "{}:{}: the label \"{}\" is not valid UTF-8", name, example.line,
+          excerpt(label));
   if (!config.numbers) return;
   const char* end = label.data() + label.size();
   const auto [stop, error] = std::from_chars(label.data(), end, example.value);
   require(error == std::errc() && stop == end && std::isfinite(example.value),
-          "{}:{}: the label \"{}\" is no number like 3, -0.25 or 1e-3", name, example.line, excerpt(label));
+          "{}:{}: the label \"{}\" is no number like 3, -0.25 or 1e-3", name, example.line,
+          excerpt(label));
 }
 
 std::string place_of(const LabelledExample& example, const ExamplesConfig& config) {
-  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(example.file))), example.line);
+  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(example.file))),
+                     example.line);
 }
 
 struct ExampleReader::Impl {
@@ -103,7 +110,8 @@ std::vector<LabelledExample> read_examples(const ExamplesConfig& config) {
     seen[static_cast<size_t>(example.file)] = true;
     examples.push_back(std::move(example));
   }
-  for (size_t i = 0; i < seen.size(); ++i) require(seen[i], "{} holds no examples", shown(config.files[i]));
+  for (size_t i = 0; i < seen.size(); ++i)
+    require(seen[i], "{} holds no examples", shown(config.files[i]));
   return examples;
 }
 

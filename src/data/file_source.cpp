@@ -1,13 +1,13 @@
 #include "file_source.h"
 
-#include "skein/core/error.h"
-
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+
+#include "skein/core/error.h"
 
 namespace skein {
 

@@ -1,10 +1,10 @@
 // The bytes of a file or of stdin as they are.
 #pragma once
 
-#include "skein/data/byte_source.h"
-
 #include <memory>
 #include <string>
+
+#include "skein/data/byte_source.h"
 
 namespace skein {
 

@@ -1,9 +1,9 @@
 #include "foreign_content.h"
 
+#include <algorithm>
+
 #include "skein/core/error.h"
 #include "skein/text/utf8.h"
-
-#include <algorithm>
 
 namespace skein {
 namespace {
@@ -22,8 +22,7 @@ constexpr const char* kTable =
     "'x.jsonl'`";
 constexpr const char* kArrow =
     "convert it to JSONL, for instance with pyarrow and pandas: "
-    "`pyarrow.feather.read_table(x).to_pandas()"
-    ".to_json('x.jsonl', orient='records', lines=True)`";
+    "`pyarrow.feather.read_table(x).to_pandas().to_json('x.jsonl', orient='records', lines=True)`";
 
 // None of these can begin UTF-8 text, or would be sensible text. Longer ones before those they
 // begin with.
@@ -69,7 +68,9 @@ size_t invalid_bytes(std::string_view text) {
 std::string_view first_member(std::string_view head) {
   constexpr size_t kHeader = 30, kNameBytes = 26;
   if (!head.starts_with("PK\x03\x04"sv) || head.size() < kHeader) return "";
-  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(head[i])); };
+  const auto byte = [&](size_t i) {
+    return static_cast<size_t>(static_cast<unsigned char>(head[i]));
+  };
   return head.substr(kHeader, byte(kNameBytes) | byte(kNameBytes + 1) << 8);
 }
 

@@ -1,11 +1,11 @@
 #include "gzip_source.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 #include <zlib.h>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -37,8 +37,7 @@ class GzipSource final : public ByteSource {
       const size_t held = raw_->read(buffer_.data(), buffer_.size());
       require(held > 0 || !inside_,
               "{}: the gzip data is cut short: it ends after {} compressed bytes in the middle of "
-              "a stream; was the "
-              "download or copy finished?",
+              "a stream; was the download or copy finished?",
               name_, consumed());
       if (held == 0) return false;
       stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());

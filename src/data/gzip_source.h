@@ -2,10 +2,10 @@
 // checksums.
 #pragma once
 
-#include "skein/data/byte_source.h"
-
 #include <memory>
 #include <string>
+
+#include "skein/data/byte_source.h"
 
 namespace skein {
 

@@ -4,8 +4,9 @@
 #include <bit>
 #include <vector>
 
-#include "hdf5_tree.h"
 #include "skein/data/hdf5_view.h"
+
+#include "hdf5_tree.h"
 
 namespace skein {
 namespace {
@@ -102,8 +103,8 @@ Hdf5Heap::Part Hdf5Heap::part_with(const Part& list, uint64_t offset) {
   const uint64_t direct_rows = log2_of(most_direct_) - log2_of(start_) + 2;
   const uint64_t prefix = 5 + kAddress + offset_bytes_;
   const uint64_t count = prefix + list.rows * width_ * kAddress;
-  const auto bytes =
-      looked_at_.insert(list.at).second ? file_.block(list.at, count, "FHIB") : file_.at(list.at, count);
+  const auto bytes = looked_at_.insert(list.at).second ? file_.block(list.at, count, "FHIB")
+                                                       : file_.at(list.at, count);
   check_block(bytes, list, "FHIB");
   Part part{0, list.base + row_base(row) + column * row_bytes(row), row_bytes(row), 0};
   part.at = Hdf5Cursor(bytes.subspan(prefix + (row * width_ + column) * kAddress)).number(kAddress);

@@ -38,7 +38,7 @@ class Hdf5Heap {
            rows_ = 0;
   size_t offset_bytes_ = 0, length_bytes_ = 0;
   bool summed_ = false;
-  std::set<uint64_t> looked_at_;  // blocks whose checksums have been taken
+  std::set<uint64_t> looked_at_;                         // blocks whose checksums have been taken
   std::map<uint64_t, std::span<const std::byte>> huge_;  // by number, once they are asked for
 };
 

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "hdf5_bytes.h"
 #include "skein/data/hdf5_view.h"
+
+#include "hdf5_bytes.h"
 
 namespace skein {
 

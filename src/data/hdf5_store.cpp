@@ -1,11 +1,11 @@
 // Skein's own stores, read through a memory map.
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string_view>
 #include <vector>
+
+#include "skein/core/error.h"
 
 #include "content_sum.h"
 #include "mapped_file.h"
@@ -20,38 +20,40 @@ constexpr size_t kSuperblock = 48;
 constexpr size_t kSuperblockVersion = 8;
 constexpr size_t kSuperblockEnd = 28;  // where the file's own idea of its size stands
 
-// The superblock (HDF5 File Format Specification, II.A) is looked at first, for errors that say what to do: formats
-// older than version 2 carry no checksums.
+// The superblock (HDF5 File Format Specification, II.A) is looked at first, for errors that say
+// what to do: formats older than version 2 carry no checksums.
 void check_superblock(const std::string& path, const MappedFile& file) {
   const std::string_view head = file.head(64);
   require(head.starts_with(kSignature),
-          "{} is not an HDF5 file; it looks like {} (`skein-data encode` makes token "
-          "stores)",
-          path, what_it_looks_like(head));
-  require(head.size() >= kSuperblock, "{} is truncated: it has {} bytes and its header alone takes {}", path,
-          file.bytes(), kSuperblock);
+          "{} is not an HDF5 file; it looks like {} (`skein-data encode` makes token stores)", path,
+          what_it_looks_like(head));
+  require(head.size() >= kSuperblock,
+          "{} is truncated: it has {} bytes and its header alone takes {}", path, file.bytes(),
+          kSuperblock);
   const int version = static_cast<unsigned char>(head[kSuperblockVersion]);
   require(version >= 2,
-          "{} has version {} of HDF5's file format, without checksums; write it with at least version 2 "
-          "(h5py: libver=\"latest\")",
+          "{} has version {} of HDF5's file format, without checksums; write it with at least "
+          "version 2 (h5py: libver=\"latest\")",
           path, version);
   uint64_t end = 0;
   std::memcpy(&end, head.data() + kSuperblockEnd, sizeof end);
   require(end <= file.bytes(),
-          "{} is truncated: it has {} of {} bytes; copy it again or make it again with "
-          "`skein-data encode`",
+          "{} is truncated: it has {} of {} bytes; copy it again or make it again with `skein-data "
+          "encode`",
           path, file.bytes(), end);
 }
 
 void check_starts(const std::string& path, const char* name, std::span<const uint64_t> starts,
                   int64_t tokens) {
-  require(starts.front() == 0, "{} is damaged: /{} begins with {}, not 0", path, name, starts.front());
+  require(starts.front() == 0, "{} is damaged: /{} begins with {}, not 0", path, name,
+          starts.front());
   const auto bad = std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>());
   if (bad != starts.end())
     fail_usage("{} is damaged: /{} does not ascend at entry {}: {} is followed by {}", path, name,
                bad - starts.begin(), bad[0], bad[1]);
   require(starts.back() == static_cast<uint64_t>(tokens),
-          "{} is damaged: /{} ends with {} but /tokens holds {} tokens", path, name, starts.back(), tokens);
+          "{} is damaged: /{} ends with {} but /tokens holds {} tokens", path, name, starts.back(),
+          tokens);
 }
 
 // Both ascend.
@@ -61,10 +63,10 @@ void check_nesting(const std::string& path, std::span<const uint64_t> sentences,
   for (const uint64_t start : documents) {
     at = std::lower_bound(at, sentences.end(), start);
     require(at != sentences.end() && *at == start,
-            "{} is damaged: the document that begins at token {} begins inside of a sentence", path, start);
+            "{} is damaged: the document that begins at token {} begins inside of a sentence", path,
+            start);
   }
 }
-
 
 TokenType type_of_width(int width) {
   return width == 1 ? TokenType::u8 : width == 2 ? TokenType::u16 : TokenType::u32;
@@ -76,7 +78,8 @@ class Hdf5Store final : public StoreFile {
     check_superblock(path_, file_);
     layout_ = read_store_layout(path_, file_.whole());
     info_ = layout_.info;
-    if (info_.tokenizer.empty() && info_.vocab_size == notes.vocab_size) info_.tokenizer = notes.tokenizer;
+    if (info_.tokenizer.empty() && info_.vocab_size == notes.vocab_size)
+      info_.tokenizer = notes.tokenizer;
     type_ = type_of_width(layout_.width);
     tokens_ = file_.at(layout_.tokens_at);
     documents_ = starts_at(layout_.documents_at, info_.documents, copied_documents_);
@@ -89,7 +92,8 @@ class Hdf5Store final : public StoreFile {
   uint64_t fingerprint() const override { return layout_.sum; }
 
  private:
-  std::span<const uint64_t> starts_at(uint64_t offset, int64_t things, std::vector<uint64_t>& copied) const;
+  std::span<const uint64_t> starts_at(uint64_t offset, int64_t things,
+                                      std::vector<uint64_t>& copied) const;
 
   std::string path_;
   MappedFile file_;
@@ -125,8 +129,8 @@ void Hdf5Store::verify_sum(const std::function<bool()>& go_on) const {
   const auto sum = content_sum(file->descriptor(), path_, layout_.tokens_at, bytes, go_on);
   if (!sum || *sum == layout_.sum) return;
   fail(
-      "{} is damaged: the XXH3 sum of its tokens is {:016x}, it should be {:016x}; copy it "
-      "again or make it again with `skein-data encode`",
+      "{} is damaged: the XXH3 sum of its tokens is {:016x}, it should be {:016x}; copy it again "
+      "or make it again with `skein-data encode`",
       path_, *sum, layout_.sum);
 }
 

@@ -43,8 +43,8 @@ struct Message {
 };
 
 bool is_read(uint64_t type) {
-  constexpr std::array kRead = {kDataspace, kDatatype,  kLayout,  kAttribute,
-                                kAttributeInfo, kLink, kLinkInfo};
+  constexpr std::array kRead = {kDataspace,     kDatatype, kLayout,  kAttribute,
+                                kAttributeInfo, kLink,     kLinkInfo};
   return std::find(kRead.begin(), kRead.end(), type) != kRead.end();
 }
 

@@ -22,7 +22,8 @@ class IndexedStore final : public StoreFile {
              .end_of_text = notes.end_of_text,
              .text_bytes = notes.text_bytes,
              .tokenizer = notes.tokenizer};
-    for (uint64_t k = 1; k < index_.entries(); ++k) info_.documents += index_.entry(k) > index_.entry(k - 1) ? 1 : 0;
+    for (uint64_t k = 1; k < index_.entries(); ++k)
+      info_.documents += index_.entry(k) > index_.entry(k - 1) ? 1 : 0;
     const auto sequences = static_cast<int64_t>(index_.sequences());
     info_.sentences = sequences > info_.documents ? sequences : 0;
   }
@@ -30,7 +31,8 @@ class IndexedStore final : public StoreFile {
   std::span<const uint64_t> documents() override {
     documents_.reserve(static_cast<size_t>(info_.documents) + 1);
     for (uint64_t k = 1; k < index_.entries(); ++k)
-      if (index_.entry(k) > index_.entry(k - 1)) documents_.push_back(start_of(index_.entry(k - 1)));
+      if (index_.entry(k) > index_.entry(k - 1))
+        documents_.push_back(start_of(index_.entry(k - 1)));
     documents_.push_back(static_cast<uint64_t>(info_.tokens));
     return documents_;
   }
@@ -45,7 +47,8 @@ class IndexedStore final : public StoreFile {
 
  private:
   uint64_t start_of(int64_t sequence) const {
-    return static_cast<uint64_t>(index_.offset(static_cast<uint64_t>(sequence)) / token_bytes(type_));
+    return static_cast<uint64_t>(index_.offset(static_cast<uint64_t>(sequence)) /
+                                 token_bytes(type_));
   }
 
   MappedFile idx_, bin_;

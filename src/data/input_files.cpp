@@ -1,11 +1,11 @@
 #include "input_files.h"
 
-#include "skein/core/error.h"
-#include "skein/data/suffix.h"
-
 #include <filesystem>
 #include <string_view>
 #include <utility>
+
+#include "skein/core/error.h"
+#include "skein/data/suffix.h"
 
 #include "file_source.h"
 #include "foreign_content.h"

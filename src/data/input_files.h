@@ -3,12 +3,12 @@
 // known by its first bytes.
 #pragma once
 
-#include "skein/data/byte_source.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "skein/data/byte_source.h"
 
 namespace skein {
 

@@ -1,13 +1,13 @@
-#include "skein/core/error.h"
-
 #include <utility>
 
-#include "documents.h"
+#include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/data/excerpt.h"
-#include "json_line.h"
 #include "skein/data/left_out.h"
 #include "skein/data/line_reader.h"
+
+#include "documents.h"
+#include "json_line.h"
 
 namespace skein {
 namespace {
@@ -16,8 +16,12 @@ using Json = nlohmann::json;
 
 class JsonlDocuments final : public Documents {
  public:
-  JsonlDocuments(std::unique_ptr<ByteSource> source, const std::string& name, const CorpusOptions& options, BadLines& bad)
-      : name_(name), options_(options), bad_(bad), lines_(std::move(source), options.most_line_bytes) {}
+  JsonlDocuments(std::unique_ptr<ByteSource> source, const std::string& name,
+                 const CorpusOptions& options, BadLines& bad)
+      : name_(name),
+        options_(options),
+        bad_(bad),
+        lines_(std::move(source), options.most_line_bytes) {}
 
   bool next(CorpusPiece& piece) override {
     if (at_ == text_.size() && !find_text()) return false;
@@ -53,9 +57,11 @@ class JsonlDocuments final : public Documents {
   std::string fault_of(const Json& json) const {
     const auto field = json.find(options_.field);
     if (field == json.end())
-      return fmt::format("no field \"{}\"; the object has {}", options_.field, listed(keys_of(json)));
+      return fmt::format("no field \"{}\"; the object has {}", options_.field,
+                         listed(keys_of(json)));
     if (!field->is_string())
-      return fmt::format("the field \"{}\" is a JSON {}, not a string", options_.field, field->type_name());
+      return fmt::format("the field \"{}\" is a JSON {}, not a string", options_.field,
+                         field->type_name());
     return "";
   }
 
@@ -72,15 +78,16 @@ class JsonlDocuments final : public Documents {
 void BadLines::add(const std::string& file, int64_t line, const std::string& reason) {
   ++count_;
   if (count_ > limit_ && limit_ > 0)
-    fail_usage("{}:{}: {}; that makes {} bad lines, data.max_bad_lines allows {}", file, line, reason, count_,
-               limit_);
+    fail_usage("{}:{}: {}; that makes {} bad lines, data.max_bad_lines allows {}", file, line,
+               reason, count_, limit_);
   if (count_ > limit_)
     fail_usage("{}:{}: {}; data.max_bad_lines would let such lines be skipped", file, line, reason);
   tell_left_out(count_, fmt::format("{}:{}: {}", file, line, reason));
 }
 
-std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source, const std::string& name,
-                                           const CorpusOptions& options, BadLines& bad) {
+std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source,
+                                           const std::string& name, const CorpusOptions& options,
+                                           BadLines& bad) {
   return std::make_unique<JsonlDocuments>(std::move(source), name, options, bad);
 }
 

@@ -13,21 +13,31 @@ bool cut_pair(std::vector<int32_t>& first, std::vector<int32_t>& second, int64_t
   const auto most = static_cast<size_t>(room);
   if (first.size() + second.size() <= most) return false;
   const size_t half = most / 2, rest = most - half;
-  if (second.size() <= half) first.resize(most - second.size());
-  else if (first.size() <= rest) second.resize(most - first.size());
-  else first.resize(rest), second.resize(half);
+  if (second.size() <= half)
+    first.resize(most - second.size());
+  else if (first.size() <= rest)
+    second.resize(most - first.size());
+  else
+    first.resize(rest), second.resize(half);
   return true;
 }
 
 }  // namespace
 
 LabelForm::LabelForm(const Tokenizer& tokenizer, const LabelFormConfig& config)
-    : tokenizer_(tokenizer), config_(config), roles_(tokenizer.roles()), separator_(tokenizer.encode(config.separator)) {
+    : tokenizer_(tokenizer),
+      config_(config),
+      roles_(tokenizer.roles()),
+      separator_(tokenizer.encode(config.separator)) {
   require(!config.encoder || (roles_.cls >= 0 && roles_.sep >= 0),
-          "the model is an encoder, but its tokenizer has no tokens that begin and end a sample, such as [CLS] and [SEP]");
+          "the model is an encoder, but its tokenizer has no tokens that begin and end a sample, "
+          "such as [CLS] and [SEP]");
   require(valid_utf8(config.separator), "task.separator is not valid UTF-8");
   if (config.encoder) lead_ = lead();
-  require(room(true) >= 2, "task.length={} leaves no room for two texts beside the special tokens; give a larger one", config.length);
+  require(
+      room(true) >= 2,
+      "task.length={} leaves no room for two texts beside the special tokens; give a larger one",
+      config.length);
 }
 
 int32_t LabelForm::pad() const { return std::max(0, roles_.pad); }
@@ -36,7 +46,8 @@ int64_t LabelForm::lead() const {
   constexpr int32_t marker = -1;
   const std::vector<int32_t> ids = encoder_sample({marker}, nullptr).tokens;
   const auto found = std::find(ids.begin(), ids.end(), marker);
-  require(found != ids.end(), "the tokenizer's template (post_processor) leaves out the text of a sample");
+  require(found != ids.end(),
+          "the tokenizer's template (post_processor) leaves out the text of a sample");
   return found - ids.begin();
 }
 
@@ -49,10 +60,14 @@ bool LabelForm::closes_pairs() const {
 int64_t LabelForm::room(bool pair) const {
   const std::vector<int32_t> none;
   const std::vector<int32_t>* second = pair ? &none : nullptr;
-  return config_.length - static_cast<int64_t>((config_.encoder ? encoder_sample(none, second).tokens : decoder_tokens(none, second)).size());
+  return config_.length -
+         static_cast<int64_t>(
+             (config_.encoder ? encoder_sample(none, second).tokens : decoder_tokens(none, second))
+                 .size());
 }
 
-FormedSample LabelForm::encoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
+FormedSample LabelForm::encoder_sample(const std::vector<int32_t>& first,
+                                       const std::vector<int32_t>* second) const {
   TemplatedIds framed = tokenizer_.with_template(first, second);
   if (framed.ids.empty() || framed.ids.front() != roles_.cls) {
     framed = {{roles_.cls}, {}};
@@ -66,7 +81,8 @@ FormedSample LabelForm::encoder_sample(const std::vector<int32_t>& first, const 
   return {std::move(framed.ids), std::move(framed.types), {0}};
 }
 
-std::vector<int32_t> LabelForm::decoder_tokens(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
+std::vector<int32_t> LabelForm::decoder_tokens(const std::vector<int32_t>& first,
+                                               const std::vector<int32_t>* second) const {
   if (config_.framed) return tokenizer_.with_template(first, second).ids;
   std::vector<int32_t> tokens = first;
   if (second) {
@@ -77,7 +93,8 @@ std::vector<int32_t> LabelForm::decoder_tokens(const std::vector<int32_t>& first
   return tokens;
 }
 
-FormedSample LabelForm::decoder_sample(const std::vector<int32_t>& first, const std::vector<int32_t>* second) const {
+FormedSample LabelForm::decoder_sample(const std::vector<int32_t>& first,
+                                       const std::vector<int32_t>* second) const {
   FormedSample sample{decoder_tokens(first, second), {}, {}};
   if (sample.tokens.empty()) sample.tokens.push_back(pad());
   sample.types.assign(sample.tokens.size(), 0);
@@ -94,7 +111,9 @@ FormedSample LabelForm::made(std::vector<int32_t> first, const std::vector<int32
   return sample;
 }
 
-FormedSample LabelForm::text(const std::string& text) const { return made(tokenizer_.encode(text), nullptr); }
+FormedSample LabelForm::text(const std::string& text) const {
+  return made(tokenizer_.encode(text), nullptr);
+}
 
 FormedSample LabelForm::pair(const std::string& first, const std::string& second) const {
   const std::vector<int32_t> other = tokenizer_.encode(second);
@@ -103,11 +122,14 @@ FormedSample LabelForm::pair(const std::string& first, const std::string& second
 
 FormedSample LabelForm::words_sample(const Subwords& subwords) const {
   FormedSample sample;
-  if (config_.encoder) sample = encoder_sample(subwords.ids, nullptr);
-  else sample = {subwords.ids, std::vector<int32_t>(subwords.ids.size(), 0), {}};
+  if (config_.encoder)
+    sample = encoder_sample(subwords.ids, nullptr);
+  else
+    sample = {subwords.ids, std::vector<int32_t>(subwords.ids.size(), 0), {}};
   sample.places.clear();
   for (size_t word = 0; word + 1 < subwords.begin.size(); ++word)
-    sample.places.push_back(static_cast<int32_t>(config_.encoder ? lead_ + subwords.begin[word] : subwords.begin[word + 1] - 1));
+    sample.places.push_back(static_cast<int32_t>(config_.encoder ? lead_ + subwords.begin[word]
+                                                                 : subwords.begin[word + 1] - 1));
   return sample;
 }
 
@@ -118,7 +140,9 @@ std::vector<FormedWords> LabelForm::words(std::span<const std::string> words) co
     Subwords subwords = encode_words(tokenizer_, words.subspan(at), most);
     const size_t last = subwords.begin.size() - 2;
     const bool full = subwords.begin.back() == most;
-    const bool cut = full && encode_words(tokenizer_, words.subspan(at + last, 1), most + 1).begin.back() > most - subwords.begin[last];
+    const bool cut =
+        full && encode_words(tokenizer_, words.subspan(at + last, 1), most + 1).begin.back() >
+                    most - subwords.begin[last];
     // A word that would lose its end begins the next window, unless it is alone.
     if (cut && last > 0) {
       subwords.begin.pop_back();

@@ -15,8 +15,11 @@ void copy_row(const std::vector<int32_t>& from, const Tensor& to, int64_t row) {
 
 }  // namespace
 
-LabelSamples::LabelSamples(std::vector<LabelledSample> samples, const LabelBatchShape& shape, uint64_t seed, bool shuffle)
-    : samples_(std::move(samples)), shape_(shape), order_({static_cast<int64_t>(samples_.size())}, {1}, seed, shuffle) {
+LabelSamples::LabelSamples(std::vector<LabelledSample> samples, const LabelBatchShape& shape,
+                           uint64_t seed, bool shuffle)
+    : samples_(std::move(samples)),
+      shape_(shape),
+      order_({static_cast<int64_t>(samples_.size())}, {1}, seed, shuffle) {
   for (const LabelledSample& sample : samples_) {
     SKEIN_CHECK(static_cast<int64_t>(sample.form.tokens.size()) <= shape.length);
     SKEIN_CHECK(static_cast<int64_t>(sample.form.places.size()) <= shape.places);
@@ -29,15 +32,18 @@ void LabelSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   copy_row(sample.form.tokens, batch.tokens, row);
   copy_row(sample.form.places, batch.places, row);
   if (shape_.types) copy_row(sample.form.types, batch.types, row);
-  if (shape_.segments) std::fill_n(batch.segments.data<int32_t>() + row * shape_.length, sample.form.tokens.size(), 0);
-  std::iota(batch.positions.data<int32_t>() + row * shape_.length, batch.positions.data<int32_t>() + (row + 1) * shape_.length, 0);
+  if (shape_.segments)
+    std::fill_n(batch.segments.data<int32_t>() + row * shape_.length, sample.form.tokens.size(), 0);
+  std::iota(batch.positions.data<int32_t>() + row * shape_.length,
+            batch.positions.data<int32_t>() + (row + 1) * shape_.length, 0);
   batch.sample_ids.data<int64_t>()[row] = index;
   batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(sample.form.tokens.size());
   float* weights = batch.weights.data<float>() + row * shape_.places;
   if (shape_.values) batch.values.data<float>()[row * shape_.places] = sample.value;
   if (shape_.values) weights[0] = 1;
   for (size_t place = 0; place < sample.labels.size(); ++place) {
-    batch.targets.data<int32_t>()[row * shape_.places + static_cast<int64_t>(place)] = std::max(0, sample.labels[place]);
+    batch.targets.data<int32_t>()[row * shape_.places + static_cast<int64_t>(place)] =
+        std::max(0, sample.labels[place]);
     weights[place] = sample.labels[place] >= 0 ? 1 : 0;
   }
 }
@@ -61,7 +67,9 @@ Batch LabelSamples::batch(int64_t first, int64_t count) const {
 
 uint32_t LabelSamples::checksum() const {
   uint32_t sum = 0;
-  const auto add = [&sum](const auto& numbers) { sum = crc32c(std::as_bytes(std::span(numbers)), sum); };
+  const auto add = [&sum](const auto& numbers) {
+    sum = crc32c(std::as_bytes(std::span(numbers)), sum);
+  };
   for (const LabelledSample& sample : samples_) {
     add(sample.form.tokens);
     add(sample.form.places);
@@ -73,7 +81,8 @@ uint32_t LabelSamples::checksum() const {
 
 int64_t padded_length(const std::vector<LabelledSample>& samples, int64_t multiple, int64_t most) {
   size_t longest = 1;
-  for (const LabelledSample& sample : samples) longest = std::max(longest, sample.form.tokens.size());
+  for (const LabelledSample& sample : samples)
+    longest = std::max(longest, sample.form.tokens.size());
   return std::min((static_cast<int64_t>(longest) + multiple - 1) / multiple * multiple, most);
 }
 

@@ -1,12 +1,11 @@
 #include "skein/data/labels.h"
 
-#include "skein/core/error.h"
-#include "skein/text/utf8.h"
-
 #include <set>
 #include <utility>
 
+#include "skein/core/error.h"
 #include "skein/data/excerpt.h"
+#include "skein/text/utf8.h"
 
 namespace skein {
 namespace {
@@ -21,10 +20,11 @@ LabelSet::LabelSet(std::vector<std::string> names) : names_(std::move(names)) {
   require(!names_.empty(), "a set of labels needs at least one label");
   for (size_t i = 0; i < names_.size(); ++i) {
     require(!names_[i].empty(), "label {} of {} is empty", i + 1, names_.size());
-    require(valid_utf8(names_[i]), "label {} of {}, \"{}\", is not valid UTF-8", i + 1, names_.size(), excerpt(names_[i]));
+    require(valid_utf8(names_[i]), "label {} of {}, \"{}\", is not valid UTF-8", i + 1,
+            names_.size(), excerpt(names_[i]));
     const auto [other, is_new] = ids_.emplace(names_[i], static_cast<int32_t>(i));
-    require(is_new, "the label \"{}\" is given twice, as number {} and {}", excerpt(names_[i]), other->second + 1,
-            i + 1);
+    require(is_new, "the label \"{}\" is given twice, as number {} and {}", excerpt(names_[i]),
+            other->second + 1, i + 1);
   }
 }
 
@@ -35,8 +35,8 @@ int32_t LabelSet::find(const std::string& label) const {
 
 int32_t LabelSet::id(const std::string& label, std::string_view place) const {
   const int32_t id = find(label);
-  require(id >= 0, "{}: the label \"{}\" is none of the {} known ones: {}{}", place, excerpt(label), size(),
-          listed(names_), did_you_mean(label, names_));
+  require(id >= 0, "{}: the label \"{}\" is none of the {} known ones: {}{}", place, excerpt(label),
+          size(), listed(names_), did_you_mean(label, names_));
   return id;
 }
 
@@ -48,7 +48,8 @@ LabelSet labels_of(const std::vector<LabelledExample>& examples) {
 
 LabelSet labels_of(const std::vector<TaggedSentence>& sentences) {
   std::set<std::string> names;
-  for (const TaggedSentence& sentence : sentences) names.insert(sentence.tags.begin(), sentence.tags.end());
+  for (const TaggedSentence& sentence : sentences)
+    names.insert(sentence.tags.begin(), sentence.tags.end());
   return in_byte_order(names);
 }
 
@@ -64,7 +65,8 @@ std::vector<int32_t> label_ids(const LabelSet& labels, const std::vector<Labelle
   return ids;
 }
 
-std::vector<int32_t> tag_ids(const LabelSet& labels, const TaggedSentence& sentence, const ConllConfig& config) {
+std::vector<int32_t> tag_ids(const LabelSet& labels, const TaggedSentence& sentence,
+                             const ConllConfig& config) {
   std::vector<int32_t> ids;
   ids.reserve(sentence.tags.size());
   for (size_t word = 0; word < sentence.tags.size(); ++word) {

@@ -1,15 +1,15 @@
 #include "skein/data/learn_tokenizer.h"
 
-#include "skein/core/error.h"
-#include "skein/data/encode.h"
-#include "skein/text/export.h"
-
 #include <fcntl.h>
 #include <filesystem>
 #include <span>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+
+#include "skein/core/error.h"
+#include "skein/data/encode.h"
+#include "skein/text/export.h"
 
 #include "batches.h"
 #include "new_file.h"
@@ -79,8 +79,8 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
   LearntTokenizer learnt;
   const TokenizerTrainer trainer =
       count_corpus(reader, config.trainer, worker_threads(config.threads), report, learnt);
-  require(learnt.documents > 0, "the inputs hold no text ({} files, {} bad lines)", reader.files().size(),
-          reader.bad_lines());
+  require(learnt.documents > 0, "the inputs hold no text ({} files, {} bad lines)",
+          reader.files().size(), reader.bad_lines());
   learnt.tokenizer = trainer.train();
   learnt.words = trainer.words();
   learnt.distinct_words = trainer.distinct_words();

@@ -1,7 +1,7 @@
 #include "skein/core/error.h"
+#include "skein/data/line_reader.h"
 
 #include "example_source.h"
-#include "skein/data/line_reader.h"
 
 namespace skein {
 namespace {
@@ -9,12 +9,15 @@ namespace {
 class LineExamples final : public ExampleSource {
  public:
   LineExamples(const std::string& path, const ExamplesConfig& config)
-      : name_(path == "-" ? "stdin" : path), most_(config.most_record_bytes), lines_(open_source(path), config.most_record_bytes) {}
+      : name_(path == "-" ? "stdin" : path),
+        most_(config.most_record_bytes),
+        lines_(open_source(path), config.most_record_bytes) {}
 
   bool next(LabelledExample& example) override {
     std::string_view line;
     if (!lines_.next(line)) return false;
-    require(lines_.ends_line(), "{}:{}: the line is longer than {} bytes; is it text, one a line?", name_, lines_.number(), most_);
+    require(lines_.ends_line(), "{}:{}: the line is longer than {} bytes; is it text, one a line?",
+            name_, lines_.number(), most_);
     example.line = lines_.number();
     example.text = without_break(line);
     return true;
@@ -28,7 +31,8 @@ class LineExamples final : public ExampleSource {
 
 }  // namespace
 
-std::unique_ptr<ExampleSource> line_examples(const std::string& path, const ExamplesConfig& config) {
+std::unique_ptr<ExampleSource> line_examples(const std::string& path,
+                                             const ExamplesConfig& config) {
   return std::make_unique<LineExamples>(path, config);
 }
 

@@ -18,7 +18,9 @@ std::string_view without_break(std::string_view line) {
   return line;
 }
 
-bool blank(std::string_view line) { return line.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+bool blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
 
 LineReader::LineReader(std::unique_ptr<ByteSource> source, int64_t most_bytes)
     : source_(std::move(source)),

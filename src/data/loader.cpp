@@ -1,13 +1,13 @@
 #include "skein/data/loader.h"
 
-#include "skein/core/error.h"
-#include "skein/data/windows.h"
-#include "skein/text/tokenizer.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
+
+#include "skein/core/error.h"
+#include "skein/data/windows.h"
+#include "skein/text/tokenizer.h"
 
 namespace skein {
 namespace {
@@ -33,11 +33,10 @@ Entry parse_entry(const std::string& text) {
 
 int64_t samples_in(const TokenStore& store, int64_t length) {
   const int64_t tokens = store.info().tokens;
-  require(
-      tokens > length,
-      "{} holds {} tokens, but one sample of length {} takes {} (the last token's target included); use more "
-      "text or a shorter sequence",
-      store.path(), tokens, length, length + 1);
+  require(tokens > length,
+          "{} holds {} tokens, but one sample of length {} takes {} (the last token's target "
+          "included); use more text or a shorter sequence",
+          store.path(), tokens, length, length + 1);
   return (tokens - 1) / length;
 }
 
@@ -52,8 +51,8 @@ void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
           "{} ends documents with id {} but {} with {}: they were made by different tokenizers; {}",
           first.path(), left.end_of_text, other.path(), right.end_of_text, hint);
   require(same_tokenizer(left.tokenizer, right.tokenizer),
-          "{} and {} were made by different tokenizers, both of {} ids; {}", first.path(), other.path(),
-          left.vocab_size, hint);
+          "{} and {} were made by different tokenizers, both of {} ids; {}", first.path(),
+          other.path(), left.vocab_size, hint);
 }
 
 }  // namespace
@@ -65,7 +64,8 @@ Blend open_blend(const std::vector<std::string>& entries, const DataConfig& conf
   Blend blend;
   for (const std::string& text : entries) {
     const Entry entry = parse_entry(text);
-    require(!entry.path.empty(), "data entry \"{}\" names no path; write \"path\" or \"weight:path\"", text);
+    require(!entry.path.empty(),
+            "data entry \"{}\" names no path; write \"path\" or \"weight:path\"", text);
     blend.stores.push_back(std::make_shared<TokenStore>(entry.path, notes));
     blend.stores.back()->require_vocabulary();
     check_same_tokenizer(*blend.stores.front(), *blend.stores.back());
@@ -82,7 +82,8 @@ Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t
   stores_ = std::move(blend.stores);
   std::vector<int64_t> sizes;
   for (const auto& store : stores_) sizes.push_back(samples_in(*store, length));
-  order_ = std::make_unique<SampleOrder>(std::move(sizes), std::move(blend.weights), seed, config.shuffle);
+  order_ = std::make_unique<SampleOrder>(std::move(sizes), std::move(blend.weights), seed,
+                                         config.shuffle);
 }
 
 Batch Loader::batch(int64_t first, int64_t count) const {
@@ -90,7 +91,8 @@ Batch Loader::batch(int64_t first, int64_t count) const {
   Batch made = empty_batch(count, length_, config_);
   for (int64_t row = 0; row < count; ++row) {
     const SamplePlace place = order_->at(first + row);
-    fill_row(*stores_[static_cast<size_t>(place.dataset)], place.sample * length_, config_, made, row);
+    fill_row(*stores_[static_cast<size_t>(place.dataset)], place.sample * length_, config_, made,
+             row);
     made.sample_ids.data<int64_t>()[row] = first + row;
   }
   return made;

@@ -1,7 +1,5 @@
 #include "mapped_file.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -11,6 +9,8 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -32,7 +32,8 @@ bool is_regular_file(const std::string& path) {
   return std::filesystem::is_regular_file(status);
 }
 
-// O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular file.
+// O_NONBLOCK: opening a pipe that nobody writes must not hang; it changes nothing for a regular
+// file.
 OpenFile::OpenFile(const std::string& path)
     : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
 
@@ -64,7 +65,8 @@ void MappedFile::map(const OpenFile& file, const std::string& path) {
   require(S_ISREG(status.st_mode), "{} is {}, not a token store", path,
           S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   bytes_ = static_cast<uint64_t>(status.st_size);
-  require(bytes_ > 0, "{} is empty (0 bytes); `skein-data encode` makes token stores from text", path);
+  require(bytes_ > 0, "{} is empty (0 bytes); `skein-data encode` makes token stores from text",
+          path);
   data_ = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (data_ == MAP_FAILED)
     fail("cannot map {} ({} bytes): {}", path, bytes_, std::generic_category().message(errno));
@@ -101,7 +103,8 @@ std::string_view what_it_looks_like(std::string_view head) {
   };
   for (const auto& [signature, kind] : kinds)
     if (head.starts_with(signature)) return kind;
-  if (head.size() > 8 && head[8] == '{' && head[7] == '\0' && head[6] == '\0') return "a safetensors file";
+  if (head.size() > 8 && head[8] == '{' && head[7] == '\0' && head[6] == '\0')
+    return "a safetensors file";
   if (is_text(head)) return "text: encode it first";
   return kUnknown;
 }

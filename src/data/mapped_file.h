@@ -41,7 +41,9 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  const std::byte* at(uint64_t offset) const { return static_cast<const std::byte*>(data_) + offset; }
+  const std::byte* at(uint64_t offset) const {
+    return static_cast<const std::byte*>(data_) + offset;
+  }
   uint64_t bytes() const { return bytes_; }
   std::span<const std::byte> whole() const { return {at(0), bytes_}; }
   // The same file once more, by the path it was opened by: Error(failure) where that is gone, or

@@ -34,22 +34,26 @@ int64_t power(int64_t base, int64_t exponent) {
 
 void check_size(int64_t order, int64_t symbols) {
   require(order >= 1, "markov.order={}; a context has at least 1 symbol", order);
-  require(symbols >= 2 && symbols <= kMostNumbers, "markov.symbols={}; it is 2 to {}", symbols, kMostNumbers);
+  require(symbols >= 2 && symbols <= kMostNumbers, "markov.symbols={}; it is 2 to {}", symbols,
+          kMostNumbers);
   require(power(symbols, order + 1) <= kMostNumbers,
-          "markov.symbols={} to the power of markov.order={} + 1 is above the {} probabilities that are kept; take fewer symbols or a lower order",
+          "markov.symbols={} to the power of markov.order={} + 1 is above the {} probabilities "
+          "that are kept; take fewer symbols or a lower order",
           symbols, order, kMostNumbers);
 }
 
 std::vector<double> zipf_weights(int64_t symbols, double exponent) {
   std::vector<double> weights;
-  for (int64_t s = 0; s < symbols; ++s) weights.push_back(std::pow(static_cast<double>(s + 1), -exponent));
+  for (int64_t s = 0; s < symbols; ++s)
+    weights.push_back(std::pow(static_cast<double>(s + 1), -exponent));
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (double& w : weights) w /= sum;
   return weights;
 }
 
 // The distribution that `known` symbols (their number is `suffix`) draw.
-void add_drawn(const MarkovConfig& c, std::span<const double> base, int64_t known, int64_t suffix, double share, std::span<double> row) {
+void add_drawn(const MarkovConfig& c, std::span<const double> base, int64_t known, int64_t suffix,
+               double share, std::span<double> row) {
   double sum = 0;
   for (int64_t i = 1; i <= c.branches; ++i) sum += 1.0 / static_cast<double>(i);
   const uint64_t key = derive_key(c.seed, fmt::format("markov chain {}", known));
@@ -61,8 +65,10 @@ void add_drawn(const MarkovConfig& c, std::span<const double> base, int64_t know
 
 std::vector<double> drawn_rows(const MarkovConfig& c) {
   check_size(c.order, c.symbols);
-  require(c.branches >= 1 && c.branches <= 1'000'000, "markov.branches={}; a context draws 1 to 1000000 successors", c.branches);
-  require(std::isfinite(c.zipf) && c.zipf >= 0 && c.zipf <= 10, "markov.zipf={}; it is 0 (all alike) to 10", c.zipf);
+  require(c.branches >= 1 && c.branches <= 1'000'000,
+          "markov.branches={}; a context draws 1 to 1000000 successors", c.branches);
+  require(std::isfinite(c.zipf) && c.zipf >= 0 && c.zipf <= 10,
+          "markov.zipf={}; it is 0 (all alike) to 10", c.zipf);
   const std::vector<double> base = zipf_weights(c.symbols, c.zipf);
   const int64_t contexts = power(c.symbols, c.order);
   const auto symbols = static_cast<size_t>(c.symbols);
@@ -71,7 +77,8 @@ std::vector<double> drawn_rows(const MarkovConfig& c) {
     const std::span<double> row(rows.data() + static_cast<size_t>(context) * symbols, symbols);
     for (size_t s = 0; s < symbols; ++s) row[s] = kBaseShare * base[s];
     for (int64_t known = 1; known <= c.order; ++known) {
-      const double share = (1 - kBaseShare) * 2 * static_cast<double>(known) / static_cast<double>(c.order * (c.order + 1));
+      const double share = (1 - kBaseShare) * 2 * static_cast<double>(known) /
+                           static_cast<double>(c.order * (c.order + 1));
       add_drawn(c, base, known, context % power(c.symbols, known), share, row);
     }
   }
@@ -80,13 +87,16 @@ std::vector<double> drawn_rows(const MarkovConfig& c) {
 
 }  // namespace
 
-MarkovChain::MarkovChain(const MarkovConfig& config) : MarkovChain(config.order, config.symbols, drawn_rows(config)) {}
+MarkovChain::MarkovChain(const MarkovConfig& config)
+    : MarkovChain(config.order, config.symbols, drawn_rows(config)) {}
 
-MarkovChain::MarkovChain(int64_t order, int64_t symbols, std::vector<double> rows) : order_(order), symbols_(symbols), rows_(std::move(rows)) {
+MarkovChain::MarkovChain(int64_t order, int64_t symbols, std::vector<double> rows)
+    : order_(order), symbols_(symbols), rows_(std::move(rows)) {
   check_size(order, symbols);
   const int64_t contexts = power(symbols, order);
-  require(static_cast<int64_t>(rows_.size()) == contexts * symbols, "{} probabilities were given for {} contexts of {} symbols", rows_.size(),
-          contexts, symbols);
+  require(static_cast<int64_t>(rows_.size()) == contexts * symbols,
+          "{} probabilities were given for {} contexts of {} symbols", rows_.size(), contexts,
+          symbols);
   for (int64_t context = 0; context < contexts; ++context) {
     double sum = 0;
     for (int64_t s = 0; s < symbols; ++s) {
@@ -105,7 +115,8 @@ std::vector<double> MarkovChain::after(const std::vector<double>& distribution) 
   std::vector<double> next(distribution.size());
   for (int64_t context = 0; context < contexts(); ++context)
     for (int32_t s = 0; s < symbols_; ++s)
-      next[static_cast<size_t>(next_context(context, s))] += distribution[static_cast<size_t>(context)] * probability(context, s);
+      next[static_cast<size_t>(next_context(context, s))] +=
+          distribution[static_cast<size_t>(context)] * probability(context, s);
   return next;
 }
 
@@ -128,17 +139,21 @@ void MarkovChain::settle() {
 
 double MarkovChain::entropy_of_suffix(int64_t known) const {
   const int64_t suffixes = power(symbols_, known);
-  std::vector<double> joint(static_cast<size_t>(suffixes * symbols_)), weights(static_cast<size_t>(suffixes));
+  std::vector<double> joint(static_cast<size_t>(suffixes * symbols_)),
+      weights(static_cast<size_t>(suffixes));
   for (int64_t context = 0; context < contexts(); ++context) {
     const double weight = stationary_[static_cast<size_t>(context)];
     weights[static_cast<size_t>(context % suffixes)] += weight;
-    for (int32_t s = 0; s < symbols_; ++s) joint[static_cast<size_t>(context % suffixes * symbols_ + s)] += weight * probability(context, s);
+    for (int32_t s = 0; s < symbols_; ++s)
+      joint[static_cast<size_t>(context % suffixes * symbols_ + s)] +=
+          weight * probability(context, s);
   }
   double sum = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] <= 0) continue;
     double row = 0;
-    for (size_t s = 0; s < static_cast<size_t>(symbols_); ++s) row += nats(joint[i * static_cast<size_t>(symbols_) + s] / weights[i]);
+    for (size_t s = 0; s < static_cast<size_t>(symbols_); ++s)
+      row += nats(joint[i * static_cast<size_t>(symbols_) + s] / weights[i]);
     sum += weights[i] * row;
   }
   return sum;
@@ -148,11 +163,15 @@ double MarkovChain::least_loss(int64_t length) const {
   SKEIN_CHECK(length > 0);
   double sum = 0;
   for (int64_t known = 1; known <= std::min(length, order_); ++known) sum += entropy(known);
-  return (sum + static_cast<double>(std::max<int64_t>(0, length - order_)) * entropy_rate()) / static_cast<double>(length);
+  return (sum + static_cast<double>(std::max<int64_t>(0, length - order_)) * entropy_rate()) /
+         static_cast<double>(length);
 }
 
 MarkovSampler::MarkovSampler(const MarkovChain& chain, uint64_t seed, uint64_t stream)
-    : chain_(chain), key_(derive_key(seed, "markov text")), stream_(stream), context_(static_cast<int64_t>(pick(chain.stationary(), uniform(0)))) {}
+    : chain_(chain),
+      key_(derive_key(seed, "markov text")),
+      stream_(stream),
+      context_(static_cast<int64_t>(pick(chain.stationary(), uniform(0)))) {}
 
 double MarkovSampler::uniform(uint64_t index) const {
   const PhiloxBlock bits = philox(key_, stream_, index);

@@ -1,7 +1,5 @@
 #include "new_file.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -9,6 +7,8 @@
 #include <filesystem>
 #include <system_error>
 #include <unistd.h>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -31,7 +31,8 @@ void Descriptor::write_at(std::span<const std::byte> bytes, uint64_t at) {
   while (!bytes.empty()) {
     const ssize_t count = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("cannot write {} bytes at byte {} of {}: {}", bytes.size(), at, path_, cause());
+    if (count < 0)
+      fail("cannot write {} bytes at byte {} of {}: {}", bytes.size(), at, path_, cause());
     if (count == 0)
       fail("cannot write {} bytes at byte {} of {}: nothing was taken", bytes.size(), at, path_);
     bytes = bytes.subspan(static_cast<size_t>(count));

@@ -2,14 +2,14 @@
 // Error(failure) with the path and the cause.
 #pragma once
 
-#include "skein/core/output_place.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "skein/core/output_place.h"
 
 namespace skein {
 
@@ -67,7 +67,8 @@ class Spool {
   std::vector<std::byte> gathered_;
 };
 
-// Begins with `path`; no file of a name that begins with it was made by another writer in this or another process.
+// Begins with `path`; no file of a name that begins with it was made by another writer in this or
+// another process.
 std::string unique_stem(const std::string& path);
 
 // fsync of the directory that holds `path`: makes a rename in it last.

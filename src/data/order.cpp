@@ -1,12 +1,12 @@
 #include "skein/data/order.h"
 
-#include "skein/core/error.h"
-#include "skein/core/philox.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
+
+#include "skein/core/error.h"
+#include "skein/core/philox.h"
 
 namespace skein {
 namespace {
@@ -38,7 +38,8 @@ std::vector<uint64_t> shares_of(const std::vector<double>& weights) {
   std::vector<uint64_t> shares;
   for (const double weight : weights) {
     SKEIN_CHECK(std::isfinite(weight) && weight > 0);
-    const auto share = static_cast<uint64_t>(std::llround(std::ldexp(weight / largest / sum, kShareBits)));
+    const auto share =
+        static_cast<uint64_t>(std::llround(std::ldexp(weight / largest / sum, kShareBits)));
     shares.push_back(std::max<uint64_t>(share, 1));
   }
   return shares;
@@ -57,7 +58,8 @@ int64_t permuted(uint64_t seed, int64_t epoch, int64_t size, int64_t index) {
   return static_cast<int64_t>(value);
 }
 
-SampleOrder::SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights, uint64_t seed, bool shuffle)
+SampleOrder::SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights, uint64_t seed,
+                         bool shuffle)
     : sizes_(std::move(sizes)), seed_(seed), shuffle_(shuffle), counts_(sizes_.size(), 0) {
   SKEIN_CHECK(!sizes_.empty());
   SKEIN_CHECK_EQ(sizes_.size(), weights.size());
@@ -85,7 +87,8 @@ SamplePlace SampleOrder::at(int64_t index) const {
 double SampleOrder::seen_again(int64_t count) const {
   double again = 0;
   for (size_t k = 0; k < sizes_.size(); ++k) {
-    const double taken = std::ldexp(static_cast<double>(shares_[k]), -kShareBits) * static_cast<double>(count);
+    const double taken =
+        std::ldexp(static_cast<double>(shares_[k]), -kShareBits) * static_cast<double>(count);
     again += std::max(0.0, taken - static_cast<double>(sizes_[k]));
   }
   return again;
@@ -107,8 +110,8 @@ void SampleOrder::seek(int64_t index) const {
 }
 
 int SampleOrder::choose(int64_t index) const {
-  // Integers modulo 2^64: exact, for what is owed to a store is a few samples at most. Floats would let a
-  // compiler's fused multiply-add decide ties, and the order of a run hang on the build.
+  // Integers modulo 2^64: exact, for what is owed to a store is a few samples at most. Floats would
+  // let a compiler's fused multiply-add decide ties, and the order of a run hang on the build.
   const auto owed = [&](size_t k) {
     return static_cast<int64_t>(shares_[k] * (static_cast<uint64_t>(index) + 1) -
                                 (static_cast<uint64_t>(counts_[k]) << kShareBits));

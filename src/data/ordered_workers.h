@@ -1,5 +1,5 @@
-// Threads that work on things handed to them, and hand the results back in the order of the things. No more
-// than a few a thread are under way at any time.
+// Threads that work on things handed to them, and hand the results back in the order of the things.
+// No more than a few a thread are under way at any time.
 #pragma once
 
 #include <condition_variable>
@@ -26,8 +26,8 @@ class OrderedWorkers {
       threads_.emplace_back([this, worker](const std::stop_token& stop) { run(stop, worker); });
   }
 
-  // Feeds read() until it returns false, and gives every result to write(), both on the calling thread. An
-  // exception of any of the three ends it.
+  // Feeds read() until it returns false, and gives every result to write(), both on the calling
+  // thread. An exception of any of the three ends it.
   template <class Read, class Write>
   void drive(Read&& read, Write&& write) {
     for (In in; read(in); in = In()) {

@@ -1,11 +1,11 @@
 // A source whose first bytes can be looked at before they are read.
 #pragma once
 
-#include "skein/data/byte_source.h"
-
 #include <memory>
 #include <string_view>
 #include <vector>
+
+#include "skein/data/byte_source.h"
 
 namespace skein {
 

@@ -15,7 +15,9 @@ class Fields {
   Fields(const nlohmann::json& object, const std::string& place) : object_(object), place_(place) {}
 
   const std::string& place() const { return place_; }
-  bool has(const std::string& key) const { return object_.contains(key) && !object_[key].is_null(); }
+  bool has(const std::string& key) const {
+    return object_.contains(key) && !object_[key].is_null();
+  }
   // Also where its value is null.
   bool names(const std::string& key) const { return object_.contains(key); }
   // The first of the keys that the object has; the first one where it has none.

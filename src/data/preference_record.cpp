@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "skein/core/error.h"
 #include "skein/data/excerpt.h"
+
 #include "json_line.h"
 #include "preference_fields.h"
-#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -15,27 +16,37 @@ using Json = nlohmann::json;
 constexpr const char* kAnswer = "answer";
 
 bool same_turns(const std::vector<Message>& a, const std::vector<Message>& b, size_t count) {
-  return std::equal(a.begin(), a.begin() + static_cast<int64_t>(count), b.begin(), b.begin() + static_cast<int64_t>(count),
-                    [](const Message& x, const Message& y) { return x.role == y.role && x.content == y.content; });
+  return std::equal(a.begin(), a.begin() + static_cast<int64_t>(count), b.begin(),
+                    b.begin() + static_cast<int64_t>(count),
+                    [](const Message& x, const Message& y) {
+                      return x.role == y.role && x.content == y.content;
+                    });
 }
 
 void require_question(const std::vector<Message>& prompt, const std::string& place) {
   require(!prompt.empty(), "{}: there is no prompt before the answer", place);
-  require(prompt.back().role != "assistant", "{}: the last turn of the prompt is the assistant's, so there is nothing to answer", place);
+  require(prompt.back().role != "assistant",
+          "{}: the last turn of the prompt is the assistant's, so there is nothing to answer",
+          place);
   const size_t begin = prompt.front().role == "system" ? 1 : 0;
   require(prompt.size() > begin, "{}: the prompt is of the system alone", place);
   for (size_t i = begin; i < prompt.size(); ++i) {
     const char* const wanted = (i - begin) % 2 == 0 ? "user" : "assistant";
-    require(prompt[i].role == wanted, "{}: turn {} of the prompt is of the {}, where one of the {} is due: turns alternate, the user begins, and the system stands before all",
+    require(prompt[i].role == wanted,
+            "{}: turn {} of the prompt is of the {}, where one of the {} is due: turns alternate, "
+            "the user begins, and the system stands before all",
             place, i + 1, prompt[i].role, wanted);
   }
 }
 
 // Two dialogues that end in the answers to compare.
-RecordOutcome compare_dialogues(const std::vector<Message>& chosen, const std::vector<Message>& rejected, Diverging diverging, const std::string& place,
-                                PreferenceRecord& record) {
+RecordOutcome compare_dialogues(const std::vector<Message>& chosen,
+                                const std::vector<Message>& rejected, Diverging diverging,
+                                const std::string& place, PreferenceRecord& record) {
   for (const auto* turns : {&chosen, &rejected})
-    require(turns->back().role == "assistant", "{}: the last turn is the {}'s, not an answer of the assistant", place, turns->back().role);
+    require(turns->back().role == "assistant",
+            "{}: the last turn is the {}'s, not an answer of the assistant", place,
+            turns->back().role);
   size_t last = std::min(chosen.size(), rejected.size()) - 1;
   const bool same = chosen.size() == rejected.size() && same_turns(chosen, rejected, last);
   if (!same && diverging == Diverging::drop) return RecordOutcome::diverging;
@@ -43,7 +54,8 @@ RecordOutcome compare_dialogues(const std::vector<Message>& chosen, const std::v
     size_t first = 0;
     while (first < last && same_turns(chosen, rejected, first + 1)) ++first;
     last = first;
-    if (chosen[last].role != "assistant" || rejected[last].role != "assistant") return RecordOutcome::diverging;
+    if (chosen[last].role != "assistant" || rejected[last].role != "assistant")
+      return RecordOutcome::diverging;
   }
   record.prompt.assign(chosen.begin(), chosen.begin() + static_cast<int64_t>(last));
   record.answers = {chosen[last].content, rejected[last].content};
@@ -55,8 +67,10 @@ RecordOutcome compare_dialogues(const std::vector<Message>& chosen, const std::v
 void pair_grades(const Fields& fields, PreferenceRecord& record) {
   record.values = {1, 0};
   record.grades = {0, 0};
-  if (fields.names("score_chosen") || fields.names("score_rejected")) record.grades = {fields.number("score_chosen"), fields.number("score_rejected")};
-  else if (fields.names("margin")) record.grades = {fields.number("margin"), 0};
+  if (fields.names("score_chosen") || fields.names("score_rejected"))
+    record.grades = {fields.number("score_chosen"), fields.number("score_rejected")};
+  else if (fields.names("margin"))
+    record.grades = {fields.number("margin"), 0};
 }
 
 RecordOutcome read_pair(const Fields& fields, Diverging diverging, PreferenceRecord& record) {
@@ -84,25 +98,35 @@ RecordOutcome read_dialogues(const Fields& fields, Diverging diverging, Preferen
   for (int i = 0; i < 2; ++i) {
     const char* key = i == 0 ? "chosen" : "rejected";
     turns[i] = dialogue_turns(fields.text(key));
-    require(turns[i].size() > 1, "{}: \"{}\" is no dialogue of \"\\n\\nHuman:\" and \"\\n\\nAssistant:\" turns, and there is no \"prompt\"", fields.place(), key);
+    require(turns[i].size() > 1,
+            "{}: \"{}\" is no dialogue of \"\\n\\nHuman:\" and \"\\n\\nAssistant:\" turns, and "
+            "there is no \"prompt\"",
+            fields.place(), key);
   }
   return compare_dialogues(turns[0], turns[1], diverging, fields.place(), record);
 }
 
 // As "Learning to summarize from human feedback" fed them to its models.
 std::string summary_prompt(const Fields& info) {
-  const auto line = [&](const char* key, const char* before) { return info.has(key) ? before + info.text(key) + "\n\n" : ""; };
-  if (info.has("post")) return line("subreddit", "SUBREDDIT: r/") + line("title", "TITLE: ") + "POST: " + info.text("post") + "\n\nTL;DR:";
+  const auto line = [&](const char* key, const char* before) {
+    return info.has(key) ? before + info.text(key) + "\n\n" : "";
+  };
+  if (info.has("post"))
+    return line("subreddit", "SUBREDDIT: r/") + line("title", "TITLE: ") +
+           "POST: " + info.text("post") + "\n\nTL;DR:";
   return line("title", "Title: ") + "Article: " + info.text("article") + "\n\nTL;DR:";
 }
 
 void read_summaries(const Fields& fields, PreferenceRecord& record) {
   const Json &info = fields.at("info"), &summaries = fields.at("summaries");
-  require(info.is_object(), "{}: \"info\" is a JSON {}, not an object", fields.place(), info.type_name());
-  require(summaries.is_array() && summaries.size() == 2, "{}: \"summaries\" is no list of two", fields.place());
+  require(info.is_object(), "{}: \"info\" is a JSON {}, not an object", fields.place(),
+          info.type_name());
+  require(summaries.is_array() && summaries.size() == 2, "{}: \"summaries\" is no list of two",
+          fields.place());
   record.prompt = {{"user", summary_prompt(Fields(info, fields.place()))}};
   for (const Json& summary : summaries) {
-    require(summary.is_object(), "{}: \"summaries\" holds a JSON {}, not objects with \"text\"", fields.place(), summary.type_name());
+    require(summary.is_object(), "{}: \"summaries\" holds a JSON {}, not objects with \"text\"",
+            fields.place(), summary.type_name());
     record.answers.push_back(Fields(summary, fields.place()).answer("text"));
   }
   record.values = {0, 0};
@@ -114,9 +138,12 @@ void read_best_of(const Fields& fields, PreferenceRecord& record) {
   record.prompt = fields.turns("query");
   for (int i = 0; fields.has(fmt::format("sample{}", i)); ++i)
     record.answers.push_back(fields.answer(fmt::format("sample{}", i)));
-  require(record.answers.size() > 1, "{}: there are {} samples (sample0, sample1, ...), too few to choose of", fields.place(), record.answers.size());
+  require(record.answers.size() > 1,
+          "{}: there are {} samples (sample0, sample1, ...), too few to choose of", fields.place(),
+          record.answers.size());
   record.values.assign(record.answers.size(), 0);
-  record.values[static_cast<size_t>(fields.integer("best", 0, static_cast<int64_t>(record.answers.size()) - 1))] = 1;
+  record.values[static_cast<size_t>(
+      fields.integer("best", 0, static_cast<int64_t>(record.answers.size()) - 1))] = 1;
 }
 
 void read_shp(const Fields& fields, PreferenceRecord& record) {
@@ -129,7 +156,10 @@ void read_shp(const Fields& fields, PreferenceRecord& record) {
 void read_completions(const Fields& fields, PreferenceRecord& record) {
   record.prompt = fields.turns("instruction");
   for (const Json& completion : fields.at("completions")) {
-    require(completion.is_object(), "{}: \"completions\" holds a JSON {}, not objects with \"response\" and \"overall_score\"", fields.place(), completion.type_name());
+    require(
+        completion.is_object(),
+        "{}: \"completions\" holds a JSON {}, not objects with \"response\" and \"overall_score\"",
+        fields.place(), completion.type_name());
     const Fields one(completion, fields.place());
     record.answers.push_back(one.answer("response"));
     record.values.push_back(one.number("overall_score"));
@@ -175,7 +205,8 @@ void read_labelled(const Fields& fields, PreferenceRecord& record) {
   record.values = {static_cast<double>(fields.integer("label", 0, 1))};
 }
 
-RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout, Diverging diverging, PreferenceRecord& record) {
+RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout, Diverging diverging,
+                             PreferenceRecord& record) {
   switch (layout) {
     case PreferenceLayout::pairs: return read_pair(fields, diverging, record);
     case PreferenceLayout::dialogues: return read_dialogues(fields, diverging, record);
@@ -194,30 +225,40 @@ RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout, Dive
 
 // Answers that read the same cannot be told apart.
 void check_answers(const PreferenceRecord& record, const std::string& place) {
-  require(!record.answers.empty() && record.answers.size() <= kMostAnswers, "{}: {} answers to one prompt; there must be from 1 to {}", place, record.answers.size(), kMostAnswers);
+  require(!record.answers.empty() && record.answers.size() <= kMostAnswers,
+          "{}: {} answers to one prompt; there must be from 1 to {}", place, record.answers.size(),
+          kMostAnswers);
   if (record.kind == PreferenceKind::scored) return;
   for (size_t i = 0; i < record.answers.size(); ++i)
     for (size_t k = 0; k < i; ++k)
-      require(trimmed(record.answers[i]) != trimmed(record.answers[k]) || record.values[i] == record.values[k],
-              "{}: one answer is said to be better than another, but both are \"{}\"", place, excerpt(trimmed(record.answers[i])));
+      require(trimmed(record.answers[i]) != trimmed(record.answers[k]) ||
+                  record.values[i] == record.values[k],
+              "{}: one answer is said to be better than another, but both are \"{}\"", place,
+              excerpt(trimmed(record.answers[i])));
 }
 
 }  // namespace
 
 std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t\r\n\f\v"), last = text.find_last_not_of(" \t\r\n\f\v");
+  const size_t first = text.find_first_not_of(" \t\r\n\f\v"),
+               last = text.find_last_not_of(" \t\r\n\f\v");
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
 PreferenceLayout layout_of(const Json& object) {
   const auto has = [&](const char* key) { return object.contains(key); };
-  const bool answers = has("answers") || has("responses") || has("completions"), answer = has(kAnswer) || has("response") || has("completion");
-  if (has("chosen") && has("rejected")) return has("prompt") || object["chosen"].is_array() ? PreferenceLayout::pairs : PreferenceLayout::dialogues;
+  const bool answers = has("answers") || has("responses") || has("completions"),
+             answer = has(kAnswer) || has("response") || has("completion");
+  if (has("chosen") && has("rejected"))
+    return has("prompt") || object["chosen"].is_array() ? PreferenceLayout::pairs
+                                                        : PreferenceLayout::dialogues;
   if (has("summaries") && has("choice")) return PreferenceLayout::summaries;
   if (has("query") && has("best")) return PreferenceLayout::best_of;
   if (has("human_ref_A") && has("human_ref_B")) return PreferenceLayout::shp;
-  if ((has("prompt") && answers && has("ranks")) || (has("instruction") && has("completions"))) return PreferenceLayout::ranked;
-  if (has("prompt") && ((answers && has("scores")) || (answer && has("score")))) return PreferenceLayout::scored;
+  if ((has("prompt") && answers && has("ranks")) || (has("instruction") && has("completions")))
+    return PreferenceLayout::ranked;
+  if (has("prompt") && ((answers && has("scores")) || (answer && has("score"))))
+    return PreferenceLayout::scored;
   if (has("prompt") && answer && has("label")) return PreferenceLayout::labelled;
   return PreferenceLayout::automatic;
 }
@@ -237,7 +278,8 @@ const char* name_of(PreferenceLayout layout) {
   return "";
 }
 
-RecordOutcome read_record(const Json& object, PreferenceLayout layout, Diverging diverging, const std::string& place, PreferenceRecord& record) {
+RecordOutcome read_record(const Json& object, PreferenceLayout layout, Diverging diverging,
+                          const std::string& place, PreferenceRecord& record) {
   const RecordOutcome outcome = read_by_layout(Fields(object, place), layout, diverging, record);
   if (outcome == RecordOutcome::diverging && record.answers.empty()) return outcome;
   record.grades.resize(record.answers.size());
@@ -252,14 +294,20 @@ void read_demonstration(const Json& object, const std::string& place, Preference
   record.kind = PreferenceKind::scored;
   std::vector<Message> turns;
   const std::string answer = fields.which({kAnswer, "completion", "response", "output", "chosen"});
-  if (!fields.has(answer) && fields.has("messages")) turns = fields.messages("messages");
-  else if (fields.at(answer).is_array()) turns = fields.messages(answer);
-  else if (answer == "chosen" && !fields.has("prompt")) turns = dialogue_turns(fields.text(answer));
-  else turns = {{"assistant", fields.answer(answer)}};
-  require(!turns.empty() && turns.back().role == "assistant", "{}: the last turn is no answer of the assistant", place);
+  if (!fields.has(answer) && fields.has("messages"))
+    turns = fields.messages("messages");
+  else if (fields.at(answer).is_array())
+    turns = fields.messages(answer);
+  else if (answer == "chosen" && !fields.has("prompt"))
+    turns = dialogue_turns(fields.text(answer));
+  else
+    turns = {{"assistant", fields.answer(answer)}};
+  require(!turns.empty() && turns.back().role == "assistant",
+          "{}: the last turn is no answer of the assistant", place);
   record.answers = {turns.back().content};
   turns.pop_back();
-  record.prompt = turns.empty() ? fields.turns(fields.which({"prompt", "instruction", "question"})) : turns;
+  record.prompt =
+      turns.empty() ? fields.turns(fields.which({"prompt", "instruction", "question"})) : turns;
   record.dialogue = record.prompt.size() > 1;
   require_question(record.prompt, place);
   record.values = record.grades = {0};

@@ -15,9 +15,11 @@ enum class RecordOutcome { used, diverging, tied };
 PreferenceLayout layout_of(const nlohmann::json& object);
 const char* name_of(PreferenceLayout layout);
 
-// Fills prompt, answers, values and grades. A usage error that begins with `place` for what cannot be used.
-RecordOutcome read_record(const nlohmann::json& object, PreferenceLayout layout, Diverging diverging, const std::string& place,
-                          PreferenceRecord& record);
-void read_demonstration(const nlohmann::json& object, const std::string& place, PreferenceRecord& record);
+// Fills prompt, answers, values and grades. A usage error that begins with `place` for what cannot
+// be used.
+RecordOutcome read_record(const nlohmann::json& object, PreferenceLayout layout,
+                          Diverging diverging, const std::string& place, PreferenceRecord& record);
+void read_demonstration(const nlohmann::json& object, const std::string& place,
+                        PreferenceRecord& record);
 
 }  // namespace skein

@@ -12,13 +12,15 @@ namespace {
 
 int64_t tokens_of(const PreferenceSample& sample) {
   int64_t tokens = 0;
-  for (const FormedSample& sequence : sample.sequences) tokens += static_cast<int64_t>(sequence.tokens.size());
+  for (const FormedSample& sequence : sample.sequences)
+    tokens += static_cast<int64_t>(sequence.tokens.size());
   return tokens;
 }
 
 }  // namespace
 
-PreferenceBatchShape shape_of(const std::vector<PreferenceSample>& samples, int64_t multiple, int32_t pad, bool types) {
+PreferenceBatchShape shape_of(const std::vector<PreferenceSample>& samples, int64_t multiple,
+                              int32_t pad, bool types) {
   PreferenceBatchShape shape{1, 1, pad, types};
   for (const PreferenceSample& sample : samples) {
     shape.length = std::max(shape.length, tokens_of(sample));
@@ -28,14 +30,19 @@ PreferenceBatchShape shape_of(const std::vector<PreferenceSample>& samples, int6
   return shape;
 }
 
-PreferenceSamples::PreferenceSamples(std::vector<PreferenceSample> samples, const PreferenceBatchShape& shape, uint64_t seed, bool shuffle)
-    : samples_(std::move(samples)), shape_(shape), order_({static_cast<int64_t>(samples_.size())}, {1}, seed, shuffle) {
+PreferenceSamples::PreferenceSamples(std::vector<PreferenceSample> samples,
+                                     const PreferenceBatchShape& shape, uint64_t seed, bool shuffle)
+    : samples_(std::move(samples)),
+      shape_(shape),
+      order_({static_cast<int64_t>(samples_.size())}, {1}, seed, shuffle) {
   for (const PreferenceSample& sample : samples_) {
-    SKEIN_CHECK(!sample.sequences.empty() && static_cast<int64_t>(sample.sequences.size()) <= shape.answers);
+    SKEIN_CHECK(!sample.sequences.empty() &&
+                static_cast<int64_t>(sample.sequences.size()) <= shape.answers);
     SKEIN_CHECK(tokens_of(sample) <= shape.length);
     SKEIN_CHECK_EQ(sample.values.size(), sample.sequences.size());
     SKEIN_CHECK_EQ(sample.grades.size(), sample.sequences.size());
-    for (const FormedSample& sequence : sample.sequences) SKEIN_CHECK_EQ(sequence.places.size(), size_t{1});
+    for (const FormedSample& sequence : sample.sequences)
+      SKEIN_CHECK_EQ(sequence.places.size(), size_t{1});
   }
 }
 
@@ -44,12 +51,16 @@ void PreferenceSamples::fill(const Batch& batch, int64_t row, int64_t index) con
   int64_t at = row * shape_.length;
   for (size_t k = 0; k < sample.sequences.size(); ++k) {
     const FormedSample& sequence = sample.sequences[k];
-    const auto tokens = static_cast<int64_t>(sequence.tokens.size()), answer = row * shape_.answers + static_cast<int64_t>(k);
+    const auto tokens = static_cast<int64_t>(sequence.tokens.size()),
+               answer = row * shape_.answers + static_cast<int64_t>(k);
     std::copy(sequence.tokens.begin(), sequence.tokens.end(), batch.tokens.data<int32_t>() + at);
-    if (shape_.types) std::copy(sequence.types.begin(), sequence.types.end(), batch.types.data<int32_t>() + at);
-    std::iota(batch.positions.data<int32_t>() + at, batch.positions.data<int32_t>() + at + tokens, 0);
+    if (shape_.types)
+      std::copy(sequence.types.begin(), sequence.types.end(), batch.types.data<int32_t>() + at);
+    std::iota(batch.positions.data<int32_t>() + at, batch.positions.data<int32_t>() + at + tokens,
+              0);
     std::fill_n(batch.segments.data<int32_t>() + at, tokens, static_cast<int32_t>(k));
-    batch.places.data<int32_t>()[answer] = static_cast<int32_t>(at - row * shape_.length) + sequence.places[0];
+    batch.places.data<int32_t>()[answer] =
+        static_cast<int32_t>(at - row * shape_.length) + sequence.places[0];
     float* known = batch.known.data<float>() + answer * kKnownColumns;
     known[kKnownKind] = static_cast<float>(sample.kind);
     known[kKnownValue] = sample.values[k];
@@ -80,7 +91,9 @@ Batch PreferenceSamples::batch(int64_t first, int64_t count) const {
 
 uint32_t PreferenceSamples::checksum() const {
   uint32_t sum = 0;
-  const auto add = [&sum](const auto& numbers) { sum = crc32c(std::as_bytes(std::span(numbers)), sum); };
+  const auto add = [&sum](const auto& numbers) {
+    sum = crc32c(std::as_bytes(std::span(numbers)), sum);
+  };
   for (const PreferenceSample& sample : samples_) {
     add(std::vector<PreferenceKind>{sample.kind});
     add(sample.values);

@@ -1,11 +1,12 @@
 #include "skein/data/preferences.h"
 
+#include "skein/core/error.h"
 #include "skein/data/excerpt.h"
-#include "json_line.h"
 #include "skein/data/left_out.h"
 #include "skein/data/line_reader.h"
+
+#include "json_line.h"
 #include "preference_record.h"
-#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -24,15 +25,24 @@ std::pair<size_t, int> next_marker(const std::string& text, size_t from) {
 class Reader {
  public:
   Reader(const PreferencesConfig& config, size_t file, bool demonstrations, Preferences& into)
-      : config_(config), file_(file), name_(config.files[file] == "-" ? "stdin" : config.files[file]), demonstrations_(demonstrations), into_(into),
-        before_(into.records.size()), layout_(config.layout), lines_(open_source(config.files[file]), config.most_record_bytes) {}
+      : config_(config),
+        file_(file),
+        name_(config.files[file] == "-" ? "stdin" : config.files[file]),
+        demonstrations_(demonstrations),
+        into_(into),
+        before_(into.records.size()),
+        layout_(config.layout),
+        lines_(open_source(config.files[file]), config.most_record_bytes) {}
 
   void read() {
     for (std::string_view line; lines_.next(line);) {
-      require(lines_.ends_line(), "{}: the line is longer than {} bytes; is it JSONL, one object a line?", place(), config_.most_record_bytes);
+      require(lines_.ends_line(),
+              "{}: the line is longer than {} bytes; is it JSONL, one object a line?", place(),
+              config_.most_record_bytes);
       if (!blank(line)) use(line);
     }
-    require(into_.records.size() > before_, "{} holds no record that can be used{}", name_, reason_.empty() ? "" : "; the first that cannot: " + reason_);
+    require(into_.records.size() > before_, "{} holds no record that can be used{}", name_,
+            reason_.empty() ? "" : "; the first that cannot: " + reason_);
   }
 
  private:
@@ -44,7 +54,8 @@ class Reader {
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage) throw;
       if (reason_.empty()) reason_ = error.what();
-      require(++into_.bad <= config_.bad_records, "{}; data.bad_records=N leaves out up to N such records", error.what());
+      require(++into_.bad <= config_.bad_records,
+              "{}; data.bad_records=N leaves out up to N such records", error.what());
       tell_left_out(into_.bad, error.what());
     }
   }
@@ -65,7 +76,8 @@ class Reader {
     const RecordOutcome outcome = read_record(object, layout_, config_.diverging, place(), record);
     into_.diverging += outcome == RecordOutcome::diverging;
     into_.tied += outcome == RecordOutcome::tied;
-    if (outcome != RecordOutcome::tied && !record.answers.empty()) into_.records.push_back(std::move(record));
+    if (outcome != RecordOutcome::tied && !record.answers.empty())
+      into_.records.push_back(std::move(record));
   }
 
   void find_layout(const Json& object) {
@@ -90,7 +102,8 @@ class Reader {
 
 Preferences read_all(const PreferencesConfig& config, bool demonstrations) {
   Preferences all;
-  for (size_t file = 0; file < config.files.size(); ++file) Reader(config, file, demonstrations, all).read();
+  for (size_t file = 0; file < config.files.size(); ++file)
+    Reader(config, file, demonstrations, all).read();
   tell_more_left_out(all.bad);
   return all;
 }
@@ -100,15 +113,19 @@ Preferences read_all(const PreferencesConfig& config, bool demonstrations) {
 std::vector<Message> dialogue_turns(const std::string& text) {
   std::vector<Message> turns;
   // Some files have lost the line breaks at their beginning.
-  const std::string whole = text.starts_with("Human:") || text.starts_with("Assistant:") ? "\n\n" + text : text;
+  const std::string whole =
+      text.starts_with("Human:") || text.starts_with("Assistant:") ? "\n\n" + text : text;
   auto [at, who] = next_marker(whole, 0);
   if (at == std::string::npos || !trimmed(whole.substr(0, at)).empty()) return turns;
   while (at != std::string::npos) {
     const size_t begin = at + std::string_view(kMarkers[who]).size();
     const auto [next, following] = next_marker(whole, begin);
-    const std::string role = who == 0 ? "user" : "assistant", text = trimmed(whole.substr(begin, next - begin));
-    if (!turns.empty() && turns.back().role == role) turns.back().content += "\n\n" + text;
-    else turns.push_back({role, text});
+    const std::string role = who == 0 ? "user" : "assistant",
+                      text = trimmed(whole.substr(begin, next - begin));
+    if (!turns.empty() && turns.back().role == role)
+      turns.back().content += "\n\n" + text;
+    else
+      turns.push_back({role, text});
     at = next;
     who = following;
   }

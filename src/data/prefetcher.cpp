@@ -1,12 +1,12 @@
-#include "skein/core/error.h"
-#include "skein/data/loader.h"
-
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <stop_token>
 #include <thread>
 #include <utility>
+
+#include "skein/core/error.h"
+#include "skein/data/loader.h"
 
 namespace skein {
 namespace {
@@ -79,7 +79,8 @@ Batch Prefetcher::Impl::take(int64_t first, int64_t next_first) {
   return taken.batch;
 }
 
-Prefetcher::Prefetcher(const SampleSource& source, int64_t count) : impl_(std::make_unique<Impl>(source, count)) {}
+Prefetcher::Prefetcher(const SampleSource& source, int64_t count)
+    : impl_(std::make_unique<Impl>(source, count)) {}
 
 Prefetcher::~Prefetcher() = default;
 

@@ -46,7 +46,8 @@ std::string progress_line(const CorpusProgress& progress) {
   }
   if (known && rate > 0)
     line += fmt::format(
-        ", {} left", readable_time(static_cast<double>(progress.bytes_total - progress.bytes_read) / rate));
+        ", {} left",
+        readable_time(static_cast<double>(progress.bytes_total - progress.bytes_read) / rate));
   return line;
 }
 

@@ -1,8 +1,5 @@
 #include "skein/data/store.h"
 
-#include "skein/core/error.h"
-#include "skein/text/tokenizer.h"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -14,6 +11,9 @@
 #include <system_error>
 #include <vector>
 #include <xxhash.h>
+
+#include "skein/core/error.h"
+#include "skein/text/tokenizer.h"
 
 #include "mapped_file.h"
 #include "store_file.h"
@@ -43,8 +43,9 @@ uint64_t widen(const std::byte* source, std::span<int32_t> out) {
 using Widen = uint64_t (*)(const std::byte*, std::span<int32_t>);
 
 Widen widen_of(TokenType type) {
-  constexpr std::array<Widen, 7> functions{widen<uint8_t>, widen<int8_t>,   widen<int16_t>, widen<uint16_t>,
-                                           widen<int32_t>, widen<uint32_t>, widen<int64_t>};
+  constexpr std::array<Widen, 7> functions{widen<uint8_t>,  widen<int8_t>,  widen<int16_t>,
+                                           widen<uint16_t>, widen<int32_t>, widen<uint32_t>,
+                                           widen<int64_t>};
   return functions[static_cast<size_t>(type)];
 }
 
@@ -87,32 +88,36 @@ std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& n
 }  // namespace
 
 uint64_t StoreFile::fingerprint() const {
-  const uint64_t bytes = static_cast<uint64_t>(info_.tokens) * static_cast<uint64_t>(token_bytes(type_));
+  const uint64_t bytes =
+      static_cast<uint64_t>(info_.tokens) * static_cast<uint64_t>(token_bytes(type_));
   if (bytes <= kBlocks * kBlockBytes) return XXH3_64bits(tokens_, bytes);
   uint64_t sum = bytes;
   for (uint64_t block = 0; block < kBlocks; ++block) {
     const uint64_t begin = (bytes - kBlockBytes) / (kBlocks - 1) * block;
-    sum = XXH3_64bits_withSeed(tokens_ + (block + 1 < kBlocks ? begin : bytes - kBlockBytes), kBlockBytes, sum);
+    sum = XXH3_64bits_withSeed(tokens_ + (block + 1 < kBlocks ? begin : bytes - kBlockBytes),
+                               kBlockBytes, sum);
   }
   return sum;
 }
 
 int64_t value_of(TokenType type, const std::byte* token) {
   using Value = int64_t (*)(const std::byte*);
-  constexpr std::array<Value, 7> functions{value_as<uint8_t>, value_as<int8_t>,   value_as<int16_t>,
-                                           value_as<uint16_t>, value_as<int32_t>, value_as<uint32_t>,
-                                           value_as<int64_t>};
+  constexpr std::array<Value, 7> functions{
+      value_as<uint8_t>, value_as<int8_t>,   value_as<int16_t>, value_as<uint16_t>,
+      value_as<int32_t>, value_as<uint32_t>, value_as<int64_t>};
   return functions[static_cast<size_t>(type)](token);
 }
 
 struct TokenStore::Impl {
-  Impl(const std::string& name, const TokenNotes& notes) : path(name), file(open_any(name, notes)) {}
+  Impl(const std::string& name, const TokenNotes& notes)
+      : path(name), file(open_any(name, notes)) {}
 
   const StoreInfo& info() const { return file->info(); }
   std::span<const uint64_t> documents();
   std::span<const uint64_t> sentences();
   int64_t id_at(uint64_t place) const {
-    return value_of(file->type(), file->tokens() + place * static_cast<uint64_t>(token_bytes(file->type())));
+    return value_of(file->type(),
+                    file->tokens() + place * static_cast<uint64_t>(token_bytes(file->type())));
   }
   [[noreturn]] void refuse_id(int64_t begin, int64_t count) const;
   void verify_ends();
@@ -136,18 +141,23 @@ std::span<const uint64_t> TokenStore::Impl::sentences() {
 void TokenStore::Impl::refuse_id(int64_t begin, int64_t count) const {
   const uint64_t limit = info().vocab_size > 0 ? static_cast<uint64_t>(info().vocab_size) : kAnyId;
   int64_t place = begin;
-  while (place < begin + count - 1 && static_cast<uint64_t>(id_at(static_cast<uint64_t>(place))) < limit) ++place;
+  while (place < begin + count - 1 &&
+         static_cast<uint64_t>(id_at(static_cast<uint64_t>(place))) < limit)
+    ++place;
   const int64_t id = id_at(static_cast<uint64_t>(place));
   if (info().format == TokenFormat::native)
     fail_usage(
-        "{} is damaged: token {} is {}, outside its vocabulary of {} ids; copy it again or make it again with "
-        "`skein-data encode`",
+        "{} is damaged: token {} is {}, outside its vocabulary of {} ids; copy it again or make it "
+        "again with `skein-data encode`",
         path, place, id, limit);
-  fail_usage("{}: token {} is {}, outside the vocabulary of {} ids; was it made with another tokenizer than it is read with?",
-             path, place, id, limit);
+  fail_usage(
+      "{}: token {} is {}, outside the vocabulary of {} ids; was it made with another tokenizer "
+      "than it is read with?",
+      path, place, id, limit);
 }
 
-// No sum covers the documents; where each has a closing (or opening) token that shows a wrong start.
+// No sum covers the documents; where each has a closing (or opening) token that shows a wrong
+// start.
 void TokenStore::Impl::verify_ends() {
   const std::span<const uint64_t> starts = documents();
   const int64_t end = info().end_of_text;
@@ -160,11 +170,12 @@ void TokenStore::Impl::verify_ends() {
     if (!closes && open == 0) open = k;
   }
   if (open == 0 || closed == 0 || opened == starts.size() - 1) return;
-  fail_usage("{} is damaged: document {} ends at token {} with id {}, not with end_of_text {}", path, open - 1, starts[open],
-             id_at(starts[open] - 1), end);
+  fail_usage("{} is damaged: document {} ends at token {} with id {}, not with end_of_text {}",
+             path, open - 1, starts[open], id_at(starts[open] - 1), end);
 }
 
-TokenStore::TokenStore(const std::string& path, bool verify) : TokenStore(path, TokenNotes(), verify) {}
+TokenStore::TokenStore(const std::string& path, bool verify)
+    : TokenStore(path, TokenNotes(), verify) {}
 
 TokenStore::TokenStore(const std::string& path, const TokenNotes& notes, bool verify)
     : impl_(std::make_unique<Impl>(path, notes)) {
@@ -173,7 +184,8 @@ TokenStore::TokenStore(const std::string& path, const TokenNotes& notes, bool ve
   impl_->verify_ends();
   sentences();
   std::vector<int32_t> ids;
-  for (int64_t begin = 0; info().format != TokenFormat::native && begin < info().tokens; begin += kVerified) {
+  for (int64_t begin = 0; info().format != TokenFormat::native && begin < info().tokens;
+       begin += kVerified) {
     ids.resize(static_cast<size_t>(std::min(kVerified, info().tokens - begin)));
     read(begin, ids);
   }
@@ -191,7 +203,8 @@ void TokenStore::read(int64_t begin, std::span<int32_t> out) const {
   const StoreFile& file = *impl_->file;
   const int64_t count = static_cast<int64_t>(out.size());
   SKEIN_CHECK(begin >= 0 && count <= info().tokens && begin <= info().tokens - count);
-  const uint64_t largest = widen_of(file.type())(file.tokens() + begin * token_bytes(file.type()), out);
+  const uint64_t largest =
+      widen_of(file.type())(file.tokens() + begin * token_bytes(file.type()), out);
   const uint64_t limit = info().vocab_size > 0 ? static_cast<uint64_t>(info().vocab_size) : kAnyId;
   if (largest >= limit) impl_->refuse_id(begin, count);
 }
@@ -200,7 +213,9 @@ uint64_t TokenStore::fingerprint() const { return impl_->file->fingerprint(); }
 
 int64_t TokenStore::bytes() const { return info().tokens * token_bytes(impl_->file->type()); }
 
-void TokenStore::verify_sum(const std::function<bool()>& go_on) const { impl_->file->verify_sum(go_on); }
+void TokenStore::verify_sum(const std::function<bool()>& go_on) const {
+  impl_->file->verify_sum(go_on);
+}
 
 void TokenStore::require_vocabulary() const {
   if (info().vocab_size > 0) return;
@@ -208,8 +223,9 @@ void TokenStore::require_vocabulary() const {
   std::error_code ignored;
   const bool pickled = std::filesystem::exists(file.parent_path() / "meta.pkl", ignored);
   fail_usage(
-      "{} does not say what vocabulary its tokens are of: give data.tokenizer (a tokenizer file, or `bytes`) or "
-      "model.vocab_size, or write {} with {{\"tokenizer\": \"FILE\"}} or {{\"vocab_size\": 50257, \"end_of_text\": 50256}}{}",
+      "{} does not say what vocabulary its tokens are of: give data.tokenizer (a tokenizer file, "
+      "or `bytes`) or model.vocab_size, or write {} with {{\"tokenizer\": \"FILE\"}} or "
+      "{{\"vocab_size\": 50257, \"end_of_text\": 50256}}{}",
       path(), notes_path(stem_of(path())),
       pickled ? "; the meta.pkl beside it is a Python pickle, which is never read" : "");
 }
@@ -217,7 +233,8 @@ void TokenStore::require_vocabulary() const {
 int64_t TokenStore::document_at(int64_t position) const {
   SKEIN_CHECK(position >= 0 && position < info().tokens);
   const auto starts = documents();
-  return std::upper_bound(starts.begin(), starts.end(), static_cast<uint64_t>(position)) - starts.begin() - 1;
+  return std::upper_bound(starts.begin(), starts.end(), static_cast<uint64_t>(position)) -
+         starts.begin() - 1;
 }
 
 }  // namespace skein

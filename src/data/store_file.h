@@ -1,15 +1,15 @@
 // What TokenStore reads from: one opened and checked file of any format.
 #pragma once
 
-#include "skein/data/store.h"
-#include "skein/formats/indexed.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+
+#include "skein/data/store.h"
+#include "skein/formats/indexed.h"
 
 namespace skein {
 

@@ -1,11 +1,11 @@
 #include "store_layout.h"
 
+#include <limits>
+#include <vector>
+
 #include "skein/core/error.h"
 #include "skein/data/hdf5.h"
 #include "skein/data/hdf5_view.h"
-
-#include <limits>
-#include <vector>
 
 namespace skein {
 namespace {
@@ -48,10 +48,10 @@ class LayoutReader {
 
 Hdf5Attribute LayoutReader::attribute(const char* name) const {
   const auto found = root_.attribute(name);
-  require(
-      found.has_value(),
-      "it is an HDF5 file but not a token store: attribute {} is missing; `skein-data encode` makes stores",
-      name);
+  require(found.has_value(),
+          "it is an HDF5 file but not a token store: attribute {} is missing; `skein-data encode` "
+          "makes stores",
+          name);
   require(found->count() == 1, "attribute {} holds {} values, not 1", name, found->count());
   return *found;
 }
@@ -65,46 +65,54 @@ int64_t LayoutReader::integer(const char* name) const {
 
 std::string LayoutReader::text(const char* name) const {
   const Hdf5Attribute found = attribute(name);
-  const bool suits = found.type.kind == Hdf5Type::Kind::text || found.type.kind == Hdf5Type::Kind::variable_text;
+  const bool suits =
+      found.type.kind == Hdf5Type::Kind::text || found.type.kind == Hdf5Type::Kind::variable_text;
   require(suits, "attribute {} is not a string", name);
   return root_.text(found);
 }
 
 Extent LayoutReader::dataset(const char* name) const {
-  require(file_.holds(name),
-          "it is an HDF5 file but not a token store: dataset /{} is missing", name);
+  require(file_.holds(name), "it is an HDF5 file but not a token store: dataset /{} is missing",
+          name);
   const Hdf5Dataset set = file_.object(name).dataset();
   require(set.dims.size() == 1, "dataset /{} has {} dimensions, not 1", name, set.dims.size());
-  const Extent extent{.at = set.at.value_or(0), .count = set.dims.front(), .width = unsigned_width(set.type)};
+  const Extent extent{
+      .at = set.at.value_or(0), .count = set.dims.front(), .width = unsigned_width(set.type)};
   require(extent.width > 0, "dataset /{} does not hold little-endian unsigned integers", name);
   require(extent.count > 0, "dataset /{} is empty; a store needs at least one token", name);
   require(set.at.has_value(),
-          "dataset /{} is chunked, compact, virtual, external or unwritten; it must be contiguous", name);
+          "dataset /{} is chunked, compact, virtual, external or unwritten; it must be contiguous",
+          name);
   check_inside_file(extent, name);
   return extent;
 }
 
 void LayoutReader::check_inside_file(const Extent& extent, const char* name) const {
-  const uint64_t room = extent.at <= file_bytes_ ? (file_bytes_ - extent.at) / static_cast<uint64_t>(extent.width) : 0;
-  require(extent.count <= room,
-          "it is truncated: /{} has {} values of {} bytes from byte {} on, but the file has {} bytes", name,
-          extent.count, extent.width, extent.at, file_bytes_);
+  const uint64_t room = extent.at <= file_bytes_
+                            ? (file_bytes_ - extent.at) / static_cast<uint64_t>(extent.width)
+                            : 0;
+  require(
+      extent.count <= room,
+      "it is truncated: /{} has {} values of {} bytes from byte {} on, but the file has {} bytes",
+      name, extent.count, extent.width, extent.at, file_bytes_);
 }
 
 StoreInfo LayoutReader::read_info() const {
   const std::string format = text("format");
-  require(format == kFormat, "it is not a token store: its format is \"{}\", not \"{}\"", format, kFormat);
+  require(format == kFormat, "it is not a token store: its format is \"{}\", not \"{}\"", format,
+          kFormat);
   const int64_t version = integer("version");
-  require(version == kVersion, "it has version {} of the token store format; this build reads version {}", version,
+  require(version == kVersion,
+          "it has version {} of the token store format; this build reads version {}", version,
           kVersion);
   StoreInfo info;
   info.vocab_size = integer("vocab_size");
-  require(info.vocab_size >= 1 && info.vocab_size <= kLargestVocabulary, "vocab_size is {}; it must lie in [1, {}]",
-          info.vocab_size, kLargestVocabulary);
+  require(info.vocab_size >= 1 && info.vocab_size <= kLargestVocabulary,
+          "vocab_size is {}; it must lie in [1, {}]", info.vocab_size, kLargestVocabulary);
   info.end_of_text = integer("end_of_text");
   require(info.end_of_text >= -1 && info.end_of_text < info.vocab_size,
-          "end_of_text is {}; with vocab_size {} it must lie in [-1, {}]", info.end_of_text, info.vocab_size,
-          info.vocab_size - 1);
+          "end_of_text is {}; with vocab_size {} it must lie in [-1, {}]", info.end_of_text,
+          info.vocab_size, info.vocab_size - 1);
   info.text_bytes = integer("text_bytes");
   require(info.text_bytes >= 0, "text_bytes is {}; it cannot be negative", info.text_bytes);
   info.tokenizer = text("tokenizer");
@@ -114,7 +122,8 @@ StoreInfo LayoutReader::read_info() const {
 Extent LayoutReader::starts(const char* name, const char* thing) const {
   const Extent extent = dataset(name);
   require(extent.width == 8, "/{} holds {}-byte integers; it must hold u64", name, extent.width);
-  require(extent.count >= 2, "/{} has {} entries; one {} already needs 2", name, extent.count, thing);
+  require(extent.count >= 2, "/{} has {} entries; one {} already needs 2", name, extent.count,
+          thing);
   return extent;
 }
 
@@ -173,8 +182,9 @@ Hdf5Id LayoutWriter::create_file() const {
 void LayoutWriter::put_attribute(const char* name, hid_t file_type, hid_t memory_type,
                                  const void* value) const {
   const Hdf5Id space(sound(H5Screate(H5S_SCALAR)), H5Sclose);
-  const Hdf5Id made(sound(H5Acreate2(file_.get(), name, file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT)),
-                    H5Aclose);
+  const Hdf5Id made(
+      sound(H5Acreate2(file_.get(), name, file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT)),
+      H5Aclose);
   sound(H5Awrite(made.get(), memory_type, value));
 }
 
@@ -214,7 +224,9 @@ void LayoutWriter::write(StoreLayout& layout) {
   put("text_bytes", info.text_bytes);
   put_attribute("xxh3", H5T_STD_U64LE, H5T_NATIVE_UINT64, &layout.sum);
   put_text("tokenizer", info.tokenizer);
-  const hid_t type = layout.width == 1 ? H5T_STD_U8LE : layout.width == 2 ? H5T_STD_U16LE : H5T_STD_U32LE;
+  const hid_t type = layout.width == 1   ? H5T_STD_U8LE
+                     : layout.width == 2 ? H5T_STD_U16LE
+                                         : H5T_STD_U32LE;
   layout.tokens_at = put_dataset("tokens", type, info.tokens);
   layout.documents_at = put_dataset("documents", H5T_STD_U64LE, info.documents + 1);
   if (info.sentences > 0)
@@ -230,7 +242,8 @@ StoreLayout read_store_layout(const std::string& path, std::span<const std::byte
   try {
     return LayoutReader(file).read();
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{} cannot be used: {} (docs/token-store.md)", path, error.what()));
+    throw Error(error.code(),
+                fmt::format("{} cannot be used: {} (docs/token-store.md)", path, error.what()));
   }
 }
 

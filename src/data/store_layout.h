@@ -1,12 +1,12 @@
 // The HDF5 side of a token store: what lies where. No tokens pass through here.
 #pragma once
 
-#include "skein/data/store.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+
+#include "skein/data/store.h"
 
 namespace skein {
 
@@ -22,12 +22,14 @@ struct StoreLayout {
 // Bytes a token of a vocabulary takes: 1, 2 or 4.
 int token_width(int64_t vocab_size);
 
-// From the file's bytes, which are those of `path`: checks every attribute and dataset against the format and
-// the file's size. The HDF5 library sees nothing of them. Usage errors as TokenStore says.
+// From the file's bytes, which are those of `path`: checks every attribute and dataset against the
+// format and the file's size. The HDF5 library sees nothing of them. Usage errors as TokenStore
+// says.
 StoreLayout read_store_layout(const std::string& path, std::span<const std::byte> file);
 
-// Fills the empty file `path`, which its maker made exclusively, with all attributes and with room for the
-// datasets of layout.info and layout.width; fills in the offsets. Error(failure) naming the path and HDF5's reason.
+// Fills the empty file `path`, which its maker made exclusively, with all attributes and with room
+// for the datasets of layout.info and layout.width; fills in the offsets. Error(failure) naming the
+// path and HDF5's reason.
 void write_store_layout(const std::string& path, StoreLayout& layout);
 
 }  // namespace skein

@@ -1,6 +1,3 @@
-#include "skein/core/error.h"
-#include "skein/data/store.h"
-
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
@@ -9,6 +6,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+#include "skein/core/error.h"
+#include "skein/data/store.h"
 
 #include "new_file.h"
 #include "store_layout.h"
@@ -53,23 +53,25 @@ void check_free_space(const std::string& path, uint64_t needed) {
   if (statvfs(parent.empty() ? "." : parent.c_str(), &room) != 0) return;
   const uint64_t free_bytes = uint64_t{room.f_bavail} * room.f_frsize;
   if (free_bytes < needed)
-    fail("cannot write {}: it needs {} bytes but the disk has {} left; free some space or write elsewhere",
-         path, needed, free_bytes);
+    fail(
+        "cannot write {}: it needs {} bytes but the disk has {} left; free some space or write "
+        "elsewhere",
+        path, needed, free_bytes);
 }
 
 void check_settings(const std::string& path, int64_t vocab_size, int64_t end_of_text) {
   require(vocab_size >= 1 && vocab_size <= INT32_MAX,
           "{}: a vocabulary of {} ids cannot be stored; [1, {}] can", path, vocab_size, INT32_MAX);
   require(end_of_text >= -1 && end_of_text < vocab_size,
-          "{}: end_of_text is {}; with vocab_size {} it must lie in [-1, {}]", path, end_of_text, vocab_size,
-          vocab_size - 1);
+          "{}: end_of_text is {}; with vocab_size {} it must lie in [-1, {}]", path, end_of_text,
+          vocab_size, vocab_size - 1);
 }
 
 }  // namespace
 
 struct TokenStoreWriter::Impl {
-  Impl(const std::string& target, int64_t vocab_size, int64_t end_of_text, std::string tokenizer_json,
-       bool with_sentences, Existing wanted)
+  Impl(const std::string& target, int64_t vocab_size, int64_t end_of_text,
+       std::string tokenizer_json, bool with_sentences, Existing wanted)
       : path(file_place(target, wanted)),
         existing(wanted),
         stem(unique_stem(path)),
@@ -148,10 +150,11 @@ void TokenStoreWriter::Impl::assemble() {
 }
 
 TokenStoreWriter::TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text,
-                                   std::string tokenizer_json, bool with_sentences, Existing existing) {
+                                   std::string tokenizer_json, bool with_sentences,
+                                   Existing existing) {
   check_settings(path, vocab_size, end_of_text);
-  impl_ = std::make_unique<Impl>(path, vocab_size, end_of_text, std::move(tokenizer_json), with_sentences,
-                                 existing);
+  impl_ = std::make_unique<Impl>(path, vocab_size, end_of_text, std::move(tokenizer_json),
+                                 with_sentences, existing);
 }
 
 TokenStoreWriter::~TokenStoreWriter() = default;
@@ -189,8 +192,9 @@ void TokenStoreWriter::end_document() {
 StoreInfo TokenStoreWriter::finish() {
   SKEIN_CHECK(!impl_->finished && !impl_->document_open);
   StoreLayout& layout = impl_->layout;
-  require(layout.info.tokens > 0, "{} would hold no token ({} documents were added): was the input empty?",
-          impl_->path, layout.info.documents);
+  require(layout.info.tokens > 0,
+          "{} would hold no token ({} documents were added): was the input empty?", impl_->path,
+          layout.info.documents);
   impl_->finished = true;
   impl_->note_start(impl_->documents);
   if (impl_->sentences) impl_->note_start(*impl_->sentences);

@@ -1,9 +1,8 @@
 #include "skein/data/subwords.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 
+#include "skein/core/error.h"
 #include "skein/data/excerpt.h"
 
 namespace skein {
@@ -13,13 +12,16 @@ std::vector<int32_t> ids_of(const Tokenizer& tokenizer, const std::string& word,
   std::vector<int32_t> ids = tokenizer.encode(spaced ? " " + word : word);
   if (!ids.empty()) return ids;
   const int32_t unknown = tokenizer.roles().unk;
-  require(unknown >= 0, "the word \"{}\" has no token, and the tokenizer has none for unknown words", excerpt(word));
+  require(unknown >= 0,
+          "the word \"{}\" has no token, and the tokenizer has none for unknown words",
+          excerpt(word));
   return {unknown};
 }
 
 }  // namespace
 
-Subwords encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t most) {
+Subwords encode_words(const Tokenizer& tokenizer, std::span<const std::string> words,
+                      int64_t most) {
   SKEIN_CHECK(most >= 1);
   const bool spaced = !tokenizer.encode(" ").empty();
   Subwords subwords;

@@ -11,9 +11,10 @@ std::string_view compression_in_name(std::string_view path) {
 }
 
 NamedFormat format_in_name(std::string_view path) {
-  static constexpr std::pair<std::string_view, NamedFormat> kFormats[] = {{".csv", NamedFormat::csv},     {".tsv", NamedFormat::tsv},
-                                                                          {".tab", NamedFormat::tsv},     {".jsonl", NamedFormat::jsonl},
-                                                                          {".ndjson", NamedFormat::jsonl}, {".json", NamedFormat::jsonl}};
+  static constexpr std::pair<std::string_view, NamedFormat> kFormats[] = {
+      {".csv", NamedFormat::csv},      {".tsv", NamedFormat::tsv},
+      {".tab", NamedFormat::tsv},      {".jsonl", NamedFormat::jsonl},
+      {".ndjson", NamedFormat::jsonl}, {".json", NamedFormat::jsonl}};
   path.remove_suffix(compression_in_name(path).size());
   for (const auto& [suffix, format] : kFormats)
     if (path.ends_with(suffix)) return format;

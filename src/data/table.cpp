@@ -1,7 +1,6 @@
 #include "skein/data/table.h"
 
 #include "skein/core/error.h"
-
 #include "skein/data/excerpt.h"
 #include "skein/text/utf8.h"
 
@@ -24,8 +23,8 @@ bool TableReader::next_line() {
   if (!lines_.next(line)) return false;
   row_bytes_ += static_cast<int64_t>(line.size());
   require(lines_.ends_line() && row_bytes_ <= most_bytes_,
-          "{}:{}: a row is longer than {} bytes; is this a {} file, and is every quote closed?", name_,
-          lines_.number(), most_bytes_, kind_ == TableKind::csv ? "CSV" : "TSV");
+          "{}:{}: a row is longer than {} bytes; is this a {} file, and is every quote closed?",
+          name_, lines_.number(), most_bytes_, kind_ == TableKind::csv ? "CSV" : "TSV");
   rest_ = without_break(line);
   break_ = line.substr(rest_.size());
   return true;
@@ -41,8 +40,9 @@ bool TableReader::next(TableRow& row) {
   while (true) {
     row.fields.push_back(field(row.fields.size() + 1));
     if (rest_.empty()) return true;
-    require(row.fields.size() < kMostFields, "{}:{}: the row has more than {} fields; is this a table?", name_,
-            row.line, kMostFields);
+    require(row.fields.size() < kMostFields,
+            "{}:{}: the row has more than {} fields; is this a table?", name_, row.line,
+            kMostFields);
     rest_.remove_prefix(1);
   }
 }
@@ -51,22 +51,25 @@ bool TableReader::next_names(TableRow& row) {
   if (!next(row)) return false;
   for (size_t i = 0; i < row.fields.size(); ++i) {
     const size_t good = valid_bytes(row.fields[i]);
-    require(good == row.fields[i].size(), "{}:{}: the name of column {}, which begins \"{}\", is not valid UTF-8; save the file as UTF-8", name_, row.line, i + 1,
-            excerpt(std::string_view(row.fields[i]).substr(0, good)));
+    require(good == row.fields[i].size(),
+            "{}:{}: the name of column {}, which begins \"{}\", is not valid UTF-8; save the file "
+            "as UTF-8",
+            name_, row.line, i + 1, excerpt(std::string_view(row.fields[i]).substr(0, good)));
   }
   return true;
 }
 
 // Leaves rest_ at the separator or at the end of the line.
 std::string TableReader::field(size_t number) {
-  return kind_ == TableKind::csv && rest_.starts_with('"') ? quoted_field(number) : plain_field(number);
+  return kind_ == TableKind::csv && rest_.starts_with('"') ? quoted_field(number)
+                                                           : plain_field(number);
 }
 
 std::string TableReader::plain_field(size_t number) {
   const std::string text(rest_.substr(0, rest_.find(separator_)));
   require(kind_ == TableKind::tsv || text.find('"') == std::string::npos,
-          "{}:{}: field {} holds a quote but does not begin with one: {}; CSV wants the whole field in quotes and "
-          "those within it doubled",
+          "{}:{}: field {} holds a quote but does not begin with one: {}; CSV wants the whole "
+          "field in quotes and those within it doubled",
           name_, lines_.number(), number, excerpt(text));
   rest_.remove_prefix(text.size());
   return text;
@@ -81,7 +84,8 @@ std::string TableReader::quoted_field(size_t number) {
     text += rest_.substr(0, quote);
     if (quote == std::string_view::npos) {
       text += break_;
-      require(next_line(), "{}:{}: the quote that opens field {} is never closed", name_, begun, number);
+      require(next_line(), "{}:{}: the quote that opens field {} is never closed", name_, begun,
+              number);
       continue;
     }
     rest_.remove_prefix(quote + 1);
@@ -95,8 +99,8 @@ std::string TableReader::quoted_field(size_t number) {
 
 void TableReader::check_after_quote(size_t number, int64_t begun) const {
   require(rest_.empty() || rest_.starts_with(separator_),
-          "{}:{}: after the closing quote of field {}, opened on line {}, a comma or the end of the line must follow, "
-          "not \"{}\"; quotes within a field are doubled",
+          "{}:{}: after the closing quote of field {}, opened on line {}, a comma or the end of "
+          "the line must follow, not \"{}\"; quotes within a field are doubled",
           name_, lines_.number(), number, begun, excerpt(rest_));
 }
 

@@ -1,13 +1,13 @@
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <utility>
 
-#include "example_source.h"
+#include "skein/core/error.h"
 #include "skein/data/excerpt.h"
 #include "skein/data/table.h"
+
+#include "example_source.h"
 
 namespace skein {
 namespace {
@@ -17,8 +17,8 @@ bool has_header(TableKind kind, const ExamplesConfig& config) {
   for (const std::string& column : {config.text, config.pair, config.label})
     if (!column.empty() && !is_number_of_column(column)) return true;
   require(kind == TableKind::tsv,
-          "the columns of a CSV file are given by number alone, so whether its first row is a header is unknown; say "
-          "header yes or no (task.header)");
+          "the columns of a CSV file are given by number alone, so whether its first row is a "
+          "header is unknown; say header yes or no (task.header)");
   return false;
 }
 
@@ -53,19 +53,22 @@ class TableExamples final : public ExampleSource {
     text_ = find("text", config_.text);
     if (!config_.pair.empty()) pair_ = find("pair", config_.pair);
     if (!config_.label.empty()) label_ = find("label", config_.label);
-    const bool apart = (config_.label.empty() || label_ != text_) &&
-                       (config_.pair.empty() || (pair_ != text_ && (config_.label.empty() || pair_ != label_)));
-    require(apart, "{}: two of text \"{}\", pair \"{}\" and label \"{}\" are the same column", name_, config_.text,
-            config_.pair, config_.label);
+    const bool apart =
+        (config_.label.empty() || label_ != text_) &&
+        (config_.pair.empty() || (pair_ != text_ && (config_.label.empty() || pair_ != label_)));
+    require(apart, "{}: two of text \"{}\", pair \"{}\" and label \"{}\" are the same column",
+            name_, config_.text, config_.pair, config_.label);
   }
 
   size_t find(const char* role, const std::string& column) const {
     if (is_number_of_column(column)) return by_number(role, column);
-    require(header_, "the {} column is \"{}\", but {} has no header; give its number, from 1", role, column, name_);
+    require(header_, "the {} column is \"{}\", but {} has no header; give its number, from 1", role,
+            column, name_);
     const auto count = std::count(first_.begin(), first_.end(), column);
-    require(count > 0, "{}:{}: no column \"{}\" for the {}; the header has {}{}", name_, first_line_, column, role,
-            listed(first_), did_you_mean(column, first_));
-    require(count == 1, "{}:{}: {} columns are called \"{}\"; give the number of the one with the {}", name_,
+    require(count > 0, "{}:{}: no column \"{}\" for the {}; the header has {}{}", name_,
+            first_line_, column, role, listed(first_), did_you_mean(column, first_));
+    require(count == 1,
+            "{}:{}: {} columns are called \"{}\"; give the number of the one with the {}", name_,
             first_line_, count, column, role);
     return static_cast<size_t>(std::find(first_.begin(), first_.end(), column) - first_.begin());
   }
@@ -74,14 +77,15 @@ class TableExamples final : public ExampleSource {
     size_t number = 0;
     const auto result = std::from_chars(column.data(), column.data() + column.size(), number);
     require(result.ec == std::errc() && number >= 1 && number <= first_.size(),
-            "{}:{}: the {} column is number {}, but the first row has {} columns, from 1: {}", name_, first_line_, role,
-            excerpt(column), first_.size(), listed(first_));
+            "{}:{}: the {} column is number {}, but the first row has {} columns, from 1: {}",
+            name_, first_line_, role, excerpt(column), first_.size(), listed(first_));
     return number - 1;
   }
 
   void check_width() const {
-    require(row_.fields.size() == first_.size(), "{}:{}: the row has {} fields, but the {} on line {} has {}: {}",
-            name_, row_.line, row_.fields.size(), header_ ? "header" : "first row", first_line_, first_.size(),
+    require(row_.fields.size() == first_.size(),
+            "{}:{}: the row has {} fields, but the {} on line {} has {}: {}", name_, row_.line,
+            row_.fields.size(), header_ ? "header" : "first row", first_line_, first_.size(),
             listed(first_));
   }
 

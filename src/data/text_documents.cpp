@@ -1,11 +1,11 @@
-#include "skein/core/error.h"
-#include "skein/text/split.h"
-
 #include <algorithm>
 #include <utility>
 
-#include "documents.h"
+#include "skein/core/error.h"
 #include "skein/data/line_reader.h"
+#include "skein/text/split.h"
+
+#include "documents.h"
 
 namespace skein {
 namespace {
@@ -39,8 +39,7 @@ class TextDocuments final : public Documents {
   void check_guess(std::string_view line) {
     require(!guessed_ || !line.starts_with("{\""),
             "stdin looks like JSONL, but its format was not given; add --data.format=jsonl, or "
-            "--data.format=text "
-            "if it is meant as plain text");
+            "--data.format=text if it is meant as plain text");
     guessed_ = false;
   }
 
@@ -113,7 +112,8 @@ size_t piece_cut(std::string_view text, const CorpusOptions& options) {
   return at > 0 ? at : character_cut(text, limit);
 }
 
-std::unique_ptr<Documents> text_documents(std::unique_ptr<ByteSource> source, const CorpusOptions& options, bool guessed) {
+std::unique_ptr<Documents> text_documents(std::unique_ptr<ByteSource> source,
+                                          const CorpusOptions& options, bool guessed) {
   return std::make_unique<TextDocuments>(std::move(source), options, guessed);
 }
 

@@ -1,14 +1,14 @@
-#include "skein/core/error.h"
-#include "skein/core/json.h"
-#include "skein/core/strict_json.h"
-#include "skein/text/tokenizer.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <string_view>
+
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+#include "skein/core/strict_json.h"
+#include "skein/text/tokenizer.h"
 
 #include "mapped_file.h"
 #include "store_file.h"
@@ -48,7 +48,8 @@ Json read_json(const std::string& path) {
 class NotesReader {
  public:
   explicit NotesReader(const std::string& path) : path_(path), json_(read_json(path)) {
-    constexpr std::string_view known[] = {"tokenizer", "vocab_size", "end_of_text", "text_bytes", "end_of_text_at"};
+    constexpr std::string_view known[] = {"tokenizer", "vocab_size", "end_of_text", "text_bytes",
+                                          "end_of_text_at"};
     for (const auto& item : json_.items())
       require(std::find(std::begin(known), std::end(known), item.key()) != std::end(known),
               "{} has a key \"{}\"; it may hold {}", path_, item.key(), fmt::join(known, ", "));
@@ -59,14 +60,16 @@ class NotesReader {
     if (json_.contains("tokenizer")) notes = tokenizer(json_.at("tokenizer"));
     const int64_t vocab_size = integer("vocab_size", notes.vocab_size, 1, kLargestVocabulary);
     require(notes.vocab_size == 0 || vocab_size == notes.vocab_size,
-            "{} says vocab_size {}, but its tokenizer has {} ids", path_, vocab_size, notes.vocab_size);
+            "{} says vocab_size {}, but its tokenizer has {} ids", path_, vocab_size,
+            notes.vocab_size);
     notes.vocab_size = vocab_size;
-    notes.end_of_text =
-        integer("end_of_text", notes.end_of_text, -1, (vocab_size ? vocab_size : kLargestVocabulary) - 1);
+    notes.end_of_text = integer("end_of_text", notes.end_of_text, -1,
+                                (vocab_size ? vocab_size : kLargestVocabulary) - 1);
     notes.text_bytes = integer("text_bytes", 0, 0, std::numeric_limits<int64_t>::max());
     if (!json_.contains("end_of_text_at")) return notes;
     const Json& place = json_.at("end_of_text_at");
-    require(place == "begin" || place == "end", "{}: end_of_text_at must be \"begin\" or \"end\"", path_);
+    require(place == "begin" || place == "end", "{}: end_of_text_at must be \"begin\" or \"end\"",
+            path_);
     notes.end_of_text_at = place.get<std::string>();
     return notes;
   }
@@ -75,19 +78,21 @@ class NotesReader {
   int64_t integer(const char* key, int64_t otherwise, int64_t least, int64_t most) const {
     if (!json_.contains(key)) return otherwise;
     const Json& value = json_.at(key);
-    const bool fits = is_whole<int64_t>(value) && value.get<int64_t>() >= least && value.get<int64_t>() <= most;
-    require(fits, "{}: {} is {}; it must be an integer from {} to {}", path_, key, value.dump().substr(0, 40), least,
-            most);
+    const bool fits =
+        is_whole<int64_t>(value) && value.get<int64_t>() >= least && value.get<int64_t>() <= most;
+    require(fits, "{}: {} is {}; it must be an integer from {} to {}", path_, key,
+            value.dump().substr(0, 40), least, most);
     return value.get<int64_t>();
   }
 
   TokenNotes tokenizer(const Json& value) const {
     require(value.is_string() || value.is_object(),
-            "{}: tokenizer is a JSON {}; it must be a path, \"bytes\" or a tokenizer's JSON object", path_,
-            value.type_name());
+            "{}: tokenizer is a JSON {}; it must be a path, \"bytes\" or a tokenizer's JSON object",
+            path_, value.type_name());
     if (value.is_object()) return inline_tokenizer(value);
     const auto name = value.get<std::string>();
-    return notes_of_tokenizer(name == "bytes" ? name : (fs::path(path_).parent_path() / name).string());
+    return notes_of_tokenizer(name == "bytes" ? name
+                                              : (fs::path(path_).parent_path() / name).string());
   }
 
   TokenNotes inline_tokenizer(const Json& value) const {
@@ -104,11 +109,11 @@ class NotesReader {
 
 void require_same(const std::string& path, const TokenNotes& found, const TokenNotes& given) {
   require(found.tokenizer.empty() || given.tokenizer.empty() || found.tokenizer == given.tokenizer,
-          "{} names another tokenizer ({} ids) than data.tokenizer does ({} ids)", path, found.vocab_size,
-          given.vocab_size);
+          "{} names another tokenizer ({} ids) than data.tokenizer does ({} ids)", path,
+          found.vocab_size, given.vocab_size);
   require(found.vocab_size == 0 || given.tokenizer.empty() || found.vocab_size == given.vocab_size,
-          "{} says vocab_size {}, but the tokenizer of data.tokenizer has {} ids", path, found.vocab_size,
-          given.vocab_size);
+          "{} says vocab_size {}, but the tokenizer of data.tokenizer has {} ids", path,
+          found.vocab_size, given.vocab_size);
 }
 
 }  // namespace
@@ -145,7 +150,9 @@ std::string notes_json(const TokenNotes& notes) {
   if (notes.text_bytes > 0) json["text_bytes"] = notes.text_bytes;
   if (!notes.end_of_text_at.empty()) json["end_of_text_at"] = notes.end_of_text_at;
   const std::string text = json.dump() + "\n";
-  return notes.tokenizer.empty() ? text : fmt::format("{{\"tokenizer\":{},{}", notes.tokenizer, text.substr(1));
+  return notes.tokenizer.empty()
+             ? text
+             : fmt::format("{{\"tokenizer\":{},{}", notes.tokenizer, text.substr(1));
 }
 
 }  // namespace skein

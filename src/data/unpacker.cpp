@@ -1,13 +1,13 @@
 #include "unpacker.h"
 
-#include "skein/core/error.h"
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <cerrno>
 #include <cstdio>
 #include <locale.h>
 #include <utility>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {

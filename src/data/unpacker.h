@@ -2,12 +2,12 @@
 // Memory is bounded whatever they unpack to.
 #pragma once
 
-#include "skein/data/byte_source.h"
-
 #include <exception>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "skein/data/byte_source.h"
 
 struct archive;
 
@@ -55,11 +55,11 @@ class Unpacker {
   Form form_;
   std::vector<char> buffer_;
   archive* archive_;
-  std::exception_ptr thrown_;  // by raw_, which libarchive must not see
+  std::exception_ptr thrown_;   // by raw_, which libarchive must not see
   std::exception_ptr failure_;  // that ended the reading
-  int64_t handed_ = 0;         // bytes that libarchive was given
-  bool inside_ = false;        // a member is open
-  bool ended_ = false;         // libarchive was told that there are no more bytes
+  int64_t handed_ = 0;          // bytes that libarchive was given
+  bool inside_ = false;         // a member is open
+  bool ended_ = false;          // libarchive was told that there are no more bytes
 };
 
 // What a stream unpacks to.

@@ -1,10 +1,10 @@
 #include "skein/data/windows.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <span>
 #include <vector>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -21,18 +21,21 @@ void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int
 void fill_plain_marks(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
   const int64_t length = batch.length();
   for (int64_t t = 0; t < length; ++t) {
-    batch.weights.data<float>()[row * length + t] = begin + t + 1 < store.info().tokens ? 1.0f : 0.0f;
+    batch.weights.data<float>()[row * length + t] =
+        begin + t + 1 < store.info().tokens ? 1.0f : 0.0f;
     batch.positions.data<int32_t>()[row * length + t] = static_cast<int32_t>(t);
   }
 }
 
 // All that depends on where documents begin.
-void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch, int64_t row) {
+void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config,
+                const Batch& batch, int64_t row) {
   const std::span<const uint64_t> starts = store.documents();
   const int64_t length = batch.length();
   float* weights = batch.weights.data<float>() + row * length;
   int32_t* positions = batch.positions.data<int32_t>() + row * length;
-  int32_t* segments = batch.segments.defined() ? batch.segments.data<int32_t>() + row * length : nullptr;
+  int32_t* segments =
+      batch.segments.defined() ? batch.segments.data<int32_t>() + row * length : nullptr;
   const int64_t first = store.document_at(begin);
   const auto tokens = static_cast<uint64_t>(store.info().tokens);
   int64_t document = first, origin = 0;
@@ -62,16 +65,21 @@ Batch empty_batch(int64_t count, int64_t length, const DataConfig& config) {
   return batch;
 }
 
-void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch, int64_t row) {
+void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch,
+              int64_t row) {
   fill_tokens(store, begin, batch, row);
-  if (config.cross_document_attention && !config.mask_document_ends) return fill_plain_marks(store, begin, batch, row);
+  if (config.cross_document_attention && !config.mask_document_ends)
+    return fill_plain_marks(store, begin, batch, row);
   fill_marks(store, begin, config, batch, row);
 }
 
-EvalWindows::EvalWindows(const TokenStore& store, int64_t length, int64_t stride, const DataConfig& config)
+EvalWindows::EvalWindows(const TokenStore& store, int64_t length, int64_t stride,
+                         const DataConfig& config)
     : store_(store), length_(length), stride_(stride), config_(config) {
-  require(stride >= 1 && stride <= length, "a stride of {} tokens is outside of 1 to the context of {}", stride, length);
-  require(store.info().tokens >= 2, "{} holds {} tokens; evaluation needs at least 2", store.path(), store.info().tokens);
+  require(stride >= 1 && stride <= length,
+          "a stride of {} tokens is outside of 1 to the context of {}", stride, length);
+  require(store.info().tokens >= 2, "{} holds {} tokens; evaluation needs at least 2", store.path(),
+          store.info().tokens);
   count_ = (store.info().tokens - 2) / stride + 1;
 }
 

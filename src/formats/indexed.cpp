@@ -1,11 +1,11 @@
 #include "skein/formats/indexed.h"
 
-#include "skein/core/error.h"
-
 #include <array>
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -13,8 +13,9 @@ namespace {
 constexpr std::string_view kIndexMagic("MMIDIDX\0\0", 9);
 constexpr uint64_t kIndexVersion = 1;
 constexpr int kFloatCodes[] = {6, 7};
-constexpr std::pair<int, TokenType> kIndexCodes[] = {{1, TokenType::u8},  {2, TokenType::i8},  {3, TokenType::i16},
-                                                     {4, TokenType::i32}, {5, TokenType::i64}, {8, TokenType::u16}};
+constexpr std::pair<int, TokenType> kIndexCodes[] = {{1, TokenType::u8},  {2, TokenType::i8},
+                                                     {3, TokenType::i16}, {4, TokenType::i32},
+                                                     {5, TokenType::i64}, {8, TokenType::u16}};
 
 struct ShardKind {
   int32_t magic, version;
@@ -43,7 +44,8 @@ TokenType type_of_code(int code, const std::string& name) {
   for (const auto& [known, type] : kIndexCodes)
     if (code == known) return type;
   for (const int real : kFloatCodes)
-    require(code != real, "{} holds floats (type code {}), not tokens; token types are 1 to 5 and 8", name, code);
+    require(code != real,
+            "{} holds floats (type code {}), not tokens; token types are 1 to 5 and 8", name, code);
   fail_usage("{} has type code {}; token types are 1 to 5 and 8: is it damaged?", name, code);
 }
 
@@ -59,31 +61,38 @@ const char* name_of(TokenType type) {
   return names[static_cast<size_t>(type)];
 }
 
-TokenIndex::TokenIndex(std::span<const std::byte> file, std::string name) : file_(file), name_(std::move(name)) {
+TokenIndex::TokenIndex(std::span<const std::byte> file, std::string name)
+    : file_(file), name_(std::move(name)) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   require(text.substr(0, kIndexMagic.size()) == kIndexMagic.substr(0, text.size()) && !text.empty(),
           "{} is no Megatron-LM index: it does not begin with MMIDIDX", name_);
-  require(file.size() >= kIndexHeaderBytes, "{} is truncated: it has {} bytes and its header alone takes {}", name_,
-          file.size(), kIndexHeaderBytes);
+  require(file.size() >= kIndexHeaderBytes,
+          "{} is truncated: it has {} bytes and its header alone takes {}", name_, file.size(),
+          kIndexHeaderBytes);
   const auto version = value_at<uint64_t>(file, 9);
-  require(version == kIndexVersion, "{} has version {} of the index format; this build reads version {}", name_, version,
+  require(version == kIndexVersion,
+          "{} has version {} of the index format; this build reads version {}", name_, version,
           kIndexVersion);
   type_ = type_of_code(value_at<uint8_t>(file, 17), name_);
   sequences_ = value_at<uint64_t>(file, 18);
   entries_ = value_at<uint64_t>(file, 26);
   require(sequences_ > 0, "{} holds 0 sequences; one is the least", name_);
-  require(entries_ >= 2, "{} has {} document entries; one document already needs 2", name_, entries_);
+  require(entries_ >= 2, "{} has {} document entries; one document already needs 2", name_,
+          entries_);
   const uint64_t room = file.size() - kIndexHeaderBytes;
   require(sequences_ <= room / 12 && entries_ <= (room - 12 * sequences_) / 8,
-          "{} is truncated or damaged: {} sequences and {} document entries need more than its {} bytes", name_, sequences_,
-          entries_, file.size());
+          "{} is truncated or damaged: {} sequences and {} document entries need more than its {} "
+          "bytes",
+          name_, sequences_, entries_, file.size());
   offsets_at_ = kIndexHeaderBytes + 4 * sequences_;
   entries_at_ = offsets_at_ + 8 * sequences_;
   const uint64_t end = entries_at_ + 8 * entries_;
-  require(file.size() - end != sequences_, "{} has the mode of each sequence at its end, as multimodal data sets do; they "
-          "cannot be read, only text", name_);
-  require(file.size() == end, "{} has {} bytes, but {} sequences and {} document entries take {}", name_, file.size(),
-          sequences_, entries_, end);
+  require(file.size() - end != sequences_,
+          "{} has the mode of each sequence at its end, as multimodal data sets do; they cannot be "
+          "read, only text",
+          name_);
+  require(file.size() == end, "{} has {} bytes, but {} sequences and {} document entries take {}",
+          name_, file.size(), sequences_, entries_, end);
 }
 
 template <class T>
@@ -91,7 +100,9 @@ T TokenIndex::at(size_t base, uint64_t k) const {
   return value_at<T>(file_, base + k * sizeof(T));
 }
 
-int32_t TokenIndex::length(uint64_t sequence) const { return at<int32_t>(kIndexHeaderBytes, sequence); }
+int32_t TokenIndex::length(uint64_t sequence) const {
+  return at<int32_t>(kIndexHeaderBytes, sequence);
+}
 int64_t TokenIndex::offset(uint64_t sequence) const { return at<int64_t>(offsets_at_, sequence); }
 int64_t TokenIndex::entry(uint64_t k) const { return at<int64_t>(entries_at_, k); }
 
@@ -99,22 +110,29 @@ void TokenIndex::check(uint64_t bin_bytes, const std::string& bin) const {
   const auto width = static_cast<uint64_t>(token_bytes(type_));
   uint64_t end = 0;
   for (uint64_t k = 0; k < sequences_; ++k) {
-    require(length(k) > 0, "{} is damaged: sequence {} has {} tokens; 1 is the least", name_, k, length(k));
-    require(offset(k) >= 0 && static_cast<uint64_t>(offset(k)) == end,
-            "{} is damaged: sequence {} begins at byte {} of {}, but those before it end at byte {}", name_, k, offset(k),
-            bin, end);
+    require(length(k) > 0, "{} is damaged: sequence {} has {} tokens; 1 is the least", name_, k,
+            length(k));
+    require(
+        offset(k) >= 0 && static_cast<uint64_t>(offset(k)) == end,
+        "{} is damaged: sequence {} begins at byte {} of {}, but those before it end at byte {}",
+        name_, k, offset(k), bin, end);
     end += static_cast<uint64_t>(length(k)) * width;
-    require(end <= bin_bytes, "{} is truncated or damaged: sequence {} of {} ends at byte {}, but it has {} bytes", bin, k,
-            name_, end, bin_bytes);
+    require(end <= bin_bytes,
+            "{} is truncated or damaged: sequence {} of {} ends at byte {}, but it has {} bytes",
+            bin, k, name_, end, bin_bytes);
   }
-  require(end == bin_bytes, "{} has {} bytes, but the sequences of {} take {}: do they belong together?", bin, bin_bytes,
-          name_, end);
-  require(entry(0) == 0, "{} is damaged: its first document begins with sequence {}, not 0", name_, entry(0));
+  require(end == bin_bytes,
+          "{} has {} bytes, but the sequences of {} take {}: do they belong together?", bin,
+          bin_bytes, name_, end);
+  require(entry(0) == 0, "{} is damaged: its first document begins with sequence {}, not 0", name_,
+          entry(0));
   for (uint64_t k = 1; k < entries_; ++k)
-    require(entry(k) >= entry(k - 1), "{} is damaged: its documents do not ascend at entry {}: {} is followed by {}", name_,
+    require(entry(k) >= entry(k - 1),
+            "{} is damaged: its documents do not ascend at entry {}: {} is followed by {}", name_,
             k - 1, entry(k - 1), entry(k));
   require(static_cast<uint64_t>(entry(entries_ - 1)) == sequences_,
-          "{} is damaged: its documents end with sequence {}, but it has {}", name_, entry(entries_ - 1), sequences_);
+          "{} is damaged: its documents end with sequence {}, but it has {}", name_,
+          entry(entries_ - 1), sequences_);
 }
 
 std::string index_header(TokenType type, uint64_t sequences, uint64_t entries) {
@@ -140,20 +158,25 @@ bool is_shard(std::span<const std::byte> head) {
   return false;
 }
 
-TokenShardHeader parse_shard_header(std::span<const std::byte> head, uint64_t file_bytes, const std::string& name) {
+TokenShardHeader parse_shard_header(std::span<const std::byte> head, uint64_t file_bytes,
+                                    const std::string& name) {
   SKEIN_CHECK(is_shard(head) && file_bytes >= head.size());
   const auto magic = value_at<int32_t>(head, 0), version = value_at<int32_t>(head, 4);
   for (const auto& [other, what] : kOtherMagics)
     require(magic != other, "{} is {} of llm.c (magic {}), not tokens", name, what, magic);
   const ShardKind& kind = magic == kShardKinds[0].magic ? kShardKinds[0] : kShardKinds[1];
-  require(version == kind.version, "{} has version {} of llm.c's token files of magic {}; this build reads version {}", name,
+  require(version == kind.version,
+          "{} has version {} of llm.c's token files of magic {}; this build reads version {}", name,
           version, magic, kind.version);
-  require(head.size() >= kShardHeaderBytes, "{} is truncated: it has {} bytes and its header alone takes {}", name,
-          file_bytes, kShardHeaderBytes);
+  require(head.size() >= kShardHeaderBytes,
+          "{} is truncated: it has {} bytes and its header alone takes {}", name, file_bytes,
+          kShardHeaderBytes);
   const auto count = value_at<int32_t>(head, 8);
   require(count > 0, "{} is damaged: its header says {} tokens; 1 is the least", name, count);
-  const uint64_t expected = kShardHeaderBytes + static_cast<uint64_t>(count) * static_cast<uint64_t>(token_bytes(kind.type));
-  require(file_bytes == expected, "{} has {} bytes, but a header and {} tokens of type {} take {}: was it cut short?", name,
+  const uint64_t expected = kShardHeaderBytes + static_cast<uint64_t>(count) *
+                                                    static_cast<uint64_t>(token_bytes(kind.type));
+  require(file_bytes == expected,
+          "{} has {} bytes, but a header and {} tokens of type {} take {}: was it cut short?", name,
           file_bytes, count, name_of(kind.type), expected);
   return {kind.type, static_cast<uint64_t>(count)};
 }
@@ -173,7 +196,8 @@ std::string shard_header(const TokenShardHeader& header) {
 uint64_t parse_bare_tokens(uint64_t file_bytes, TokenType type, const std::string& name) {
   const auto width = static_cast<uint64_t>(token_bytes(type));
   require(file_bytes > 0, "{} is empty (0 bytes)", name);
-  require(file_bytes % width == 0, "{} has {} bytes, which is no whole number of {} tokens of {} bytes: was it cut short?",
+  require(file_bytes % width == 0,
+          "{} has {} bytes, which is no whole number of {} tokens of {} bytes: was it cut short?",
           name, file_bytes, name_of(type), width);
   return file_bytes / width;
 }

@@ -1,20 +1,20 @@
 #include "skein/formats/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
 #include <tuple>
+#include <unistd.h>
 #include <utility>
 
-#include "safetensors_header.h"
 #include "skein/core/error.h"
 #include "skein/core/output_place.h"
+
+#include "safetensors_header.h"
 
 namespace skein {
 namespace {
@@ -26,11 +26,16 @@ constexpr size_t kLongestTransfer = size_t{1} << 26;
 void check_tiling(const std::vector<SafeTensor>& tensors, int64_t data_bytes) {
   int64_t end = 0;
   for (const SafeTensor& tensor : tensors) {
-    require(tensor.begin >= end, "tensor {} begins at byte {} of the data, inside of another, which ends at {}", tensor.name, tensor.begin, end);
-    require(tensor.begin == end, "bytes {} to {} of the data, before tensor {}, belong to no tensor", end, tensor.begin, tensor.name);
+    require(tensor.begin >= end,
+            "tensor {} begins at byte {} of the data, inside of another, which ends at {}",
+            tensor.name, tensor.begin, end);
+    require(tensor.begin == end,
+            "bytes {} to {} of the data, before tensor {}, belong to no tensor", end, tensor.begin,
+            tensor.name);
     end = tensor.end;
   }
-  require(end <= data_bytes, "it was cut short: its tensors take {} bytes and {} are there", end, data_bytes);
+  require(end <= data_bytes, "it was cut short: its tensors take {} bytes and {} are there", end,
+          data_bytes);
   require(end == data_bytes, "{} bytes behind its last tensor belong to none", data_bytes - end);
 }
 
@@ -42,12 +47,14 @@ int64_t little_endian(const std::array<std::byte, 8>& bytes) {
 
 void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
-  if (!write_whole(descriptor, {begin, bytes.size()})) fail("cannot write {}: {}", path, std::strerror(errno));
+  if (!write_whole(descriptor, {begin, bytes.size()}))
+    fail("cannot write {}: {}", path, std::strerror(errno));
 }
 
 void sync_folder_of(const std::string& path) {
   const auto parent = std::filesystem::path(path).parent_path();
-  const int folder = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int folder =
+      ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
   ::fsync(folder);
   ::close(folder);
@@ -56,15 +63,18 @@ void sync_folder_of(const std::string& path) {
 }  // namespace
 
 std::optional<DType> SafeTensor::dtype() const {
-  static const std::map<std::string, DType> known = {{"F32", DType::f32}, {"F64", DType::f64}, {"F16", DType::f16}, {"BF16", DType::bf16},
-                                                     {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8}, {"BOOL", DType::u8}};
+  static const std::map<std::string, DType> known = {
+      {"F32", DType::f32}, {"F64", DType::f64}, {"F16", DType::f16}, {"BF16", DType::bf16},
+      {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8},   {"BOOL", DType::u8}};
   const auto found = known.find(type);
   return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string safetensors_type(DType dtype) {
   std::string name(name_of(dtype));
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
   return name;
 }
 
@@ -88,53 +98,68 @@ SafetensorsFile::~SafetensorsFile() {
 }
 
 SafetensorsFile::SafetensorsFile(SafetensorsFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), data_begin_(other.data_begin_),
-      tensors_(std::move(other.tensors_)), metadata_(std::move(other.metadata_)) {}
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      data_begin_(other.data_begin_),
+      tensors_(std::move(other.tensors_)),
+      metadata_(std::move(other.metadata_)) {}
 
 void SafetensorsFile::read_header() {
   struct stat status;
   if (::fstat(descriptor_, &status) != 0) fail("{}", std::strerror(errno));
   require(S_ISREG(status.st_mode), "it is not a regular file");
   std::array<std::byte, 8> length{};
-  require(status.st_size >= std::ssize(length), "it has only {} bytes and is no safetensors file", status.st_size);
+  require(status.st_size >= std::ssize(length), "it has only {} bytes and is no safetensors file",
+          status.st_size);
   read_at(0, length);
   const int64_t header_bytes = little_endian(length);
-  require(header_bytes <= kMostHeaderBytes, "its header claims {} bytes; {} is the most: is it a safetensors file?", header_bytes, kMostHeaderBytes);
+  require(header_bytes <= kMostHeaderBytes,
+          "its header claims {} bytes; {} is the most: is it a safetensors file?", header_bytes,
+          kMostHeaderBytes);
   data_begin_ = std::ssize(length) + header_bytes;
-  require(data_begin_ <= status.st_size, "its header claims {} bytes and the file has {}", header_bytes, status.st_size);
+  require(data_begin_ <= status.st_size, "its header claims {} bytes and the file has {}",
+          header_bytes, status.st_size);
   std::string text(static_cast<size_t>(header_bytes), '\0');
   read_at(std::ssize(length), std::as_writable_bytes(std::span(text)));
   SafetensorsHeader header = parse_safetensors_header(text);
   tensors_ = std::move(header.tensors);
   metadata_ = std::move(header.metadata);
-  std::sort(tensors_.begin(), tensors_.end(),
-            [](const SafeTensor& a, const SafeTensor& b) { return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name); });
+  std::sort(tensors_.begin(), tensors_.end(), [](const SafeTensor& a, const SafeTensor& b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+  });
   check_tiling(tensors_, status.st_size - data_begin_);
 }
 
 void SafetensorsFile::read_at(int64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
-    const ssize_t done = ::pread(descriptor_, out.data(), std::min(out.size(), kLongestTransfer), offset);
+    const ssize_t done =
+        ::pread(descriptor_, out.data(), std::min(out.size(), kLongestTransfer), offset);
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("cannot read {}: {}", path_, done < 0 ? std::strerror(errno) : "it ended early");
+    if (done <= 0)
+      fail("cannot read {}: {}", path_, done < 0 ? std::strerror(errno) : "it ended early");
     out = out.subspan(static_cast<size_t>(done));
     offset += done;
   }
 }
 
-void SafetensorsFile::read(const SafeTensor& tensor, int64_t first, std::span<std::byte> out) const {
+void SafetensorsFile::read(const SafeTensor& tensor, int64_t first,
+                           std::span<std::byte> out) const {
   SKEIN_CHECK(first >= 0 && first + std::ssize(out) <= tensor.bytes());
   read_at(data_begin_ + tensor.begin + first, out);
 }
 
-SafetensorsWriter::SafetensorsWriter(std::string path, std::vector<SafeTensor> tensors, const std::map<std::string, std::string>& metadata)
-    : path_(file_place(path, Existing::replace)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())), tensors_(std::move(tensors)) {
+SafetensorsWriter::SafetensorsWriter(std::string path, std::vector<SafeTensor> tensors,
+                                     const std::map<std::string, std::string>& metadata)
+    : path_(file_place(path, Existing::replace)),
+      temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())),
+      tensors_(std::move(tensors)) {
   const std::string header = make_safetensors_header(tensors_, metadata);
   wanted_ = tensors_.empty() ? 0 : tensors_.back().end;
   descriptor_ = make_temporary_file(temporary_);
   if (descriptor_ < 0) fail("cannot create {}: {}", temporary_, std::strerror(errno));
   std::array<std::byte, 8> length{};
-  for (size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i));
+  for (size_t i = 0; i < length.size(); ++i)
+    length[i] = static_cast<std::byte>(header.size() >> (8 * i));
   try {
     write_all(descriptor_, length, temporary_);
     write_all(descriptor_, std::as_bytes(std::span(header)), temporary_);
@@ -159,7 +184,8 @@ void SafetensorsWriter::append(std::span<const std::byte> bytes) {
 
 void SafetensorsWriter::finish() {
   SKEIN_CHECK_EQ(written_, wanted_);
-  if (::fsync(descriptor_) != 0) fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
+  if (::fsync(descriptor_) != 0)
+    fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
   const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
   try {
     if (!closed) fail("cannot finish {}: {}", path_, std::strerror(errno));

@@ -16,7 +16,9 @@ struct SafetensorsHeader {
 // A usage error that says what is wrong, without naming the file.
 SafetensorsHeader parse_safetensors_header(const std::string& text);
 
-// Gives the tensors the reference implementation's order and offsets, and returns their header, padded to 8 bytes.
-std::string make_safetensors_header(std::vector<SafeTensor>& tensors, const std::map<std::string, std::string>& metadata);
+// Gives the tensors the reference implementation's order and offsets, and returns their header,
+// padded to 8 bytes.
+std::string make_safetensors_header(std::vector<SafeTensor>& tensors,
+                                    const std::map<std::string, std::string>& metadata);
 
 }  // namespace skein

@@ -1,10 +1,5 @@
 #include "skein/formats/tensorboard.h"
 
-#include "skein/core/error.h"
-#include "skein/core/host.h"
-#include "skein/core/log.h"
-#include "skein/formats/crc32c.h"
-
 #include <bit>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +9,11 @@
 #include <limits>
 #include <string_view>
 #include <system_error>
+
+#include "skein/core/error.h"
+#include "skein/core/host.h"
+#include "skein/core/log.h"
+#include "skein/formats/crc32c.h"
 
 namespace skein {
 namespace {
@@ -63,7 +63,8 @@ uint32_t masked_sum(std::string_view bytes) {
 std::string free_path(const std::string& directory) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  const std::string base = fmt::format("{}/events.out.tfevents.{}.{}", directory, seconds, host_name());
+  const std::string base =
+      fmt::format("{}/events.out.tfevents.{}.{}", directory, seconds, host_name());
   std::string path = base;
   std::error_code ignored;
   for (int n = 1; std::filesystem::exists(path, ignored); ++n) path = fmt::format("{}.{}", base, n);

@@ -26,7 +26,8 @@ Batch side_by_side(const std::vector<const Tokens*>& prompts, int64_t columns) {
     const Tokens& prompt = *prompts[static_cast<size_t>(row)];
     const int64_t begin = (row + 1) * columns - static_cast<int64_t>(prompt.size());
     std::copy(prompt.begin(), prompt.end(), batch.tokens.data<int32_t>() + begin);
-    std::iota(batch.positions.data<int32_t>() + begin, batch.positions.data<int32_t>() + (row + 1) * columns, 0);
+    std::iota(batch.positions.data<int32_t>() + begin,
+              batch.positions.data<int32_t>() + (row + 1) * columns, 0);
   }
   return batch;
 }
@@ -47,7 +48,8 @@ void Generator::Sequence::take(int32_t id, int32_t end) {
 }
 
 int64_t Generator::Decoding::Rows::live() const {
-  return std::count_if(all.begin(), all.end(), [](const Row& row) { return !row.sequence->finished(); });
+  return std::count_if(all.begin(), all.end(),
+                       [](const Row& row) { return !row.sequence->finished(); });
 }
 
 int64_t Generator::Decoding::Rows::most_left() const {
@@ -58,18 +60,24 @@ int64_t Generator::Decoding::Rows::most_left() const {
 }
 
 Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequences)
-    : g_(generator), sequences_(sequences), batch_(std::min(g_.config_.batch, static_cast<int64_t>(sequences.size()))) {
+    : g_(generator),
+      sequences_(sequences),
+      batch_(std::min(g_.config_.batch, static_cast<int64_t>(sequences.size()))) {
   int64_t longest = 0;
-  for (const Sequence& sequence : sequences) longest = std::max(longest, sequence.length() + sequence.left);
+  for (const Sequence& sequence : sequences)
+    longest = std::max(longest, sequence.length() + sequence.left);
   slack_ = std::max(kLeastSlack, longest / 4);
-  elements_ = batch_ * (longest + slack_) * g_.model_.kv_heads() / g_.mesh_.tp().size() * g_.model_.head_width();
+  elements_ = batch_ * (longest + slack_) * g_.model_.kv_heads() / g_.mesh_.tp().size() *
+              g_.model_.head_width();
 }
 
 void Generator::Decoding::run(const Progress& progress, Meeting* meeting) {
   while (next_ < sequences_.size() || rows_.live() > 0) {
     if (meeting) meeting->pass();
-    if (wants_newcomers()) admit();
-    else if (wants_to_move()) rows_ = joined({&rows_});
+    if (wants_newcomers())
+      admit();
+    else if (wants_to_move())
+      rows_ = joined({&rows_});
     tell(progress);
     if (rows_.live() > 0) step();
   }
@@ -79,7 +87,8 @@ void Generator::Decoding::run(const Progress& progress, Meeting* meeting) {
 
 void Generator::Decoding::tell(const Progress& progress) {
   if (!progress || g_.mesh_.world().rank() != 0) return;
-  const auto finished = static_cast<size_t>(std::count_if(sequences_.begin(), sequences_.end(), [](const Sequence& one) { return one.finished(); }));
+  const auto finished = static_cast<size_t>(std::count_if(
+      sequences_.begin(), sequences_.end(), [](const Sequence& one) { return one.finished(); }));
   if (finished > told_) progress(told_ = finished, sequences_.size());
 }
 
@@ -89,7 +98,8 @@ bool Generator::Decoding::wants_newcomers() const {
 
 bool Generator::Decoding::wants_to_move() const {
   const int64_t live = rows_.live();
-  return live > 0 && (many(rows_.size() - live, rows_.size()) || rows_.cache.length == rows_.places);
+  return live > 0 &&
+         (many(rows_.size() - live, rows_.size()) || rows_.cache.length == rows_.places);
 }
 
 void Generator::Decoding::admit() {
@@ -100,7 +110,8 @@ void Generator::Decoding::admit() {
   next_ += count;
   const int64_t begun = fresh.live();
   if (begun == 0) return;
-  const bool as_they_are = live == 0 && begun == fresh.size() && begun == fresh.cache.first_key.size();
+  const bool as_they_are =
+      live == 0 && begun == fresh.size() && begun == fresh.cache.first_key.size();
   rows_ = as_they_are ? std::move(fresh) : joined({&rows_, &fresh});
 }
 
@@ -119,21 +130,30 @@ Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcome
   return rows;
 }
 
-// The first rows' memory is that of all later ones; of newcomers beside them there are few sizes, for memory is kept by its size.
-KvCache Generator::Decoding::cache_for(const std::vector<const Tokens*>& prompts, int64_t room) const {
+// The first rows' memory is that of all later ones; of newcomers beside them there are few sizes,
+// for memory is kept by its size.
+KvCache Generator::Decoding::cache_for(const std::vector<const Tokens*>& prompts,
+                                       int64_t room) const {
   const Parameters& parameters = g_.local_.parameters();
   const auto rows = static_cast<int64_t>(prompts.size());
   const int64_t columns = longest_of(prompts);
   const Tensor begins = Tensor::empty({rows}, DType::i32);
   for (int64_t row = 0; row < rows; ++row)
-    begins.data<int32_t>()[row] = static_cast<int32_t>(columns - static_cast<int64_t>(prompts[static_cast<size_t>(row)]->size()));
+    begins.data<int32_t>()[row] = static_cast<int32_t>(
+        columns - static_cast<int64_t>(prompts[static_cast<size_t>(row)]->size()));
   KvCache cache;
   cache.first_key = begins.to(parameters.device());
   cache.layers.resize(static_cast<size_t>(g_.model_.n_layers));
-  const Shape shape{rows, columns + room, g_.model_.kv_heads() / g_.mesh_.tp().size(), g_.model_.head_width()};
-  const int64_t elements = room > 0 ? elements_ : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(shape.size())));
-  const auto memory = [&] { return KvCache::layer_memory(shape, elements, parameters.dtype(), parameters.device()); };
-  for (int block : g_.local_.blocks()) cache.layers[static_cast<size_t>(block)] = {memory(), memory()};
+  const Shape shape{rows, columns + room, g_.model_.kv_heads() / g_.mesh_.tp().size(),
+                    g_.model_.head_width()};
+  const int64_t elements =
+      room > 0 ? elements_
+               : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(shape.size())));
+  const auto memory = [&] {
+    return KvCache::layer_memory(shape, elements, parameters.dtype(), parameters.device());
+  };
+  for (int block : g_.local_.blocks())
+    cache.layers[static_cast<size_t>(block)] = {memory(), memory()};
   return cache;
 }
 
@@ -183,19 +203,23 @@ Tensor Generator::Decoding::forward(KvCache& cache, const Batch& batch) {
   const Batch here = placed(batch, parameters.device());
   pass.batch = &here;
   pass.cache = &cache;
-  const int stages = mesh.pp().size(), pieces = stages * static_cast<int>(g_.local_.pieces().size());
+  const int stages = mesh.pp().size(),
+            pieces = stages * static_cast<int>(g_.local_.pieces().size());
   Var flow;
   Tensor logits;
   for (int chunk = 0; chunk * stages < pieces; ++chunk) {
     const int piece = chunk * stages + mesh.stage();
     if (piece > 0 && stages > 1) {
-      const Tensor received = Tensor::empty({batch.size(), batch.length(), g_.model_.d_model}, parameters.dtype(), parameters.device());
+      const Tensor received = Tensor::empty({batch.size(), batch.length(), g_.model_.d_model},
+                                            parameters.dtype(), parameters.device());
       mesh.pp().recv(received, (piece - 1) % stages, piece).wait();
       flow = Var(received);
     }
     flow = g_.local_.pieces()[static_cast<size_t>(chunk)]->forward(flow, pass);
-    if (piece == pieces - 1) logits = whole_rows(g_.local_.decoder()->logits(flow.value()));
-    else if (stages > 1) mesh.pp().send(flow.value(), (piece + 1) % stages, piece + 1).wait();
+    if (piece == pieces - 1)
+      logits = whole_rows(g_.local_.decoder()->logits(flow.value()));
+    else if (stages > 1)
+      mesh.pp().send(flow.value(), (piece + 1) % stages, piece + 1).wait();
   }
   cache.length += batch.length();
   return logits;
@@ -207,7 +231,8 @@ Tensor Generator::Decoding::whole_rows(const Tensor& logits) const {
   Group& tp = g_.mesh_.tp();
   const int64_t shards = tp.size(), rows = own.dim(0), part = own.dim(1);
   if (shards == 1) return own;
-  const Tensor all = Tensor::empty({shards, rows, part}, DType::f32, own.device()), whole = Tensor::empty({rows, shards, part}, DType::f32, own.device());
+  const Tensor all = Tensor::empty({shards, rows, part}, DType::f32, own.device()),
+               whole = Tensor::empty({rows, shards, part}, DType::f32, own.device());
   tp.all_gather(own, all);
   on_device(own.device(), [&](auto device) { kernels::swap_leading(device, all, whole); });
   return whole.reshape({rows, -1});
@@ -220,7 +245,8 @@ Tensor chosen_rows(const Tensor& logits, const std::vector<int32_t>& numbers) {
   const auto rows = static_cast<int64_t>(numbers.size());
   const Tensor from = Tensor::from(numbers, {rows}).to(logits.device());
   const Tensor made = Tensor::empty({rows, logits.dim(1)}, logits.dtype(), logits.device());
-  on_device(logits.device(), [&](auto device) { kernels::embedding(device, logits, from, 0, made); });
+  on_device(logits.device(),
+            [&](auto device) { kernels::embedding(device, logits, from, 0, made); });
   return made;
 }
 
@@ -231,7 +257,8 @@ void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) co
   std::vector<int32_t> numbers;
   for (const Row& row : rows.all) {
     const Sequence& sequence = *row.sequence;
-    draws.push_back({sequence.draw, sequence.finished() ? -1 : static_cast<int64_t>(sequence.made.tokens.size())});
+    draws.push_back({sequence.draw,
+                     sequence.finished() ? -1 : static_cast<int64_t>(sequence.made.tokens.size())});
     numbers.push_back(static_cast<int32_t>(row.cached));
   }
   Tensor ids = Tensor::zeros({rows.size()}, DType::i32);
@@ -242,7 +269,8 @@ void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) co
   g_.mesh_.pp().broadcast(ids, g_.mesh_.pp().size() - 1);
   for (int64_t row = 0; row < rows.size(); ++row) {
     Sequence& sequence = *rows.all[static_cast<size_t>(row)].sequence;
-    if (!sequence.finished()) sequence.take(ids.data<int32_t>()[row], g_.config_.stop_at_end ? g_.end_of_text_ : -1);
+    if (!sequence.finished())
+      sequence.take(ids.data<int32_t>()[row], g_.config_.stop_at_end ? g_.end_of_text_ : -1);
   }
 }
 

@@ -1,5 +1,5 @@
-// The sequences of one data-parallel index on their way: all its ranks make the same decisions from the same tokens. Internal to the
-// floor.
+// The sequences of one data-parallel index on their way: all its ranks make the same decisions from
+// the same tokens. Internal to the floor.
 #pragma once
 
 #include "skein/generate/generator.h"
@@ -29,7 +29,8 @@ class Generator::Decoding {
     Sequence* sequence;
     int64_t cached;  // its row of the cache
   };
-  // Prompts of a batch end in the same column: shorter ones begin later, and nothing looks at what stands before them.
+  // Prompts of a batch end in the same column: shorter ones begin later, and nothing looks at what
+  // stands before them.
   struct Rows {
     std::vector<Row> all;
     KvCache cache;
@@ -49,10 +50,12 @@ class Generator::Decoding {
   // The live rows of all in one cache.
   Rows joined(std::vector<Rows*> all) const;
   void step();
-  // Runs a batch through all pieces; logits of the last position [B,V] on the last stage, undefined elsewhere.
+  // Runs a batch through all pieces; logits of the last position [B,V] on the last stage, undefined
+  // elsewhere.
   Tensor forward(KvCache& cache, const Batch& batch);
   Tensor whole_rows(const Tensor& logits) const;
-  // The next token of each row that is not finished; logits of each row of the cache, as forward gives them.
+  // The next token of each row that is not finished; logits of each row of the cache, as forward
+  // gives them.
   void give_tokens(const Rows& rows, const Tensor& logits) const;
   void tell(const Progress& progress);
 

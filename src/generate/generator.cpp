@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "decoding.h"
 #include "skein/core/error.h"
 #include "skein/generate/deal.h"
+
+#include "decoding.h"
 
 namespace skein {
 
@@ -18,17 +19,23 @@ void bind(Options& options, GenerateConfig& c) {
 }
 
 void check(const GenerateConfig& c) {
-  require(c.max_tokens > 0 && c.batch > 0, "generate.max_tokens={} and generate.batch={} must be at least 1", c.max_tokens, c.batch);
+  require(c.max_tokens > 0 && c.batch > 0,
+          "generate.max_tokens={} and generate.batch={} must be at least 1", c.max_tokens, c.batch);
   check(c.sampling);
 }
 
-Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
-                     int64_t vocabulary)
-    : model_(model), local_(local), mesh_(mesh), config_(config), end_of_text_(end_of_text),
+Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh,
+                     const GenerateConfig& config, int32_t end_of_text, int64_t vocabulary)
+    : model_(model),
+      local_(local),
+      mesh_(mesh),
+      config_(config),
+      end_of_text_(end_of_text),
       vocabulary_(vocabulary ? std::min(vocabulary, model.vocab_size) : model.vocab_size) {
   check(config);
   require(model.architecture == Architecture::gpt && model.head == Head::vocabulary,
-          "this model is no language model that continues text, but {}; `skein generate` needs a GPT with model.head=vocabulary",
+          "this model is no language model that continues text, but {}; `skein generate` needs a "
+          "GPT with model.head=vocabulary",
           model.architecture == Architecture::bert ? "an encoder" : "one that gives labels");
   check_banned(config.sampling, model.vocab_size, vocabulary_);
   local.parameters().keep_packed();
@@ -37,11 +44,15 @@ Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, co
 void Generator::check_prompts(const std::vector<Tokens>& prompts) const {
   for (size_t i = 0; i < prompts.size(); ++i) {
     const auto length = static_cast<int64_t>(prompts[i].size());
-    require(length > 0 || end_of_text_ >= 0, "prompt {} is empty, and the tokenizer has no end-of-text token to begin from", i + 1);
-    require(length < model_.context, "prompt {} has {} tokens, which leaves no room in the model's context of {}; shorten it", i + 1,
-            length, model_.context);
+    require(length > 0 || end_of_text_ >= 0,
+            "prompt {} is empty, and the tokenizer has no end-of-text token to begin from", i + 1);
+    require(
+        length < model_.context,
+        "prompt {} has {} tokens, which leaves no room in the model's context of {}; shorten it",
+        i + 1, length, model_.context);
     for (int32_t id : prompts[i])
-      require(id >= 0 && id < model_.vocab_size, "prompt {} holds token {}, outside of the vocabulary of {}", i + 1, id,
+      require(id >= 0 && id < model_.vocab_size,
+              "prompt {} holds token {}, outside of the vocabulary of {}", i + 1, id,
               model_.vocab_size);
   }
 }
@@ -60,7 +71,8 @@ std::string packed(const std::vector<Generated>& all) {
 }
 
 // Into the places of `all` that the numbers name.
-void unpack(const std::string& text, const std::vector<size_t>& numbers, std::vector<Generated>& all) {
+void unpack(const std::string& text, const std::vector<size_t>& numbers,
+            std::vector<Generated>& all) {
   Tokens flat(text.size() / sizeof(int32_t));
   if (!flat.empty()) std::memcpy(flat.data(), text.data(), text.size());
   auto at = flat.begin();
@@ -74,7 +86,8 @@ void unpack(const std::string& text, const std::vector<size_t>& numbers, std::ve
 
 }  // namespace
 
-std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts, std::span<const uint64_t> draws, const Progress& progress,
+std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts,
+                                      std::span<const uint64_t> draws, const Progress& progress,
                                       Meeting* meeting) {
   check_prompts(prompts);
   SKEIN_CHECK(draws.empty() || draws.size() == prompts.size());
@@ -85,7 +98,10 @@ std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts, std::s
   std::vector<Sequence> own;
   for (size_t number : dealt[static_cast<size_t>(mesh_.dp().rank())]) {
     const int64_t room = model_.context - static_cast<int64_t>(begun[number].size());
-    own.push_back({&begun[number], draws.empty() ? number : draws[number], std::min(config_.max_tokens, room), {}});
+    own.push_back({&begun[number],
+                   draws.empty() ? number : draws[number],
+                   std::min(config_.max_tokens, room),
+                   {}});
   }
   work_ = {};
   Decoding(*this, own).run(progress, meeting);

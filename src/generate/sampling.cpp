@@ -11,9 +11,11 @@
 namespace skein {
 
 void bind(Options& options, SamplingConfig& c) {
-  options.add("sample.temperature", c.temperature, "divides the logits; 0 takes the likeliest token");
+  options.add("sample.temperature", c.temperature,
+              "divides the logits; 0 takes the likeliest token");
   options.add("sample.top_k", c.top_k, "only the k likeliest tokens; 0: all", "tokens");
-  options.add("sample.top_p", c.top_p, "only the likeliest tokens whose probabilities reach p together");
+  options.add("sample.top_p", c.top_p,
+              "only the likeliest tokens whose probabilities reach p together");
   options.add("sample.seed", c.seed, "of the draws");
   options.add("sample.banned", c.banned, "ids of tokens that are never drawn");
 }
@@ -27,10 +29,12 @@ void check(const SamplingConfig& c) {
 void check_banned(const SamplingConfig& c, int64_t ids, int64_t vocabulary) {
   std::set<int64_t> banned;
   for (int64_t id : c.banned) {
-    require(id >= 0 && id < ids, "sample.banned names token {}, outside of the model's vocabulary of {}", id, ids);
+    require(id >= 0 && id < ids,
+            "sample.banned names token {}, outside of the model's vocabulary of {}", id, ids);
     if (id < vocabulary) banned.insert(id);
   }
-  require(static_cast<int64_t>(banned.size()) < vocabulary, "sample.banned names all {} tokens of the vocabulary; leave one to draw", vocabulary);
+  require(static_cast<int64_t>(banned.size()) < vocabulary,
+          "sample.banned names all {} tokens of the vocabulary; leave one to draw", vocabulary);
 }
 
 namespace {
@@ -45,7 +49,8 @@ void ban(const std::vector<int64_t>& ids, const Tensor& logits) {
     added.data<float>()[id] = -kInfinity;
   }
   const Tensor there = added.to(logits.device());
-  on_device(logits.device(), [&](auto device) { kernels::add_bias(device, logits, there, logits); });
+  on_device(logits.device(),
+            [&](auto device) { kernels::add_bias(device, logits, there, logits); });
 }
 
 // [B] f64
@@ -63,19 +68,25 @@ Tensor uniforms_of(uint64_t seed, const std::vector<Draw>& draws) {
 void require_ids(const Tensor& ids) {
   for (int32_t id : ids.span<int32_t>()) {
     if (id >= 0) continue;
-    if (id > kernels::kAllAreMinusInfinite) fail("the logit of token {} is not a number; the model's weights are damaged or diverged", -1 - id);
-    fail("the largest logit is {}; the model's weights are damaged or diverged", id == kernels::kLargestIsInfinite ? kInfinity : -kInfinity);
+    if (id > kernels::kAllAreMinusInfinite)
+      fail("the logit of token {} is not a number; the model's weights are damaged or diverged",
+           -1 - id);
+    fail("the largest logit is {}; the model's weights are damaged or diverged",
+         id == kernels::kLargestIsInfinite ? kInfinity : -kInfinity);
   }
 }
 
 }  // namespace
 
-Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config, const std::vector<Draw>& draws) {
+Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config,
+              const std::vector<Draw>& draws) {
   SKEIN_CHECK_EQ(logits.dim(0), static_cast<int64_t>(draws.size()));
   if (!config.banned.empty()) ban(config.banned, logits);
   const Tensor uniforms = uniforms_of(config.seed, draws).to(logits.device());
   const Tensor ids = Tensor::empty(uniforms.shape(), DType::i32, logits.device());
-  on_device(logits.device(), [&](auto device) { kernels::sample(device, logits, vocabulary, config, uniforms, ids); });
+  on_device(logits.device(), [&](auto device) {
+    kernels::sample(device, logits, vocabulary, config, uniforms, ids);
+  });
   const Tensor here = ids.to(Device{});
   require_ids(here);
   return here;

@@ -12,8 +12,10 @@ void visit_logits(DType logits, DType gradient, const F& f) {
   visit_float(logits, [&](auto tag) {
     if (gradient == logits) return f(tag, tag);
     SKEIN_CHECK(logits == DType::f32 && size_of(gradient) == 2);
-    if (gradient == DType::bf16) f(TypeTag<float>{}, TypeTag<BFloat16>{});
-    else f(TypeTag<float>{}, TypeTag<Float16>{});
+    if (gradient == DType::bf16)
+      f(TypeTag<float>{}, TypeTag<BFloat16>{});
+    else
+      f(TypeTag<float>{}, TypeTag<Float16>{});
   });
 }
 

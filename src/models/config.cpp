@@ -8,7 +8,8 @@ namespace skein {
 
 double ModelConfig::attention_scale() const {
   const auto width = static_cast<double>(head_width());
-  return std::sqrt(static_cast<double>(mup_base_head ? mup_base_head : head_width()) / width) / std::sqrt(width);
+  return std::sqrt(static_cast<double>(mup_base_head ? mup_base_head : head_width()) / width) /
+         std::sqrt(width);
 }
 
 double ModelConfig::pooler_deviation() const {
@@ -41,22 +42,28 @@ int64_t ModelConfig::parameters() const {
 
 int64_t ModelConfig::head_parameters(int64_t norm_size) const {
   const bool decodes = head == Head::vocabulary;
-  const int64_t decoder = decodes && !tie_embeddings ? vocab_size * d_model : 0, dense = d_model * (d_model + 1);
+  const int64_t decoder = decodes && !tie_embeddings ? vocab_size * d_model : 0,
+                dense = d_model * (d_model + 1);
   if (architecture == Architecture::gpt)
-    return decoder + (decodes ? (value_head ? d_model + 1 : 0) : labels * d_model) + (norm_placement == NormPlacement::pre ? norm_size : 0);
+    return decoder + (decodes ? (value_head ? d_model + 1 : 0) : labels * d_model) +
+           (norm_placement == NormPlacement::pre ? norm_size : 0);
   const int64_t outputs = decodes ? 2 : labels;
-  return decoder + (pooler ? dense : 0) + (decodes ? dense + norm_size + vocab_size : 0) + (pooler || !decodes ? outputs * (d_model + 1) : 0);
+  return decoder + (pooler ? dense : 0) + (decodes ? dense + norm_size + vocab_size : 0) +
+         (pooler || !decodes ? outputs * (d_model + 1) : 0);
 }
 
 kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
-  return {c.rope_theta, c.rope_scaling, c.rope_factor, c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
+  return {c.rope_theta,         c.rope_scaling,        c.rope_factor,
+          c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
 }
 
 namespace {
 
 void bind_sizes(Options& options, ModelConfig& c) {
-  options.add_choice("model.architecture", c.architecture, {{"gpt", Architecture::gpt}, {"bert", Architecture::bert}},
-                     "gpt: each token sees those before it, the next one is learnt; bert: each sees all, masked ones are learnt");
+  options.add_choice("model.architecture", c.architecture,
+                     {{"gpt", Architecture::gpt}, {"bert", Architecture::bert}},
+                     "gpt: each token sees those before it, the next one is learnt; bert: each "
+                     "sees all, masked ones are learnt");
   options.add("model.vocab_size", c.vocab_size, "vocabulary; 0 takes the tokenizer's", "ids");
   options.add("model.context", c.context, "longest sequence", "tokens");
   options.add("model.d_model", c.d_model, "width of the residual stream");
@@ -69,58 +76,85 @@ void bind_sizes(Options& options, ModelConfig& c) {
 
 void bind_positions(Options& options, ModelConfig& c) {
   options.add_choice("model.positions", c.positions,
-                     {{"learned", Positions::learned}, {"sinusoidal", Positions::sinusoidal}, {"rotary", Positions::rotary}},
+                     {{"learned", Positions::learned},
+                      {"sinusoidal", Positions::sinusoidal},
+                      {"rotary", Positions::rotary}},
                      "how positions enter");
-  options.add("model.position_offset", c.position_offset, "row of the learned positions that the first place reads; 2 in RoBERTa's layout");
+  options.add("model.position_offset", c.position_offset,
+              "row of the learned positions that the first place reads; 2 in RoBERTa's layout");
   options.add("model.rope_theta", c.rope_theta, "base of the rotary wavelengths");
   options.add_choice("model.rope_scaling", c.rope_scaling,
-                     {{"none", RopeScaling::none}, {"linear", RopeScaling::linear}, {"llama3", RopeScaling::llama3}},
+                     {{"none", RopeScaling::none},
+                      {"linear", RopeScaling::linear},
+                      {"llama3", RopeScaling::llama3}},
                      "how rotary frequencies are stretched for longer contexts");
   options.add("model.rope_factor", c.rope_factor, "what stretched frequencies are divided by");
-  options.add("model.rope_low_frequency", c.rope_low_frequency, "llama3: waves longer than model.rope_context over this are stretched");
-  options.add("model.rope_high_frequency", c.rope_high_frequency, "llama3: waves shorter than model.rope_context over this are kept");
+  options.add("model.rope_low_frequency", c.rope_low_frequency,
+              "llama3: waves longer than model.rope_context over this are stretched");
+  options.add("model.rope_high_frequency", c.rope_high_frequency,
+              "llama3: waves shorter than model.rope_context over this are kept");
   options.add("model.rope_context", c.rope_context, "llama3: context before stretching", "tokens");
 }
 
 void bind_layers(Options& options, ModelConfig& c) {
-  options.add_choice("model.norm", c.norm, {{"layer", ops::Norm::layer}, {"rms", ops::Norm::rms}}, "normalisation");
+  options.add_choice("model.norm", c.norm, {{"layer", ops::Norm::layer}, {"rms", ops::Norm::rms}},
+                     "normalisation");
   options.add_choice("model.norm_placement", c.norm_placement,
-                     {{"pre", NormPlacement::pre}, {"post", NormPlacement::post}}, "norm before or after each half block");
+                     {{"pre", NormPlacement::pre}, {"post", NormPlacement::post}},
+                     "norm before or after each half block");
   options.add("model.norm_epsilon", c.norm_epsilon, "added to the variance");
   options.add_choice("model.activation", c.activation,
-                     {{"gelu_tanh", MlpKind::gelu_tanh}, {"gelu_erf", MlpKind::gelu_erf}, {"relu", MlpKind::relu},
-                      {"swiglu", MlpKind::swiglu}}, "feed-forward nonlinearity");
+                     {{"gelu_tanh", MlpKind::gelu_tanh},
+                      {"gelu_erf", MlpKind::gelu_erf},
+                      {"relu", MlpKind::relu},
+                      {"swiglu", MlpKind::swiglu}},
+                     "feed-forward nonlinearity");
   options.add_choice("model.head_activation", c.head_activation,
-                     {{"same", std::nullopt}, {"gelu_tanh", MlpKind::gelu_tanh},
-                      {"gelu_erf", MlpKind::gelu_erf}, {"relu", MlpKind::relu}},
-                     "bert: nonlinearity of the dense layer before the vocabulary; "
-                     "same: model.activation. RoBERTa's is always gelu_erf elsewhere");
+                     {{"same", std::nullopt},
+                      {"gelu_tanh", MlpKind::gelu_tanh},
+                      {"gelu_erf", MlpKind::gelu_erf},
+                      {"relu", MlpKind::relu}},
+                     "bert: nonlinearity of the dense layer before the vocabulary; same: "
+                     "model.activation. RoBERTa's is always gelu_erf elsewhere");
   options.add("model.bias", c.bias, "biases in linear layers and layer norms");
-  options.add("model.attention_bias", c.attention_bias, "biases in attention's linear layers also where model.bias is off");
+  options.add("model.attention_bias", c.attention_bias,
+              "biases in attention's linear layers also where model.bias is off");
 }
 
 void bind_inputs_and_heads(Options& options, ModelConfig& c) {
-  options.add("model.token_types", c.token_types, "kinds of tokens with an embedding each, such as BERT's segments A and B; 0: none");
+  options.add("model.token_types", c.token_types,
+              "kinds of tokens with an embedding each, such as BERT's segments A and B; 0: none");
   options.add("model.embedding_norm", c.embedding_norm, "a norm right after the embeddings");
   options.add("model.pooler", c.pooler, "bert: dense layer and tanh for pairs and sequences");
-  options.add_choice("model.pool", c.pool, {{"first", Pool::first}, {"mean", Pool::mean}},
-                     "what model.pooler reads: the first token's last hidden state, or the mean of all");
-  options.add_choice("model.head", c.head, {{"vocabulary", Head::vocabulary}, {"sequence", Head::sequence}, {"token", Head::token}},
-                     "what the model ends in: logits over the vocabulary, or model.labels numbers a sequence or a token");
+  options.add_choice(
+      "model.pool", c.pool, {{"first", Pool::first}, {"mean", Pool::mean}},
+      "what model.pooler reads: the first token's last hidden state, or the mean of all");
+  options.add_choice(
+      "model.head", c.head,
+      {{"vocabulary", Head::vocabulary}, {"sequence", Head::sequence}, {"token", Head::token}},
+      "what the model ends in: logits over the vocabulary, or model.labels numbers a sequence or a "
+      "token");
   options.add("model.labels", c.labels, "outputs of model.head sequence and token");
   options.add("model.tie_embeddings", c.tie_embeddings, "output weights are the token embedding");
-  options.add("model.window", c.window, "places a token attends to, its own included (sliding window); 0: all before it", "tokens");
+  options.add("model.window", c.window,
+              "places a token attends to, its own included (sliding window); 0: all before it",
+              "tokens");
 }
 
 void bind_training(Options& options, ModelConfig& c) {
   options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
-  options.add("model.value_head", c.value_head, "gpt: beside the vocabulary a number for each token, for PPO with one trunk");
-  options.add("model.head_std", c.head_std, "deviation of a label or value head's start weights; below 0: model.init_std");
+  options.add("model.value_head", c.value_head,
+              "gpt: beside the vocabulary a number for each token, for PPO with one trunk");
+  options.add("model.head_std", c.head_std,
+              "deviation of a label or value head's start weights; below 0: model.init_std");
   options.add("model.mup_base_width", c.mup_base_width,
-              "model.d_model of the smaller model whose learning rate this one takes over (muP); 0: no muP");
-  options.add("model.mup_base_head", c.mup_base_head, "width of that model's heads; 0: as wide as here, more of them");
-  options.add("model.init_std", c.init_std, "deviation of start weights; residual outputs get it / sqrt(2 n_layers), "
-              "a pooler under model.head=sequence 1 / sqrt(d_model)");
+              "model.d_model of the smaller model whose learning rate this one takes over (muP); "
+              "0: no muP");
+  options.add("model.mup_base_head", c.mup_base_head,
+              "width of that model's heads; 0: as wide as here, more of them");
+  options.add("model.init_std", c.init_std,
+              "deviation of start weights; residual outputs get it / sqrt(2 n_layers), a pooler "
+              "under model.head=sequence 1 / sqrt(d_model)");
 }
 
 }  // namespace
@@ -135,10 +169,11 @@ void bind(Options& options, ModelConfig& c) {
 
 namespace {
 
-// Thousands of times what any model has, and so few that no product of sizes leaves 64 bits: a configuration may
-// come from anywhere. Token ids and positions are numbers of 32 bits.
+// Thousands of times what any model has, and so few that no product of sizes leaves 64 bits: a
+// configuration may come from anywhere. Token ids and positions are numbers of 32 bits.
 constexpr int64_t kMostIds = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMostLayers = 10'000, kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24;
+constexpr int64_t kMostLayers = 10'000, kMostWidth = int64_t{1} << 20,
+                  kMostHidden = int64_t{1} << 24;
 constexpr int64_t kMostHeadWidths = int64_t{1} << 22;  // of all heads together
 constexpr int64_t kMostParameters = int64_t{1} << 56;
 
@@ -167,65 +202,86 @@ void check_bounds(const ModelConfig& c) {
   check_size("rope_context", c.rope_context, kMostIds);
   const int64_t heads = std::max(c.n_heads, c.kv_heads());
   require(heads <= kMostHeadWidths / std::max<int64_t>(1, c.head_width()),
-          "model.n_heads={}, model.n_kv_heads={} and a head width of {} (model.d_head) make {} numbers a token; {} is "
-          "the most", c.n_heads, c.n_kv_heads, c.head_width(), heads * c.head_width(), kMostHeadWidths);
+          "model.n_heads={}, model.n_kv_heads={} and a head width of {} (model.d_head) make {} "
+          "numbers a token; {} is the most",
+          c.n_heads, c.n_kv_heads, c.head_width(), heads * c.head_width(), kMostHeadWidths);
 }
 
 // The other bounds keep the count itself within 64 bits.
 void check_parameters(const ModelConfig& c) {
   require(c.parameters() <= kMostParameters,
-          "model.vocab_size={}, model.context={}, model.n_layers={}, model.d_model={}, model.d_ff={} and model.labels={} "
-          "make {} parameters; {} is the most", c.vocab_size, c.context, c.n_layers, c.d_model, c.hidden(), c.labels,
-          c.parameters(), kMostParameters);
+          "model.vocab_size={}, model.context={}, model.n_layers={}, model.d_model={}, "
+          "model.d_ff={} and model.labels={} make {} parameters; {} is the most",
+          c.vocab_size, c.context, c.n_layers, c.d_model, c.hidden(), c.labels, c.parameters(),
+          kMostParameters);
 }
 
 void check_rotary(const ModelConfig& c) {
   if (c.positions != Positions::rotary) {
-    require(c.rope_scaling == RopeScaling::none, "model.rope_scaling stretches rotary positions; give model.positions=rotary with it");
+    require(c.rope_scaling == RopeScaling::none,
+            "model.rope_scaling stretches rotary positions; give model.positions=rotary with it");
     return;
   }
-  require(c.head_width() % 2 == 0, "rotary positions need an even head width, not {}; change model.d_model, model.n_heads or model.d_head",
+  require(c.head_width() % 2 == 0,
+          "rotary positions need an even head width, not {}; change model.d_model, model.n_heads "
+          "or model.d_head",
           c.head_width());
   require(c.rope_theta > 0, "model.rope_theta is {}; it must be above 0", c.rope_theta);
   require(c.rope_factor > 0, "model.rope_factor is {}; it must be above 0", c.rope_factor);
   if (c.rope_scaling != RopeScaling::llama3) return;
   require(c.rope_low_frequency > 0 && c.rope_high_frequency > c.rope_low_frequency,
-          "model.rope_low_frequency={} must be above 0 and below model.rope_high_frequency={}", c.rope_low_frequency, c.rope_high_frequency);
+          "model.rope_low_frequency={} must be above 0 and below model.rope_high_frequency={}",
+          c.rope_low_frequency, c.rope_high_frequency);
   check_positive("rope_context", c.rope_context);
 }
 
 void check_encoder(const ModelConfig& c) {
-  require(c.activation != MlpKind::swiglu, "model.architecture=bert has a dense head with the model's activation, which cannot be swiglu; "
-          "use gelu_erf, gelu_tanh or relu");
-  require(c.norm_placement == NormPlacement::post, "model.architecture=bert has its norms after each half block; give model.norm_placement=post");
-  require(c.head != Head::sequence || c.pooler, "model.head=sequence of model.architecture=bert needs model.pooler");
+  require(c.activation != MlpKind::swiglu,
+          "model.architecture=bert has a dense head with the model's activation, which cannot be "
+          "swiglu; use gelu_erf, gelu_tanh or relu");
+  require(c.norm_placement == NormPlacement::post,
+          "model.architecture=bert has its norms after each half block; give "
+          "model.norm_placement=post");
+  require(c.head != Head::sequence || c.pooler,
+          "model.head=sequence of model.architecture=bert needs model.pooler");
 }
 
 void check_mup(const ModelConfig& c) {
-  require(c.mup_base_width >= 0 && c.mup_base_head >= 0, "model.mup_base_width={} and model.mup_base_head={} must not be negative",
+  require(c.mup_base_width >= 0 && c.mup_base_head >= 0,
+          "model.mup_base_width={} and model.mup_base_head={} must not be negative",
           c.mup_base_width, c.mup_base_head);
-  require(c.mup_base_head == 0 || c.mup_base_width > 0, "model.mup_base_head={} belongs to muP; give model.mup_base_width, the base model's "
-          "model.d_model, with it", c.mup_base_head);
-  require(c.mup_base_width == 0 || c.architecture == Architecture::gpt, "model.mup_base_width={} is for model.architecture=gpt; encoders "
-          "are not scaled by muP here, leave it out", c.mup_base_width);
+  require(c.mup_base_head == 0 || c.mup_base_width > 0,
+          "model.mup_base_head={} belongs to muP; give model.mup_base_width, the base model's "
+          "model.d_model, with it",
+          c.mup_base_head);
+  require(c.mup_base_width == 0 || c.architecture == Architecture::gpt,
+          "model.mup_base_width={} is for model.architecture=gpt; encoders are not scaled by muP "
+          "here, leave it out",
+          c.mup_base_width);
 }
 
 void check_sizes(const ModelConfig& c) {
   check_bounds(c);
   require(c.d_head > 0 || c.d_model % c.n_heads == 0,
-          "model.d_model={} does not divide by model.n_heads={}; change one of them or give model.d_head", c.d_model, c.n_heads);
+          "model.d_model={} does not divide by model.n_heads={}; change one of them or give "
+          "model.d_head",
+          c.d_model, c.n_heads);
   require(c.n_kv_heads >= 0 && c.n_heads % c.kv_heads() == 0,
           "model.n_heads={} is not a multiple of model.n_kv_heads={}", c.n_heads, c.n_kv_heads);
   check_rotary(c);
-  require(c.head == Head::vocabulary || c.labels > 0, "model.head gives labels, but model.labels is 0; give their number");
-  if (c.architecture == Architecture::bert) check_encoder(c);
+  require(c.head == Head::vocabulary || c.labels > 0,
+          "model.head gives labels, but model.labels is 0; give their number");
+  if (c.architecture == Architecture::bert)
+    check_encoder(c);
   else {
     require(!c.pooler, "model.pooler is for model.architecture=bert");
-    require(!c.head_activation, "model.head_activation is for model.architecture=bert: "
-            "the head of model.architecture=gpt has no dense layer; leave it out");
+    require(!c.head_activation,
+            "model.head_activation is for model.architecture=bert: the head of "
+            "model.architecture=gpt has no dense layer; leave it out");
   }
-  require(c.pooler || c.pool == Pool::first, "model.pool=mean says what model.pooler reads, and there is none; it is for model.architecture=bert "
-          "with pairs or with one label a text");
+  require(c.pooler || c.pool == Pool::first,
+          "model.pool=mean says what model.pooler reads, and there is none; it is for "
+          "model.architecture=bert with pairs or with one label a text");
   require(c.norm_epsilon >= 0, "model.norm_epsilon is {}; it must not be negative", c.norm_epsilon);
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(!c.value_head || (c.architecture == Architecture::gpt && c.head == Head::vocabulary),
@@ -239,12 +295,17 @@ void check_sizes(const ModelConfig& c) {
 
 void check(const ModelConfig& c, int tp, bool sequence_parallel) {
   check_sizes(c);
-  require(c.n_heads % tp == 0, "model.n_heads={} does not divide by parallel.tensor={}", c.n_heads, tp);
-  require(c.kv_heads() % tp == 0, "model.n_kv_heads={} does not divide by parallel.tensor={}; use at most {} tensor-parallel "
-          "ranks, or more key heads", c.kv_heads(), tp, c.kv_heads());
-  require(c.hidden() % tp == 0, "model.d_ff={} does not divide by parallel.tensor={}", c.hidden(), tp);
+  require(c.n_heads % tp == 0, "model.n_heads={} does not divide by parallel.tensor={}", c.n_heads,
+          tp);
+  require(c.kv_heads() % tp == 0,
+          "model.n_kv_heads={} does not divide by parallel.tensor={}; use at most {} "
+          "tensor-parallel ranks, or more key heads",
+          c.kv_heads(), tp, c.kv_heads());
+  require(c.hidden() % tp == 0, "model.d_ff={} does not divide by parallel.tensor={}", c.hidden(),
+          tp);
   require(!sequence_parallel || c.context % tp == 0,
-          "parallel.sequence needs model.context={} to divide by parallel.tensor={}", c.context, tp);
+          "parallel.sequence needs model.context={} to divide by parallel.tensor={}", c.context,
+          tp);
 }
 
 }  // namespace skein

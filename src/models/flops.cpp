@@ -11,7 +11,8 @@ double block_flops_per_token(const ModelConfig& m, int64_t length, AttentionCoun
   const double width = number(m.d_model), heads = number(m.n_heads) * number(m.head_width());
   const double keys = number(m.kv_heads()) * number(m.head_width());
   const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;
-  const double products = width * (heads + 2 * keys) + heads * width + matrices * width * number(m.hidden());
+  const double products =
+      width * (heads + 2 * keys) + heads * width + matrices * width * number(m.hidden());
   const bool half = count == AttentionCount::half && m.architecture == Architecture::gpt;
   return 6 * products + (half ? 6 : 12) * heads * number(length);
 }

@@ -14,14 +14,18 @@ namespace {
 // x [B,T,C] -> [B,1,C]
 Tensor last_position(const Tensor& x) {
   Tensor last = Tensor::empty({x.dim(0), 1, x.dim(2)}, x.dtype(), x.device());
-  on_device(x.device(), [&](auto device) { kernels::copy_places(device, x, x.dim(1) - 1, 1, last, 0); });
+  on_device(x.device(),
+            [&](auto device) { kernels::copy_places(device, x, x.dim(1) - 1, 1, last, 0); });
   return last;
 }
 
 }  // namespace
 
-Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters)
-    : trunk_(config, piece, sequence_parallel, parameters), dropout_(config.dropout), output_scale_(1 / config.width_ratio()) {
+Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
+         Parameters& parameters)
+    : trunk_(config, piece, sequence_parallel, parameters),
+      dropout_(config.dropout),
+      output_scale_(1 / config.width_ratio()) {
   if (!piece.predicts) return;
   if (config.norm_placement == NormPlacement::pre) {
     parameters.enter("final_norm", piece.chunk);
@@ -29,14 +33,21 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
   }
   parameters.enter("head", piece.chunk);
   if (config.head != Head::vocabulary) {
-    classifier_.emplace(parameters, LinearSpec{"classifier", config.d_model, config.labels, Split::none, false, config.head_deviation()});
+    classifier_.emplace(parameters, LinearSpec{"classifier", config.d_model, config.labels,
+                                               Split::none, false, config.head_deviation()});
     return;
   }
   const std::string tied_to = config.tie_embeddings ? "embedding.tokens.weight" : "";
-  head_ = &parameters.add({"head.weight", {config.vocab_size, config.d_model}, Split::vocab, {Start::normal, config.init_std}, false, tied_to});
+  head_ = &parameters.add({"head.weight",
+                           {config.vocab_size, config.d_model},
+                           Split::vocab,
+                           {Start::normal, config.init_std},
+                           false,
+                           tied_to});
   if (!config.value_head) return;
   parameters.enter("value", piece.chunk);
-  value_.emplace(parameters, LinearSpec{"value", config.d_model, 1, Split::none, true, config.head_deviation()});
+  value_.emplace(parameters, LinearSpec{"value", config.d_model, 1, Split::none, true,
+                                        config.head_deviation()});
 }
 
 Var Gpt::scaled(const Var& normed) const {
@@ -49,7 +60,8 @@ Var Gpt::features(const Var& all, const Pass& pass) const {
   const Within here = Within::part("head");
   const Var hidden = pass.cache ? Var(last_position(all.value())) : all;
   const Var normed = scaled(final_norm_ ? (*final_norm_)(hidden) : hidden);
-  if (classifier_) return pass.sequence_parallel ? ops::gather_sequence_alike(normed, *pass.tp) : normed;
+  if (classifier_)
+    return pass.sequence_parallel ? ops::gather_sequence_alike(normed, *pass.tp) : normed;
   const Var x = enter_shards(normed, pass);
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
 }
@@ -58,17 +70,21 @@ Var Gpt::rows(const Var& output, const Pass& pass) const {
   const Batch& batch = *pass.batch;
   if (!batch.places.defined()) return output;
   const int64_t width = output.shape()[1];
-  const Var taken = ops::take_places(ops::reshape(output, {batch.size(), batch.length(), width}), batch);
+  const Var taken =
+      ops::take_places(ops::reshape(output, {batch.size(), batch.length(), width}), batch);
   return ops::reshape(taken, {batch.places.size(), width});
 }
 
 Var Gpt::values(const Var& output, const Pass& pass) const {
   SKEIN_CHECK(value_.has_value());
   const Var x = rows(ops::once(output, *pass.tp), pass);
-  return ops::reshape((*value_)(ops::reshape(x, {1, x.shape()[0], x.shape()[1]}), pass.whole()), {x.shape()[0]});
+  return ops::reshape((*value_)(ops::reshape(x, {1, x.shape()[0], x.shape()[1]}), pass.whole()),
+                      {x.shape()[0]});
 }
 
-Tensor Gpt::logits(const Tensor& features) const { return ops::linear_sums(features, head_->weight()); }
+Tensor Gpt::logits(const Tensor& features) const {
+  return ops::linear_sums(features, head_->weight());
+}
 
 Var Gpt::forward(const Var& flow, const Pass& pass) const {
   const Var x = trunk_(flow, pass);
@@ -82,19 +98,25 @@ ops::VocabShard Gpt::vocab_shard() const {
 
 Var Gpt::label_scores(const Var& output, const Pass& pass) const {
   const Pass whole = pass.whole();
-  return (*classifier_)(residual_dropout(ops::take_places(output, *pass.batch), whole, dropout_, -1, 1), whole);
+  return (*classifier_)(
+      residual_dropout(ops::take_places(output, *pass.batch), whole, dropout_, -1, 1), whole);
 }
 
 Losses NextToken::losses(const Var& output, const Pass& pass) const {
   const Within here = Within::part("head");
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
-  const Tensor row_weights = pass.row_weights.defined() ? pass.row_weights : row_weights_of(weights, pass.loss_scale, output.value());
-  return {ops::linear_cross_entropy(model_.rows(output, pass), model_.head().weight(), {}, targets, row_weights, weights.dim(1), model_.vocab_shard(), pass.tp),
-          row_weights, {weights}};
+  const Tensor row_weights = pass.row_weights.defined()
+                                 ? pass.row_weights
+                                 : row_weights_of(weights, pass.loss_scale, output.value());
+  return {ops::linear_cross_entropy(model_.rows(output, pass), model_.head().weight(), {}, targets,
+                                    row_weights, weights.dim(1), model_.vocab_shard(), pass.tp),
+          row_weights,
+          {weights}};
 }
 
 std::vector<Tensor> NextToken::answers(const Var& output, const Pass& pass) const {
-  const Tensor ids = likeliest(model_.logits(model_.rows(output, pass).value()), model_.vocab_shard(), *pass.tp);
+  const Tensor ids =
+      likeliest(model_.logits(model_.rows(output, pass).value()), model_.vocab_shard(), *pass.tp);
   return {ids.reshape({pass.batch->size(), -1})};
 }
 

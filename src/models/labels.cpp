@@ -11,8 +11,10 @@ Losses LabelObjective::losses(const Var& output, const Pass& pass) const {
   const Batch& batch = *pass.batch;
   const Var scores = model_.label_scores(output, pass);
   const int64_t rows = batch.weights.size(), labels = scores.shape()[2];
-  const Var found = batch.values.defined() ? ops::squared_error(ops::reshape(scores, {rows}), batch.values.reshape({rows}))
-                                           : ops::cross_entropy(ops::reshape(scores, {rows, labels}), batch.targets.reshape({-1}));
+  const Var found =
+      batch.values.defined()
+          ? ops::squared_error(ops::reshape(scores, {rows}), batch.values.reshape({rows}))
+          : ops::cross_entropy(ops::reshape(scores, {rows, labels}), batch.targets.reshape({-1}));
   return {found, row_weights_of(batch.weights, pass.loss_scale, output.value()), {batch.weights}};
 }
 

@@ -9,7 +9,10 @@ namespace skein {
 Tensor likeliest(const Tensor& logits, const ops::VocabShard& shard, Group& group) {
   const Tensor here = logits.to(Device{}).to(DType::f32);
   const int64_t rows = here.dim(0), columns = here.dim(1), ranks = group.size();
-  const Tensor best = Tensor::from(std::vector<float>(static_cast<size_t>(rows), -std::numeric_limits<float>::infinity()), {rows}), ids = Tensor::zeros({rows}, DType::i32);
+  const Tensor best = Tensor::from(std::vector<float>(static_cast<size_t>(rows),
+                                                      -std::numeric_limits<float>::infinity()),
+                                   {rows}),
+               ids = Tensor::zeros({rows}, DType::i32);
   for (int64_t row = 0; row < rows && shard.valid > 0; ++row) {
     const float* from = here.data<float>() + row * columns;
     const float* found = std::max_element(from, from + shard.valid);
@@ -17,7 +20,8 @@ Tensor likeliest(const Tensor& logits, const ops::VocabShard& shard, Group& grou
     ids.data<int32_t>()[row] = static_cast<int32_t>(shard.first_id + (found - from));
   }
   if (ranks == 1) return ids;
-  const Tensor all_best = Tensor::empty({ranks, rows}, DType::f32), all_ids = Tensor::empty({ranks, rows}, DType::i32);
+  const Tensor all_best = Tensor::empty({ranks, rows}, DType::f32),
+               all_ids = Tensor::empty({ranks, rows}, DType::i32);
   group.all_gather(best, all_best);
   group.all_gather(ids, all_ids);
   best.copy_from(all_best.rows(0, 1));

@@ -9,7 +9,8 @@ Tensor row_weights_of(const Tensor& weights, double scale, const Tensor& like) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     T* to = made.data<T>();
-    for (int64_t i = 0; i < made.size(); ++i) to[i] = static_cast<T>(static_cast<A>(weight[i]) * static_cast<A>(scale));
+    for (int64_t i = 0; i < made.size(); ++i)
+      to[i] = static_cast<T>(static_cast<A>(weight[i]) * static_cast<A>(scale));
   });
   return made.to(like.device());
 }

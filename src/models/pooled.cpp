@@ -6,7 +6,8 @@ namespace skein {
 namespace {
 
 // Tokens of a sample ahead of its padding.
-int64_t tokens_of(const Batch& batch, const Tensor& segments, const Tensor& places, int64_t sample) {
+int64_t tokens_of(const Batch& batch, const Tensor& segments, const Tensor& places,
+                  int64_t sample) {
   if (!segments.defined()) return places.data<int32_t>()[sample * places.dim(1)] + 1;
   const int32_t* from = segments.data<int32_t>() + sample * batch.length();
   return std::find(from, from + batch.length(), -1) - from;
@@ -16,23 +17,29 @@ int64_t tokens_of(const Batch& batch, const Tensor& segments, const Tensor& plac
 
 Losses Pooled::losses(const Var& output, const Pass& pass) const {
   const Tensor& weights = pass.batch->weights;
-  const Tensor rows = Tensor::zeros({weights.size()}, gradient_dtype(output.value().dtype()), output.value().device());
+  const Tensor rows = Tensor::zeros({weights.size()}, gradient_dtype(output.value().dtype()),
+                                    output.value().device());
   return {Var(rows), row_weights_of(weights, pass.loss_scale, output.value()), {weights}};
 }
 
 std::vector<Tensor> Pooled::answers(const Var& output, const Pass& pass) const {
   const Batch& batch = *pass.batch;
-  const int64_t samples = batch.size(), length = batch.length(), width = output.value().size() / (samples * length);
-  const Tensor hidden = output.value().to(Device{}).to(DType::f32), made = Tensor::zeros({samples, 1, width}, DType::f32);
-  const Tensor segments = batch.segments.defined() ? batch.segments.to(Device{}) : Tensor(), places = batch.places.to(Device{});
+  const int64_t samples = batch.size(), length = batch.length(),
+                width = output.value().size() / (samples * length);
+  const Tensor hidden = output.value().to(Device{}).to(DType::f32),
+               made = Tensor::zeros({samples, 1, width}, DType::f32);
+  const Tensor segments = batch.segments.defined() ? batch.segments.to(Device{}) : Tensor(),
+               places = batch.places.to(Device{});
   for (int64_t sample = 0; sample < samples; ++sample) {
     const int64_t tokens = tokens_of(batch, segments, places, sample);
-    const int64_t first = pool_ == Pool::last ? tokens - 1 : 0, count = pool_ == Pool::mean ? tokens : 1;
+    const int64_t first = pool_ == Pool::last ? tokens - 1 : 0,
+                  count = pool_ == Pool::mean ? tokens : 1;
     const float* from = hidden.data<float>() + (sample * length + first) * width;
     for (int64_t column = 0; column < width; ++column) {
       double sum = 0;
       for (int64_t t = 0; t < count; ++t) sum += from[t * width + column];
-      made.data<float>()[sample * width + column] = static_cast<float>(sum / static_cast<double>(count));
+      made.data<float>()[sample * width + column] =
+          static_cast<float>(sum / static_cast<double>(count));
     }
   }
   return {made};

@@ -9,10 +9,25 @@ BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_p
   const double rate = 1 / c.width_ratio(), deviation = c.init_std / std::sqrt(c.width_ratio());
   const double out_deviation = deviation / std::sqrt(2.0 * static_cast<double>(c.n_layers));
   BlockSpec spec;
-  spec.attention = {"", 0, c.d_model, c.n_heads, c.kv_heads(), c.head_width(), c.positions == Positions::rotary,
-                    rotary_waves(c), c.bias || c.attention_bias, c.dropout, deviation, out_deviation, sequence_parallel, c.window,
-                    c.architecture == Architecture::gpt, rate, c.attention_scale()};
-  spec.mlp = {"", c.d_model, c.hidden(), c.activation, c.bias, deviation, out_deviation, sequence_parallel, rate};
+  spec.attention = {"",
+                    0,
+                    c.d_model,
+                    c.n_heads,
+                    c.kv_heads(),
+                    c.head_width(),
+                    c.positions == Positions::rotary,
+                    rotary_waves(c),
+                    c.bias || c.attention_bias,
+                    c.dropout,
+                    deviation,
+                    out_deviation,
+                    sequence_parallel,
+                    c.window,
+                    c.architecture == Architecture::gpt,
+                    rate,
+                    c.attention_scale()};
+  spec.mlp = {"",        c.d_model,     c.hidden(),        c.activation, c.bias,
+              deviation, out_deviation, sequence_parallel, rate};
   spec.norm = norm;
   spec.placement = c.norm_placement;
   spec.dropout = c.dropout;
@@ -21,18 +36,24 @@ BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_p
 
 }  // namespace
 
-Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters)
-    : config_(c), sequence_parallel_(sequence_parallel && parameters.shards() > 1), shards_(parameters.shards()) {
+Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel,
+             Parameters& parameters)
+    : config_(c),
+      sequence_parallel_(sequence_parallel && parameters.shards() > 1),
+      shards_(parameters.shards()) {
   if (piece.embeds) {
-    EmbeddingSpec spec{c.vocab_size, c.d_model, c.context, c.positions, c.position_offset, c.token_types, {}, c.init_std, c.dropout};
+    EmbeddingSpec spec{c.vocab_size,  c.d_model, c.context,  c.positions, c.position_offset,
+                       c.token_types, {},        c.init_std, c.dropout};
     if (c.embedding_norm) spec.norm = norm_spec("");
     embedding_.emplace(parameters, spec, piece.chunk);
   }
-  stack_.emplace(parameters, piece.first_block, piece.last_block, piece.chunk, block_spec(c, norm_spec(""), sequence_parallel_));
+  stack_.emplace(parameters, piece.first_block, piece.last_block, piece.chunk,
+                 block_spec(c, norm_spec(""), sequence_parallel_));
 }
 
 NormSpec Trunk::norm_spec(const char* name) const {
-  return {name, config_.d_model, config_.norm, config_.norm_epsilon, config_.bias, sequence_parallel_};
+  return {name,         config_.d_model,   config_.norm, config_.norm_epsilon,
+          config_.bias, sequence_parallel_};
 }
 
 Pass Trunk::carried_out(const Pass& pass) const {

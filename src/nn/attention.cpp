@@ -9,7 +9,8 @@ namespace skein {
 namespace {
 
 LinearSpec projection(const AttentionSpec& spec, const char* name, int64_t outputs) {
-  return {spec.name + name, spec.width, outputs, Split::columns, spec.bias, spec.in_deviation, spec.sequence_parallel, spec.rate};
+  return {spec.name + name,       spec.width, outputs, Split::columns, spec.bias, spec.in_deviation,
+          spec.sequence_parallel, spec.rate};
 }
 
 // The values of these inputs are needed by nobody else, and what shares their bytes keeps them.
@@ -32,12 +33,13 @@ SelfAttention::SelfAttention(Parameters& parameters, const AttentionSpec& spec)
       q_(parameters, projection(spec, ".q", spec.heads * spec.head_width)),
       k_(parameters, projection(spec, ".k", spec.kv_heads * spec.head_width)),
       v_(parameters, projection(spec, ".v", spec.kv_heads * spec.head_width)),
-      out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows, spec.bias,
-                        spec.out_deviation, spec.sequence_parallel, spec.rate}) {}
+      out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,
+                        spec.bias, spec.out_deviation, spec.sequence_parallel, spec.rate}) {}
 
 Var SelfAttention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const {
   ops::AttentionArguments arguments;
-  arguments.scale = spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
+  arguments.scale =
+      spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
   arguments.segments = pass.batch->segments;
   arguments.window = spec_.window;
   arguments.causal = spec_.causal;

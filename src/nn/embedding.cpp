@@ -11,14 +11,20 @@ namespace skein {
 Embedding::Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chunk) : spec_(spec) {
   const Start start{Start::normal, spec.deviation};
   parameters.enter("embedding.tokens", chunk);
-  tokens_ = &parameters.add({"embedding.tokens.weight", {spec.vocab_size, spec.width}, Split::vocab, start});
+  tokens_ = &parameters.add(
+      {"embedding.tokens.weight", {spec.vocab_size, spec.width}, Split::vocab, start});
   if (spec.positions == Positions::learned) {
     parameters.enter("embedding.positions", chunk);
-    positions_ = &parameters.add({"embedding.positions.weight", {spec.context + spec.position_offset, spec.width}, Split::none, start});
+    positions_ = &parameters.add({"embedding.positions.weight",
+                                  {spec.context + spec.position_offset, spec.width},
+                                  Split::none,
+                                  start});
   }
   if (spec.token_types == 0 && !spec.norm) return;
   parameters.enter("embedding.rest", chunk);
-  if (spec.token_types > 0) types_ = &parameters.add({"embedding.types.weight", {spec.token_types, spec.width}, Split::none, start});
+  if (spec.token_types > 0)
+    types_ = &parameters.add(
+        {"embedding.types.weight", {spec.token_types, spec.width}, Split::none, start});
   if (!spec.norm) return;
   NormSpec norm = *spec.norm;
   norm.name = "embedding.norm";
@@ -26,21 +32,27 @@ Embedding::Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chun
 }
 
 Var Embedding::added(Var x, const Batch& batch) const {
-  if (positions_) x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), -spec_.position_offset));
+  if (positions_)
+    x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), -spec_.position_offset));
   if (spec_.positions == Positions::sinusoidal) {
     Tensor waves = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-    on_device(waves.device(), [&](auto device) { kernels::sinusoid(device, batch.positions, waves); });
+    on_device(waves.device(),
+              [&](auto device) { kernels::sinusoid(device, batch.positions, waves); });
     x = ops::add(x, Var(waves));
   }
   if (!types_) return x;
-  const Tensor types = batch.types.defined() ? batch.types : Tensor::zeros(batch.tokens.shape(), DType::i32, batch.tokens.device());
+  const Tensor types = batch.types.defined()
+                           ? batch.types
+                           : Tensor::zeros(batch.tokens.shape(), DType::i32, batch.tokens.device());
   return ops::add(x, ops::embedding(types, types_->weight(), 0));
 }
 
 Var Embedding::operator()(const Pass& pass) const {
   const Within here = Within::part("embedding");
   const Batch& batch = *pass.batch;
-  Var x = added(ops::reduce_from_shards(ops::embedding(batch.tokens, tokens_->weight(), tokens_->first), *pass.tp), batch);
+  Var x = added(ops::reduce_from_shards(
+                    ops::embedding(batch.tokens, tokens_->weight(), tokens_->first), *pass.tp),
+                batch);
   if (pass.sequence_parallel) x = ops::slice_sequence(x, *pass.tp);
   if (norm_) x = (*norm_)(x);
   return residual_dropout(x, pass, spec_.dropout, -1, 0);

@@ -16,15 +16,18 @@ std::vector<int64_t> lengths_of(const KvCache::Part& part) {
   return made;
 }
 
-// Positions of the part's layers, seen as [B*S], that stand in places [0, places) of its rows when these end at `end`; -1: none.
-Tensor sources(const KvCache::Part& part, const std::vector<int64_t>& lengths, int64_t end, int64_t places) {
+// Positions of the part's layers, seen as [B*S], that stand in places [0, places) of its rows when
+// these end at `end`; -1: none.
+Tensor sources(const KvCache::Part& part, const std::vector<int64_t>& lengths, int64_t end,
+               int64_t places) {
   const auto rows = static_cast<int64_t>(part.rows.size());
   const Tensor made = Tensor::empty({rows * places}, DType::i32);
   std::fill_n(made.data<int32_t>(), made.size(), -1);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t length = lengths[static_cast<size_t>(r)], row = part.rows[static_cast<size_t>(r)];
     for (int64_t i = 0; i < length; ++i)
-      made.data<int32_t>()[r * places + end - length + i] = static_cast<int32_t>(row * part.cache.places() + part.cache.length - length + i);
+      made.data<int32_t>()[r * places + end - length + i] =
+          static_cast<int32_t>(row * part.cache.places() + part.cache.length - length + i);
   }
   return made.to(part.cache.first_key.device());
 }
@@ -38,13 +41,16 @@ struct Join {
     const Tensor like = parts.front().cache.layers[layer].*kind;
     if (!like.defined()) return {};
     const int64_t width = like.dim(2) * like.dim(3);
-    const Tensor made = KvCache::layer_memory({rows, places, like.dim(2), like.dim(3)}, elements, like.dtype(), like.device());
+    const Tensor made = KvCache::layer_memory({rows, places, like.dim(2), like.dim(3)}, elements,
+                                              like.dtype(), like.device());
     int64_t row = 0;
     for (size_t p = 0; p < parts.size(); ++p) {
       Tensor& from = parts[p].cache.layers[layer].*kind;
       const int64_t end = row + static_cast<int64_t>(parts[p].rows.size());
       if (row < end)
-        on_device(like.device(), [&](auto device) { kernels::embedding(device, from.reshape({-1, width}), sources[p], 0, made.rows(row, end)); });
+        on_device(like.device(), [&](auto device) {
+          kernels::embedding(device, from.reshape({-1, width}), sources[p], 0, made.rows(row, end));
+        });
       from = {};
       row = end;
     }
@@ -56,7 +62,8 @@ struct Join {
 
 void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
   Layer& held = layers.at(static_cast<size_t>(layer));
-  SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) && k.dtype() == held.keys.dtype());
+  SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) &&
+              k.dtype() == held.keys.dtype());
   on_device(k.device(), [&](auto device) {
     kernels::copy_places(device, k, 0, k.dim(1), held.keys, length);
     kernels::copy_places(device, v, 0, v.dim(1), held.values, length);
@@ -64,12 +71,15 @@ void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
 }
 
 int64_t KvCache::places() const {
-  const auto held = std::find_if(layers.begin(), layers.end(), [](const Layer& layer) { return layer.keys.defined(); });
+  const auto held = std::find_if(layers.begin(), layers.end(),
+                                 [](const Layer& layer) { return layer.keys.defined(); });
   return held == layers.end() ? 0 : held->keys.dim(1);
 }
 
 Tensor KvCache::layer_memory(const Shape& shape, int64_t elements, DType dtype, Device device) {
-  return Tensor::empty({std::max(elements, shape.size())}, dtype, device).flat(0, shape.size()).reshape(shape);
+  return Tensor::empty({std::max(elements, shape.size())}, dtype, device)
+      .flat(0, shape.size())
+      .reshape(shape);
 }
 
 KvCache KvCache::joined(const std::vector<Part>& parts, int64_t room, int64_t elements) {

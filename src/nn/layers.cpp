@@ -6,17 +6,24 @@
 namespace skein {
 
 Linear::Linear(Parameters& parameters, const LinearSpec& spec) : split_(spec.split) {
-  weight_ = &parameters.add({spec.name + ".weight", {spec.outputs, spec.inputs}, spec.split,
-                             {Start::normal, spec.deviation}, false, {}, spec.rate});
+  weight_ = &parameters.add({spec.name + ".weight",
+                             {spec.outputs, spec.inputs},
+                             spec.split,
+                             {Start::normal, spec.deviation},
+                             false,
+                             {},
+                             spec.rate});
   if (!spec.bias) return;
   const Split bias_split = spec.split == Split::columns ? Split::columns : Split::none;
   const bool sees_slice = spec.sequence_parallel && spec.split == Split::rows;
-  bias_ = &parameters.add({spec.name + ".bias", {spec.outputs}, bias_split, {Start::zeros}, sees_slice});
+  bias_ = &parameters.add(
+      {spec.name + ".bias", {spec.outputs}, bias_split, {Start::zeros}, sees_slice});
 }
 
 Var Linear::operator()(const Var& x, const Pass& pass, std::optional<ops::Activation> f) const {
   const Weight bias = bias_ ? bias_->weight() : Weight{};
-  if (split_ != Split::rows || pass.tp->size() == 1) return ops::linear(x, weight_->weight(), bias, f);
+  if (split_ != Split::rows || pass.tp->size() == 1)
+    return ops::linear(x, weight_->weight(), bias, f);
   SKEIN_CHECK(!f);
   const Var part = ops::linear(x, weight_->weight(), {});
   const Var sum = pass.sequence_parallel ? ops::reduce_scatter_sequence(part, *pass.tp)
@@ -29,17 +36,21 @@ Var Linear::operator()(const Var& x, const Pass& pass, std::optional<ops::Activa
 }
 
 Var enter_shards(const Var& x, const Pass& pass) {
-  return pass.sequence_parallel ? ops::gather_sequence(x, *pass.tp) : ops::copy_to_shards(x, *pass.tp);
+  return pass.sequence_parallel ? ops::gather_sequence(x, *pass.tp)
+                                : ops::copy_to_shards(x, *pass.tp);
 }
 
 void leave_shards(const Var& entered, const Var& x, const Pass& pass) {
   if (pass.sequence_parallel) ops::gather_again(entered, x, *pass.tp);
 }
 
-NormLayer::NormLayer(Parameters& parameters, const NormSpec& spec) : kind_(spec.kind), epsilon_(spec.epsilon) {
-  gain_ = &parameters.add({spec.name + ".gain", {spec.width}, Split::none, {Start::ones}, spec.sequence_parallel});
+NormLayer::NormLayer(Parameters& parameters, const NormSpec& spec)
+    : kind_(spec.kind), epsilon_(spec.epsilon) {
+  gain_ = &parameters.add(
+      {spec.name + ".gain", {spec.width}, Split::none, {Start::ones}, spec.sequence_parallel});
   if (spec.kind == ops::Norm::layer && spec.bias)
-    bias_ = &parameters.add({spec.name + ".bias", {spec.width}, Split::none, {Start::zeros}, spec.sequence_parallel});
+    bias_ = &parameters.add(
+        {spec.name + ".bias", {spec.width}, Split::none, {Start::zeros}, spec.sequence_parallel});
 }
 
 Var NormLayer::operator()(const Var& x) const {
@@ -47,18 +58,20 @@ Var NormLayer::operator()(const Var& x) const {
 }
 
 ops::Joined NormLayer::joined(const Var& x, const Var& branch) const {
-  return ops::add_norm(x, branch, kind_, gain_->weight(), bias_ ? bias_->weight() : Weight{}, epsilon_);
+  return ops::add_norm(x, branch, kind_, gain_->weight(), bias_ ? bias_->weight() : Weight{},
+                       epsilon_);
 }
 
 Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
     : kind_(spec.kind),
-      up_(parameters, {spec.name + ".up", spec.width, spec.hidden, Split::columns, spec.bias, spec.in_deviation,
-                       spec.sequence_parallel, spec.rate}),
-      down_(parameters, {spec.name + ".down", spec.hidden, spec.width, Split::rows, spec.bias, spec.out_deviation,
-                         spec.sequence_parallel, spec.rate}) {
+      up_(parameters, {spec.name + ".up", spec.width, spec.hidden, Split::columns, spec.bias,
+                       spec.in_deviation, spec.sequence_parallel, spec.rate}),
+      down_(parameters, {spec.name + ".down", spec.hidden, spec.width, Split::rows, spec.bias,
+                         spec.out_deviation, spec.sequence_parallel, spec.rate}) {
   if (spec.kind == MlpKind::swiglu)
-    gate_.emplace_back(parameters, LinearSpec{spec.name + ".gate", spec.width, spec.hidden, Split::columns, spec.bias,
-                                              spec.in_deviation, spec.sequence_parallel, spec.rate});
+    gate_.emplace_back(parameters,
+                       LinearSpec{spec.name + ".gate", spec.width, spec.hidden, Split::columns,
+                                  spec.bias, spec.in_deviation, spec.sequence_parallel, spec.rate});
 }
 
 std::optional<ops::Activation> activation_of(MlpKind kind) {

@@ -56,8 +56,9 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   const int dim = split_dim(spec.split);
   const int64_t whole = spec.shape[dim], part = (whole + shards_ - 1) / shards_;
   require(spec.split == Split::vocab || whole % shards_ == 0,
-          "{}: dimension {} of size {} does not divide by parallel.tensor={}; choose a tensor-parallel size that "
-          "divides it", spec.name, dim, whole, shards_);
+          "{}: dimension {} of size {} does not divide by parallel.tensor={}; choose a "
+          "tensor-parallel size that divides it",
+          spec.name, dim, whole, shards_);
   made.local[dim] = part;
   made.first = part * shard_;
   made.valid = std::clamp<int64_t>(whole - made.first, 0, part);
@@ -109,11 +110,13 @@ void initialize(const Parameter& parameter, uint64_t seed) {
   const uint64_t key = derive_key(seed, name);
   const int64_t columns = parameter.local.rank() > 1 ? parameter.local[1] : 1;
   const int64_t whole_columns = parameter.shape.rank() > 1 ? parameter.shape[1] : 1;
-  const int64_t first_row = parameter.split == Split::columns || parameter.split == Split::vocab ? parameter.first : 0;
+  const int64_t first_row =
+      parameter.split == Split::columns || parameter.split == Split::vocab ? parameter.first : 0;
   const int64_t first_column = parameter.split == Split::rows ? parameter.first : 0;
   const int64_t valid = parameter.valid_size();
   const bool here = parameter.value.device() == Device{};
-  const Tensor host = here ? parameter.value : Tensor::empty(parameter.local, parameter.value.dtype());
+  const Tensor host =
+      here ? parameter.value : Tensor::empty(parameter.local, parameter.value.dtype());
   visit_float(host.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* value = host.template data<T>();

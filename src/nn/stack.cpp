@@ -65,7 +65,8 @@ Var Block::joined(const Var& x, const Var& branch, const Pass& pass, int place) 
   return sum;
 }
 
-ops::Joined Block::joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass, int place) const {
+ops::Joined Block::joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass,
+                          int place) const {
   const Var dropped = residual_dropout(branch, pass, dropout_, number_, place);
   const ops::Joined made = norm.joined(x, dropped);
   branch.drop_value();
@@ -75,16 +76,19 @@ ops::Joined Block::joined(const Var& x, const Var& branch, const NormLayer& norm
 
 Var Block::operator()(const Var& x, const Pass& pass) const {
   if (pass.recompute == Recompute::selective) {
-    const Var middle = ops::recompute(x, [this, pass](const Var& in) { return attention_half(in, pass); });
+    const Var middle =
+        ops::recompute(x, [this, pass](const Var& in) { return attention_half(in, pass); });
     return ops::recompute(middle, [this, pass](const Var& in) { return mlp_half(in, pass); });
   }
-  return placement_ == NormPlacement::pre ? pre_norm(x, pass) : mlp_half(attention_half(x, pass), pass);
+  return placement_ == NormPlacement::pre ? pre_norm(x, pass)
+                                          : mlp_half(attention_half(x, pass), pass);
 }
 
 Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int place) {
   if (!pass.train || probability <= 0) return x;
   const int64_t first = pass.sequence_parallel ? pass.tp->rank() * x.shape()[1] : 0;
-  return ops::dropout(x, {probability, pass.dropout_key(block, place), pass.batch->sample_ids, first});
+  return ops::dropout(x,
+                      {probability, pass.dropout_key(block, place), pass.batch->sample_ids, first});
 }
 
 Stack::Stack(Parameters& parameters, int first, int last, int chunk, const BlockSpec& spec) {

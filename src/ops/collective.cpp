@@ -34,7 +34,9 @@ Tensor reduce_scattered(const Tensor& x, Group& group) {
 
 Tensor own_slice(const Tensor& x, Group& group) {
   const int64_t batch = x.dim(0), own = x.dim(1) / group.size(), columns = x.dim(2);
-  return in_blocks(x, group.size()).rows(group.rank(), group.rank() + 1).reshape({batch, own, columns});
+  return in_blocks(x, group.size())
+      .rows(group.rank(), group.rank() + 1)
+      .reshape({batch, own, columns});
 }
 
 }  // namespace
@@ -63,11 +65,13 @@ Var gather_sequence(const Var& x, Group& group) {
 
 Var gather_sequence_alike(const Var& x, Group& group) {
   if (group.size() == 1) return x;
-  return record(gathered(x.value(), group), {x}, false, [x, &group](const Tensor& dy) { x.add_gradient(own_slice(dy, group)); });
+  return record(gathered(x.value(), group), {x}, false,
+                [x, &group](const Tensor& dy) { x.add_gradient(own_slice(dy, group)); });
 }
 
 void gather_again(const Var& made, const Var& x, Group& group) {
-  if (group.size() > 1 && recording()) made.remake_value([x, &group] { return gathered(x.value(), group); });
+  if (group.size() > 1 && recording())
+    made.remake_value([x, &group] { return gathered(x.value(), group); });
 }
 
 Var reduce_scatter_sequence(const Var& x, Group& group) {

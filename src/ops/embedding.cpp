@@ -6,10 +6,14 @@
 namespace skein::ops {
 
 Var embedding(const Tensor& ids, const Weight& table, int64_t first_id) {
-  Tensor out = Tensor::empty({ids.dim(0), ids.dim(1), table.value.dim(1)}, table.value.dtype(), table.value.device());
-  on_device(out.device(), [&](auto device) { kernels::embedding(device, table.value, ids, first_id, out); });
+  Tensor out = Tensor::empty({ids.dim(0), ids.dim(1), table.value.dim(1)}, table.value.dtype(),
+                             table.value.device());
+  on_device(out.device(),
+            [&](auto device) { kernels::embedding(device, table.value, ids, first_id, out); });
   return record(out, {}, table.learns(), [ids, table, first_id](const Tensor& dy) {
-    on_device(dy.device(), [&](auto device) { kernels::embedding_backward(device, dy, ids, first_id, table.gradient); });
+    on_device(dy.device(), [&](auto device) {
+      kernels::embedding_backward(device, dy, ids, first_id, table.gradient);
+    });
   });
 }
 
@@ -17,22 +21,31 @@ Var take_places(const Var& x, const Batch& batch) {
   if (!batch.places.defined()) return x;
   const auto taken = [](const Tensor& from, const Tensor& rows, const Shape& shape) {
     Tensor out = Tensor::empty(shape, from.dtype(), from.device());
-    on_device(out.device(), [&](auto device) { kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, out); });
+    on_device(out.device(), [&](auto device) {
+      kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, out);
+    });
     return out;
   };
   const Shape shape{batch.size(), batch.places.dim(1), x.shape()[2]};
   return record(taken(x.value(), batch.place_rows, shape), {x}, false,
-                [x, rows = batch.row_places, taken](const Tensor& dy) { x.add_gradient(taken(dy, rows, x.shape())); });
+                [x, rows = batch.row_places, taken](const Tensor& dy) {
+                  x.add_gradient(taken(dy, rows, x.shape()));
+                });
 }
 
 Var sample_means(const Var& x, const Tensor& segments) {
   const int64_t samples = x.shape()[0], length = x.shape()[1];
-  const Tensor kept = segments.defined() ? segments : Tensor::zeros({samples, length}, DType::i32, x.value().device());
-  const Tensor means = Tensor::empty({samples, 1, x.shape()[2]}, x.value().dtype(), x.value().device());
-  on_device(means.device(), [&](auto device) { kernels::sample_means(device, x.value(), kept, means); });
+  const Tensor kept = segments.defined()
+                          ? segments
+                          : Tensor::zeros({samples, length}, DType::i32, x.value().device());
+  const Tensor means =
+      Tensor::empty({samples, 1, x.shape()[2]}, x.value().dtype(), x.value().device());
+  on_device(means.device(),
+            [&](auto device) { kernels::sample_means(device, x.value(), kept, means); });
   return record(means, {x}, false, [x, kept](const Tensor& dy) {
     const Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
-    on_device(dy.device(), [&](auto device) { kernels::sample_means_backward(device, dy, kept, dx); });
+    on_device(dy.device(),
+              [&](auto device) { kernels::sample_means_backward(device, dy, kept, dx); });
     x.add_gradient(dx);
   });
 }

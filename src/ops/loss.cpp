@@ -9,7 +9,8 @@ namespace {
 
 using kernels::Transpose;
 
-// Of the logits that exist at once, and at least kFewestRows rows of them: less would read the weight too often.
+// Of the logits that exist at once, and at least kFewestRows rows of them: less would read the
+// weight too often.
 constexpr int64_t kChunkBytes = 128 << 20;
 constexpr int64_t kFewestRows = 96;
 
@@ -20,9 +21,9 @@ int64_t chunk_rows(int64_t rows, int64_t columns, int64_t element_bytes) {
 
 struct Chunk {
   int64_t first = 0;
-  Tensor x, targets, row_weights, losses;   // of its rows
-  Tensor dx;                                // undefined where x wants no gradient
-  Tensor entropies, entropy_weights;        // undefined where they are not asked for
+  Tensor x, targets, row_weights, losses;  // of its rows
+  Tensor dx;                               // undefined where x wants no gradient
+  Tensor entropies, entropy_weights;       // undefined where they are not asked for
 };
 
 struct Statistics {
@@ -31,8 +32,13 @@ struct Statistics {
 
 class Head {
  public:
-  Head(const Weight& weight, const Weight& bias, const VocabShard& shard, Group* group, int64_t rows)
-      : weight_(weight), bias_(bias), shard_(shard), group_(group && group->size() > 1 ? group : nullptr), sums_(gradient_dtype(weight.value.dtype())) {
+  Head(const Weight& weight, const Weight& bias, const VocabShard& shard, Group* group,
+       int64_t rows)
+      : weight_(weight),
+        bias_(bias),
+        shard_(shard),
+        group_(group && group->size() > 1 ? group : nullptr),
+        sums_(gradient_dtype(weight.value.dtype())) {
     const int64_t ids = weight.value.dim(0);
     rows_ = chunk_rows(rows, ids, size_of(sums_));
     logits_ = Tensor::empty({rows_, ids}, sums_, weight.value.device());
@@ -43,7 +49,8 @@ class Head {
     const int64_t rows = chunk.x.dim(0);
     const Tensor logits = logits_.rows(0, rows);
     on_device(logits.device(), [&](auto device) {
-      kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits, kernels::Write::overwrite, {}, copies_for(rows));
+      kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits,
+                      kernels::Write::overwrite, {}, copies_for(rows));
       if (bias_.defined()) kernels::add_bias(device, logits, bias_.value, logits);
       const Statistics found = statistics(device, logits, chunk.targets);
       kernels::row_losses(device, found.sum_exp, found.target, chunk.losses);
@@ -55,59 +62,74 @@ class Head {
   }
 
  private:
-  Tensor row_sums(const Tensor& logits) const { return Tensor::empty({logits.dim(0)}, sums_, logits.device()); }
+  Tensor row_sums(const Tensor& logits) const {
+    return Tensor::empty({logits.dim(0)}, sums_, logits.device());
+  }
 
   template <class OnDevice>
   Statistics statistics(OnDevice device, const Tensor& logits, const Tensor& targets) const {
     const Statistics made{row_sums(logits), row_sums(logits), row_sums(logits)};
     if (!group_) {
-      kernels::row_statistics(device, logits, shard_.valid, targets, made.maximum, made.sum_exp, made.target);
+      kernels::row_statistics(device, logits, shard_.valid, targets, made.maximum, made.sum_exp,
+                              made.target);
       return made;
     }
     kernels::row_maximum(device, logits, shard_.valid, made.maximum);
     group_->all_reduce_max(made.maximum);
-    kernels::row_sum_exp(device, logits, shard_.valid, made.maximum, targets, shard_.first_id, made.sum_exp, made.target);
+    kernels::row_sum_exp(device, logits, shard_.valid, made.maximum, targets, shard_.first_id,
+                         made.sum_exp, made.target);
     group_->all_reduce_sum(made.sum_exp);
     group_->all_reduce_sum(made.target);
     return made;
   }
 
   template <class OnDevice>
-  void find_entropies(OnDevice device, const Tensor& logits, const Statistics& found, const Tensor& entropies) const {
+  void find_entropies(OnDevice device, const Tensor& logits, const Statistics& found,
+                      const Tensor& entropies) const {
     const Tensor moment = row_sums(logits);
     kernels::row_exp_moment(device, logits, shard_.valid, found.maximum, moment);
     if (group_) group_->all_reduce_sum(moment);
-    const Tensor sums = found.sum_exp.to(Device{}).to(DType::f64), moments = moment.to(Device{}).to(DType::f64), made = Tensor::empty({moment.size()}, DType::f64);
+    const Tensor sums = found.sum_exp.to(Device{}).to(DType::f64),
+                 moments = moment.to(Device{}).to(DType::f64),
+                 made = Tensor::empty({moment.size()}, DType::f64);
     for (int64_t i = 0; i < made.size(); ++i)
-      made.data<double>()[i] = std::log(sums.data<double>()[i]) - moments.data<double>()[i] / sums.data<double>()[i];
+      made.data<double>()[i] =
+          std::log(sums.data<double>()[i]) - moments.data<double>()[i] / sums.data<double>()[i];
     entropies.copy_from(made.to(sums_));
   }
 
   static void weigh(const Chunk& chunk, const RowExtras& extras) {
-    if (chunk.losses.device() == Device{}) return extras.weigh(chunk.first, chunk.losses, chunk.row_weights);
+    if (chunk.losses.device() == Device{})
+      return extras.weigh(chunk.first, chunk.losses, chunk.row_weights);
     const Tensor weights = Tensor::empty(chunk.row_weights.shape(), chunk.row_weights.dtype());
     extras.weigh(chunk.first, chunk.losses.to(Device{}), weights);
     chunk.row_weights.copy_from(weights);
   }
 
   // A short last chunk alone is not worth copies of the largest weight.
-  kernels::PackedCopies* copies_for(int64_t rows) const { return rows == rows_ ? weight_.packed.get() : nullptr; }
+  kernels::PackedCopies* copies_for(int64_t rows) const {
+    return rows == rows_ ? weight_.packed.get() : nullptr;
+  }
 
   template <class OnDevice>
-  void add_gradients(OnDevice device, const Chunk& chunk, const Tensor& logits, const Statistics& found) const {
+  void add_gradients(OnDevice device, const Chunk& chunk, const Tensor& logits,
+                     const Statistics& found) const {
     const DType dtype = chunk.x.dtype();
-    const Tensor dlogits = dtype == sums_ ? logits : Tensor::empty(logits.shape(), dtype, logits.device());
+    const Tensor dlogits =
+        dtype == sums_ ? logits : Tensor::empty(logits.shape(), dtype, logits.device());
     if (chunk.entropy_weights.defined())
-      kernels::entropic_backward(device, logits, shard_.valid, found.maximum, found.sum_exp, chunk.targets, shard_.first_id, chunk.row_weights,
-                                 chunk.entropies, chunk.entropy_weights, dlogits);
+      kernels::entropic_backward(device, logits, shard_.valid, found.maximum, found.sum_exp,
+                                 chunk.targets, shard_.first_id, chunk.row_weights, chunk.entropies,
+                                 chunk.entropy_weights, dlogits);
     else
-      kernels::cross_entropy_backward(device, logits, shard_.valid, found.maximum, found.sum_exp, chunk.targets, shard_.first_id,
-                                      chunk.row_weights, dlogits);
+      kernels::cross_entropy_backward(device, logits, shard_.valid, found.maximum, found.sum_exp,
+                                      chunk.targets, shard_.first_id, chunk.row_weights, dlogits);
     if (chunk.dx.defined())
-      kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx, kernels::Write::overwrite, {},
-                      copies_for(chunk.x.dim(0)));
+      kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx,
+                      kernels::Write::overwrite, {}, copies_for(chunk.x.dim(0)));
     if (weight_.learns())
-      kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient, kernels::Write::accumulate);
+      kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient,
+                      kernels::Write::accumulate);
     if (bias_.learns()) kernels::bias_backward(device, dlogits, bias_.gradient);
   }
 
@@ -121,31 +143,44 @@ class Head {
 
 }  // namespace
 
-Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias, const Tensor& targets, const Tensor& row_weights,
-                         int64_t sample_rows, const VocabShard& shard, Group* group, const RowExtras& extras) {
+Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
+                         const Tensor& targets, const Tensor& row_weights, int64_t sample_rows,
+                         const VocabShard& shard, Group* group, const RowExtras& extras) {
   SKEIN_CHECK(!extras.entropy_weights.defined() || extras.entropies.defined());
-  const auto part = [](const Tensor& of, int64_t begin, int64_t count) { return of.defined() ? of.flat(begin, count) : Tensor(); };
+  const auto part = [](const Tensor& of, int64_t begin, int64_t count) {
+    return of.defined() ? of.flat(begin, count) : Tensor();
+  };
   const int64_t rows = x.shape()[0];
   SKEIN_CHECK_EQ(x.shape()[1], weight.value.dim(1));
-  const Tensor losses = Tensor::empty({rows}, gradient_dtype(x.value().dtype()), x.value().device());
+  const Tensor losses =
+      Tensor::empty({rows}, gradient_dtype(x.value().dtype()), x.value().device());
   const bool gradients = recording() && (x.needs_gradient() || weight.learns() || bias.learns());
-  const Tensor dx = gradients && x.needs_gradient() ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device()) : Tensor();
+  const Tensor dx = gradients && x.needs_gradient()
+                        ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device())
+                        : Tensor();
   const Head head(weight, bias, shard, group, rows);
   bool apart = false;
-  on_device(losses.device(), [&](auto device) { apart = sample_rows % kernels::depth_granule(device, x.value().dtype()) != 0; });
+  on_device(losses.device(), [&](auto device) {
+    apart = sample_rows % kernels::depth_granule(device, x.value().dtype()) != 0;
+  });
   for (int64_t row = 0, end = 0; row < rows; row = end) {
     end = std::min(rows, row + head.rows());
     if (apart) end = std::min(end, row / sample_rows * sample_rows + sample_rows);
     const int64_t count = end - row;
-    head.run({row, x.value().rows(row, end), targets.flat(row, count), gradients ? row_weights.flat(row, count) : Tensor(),
-              losses.flat(row, count), dx.defined() ? dx.rows(row, end) : Tensor(), part(extras.entropies, row, count),
-              part(extras.entropy_weights, row, count)}, gradients, extras);
+    head.run({row, x.value().rows(row, end), targets.flat(row, count),
+              gradients ? row_weights.flat(row, count) : Tensor(), losses.flat(row, count),
+              dx.defined() ? dx.rows(row, end) : Tensor(), part(extras.entropies, row, count),
+              part(extras.entropy_weights, row, count)},
+             gradients, extras);
   }
-  return record(losses, {x}, weight.learns() || bias.learns(), [x, dx, row_weights](const Tensor& given) {
-    SKEIN_CHECK_EQ(given.bytes(), row_weights.bytes());
-    SKEIN_CHECK(given.device() != Device{} || std::memcmp(given.bytes_data(), row_weights.bytes_data(), static_cast<size_t>(given.bytes())) == 0);
-    if (dx.defined()) x.add_gradient(dx);
-  });
+  return record(losses, {x}, weight.learns() || bias.learns(),
+                [x, dx, row_weights](const Tensor& given) {
+                  SKEIN_CHECK_EQ(given.bytes(), row_weights.bytes());
+                  SKEIN_CHECK(given.device() != Device{} ||
+                              std::memcmp(given.bytes_data(), row_weights.bytes_data(),
+                                          static_cast<size_t>(given.bytes())) == 0);
+                  if (dx.defined()) x.add_gradient(dx);
+                });
 }
 
 Var stand_in(const Var& x, const Tensor& value) {
@@ -166,9 +201,11 @@ Var cross_entropy(const Var& logits, const Tensor& targets) {
     kernels::row_losses(device, sum_exp, target, losses);
   });
   return record(losses, {logits}, false, [=](const Tensor& row_weights) {
-    const Tensor dlogits = Tensor::empty(logits.shape(), logits.value().dtype(), logits.value().device());
+    const Tensor dlogits =
+        Tensor::empty(logits.shape(), logits.value().dtype(), logits.value().device());
     on_device(dlogits.device(), [&](auto device) {
-      kernels::cross_entropy_backward(device, logits.value(), classes, maximum, sum_exp, targets, 0, row_weights, dlogits);
+      kernels::cross_entropy_backward(device, logits.value(), classes, maximum, sum_exp, targets, 0,
+                                      row_weights, dlogits);
     });
     logits.add_gradient(dlogits);
   });
@@ -177,8 +214,10 @@ Var cross_entropy(const Var& logits, const Tensor& targets) {
 Var with_slope(const Var& x, const Tensor& value, const Tensor& slope) {
   const Tensor out = value.to(gradient_dtype(x.value().dtype())).to(x.value().device());
   return record(out, {x}, false, [x, slope](const Tensor& row_weights) {
-    const Tensor weight = row_weights.to(Device{}).to(DType::f64), dx = Tensor::empty(slope.shape(), DType::f64);
-    for (int64_t i = 0; i < dx.size(); ++i) dx.data<double>()[i] = slope.data<double>()[i] * weight.data<double>()[i];
+    const Tensor weight = row_weights.to(Device{}).to(DType::f64),
+                 dx = Tensor::empty(slope.shape(), DType::f64);
+    for (int64_t i = 0; i < dx.size(); ++i)
+      dx.data<double>()[i] = slope.data<double>()[i] * weight.data<double>()[i];
     x.add_gradient(dx.to(x.value().dtype()).to(x.value().device()));
   });
 }
@@ -186,10 +225,13 @@ Var with_slope(const Var& x, const Tensor& value, const Tensor& slope) {
 Var squared_error(const Var& x, const Tensor& values) {
   const Tensor& given = x.value();
   const Tensor losses = Tensor::empty(given.shape(), gradient_dtype(given.dtype()), given.device());
-  on_device(given.device(), [&](auto device) { kernels::squared_errors(device, given, values, losses); });
+  on_device(given.device(),
+            [&](auto device) { kernels::squared_errors(device, given, values, losses); });
   return record(losses, {x}, false, [x, values](const Tensor& row_weights) {
     const Tensor dx = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-    on_device(dx.device(), [&](auto device) { kernels::squared_errors_backward(device, x.value(), values, row_weights, dx); });
+    on_device(dx.device(), [&](auto device) {
+      kernels::squared_errors_backward(device, x.value(), values, row_weights, dx);
+    });
     x.add_gradient(dx);
   });
 }
@@ -197,7 +239,8 @@ Var squared_error(const Var& x, const Tensor& values) {
 Var end_to_end(const std::vector<Var>& parts) {
   int64_t size = 0, begin = 0;
   for (const Var& part : parts) size += part.value().size();
-  const Tensor out = Tensor::empty({size}, parts.front().value().dtype(), parts.front().value().device());
+  const Tensor out =
+      Tensor::empty({size}, parts.front().value().dtype(), parts.front().value().device());
   for (const Var& part : parts) {
     out.flat(begin, part.value().size()).copy_from(part.value());
     begin += part.value().size();

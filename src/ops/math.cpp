@@ -28,7 +28,8 @@ Var scale(const Var& x, double factor) {
     on_device(out.device(), [&](auto device) { kernels::scale(device, from, factor, out); });
     return out;
   };
-  return record(scaled(x.value()), {x}, false, [x, scaled](const Tensor& dy) { x.add_gradient(scaled(dy)); });
+  return record(scaled(x.value()), {x}, false,
+                [x, scaled](const Tensor& dy) { x.add_gradient(scaled(dy)); });
 }
 
 Var activation(const Var& x, Activation kind) {
@@ -36,18 +37,21 @@ Var activation(const Var& x, Activation kind) {
   on_device(out.device(), [&](auto device) { kernels::activation(device, kind, x.value(), out); });
   return record(out, {x}, false, [x, kind](const Tensor& dy) {
     Tensor dx = like(dy);
-    on_device(dx.device(), [&](auto device) { kernels::activation_backward(device, kind, x.value(), dy, dx); });
+    on_device(dx.device(),
+              [&](auto device) { kernels::activation_backward(device, kind, x.value(), dy, dx); });
     x.add_gradient(dx);
   });
 }
 
 Var swiglu(const Var& gate, const Var& up) {
   Tensor out = like(gate.value());
-  on_device(out.device(), [&](auto device) { kernels::swiglu(device, gate.value(), up.value(), out); });
+  on_device(out.device(),
+            [&](auto device) { kernels::swiglu(device, gate.value(), up.value(), out); });
   return record(out, {gate, up}, false, [gate, up](const Tensor& dy) {
     Tensor dgate = like(dy), dup = like(dy);
-    on_device(dy.device(),
-              [&](auto device) { kernels::swiglu_backward(device, gate.value(), up.value(), dy, dgate, dup); });
+    on_device(dy.device(), [&](auto device) {
+      kernels::swiglu_backward(device, gate.value(), up.value(), dy, dgate, dup);
+    });
     gate.add_gradient(dgate);
     up.add_gradient(dup);
   });
@@ -59,7 +63,8 @@ Var dropout(const Var& x, const DropoutMask& mask) {
   on_device(out.device(), [&](auto device) { kernels::dropout(device, x.value(), mask, out); });
   return record(out, {x}, false, [x, mask](const Tensor& dy) {
     Tensor dx = like(dy);
-    on_device(dx.device(), [&](auto device) { kernels::dropout(device, dy.reshape(x.shape()), mask, dx); });
+    on_device(dx.device(),
+              [&](auto device) { kernels::dropout(device, dy.reshape(x.shape()), mask, dx); });
     x.add_gradient(dx);
   });
 }
@@ -72,13 +77,15 @@ Var record_norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias,
   Tensor out = like(x.value());
   const DType sums = gradient_dtype(out.dtype());
   const int64_t rows = out.size() / gain.value.size();
-  Tensor mean = Tensor::empty({rows}, sums, out.device()), rstd = Tensor::empty({rows}, sums, out.device());
+  Tensor mean = Tensor::empty({rows}, sums, out.device()),
+         rstd = Tensor::empty({rows}, sums, out.device());
   on_device(out.device(), [&](auto device) { run(device, out, mean, rstd); });
   return record(out, {x}, gain.learns(), [x, kind, gain, bias, mean, rstd](const Tensor& dy) {
     Tensor dx = like(dy);
     const Tensor more = x.take_gradient();
     on_device(dx.device(), [&](auto device) {
-      kernels::norm_backward(device, kind, x.value(), gain.value, mean, rstd, dy, dx, gain.gradient, bias.gradient, more);
+      kernels::norm_backward(device, kind, x.value(), gain.value, mean, rstd, dy, dx, gain.gradient,
+                             bias.gradient, more);
     });
     x.add_gradient(dx);
   });
@@ -87,17 +94,23 @@ Var record_norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias,
 }  // namespace
 
 Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double epsilon) {
-  return record_norm(x, kind, gain, bias, [&](auto device, const Tensor& out, const Tensor& mean, const Tensor& rstd) {
-    kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out, mean, rstd);
-  });
+  return record_norm(x, kind, gain, bias,
+                     [&](auto device, const Tensor& out, const Tensor& mean, const Tensor& rstd) {
+                       kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out,
+                                     mean, rstd);
+                     });
 }
 
-Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, const Weight& bias, double epsilon) {
+Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, const Weight& bias,
+                double epsilon) {
   SKEIN_CHECK_EQ(x.shape().str(), branch.shape().str());
   const Var sum = record_sum(x, branch, like(x.value()));
-  const Var normed = record_norm(sum, kind, gain, bias, [&](auto device, const Tensor& out, const Tensor& mean, const Tensor& rstd) {
-    kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out, mean, rstd, {branch.value(), sum.value()});
-  });
+  const Var normed =
+      record_norm(sum, kind, gain, bias,
+                  [&](auto device, const Tensor& out, const Tensor& mean, const Tensor& rstd) {
+                    kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out,
+                                  mean, rstd, {branch.value(), sum.value()});
+                  });
   return {sum, normed};
 }
 

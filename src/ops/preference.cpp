@@ -11,20 +11,30 @@ namespace {
 // The answers of one sample, and what their loss is so far.
 class Sample {
  public:
-  Sample(std::span<const double> scores, std::span<const float> known, const PreferenceLossConfig& config)
-      : scores_(scores), known_(known), config_(config), made_{0, std::vector<double>(scores.size())} {
+  Sample(std::span<const double> scores, std::span<const float> known,
+         const PreferenceLossConfig& config)
+      : scores_(scores),
+        known_(known),
+        config_(config),
+        made_{0, std::vector<double>(scores.size())} {
     for (size_t k = 0; k < scores.size(); ++k)
       if (column(k, kKnownKind) != 0) answers_.push_back(k);
   }
 
   PreferenceLoss made() && { return std::move(made_); }
-  PreferenceKind kind() const { return answers_.empty() ? PreferenceKind::none : static_cast<PreferenceKind>(static_cast<int>(column(answers_.front(), kKnownKind))); }
+  PreferenceKind kind() const {
+    return answers_.empty() ? PreferenceKind::none
+                            : static_cast<PreferenceKind>(
+                                  static_cast<int>(column(answers_.front(), kKnownKind)));
+  }
 
   void ranked() {
     size_t pairs = 0;
     for_pairs([&](size_t, size_t) { ++pairs; });
     for_pairs([&](size_t better, size_t worse) {
-      const double gap = scores_[better] - scores_[worse] - config_.margin * (column(better, kKnownGrade) - column(worse, kKnownGrade));
+      const double gap =
+          scores_[better] - scores_[worse] -
+          config_.margin * (column(better, kKnownGrade) - column(worse, kKnownGrade));
       const double share = 1 / static_cast<double>(pairs), slope = -share / (1 + std::exp(gap));
       made_.loss -= share * log_sigmoid(gap);
       made_.slopes[better] += slope;
@@ -42,7 +52,9 @@ class Sample {
       made_.slopes[k] += std::exp(scores_[k] - most) / sum - is_best;
       if (is_best) made_.loss += most + std::log(sum) - scores_[k];
     }
-    for_pairs([&](size_t better, size_t worse) { centre(better, worse, 1 / static_cast<double>(answers_.size() - 1)); });
+    for_pairs([&](size_t better, size_t worse) {
+      centre(better, worse, 1 / static_cast<double>(answers_.size() - 1));
+    });
   }
 
   void scored() {
@@ -55,7 +67,9 @@ class Sample {
   }
 
  private:
-  double column(size_t answer, KnownColumn which) const { return known_[answer * kKnownColumns + which]; }
+  double column(size_t answer, KnownColumn which) const {
+    return known_[answer * kKnownColumns + which];
+  }
 
   template <class Use>
   void for_pairs(const Use& use) const {
@@ -82,7 +96,8 @@ class Sample {
 
 double log_sigmoid(double x) { return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x))); }
 
-PreferenceLoss preference_loss(std::span<const double> scores, std::span<const float> known, const PreferenceLossConfig& config) {
+PreferenceLoss preference_loss(std::span<const double> scores, std::span<const float> known,
+                               const PreferenceLossConfig& config) {
   SKEIN_CHECK_EQ(known.size(), scores.size() * kKnownColumns);
   Sample sample(scores, known, config);
   switch (sample.kind()) {
@@ -97,19 +112,27 @@ PreferenceLoss preference_loss(std::span<const double> scores, std::span<const f
 Var preference_losses(const Var& scores, const Tensor& known, const PreferenceLossConfig& config) {
   const int64_t samples = known.dim(0), answers = known.dim(1);
   SKEIN_CHECK_EQ(scores.value().size(), samples * answers);
-  const Tensor here = scores.value().to(Device{}).to(DType::f64), slopes = Tensor::empty({samples * answers}, DType::f64), losses = Tensor::empty({samples}, DType::f64);
+  const Tensor here = scores.value().to(Device{}).to(DType::f64),
+               slopes = Tensor::empty({samples * answers}, DType::f64),
+               losses = Tensor::empty({samples}, DType::f64);
   for (int64_t i = 0; i < samples; ++i) {
     const auto rows = static_cast<size_t>(answers), at = static_cast<size_t>(i) * rows;
-    const PreferenceLoss one = preference_loss(here.span<double>().subspan(at, rows), known.span<float>().subspan(at * kKnownColumns, rows * kKnownColumns), config);
+    const PreferenceLoss one = preference_loss(
+        here.span<double>().subspan(at, rows),
+        known.span<float>().subspan(at * kKnownColumns, rows * kKnownColumns), config);
     losses.data<double>()[i] = one.loss;
     std::copy(one.slopes.begin(), one.slopes.end(), slopes.data<double>() + at);
   }
   const DType sums = gradient_dtype(scores.value().dtype());
-  return record(losses.to(sums).to(scores.value().device()), {scores}, false, [scores, slopes, answers](const Tensor& row_weights) {
-    const Tensor weights = row_weights.to(Device{}).to(DType::f64), dx = Tensor::empty(slopes.shape(), DType::f64);
-    for (int64_t i = 0; i < dx.size(); ++i) dx.data<double>()[i] = slopes.data<double>()[i] * weights.data<double>()[i / answers];
-    scores.add_gradient(dx.to(scores.value().dtype()).to(scores.value().device()));
-  });
+  return record(losses.to(sums).to(scores.value().device()), {scores}, false,
+                [scores, slopes, answers](const Tensor& row_weights) {
+                  const Tensor weights = row_weights.to(Device{}).to(DType::f64),
+                               dx = Tensor::empty(slopes.shape(), DType::f64);
+                  for (int64_t i = 0; i < dx.size(); ++i)
+                    dx.data<double>()[i] =
+                        slopes.data<double>()[i] * weights.data<double>()[i / answers];
+                  scores.add_gradient(dx.to(scores.value().dtype()).to(scores.value().device()));
+                });
 }
 
 }  // namespace skein::ops

@@ -68,13 +68,16 @@ void Var::add_gradient(const Tensor& gradient) const {
     return;
   }
   Tensor sum = Tensor::empty(gradient.shape(), gradient.dtype(), gradient.device());
-  on_device(sum.device(), [&](auto device) { kernels::add(device, state_->gradient, gradient, sum); });
+  on_device(sum.device(),
+            [&](auto device) { kernels::add(device, state_->gradient, gradient, sum); });
   state_->gradient = sum;
 }
 
-Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn, std::function<void(const Tensor&)> step) {
+Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn,
+           std::function<void(const Tensor&)> step) {
   Var made(std::move(value));
-  const bool wanted = weights_learn || std::any_of(inputs.begin(), inputs.end(), [](const Var& v) { return v.needs_gradient(); });
+  const bool wanted = weights_learn || std::any_of(inputs.begin(), inputs.end(),
+                                                   [](const Var& v) { return v.needs_gradient(); });
   if (!recording_now || !wanted) return made;
   made.state_->needs_gradient = true;
   made.state_->node = std::make_shared<Node>(Node{next_number++, inputs, std::move(step)});
@@ -94,7 +97,8 @@ void backward(const Var& output, const Tensor& gradient) {
       if (input.needs_gradient()) open.push_back(input.state_);
     made.push_back(std::move(state));
   }
-  std::sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a->node->number > b->node->number; });
+  std::sort(made.begin(), made.end(),
+            [](const auto& a, const auto& b) { return a->node->number > b->node->number; });
   output.add_gradient(gradient);
   const NoGrad no_grad;
   for (auto& state : made) {

@@ -9,7 +9,9 @@
 namespace skein {
 namespace {
 
-int64_t rounded_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+int64_t rounded_up(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 }  // namespace
 
@@ -24,7 +26,8 @@ Buckets::Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank)
 
 void Buckets::build(Parameters& parameters) {
   for (Parameter& p : parameters.all()) {
-    auto found = std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& b) { return b.name == p.bucket; });
+    auto found = std::find_if(buckets_.begin(), buckets_.end(),
+                              [&](const Bucket& b) { return b.name == p.bucket; });
     if (found == buckets_.end()) {
       buckets_.push_back({});
       found = buckets_.end() - 1;
@@ -35,7 +38,8 @@ void Buckets::build(Parameters& parameters) {
     SKEIN_CHECK_EQ(found->frozen, !p.learns);
     found->members.push_back({&p, found->size, p.valid_size()});
     found->size += rounded_up(p.local.size(), kChunk);
-    if (p.chunk >= static_cast<int>(groups_done_.size())) groups_done_.resize(static_cast<size_t>(p.chunk) + 1, 0);
+    if (p.chunk >= static_cast<int>(groups_done_.size()))
+      groups_done_.resize(static_cast<size_t>(p.chunk) + 1, 0);
   }
   for (Bucket& bucket : buckets_) bucket.size = rounded_up(bucket.size, kChunk * mesh_.dp().size());
 }
@@ -50,9 +54,11 @@ void Buckets::find_ties(Parameters& parameters) {
     for (size_t b = 0; b < buckets_.size(); ++b)
       if (buckets_[b].name == first_use->bucket) bucket.tied_bucket = static_cast<int>(b);
   }
-  tied_over_stages_ = mesh_.pp().size() > 1 && mesh_.pp().any(std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& bucket) {
-    return !bucket.frozen && bucket.members.front().parameter->tied();
-  }));
+  tied_over_stages_ =
+      mesh_.pp().size() > 1 &&
+      mesh_.pp().any(std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& bucket) {
+        return !bucket.frozen && bucket.members.front().parameter->tied();
+      }));
 }
 
 void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
@@ -61,11 +67,14 @@ void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   if (!bucket.alias) bucket.values = Tensor::zeros({bucket.size}, parameters.dtype(), device);
   const int levels = bucket.frozen ? 0 : std::countr_zero(static_cast<unsigned>(groups_per_rank_));
   if (!bucket.frozen) bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
-  for (int level = 0; level < levels; ++level) bucket.pending.push_back(Tensor::empty({bucket.size}, sums, device));
+  for (int level = 0; level < levels; ++level)
+    bucket.pending.push_back(Tensor::empty({bucket.size}, sums, device));
   for (const Member& member : bucket.members) {
     Parameter& p = *member.parameter;
-    if (!bucket.frozen) p.gradient = bucket.gradients.flat(member.begin, p.local.size()).reshape(p.local);
-    const Tensor& values = bucket.alias ? buckets_[static_cast<size_t>(bucket.tied_bucket)].values : bucket.values;
+    if (!bucket.frozen)
+      p.gradient = bucket.gradients.flat(member.begin, p.local.size()).reshape(p.local);
+    const Tensor& values =
+        bucket.alias ? buckets_[static_cast<size_t>(bucket.tied_bucket)].values : bucket.values;
     p.value = values.flat(member.begin, p.local.size()).reshape(p.local);
   }
 }
@@ -75,7 +84,8 @@ void Buckets::zero_gradients() {
     if (!bucket.frozen) bucket.gradients.fill_zero();
 }
 
-// A binary counter: level l of `pending` holds a finished subtree of 2^l groups waiting for its right twin.
+// A binary counter: level l of `pending` holds a finished subtree of 2^l groups waiting for its
+// right twin.
 void Buckets::end_group(int chunk) {
   if (groups_per_rank_ == 1) return;
   int& done = groups_done_[static_cast<size_t>(chunk)];
@@ -103,7 +113,8 @@ void Buckets::end_group(int chunk) {
 void Buckets::reduce_over_data(Bucket& bucket) {
   if (mesh_.dp().size() == 1 || bucket.frozen) return;
   const Within here = Within::part(bucket.name.c_str());
-  Tensor own = Tensor::empty({own_size(bucket)}, bucket.gradients.dtype(), bucket.gradients.device());
+  Tensor own =
+      Tensor::empty({own_size(bucket)}, bucket.gradients.dtype(), bucket.gradients.device());
   mesh_.dp().reduce_scatter(bucket.gradients, own);
   bucket.gradients.flat(own_begin(bucket), own_size(bucket)).copy_from(own);
 }
@@ -130,7 +141,8 @@ void Buckets::sum_over_shards() {
     const int64_t own = own_begin(bucket), end = own + own_size(bucket);
     for (const Member& member : bucket.members) {
       if (bucket.frozen || !member.parameter->sum_over_shards) continue;
-      const int64_t begin = std::max(own, member.begin), stop = std::min(end, member.begin + member.valid);
+      const int64_t begin = std::max(own, member.begin),
+                    stop = std::min(end, member.begin + member.valid);
       if (begin < stop) mesh_.tp().all_reduce_sum(bucket.gradients.flat(begin, stop - begin));
     }
   }
@@ -141,7 +153,8 @@ void Buckets::sum_tied() {
     if (bucket.frozen) continue;
     if (bucket.alias) {
       const Tensor into = buckets_[static_cast<size_t>(bucket.tied_bucket)].gradients;
-      on_device(into.device(), [&](auto device) { kernels::accumulate(device, bucket.gradients, into); });
+      on_device(into.device(),
+                [&](auto device) { kernels::accumulate(device, bucket.gradients, into); });
     } else if (tied_over_stages_ && bucket.members.front().parameter->tied()) {
       exchange_tied(bucket, 0, false);
     } else if (tied_over_stages_ && mesh_.first_stage() && bucket.name == "embedding.tokens") {

@@ -25,7 +25,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-// Where each parameter's chunks lie among this rank's, and where its sum is among those of all stages.
+// Where each parameter's chunks lie among this rank's, and where its sum is among those of all
+// stages.
 void Buckets::plan_norm(Device device) {
   std::vector<int64_t> ranges, order;
   std::string names;
@@ -61,7 +62,9 @@ void Buckets::plan_norm(Device device) {
 
 Tensor Buckets::gradient_square_sum() const {
   const Within here = Within::part("gradient norm");
-  return square_sum([this](size_t b) { return buckets_[b].gradients.flat(own_begin(buckets_[b]), own_size(buckets_[b])); });
+  return square_sum([this](size_t b) {
+    return buckets_[b].gradients.flat(own_begin(buckets_[b]), own_size(buckets_[b]));
+  });
 }
 
 Tensor Buckets::square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const {
@@ -71,16 +74,21 @@ Tensor Buckets::square_sum(const std::function<Tensor(size_t bucket)>& own_slice
     const Bucket& bucket = buckets_[b];
     if (bucket.frozen) continue;
     const int64_t own = own_size(bucket) / kChunk;
-    const Tensor all = n.chunks.flat(begin, bucket.size / kChunk), here = all.flat(own * mesh_.dp().rank(), own);
+    const Tensor all = n.chunks.flat(begin, bucket.size / kChunk),
+                 here = all.flat(own * mesh_.dp().rank(), own);
     begin += all.size();
     if (bucket.alias) continue;
-    on_device(all.device(), [&](auto device) { kernels::chunk_square_sums(device, own_slice(b), kChunk, here); });
+    on_device(all.device(),
+              [&](auto device) { kernels::chunk_square_sums(device, own_slice(b), kChunk, here); });
     mesh_.dp().all_gather(here, all);
   }
-  on_device(n.total.device(), [&](auto device) { kernels::range_sums(device, n.chunks, n.ranges, n.sums.flat(0, n.ranges.dim(0))); });
+  on_device(n.total.device(), [&](auto device) {
+    kernels::range_sums(device, n.chunks, n.ranges, n.sums.flat(0, n.ranges.dim(0)));
+  });
   mesh_.tp().all_reduce_sum(n.sums);
   mesh_.pp().all_gather(n.sums, n.all_sums);
-  on_device(n.total.device(), [&](auto device) { kernels::ordered_sum(device, n.all_sums, n.order, n.total); });
+  on_device(n.total.device(),
+            [&](auto device) { kernels::ordered_sum(device, n.all_sums, n.order, n.total); });
   return n.total;
 }
 

@@ -1,52 +1,66 @@
 #include "skein/parallel/layout.h"
 
-#include "skein/kernels/units.h"
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <numeric>
 
 #include "skein/core/error.h"
+#include "skein/kernels/units.h"
 #include "skein/tensor/cuda.h"
 
 namespace skein {
 
 void bind(Options& options, ParallelConfig& p) {
-  options.add_choice("parallel.device", p.device, {{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}}, "what computes; --device for short");
+  options.add_choice("parallel.device", p.device,
+                     {{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}},
+                     "what computes; --device for short");
   options.add("parallel.pipeline", p.pipeline, "pipeline stages", "ranks");
   options.add("parallel.tensor", p.tensor, "tensor-parallel shards", "ranks");
-  options.add("parallel.data", p.data, "data-parallel replicas; 0 takes the ranks that are left", "ranks");
+  options.add("parallel.data", p.data, "data-parallel replicas; 0 takes the ranks that are left",
+              "ranks");
   options.add("parallel.chunks", p.chunks, "model pieces a pipeline rank (interleaved schedule)");
-  options.add("parallel.sequence", p.sequence, "divide activations over positions between tensor-parallel ranks");
+  options.add("parallel.sequence", p.sequence,
+              "divide activations over positions between tensor-parallel ranks");
   options.add("parallel.zero", p.zero, "divide the optimizer's state over data-parallel ranks");
   options.add_choice("parallel.schedule", p.schedule,
-                     {{"gpipe", ScheduleKind::gpipe}, {"1f1b", ScheduleKind::one_f_one_b},
-                      {"interleaved", ScheduleKind::interleaved}}, "pipeline schedule");
-  options.add_choice("parallel.recompute", p.recompute,
-                     {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
-                     "what backward computes again");
-  options.add("parallel.cuda_graph", p.cuda_graph, "on a GPU record a micro-batch's forward and backward once and queue them as one graph");
+                     {{"gpipe", ScheduleKind::gpipe},
+                      {"1f1b", ScheduleKind::one_f_one_b},
+                      {"interleaved", ScheduleKind::interleaved}},
+                     "pipeline schedule");
+  options.add_choice(
+      "parallel.recompute", p.recompute,
+      {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}},
+      "what backward computes again");
+  options.add(
+      "parallel.cuda_graph", p.cuda_graph,
+      "on a GPU record a micro-batch's forward and backward once and queue them as one graph");
   options.add("parallel.reduction_groups", p.reduction_groups,
-              "groups of the canonical gradient sum, a power of two; results depend on it, not on the layout; 0 chooses");
-  options.add("parallel.layers", p.layers, "blocks of each pipeline piece; empty: pieces of equal work");
-  options.add("parallel.timeout", p.timeout, "an exchange between GPUs that takes longer ends the job with code 75; 0: never", "seconds");
+              "groups of the canonical gradient sum, a power of two; results depend on it, not on "
+              "the layout; 0 chooses");
+  options.add("parallel.layers", p.layers,
+              "blocks of each pipeline piece; empty: pieces of equal work");
+  options.add("parallel.timeout", p.timeout,
+              "an exchange between GPUs that takes longer ends the job with code 75; 0: never",
+              "seconds");
 }
 
 void require_kernels(DeviceKind kind) {
   require(kind == DeviceKind::cpu || cuda::built_in(),
           "parallel.device=cuda, but this build has no GPU kernels; build them with `launch/build "
-          "cuda` (docs/gpu.md) and start "
-          "build/cuda/bin/skein, or use parallel.device=cpu");
+          "cuda` (docs/gpu.md) and start build/cuda/bin/skein, or use parallel.device=cpu");
 }
 
 Device device_of(DeviceKind kind) {
   require_kernels(kind);
   if (kind == DeviceKind::cpu) return {};
   const int count = cuda::device_count();
-  require(count > 0, "parallel.device=cuda, but there is no GPU that CUDA can use here (see nvidia-smi); use parallel.device=cpu");
+  require(count > 0,
+          "parallel.device=cuda, but there is no GPU that CUDA can use here (see nvidia-smi); use "
+          "parallel.device=cpu");
   int rank = 0;
-  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK", "LOCAL_RANK", "SKEIN_RANK", "RANK"})
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK",
+                               "LOCAL_RANK", "SKEIN_RANK", "RANK"})
     if (const char* text = std::getenv(variable)) {
       rank = std::atoi(text);
       break;
@@ -60,10 +74,12 @@ int64_t row_multiple(bool sequence, int tensor) {
 }
 
 MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
-  require(p.pipeline > 0 && p.tensor > 0 && p.data >= 0,
-          "parallel.pipeline={} and parallel.tensor={} must be at least 1, parallel.data={} at least 0", p.pipeline, p.tensor,
-          p.data);
-  require(p.timeout >= 0, "parallel.timeout={} must be at least 0 seconds, where 0 waits for ever", p.timeout);
+  require(
+      p.pipeline > 0 && p.tensor > 0 && p.data >= 0,
+      "parallel.pipeline={} and parallel.tensor={} must be at least 1, parallel.data={} at least 0",
+      p.pipeline, p.tensor, p.data);
+  require(p.timeout >= 0, "parallel.timeout={} must be at least 0 seconds, where 0 waits for ever",
+          p.timeout);
   return {p.pipeline, p.data ? p.data : std::max(1, ranks / (p.pipeline * p.tensor)), p.tensor};
 }
 
@@ -89,23 +105,30 @@ int64_t fitting_micro_batch(const ParallelConfig& p, const MeshShape& mesh, int6
 }
 
 BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch, int64_t micro) {
-  require(batch > 0 && micro > 0, "train.global_batch={} and train.micro_batch={} must be at least 1", batch, micro);
-  require(batch % mesh.dp == 0, "train.global_batch={} does not divide by the {} data-parallel ranks; the nearest that does is {}",
+  require(batch > 0 && micro > 0,
+          "train.global_batch={} and train.micro_batch={} must be at least 1", batch, micro);
+  require(batch % mesh.dp == 0,
+          "train.global_batch={} does not divide by the {} data-parallel ranks; the nearest that "
+          "does is {}",
           batch, mesh.dp, std::max<int64_t>(1, (batch + mesh.dp / 2) / mesh.dp) * mesh.dp);
   const int64_t groups = p.reduction_groups ? p.reduction_groups : choose_groups(batch, mesh.dp);
-  require(groups > 0 && std::has_single_bit(static_cast<uint64_t>(groups)) && groups % mesh.dp == 0 && batch % groups == 0,
-          "parallel.reduction_groups={} must be a power of two, a multiple of the {} data-parallel ranks and a divisor of "
-          "train.global_batch={}", groups, mesh.dp, batch);
+  require(groups > 0 && std::has_single_bit(static_cast<uint64_t>(groups)) &&
+              groups % mesh.dp == 0 && batch % groups == 0,
+          "parallel.reduction_groups={} must be a power of two, a multiple of the {} data-parallel "
+          "ranks and a divisor of train.global_batch={}",
+          groups, mesh.dp, batch);
   require(batch / groups % micro == 0,
-          "train.micro_batch={} does not divide the {} sequences of a reduction group (train.global_batch={} / "
-          "parallel.reduction_groups={}); change one of them", micro, batch / groups, batch, groups);
+          "train.micro_batch={} does not divide the {} sequences of a reduction group "
+          "(train.global_batch={} / parallel.reduction_groups={}); change one of them",
+          micro, batch / groups, batch, groups);
   const BatchPlan plan{batch, micro, groups, batch / mesh.dp, static_cast<int>(groups / mesh.dp)};
   check_schedule_fits(p.schedule, mesh.pp, static_cast<int>(plan.micro_batches()), p.chunks);
   return plan;
 }
 
 std::string unit_of(Device device, DType dtype) {
-  return device.kind == DeviceKind::cuda ? cuda::name(device.index) : kernels::product_unit(Cpu{}, dtype);
+  return device.kind == DeviceKind::cuda ? cuda::name(device.index)
+                                         : kernels::product_unit(Cpu{}, dtype);
 }
 
 }  // namespace skein

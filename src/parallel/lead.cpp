@@ -22,8 +22,8 @@ void ForwardLead::after() {
   ++made_;
   if (mesh_.first_stage()) return;
   told_.push_back(mesh_.pp().send_bytes(&kMark, 1, mesh_.stage() - 1, kTag));
-  // The previous stage began this pass before it could end here, so it has heard of all but the last
-  // kForwardLead.
+  // The previous stage began this pass before it could end here, so it has heard of all but the
+  // last kForwardLead.
   for (; static_cast<int64_t>(told_.size()) > 2 * kForwardLead; told_.pop_front())
     told_.front().wait();
 }

@@ -22,11 +22,15 @@ bool is_frozen(const std::string& name, int64_t layers, int64_t of) {
 }
 
 void check_frozen(const ModelConfig& config, int64_t layers) {
-  require(layers >= -1 && layers <= config.n_layers, "train.frozen_layers={} must be from -1 (none) to model.n_layers={} (all but the head)",
+  require(layers >= -1 && layers <= config.n_layers,
+          "train.frozen_layers={} must be from -1 (none) to model.n_layers={} (all but the head)",
           layers, config.n_layers);
-  const bool learns = layers < config.n_layers || config.architecture != Architecture::gpt || config.head != Head::vocabulary || !config.tie_embeddings;
-  require(learns, "train.frozen_layers={} leaves nothing that learns, for the head is the frozen embedding; freeze fewer layers or give "
-          "model.tie_embeddings=false", layers);
+  const bool learns = layers < config.n_layers || config.architecture != Architecture::gpt ||
+                      config.head != Head::vocabulary || !config.tie_embeddings;
+  require(learns,
+          "train.frozen_layers={} leaves nothing that learns, for the head is the frozen "
+          "embedding; freeze fewer layers or give model.tie_embeddings=false",
+          layers);
 }
 
 // Number of the first piece that holds more than frozen blocks.
@@ -39,24 +43,33 @@ int first_beyond(const std::vector<int>& split, int64_t frozen_layers) {
 
 }  // namespace
 
-LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype, int64_t frozen_layers)
-    : mesh_(mesh), parallel_(parallel), parameters_(dtype, mesh.tp().rank(), mesh.tp().size(), device_of(parallel.device)) {
+LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh,
+                       DType dtype, int64_t frozen_layers)
+    : mesh_(mesh),
+      parallel_(parallel),
+      parameters_(dtype, mesh.tp().rank(), mesh.tp().size(), device_of(parallel.device)) {
   check(config, mesh.tp().size(), parallel.sequence);
   connect(mesh, parameters_.device(), parallel.timeout);
   const int stages = mesh.pp().size(), count = stages * parallel.chunks;
-  const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
-                                  head_flops_per_token(config) / block_flops_per_token(config, config.context));
+  const auto split =
+      split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
+                   head_flops_per_token(config) / block_flops_per_token(config, config.context));
   check_frozen(config, frozen_layers);
   first_learning_ = frozen_layers < 0 ? 0 : first_beyond(split, frozen_layers);
   for (int chunk = 0; chunk < parallel.chunks; ++chunk) {
     const int piece = chunk * stages + mesh.stage();
     const int first = std::accumulate(split.begin(), split.begin() + piece, 0);
-    const ModelPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0, piece == count - 1, chunk};
+    const ModelPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0,
+                          piece == count - 1, chunk};
     for (int block = part.first_block; block < part.last_block; ++block) blocks_.push_back(block);
-    if (config.architecture == Architecture::bert) add_bert(config, part);
-    else add_gpt(config, part);
+    if (config.architecture == Architecture::bert)
+      add_bert(config, part);
+    else
+      add_gpt(config, part);
   }
-  if (frozen_layers >= 0) parameters_.freeze([&](const std::string& name) { return is_frozen(name, frozen_layers, config.n_layers); });
+  if (frozen_layers >= 0)
+    parameters_.freeze(
+        [&](const std::string& name) { return is_frozen(name, frozen_layers, config.n_layers); });
 }
 
 void LocalModel::add_gpt(const ModelConfig& config, const ModelPiece& piece) {

@@ -4,7 +4,8 @@ namespace skein {
 namespace {
 
 int tag_of(const StagePieces& pieces, const Action& action, int receiving_piece) {
-  return (action.micro_batch * pieces.count() + receiving_piece) * 2 + (action.kind == Action::backward ? 1 : 0);
+  return (action.micro_batch * pieces.count() + receiving_piece) * 2 +
+         (action.kind == Action::backward ? 1 : 0);
 }
 
 }  // namespace

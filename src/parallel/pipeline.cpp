@@ -25,13 +25,17 @@ void add_sample_sums(const Tensor& rows, const Tensor& weights, std::vector<doub
 }  // namespace
 
 Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool record)
-    : mesh_(mesh), model_(std::move(model)), kind_(kind),
+    : mesh_(mesh),
+      model_(std::move(model)),
+      kind_(kind),
       pieces_{mesh.stage(), mesh.pp().size(), static_cast<int>(model_.pieces.size())} {
   if (!record) return;
   require(model_.device.kind == DeviceKind::cuda && pieces_.count() == 1 && mesh.tp().size() == 1,
-          "parallel.cuda_graph records a whole model on one GPU, but here are {} pieces of {} shards on a {}; leave it out, or use "
-          "parallel.device=cuda with parallel.pipeline=1, parallel.chunks=1 and parallel.tensor=1",
-          pieces_.count(), mesh.tp().size(), model_.device.kind == DeviceKind::cuda ? "GPU" : "CPU");
+          "parallel.cuda_graph records a whole model on one GPU, but here are {} pieces of {} "
+          "shards on a {}; leave it out, or use parallel.device=cuda with parallel.pipeline=1, "
+          "parallel.chunks=1 and parallel.tensor=1",
+          pieces_.count(), mesh.tp().size(),
+          model_.device.kind == DeviceKind::cuda ? "GPU" : "CPU");
   recorded_ = std::make_unique<RecordedPass>();
 }
 
@@ -41,16 +45,19 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   answers_.clear();
   placed_.clear();
   for (const Batch& batch : step.micro_batches) placed_.push_back(placed(batch, model_.device));
-  const auto actions = make_schedule(step.train ? kind_ : ScheduleKind::gpipe, mesh_.stage(), mesh_.pp().size(),
-                                     micro_batches, static_cast<int>(model_.pieces.size()));
+  const auto actions =
+      make_schedule(step.train ? kind_ : ScheduleKind::gpipe, mesh_.stage(), mesh_.pp().size(),
+                    micro_batches, static_cast<int>(model_.pieces.size()));
   // A profile wants to see each kernel end.
   const bool recorded = step.train && recorded_ && !Profile::running();
   for (int i = 0; recorded && i < micro_batches; ++i) run_recorded(i, step, pass);
   if (recorded) return;
   for (const Action& action : actions) {
     const Within micro_batch = Within::micro_batch(action.micro_batch);
-    if (action.kind == Action::forward) forward(action, step, pass);
-    else if (step.train) backward(action, step, pass);
+    if (action.kind == Action::forward)
+      forward(action, step, pass);
+    else if (step.train)
+      backward(action, step, pass);
   }
   for (auto& [key, flight] : in_flight_) flight.sent.wait();
   for (auto& [work, tensor] : sending_) work.wait();
@@ -89,15 +96,19 @@ std::vector<std::vector<double>> Pipeline::losses() const {
 void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass) {
   const Span span("forward and backward");
   const Batch& batch = placed_[static_cast<size_t>(micro_batch)];
-  const Tensor losses = recorded_->run(batch, row_weights_of(batch.weights, step.loss_scale, Tensor::empty({0}, model_.dtype, model_.device)),
-                                       [&](const Batch& read, const Tensor& row_weights) {
-    Pass inner = pass;
-    inner.batch = &read;
-    inner.row_weights = row_weights;
-    const Losses made = model_.objective->losses(model_.pieces.front()->forward({}, inner), inner);
-    skein::backward(made.rows, made.row_weights);
-    return made.rows.value();
-  });
+  const Tensor losses =
+      recorded_->run(batch,
+                     row_weights_of(batch.weights, step.loss_scale,
+                                    Tensor::empty({0}, model_.dtype, model_.device)),
+                     [&](const Batch& read, const Tensor& row_weights) {
+                       Pass inner = pass;
+                       inner.batch = &read;
+                       inner.row_weights = row_weights;
+                       const Losses made = model_.objective->losses(
+                           model_.pieces.front()->forward({}, inner), inner);
+                       skein::backward(made.rows, made.row_weights);
+                       return made.rows.value();
+                     });
   losses_[static_cast<size_t>(micro_batch)] = {losses, {batch.weights}};
   if (step.after_backward) step.after_backward(micro_batch, 0);
 }
@@ -112,11 +123,14 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   if (!step.train) no_grad = std::make_unique<NoGrad>();
   InFlight flight;
   if (const auto message = pieces_.received(action))
-    flight.input = entered(receive(*message, model.flow_shape(batch.size(), batch.length())), action.chunk);
+    flight.input =
+        entered(receive(*message, model.flow_shape(batch.size(), batch.length())), action.chunk);
   const Var output = model.forward(flight.input, inner);
   flight.output = output;
-  if (const auto message = pieces_.sent(action)) flight.sent = send(output.value(), *message);
-  else if (!step.train) losses_of(action.micro_batch, output, step, pass);
+  if (const auto message = pieces_.sent(action))
+    flight.sent = send(output.value(), *message);
+  else if (!step.train)
+    losses_of(action.micro_batch, output, step, pass);
   if (step.train) {
     in_flight_[{action.micro_batch, action.chunk}] = std::move(flight);
   } else if (!pieces_.last(action.chunk)) {
@@ -124,9 +138,10 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   }
 }
 
-// When training they are made when their gradient is wanted: they may add to the head's gradients at once, which belong to this
-// micro-batch only then.
-Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass) {
+// When training they are made when their gradient is wanted: they may add to the head's gradients
+// at once, which belong to this micro-batch only then.
+Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineStep& step,
+                           const Pass& pass) {
   Pass inner = pass;
   inner.batch = &placed_[static_cast<size_t>(micro_batch)];
   inner.loss_scale = step.loss_scale;
@@ -139,19 +154,23 @@ Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineSte
 }
 
 Var Pipeline::entered(Tensor flow, int chunk) const {
-  return pieces_.number(chunk) > model_.first_learning ? Var::leaf(std::move(flow)) : Var(std::move(flow));
+  return pieces_.number(chunk) > model_.first_learning ? Var::leaf(std::move(flow))
+                                                       : Var(std::move(flow));
 }
 
 void Pipeline::backward(const Action& action, const PipelineStep& step, const Pass& pass) {
   auto node = in_flight_.extract({action.micro_batch, action.chunk});
   SKEIN_CHECK(!node.empty());
   InFlight flight = std::move(node.mapped());
-  if (pieces_.number(action.chunk) < model_.first_learning) flight.sent.wait();
-  else pass_back(action, flight, step, pass);
+  if (pieces_.number(action.chunk) < model_.first_learning)
+    flight.sent.wait();
+  else
+    pass_back(action, flight, step, pass);
   if (step.after_backward) step.after_backward(action.micro_batch, action.chunk);
 }
 
-void Pipeline::pass_back(const Action& action, InFlight& flight, const PipelineStep& step, const Pass& pass) {
+void Pipeline::pass_back(const Action& action, InFlight& flight, const PipelineStep& step,
+                         const Pass& pass) {
   const Span span("backward");
   if (const auto message = pieces_.received(action)) {
     flight.sent.wait();

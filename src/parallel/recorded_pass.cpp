@@ -3,23 +3,25 @@
 namespace skein {
 namespace {
 
-constexpr Tensor Batch::* kOnDevice[] = {&Batch::tokens, &Batch::targets, &Batch::positions, &Batch::segments, &Batch::sample_ids};
+constexpr Tensor Batch::*kOnDevice[] = {&Batch::tokens, &Batch::targets, &Batch::positions,
+                                        &Batch::segments, &Batch::sample_ids};
 
 }  // namespace
 
 bool RecordedPass::same_shape(const Batch& batch) const {
-  return batch.tokens.shape() == batch_.tokens.shape() && batch.segments.defined() == batch_.segments.defined();
+  return batch.tokens.shape() == batch_.tokens.shape() &&
+         batch.segments.defined() == batch_.segments.defined();
 }
 
 void RecordedPass::keep(const Batch& batch, const Tensor& row_weights) {
   batch_ = batch;
-  for (Tensor Batch::* part : kOnDevice)
+  for (Tensor Batch::*part : kOnDevice)
     if ((batch.*part).defined()) batch_.*part = (batch.*part).clone();
   row_weights_ = row_weights.clone();
 }
 
 void RecordedPass::take(const Batch& batch, const Tensor& row_weights) const {
-  for (Tensor Batch::* part : kOnDevice)
+  for (Tensor Batch::*part : kOnDevice)
     if ((batch.*part).defined()) (batch_.*part).copy_from(batch.*part);
   row_weights_.copy_from(row_weights);
 }

@@ -9,11 +9,13 @@
 namespace skein {
 namespace {
 
-// The k-th forward (or backward) of a rank that visits its chunks in groups of `stages` micro-batches.
+// The k-th forward (or backward) of a rank that visits its chunks in groups of `stages`
+// micro-batches.
 Action grouped(Action::Kind kind, int k, int stages, int chunks) {
   const int group = k / (stages * chunks), inside = k % (stages * chunks);
   const int chunk = inside / stages;
-  return {kind, group * stages + inside % stages, kind == Action::forward ? chunk : chunks - 1 - chunk};
+  return {kind, group * stages + inside % stages,
+          kind == Action::forward ? chunk : chunks - 1 - chunk};
 }
 
 std::vector<Action> warm_up_then_pairs(int warm_up, int total, int stages, int chunks) {
@@ -23,7 +25,8 @@ std::vector<Action> warm_up_then_pairs(int warm_up, int total, int stages, int c
     actions.push_back(grouped(Action::forward, k, stages, chunks));
     actions.push_back(grouped(Action::backward, k - warm_up, stages, chunks));
   }
-  for (int k = total - warm_up; k < total; ++k) actions.push_back(grouped(Action::backward, k, stages, chunks));
+  for (int k = total - warm_up; k < total; ++k)
+    actions.push_back(grouped(Action::backward, k, stages, chunks));
   return actions;
 }
 
@@ -36,7 +39,8 @@ std::vector<Action> all_forward_then_backward(int micro_batches, int chunks) {
   return actions;
 }
 
-// The blocks of the last part for which the largest part is smallest; of equals the one nearest to an even share.
+// The blocks of the last part for which the largest part is smallest; of equals the one nearest to
+// an even share.
 int blocks_beside_head(int layers, int parts, double head) {
   if (parts == 1) return layers;
   int best = 1;
@@ -54,14 +58,17 @@ int blocks_beside_head(int layers, int parts, double head) {
 
 }  // namespace
 
-std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int micro_batches, int chunks) {
+std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int micro_batches,
+                                  int chunks) {
   if (kind == ScheduleKind::gpipe) return all_forward_then_backward(micro_batches, chunks);
   if (stages == 1 || chunks == 1) {
     const int warm_up = stages == 1 ? chunks - 1 : std::min(stages - stage - 1, micro_batches);
-    return warm_up_then_pairs(warm_up, micro_batches * chunks, stages == 1 ? 1 : stages * micro_batches, chunks);
+    return warm_up_then_pairs(warm_up, micro_batches * chunks,
+                              stages == 1 ? 1 : stages * micro_batches, chunks);
   }
   const int total = micro_batches * chunks;
-  return warm_up_then_pairs(std::min(2 * (stages - stage - 1) + (chunks - 1) * stages, total), total, stages, chunks);
+  return warm_up_then_pairs(std::min(2 * (stages - stage - 1) + (chunks - 1) * stages, total),
+                            total, stages, chunks);
 }
 
 void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int chunks) {
@@ -69,23 +76,29 @@ void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int c
   require(chunks == 1 || kind == ScheduleKind::interleaved,
           "parallel.chunks={} needs parallel.schedule=interleaved", chunks);
   require(kind != ScheduleKind::interleaved || stages == 1 || micro_batches % stages == 0,
-          "the interleaved schedule needs the number of micro-batches, {}, to be a multiple of parallel.pipeline={}; "
-          "change train.global_batch or train.micro_batch", micro_batches, stages);
+          "the interleaved schedule needs the number of micro-batches, {}, to be a multiple of "
+          "parallel.pipeline={}; change train.global_batch or train.micro_batch",
+          micro_batches, stages);
 }
 
-std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given, double head) {
-  require(layers >= parts, "model.n_layers={} is fewer than the {} pipeline pieces (stages times chunks); use fewer "
-          "stages or more layers", layers, parts);
+std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given,
+                              double head) {
+  require(layers >= parts,
+          "model.n_layers={} is fewer than the {} pipeline pieces (stages times chunks); use fewer "
+          "stages or more layers",
+          layers, parts);
   if (!given.empty()) {
     const int64_t sum = std::accumulate(given.begin(), given.end(), int64_t{0});
-    require(static_cast<int>(given.size()) == parts, "parallel.layers names {} pieces, but there are {}", given.size(), parts);
+    require(static_cast<int>(given.size()) == parts,
+            "parallel.layers names {} pieces, but there are {}", given.size(), parts);
     require(sum == layers && *std::min_element(given.begin(), given.end()) >= 0,
             "parallel.layers sums to {}, but model.n_layers is {}", sum, layers);
     return {given.begin(), given.end()};
   }
   const int last = blocks_beside_head(layers, parts, head), rest = layers - last;
   std::vector<int> split(static_cast<size_t>(parts), last);
-  for (int i = 0; i + 1 < parts; ++i) split[static_cast<size_t>(i)] = rest / (parts - 1) + (i < rest % (parts - 1) ? 1 : 0);
+  for (int i = 0; i + 1 < parts; ++i)
+    split[static_cast<size_t>(i)] = rest / (parts - 1) + (i < rest % (parts - 1) ? 1 : 0);
   return split;
 }
 

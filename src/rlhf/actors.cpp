@@ -12,7 +12,8 @@ PolicyRules rules_of(const TuneConfig& c, const Tuning& tuning) {
   rules.entropy = c.ppo.entropy;
   rules.kl = c.ppo.kl_loss;
   rules.kl_estimator = c.ppo.kl_loss_estimator;
-  rules.shared = c.ppo.algorithm == PpoConfig::Algorithm::ppo && c.critic.kind == CriticConfig::Kind::shared;
+  rules.shared =
+      c.ppo.algorithm == PpoConfig::Algorithm::ppo && c.critic.kind == CriticConfig::Kind::shared;
   rules.value = c.critic.rules;
   return rules;
 }
@@ -43,12 +44,15 @@ std::vector<Piece> named(std::vector<Piece> pieces, const std::string& prefix) {
 
 bool is_weight(const Piece& piece) { return piece.name.starts_with("param/"); }
 
-// The weights of a replica that a checkpoint has; its others keep their start values, which only a new head may.
-void load_weights(Replica& replica, const CheckpointInfo& from, const std::string& head, Mesh& mesh) {
+// The weights of a replica that a checkpoint has; its others keep their start values, which only a
+// new head may.
+void load_weights(Replica& replica, const CheckpointInfo& from, const std::string& head,
+                  Mesh& mesh) {
   const auto held = checkpoint_tensors(from, mesh.world());
   std::vector<Piece> targets = replica.optimizer().pieces(false);
   std::erase_if(targets, [&](const Piece& piece) {
-    return !is_weight(piece) || (piece.name.starts_with("param/" + head) && !held.contains(piece.name));
+    return !is_weight(piece) ||
+           (piece.name.starts_with("param/" + head) && !held.contains(piece.name));
   });
   load_checkpoint(from, targets, false, mesh.world());
   replica.optimizer().loaded(0);
@@ -67,14 +71,25 @@ ModelConfig critic_model(const ModelConfig& policy) {
 }
 
 Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, const Tuning& tuning)
-    : config_(config), tuning_(tuning), mesh_(mesh), rules_(rules_of(config, tuning)), policy_terms_(PolicyObjective::terms(rules_)) {
-  if (!config.ptx.data.empty()) texts_ = std::make_unique<PtxTexts>(config, plan, mesh, tuning.tokenizer);
-  policy_ = std::make_unique<Replica>(policy_config(config, rules_.shared), plan, mesh, policy_learning(), texts_ ? texts_->plan() : BatchPlan{});
+    : config_(config),
+      tuning_(tuning),
+      mesh_(mesh),
+      rules_(rules_of(config, tuning)),
+      policy_terms_(PolicyObjective::terms(rules_)) {
+  if (!config.ptx.data.empty())
+    texts_ = std::make_unique<PtxTexts>(config, plan, mesh, tuning.tokenizer);
+  policy_ = std::make_unique<Replica>(policy_config(config, rules_.shared), plan, mesh,
+                                      policy_learning(), texts_ ? texts_->plan() : BatchPlan{});
   if (config.ppo.algorithm == PpoConfig::Algorithm::ppo && !rules_.shared)
-    critic_ = std::make_unique<Replica>(critic_config(config), plan, mesh, Learning{[this](const LocalModel& model) {
-      return std::make_unique<ValueObjective>(*model.labelled(), rules_.value);
-    }, ValueObjective::terms()});
-  reference_ = std::make_unique<FrozenPolicy>(config.run.model, config.run.parallel, mesh, config.run.precision(), telling(rules_), tuning.start);
+    critic_ = std::make_unique<Replica>(critic_config(config), plan, mesh,
+                                        Learning{[this](const LocalModel& model) {
+                                                   return std::make_unique<ValueObjective>(
+                                                       *model.labelled(), rules_.value);
+                                                 },
+                                                 ValueObjective::terms()});
+  reference_ =
+      std::make_unique<FrozenPolicy>(config.run.model, config.run.parallel, mesh,
+                                     config.run.precision(), telling(rules_), tuning.start);
 }
 
 std::vector<DataFile> Actors::data_files() const {
@@ -85,8 +100,14 @@ std::vector<DataFile> Actors::data_files() const {
 }
 
 Learning Actors::policy_learning() const {
-  Learning made{[this](const LocalModel& model) { return std::make_unique<PolicyObjective>(*model.decoder(), rules_); }, policy_terms_};
-  if (texts_) made.beside = [](const LocalModel& model) { return std::make_unique<NextToken>(*model.decoder()); };
+  Learning made{[this](const LocalModel& model) {
+                  return std::make_unique<PolicyObjective>(*model.decoder(), rules_);
+                },
+                policy_terms_};
+  if (texts_)
+    made.beside = [](const LocalModel& model) {
+      return std::make_unique<NextToken>(*model.decoder());
+    };
   return made;
 }
 
@@ -101,7 +122,8 @@ void Actors::begin(const CriticStart& critic) {
 std::vector<Piece> Actors::pieces(bool own) const {
   std::vector<Piece> all = policy_->optimizer().pieces(own);
   if (!critic_) return all;
-  for (Piece& piece : named(critic_->optimizer().pieces(own), "critic_")) all.push_back(std::move(piece));
+  for (Piece& piece : named(critic_->optimizer().pieces(own), "critic_"))
+    all.push_back(std::move(piece));
   return all;
 }
 
@@ -110,7 +132,9 @@ void Actors::loaded(int64_t policy_steps, int64_t critic_steps) {
   if (critic_) critic_->optimizer().loaded(critic_steps);
 }
 
-Judged Actors::judged(Replica& replica) const { return {replica.pipeline(), replica.model().pass(), mesh_, config_.generate.batch}; }
+Judged Actors::judged(Replica& replica) const {
+  return {replica.pipeline(), replica.model().pass(), mesh_, config_.generate.batch};
+}
 
 Tensor Actors::answers(Judged judged, const EpisodeSamples& samples, int64_t numbers) const {
   judged.meeting = meeting_;
@@ -121,8 +145,10 @@ namespace {
 
 std::vector<double> column(const Tensor& answers, size_t sample, size_t tokens, int64_t number) {
   std::vector<double> made;
-  const float* from = answers.data<float>() + static_cast<int64_t>(sample) * answers.dim(1) * answers.dim(2);
-  for (size_t i = 0; i < tokens; ++i) made.push_back(from[static_cast<int64_t>(i) * answers.dim(2) + number]);
+  const float* from =
+      answers.data<float>() + static_cast<int64_t>(sample) * answers.dim(1) * answers.dim(2);
+  for (size_t i = 0; i < tokens; ++i)
+    made.push_back(from[static_cast<int64_t>(i) * answers.dim(2) + number]);
   return made;
 }
 
@@ -136,7 +162,8 @@ double mean_of(const std::vector<double>& numbers) {
 
 void Actors::judge(std::vector<Episode>& episodes, const EpisodeSamples& samples) const {
   const Tensor own = answers(judged(*policy_), samples, PolicyObjective::numbers(rules_));
-  const Tensor reference = answers(reference_->judged(config_.generate.batch), samples, PolicyObjective::numbers(telling(rules_)));
+  const Tensor reference = answers(reference_->judged(config_.generate.batch), samples,
+                                   PolicyObjective::numbers(telling(rules_)));
   const Tensor values = critic_ ? answers(judged(*critic_), samples, 1) : Tensor();
   for (size_t i = 0; i < episodes.size(); ++i) {
     Trajectory& path = episodes[i].path;
@@ -149,17 +176,26 @@ void Actors::judge(std::vector<Episode>& episodes, const EpisodeSamples& samples
   }
 }
 
-std::vector<std::vector<double>> Actors::logps(const std::vector<Episode>& episodes, bool of_reference) const {
-  const EpisodeSamples samples(episodes, longest_row(episodes, config_.run.model.context, row_multiple(config_.run.parallel)), longest_answer(episodes));
-  const Tensor found = of_reference ? answers(reference_->judged(config_.generate.batch), samples, PolicyObjective::numbers(telling(rules_)))
-                                    : answers(judged(*policy_), samples, PolicyObjective::numbers(rules_));
+std::vector<std::vector<double>> Actors::logps(const std::vector<Episode>& episodes,
+                                               bool of_reference) const {
+  const EpisodeSamples samples(
+      episodes,
+      longest_row(episodes, config_.run.model.context, row_multiple(config_.run.parallel)),
+      longest_answer(episodes));
+  const Tensor found = of_reference
+                           ? answers(reference_->judged(config_.generate.batch), samples,
+                                     PolicyObjective::numbers(telling(rules_)))
+                           : answers(judged(*policy_), samples, PolicyObjective::numbers(rules_));
   std::vector<std::vector<double>> made;
-  for (size_t i = 0; i < episodes.size(); ++i) made.push_back(column(found, i, episodes[i].tokens.size(), 0));
+  for (size_t i = 0; i < episodes.size(); ++i)
+    made.push_back(column(found, i, episodes[i].tokens.size(), 0));
   return made;
 }
 
-Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr, double critic_lr, bool policy_learns) {
-  const Batch batch = samples.batch(policy_->own_first(first), config_.run.train.global_batch / mesh_.dp().size());
+Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr,
+                           double critic_lr, bool policy_learns) {
+  const Batch batch =
+      samples.batch(policy_->own_first(first), config_.run.train.global_batch / mesh_.dp().size());
   Step made;
   std::optional<Beside> beside;
   if (texts_ && policy_learns) beside = texts_->of_update(number);

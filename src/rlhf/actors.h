@@ -4,12 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "critic_start.h"
-#include "frozen.h"
-#include "ptx.h"
 #include "skein/rlhf/ppo.h"
 #include "skein/train/judge.h"
 #include "skein/train/replica.h"
+
+#include "critic_start.h"
+#include "frozen.h"
+#include "ptx.h"
 
 namespace skein {
 
@@ -26,17 +27,22 @@ class Actors {
   std::vector<Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
   void loaded(int64_t policy_steps, int64_t critic_steps);
 
-  // From now on judge and logps may be Interrupted at that meeting, which outlives its use; null: no more.
+  // From now on judge and logps may be Interrupted at that meeting, which outlives its use; null:
+  // no more.
   void set_meeting(Meeting* meeting) { meeting_ = meeting; }
-  // Log-probabilities under policy and reference, entropies, and values: all that episodes' paths are made of but rewards.
+  // Log-probabilities under policy and reference, entropies, and values: all that episodes' paths
+  // are made of but rewards.
   void judge(std::vector<Episode>& episodes, const EpisodeSamples& samples) const;
-  std::vector<std::vector<double>> logps(const std::vector<Episode>& episodes, bool of_reference) const;
+  std::vector<std::vector<double>> logps(const std::vector<Episode>& episodes,
+                                         bool of_reference) const;
 
   struct Step {
     StepResult policy, critic;  // that of the policy without terms where it did not learn
   };
-  // The minibatch of samples [first, first + train.global_batch), with the texts of update `number` beside it where there are any; lr of both.
-  Step learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr, double critic_lr, bool policy_learns);
+  // The minibatch of samples [first, first + train.global_batch), with the texts of update `number`
+  // beside it where there are any; lr of both.
+  Step learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr,
+             double critic_lr, bool policy_learns);
 
   Replica& policy() { return *policy_; }
   Replica* critic() { return critic_.get(); }

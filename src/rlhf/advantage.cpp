@@ -23,26 +23,38 @@ void check_token(const Trajectory& trajectory, size_t t) {
 }  // namespace
 
 void bind(Options& options, ShapingConfig& c) {
-  options.add("reward.score_clip", c.score_clip, "scores are cut to plus and minus this; 0: not cut");
+  options.add("reward.score_clip", c.score_clip,
+              "scores are cut to plus and minus this; 0: not cut");
   options.add_choice("reward.missing_end", c.missing_end,
-                     {{"none", MissingEnd::none}, {"replace", MissingEnd::replace}, {"subtract", MissingEnd::subtract}, {"mask", MissingEnd::mask}},
-                     "what becomes of a response that has not ended: its score is minus reward.missing_end_value, or less by it, or the "
-                     "response does not count");
+                     {{"none", MissingEnd::none},
+                      {"replace", MissingEnd::replace},
+                      {"subtract", MissingEnd::subtract},
+                      {"mask", MissingEnd::mask}},
+                     "what becomes of a response that has not ended: its score is minus "
+                     "reward.missing_end_value, or less by it, or the response does not count");
   options.add("reward.missing_end_value", c.missing_end_value, "see reward.missing_end");
-  options.add_choice("reward.kl_estimator", c.estimator,
-                     {{"k1", KlEstimator::k1}, {"k2", KlEstimator::k2}, {"k3", KlEstimator::k3}, {"abs", KlEstimator::abs}},
-                     "what is charged of each token for leaving the reference; only k1 keeps the optimum");
+  options.add_choice(
+      "reward.kl_estimator", c.estimator,
+      {{"k1", KlEstimator::k1},
+       {"k2", KlEstimator::k2},
+       {"k3", KlEstimator::k3},
+       {"abs", KlEstimator::abs}},
+      "what is charged of each token for leaving the reference; only k1 keeps the optimum");
 }
 
 void check(const ShapingConfig& c) {
-  require(std::isfinite(c.score_clip) && c.score_clip >= 0, "reward.score_clip={} must be a number not below 0", c.score_clip);
-  require(std::isfinite(c.missing_end_value), "reward.missing_end_value={} must be a finite number", c.missing_end_value);
+  require(std::isfinite(c.score_clip) && c.score_clip >= 0,
+          "reward.score_clip={} must be a number not below 0", c.score_clip);
+  require(std::isfinite(c.missing_end_value), "reward.missing_end_value={} must be a finite number",
+          c.missing_end_value);
 }
 
 double shaped_score(const ShapingConfig& config, double score, bool ended) {
   if (config.score_clip > 0) score = std::clamp(score, -config.score_clip, config.score_clip);
-  if (ended || config.missing_end == MissingEnd::none || config.missing_end == MissingEnd::mask) return score;
-  return config.missing_end == MissingEnd::replace ? -config.missing_end_value : score - config.missing_end_value;
+  if (ended || config.missing_end == MissingEnd::none || config.missing_end == MissingEnd::mask)
+    return score;
+  return config.missing_end == MissingEnd::replace ? -config.missing_end_value
+                                                   : score - config.missing_end_value;
 }
 
 void shape_rewards(Trajectory& trajectory, double beta, const ShapingConfig& config) {
@@ -54,7 +66,8 @@ void shape_rewards(Trajectory& trajectory, double beta, const ShapingConfig& con
   trajectory.rewards.resize(n);
   for (size_t t = 0; t < n; ++t) {
     check_token(trajectory, t);
-    trajectory.rewards[t] = -beta * kl_estimate(config.estimator, trajectory.logp[t] - trajectory.ref_logp[t]);
+    trajectory.rewards[t] =
+        -beta * kl_estimate(config.estimator, trajectory.logp[t] - trajectory.ref_logp[t]);
   }
   trajectory.rewards[n - 1] += shaped_score(config, trajectory.score, trajectory.ended);
   if (config.missing_end == MissingEnd::mask && !trajectory.ended) trajectory.counted = false;
@@ -63,7 +76,8 @@ void shape_rewards(Trajectory& trajectory, double beta, const ShapingConfig& con
 double response_kl(const Trajectory& trajectory) {
   SKEIN_CHECK_EQ(trajectory.ref_logp.size(), trajectory.logp.size());
   double sum = 0;
-  for (size_t t = 0; t < trajectory.logp.size(); ++t) sum += trajectory.logp[t] - trajectory.ref_logp[t];
+  for (size_t t = 0; t < trajectory.logp.size(); ++t)
+    sum += trajectory.logp[t] - trajectory.ref_logp[t];
   return sum;
 }
 
@@ -96,7 +110,8 @@ void estimate_advantages(Trajectory& trajectory, double gamma, double lambda) {
 
 void spread(std::span<Trajectory> trajectories, std::span<const double> advantages) {
   SKEIN_CHECK_EQ(trajectories.size(), advantages.size());
-  for (size_t i = 0; i < trajectories.size(); ++i) trajectories[i].advantages.assign(trajectories[i].logp.size(), advantages[i]);
+  for (size_t i = 0; i < trajectories.size(); ++i)
+    trajectories[i].advantages.assign(trajectories[i].logp.size(), advantages[i]);
 }
 
 }  // namespace skein

@@ -4,7 +4,9 @@
 
 namespace skein {
 
-std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form, std::span<const Message> prompt, std::span<const std::string> answers, int64_t length) {
+std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
+                                             std::span<const Message> prompt,
+                                             std::span<const std::string> answers, int64_t length) {
   std::vector<AnswerSequence> all;
   const auto asked = static_cast<int64_t>(form.prompt(prompt).size());
   std::vector<Message> turns(prompt.begin(), prompt.end());

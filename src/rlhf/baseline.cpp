@@ -1,4 +1,5 @@
-// What advantages are compared with: the batch (whitening, explained variance) or the other responses to the prompt.
+// What advantages are compared with: the batch (whitening, explained variance) or the other
+// responses to the prompt.
 #include <cmath>
 
 #include "skein/core/error.h"
@@ -64,7 +65,8 @@ GroupMoments group_moments(std::span<const double> rewards) {
 }
 
 // Equal rewards give exactly 0, whatever rounding does to their mean.
-double group_advantage(GroupBaseline baseline, double reward, const GroupMoments& group, double count) {
+double group_advantage(GroupBaseline baseline, double reward, const GroupMoments& group,
+                       double count) {
   if (group.flat) return 0;
   if (baseline == GroupBaseline::leave_one_out) return reward - (group.sum - reward) / (count - 1);
   const double distance = reward - group.mean;
@@ -75,12 +77,15 @@ double group_advantage(GroupBaseline baseline, double reward, const GroupMoments
 
 Moments moments(std::span<const Trajectory> trajectories, std::vector<double> Trajectory::*field) {
   check_field(trajectories, field);
-  return moments_of(trajectories, [&](const Trajectory& trajectory, size_t t) { return (trajectory.*field)[t]; });
+  return moments_of(trajectories,
+                    [&](const Trajectory& trajectory, size_t t) { return (trajectory.*field)[t]; });
 }
 
-void whiten(std::span<Trajectory> trajectories, std::vector<double> Trajectory::*field, bool keep_mean) {
+void whiten(std::span<Trajectory> trajectories, std::vector<double> Trajectory::*field,
+            bool keep_mean) {
   const Moments all = moments(trajectories, field);
-  const double scale = 1 / std::sqrt(all.variance + kVarianceFloor), shift = keep_mean ? all.mean : 0;
+  const double scale = 1 / std::sqrt(all.variance + kVarianceFloor),
+               shift = keep_mean ? all.mean : 0;
   for (Trajectory& trajectory : trajectories) {
     if (!trajectory.counted) continue;
     for (double& x : trajectory.*field) x = (x - all.mean) * scale + shift;
@@ -90,11 +95,14 @@ void whiten(std::span<Trajectory> trajectories, std::vector<double> Trajectory::
 double explained_variance(std::span<const Trajectory> trajectories) {
   check_field(trajectories, &Trajectory::values);
   const double whole = moments(trajectories, &Trajectory::returns).variance;
-  const Moments rest = moments_of(trajectories, [](const Trajectory& trajectory, size_t t) { return trajectory.returns[t] - trajectory.values[t]; });
+  const Moments rest = moments_of(trajectories, [](const Trajectory& trajectory, size_t t) {
+    return trajectory.returns[t] - trajectory.values[t];
+  });
   return whole > 0 ? 1 - rest.variance / whole : 0;
 }
 
-GroupAdvantages group_advantages(GroupBaseline baseline, std::span<const double> rewards, int64_t group) {
+GroupAdvantages group_advantages(GroupBaseline baseline, std::span<const double> rewards,
+                                 int64_t group) {
   require(group >= 2, "{} responses to a prompt give no baseline; sample at least 2", group);
   const auto size = static_cast<size_t>(group);
   SKEIN_CHECK_EQ(rewards.size() % size, size_t{0});
@@ -102,7 +110,9 @@ GroupAdvantages group_advantages(GroupBaseline baseline, std::span<const double>
   for (size_t first = 0; first < rewards.size(); first += size) {
     const auto mine = rewards.subspan(first, size);
     const GroupMoments of_group = group_moments(mine);
-    for (const double reward : mine) found.advantages.push_back(group_advantage(baseline, reward, of_group, static_cast<double>(group)));
+    for (const double reward : mine)
+      found.advantages.push_back(
+          group_advantage(baseline, reward, of_group, static_cast<double>(group)));
     ++found.groups;
     found.flat_groups += of_group.flat;
   }

@@ -6,14 +6,13 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
-#include <thread>
-#include <utility>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "skein/core/error.h"
 #include "skein/core/stop_signals.h"
@@ -60,7 +59,8 @@ class SpawnSettings {
     posix_spawn_file_actions_adddup2(&files, from_child.write, STDOUT_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
   }
@@ -102,7 +102,10 @@ void close_end(int& descriptor) {
   if (descriptor >= 0) ::close(std::exchange(descriptor, -1));
 }
 
-Clock::time_point after(double seconds) { return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)); }
+Clock::time_point after(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
 
 int milliseconds_until(Clock::time_point end) {
   const double left = std::chrono::duration<double, std::milli>(end - Clock::now()).count();
@@ -115,7 +118,8 @@ ChildProcess::ChildProcess(const std::string& command) {
   Pipe to_child, from_child;
   const SpawnSettings settings(to_child, from_child);
   const char* words[] = {"sh", "-c", command.c_str(), nullptr};
-  const int error = ::posix_spawn(&pid_, "/bin/sh", &settings.files, &settings.attributes, const_cast<char**>(words), environ);
+  const int error = ::posix_spawn(&pid_, "/bin/sh", &settings.files, &settings.attributes,
+                                  const_cast<char**>(words), environ);
   if (error != 0) fail("/bin/sh cannot be started: {}", reason(error));
   input_ = std::exchange(to_child.write, -1);
   output_ = std::exchange(from_child.read, -1);
@@ -166,7 +170,9 @@ void ChildProcess::reap() {
 
 std::string ChildProcess::ending(double seconds) const {
   siginfo_t info{};
-  if (!ended(seconds) || pid_ < 0 || ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return "closed its output";
+  if (!ended(seconds) || pid_ < 0 ||
+      ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return "closed its output";
   if (info.si_code == CLD_EXITED) return fmt::format("ended with exit code {}", info.si_status);
   return fmt::format("was ended by signal {} ({})", info.si_status, strsignal(info.si_status));
 }
@@ -185,25 +191,29 @@ bool ChildProcess::read_some() {
   unread_.resize(before + kChunk);
   const ssize_t got = ::read(output_, unread_.data() + before, kChunk);
   unread_.resize(before + static_cast<size_t>(std::max<ssize_t>(0, got)));
-  if (got < 0 && errno != EAGAIN && errno != EINTR) fail("the output of a process cannot be read: {}", reason(errno));
+  if (got < 0 && errno != EAGAIN && errno != EINTR)
+    fail("the output of a process cannot be read: {}", reason(errno));
   return got != 0;
 }
 
-// whole: what has no line end counts as a line too. Lines behind the one that take() wanted last stay unread.
+// whole: what has no line end counts as a line too. Lines behind the one that take() wanted last
+// stay unread.
 bool ChildProcess::take_lines(const std::function<bool(std::string_view line)>& take, bool whole) {
   size_t begin = 0;
   bool enough = false;
   while (!enough && begin < unread_.size()) {
     const size_t end = unread_.find('\n', begin);
     if (end == std::string::npos && !whole) break;
-    enough = take(std::string_view(unread_).substr(begin, end == std::string::npos ? end : end - begin));
+    enough =
+        take(std::string_view(unread_).substr(begin, end == std::string::npos ? end : end - begin));
     begin = end == std::string::npos ? unread_.size() : end + 1;
   }
   unread_.erase(0, begin);
   return enough;
 }
 
-ChildProcess::Outcome ChildProcess::exchange(std::string_view text, double seconds, const std::function<bool(std::string_view line)>& take,
+ChildProcess::Outcome ChildProcess::exchange(std::string_view text, double seconds,
+                                             const std::function<bool(std::string_view line)>& take,
                                              const std::function<void()>& look) {
   const NoPipeSignal no_signal;
   const auto end = after(seconds);

@@ -33,7 +33,8 @@ std::string DpoObjective::loss_term(const DpoRules& rules) {
 std::vector<Term> DpoObjective::terms(const DpoRules& rules) {
   std::vector<Term> made{{loss_term(rules), Term::Over::samples}};
   if (rules.sft != 0) made.push_back({"sft_loss", Term::Over::samples});
-  for (const char* name : {"reward_accuracy", "reward_margin", "chosen_reward", "rejected_reward", "chosen_logp", "rejected_logp"})
+  for (const char* name : {"reward_accuracy", "reward_margin", "chosen_reward", "rejected_reward",
+                           "chosen_logp", "rejected_logp"})
     made.push_back({name, Term::Over::samples, false});
   if (rules.loss.kind == DpoKind::kto)
     made.push_back({"reference_point", Term::Over::samples, false});
@@ -76,7 +77,8 @@ DpoObjective::Verdict DpoObjective::single_verdict(const Answer* answers) const 
 
 Var DpoObjective::log_losses(const Var& x, const Tensor& row_weights, const Pass& pass) const {
   const Tensor& targets = pass.batch->targets;
-  return ops::linear_cross_entropy(x, model_.head().weight(), {}, targets.reshape({-1}), row_weights, targets.dim(1), model_.vocab_shard(), pass.tp);
+  return ops::linear_cross_entropy(x, model_.head().weight(), {}, targets.reshape({-1}),
+                                   row_weights, targets.dim(1), model_.vocab_shard(), pass.tp);
 }
 
 Tensor DpoObjective::token_losses(const Var& x, const Pass& pass) const {
@@ -84,10 +86,13 @@ Tensor DpoObjective::token_losses(const Var& x, const Pass& pass) const {
   return log_losses(x, {}, pass).value();
 }
 
-void DpoObjective::judge_sample(int64_t sample, const Tensor& losses, const Batch& batch, const Judgement& made) const {
+void DpoObjective::judge_sample(int64_t sample, const Tensor& losses, const Batch& batch,
+                                const Judgement& made) const {
   const int64_t places = batch.weights.dim(1), first = sample * places;
   const float *weights = batch.weights.data<float>(), *known = batch.known.data<float>();
-  const auto is_rejected = [&](int64_t i) { return known[i * known_pair::columns + known_pair::side] > 0; };
+  const auto is_rejected = [&](int64_t i) {
+    return known[i * known_pair::columns + known_pair::side] > 0;
+  };
   Answer answers[2];
   for (int64_t i = first; i < first + places; ++i) {
     if (weights[i] == 0) continue;
@@ -110,7 +115,8 @@ void DpoObjective::judge_sample(int64_t sample, const Tensor& losses, const Batc
 DpoObjective::Judgement DpoObjective::judged(const Tensor& losses, const Pass& pass) const {
   const Batch& batch = *pass.batch;
   const auto terms = static_cast<int64_t>(DpoObjective::terms(rules_).size());
-  const Judgement made{Tensor::zeros({terms * batch.size()}, DType::f64), Tensor::zeros({batch.weights.size()}, DType::f64)};
+  const Judgement made{Tensor::zeros({terms * batch.size()}, DType::f64),
+                       Tensor::zeros({batch.weights.size()}, DType::f64)};
   const Tensor here = losses.to(Device{}).to(DType::f64);
   for (int64_t sample = 0; sample < batch.size(); ++sample) judge_sample(sample, here, batch, made);
   return made;
@@ -122,22 +128,29 @@ Losses DpoObjective::losses(const Var& output, const Pass& pass) const {
   const Var x = model_.rows(output, pass);
   const Tensor losses = token_losses(x, pass);
   const Judgement found = judged(losses, pass);
-  const auto kept = [&](const Tensor& numbers) { return numbers.to(losses.dtype()).to(losses.device()); };
+  const auto kept = [&](const Tensor& numbers) {
+    return numbers.to(losses.dtype()).to(losses.device());
+  };
   const std::vector<Term> terms = DpoObjective::terms(rules_);
-  const Tensor ones = Tensor::from(std::vector<float>(static_cast<size_t>(samples), 1.0f), {samples, 1});
+  const Tensor ones =
+      Tensor::from(std::vector<float>(static_cast<size_t>(samples), 1.0f), {samples, 1});
   const Tensor weights = Tensor::zeros(found.terms.shape(), DType::f64);
   for (size_t term = 0; term < terms.size(); ++term)
-    if (terms[term].learnt) std::fill_n(weights.data<double>() + static_cast<int64_t>(term) * samples, samples, pass.sample_scale);
+    if (terms[term].learnt)
+      std::fill_n(weights.data<double>() + static_cast<int64_t>(term) * samples, samples,
+                  pass.sample_scale);
   const std::vector<Tensor> of_terms(terms.size(), ones);
   if (!recording()) return {Var(kept(found.terms)), kept(weights), of_terms};
   // Rows are losses, minus log-probabilities.
   for (double& slope : found.slopes.span<double>()) slope *= -pass.sample_scale;
   const Tensor row_weights = kept(found.slopes);
-  return {ops::stand_in(log_losses(x, row_weights, pass), kept(found.terms), row_weights), kept(weights), of_terms};
+  return {ops::stand_in(log_losses(x, row_weights, pass), kept(found.terms), row_weights),
+          kept(weights), of_terms};
 }
 
 std::vector<Tensor> DpoObjective::answers(const Var& output, const Pass& pass) const {
-  const Tensor made = token_losses(model_.rows(output, pass), pass).to(Device{}).to(DType::f32).clone();
+  const Tensor made =
+      token_losses(model_.rows(output, pass), pass).to(Device{}).to(DType::f32).clone();
   for (float& one : made.span<float>()) one = -one;
   return {made.reshape({pass.batch->size(), pass.batch->weights.dim(1), 1})};
 }

@@ -19,21 +19,29 @@ int64_t tokens_of(const AnswerSequence* answer) { return answer ? answer->answer
 
 }  // namespace
 
-DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed, bool shuffle)
-    : pairs_(std::move(pairs)), pad_(pad), order_({static_cast<int64_t>(pairs_.pairs.size())}, {1}, seed, shuffle) {
-  for (const AnswerSequence& answer : pairs_.answers) SKEIN_CHECK(answer.begin > 0 && answer.answer_tokens() > 0);
+DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed,
+                       bool shuffle)
+    : pairs_(std::move(pairs)),
+      pad_(pad),
+      order_({static_cast<int64_t>(pairs_.pairs.size())}, {1}, seed, shuffle) {
+  for (const AnswerSequence& answer : pairs_.answers)
+    SKEIN_CHECK(answer.begin > 0 && answer.answer_tokens() > 0);
   const int64_t count = samples_per_epoch();
   for (int64_t pair = 0; pair < count; ++pair) {
     length_ = std::max(length_, fed(chosen(pair)) + fed(rejected(pair)));
     places_ = std::max(places_, tokens_of(chosen(pair)) + tokens_of(rejected(pair)));
   }
   length_ = (length_ + multiple - 1) / multiple * multiple;
-  require(count <= kMostNumbers / places_, "{} pairs with up to {} tokens of answers each are too many to remember what the reference holds of them ({} numbers at most); "
-          "give fewer or shorter ones, or lists of fewer answers", count, places_, kMostNumbers);
+  require(
+      count <= kMostNumbers / places_,
+      "{} pairs with up to {} tokens of answers each are too many to remember what the reference "
+      "holds of them ({} numbers at most); give fewer or shorter ones, or lists of fewer answers",
+      count, places_, kMostNumbers);
   reference_.resize(static_cast<size_t>(count * places_));
 }
 
-void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer, int64_t side, Filled& filled) const {
+void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer,
+                             int64_t side, Filled& filled) const {
   const int64_t from = row * length_ + filled.tokens, count = fed(&answer);
   std::copy_n(answer.tokens.begin(), count, batch.tokens.data<int32_t>() + from);
   std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + count,
@@ -44,7 +52,8 @@ void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequen
     batch.places.data<int32_t>()[to] = static_cast<int32_t>(filled.tokens + token - 1);
     batch.targets.data<int32_t>()[to] = answer.tokens[static_cast<size_t>(token)];
     batch.weights.data<float>()[to] = 1;
-    batch.known.data<float>()[to * known_pair::columns + known_pair::side] = static_cast<float>(side);
+    batch.known.data<float>()[to * known_pair::columns + known_pair::side] =
+        static_cast<float>(side);
   }
   filled.tokens += count;
 }
@@ -57,7 +66,9 @@ void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   if (const AnswerSequence* one = rejected(pair)) fill_answer(batch, row, *one, 1, filled);
   batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(filled.tokens);
   for (int64_t place = 0; place < filled.places; ++place)
-    batch.known.data<float>()[(row * places_ + place) * known_pair::columns + known_pair::ref_logp] = reference_of(pair)[place];
+    batch.known
+        .data<float>()[(row * places_ + place) * known_pair::columns + known_pair::ref_logp] =
+        reference_of(pair)[place];
 }
 
 Batch DpoSamples::batch(int64_t first, int64_t count) const {
@@ -82,14 +93,16 @@ void DpoSamples::remember(const Tensor& logps) {
   const int64_t numbers = logps.dim(2);
   for (int64_t sample = 0; sample < samples_per_epoch(); ++sample)
     for (int64_t place = 0; place < places_; ++place)
-      reference_[static_cast<size_t>(pair_of(sample) * places_ + place)] = logps.data<float>()[(sample * places_ + place) * numbers];
+      reference_[static_cast<size_t>(pair_of(sample) * places_ + place)] =
+          logps.data<float>()[(sample * places_ + place) * numbers];
 }
 
 PairLogp DpoSamples::reference(int64_t pair) const {
   const int64_t of_chosen = tokens_of(chosen(pair)),
                 of_both = of_chosen + tokens_of(rejected(pair));
   const float* logps = reference_of(pair);
-  return {0, 0, std::accumulate(logps, logps + of_chosen, 0.0), std::accumulate(logps + of_chosen, logps + of_both, 0.0)};
+  return {0, 0, std::accumulate(logps, logps + of_chosen, 0.0),
+          std::accumulate(logps + of_chosen, logps + of_both, 0.0)};
 }
 
 double DpoSamples::log_ratio(int64_t sample, const float* logps) const {

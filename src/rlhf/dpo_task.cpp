@@ -5,15 +5,16 @@
 #include <limits>
 #include <numeric>
 
-#include "frozen.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/core/numbers.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/rlhf/reward_task.h"
 #include "skein/train/chat_data.h"
 #include "skein/train/judge.h"
 #include "skein/train/run_state.h"
+
+#include "frozen.h"
 
 namespace skein {
 namespace {
@@ -21,12 +22,14 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kTask = "dpo";
-// By so much may the mean log-probability of a token differ between two layouts or types of the same reference.
+// By so much may the mean log-probability of a token differ between two layouts or types of the
+// same reference.
 constexpr double kReferenceTolerance = 2e-3;
 
 void check(const DpoTuneConfig& c) {
   check(c.task.rules.loss);
-  require(std::isfinite(c.task.rules.sft) && c.task.rules.sft >= 0, "dpo.sft={} must be a number from 0", c.task.rules.sft);
+  require(std::isfinite(c.task.rules.sft) && c.task.rules.sft >= 0,
+          "dpo.sft={} must be a number from 0", c.task.rules.sft);
   require(c.task.rules.sft == 0 || c.task.rules.loss.kind != DpoKind::kto,
           "dpo.sft={} is for the chosen answers of pairs, but dpo.loss=kto learns from single "
           "answers; leave it out",
@@ -34,24 +37,33 @@ void check(const DpoTuneConfig& c) {
   require(c.task.bad_records >= 0, "data.bad_records={} must be at least 0", c.task.bad_records);
   require(!c.run.data.train.empty(), "data.train names no file of preferences");
   require(c.run.model.architecture == Architecture::gpt && c.run.model.head == Head::vocabulary,
-          "the model to begin from does not continue text; a policy is a GPT with model.head=vocabulary");
-  require(c.run.model.dropout == 0, "model.dropout={} would make the policy another one than its reference; leave it out", c.run.model.dropout);
+          "the model to begin from does not continue text; a policy is a GPT with "
+          "model.head=vocabulary");
+  require(c.run.model.dropout == 0,
+          "model.dropout={} would make the policy another one than its reference; leave it out",
+          c.run.model.dropout);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
-  require(c.task.length >= 0 && c.task.length <= c.run.model.context, "dpo.length={} must be from 1 to model.context={}, the longest that the model can see",
+  require(c.task.length >= 0 && c.task.length <= c.run.model.context,
+          "dpo.length={} must be from 1 to model.context={}, the longest that the model can see",
           c.task.length, c.run.model.context);
 }
 
 PreferencesConfig files_of(const DpoTaskConfig& c, const std::vector<std::string>& files) {
-  return {.files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
+  return {
+      .files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
 }
 
 void tell(const PairData& data, const char* what, size_t all, bool labelled) {
   const char* const wanted =
       labelled ? "neither a label nor two answers of which one is better"
                : "no two answers of which one is better (labels alone are for dpo.loss=kto)";
-  if (data.cut > 0) log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
-  if (data.left_out > 0) log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out, all, what);
-  if (data.bad > 0) log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
+  if (data.cut > 0)
+    log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
+  if (data.left_out > 0)
+    log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out,
+              all, what);
+  if (data.bad > 0)
+    log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
   if (data.without > 0)
     log::info("{} of {} {} records have {} and are left out", data.without, all, what, wanted);
   require(!data.pairs.pairs.empty(),
@@ -91,16 +103,23 @@ void add_pairs(const PreferenceRecord& record, size_t first, bool labelled,
     pairs.push_back({AnswerPairs::none, first});
 }
 
-std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record, int64_t length) {
+std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record,
+                                         int64_t length) {
   std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
-  require(made.empty() || made.front().begin > 0, "the prompt has no token by the chat template \"{}\", so nothing stands before its answers", form.name());
+  require(
+      made.empty() || made.front().begin > 0,
+      "the prompt has no token by the chat template \"{}\", so nothing stands before its answers",
+      form.name());
   return made;
 }
 
 void complete(PretrainConfig& c, double epochs, int64_t samples) {
   c.model.value_head = false;
-  const double epoch = static_cast<double>(samples) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
-  const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
+  const double epoch = static_cast<double>(samples) /
+                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
+  const auto steps = [](double count) {
+    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count)));
+  };
   if (c.train.steps == 0) c.train.steps = steps_of("dpo.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
   if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
@@ -122,7 +141,8 @@ PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& r
   for (const PreferenceRecord& record : records) {
     const size_t before = data.pairs.pairs.size(), first = data.pairs.answers.size();
     std::vector<AnswerSequence> sequences;
-    if (!usable(record, files, data.bad, [&] { sequences = sequences_of(form, record, length); })) continue;
+    if (!usable(record, files, data.bad, [&] { sequences = sequences_of(form, record, length); }))
+      continue;
     if (sequences.empty() || (sequences.front().cut && long_prompts == LongPrompts::drop)) {
       ++data.left_out;
       continue;
@@ -138,28 +158,37 @@ PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& r
   return data;
 }
 
-void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world, const std::vector<DpoSamples*>& samples) {
+void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world,
+                   const std::vector<DpoSamples*>& samples) {
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   FrozenPolicy reference(config.model, config.parallel, mesh, config.precision(), {}, weights);
   for (DpoSamples* each : samples)
-    each->remember(all_answers(reference.judged(config.train.micro_batch), *each, each->samples_per_epoch(), each->places(), PolicyObjective::numbers({})));
+    each->remember(all_answers(reference.judged(config.train.micro_batch), *each,
+                               each->samples_per_epoch(), each->places(),
+                               PolicyObjective::numbers({})));
 }
 
-std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples, const DpoRules& rules) {
+std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples,
+                              const DpoRules& rules) {
   const int64_t count = samples.samples_per_epoch();
   std::vector<double> means;
-  for (const auto& sums : judge(model, samples, count, DpoObjective::terms(rules).size(), false, [](const Batch&, const std::vector<Tensor>&) {}))
+  for (const auto& sums : judge(model, samples, count, DpoObjective::terms(rules).size(), false,
+                                [](const Batch&, const std::vector<Tensor>&) {}))
     means.push_back(std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(count));
   return means;
 }
 
-DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes) : tokenizer_(std::move(tokenizer)), rules_(c.task.rules) {
+DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
+    : tokenizer_(std::move(tokenizer)), rules_(c.task.rules) {
   check(c);
-  require(c.run.model.vocab_size >= tokenizer_->vocab_size(), "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size, tokenizer_->vocab_size());
+  require(c.run.model.vocab_size >= tokenizer_->vocab_size(),
+          "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size,
+          tokenizer_->vocab_size());
   length_ = c.task.length > 0 ? c.task.length : c.run.model.context;
   instructions_ = instruction_notes(notes);
   read(c, notes);
-  files_ = record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
+  files_ =
+      record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   complete(c.run, c.task.epochs, training_.samples->samples_per_epoch());
 }
 
@@ -195,7 +224,9 @@ DpoData DpoTask::source(const DpoTuneConfig& c, const ChatTemplate& form,
 
 void DpoTask::ask_reference(const PretrainConfig& c, const CheckpointInfo& weights, Group& world) {
   SKEIN_CHECK(has_reference(rules_.loss.kind));
-  require(run_state(weights.metadata, weights.path).tokenizer == tokenizer(), "checkpoint.load={} is the reference, but has another tokenizer than the policy", c.checkpoint.load);
+  require(run_state(weights.metadata, weights.path).tokenizer == tokenizer(),
+          "checkpoint.load={} is the reference, but has another tokenizer than the policy",
+          c.checkpoint.load);
   std::vector<DpoSamples*> all;
   for (const DpoData* data : {&training_, &validation_})
     for (DpoSamples* samples : {data->samples.get(), data->others.get()})
@@ -254,9 +285,11 @@ std::string DpoTask::notes() const {
 
 void DpoTask::check_notes(const std::string& notes, const std::string& origin) const {
   const Json stored = Json::parse(notes, nullptr, false), own = Json::parse(this->notes());
-  require(stored.is_object() && stored.value("task", Json()) == kTask, "{} is no run of skein dpo; give another run.dir", origin);
+  require(stored.is_object() && stored.value("task", Json()) == kTask,
+          "{} is no run of skein dpo; give another run.dir", origin);
   const auto as_number = [&](const char* key) {
-    require(stored.contains(key) && stored[key].is_number(), "the notes of {} are damaged: no number \"{}\"", origin, key);
+    require(stored.contains(key) && stored[key].is_number(),
+            "the notes of {} are damaged: no number \"{}\"", origin, key);
     return stored[key].get<double>();
   };
   require(same_template(chat_template_in(notes), template_),
@@ -271,11 +304,15 @@ void DpoTask::check_notes(const std::string& notes, const std::string& origin) c
           "{} was trained with dpo.loss={}, now it is {}; give the same, or another run.dir to "
           "begin anew",
           origin, loss, name_of(rules_.loss.kind));
-  require(as_number("length") == static_cast<double>(length_), "{} was trained with dpo.length={}, now it is {}; give the same, or another run.dir to begin anew", origin,
-          as_number("length"), length_);
+  require(as_number("length") == static_cast<double>(length_),
+          "{} was trained with dpo.length={}, now it is {}; give the same, or another run.dir to "
+          "begin anew",
+          origin, as_number("length"), length_);
   // Sums came later than paths.
-  require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_ : stored.value("reference_path", "") == reference_path_,
-          "{} was trained against a reference, {}, whose weights are not those that checkpoint.load gives: {}; give the checkpoint.load it began from, or another run.dir",
+  require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_
+                                           : stored.value("reference_path", "") == reference_path_,
+          "{} was trained against a reference, {}, whose weights are not those that "
+          "checkpoint.load gives: {}; give the checkpoint.load it began from, or another run.dir",
           origin, stored.value("reference_path", ""), reference_path_);
   auto rules = numbers_of(rules_.loss);
   rules.emplace_back("sft", rules_.sft);
@@ -293,7 +330,8 @@ void DpoTask::check_notes(const std::string& notes, const std::string& origin) c
   }
   const double reference = training_.samples->mean_reference();
   require(std::abs(as_number("reference") - reference) <= kReferenceTolerance,
-          "{} was trained against a reference that gives tokens a mean log-probability of {}, but checkpoint.load gives {}; give the checkpoint.load it began from, or another run.dir",
+          "{} was trained against a reference that gives tokens a mean log-probability of {}, but "
+          "checkpoint.load gives {}; give the checkpoint.load it began from, or another run.dir",
           origin, as_number("reference"), reference);
 }
 

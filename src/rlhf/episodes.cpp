@@ -9,7 +9,9 @@
 namespace skein {
 namespace {
 
-float at(const std::vector<double>& numbers, size_t token) { return token < numbers.size() ? static_cast<float>(numbers[token]) : 0.0f; }
+float at(const std::vector<double>& numbers, size_t token) {
+  return token < numbers.size() ? static_cast<float>(numbers[token]) : 0.0f;
+}
 
 }  // namespace
 
@@ -36,17 +38,22 @@ double EpisodeSamples::factor(int64_t sample) const {
     counts.tokens += static_cast<int64_t>(one.tokens.size());
   }
   const Episode& own = episode(sample);
-  return own.path.counted ? token_weight(aggregation_, static_cast<int64_t>(own.tokens.size()), counts, constant_) * static_cast<double>(counts.tokens) : 0;
+  return own.path.counted ? token_weight(aggregation_, static_cast<int64_t>(own.tokens.size()),
+                                         counts, constant_) *
+                                static_cast<double>(counts.tokens)
+                          : 0;
 }
 
 void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const {
   const Episode& episode = this->episode(sample);
   const size_t asked = episode.prompt.tokens.size(), answered = episode.tokens.size();
-  SKEIN_CHECK(static_cast<int64_t>(asked + answered) - 1 <= length_ && static_cast<int64_t>(answered) <= places_);
+  SKEIN_CHECK(static_cast<int64_t>(asked + answered) - 1 <= length_ &&
+              static_cast<int64_t>(answered) <= places_);
   int32_t* tokens = batch.tokens.data<int32_t>() + row * length_;
   std::copy(episode.prompt.tokens.begin(), episode.prompt.tokens.end(), tokens);
   std::copy(episode.tokens.begin(), episode.tokens.end() - 1, tokens + asked);
-  std::iota(batch.positions.data<int32_t>() + row * length_, batch.positions.data<int32_t>() + (row + 1) * length_, 0);
+  std::iota(batch.positions.data<int32_t>() + row * length_,
+            batch.positions.data<int32_t>() + (row + 1) * length_, 0);
   batch.sample_ids.data<int64_t>()[row] = sample;
   batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(asked + answered) - 1;
   const float share = static_cast<float>(factor(sample));
@@ -82,7 +89,8 @@ Batch EpisodeSamples::batch(int64_t first, int64_t count) const {
 
 int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64_t multiple) {
   size_t longest = 1;
-  for (const Episode& episode : episodes) longest = std::max(longest, episode.prompt.tokens.size() + episode.tokens.size() - 1);
+  for (const Episode& episode : episodes)
+    longest = std::max(longest, episode.prompt.tokens.size() + episode.tokens.size() - 1);
   return std::min((static_cast<int64_t>(longest) + multiple - 1) / multiple * multiple, context);
 }
 

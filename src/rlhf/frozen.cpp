@@ -12,9 +12,11 @@ PipelineModel telling(LocalModel& model, const PolicyRules& rules) {
 
 }  // namespace
 
-FrozenPolicy::FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh, DType dtype, const PolicyRules& rules,
-                           const CheckpointInfo& weights)
-    : mesh_(mesh), model_(model, parallel, mesh, dtype), pipeline_(mesh, telling(model_, rules), ScheduleKind::gpipe) {
+FrozenPolicy::FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh,
+                           DType dtype, const PolicyRules& rules, const CheckpointInfo& weights)
+    : mesh_(mesh),
+      model_(model, parallel, mesh, dtype),
+      pipeline_(mesh, telling(model_, rules), ScheduleKind::gpipe) {
   model_.parameters().allocate(false);
   load_checkpoint(weights, parameter_pieces(model_.parameters()), false, mesh.world());
   model_.parameters().keep_packed();

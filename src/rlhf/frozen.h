@@ -12,8 +12,8 @@ namespace skein {
 class FrozenPolicy {
  public:
   // Collective.
-  FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh, DType dtype, const PolicyRules& rules,
-               const CheckpointInfo& weights);
+  FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh, DType dtype,
+               const PolicyRules& rules, const CheckpointInfo& weights);
   Judged judged(int64_t batch);
 
  private:

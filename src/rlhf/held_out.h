@@ -2,9 +2,10 @@
 // which of its weights are the best.
 #pragma once
 
-#include "actors.h"
 #include "skein/rlhf/ppo.h"
 #include "skein/train/task.h"
+
+#include "actors.h"
 
 namespace skein {
 

@@ -24,9 +24,10 @@ ModelReward::ModelReward(const std::string& path, const PolicyText& policy,
     : model_(path, parallel, dtype, batch, mesh) {
   const std::string reason = why_texts(model_, policy);
   tokens_ = reason.empty();
-  log::info("{} is fed {}", model_.origin(),
-            tokens_ ? "the tokens as they were sampled: its tokenizer and chat template are the policy's"
-                    : "texts, the turns of each prompt and the answer: " + reason);
+  log::info(
+      "{} is fed {}", model_.origin(),
+      tokens_ ? "the tokens as they were sampled: its tokenizer and chat template are the policy's"
+              : "texts, the turns of each prompt and the answer: " + reason);
 }
 
 std::vector<FormedSample> ModelReward::sampled(const Answer& answer) const {
@@ -43,18 +44,22 @@ FormedSample ModelReward::formed(const Answer& answer) const {
   std::vector<FormedSample> one =
       tokens_ ? sampled(answer)
               : model_.form().sequences(answer.messages, std::span(&answer.text, 1));
-  require(!one.empty(), "the answer to prompt {} is longer than the {} tokens that {} can judge; sample shorter answers", answer.prompt, model_.head().length,
-          model_.origin());
+  require(!one.empty(),
+          "the answer to prompt {} is longer than the {} tokens that {} can judge; sample shorter "
+          "answers",
+          answer.prompt, model_.head().length, model_.origin());
   return std::move(one.front());
 }
 
-void ModelReward::check_prompt(int64_t prompt, std::span<const Message> messages, const std::string&) const {
+void ModelReward::check_prompt(int64_t prompt, std::span<const Message> messages,
+                               const std::string&) const {
   if (tokens_) return;
   try {
     const std::string answer = "?";
     model_.form().sequences(messages, std::span(&answer, 1));
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{} cannot judge answers to prompt {}: {}", model_.origin(), prompt, error.what()));
+    throw Error(error.code(), fmt::format("{} cannot judge answers to prompt {}: {}",
+                                          model_.origin(), prompt, error.what()));
   }
 }
 

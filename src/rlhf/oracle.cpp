@@ -1,10 +1,10 @@
 #include "skein/rlhf/oracle.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -13,11 +13,14 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;
 
 // p log(a / b) with p = exp(log_p); nothing where p is 0.
-double weighed(double log_p, double log_a, double log_b) { return log_p == kNever ? 0 : std::exp(log_p) * (log_a - log_b); }
+double weighed(double log_p, double log_a, double log_b) {
+  return log_p == kNever ? 0 : std::exp(log_p) * (log_a - log_b);
+}
 
 double mean(std::span<const double> values, std::span<const double> logs) {
   double sum = 0;
-  for (size_t i = 0; i < values.size(); ++i) sum += logs[i] == kNever ? 0 : std::exp(logs[i]) * values[i];
+  for (size_t i = 0; i < values.size(); ++i)
+    sum += logs[i] == kNever ? 0 : std::exp(logs[i]) * values[i];
   return sum;
 }
 
@@ -28,7 +31,8 @@ double divergence(std::span<const double> from, std::span<const double> to) {
 }
 
 // log of p exp(r / beta).
-std::vector<double> tilted(std::span<const double> rewards, double beta, std::span<const double> reference) {
+std::vector<double> tilted(std::span<const double> rewards, double beta,
+                           std::span<const double> reference) {
   SKEIN_CHECK_EQ(rewards.size(), reference.size());
   std::vector<double> logs(reference.begin(), reference.end());
   for (size_t i = 0; i < logs.size(); ++i) logs[i] += rewards[i] / beta;
@@ -53,8 +57,8 @@ struct Returns {
   double mean = 0, variance = 0, size = 0;  // size: of what is summed
 };
 
-Returns shaped_returns(const std::vector<double>& rewards, double beta, const std::vector<double>& reference,
-                       const std::vector<double>& policy) {
+Returns shaped_returns(const std::vector<double>& rewards, double beta,
+                       const std::vector<double>& reference, const std::vector<double>& policy) {
   Returns made;
   double square = 0, mass = 0;
   for (size_t i = 0; i < rewards.size(); ++i) {
@@ -73,7 +77,8 @@ Returns shaped_returns(const std::vector<double>& rewards, double beta, const st
   return made;
 }
 
-void add_prompt(OracleNumbers& numbers, double share, const std::vector<double>& rewards, double beta, const std::vector<double>& reference,
+void add_prompt(OracleNumbers& numbers, double share, const std::vector<double>& rewards,
+                double beta, const std::vector<double>& reference,
                 const std::vector<double>& policy) {
   const std::vector<double> best = best_logs(rewards, beta, reference);
   const double value = beta * log_sum(tilted(rewards, beta, reference)), log_mass = log_sum(policy);
@@ -87,7 +92,8 @@ void add_prompt(OracleNumbers& numbers, double share, const std::vector<double>&
   numbers.best_divergence += share * divergence(best, reference);
   numbers.distance += share * divergence(policy, best);
   numbers.spread += share * returns.variance;
-  numbers.ceiling += share * (std::exp(log_mass) * (value - beta * log_mass) + kRounding * (returns.size + std::abs(value)));
+  numbers.ceiling += share * (std::exp(log_mass) * (value - beta * log_mass) +
+                              kRounding * (returns.size + std::abs(value)));
   numbers.mass_error = std::max(numbers.mass_error, std::abs(std::exp(log_mass) - 1));
 }
 
@@ -109,7 +115,9 @@ ResponseLogs chain_logs(const OracleLanguage& language) {
     std::vector<double> next;
     next.reserve(static_cast<size_t>(responses.prefixes()) * width);
     for (int64_t prefix = 0; prefix < responses.prefixes(); ++prefix) {
-      const auto& row = prefix == 0 ? language.after(prompt) : language.transitions[static_cast<size_t>(responses.last_symbol(prefix))];
+      const auto& row =
+          prefix == 0 ? language.after(prompt)
+                      : language.transitions[static_cast<size_t>(responses.last_symbol(prefix))];
       for (const double p : row) next.push_back(std::log(p));
     }
     logs.push_back(response_logs(responses, next));
@@ -124,8 +132,10 @@ std::vector<double> response_logs(const ResponseTree& responses, std::span<const
   for (int64_t prefix = 0; prefix < responses.prefixes(); ++prefix) {
     const double before = logs[static_cast<size_t>(prefix)];
     for (int64_t symbol = 0; symbol < alphabet; ++symbol)
-      logs[static_cast<size_t>(responses.child(prefix, symbol))] = before + next[static_cast<size_t>(prefix * width + symbol)];
-    logs[static_cast<size_t>(prefix)] = before + next[static_cast<size_t>(prefix * width + alphabet)];
+      logs[static_cast<size_t>(responses.child(prefix, symbol))] =
+          before + next[static_cast<size_t>(prefix * width + symbol)];
+    logs[static_cast<size_t>(prefix)] =
+        before + next[static_cast<size_t>(prefix * width + alphabet)];
   }
   return logs;
 }
@@ -142,44 +152,49 @@ std::vector<double> token_logs(const ResponseTree& responses, std::span<const do
   return next;
 }
 
-std::vector<double> best_logs(std::span<const double> rewards, double beta, std::span<const double> reference) {
+std::vector<double> best_logs(std::span<const double> rewards, double beta,
+                              std::span<const double> reference) {
   std::vector<double> logs = tilted(rewards, beta, reference);
   const double all = log_sum(logs);
   for (double& log : logs) log -= all;
   return logs;
 }
 
-std::vector<double> best_values(const ResponseTree& responses, std::span<const double> rewards, double beta,
-                                std::span<const double> reference) {
-  const std::vector<double> above = subtree_logs(responses, tilted(rewards, beta, reference)), below = subtree_logs(responses, reference);
+std::vector<double> best_values(const ResponseTree& responses, std::span<const double> rewards,
+                                double beta, std::span<const double> reference) {
+  const std::vector<double> above = subtree_logs(responses, tilted(rewards, beta, reference)),
+                            below = subtree_logs(responses, reference);
   std::vector<double> values(above.size());
   for (size_t i = 0; i < values.size(); ++i) values[i] = beta * (above[i] - below[i]);
-  std::copy(rewards.begin() + responses.prefixes(), rewards.end(), values.begin() + responses.prefixes());
+  std::copy(rewards.begin() + responses.prefixes(), rewards.end(),
+            values.begin() + responses.prefixes());
   return values;
 }
 
-void check_mass(const OracleLanguage& language, const ResponseLogs& logs, const std::string& who, double tolerance) {
+void check_mass(const OracleLanguage& language, const ResponseLogs& logs, const std::string& who,
+                double tolerance) {
   SKEIN_CHECK_EQ(logs.size(), language.prompts.size());
   for (size_t x = 0; x < logs.size(); ++x) {
     SKEIN_CHECK_EQ(static_cast<int64_t>(logs[x].size()), language.responses.size());
     const double sum = std::exp(log_sum(logs[x]));
     require(std::abs(sum - 1) <= tolerance,
-            "{}: the probabilities of {} of all {} responses to the prompt '{}' sum to {:.9g}, not 1 within {}; is a token that is in no "
-            "response, such as "
-            "{}, not forbidden?",
-            language.origin, who, language.responses.size(), language.text_of(language.prompts[x].symbols), sum, tolerance,
-            language.separator);
+            "{}: the probabilities of {} of all {} responses to the prompt '{}' sum to {:.9g}, not "
+            "1 within {}; is a token that is in no response, such as {}, not forbidden?",
+            language.origin, who, language.responses.size(),
+            language.text_of(language.prompts[x].symbols), sum, tolerance, language.separator);
   }
 }
 
-OracleNumbers oracle_numbers(const OracleLanguage& language, const OracleReward& reward, double beta, const ResponseLogs& reference,
+OracleNumbers oracle_numbers(const OracleLanguage& language, const OracleReward& reward,
+                             double beta, const ResponseLogs& reference,
                              const ResponseLogs& policy) {
   SKEIN_CHECK_EQ(reference.size(), language.prompts.size());
   SKEIN_CHECK_EQ(policy.size(), language.prompts.size());
   OracleNumbers numbers;
   for (size_t x = 0; x < policy.size(); ++x) {
     SKEIN_CHECK_EQ(policy[x].size(), reward.rewards.size());
-    add_prompt(numbers, language.prompts[x].probability, reward.rewards, beta, reference[x], policy[x]);
+    add_prompt(numbers, language.prompts[x].probability, reward.rewards, beta, reference[x],
+               policy[x]);
   }
   numbers.spread = std::sqrt(numbers.spread);
   return numbers;
@@ -187,7 +202,8 @@ OracleNumbers oracle_numbers(const OracleLanguage& language, const OracleReward&
 
 bool sampled_above_best(double mean, double deviation, int64_t n, double best) {
   SKEIN_CHECK(n > 0);
-  return !(mean - best <= 6 * deviation / std::sqrt(static_cast<double>(n)) + 1e-4 * (1 + std::abs(best)));
+  return !(mean - best <=
+           6 * deviation / std::sqrt(static_cast<double>(n)) + 1e-4 * (1 + std::abs(best)));
 }
 
 }  // namespace skein

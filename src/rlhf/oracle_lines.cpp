@@ -1,11 +1,11 @@
 #include "oracle_lines.h"
 
-#include "skein/text/utf8.h"
-
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
+
+#include "skein/text/utf8.h"
 
 namespace skein {
 namespace {
@@ -18,7 +18,8 @@ std::optional<double> decimal(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
   return value;
 }
 
@@ -52,27 +53,34 @@ std::string shown_word(const std::string& word) {
 
 void OracleLine::require_words(size_t least, size_t most, const std::string& form) const {
   const size_t given = words.size() - 1;
-  require_that(given >= least && given <= most, "'{}' is followed by {} words; a right line looks like this: {}", shown_word(keyword()),
-               given, form);
+  require_that(given >= least && given <= most,
+               "'{}' is followed by {} words; a right line looks like this: {}",
+               shown_word(keyword()), given, form);
 }
 
 double OracleLine::number(const std::string& word, const std::string& what) const {
   const std::optional<double> value = decimal_or_fraction(word);
-  require_that(value.has_value(), "{} is '{}', which is no number like 0.25, 1e-3 or 1/4", what, shown_word(word));
+  require_that(value.has_value(), "{} is '{}', which is no number like 0.25, 1e-3 or 1/4", what,
+               shown_word(word));
   return *value;
 }
 
-double OracleLine::number_within(const std::string& word, const std::string& what, double least, double most) const {
+double OracleLine::number_within(const std::string& word, const std::string& what, double least,
+                                 double most) const {
   const double value = number(word, what);
-  require_that(value >= least && value <= most, "{} is {}; it must lie between {} and {}", what, shown_word(word), least, most);
+  require_that(value >= least && value <= most, "{} is {}; it must lie between {} and {}", what,
+               shown_word(word), least, most);
   return value;
 }
 
-int64_t OracleLine::whole(const std::string& word, const std::string& what, int64_t least, int64_t most) const {
+int64_t OracleLine::whole(const std::string& word, const std::string& what, int64_t least,
+                          int64_t most) const {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  const bool fits = error == std::errc() && end == word.data() + word.size() && value >= least && value <= most;
-  require_that(fits, "{} is '{}'; it must be a whole number between {} and {}", what, shown_word(word), least, most);
+  const bool fits =
+      error == std::errc() && end == word.data() + word.size() && value >= least && value <= most;
+  require_that(fits, "{} is '{}'; it must be a whole number between {} and {}", what,
+               shown_word(word), least, most);
   return value;
 }
 
@@ -84,13 +92,16 @@ std::vector<OracleLine> oracle_lines(const std::string& text, const std::string&
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     const std::string place = fmt::format("{}:{}", origin, number);
-    require(valid_utf8(line), "{}: the line is not valid UTF-8 text; is this a language file?", place);
-    if (std::vector<std::string> words = words_of(line); !words.empty()) lines.push_back({place, std::move(words)});
+    require(valid_utf8(line), "{}: the line is not valid UTF-8 text; is this a language file?",
+            place);
+    if (std::vector<std::string> words = words_of(line); !words.empty())
+      lines.push_back({place, std::move(words)});
   }
   return lines;
 }
 
-OracleLines::OracleLines(const std::string& text, const std::string& origin) : origin_(origin), lines_(oracle_lines(text, origin)) {
+OracleLines::OracleLines(const std::string& text, const std::string& origin)
+    : origin_(origin), lines_(oracle_lines(text, origin)) {
   for (size_t i = 0; i < lines_.size(); ++i) by_keyword_[lines_[i].keyword()].push_back(i);
 }
 
@@ -103,7 +114,8 @@ std::vector<const OracleLine*> OracleLines::named(const std::string& keyword) co
 
 const OracleLine* OracleLines::one(const std::string& keyword) const {
   const std::vector<const OracleLine*> lines = named(keyword);
-  if (lines.size() > 1) lines[1]->refuse("'{}' is said a second time; {} says it first", keyword, lines[0]->place);
+  if (lines.size() > 1)
+    lines[1]->refuse("'{}' is said a second time; {} says it first", keyword, lines[0]->place);
   return lines.empty() ? nullptr : lines[0];
 }
 

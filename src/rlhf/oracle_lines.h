@@ -1,13 +1,13 @@
 // Statements of a language file, and the numbers in them. Usage errors begin with file:line.
 #pragma once
 
-#include "skein/core/error.h"
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "skein/core/error.h"
 
 namespace skein {
 
@@ -31,8 +31,10 @@ struct OracleLine {
   void require_words(size_t least, size_t most, const std::string& form) const;
   // A finite number: 0.25, 1e-3 or 1/4. `what` names it in messages.
   double number(const std::string& word, const std::string& what) const;
-  double number_within(const std::string& word, const std::string& what, double least, double most) const;
-  int64_t whole(const std::string& word, const std::string& what, int64_t least, int64_t most) const;
+  double number_within(const std::string& word, const std::string& what, double least,
+                       double most) const;
+  int64_t whole(const std::string& word, const std::string& what, int64_t least,
+                int64_t most) const;
 };
 
 // Without comments and blank lines, in order.
@@ -46,7 +48,8 @@ class OracleLines {
   const std::vector<OracleLine>& all() const { return lines_; }
   const std::string& origin() const { return origin_; }
   std::vector<const OracleLine*> named(const std::string& keyword) const;
-  // The one line of that keyword, null where there is none; a usage error naming both where there are two.
+  // The one line of that keyword, null where there is none; a usage error naming both where there
+  // are two.
   const OracleLine* one(const std::string& keyword) const;
   // A usage error showing `form` where there is none.
   const OracleLine& needed(const std::string& keyword, const std::string& form) const;

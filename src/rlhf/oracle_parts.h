@@ -1,11 +1,11 @@
 // How the parts of a language file are read.
 #pragma once
 
-#include "skein/rlhf/oracle_language.h"
-
 #include <map>
 #include <string>
 #include <vector>
+
+#include "skein/rlhf/oracle_language.h"
 
 #include "oracle_lines.h"
 
@@ -28,8 +28,10 @@ class SymbolNames {
   std::string listed_;
 };
 
-// The numbers divided by their sum. A usage error naming the sum where it is not 1, and negative numbers.
-std::vector<double> read_distribution(const OracleLine& line, const std::string& what, std::vector<double> numbers);
+// The numbers divided by their sum. A usage error naming the sum where it is not 1, and negative
+// numbers.
+std::vector<double> read_distribution(const OracleLine& line, const std::string& what,
+                                      std::vector<double> numbers);
 
 // For a language whose alphabet, chain and responses are known.
 std::vector<OraclePrompt> read_prompts(const OracleLines& lines, const OracleLanguage& language);

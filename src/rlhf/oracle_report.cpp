@@ -1,10 +1,10 @@
 #include "skein/rlhf/oracle_report.h"
 
+#include <algorithm>
+
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/numbers.h"
-
-#include <algorithm>
 
 namespace skein {
 namespace {
@@ -12,8 +12,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
-const Row kHeading = {"reward", "beta",      "J*",          "J(ref)",  "J",           "closed", "needed",
-                      "E[r]",   "best E[r]", "KL(pi, ref)", "best KL", "KL(pi, pi*)", "spread", "verdict"};
+const Row kHeading = {"reward",  "beta",        "J*",     "J(ref)",    "J",
+                      "closed",  "needed",      "E[r]",   "best E[r]", "KL(pi, ref)",
+                      "best KL", "KL(pi, pi*)", "spread", "verdict"};
 
 std::string rounded(double value) { return fmt::format("{:.5f}", shown_number(value)); }
 
@@ -60,10 +61,14 @@ std::string reasons(const OracleOutcome& outcome) {
     for (const std::string& caveat : outcome.caveats) text += which + caveat + "\n";
   }
   if (n.value > n.ceiling)
-    text += which + fmt::format("the policy's J {:.9g} is above J* {:.9g}, which nothing can be: a bug\n", n.value, n.best);
-  if (outcome.sampled_above)
     text += which +
-            fmt::format("training logged a mean return above J* {:.9g}, which nothing can reach: its rewards or KL are wrong\n", n.best);
+            fmt::format("the policy's J {:.9g} is above J* {:.9g}, which nothing can be: a bug\n",
+                        n.value, n.best);
+  if (outcome.sampled_above)
+    text += which + fmt::format(
+                        "training logged a mean return above J* {:.9g}, which nothing can reach: "
+                        "its rewards or KL are wrong\n",
+                        n.best);
   return text;
 }
 
@@ -90,9 +95,11 @@ Json json_of(const OracleOutcome& outcome) {
 
 }  // namespace
 
-OracleOutcome oracle_outcome(const OracleLanguage& language, const OracleReward& reward, double beta, const ResponseLogs& reference,
+OracleOutcome oracle_outcome(const OracleLanguage& language, const OracleReward& reward,
+                             double beta, const ResponseLogs& reference,
                              const ResponseLogs& policy) {
-  return {reward.text, beta, reward.closed, oracle_numbers(language, reward, beta, reference, policy)};
+  return {reward.text, beta, reward.closed,
+          oracle_numbers(language, reward, beta, reference, policy)};
 }
 
 std::string oracle_table(std::span<const OracleOutcome> outcomes) {
@@ -106,20 +113,23 @@ std::string oracle_table(std::span<const OracleOutcome> outcomes) {
 }
 
 std::string oracle_json(std::span<const OracleOutcome> outcomes) {
-  Json json = {{"passed", std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return outcome.passed(); })}};
+  Json json = {{"passed", std::all_of(outcomes.begin(), outcomes.end(),
+                                      [](const auto& outcome) { return outcome.passed(); })}};
   json["outcomes"] = Json::array();
   for (const OracleOutcome& outcome : outcomes) json["outcomes"].push_back(json_of(outcome));
   return json.dump(2);
 }
 
-void write_oracle_dump(std::ostream& out, const OracleLanguage& language, const OracleReward& reward, double beta,
-                       const ResponseLogs& reference, const ResponseLogs& policy) {
+void write_oracle_dump(std::ostream& out, const OracleLanguage& language,
+                       const OracleReward& reward, double beta, const ResponseLogs& reference,
+                       const ResponseLogs& policy) {
   out << "prompt\tresponse\tlog_reference\tlog_policy\tlog_best\treward\n";
   for (size_t x = 0; x < language.prompts.size(); ++x) {
     const std::vector<double> best = best_logs(reward.rewards, beta, reference[x]);
     const std::string prompt = language.text_of(language.prompts[x].symbols);
     for (size_t y = 0; y < best.size(); ++y)
-      out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", prompt, language.text_of(language.response_tokens(static_cast<int64_t>(y))),
+      out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", prompt,
+                         language.text_of(language.response_tokens(static_cast<int64_t>(y))),
                          reference[x][y], policy[x][y], best[y], reward.rewards[y]);
   }
 }

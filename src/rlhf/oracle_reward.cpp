@@ -6,7 +6,9 @@
 namespace skein {
 namespace {
 
-double ratio(int64_t part, int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
+double ratio(int64_t part, int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
 
 double palindrome(const ScoredResponse& response, const RewardArguments& arguments) {
   const auto size = static_cast<int64_t>(response.symbols.size());
@@ -14,39 +16,51 @@ double palindrome(const ScoredResponse& response, const RewardArguments& argumen
   const int64_t pairs = size / 2;
   int64_t agree = 0;
   for (int64_t i = 0; i < pairs; ++i)
-    agree += response.symbols[static_cast<size_t>(i)] == response.symbols[static_cast<size_t>(size - 1 - i)];
+    agree += response.symbols[static_cast<size_t>(i)] ==
+             response.symbols[static_cast<size_t>(size - 1 - i)];
   if (pairs == 0 || agree == pairs) return 1;
   return arguments.number("graded", 0) != 0 ? ratio(agree, pairs) : 0;
 }
 
 double length(const ScoredResponse& response, const RewardArguments& arguments) {
-  const auto size = static_cast<double>(response.symbols.size()), most = static_cast<double>(response.most);
+  const auto size = static_cast<double>(response.symbols.size()),
+             most = static_cast<double>(response.most);
   if (!arguments.numbers.contains("target")) return size / most;
   const double target = arguments.number("target", most);
   return 1 - std::abs(size - target) / std::max(target, most - target);
 }
 
 double count(const ScoredResponse& response, const RewardArguments& arguments) {
-  return ratio(std::count(response.symbols.begin(), response.symbols.end(), arguments.symbols[0]), response.most);
+  return ratio(std::count(response.symbols.begin(), response.symbols.end(), arguments.symbols[0]),
+               response.most);
 }
 
 double contains(const ScoredResponse& response, const RewardArguments& arguments) {
   const std::span<const int32_t> symbols = response.symbols;
-  const auto found = std::search(symbols.begin(), symbols.end(), arguments.symbols.begin(), arguments.symbols.end());
+  const auto found = std::search(symbols.begin(), symbols.end(), arguments.symbols.begin(),
+                                 arguments.symbols.end());
   return found == symbols.end() ? 0 : 1;
 }
 
 double begins(const ScoredResponse& response, const RewardArguments& arguments) {
   const std::vector<int32_t>& wanted = arguments.symbols;
-  return wanted.size() <= response.symbols.size() && std::equal(wanted.begin(), wanted.end(), response.symbols.begin()) ? 1 : 0;
+  return wanted.size() <= response.symbols.size() &&
+                 std::equal(wanted.begin(), wanted.end(), response.symbols.begin())
+             ? 1
+             : 0;
 }
 
 double ends(const ScoredResponse& response, const RewardArguments& arguments) {
   const std::vector<int32_t>& wanted = arguments.symbols;
-  return wanted.size() <= response.symbols.size() && std::equal(wanted.rbegin(), wanted.rend(), response.symbols.rbegin()) ? 1 : 0;
+  return wanted.size() <= response.symbols.size() &&
+                 std::equal(wanted.rbegin(), wanted.rend(), response.symbols.rbegin())
+             ? 1
+             : 0;
 }
 
-double ended(const ScoredResponse& response, const RewardArguments&) { return response.ended ? 1 : 0; }
+double ended(const ScoredResponse& response, const RewardArguments&) {
+  return response.ended ? 1 : 0;
+}
 
 }  // namespace
 

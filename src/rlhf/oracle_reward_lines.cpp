@@ -1,8 +1,8 @@
-#include "skein/rlhf/oracle_reward.h"
-
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <optional>
+
+#include "skein/rlhf/oracle_reward.h"
 
 #include "oracle_parts.h"
 
@@ -26,8 +26,8 @@ class RewardReader {
     reward_.closed = kind_.name == "palindrome" ? kClosedOfPalindromes : kClosed;
     for (size_t i = 2; i < line.words.size(); ++i) read_argument(line.words[i]);
     const auto given = static_cast<int64_t>(arguments_.symbols.size());
-    line_.require_that(given >= kind_.least_symbols && given <= kind_.most_symbols, "{} is followed by {} symbols; it takes {}", kind_.name,
-                       given,
+    line_.require_that(given >= kind_.least_symbols && given <= kind_.most_symbols,
+                       "{} is followed by {} symbols; it takes {}", kind_.name, given,
                        kind_.most_symbols == 0   ? "none"
                        : kind_.most_symbols == 1 ? "one"
                                                  : "one or more");
@@ -41,13 +41,16 @@ class RewardReader {
   }
 
   OracleReward finish() {
-    line_.require_that(!reward_.betas.empty(), "the reward has no beta; a line such as this is missing below it: beta 0.5");
+    line_.require_that(!reward_.betas.empty(),
+                       "the reward has no beta; a line such as this is missing below it: beta 0.5");
     for (int64_t i = 0; i < language_.responses.size(); ++i) {
       reward_.scores.push_back(scaled(plain_score(i), i));
       reward_.rewards.push_back(after_unended(reward_.scores.back(), i));
     }
     const auto [least, most] = std::minmax_element(reward_.rewards.begin(), reward_.rewards.end());
-    line_.require_that(*least < *most, "the reward is {} for every response, so there is nothing to tune for", *least);
+    line_.require_that(*least < *most,
+                       "the reward is {} for every response, so there is nothing to tune for",
+                       *least);
     return std::move(reward_);
   }
 
@@ -55,9 +58,11 @@ class RewardReader {
   static const NamedReward& kind_of(const OracleLine& line) {
     std::vector<std::string> known;
     for (const NamedReward& kind : named_rewards()) known.push_back(kind.name);
-    line.require_that(line.words.size() > 1, "'reward' is followed by nothing; known are {}", fmt::join(known, ", "));
+    line.require_that(line.words.size() > 1, "'reward' is followed by nothing; known are {}",
+                      fmt::join(known, ", "));
     const auto found = std::find(known.begin(), known.end(), line.words[1]);
-    line.require_that(found != known.end(), "the reward '{}' is unknown; known are {}", shown_word(line.words[1]), fmt::join(known, ", "));
+    line.require_that(found != known.end(), "the reward '{}' is unknown; known are {}",
+                      shown_word(line.words[1]), fmt::join(known, ", "));
     return named_rewards()[static_cast<size_t>(found - known.begin())];
   }
 
@@ -66,9 +71,13 @@ class RewardReader {
     if (equals == word.npos) return arguments_.symbols.push_back(names_.id(line_, word, false));
     const std::string name = word.substr(0, equals);
     const bool of_all = name == "scale" || name == "offset";
-    line_.require_that(of_all || holds(kind_.numbers, name), "{} has no '{}'; it has {}{}scale, offset", kind_.name, shown_word(name),
+    line_.require_that(of_all || holds(kind_.numbers, name),
+                       "{} has no '{}'; it has {}{}scale, offset", kind_.name, shown_word(name),
                        fmt::join(kind_.numbers, ", "), kind_.numbers.empty() ? "" : ", ");
-    const double most = name == "graded" ? 1 : of_all || name == "default" ? kLargest : static_cast<double>(language_.responses.length());
+    const double most = name == "graded" ? 1
+                        : of_all || name == "default"
+                            ? kLargest
+                            : static_cast<double>(language_.responses.length());
     const double least = of_all || name == "default" ? -kLargest : 0;
     const double value = line_.number_within(word.substr(equals + 1), name, least, most);
     line_.require_that(arguments_.numbers.emplace(name, value).second, "{} is given twice", name);
@@ -78,8 +87,9 @@ class RewardReader {
     line.require_words(1, line.words.size(), "beta 0.5 0.25");
     for (size_t i = 1; i < line.words.size(); ++i) {
       const double beta = line.number_within(line.words[i], "beta", kLeastBeta, kLargest);
-      line.require_that(std::find(reward_.betas.begin(), reward_.betas.end(), beta) == reward_.betas.end(), "beta {} is given twice",
-                        line.words[i]);
+      line.require_that(
+          std::find(reward_.betas.begin(), reward_.betas.end(), beta) == reward_.betas.end(),
+          "beta {} is given twice", line.words[i]);
       reward_.betas.push_back(beta);
     }
   }
@@ -94,19 +104,24 @@ class RewardReader {
   int64_t read_response(const OracleLine& line) const {
     const bool ended = line.words.back() == language_.end;
     std::vector<int32_t> tokens;
-    for (size_t i = 2; i < line.words.size(); ++i) tokens.push_back(names_.id(line, line.words[i], ended && i + 1 == line.words.size()));
+    for (size_t i = 2; i < line.words.size(); ++i)
+      tokens.push_back(names_.id(line, line.words[i], ended && i + 1 == line.words.size()));
     const int64_t response = language_.response_of(tokens);
     line.require_that(response >= 0,
-                      "this is no response: it has {} tokens; a response has at most {} and ends with {}, or has {} symbols without it",
-                      tokens.size(), language_.responses.length(), language_.end, language_.responses.length());
+                      "this is no response: it has {} tokens; a response has at most {} and ends "
+                      "with {}, or has {} symbols without it",
+                      tokens.size(), language_.responses.length(), language_.end,
+                      language_.responses.length());
     line.require_that(ended || language_.unended != UnendedScore::replace,
-                      "the score of a response without {} is never used, since 'unended replace' gives all of them {}", language_.end,
-                      language_.unended_value);
+                      "the score of a response without {} is never used, since 'unended replace' "
+                      "gives all of them {}",
+                      language_.end, language_.unended_value);
     return response;
   }
 
   void read_score(const OracleLine& line) {
-    line.require_that(kind_.score == nullptr, "a score is listed, but the reward above it is {}, not a table", kind_.name);
+    line.require_that(kind_.score == nullptr,
+                      "a score is listed, but the reward above it is {}, not a table", kind_.name);
     line.require_words(2, static_cast<size_t>(kLongestOracleText) + 2,
                        fmt::format("score 1.5 {} {}", language_.alphabet[0], language_.end));
     const double value = line.number_within(line.words[1], "the score", -kLargest, kLargest);
@@ -118,7 +133,8 @@ class RewardReader {
   double plain_score(int64_t response) const {
     const std::vector<int32_t> symbols = language_.responses.symbols_of(response);
     const bool ended = language_.responses.ended(response);
-    if (kind_.score != nullptr) return kind_.score({symbols, ended, language_.responses.length()}, arguments_);
+    if (kind_.score != nullptr)
+      return kind_.score({symbols, ended, language_.responses.length()}, arguments_);
     if (const auto& listed = scores_[static_cast<size_t>(response)]) return *listed;
     const bool never_used = !ended && language_.unended == UnendedScore::replace;
     line_.require_that(never_used || arguments_.numbers.contains("default"),
@@ -130,14 +146,18 @@ class RewardReader {
 
   double scaled(double score, int64_t response) const {
     const double value = arguments_.number("scale", 1) * score + arguments_.number("offset", 0);
-    line_.require_that(value >= -kLargest && value <= kLargest, "the reward of '{}' is {}; it must lie between {} and {}",
-                       language_.text_of(language_.response_tokens(response)), value, -kLargest, kLargest);
+    line_.require_that(value >= -kLargest && value <= kLargest,
+                       "the reward of '{}' is {}; it must lie between {} and {}",
+                       language_.text_of(language_.response_tokens(response)), value, -kLargest,
+                       kLargest);
     return value;
   }
 
   double after_unended(double score, int64_t response) const {
-    if (language_.responses.ended(response) || language_.unended == UnendedScore::keep) return score;
-    return language_.unended == UnendedScore::replace ? language_.unended_value : score - language_.unended_value;
+    if (language_.responses.ended(response) || language_.unended == UnendedScore::keep)
+      return score;
+    return language_.unended == UnendedScore::replace ? language_.unended_value
+                                                      : score - language_.unended_value;
   }
 
   const OracleLine& line_;
@@ -164,13 +184,17 @@ std::vector<OracleReward> read_rewards(const OracleLines& lines, const OracleLan
     if (line.keyword() == "reward") {
       finish();
       reader = std::make_unique<RewardReader>(line, language, names);
-    } else if (line.keyword() == "beta" || line.keyword() == "closed" || line.keyword() == "score") {
-      line.require_that(reader != nullptr, "'{}' belongs to a reward, but no line 'reward' stands above it", line.keyword());
+    } else if (line.keyword() == "beta" || line.keyword() == "closed" ||
+               line.keyword() == "score") {
+      line.require_that(reader != nullptr,
+                        "'{}' belongs to a reward, but no line 'reward' stands above it",
+                        line.keyword());
       reader->read(line);
     }
   }
   finish();
-  require(!rewards.empty(), "{} has no reward; a line such as this is missing: reward palindrome", lines.origin());
+  require(!rewards.empty(), "{} has no reward; a line such as this is missing: reward palindrome",
+          lines.origin());
   return rewards;
 }
 

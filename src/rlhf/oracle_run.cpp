@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char* kBuiltIn = "built-in";
 
-// Three rewards of different kind: how long, how full of one symbol, and of which shape, where the first token decides about the last.
+// Three rewards of different kind: how long, how full of one symbol, and of which shape, where the
+// first token decides about the last.
 constexpr const char* kBuiltInLanguage = R"(alphabet  A B C
 end       </s>
 separator <sep>
@@ -45,36 +46,47 @@ closed    0.97
 
 // What its texts are drawn from.
 std::string text_source(const OracleLanguage& language) {
-  nlohmann::ordered_json json{{"alphabet", language.alphabet}, {"initial", language.initial}, {"transitions", language.transitions},
+  nlohmann::ordered_json json{{"alphabet", language.alphabet},
+                              {"initial", language.initial},
+                              {"transitions", language.transitions},
                               {"response", language.responses.length()}};
-  for (const OraclePrompt& prompt : language.prompts) json["prompts"].push_back({prompt.symbols, prompt.probability});
+  for (const OraclePrompt& prompt : language.prompts)
+    json["prompts"].push_back({prompt.symbols, prompt.probability});
   return json.dump();
 }
 
 class OraclePretraining : public Task {
  public:
   OraclePretraining(const OracleLanguage& language, uint64_t seed, int64_t samples)
-      : language_(language), training_(language, seed, samples), held_out_(language, seed + 1, kHeldOut), tokenizer_(oracle_tokenizer(language)) {}
+      : language_(language),
+        training_(language, seed, samples),
+        held_out_(language, seed + 1, kHeldOut),
+        tokenizer_(oracle_tokenizer(language)) {}
 
   const SampleSource& samples() const override { return training_; }
   int64_t length() const override { return training_.context(); }
   std::string tokenizer() const override { return tokenizer_->to_json(); }
   std::string notes() const override { return text_source(language_); }
   void check_notes(const std::string& notes, const std::string& origin) const override {
-    require(notes == this->notes(), "{} was pretrained on another language than {} has now; give another run.dir", origin, language_.origin);
+    require(notes == this->notes(),
+            "{} was pretrained on another language than {} has now; give another run.dir", origin,
+            language_.origin);
   }
   bool validates() const override { return true; }
   Scores validate(const Judged& model) const override {
     const double loss = mean_loss(model), least = oracle_text_numbers(language_).loss;
-    return {fmt::format("loss {:.4f} on fresh texts; no model of this language gets below {:.4f}", loss, least),
-            {{"validation_loss", loss}, {"validation_least_loss", least}}, -loss};
+    return {fmt::format("loss {:.4f} on fresh texts; no model of this language gets below {:.4f}",
+                        loss, least),
+            {{"validation_loss", loss}, {"validation_least_loss", least}},
+            -loss};
   }
 
  private:
   static constexpr int64_t kHeldOut = 1024;
 
   double mean_loss(const Judged& model) const {
-    const auto sums = judge(model, held_out_, kHeldOut, 1, false, [](const Batch&, const std::vector<Tensor>&) {});
+    const auto sums = judge(model, held_out_, kHeldOut, 1, false,
+                            [](const Batch&, const std::vector<Tensor>&) {});
     double sum = 0, counted = 0;
     for (double one : sums[0]) sum += one;
     for (float weight : held_out_.batch(0, kHeldOut).weights.span<float>()) counted += weight;
@@ -88,7 +100,8 @@ class OraclePretraining : public Task {
 
 class OracleScores : public RewardSource {
  public:
-  OracleScores(const OracleLanguage& language, const OracleReward& reward) : language_(language), reward_(reward) {}
+  OracleScores(const OracleLanguage& language, const OracleReward& reward)
+      : language_(language), reward_(reward) {}
   std::string name() const override { return reward_.text; }
   std::vector<double> scores(std::span<const Answer> answers) override {
     std::vector<double> made;
@@ -105,7 +118,8 @@ class OracleScores : public RewardSource {
   const OracleReward& reward_;
 };
 
-PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfig& c, const OracleLanguage& language) {
+PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfig& c,
+                                  const OracleLanguage& language) {
   PretrainConfig made;
   made.model.vocab_size = language.vocab_size();
   // The last token of an answer is not fed, but has to fit.
@@ -139,9 +153,11 @@ double value_named(const NamedValues& values, const char* name) {
 }
 
 bool sampled_above(const TuneResult& result, double best, int64_t episodes) {
-  return std::any_of(result.iterations.begin(), result.iterations.end(), [&](const NamedValues& values) {
-    return sampled_above_best(value_named(values, "reward"), value_named(values, "reward_deviation"), episodes, best);
-  });
+  return std::any_of(
+      result.iterations.begin(), result.iterations.end(), [&](const NamedValues& values) {
+        return sampled_above_best(value_named(values, "reward"),
+                                  value_named(values, "reward_deviation"), episodes, best);
+      });
 }
 
 std::string folder_name(const std::string& reward, double beta) {
@@ -160,8 +176,13 @@ struct Target {
 
 class OracleRun {
  public:
-  OracleRun(const OracleRunConfig& oracle, const TuneConfig& config, Group& world, const std::string& resolved)
-      : oracle_(oracle), config_(config), world_(world), resolved_(resolved), language_(oracle_language(oracle.language)),
+  OracleRun(const OracleRunConfig& oracle, const TuneConfig& config, Group& world,
+            const std::string& resolved)
+      : oracle_(oracle),
+        config_(config),
+        world_(world),
+        resolved_(resolved),
+        language_(oracle_language(oracle.language)),
         tokenizer_(oracle_tokenizer(language_)) {}
 
   OracleResult run() {
@@ -172,8 +193,10 @@ class OracleRun {
       for (const std::string& caveat : optimum_caveats(targets.front().config))
         log::warn("the proof may fail: {}", caveat);
     if (!oracle_.dump.empty()) begin_dump();
-    const OraclePretraining task(language_, config_.run.train.seed, pretraining.train.steps * pretraining.train.global_batch);
-    log::info("pretraining on {}: {} prompts with {} responses each", language_.origin, language_.prompts.size(), language_.responses.size());
+    const OraclePretraining task(language_, config_.run.train.seed,
+                                 pretraining.train.steps * pretraining.train.global_batch);
+    log::info("pretraining on {}: {} prompts with {} responses each", language_.origin,
+              language_.prompts.size(), language_.responses.size());
     const TrainResult pretrained = train(pretraining, task, world_, resolved_);
     result.stopped = pretrained.stopped;
     result.committed = pretrained.committed;
@@ -184,7 +207,8 @@ class OracleRun {
   }
 
  private:
-  // All are settled before anything is computed. Rewards of one text, such as two tables, get folders of their own.
+  // All are settled before anything is computed. Rewards of one text, such as two tables, get
+  // folders of their own.
   std::vector<Target> targets(const ModelConfig& model) const {
     std::vector<Target> made;
     std::map<std::string, int> named;
@@ -223,16 +247,21 @@ class OracleRun {
     parts.push_back({1, "oracle", std::make_unique<OracleScores>(language_, reward)});
     RewardMixture rewards(std::move(parts));
     const OraclePrompts prompts(language_, c.run.train.seed);
-    Tuning tuning{prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)};
-    tuning.settings = {{"oracle.reward", fmt::format("{} (checksum {:08x})", reward.text, crc32c(std::as_bytes(std::span(reward.rewards))))}};
+    Tuning tuning{
+        prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)};
+    tuning.settings = {
+        {"oracle.reward", fmt::format("{} (checksum {:08x})", reward.text,
+                                      crc32c(std::as_bytes(std::span(reward.rewards))))}};
     tuning.settings_stay = true;
     log::info("tuning for \"{}\" with beta {}", reward.text, beta);
     ResponseLogs policy, reference;
-    const TuneResult tuned = tune(c, tuning, world_, resolved_, [&](const AnswerLogps& of_policy, const AnswerLogps& of_reference) {
-      const std::vector<Episode> all = oracle_episodes(language_);
-      policy = oracle_logs(language_, of_policy(all));
-      reference = oracle_logs(language_, of_reference(all));
-    });
+    const TuneResult tuned =
+        tune(c, tuning, world_, resolved_,
+             [&](const AnswerLogps& of_policy, const AnswerLogps& of_reference) {
+               const std::vector<Episode> all = oracle_episodes(language_);
+               policy = oracle_logs(language_, of_policy(all));
+               reference = oracle_logs(language_, of_reference(all));
+             });
     result.stopped = tuned.stopped;
     if (tuned.stopped) return;
     check_mass(language_, policy, "the tuned policy");
@@ -244,7 +273,8 @@ class OracleRun {
     if (dump_.is_open()) dump(reward, beta, reference, policy);
   }
 
-  void dump(const OracleReward& reward, double beta, const ResponseLogs& reference, const ResponseLogs& policy) {
+  void dump(const OracleReward& reward, double beta, const ResponseLogs& reference,
+            const ResponseLogs& policy) {
     dump_ << "# reward " << reward.text << ", beta " << beta << "\n";
     write_oracle_dump(dump_, language_, reward, beta, reference, policy);
     dump_.flush();
@@ -263,8 +293,12 @@ class OracleRun {
 }  // namespace
 
 void bind(Options& options, OracleRunConfig& c) {
-  options.add("oracle.language", c.language, "tune the enumerable language of this file and compare with the exact optimum; \"built-in\" is one; --oracle=FILE, --oracle");
-  options.add("oracle.dump", c.dump, "file for the exact log-probability of every response under the tuned policy; --dump=FILE, --dump alone: responses.tsv");
+  options.add("oracle.language", c.language,
+              "tune the enumerable language of this file and compare with the exact optimum; "
+              "\"built-in\" is one; --oracle=FILE, --oracle");
+  options.add("oracle.dump", c.dump,
+              "file for the exact log-probability of every response under the tuned policy; "
+              "--dump=FILE, --dump alone: responses.tsv");
   options.add("oracle.pretraining", c.pretraining, "steps of its pretraining", "steps");
   options.add("oracle.pretraining_lr", c.pretraining_lr, "their learning rate");
   options.add("oracle.d_model", c.d_model, "width of its model");
@@ -273,20 +307,32 @@ void bind(Options& options, OracleRunConfig& c) {
 }
 
 std::vector<std::pair<std::string, std::string>> oracle_defaults() {
-  return {{"run.dir", "runs/oracle"}, {"run.log_every", "10"}, {"run.tensorboard", "false"}, {"checkpoint.every", "50"}, {"checkpoint.keep", "1"},
-          {"train.global_batch", "128"}, {"train.micro_batch", "32"}, {"generate.batch", "512"}, {"ppo.rollout_batch", "512"}, {"ppo.iterations", "100"},
-          {"ppo.epochs", "4"}, {"ppo.shown", "1"}, {"lr.lr", "1e-3"}, {"optimizer.clip", "1"}, {"optimizer.epsilon", "1e-5"}};
+  return {{"run.dir", "runs/oracle"},  {"run.log_every", "10"},   {"run.tensorboard", "false"},
+          {"checkpoint.every", "50"},  {"checkpoint.keep", "1"},  {"train.global_batch", "128"},
+          {"train.micro_batch", "32"}, {"generate.batch", "512"}, {"ppo.rollout_batch", "512"},
+          {"ppo.iterations", "100"},   {"ppo.epochs", "4"},       {"ppo.shown", "1"},
+          {"lr.lr", "1e-3"},           {"optimizer.clip", "1"},   {"optimizer.epsilon", "1e-5"}};
 }
 
 OracleLanguage oracle_language(const std::string& path) {
-  return path == kBuiltIn ? parse_oracle_language(kBuiltInLanguage, "the built-in language") : read_oracle_language(path);
+  return path == kBuiltIn ? parse_oracle_language(kBuiltInLanguage, "the built-in language")
+                          : read_oracle_language(path);
 }
 
-OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world, const std::string& resolved) {
-  require(!config.run.run.dir.empty(), "run.dir is empty, but --oracle keeps the pretrained model there; give a folder");
-  require(oracle.pretraining >= 1, "oracle.pretraining={} must be at least 1: the reference of --oracle is what its pretraining makes", oracle.pretraining);
-  require(!config.run.parallel.sequence, "parallel.sequence divides sequences, but those of --oracle have a few tokens; leave it out");
-  require(config.shaping.score_clip == 0, "reward.score_clip={} would make the rewards of --oracle others than those it knows the optimum of; leave it out",
+OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world,
+                        const std::string& resolved) {
+  require(!config.run.run.dir.empty(),
+          "run.dir is empty, but --oracle keeps the pretrained model there; give a folder");
+  require(oracle.pretraining >= 1,
+          "oracle.pretraining={} must be at least 1: the reference of --oracle is what its "
+          "pretraining makes",
+          oracle.pretraining);
+  require(
+      !config.run.parallel.sequence,
+      "parallel.sequence divides sequences, but those of --oracle have a few tokens; leave it out");
+  require(config.shaping.score_clip == 0,
+          "reward.score_clip={} would make the rewards of --oracle others than those it knows the "
+          "optimum of; leave it out",
           config.shaping.score_clip);
   return OracleRun(oracle, config, world, resolved).run();
 }

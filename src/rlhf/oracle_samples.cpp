@@ -1,12 +1,12 @@
 #include "skein/rlhf/oracle_samples.h"
 
-#include "skein/core/error.h"
-#include "skein/data/draws.h"
-#include "skein/rlhf/oracle.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include "skein/core/error.h"
+#include "skein/data/draws.h"
+#include "skein/rlhf/oracle.h"
 
 namespace skein {
 namespace {
@@ -27,7 +27,8 @@ double entropy(const Probabilities& probabilities) {
 // Of the prompt and the separator, given the first token of them.
 double prompt_entropy(const OracleLanguage& language) {
   std::map<int32_t, double> first;
-  for (const OraclePrompt& prompt : language.prompts) first[language.prompt_tokens(prompt).front()] += prompt.probability;
+  for (const OraclePrompt& prompt : language.prompts)
+    first[language.prompt_tokens(prompt).front()] += prompt.probability;
   std::vector<double> of_first;
   for (const auto& [token, probability] : first) of_first.push_back(probability);
   return entropy(probabilities(language.prompts)) - entropy(of_first);
@@ -60,13 +61,16 @@ OracleDraws::OracleDraws(const OracleLanguage& language, uint64_t seed)
   if (!language.initial.empty()) next_.emplace_back(language.initial);
 }
 
-int64_t OracleDraws::prompt(int64_t k) const { return prompts_.at(Draws(prompt_key_, static_cast<uint64_t>(k)).uniform()); }
+int64_t OracleDraws::prompt(int64_t k) const {
+  return prompts_.at(Draws(prompt_key_, static_cast<uint64_t>(k)).uniform());
+}
 
 std::vector<int32_t> OracleDraws::text(int64_t index) const {
   Draws draws(text_key_, static_cast<uint64_t>(index));
   const OraclePrompt& prompt = language_.prompts[static_cast<size_t>(prompts_.at(draws.uniform()))];
   std::vector<int32_t> tokens = language_.prompt_tokens(prompt);
-  auto last = static_cast<size_t>(prompt.symbols.empty() ? language_.end_id() : prompt.symbols.back());
+  auto last =
+      static_cast<size_t>(prompt.symbols.empty() ? language_.end_id() : prompt.symbols.back());
   for (int64_t t = 0; t < language_.responses.length(); ++t) {
     tokens.push_back(static_cast<int32_t>(next_[last].at(draws.uniform())));
     last = static_cast<size_t>(tokens.back());
@@ -76,7 +80,10 @@ std::vector<int32_t> OracleDraws::text(int64_t index) const {
 }
 
 OracleSamples::OracleSamples(const OracleLanguage& language, uint64_t seed, int64_t per_epoch)
-    : draws_(language, seed), context_(language.context()), per_epoch_(per_epoch), pad_(language.pad_id()) {
+    : draws_(language, seed),
+      context_(language.context()),
+      per_epoch_(per_epoch),
+      pad_(language.pad_id()) {
   SKEIN_CHECK(per_epoch >= 1);
 }
 

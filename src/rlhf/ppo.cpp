@@ -3,13 +3,14 @@
 #include <chrono>
 #include <optional>
 
-#include "held_out.h"
-#include "rollout_file.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
 #include "skein/train/progress.h"
 #include "skein/train/run.h"
+
+#include "held_out.h"
+#include "rollout_file.h"
 #include "tune_metrics.h"
 #include "tune_resume.h"
 #include "tune_state.h"
@@ -132,8 +133,9 @@ void Tuner::build(const CheckpointInfo* own) {
   actors_ = std::make_unique<Actors>(config_, plan, run_.mesh(), tuning_);
   GenerateConfig generate = config_.generate;
   generate.sampling.banned = tuning_.banned;
-  generator_ = std::make_unique<Generator>(config_.run.model, actors_->policy().model(), run_.mesh(),
-                                           generate, tuning_.end, tuning_.tokenizer.vocab_size());
+  generator_ =
+      std::make_unique<Generator>(config_.run.model, actors_->policy().model(), run_.mesh(),
+                                  generate, tuning_.end, tuning_.tokenizer.vocab_size());
   if (tuning_.held_out)
     held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, run_.mesh());
   run_.set_data(actors_->data_files());
@@ -250,11 +252,10 @@ StepMeans Tuner::learn(const EpisodeSamples& all, PhaseSeconds& times) {
       on = learn_minibatch(samples, epoch, minibatch, means);
   }
   if (!on)
-    warnings_.tell(
-        "epochs that ppo.stop_kl ended",
-        fmt::format("iteration {}: approx_kl is beyond {} times ppo.stop_kl={}; the rest "
-                    "of its epochs is left out",
-                    tuned_.iterations + 1, kStopFactor, config_.ppo.stop_kl));
+    warnings_.tell("epochs that ppo.stop_kl ended",
+                   fmt::format("iteration {}: approx_kl is beyond {} times ppo.stop_kl={}; the "
+                               "rest of its epochs is left out",
+                               tuned_.iterations + 1, kStopFactor, config_.ppo.stop_kl));
   tuned_.updates = planned;
   return means;
 }
@@ -297,7 +298,8 @@ void Tuner::advance() {
 
 NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl,
                           const PhaseSeconds& times) const {
-  NamedValues made{{"episodes", static_cast<double>(run_.state().samples + config_.ppo.rollout_batch)}};
+  NamedValues made{
+      {"episodes", static_cast<double>(run_.state().samples + config_.ppo.rollout_batch)}};
   const auto add = [&](const NamedValues& more) {
     made.insert(made.end(), more.begin(), more.end());
   };
@@ -318,8 +320,7 @@ NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const 
 void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
   const int64_t step = run_.state().step;
   const int64_t left = config_.ppo.iterations - step, here = step - first_iteration_;
-  log::info("iteration {}/{}  {}  ETA {}", step, config_.ppo.iterations,
-            progress_text(values),
+  log::info("iteration {}/{}  {}  ETA {}", step, config_.ppo.iterations, progress_text(values),
             readable_seconds(seconds_since(begun_) / static_cast<double>(here) *
                              static_cast<double>(left)));
   for (int64_t i = 0;
@@ -328,10 +329,10 @@ void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
 }
 
 TuneResult Tuner::run() {
-  run_.tell_start(actors_->policy().model().parameters().device(),
-                  fmt::format("{} answers an iteration, {} a minibatch, {} epochs",
-                              config_.ppo.rollout_batch, config_.run.train.global_batch,
-                              config_.ppo.epochs));
+  run_.tell_start(
+      actors_->policy().model().parameters().device(),
+      fmt::format("{} answers an iteration, {} a minibatch, {} epochs", config_.ppo.rollout_batch,
+                  config_.run.train.global_batch, config_.ppo.epochs));
   result_.stopped = run_.to_end(*this);
   if (run_.saved_step() == run_.state().step) save_mean();
   result_.done = tuned_.iterations;

@@ -10,8 +10,10 @@ namespace skein {
 
 class PtxTexts {
  public:
-  // A usage error for texts of another tokenizer than the policy's, or a batch that cannot be laid out as `plan` is.
-  PtxTexts(const TuneConfig& config, const BatchPlan& plan, const Mesh& mesh, const Tokenizer& tokenizer);
+  // A usage error for texts of another tokenizer than the policy's, or a batch that cannot be laid
+  // out as `plan` is.
+  PtxTexts(const TuneConfig& config, const BatchPlan& plan, const Mesh& mesh,
+           const Tokenizer& tokenizer);
 
   const BatchPlan& plan() const { return plan_; }
   std::vector<DataFile> files() const { return store_files("ptx.data", loader_.all_stores()); }

@@ -1,19 +1,21 @@
 #include "skein/rlhf/response_tree.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
+
+#include "skein/core/error.h"
 
 namespace skein {
 
 ResponseTree::ResponseTree(int64_t alphabet, int64_t length) : alphabet_(alphabet), levels_{0, 1} {
   SKEIN_CHECK(alphabet >= 1 && length >= 1 && count(alphabet, length) <= 0x1p40);
-  for (int64_t symbols = 1; symbols <= length; ++symbols) levels_.push_back(levels_.back() * alphabet + 1);
+  for (int64_t symbols = 1; symbols <= length; ++symbols)
+    levels_.push_back(levels_.back() * alphabet + 1);
 }
 
 double ResponseTree::count(int64_t alphabet, int64_t length) {
   double responses = 1;
-  for (int64_t symbols = 1; symbols <= length && responses < 0x1p60; ++symbols) responses = responses * static_cast<double>(alphabet) + 1;
+  for (int64_t symbols = 1; symbols <= length && responses < 0x1p60; ++symbols)
+    responses = responses * static_cast<double>(alphabet) + 1;
   return responses;
 }
 
@@ -24,7 +26,8 @@ int64_t ResponseTree::symbols_in(int64_t response) const {
 
 std::vector<int32_t> ResponseTree::symbols_of(int64_t response) const {
   std::vector<int32_t> symbols(static_cast<size_t>(symbols_in(response)));
-  for (size_t i = symbols.size(); i-- > 0; response = parent(response)) symbols[i] = last_symbol(response);
+  for (size_t i = symbols.size(); i-- > 0; response = parent(response))
+    symbols[i] = last_symbol(response);
   return symbols;
 }
 

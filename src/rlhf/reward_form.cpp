@@ -24,13 +24,20 @@ std::string joined(std::span<const Message> prompt) {
   return text;
 }
 
-void drop_beginning(std::vector<int32_t>& tokens, int64_t count) { tokens.erase(tokens.begin(), tokens.begin() + count); }
+void drop_beginning(std::vector<int32_t>& tokens, int64_t count) {
+  tokens.erase(tokens.begin(), tokens.begin() + count);
+}
 
 }  // namespace
 
 std::string to_json(const RewardHead& head, uint32_t checksum) {
-  Json json{{"task", kTask}, {"length", head.length}, {"mean", head.mean}, {"deviation", head.deviation}, {"margin", head.loss.margin},
-            {"centring", head.loss.centring}, {"checksum", checksum}};
+  Json json{{"task", kTask},
+            {"length", head.length},
+            {"mean", head.mean},
+            {"deviation", head.deviation},
+            {"margin", head.loss.margin},
+            {"centring", head.loss.centring},
+            {"checksum", checksum}};
   if (!head.chat_template.empty()) json["template"] = Json::parse(head.chat_template);
   return json.dump();
 }
@@ -48,24 +55,35 @@ std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::str
   } catch (const Json::exception& error) {
     fail_usage("the notes of {} are damaged: {}", origin, json_fault(error.what()));
   }
-  require(head->length > 0 && head->deviation > 0, "the notes of {} are damaged: length {} and deviation {} must be above 0", origin, head->length, head->deviation);
+  require(head->length > 0 && head->deviation > 0,
+          "the notes of {} are damaged: length {} and deviation {} must be above 0", origin,
+          head->length, head->deviation);
   return head;
 }
 
 uint32_t reward_checksum(const std::string& notes) {
   const Json json = Json::parse(notes, nullptr, false);
-  return json.is_object() && json.contains("checksum") && json["checksum"].is_number_unsigned() ? json["checksum"].get<uint32_t>() : 0;
+  return json.is_object() && json.contains("checksum") && json["checksum"].is_number_unsigned()
+             ? json["checksum"].get<uint32_t>()
+             : 0;
 }
 
 RewardForm::RewardForm(const Tokenizer& tokenizer, const ModelConfig& model, const RewardHead& head)
-    : tokenizer_(tokenizer), length_(head.length), types_(model.architecture == Architecture::bert && model.token_types >= 2) {
-  if (model.architecture == Architecture::bert) pairs_ = std::make_unique<LabelForm>(tokenizer, LabelFormConfig{.encoder = true, .length = head.length});
-  else template_ = std::make_unique<ChatTemplate>(ChatTemplate::from_json(head.chat_template, tokenizer));
+    : tokenizer_(tokenizer),
+      length_(head.length),
+      types_(model.architecture == Architecture::bert && model.token_types >= 2) {
+  if (model.architecture == Architecture::bert)
+    pairs_ = std::make_unique<LabelForm>(tokenizer,
+                                         LabelFormConfig{.encoder = true, .length = head.length});
+  else
+    template_ =
+        std::make_unique<ChatTemplate>(ChatTemplate::from_json(head.chat_template, tokenizer));
 }
 
 int32_t RewardForm::pad() const { return std::max(0, tokenizer_.roles().pad); }
 
-std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt, std::span<const std::string> answers) const {
+std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt,
+                                                std::span<const std::string> answers) const {
   std::vector<FormedSample> all;
   if (pairs_) {
     for (const std::string& answer : answers) all.push_back(pairs_->pair(joined(prompt), answer));
@@ -79,7 +97,8 @@ std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt,
 }
 
 FormedSample RewardForm::sequence(std::vector<int32_t> tokens) const {
-  if (template_ && (tokens.empty() || tokens.back() != template_->end())) tokens.push_back(template_->end());
+  if (template_ && (tokens.empty() || tokens.back() != template_->end()))
+    tokens.push_back(template_->end());
   SKEIN_CHECK(!tokens.empty());
   FormedSample sample{std::move(tokens), {}, {0}};
   const int64_t over = std::max<int64_t>(0, static_cast<int64_t>(sample.tokens.size()) - length_);

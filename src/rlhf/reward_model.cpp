@@ -27,13 +27,20 @@ RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
   return {*info, model, *head, tokenizer_from_json(state.tokenizer)};
 }
 
-RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
+RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype,
+                         int64_t batch, Mesh& mesh)
     : RewardModel(open(path, mesh), parallel, dtype, batch, mesh) {}
 
-RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
-    : origin_(opened.info.path), head_(opened.head), tokenizer_(std::move(opened.tokenizer)),
-      form_(std::make_unique<RewardForm>(*tokenizer_, opened.model, head_)), mesh_(mesh), local_(opened.model, parallel, mesh, dtype),
-      pipeline_(mesh, pieces(), parallel.schedule), batch_(batch),
+RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dtype, int64_t batch,
+                         Mesh& mesh)
+    : origin_(opened.info.path),
+      head_(opened.head),
+      tokenizer_(std::move(opened.tokenizer)),
+      form_(std::make_unique<RewardForm>(*tokenizer_, opened.model, head_)),
+      mesh_(mesh),
+      local_(opened.model, parallel, mesh, dtype),
+      pipeline_(mesh, pieces(), parallel.schedule),
+      batch_(batch),
       multiple_(row_multiple(parallel)) {
   require(batch > 0, "{} answers a forward pass were asked for; give at least 1", batch);
   local_.parameters().allocate(false);
@@ -43,12 +50,14 @@ RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dt
 
 PipelineModel RewardModel::pieces() {
   PipelineModel model = local_.pipeline_model();
-  if (local_.labelled()) objective_ = std::make_unique<PreferenceObjective>(*local_.labelled(), head_.loss);
+  if (local_.labelled())
+    objective_ = std::make_unique<PreferenceObjective>(*local_.labelled(), head_.loss);
   model.objective = objective_.get();
   return model;
 }
 
-std::unique_ptr<PreferenceSamples> RewardModel::source(std::vector<PreferenceSample> samples) const {
+std::unique_ptr<PreferenceSamples> RewardModel::source(
+    std::vector<PreferenceSample> samples) const {
   const PreferenceBatchShape shape = shape_of(samples, multiple_, form_->pad(), form_->types());
   return std::make_unique<PreferenceSamples>(std::move(samples), shape, 0, false);
 }
@@ -60,9 +69,11 @@ PreferenceScores RewardModel::judged(const PreferenceSamples& samples) {
 std::vector<double> RewardModel::scores(std::vector<FormedSample> sequences) {
   if (sequences.empty()) return {};
   std::vector<PreferenceSample> samples;
-  for (FormedSample& sequence : sequences) samples.push_back({PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
+  for (FormedSample& sequence : sequences)
+    samples.push_back({PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
   const auto answers = source(std::move(samples));
-  const Tensor raw = all_answers({pipeline_, local_.pass(), mesh_, batch_, meeting_}, *answers, answers->samples_per_epoch(), 1, 1);
+  const Tensor raw = all_answers({pipeline_, local_.pass(), mesh_, batch_, meeting_}, *answers,
+                                 answers->samples_per_epoch(), 1, 1);
   std::vector<double> made;
   for (float score : raw.span<float>()) made.push_back((score - head_.mean) / head_.deviation);
   return made;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reward_sources.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
+
+#include "reward_sources.h"
 
 namespace skein {
 namespace {
@@ -18,8 +19,13 @@ constexpr int kMostDepth = 32;
 
 std::string request_line(int64_t id, const Answer& answer) {
   const Json record = answer.record.empty() ? Json() : Json::parse(answer.record, nullptr, false);
-  Json request{{"id", id}, {"prompt", answer.asked()}, {"messages", Json::array()}, {"response", answer.text}, {"ended", answer.ended}};
-  for (const auto& [role, content] : answer.messages) request["messages"].push_back({{"role", role}, {"content", content}});
+  Json request{{"id", id},
+               {"prompt", answer.asked()},
+               {"messages", Json::array()},
+               {"response", answer.text},
+               {"ended", answer.ended}};
+  for (const auto& [role, content] : answer.messages)
+    request["messages"].push_back({{"role", role}, {"content", content}});
   request["record"] = record.is_object() ? record : Json::object();
   return request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -35,34 +41,46 @@ Json reply_object(std::string_view line, const std::string& who, int64_t first) 
   try {
     reply = Json::parse(line, watch);
   } catch (const Json::exception& error) {
-    why = std::string(error.what()).find("number overflow") != std::string::npos ? "a number that is not finite" : "no JSON";
+    why = std::string(error.what()).find("number overflow") != std::string::npos
+              ? "a number that is not finite"
+              : "no JSON";
   }
   if (deep) why = fmt::format("no JSON object within {} levels", kMostDepth);
   if (deep || !reply.is_object())
-    fail("the reward {} wrote {}: {}; it must write lines like {{\"id\":{},\"score\":0.5}}", who, why, shown(line), first);
+    fail("the reward {} wrote {}: {}; it must write lines like {{\"id\":{},\"score\":0.5}}", who,
+         why, shown(line), first);
   return reply;
 }
 
 }  // namespace
 
-bool is_blank_reply(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+bool is_blank_reply(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
 
-RewardReply parse_reward_reply(std::string_view line, const std::string& who, std::span<const Answer> answers, int64_t first_id) {
+RewardReply parse_reward_reply(std::string_view line, const std::string& who,
+                               std::span<const Answer> answers, int64_t first_id) {
   const Json reply = reply_object(line, who, first_id);
   const auto id = reply.find("id"), score = reply.find("score");
-  if (id == reply.end() || !id->is_number_integer()) fail("the reward {} wrote no whole number as \"id\": {}", who, shown(line));
+  if (id == reply.end() || !id->is_number_integer())
+    fail("the reward {} wrote no whole number as \"id\": {}", who, shown(line));
   const auto last = first_id + static_cast<int64_t>(answers.size()) - 1;
-  const bool asked = is_whole<int64_t>(*id) && id->get<int64_t>() >= first_id && id->get<int64_t>() <= last;
-  if (!asked) fail("the reward {} scored id {}, but was asked for ids {} to {}: {}", who, id->dump(), first_id, last, shown(line));
+  const bool asked =
+      is_whole<int64_t>(*id) && id->get<int64_t>() >= first_id && id->get<int64_t>() <= last;
+  if (!asked)
+    fail("the reward {} scored id {}, but was asked for ids {} to {}: {}", who, id->dump(),
+         first_id, last, shown(line));
   const auto place = static_cast<size_t>(id->get<int64_t>() - first_id);
   if (score == reply.end() || !score->is_number() || !std::isfinite(score->get<double>()))
-    fail("the reward {} wrote no number as \"score\" of prompt {}: {}", who, answers[place].prompt, shown(line));
+    fail("the reward {} wrote no number as \"score\" of prompt {}: {}", who, answers[place].prompt,
+         shown(line));
   return {place, score->get<double>()};
 }
 
 std::string RewardQuestions::lines() const {
   std::string text;
-  for (size_t i = 0; i < answers_.size(); ++i) text += request_line(first_id_ + static_cast<int64_t>(i), answers_[i]);
+  for (size_t i = 0; i < answers_.size(); ++i)
+    text += request_line(first_id_ + static_cast<int64_t>(i), answers_[i]);
   return text;
 }
 
@@ -70,7 +88,8 @@ bool RewardQuestions::take(std::string_view line) {
   if (is_blank_reply(line)) return missing_ == 0;
   const auto [place, score] = parse_reward_reply(line, who_, answers_, first_id_);
   if (scores_[place])
-    fail("the reward {} scored id {}, of prompt {}, twice: {}", who_, first_id_ + static_cast<int64_t>(place), answers_[place].prompt, shown(line));
+    fail("the reward {} scored id {}, of prompt {}, twice: {}", who_,
+         first_id_ + static_cast<int64_t>(place), answers_[place].prompt, shown(line));
   scores_[place] = score;
   --missing_;
   return missing_ == 0;
@@ -84,8 +103,10 @@ std::vector<double> RewardQuestions::scores() const {
 
 std::string RewardQuestions::what_is_missing() const {
   const auto first = std::find(scores_.begin(), scores_.end(), std::nullopt);
-  if (first == scores_.end()) return fmt::format("it has scored all {} answers, but not read all of them", scores_.size());
-  return fmt::format("prompt {} has no score, as {} of {} answers", answers_[static_cast<size_t>(first - scores_.begin())].prompt, missing_,
+  if (first == scores_.end())
+    return fmt::format("it has scored all {} answers, but not read all of them", scores_.size());
+  return fmt::format("prompt {} has no score, as {} of {} answers",
+                     answers_[static_cast<size_t>(first - scores_.begin())].prompt, missing_,
                      scores_.size());
 }
 

@@ -21,10 +21,13 @@ std::unique_ptr<RewardSource> process_reward(const RewardSpec& spec, Group& worl
 // A text as messages show it: in quotes, on one line, within about 200 bytes.
 std::string shown(std::string_view text);
 
-// "a=1,b=2" as an argument has it. Usage errors for what has no '=', for keys not among `known` and for one that stands twice.
-std::map<std::string, std::string> read_fields(const RewardSpec& spec, std::string_view text, const std::vector<std::string>& known);
+// "a=1,b=2" as an argument has it. Usage errors for what has no '=', for keys not among `known` and
+// for one that stands twice.
+std::map<std::string, std::string> read_fields(const RewardSpec& spec, std::string_view text,
+                                               const std::vector<std::string>& known);
 
-// The finite number that is all of `text`; else a usage error with `what` of the reward it should be.
+// The finite number that is all of `text`; else a usage error with `what` of the reward it should
+// be.
 double read_number(const RewardSpec& spec, const std::string& what, std::string_view text);
 
 // Without its end token.

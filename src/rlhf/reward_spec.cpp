@@ -1,11 +1,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "reward_sources.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/options.h"
 #include "skein/text/split.h"
+
+#include "reward_sources.h"
 
 namespace skein {
 namespace {
@@ -52,14 +53,15 @@ RewardSpec parse_reward(std::string_view item) {
   std::string_view rest = item;
   const size_t mark = item.find_first_of(":*");
   if (mark != std::string_view::npos && item[mark] == '*') {
-    require(read_whole_number(trimmed(item.substr(0, mark)), spec.weight), "the weight before '*' in the reward {} is no finite number",
-            shown(item));
+    require(read_whole_number(trimmed(item.substr(0, mark)), spec.weight),
+            "the weight before '*' in the reward {} is no finite number", shown(item));
     rest = trimmed(item.substr(mark + 1));
   }
   const size_t colon = rest.find(':');
   spec.kind = trimmed(rest.substr(0, colon));
   if (colon != std::string_view::npos) spec.argument = trimmed(rest.substr(colon + 1));
-  require(is_kind(spec.kind), "the reward {} does not begin with a kind, such as regex: or 0.5*length:", shown(item));
+  require(is_kind(spec.kind),
+          "the reward {} does not begin with a kind, such as regex: or 0.5*length:", shown(item));
   return spec;
 }
 
@@ -68,7 +70,8 @@ RewardSpec parse_reward(std::string_view item) {
 std::string RewardSpec::text() const { return argument.empty() ? kind : kind + ":" + argument; }
 
 std::vector<RewardSpec> parse_rewards(const std::string& list) {
-  require(!trimmed(list).empty(), "no reward is given; regex:, length:, exact:, words:, ended and process: are some");
+  require(!trimmed(list).empty(),
+          "no reward is given; regex:, length:, exact:, words:, ended and process: are some");
   std::vector<RewardSpec> specs;
   for (const std::string& item : split_list(list)) {
     require(!trimmed(item).empty(), "the list of rewards {} has an empty one", shown(list));
@@ -79,10 +82,12 @@ std::vector<RewardSpec> parse_rewards(const std::string& list) {
 
 std::string shown(std::string_view text) {
   const std::string kept(text.substr(0, character_cut(text, std::min(text.size(), kMostShown))));
-  return nlohmann::json(kept).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + (kept.size() < text.size() ? "..." : "");
+  return nlohmann::json(kept).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+         (kept.size() < text.size() ? "..." : "");
 }
 
-std::map<std::string, std::string> read_fields(const RewardSpec& spec, std::string_view text, const std::vector<std::string>& known) {
+std::map<std::string, std::string> read_fields(const RewardSpec& spec, std::string_view text,
+                                               const std::vector<std::string>& known) {
   std::map<std::string, std::string> fields;
   while (!text.empty()) {
     const size_t comma = text.find(',');
@@ -90,16 +95,20 @@ std::map<std::string, std::string> read_fields(const RewardSpec& spec, std::stri
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
     const size_t equals = field.find('=');
     const std::string key(trimmed(field.substr(0, equals)));
-    require(equals != std::string_view::npos && std::find(known.begin(), known.end(), key) != known.end(),
-            "the reward {} has {}; it takes {}=...", shown(spec.text()), shown(field), fmt::join(known, "=..., "));
-    require(fields.emplace(key, trimmed(field.substr(equals + 1))).second, "the reward {} says {}= twice", shown(spec.text()), key);
+    require(equals != std::string_view::npos &&
+                std::find(known.begin(), known.end(), key) != known.end(),
+            "the reward {} has {}; it takes {}=...", shown(spec.text()), shown(field),
+            fmt::join(known, "=..., "));
+    require(fields.emplace(key, trimmed(field.substr(equals + 1))).second,
+            "the reward {} says {}= twice", shown(spec.text()), key);
   }
   return fields;
 }
 
 double read_number(const RewardSpec& spec, const std::string& what, std::string_view text) {
   double number = 0;
-  require(read_whole_number(text, number), "the reward {} has {} {}, which is no finite number", shown(spec.text()), what, shown(text));
+  require(read_whole_number(text, number), "the reward {} has {} {}, which is no finite number",
+          shown(spec.text()), what, shown(text));
   return number;
 }
 

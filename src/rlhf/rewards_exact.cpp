@@ -1,11 +1,12 @@
 // Answers compared with what the prompt's record says is right.
 #include <optional>
 
-#include "reward_sources.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/text/pattern.h"
 #include "skein/text/words.h"
+
+#include "reward_sources.h"
 
 namespace skein {
 namespace {
@@ -21,7 +22,9 @@ std::string comparable(std::string_view text) { return without_end_mark(folded(t
 
 // A sign counts where nothing that it could be subtracted from stands before it.
 const Pattern& number_pattern() {
-  static const Pattern pattern("(?:(?<![\\w).])[-\u2212])?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\\.[0-9]+)?|[0-9]+(?:\\.[0-9]+)?|\\.[0-9]+)");
+  static const Pattern pattern(
+      "(?:(?<![\\w).])[-\u2212])?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\\.[0-9]+)?|[0-9]+(?:\\.[0-"
+      "9]+)?|\\.[0-9]+)");
   return pattern;
 }
 
@@ -31,19 +34,24 @@ std::string plain_number(std::string_view text) {
   std::string whole, fraction;
   std::string* part = &whole;
   for (const char c : text) {
-    if (c == '.') part = &fraction;
-    else if (c >= '0' && c <= '9') *part += c;
-    else negative = negative || c != ',';
+    if (c == '.')
+      part = &fraction;
+    else if (c >= '0' && c <= '9')
+      *part += c;
+    else
+      negative = negative || c != ',';
   }
   whole.erase(0, std::min(whole.find_first_not_of('0'), whole.size()));
   fraction.erase(fraction.find_last_not_of('0') + 1);
-  const std::string value = (whole.empty() ? "0" : whole) + (fraction.empty() ? "" : "." + fraction);
+  const std::string value =
+      (whole.empty() ? "0" : whole) + (fraction.empty() ? "" : "." + fraction);
   return negative && value != "0" ? "-" + value : value;
 }
 
 std::optional<std::string> last_number(std::string_view text) {
   std::string_view last;
-  number_pattern().divide(text, [&](std::string_view piece, bool matched) { last = matched ? piece : last; });
+  number_pattern().divide(
+      text, [&](std::string_view piece, bool matched) { last = matched ? piece : last; });
   return last.empty() ? std::nullopt : std::optional(plain_number(last));
 }
 
@@ -52,7 +60,9 @@ std::string_view after_marks(std::string_view text) {
   return marks == std::string_view::npos ? text : text.substr(marks + 4);
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
 
 class ExactReward : public Rule {
  public:
@@ -61,15 +71,20 @@ class ExactReward : public Rule {
     if (fields.contains("field")) field_ = fields["field"];
     require(!field_.empty(), "the reward {} names no field", name());
     const std::string match = fields.contains("match") ? fields["match"] : "text";
-    require(match == "text" || match == "number", "the reward {} has match={}; there are text and number", name(), match);
+    require(match == "text" || match == "number",
+            "the reward {} has match={}; there are text and number", name(), match);
     numbers_ = match == "number";
   }
 
-  void check_prompt(int64_t prompt, std::span<const Message>, const std::string& record) const override { right_answers(prompt, record); }
+  void check_prompt(int64_t prompt, std::span<const Message>,
+                    const std::string& record) const override {
+    right_answers(prompt, record);
+  }
 
  protected:
   double score(const Answer& answer) override {
-    const std::optional<std::string> given = numbers_ ? last_number(answer.text) : comparable(answer.text);
+    const std::optional<std::string> given =
+        numbers_ ? last_number(answer.text) : comparable(answer.text);
     for (const std::string& right : right_answers(answer.prompt, answer.record))
       if (given == right) return 1;
     return 0;
@@ -82,30 +97,40 @@ class ExactReward : public Rule {
     std::vector<std::string> all;
     for (const Json& one : value.is_array() ? value : Json::array({value})) {
       require(one.is_string() || one.is_number(),
-              "field {} of the record of prompt {} is {}, not a text, a number or a list of them: the reward {} cannot compare with it", field_,
-              prompt, shown(value.dump()), name());
+              "field {} of the record of prompt {} is {}, not a text, a number or a list of them: "
+              "the reward {} cannot compare with it",
+              field_, prompt, shown(value.dump()), name());
       all.push_back(numbers_ ? number_of(prompt, text_of(one)) : comparable(text_of(one)));
     }
-    require(!all.empty(), "field {} of the record of prompt {} is an empty list: no answer can match the reward {}", field_, prompt, name());
+    require(
+        !all.empty(),
+        "field {} of the record of prompt {} is an empty list: no answer can match the reward {}",
+        field_, prompt, name());
     return all;
   }
 
   std::string number_of(int64_t prompt, const std::string& text) const {
     const auto number = last_number(after_marks(text));
-    require(number.has_value(), "field {} of the record of prompt {} has no number, which the reward {} compares with: {}", field_, prompt, name(),
-            shown(text));
+    require(
+        number.has_value(),
+        "field {} of the record of prompt {} has no number, which the reward {} compares with: {}",
+        field_, prompt, name(), shown(text));
     return *number;
   }
 
   Json field_of(int64_t prompt, const std::string& record) const {
     const Json json = Json::parse(record, nullptr, false);
-    require(json.is_object(), "prompt {} has no record with the field {} that the reward {} compares with; give the prompts as JSONL", prompt,
-            field_, name());
+    require(json.is_object(),
+            "prompt {} has no record with the field {} that the reward {} compares with; give the "
+            "prompts as JSONL",
+            prompt, field_, name());
     const auto found = json.find(field_);
     if (found != json.end()) return *found;
     std::string keys;
     for (const auto& item : json.items()) keys += (keys.empty() ? "" : ", ") + item.key();
-    fail_usage("the record of prompt {} has no field {} that the reward {} compares with; it has {}", prompt, field_, name(), shown(keys));
+    fail_usage(
+        "the record of prompt {} has no field {} that the reward {} compares with; it has {}",
+        prompt, field_, name(), shown(keys));
   }
 
   std::string field_ = "answer";
@@ -114,6 +139,8 @@ class ExactReward : public Rule {
 
 }  // namespace
 
-std::unique_ptr<RewardSource> exact_reward(const RewardSpec& spec) { return std::make_unique<ExactReward>(spec); }
+std::unique_ptr<RewardSource> exact_reward(const RewardSpec& spec) {
+  return std::make_unique<ExactReward>(spec);
+}
 
 }  // namespace skein

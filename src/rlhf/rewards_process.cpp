@@ -2,11 +2,12 @@
 #include <cstring>
 #include <exception>
 
+#include "skein/checkpoint/agree.h"
+#include "skein/core/error.h"
+
 #include "child_process.h"
 #include "reward_questions.h"
 #include "reward_sources.h"
-#include "skein/checkpoint/agree.h"
-#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -17,9 +18,11 @@ constexpr double kWaitForEnding = 1;  // seconds
 
 class ProcessReward : public RewardSource {
  public:
-  ProcessReward(const RewardSpec& spec, Group& world, double seconds) : name_(shown(spec.text())), world_(world), seconds_(seconds) {
+  ProcessReward(const RewardSpec& spec, Group& world, double seconds)
+      : name_(shown(spec.text())), world_(world), seconds_(seconds) {
     require(!spec.argument.empty(), "the reward process needs a command behind a colon");
-    require(std::isfinite(seconds) && seconds > 0, "a reward process cannot have {} seconds for a batch; give more than 0", seconds);
+    require(std::isfinite(seconds) && seconds > 0,
+            "a reward process cannot have {} seconds for a batch; give more than 0", seconds);
     from_root(world_, [&] {
       child_ = std::make_unique<ChildProcess>(spec.argument);
       return std::string();
@@ -31,7 +34,8 @@ class ProcessReward : public RewardSource {
   std::vector<double> scores(std::span<const Answer> answers) override {
     if (answers.empty()) return {};
     std::vector<double> told;
-    const std::exception_ptr failed = world_.rank() == 0 ? failure_in([&] { told = asked(answers); }) : nullptr;
+    const std::exception_ptr failed =
+        world_.rank() == 0 ? failure_in([&] { told = asked(answers); }) : nullptr;
     if (meeting_) meeting_->finish();
     const std::string bytes = from_root(world_, [&] {
       if (failed) std::rethrow_exception(failed);
@@ -73,23 +77,33 @@ class ProcessReward : public RewardSource {
   std::vector<double> exchanged(std::span<const Answer> answers) {
     RewardQuestions questions(name_, answers, next_id_);
     next_id_ += static_cast<int64_t>(answers.size());
-    const Outcome outcome = child_->exchange(questions.lines(), seconds_, [&](std::string_view line) { return questions.take(line); },
-                                              [&] {
-                                                if (meeting_) meeting_->pass();
-                                              });
+    const Outcome outcome = child_->exchange(
+        questions.lines(), seconds_, [&](std::string_view line) { return questions.take(line); },
+        [&] {
+          if (meeting_) meeting_->pass();
+        });
     if (outcome != Outcome::done) explain(outcome, questions);
-    if (!is_blank_reply(child_->unread())) fail("the reward {} wrote more than a line for each answer: {}", name_, shown(child_->unread()));
+    if (!is_blank_reply(child_->unread()))
+      fail("the reward {} wrote more than a line for each answer: {}", name_,
+           shown(child_->unread()));
     return questions.scores();
   }
 
   [[noreturn]] void explain(Outcome outcome, const RewardQuestions& questions) const {
-    const std::string left = child_->unread().empty() ? "" : "; the last it wrote is " + shown(child_->unread());
-    if (outcome == Outcome::closed) fail("the reward {} {}: {}{}", name_, child_->ending(kWaitForEnding), questions.what_is_missing(), left);
+    const std::string left =
+        child_->unread().empty() ? "" : "; the last it wrote is " + shown(child_->unread());
+    if (outcome == Outcome::closed)
+      fail("the reward {} {}: {}{}", name_, child_->ending(kWaitForEnding),
+           questions.what_is_missing(), left);
     if (outcome == Outcome::endless)
-      fail("the reward {} wrote a line of more than {} bytes, where one is {{\"id\":0,\"score\":0.5}}: {}", name_, ChildProcess::kLongestLine,
-           shown(child_->unread()));
-    fail("the reward {} was not done after {} seconds: {}{}. Does it write its replies at once (flush after each line)? Else give it more time",
-         name_, seconds_, questions.what_is_missing(), left);
+      fail(
+          "the reward {} wrote a line of more than {} bytes, where one is "
+          "{{\"id\":0,\"score\":0.5}}: {}",
+          name_, ChildProcess::kLongestLine, shown(child_->unread()));
+    fail(
+        "the reward {} was not done after {} seconds: {}{}. Does it write its replies at once "
+        "(flush after each line)? Else give it more time",
+        name_, seconds_, questions.what_is_missing(), left);
   }
 
   std::string name_;

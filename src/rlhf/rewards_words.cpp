@@ -2,12 +2,13 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "reward_sources.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
 #include "skein/text/utf8.h"
 #include "skein/text/words.h"
+
+#include "reward_sources.h"
 
 namespace skein {
 namespace {
@@ -25,7 +26,8 @@ struct WordsArgument {
 WordsArgument split_argument(const RewardSpec& spec) {
   const std::string_view all = spec.argument;
   size_t end = all.size();
-  for (size_t comma = all.rfind(','); comma != std::string_view::npos; comma = all.substr(0, comma).rfind(',')) {
+  for (size_t comma = all.rfind(','); comma != std::string_view::npos;
+       comma = all.substr(0, comma).rfind(',')) {
     const std::string_view field = all.substr(comma + 1);
     if (!field.starts_with("cap=") && !field.starts_with("per=")) break;
     end = comma;
@@ -34,14 +36,20 @@ WordsArgument split_argument(const RewardSpec& spec) {
   return {spec.argument.substr(0, end), read_fields(spec, fields, {"cap", "per"})};
 }
 
-void add_line(const RewardSpec& spec, const std::string& path, int64_t number, const std::string& line, Weights& weights) {
+void add_line(const RewardSpec& spec, const std::string& path, int64_t number,
+              const std::string& line, Weights& weights) {
   std::istringstream columns(line);
   std::string word, weight, more;
   columns >> word >> weight >> more;
   const std::vector<std::string> words = folded_words(word);
-  require(more.empty() && words.size() == 1 && words[0] == folded(word), "{}:{}: {} is not a word and perhaps its weight", path, number, shown(line));
-  const double value = weight.empty() ? 1 : read_number(spec, fmt::format("on line {} of its file the weight", number), weight);
-  require(weights.emplace(words[0], value).second, "{}:{}: the word {} stands there for the second time (case does not count)", path, number,
+  require(more.empty() && words.size() == 1 && words[0] == folded(word),
+          "{}:{}: {} is not a word and perhaps its weight", path, number, shown(line));
+  const double value =
+      weight.empty()
+          ? 1
+          : read_number(spec, fmt::format("on line {} of its file the weight", number), weight);
+  require(weights.emplace(words[0], value).second,
+          "{}:{}: the word {} stands there for the second time (case does not count)", path, number,
           shown(word));
 }
 
@@ -54,13 +62,15 @@ Weights read_weights(const RewardSpec& spec, const std::string& path, const std:
     ++number;
     if (!folded(line).empty()) add_line(spec, path, number, line, weights);
   }
-  require(!weights.empty(), "{}: no word is listed there for the reward {}", path, shown(spec.text()));
+  require(!weights.empty(), "{}: no word is listed there for the reward {}", path,
+          shown(spec.text()));
   return weights;
 }
 
 std::string read_list(const std::string& path) {
   const int64_t bytes = FileReader(path).size();
-  require(bytes <= kLargestFile, "{} has {}; a list of words has {} at most", path, readable_size(bytes), readable_size(kLargestFile));
+  require(bytes <= kLargestFile, "{} has {}; a list of words has {} at most", path,
+          readable_size(bytes), readable_size(kLargestFile));
   return read_text(path);
 }
 
@@ -74,7 +84,8 @@ class WordsReward : public Rule {
       require(cap_ > 0, "the reward {} has cap={}, which must be above 0", name(), cap_);
     }
     if (const auto per = fields.find("per"); per != fields.end()) {
-      require(per->second == "token", "the reward {} has per={}; there is per=token", name(), per->second);
+      require(per->second == "token", "the reward {} has per={}; there is per=token", name(),
+              per->second);
       per_token_ = true;
     }
     weights_ = read_weights(spec, path, from_root(world, [&] { return read_list(path); }));
@@ -97,6 +108,8 @@ class WordsReward : public Rule {
 
 }  // namespace
 
-std::unique_ptr<RewardSource> words_reward(const RewardSpec& spec, Group& world) { return std::make_unique<WordsReward>(spec, world); }
+std::unique_ptr<RewardSource> words_reward(const RewardSpec& spec, Group& world) {
+  return std::make_unique<WordsReward>(spec, world);
+}
 
 }  // namespace skein

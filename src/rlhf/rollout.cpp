@@ -38,10 +38,12 @@ Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& gen
 void score_answers(const Tuning& tuning, Rollout& rollout) {
   std::vector<Answer> answers;
   for (const Episode& episode : rollout.episodes)
-    answers.push_back({episode.prompt.number, episode.prompt.messages, tuning.text_of(episode.tokens), episode.prompt.tokens, episode.tokens,
+    answers.push_back({episode.prompt.number, episode.prompt.messages,
+                       tuning.text_of(episode.tokens), episode.prompt.tokens, episode.tokens,
                        episode.path.ended, episode.prompt.record});
   const std::vector<double> scores = tuning.rewards.scores(answers);
-  for (size_t i = 0; i < scores.size(); ++i) rollout.episodes[i].score = rollout.episodes[i].path.score = scores[i];
+  for (size_t i = 0; i < scores.size(); ++i)
+    rollout.episodes[i].score = rollout.episodes[i].path.score = scores[i];
   const auto& parts = tuning.rewards.parts();
   for (size_t part = 0; part < parts.size(); ++part)
     rollout.sources.emplace_back(parts[part].label, tuning.rewards.last()[part]);

@@ -44,7 +44,8 @@ Json line_of(int64_t iteration, const Episode& episode, size_t index, const Tuni
   if (messages.size() > 1)
     for (const auto& [role, content] : messages)
       line["messages"].push_back({{"role", role}, {"content", content}});
-  else line["prompt"] = episode.prompt.text();
+  else
+    line["prompt"] = episode.prompt.text();
   line["answer"] = tuning.text_of(episode.tokens);
   line["score"] = episode.score;
   for (const auto& [label, scores] : rollout.sources) line["scores"][label] = scores[index];
@@ -65,8 +66,10 @@ RolloutFile::RolloutFile(const std::string& path, int64_t done, Group& world) : 
     const int64_t kept = bytes_to_keep(path_, done);
     try {
       remove_unfinished(path_);
-      if (kept > 0) file_.cut(path_, kept);
-      else file_.begin(path_, "");
+      if (kept > 0)
+        file_.cut(path_, kept);
+      else
+        file_.begin(path_, "");
       sync_directory(std::filesystem::path(path_).parent_path().string());
     } catch (const SystemError& error) {
       fail("{}, or leave out ppo.save_rollouts", with_advice(error));

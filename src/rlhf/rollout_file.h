@@ -14,9 +14,10 @@
 #include <cstdint>
 #include <string>
 
-#include "rollout.h"
 #include "skein/checkpoint/appended_file.h"
 #include "skein/rlhf/ppo.h"
+
+#include "rollout.h"
 
 namespace skein {
 

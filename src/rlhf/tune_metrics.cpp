@@ -121,8 +121,8 @@ std::string progress_text(const NamedValues& values) {
   const auto at = [&](const char* name) { return shown_number(value_named(values, name)); };
   return fmt::format(
       "reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}%  entropy {:.3f}  "
-      "approx_kl {:.2e}  clipped {:.1f}%  "
-      "{:.1f} s (generation {:.0f}%, scoring {:.0f}%, training {:.0f}%)",
+      "approx_kl {:.2e}  clipped {:.1f}%  {:.1f} s (generation {:.0f}%, scoring {:.0f}%, training "
+      "{:.0f}%)",
       at("reward"), at("score"), at("kl"), at("answer_tokens"), 100 * at("ended"), at("entropy"),
       at("approx_kl"), 100 * at("clipped"), at("seconds"), 100 * at("generation_share"),
       100 * at("scoring_share"), 100 * at("training_share"));

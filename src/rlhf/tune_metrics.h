@@ -5,9 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "rollout.h"
 #include "skein/rlhf/guards.h"
 #include "skein/rlhf/ppo.h"
+
+#include "rollout.h"
 
 namespace skein {
 

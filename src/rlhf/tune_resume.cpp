@@ -9,11 +9,14 @@ void check_same_start(const TuneState& tuned, const TuneConfig& config, const Tu
                       const std::string& origin) {
   // Sums came later than paths.
   require(tuned.start_sum ? tuned.start_sum == tuning.start.sum : tuned.start == tuning.start.path,
-          "{} was tuned from {}, which is its reference still, but the weights that checkpoint.load names are others, {}; give the same, or another run.dir", origin,
-          tuned.start, tuning.start.path);
+          "{} was tuned from {}, which is its reference still, but the weights that "
+          "checkpoint.load names are others, {}; give the same, or another run.dir",
+          origin, tuned.start, tuning.start.path);
   require(same_template(tuned.chat, tuning.chat),
           "{} was tuned with another chat template; give the same, or another run.dir", origin);
-  require((tuned.ema > 0) == (config.ppo.ema > 0), "{} was tuned with ppo.ema={}, now it is {}: a running mean is of all steps or of none; give the same, or another run.dir",
+  require((tuned.ema > 0) == (config.ppo.ema > 0),
+          "{} was tuned with ppo.ema={}, now it is {}: a running mean is of all steps or of none; "
+          "give the same, or another run.dir",
           origin, tuned.ema, config.ppo.ema);
 }
 
@@ -23,8 +26,11 @@ std::string compare_settings(const TuneState& tuned, const TuneConfig& config, c
   for (const auto& [key, value] : tune_settings(config, tuning.settings)) {
     const auto before = tuned.settings.find(key);
     if (before == tuned.settings.end() || before->second == value) continue;
-    const bool counts = key == "ppo.rollout_batch" || key == "ppo.answers" || key == "ppo.epochs" || key == "train.global_batch";
-    require(!counts && !tuning.settings_stay, "{} was tuned with {}={}, now it is {}; give the same, or another run.dir", origin, key, before->second, value);
+    const bool counts = key == "ppo.rollout_batch" || key == "ppo.answers" || key == "ppo.epochs" ||
+                        key == "train.global_batch";
+    require(!counts && !tuning.settings_stay,
+            "{} was tuned with {}={}, now it is {}; give the same, or another run.dir", origin, key,
+            before->second, value);
     changes += fmt::format("\n  {}: {} -> {}", key, before->second, value);
   }
   return changes;

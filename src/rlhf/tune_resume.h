@@ -4,16 +4,17 @@
 #include <string>
 
 #include "skein/rlhf/ppo.h"
+
 #include "tune_state.h"
 
 namespace skein {
 
-// tuned: what the checkpoint `origin` says of itself. Usage errors where its reference, chat template or running mean were
-// others.
+// tuned: what the checkpoint `origin` says of itself. Usage errors where its reference, chat
+// template or running mean were others.
 void check_same_start(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,
                       const std::string& origin);
-// Settings that number answers and steps must stay, else a usage error; others may change: "key: old -> new" lines for the
-// log.
+// Settings that number answers and steps must stay, else a usage error; others may change: "key:
+// old -> new" lines for the log.
 std::string compare_settings(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,
                              const std::string& origin);
 // Whether rewards of held-out answers mean what they meant to the checkpoint.

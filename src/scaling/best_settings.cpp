@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
-
-#include <fmt/format.h>
 
 #include "parabola.h"
 
@@ -140,8 +139,8 @@ BestSetting best_setting(const ScalingTable& table, ParameterCount count, double
   made.cells = static_cast<int64_t>(found.size());
   if (found.empty()) {
     made.problem = fmt::format(
-        "no model was trained on as many tokens at three or more {}, the best of "
-        "them between two others",
+        "no model was trained on as many tokens at three or more {}, the best of them between two "
+        "others",
         what);
     return made;
   }

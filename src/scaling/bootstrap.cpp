@@ -22,7 +22,8 @@ using Content = std::array<double, 4>;
 // Says now and then how far it is.
 class Resampled {
  public:
-  Resampled(bool show, int64_t count) : show_(show), count_(count), last_(std::chrono::steady_clock::now()) {}
+  Resampled(bool show, int64_t count)
+      : show_(show), count_(count), last_(std::chrono::steady_clock::now()) {}
   void one() {
     if (!show_) return;
     const std::lock_guard lock(mutex_);
@@ -54,12 +55,14 @@ OrderedRows order_rows(const std::vector<Content>& rows, const std::vector<int64
   for (size_t i = 0; i < rows.size(); ++i) members[clusters[i]].push_back(i);
   std::vector<std::pair<std::vector<Content>, std::vector<size_t>>> sorted;
   for (auto& [cluster, which] : members) {
-    std::stable_sort(which.begin(), which.end(), [&](size_t a, size_t b) { return rows[a] < rows[b]; });
+    std::stable_sort(which.begin(), which.end(),
+                     [&](size_t a, size_t b) { return rows[a] < rows[b]; });
     std::vector<Content> contents;
     for (size_t i : which) contents.push_back(rows[i]);
     sorted.emplace_back(std::move(contents), std::move(which));
   }
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   OrderedRows made;
   std::set<Content> seen;
   for (const auto& [contents, which] : sorted) {
@@ -75,7 +78,9 @@ OrderedRows order_rows(const std::vector<Content>& rows, const std::vector<int64
 }
 
 void require_resamples(int64_t resamples) {
-  require(resamples >= 0 && resamples <= kMostResamples, "fit.resamples is {}; it must lie between 0 (no intervals) and {}", resamples, kMostResamples);
+  require(resamples >= 0 && resamples <= kMostResamples,
+          "fit.resamples is {}; it must lie between 0 (no intervals) and {}", resamples,
+          kMostResamples);
 }
 
 std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int64_t resample) {
@@ -83,13 +88,15 @@ std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int6
   std::vector<double> counts(rows.rows.size());
   for (size_t i = 0; i < rows.clusters.size(); ++i) {
     const PhiloxBlock bits = philox(key, static_cast<uint64_t>(resample), i);
-    const size_t drawn = static_cast<size_t>(uniform_double(bits[0], bits[1]) * static_cast<double>(rows.clusters.size()));
+    const size_t drawn = static_cast<size_t>(uniform_double(bits[0], bits[1]) *
+                                             static_cast<double>(rows.clusters.size()));
     for (size_t place : rows.clusters[drawn]) counts[place] += 1;
   }
   return counts;
 }
 
-std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& solution, const ParametricOptions& options) {
+std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& solution,
+                                     const ParametricOptions& options) {
   const Criterion criterion = criterion_of(options);
   std::vector<Unknowns> starts = lowest(sum, criterion, solution.candidates, 2);
   starts.insert(starts.begin(), solution.at);
@@ -104,7 +111,8 @@ std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& soluti
   return best.at;
 }
 
-std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows, const Solution& solution, const ParametricOptions& options) {
+std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows,
+                                const Solution& solution, const ParametricOptions& options) {
   std::vector<std::optional<Unknowns>> found(static_cast<size_t>(options.resamples));
   Resampled progress(options.show_progress, options.resamples);
   in_parallel(options.resamples, options.threads, [&](int64_t i) {
@@ -126,7 +134,8 @@ Interval interval_of(double value, std::vector<double> draws) {
   std::erase_if(draws, [](double one) { return !std::isfinite(one); });
   if (draws.size() < 2) return made;
   std::sort(draws.begin(), draws.end());
-  const double mean = std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
+  const double mean =
+      std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
   double squares = 0;
   for (double one : draws) squares += (one - mean) * (one - mean);
   made.low = quantile(draws, 0.025);

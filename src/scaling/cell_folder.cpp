@@ -1,14 +1,13 @@
 #include "cell_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <sstream>
+#include <sys/file.h>
 
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
@@ -29,7 +28,9 @@ double number_in(const Json& json, const char* key) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-[[noreturn]] void damaged(const std::string& path) { fail_usage("{} is damaged; remove the folder it is in, and that cell is run again", path); }
+[[noreturn]] void damaged(const std::string& path) {
+  fail_usage("{} is damaged; remove the folder it is in, and that cell is run again", path);
+}
 
 Json read_json(const std::string& path) {
   const Json json = Json::parse(read_text(path), nullptr, false);
@@ -60,14 +61,18 @@ void each_line(const std::string& path, const Use& use) {
 bool of_a_step(const Json& line) { return line.contains("grad_norm"); }
 
 bool is_whole(const CellOutcome& outcome) {
-  return outcome.status == "done" ? std::isfinite(outcome.loss) : outcome.status == "diverged" || outcome.status == "failed";
+  return outcome.status == "done" ? std::isfinite(outcome.loss)
+                                  : outcome.status == "diverged" || outcome.status == "failed";
 }
 
 CellOutcome read_outcome(const std::string& path) {
   const Json json = read_json(path);
   try {
-    CellOutcome made{json.at("status"), json.at("reason"), number_in(json, "loss"), number_in(json, "train_loss"), number_in(json, "seconds"), {}};
-    for (const Json& point : json.at("curve")) made.curve.push_back({number_in(point, "tokens"), number_in(point, "loss")});
+    CellOutcome made{json.at("status"),          json.at("reason"),
+                     number_in(json, "loss"),    number_in(json, "train_loss"),
+                     number_in(json, "seconds"), {}};
+    for (const Json& point : json.at("curve"))
+      made.curve.push_back({number_in(point, "tokens"), number_in(point, "loss")});
     if (is_whole(made)) return made;
   } catch (const Json::exception&) {
   }
@@ -84,13 +89,16 @@ void add_evaluation(double tokens, double loss, double& last, CellOutcome& to) {
 
 }  // namespace
 
-FileLock::FileLock(const std::string& path) : path_(path), file_(path, O_RDWR | O_CREAT | O_CLOEXEC) {}
+FileLock::FileLock(const std::string& path)
+    : path_(path), file_(path, O_RDWR | O_CREAT | O_CLOEXEC) {}
 
 bool FileLock::lock(int how) {
   int result = 0;
   do result = flock(file_.get(), how);
   while (result != 0 && errno == EINTR);
-  if (result != 0 && errno != EWOULDBLOCK) fail("{} cannot be locked: {}; a sweep's folder needs a file system with flock", path_, std::strerror(errno));
+  if (result != 0 && errno != EWOULDBLOCK)
+    fail("{} cannot be locked: {}; a sweep's folder needs a file system with flock", path_,
+         std::strerror(errno));
   return result == 0;
 }
 
@@ -123,14 +131,18 @@ bool CellFolder::finished() const { return has("result.json"); }
 CellOutcome CellFolder::outcome() const {
   if (finished()) return read_outcome(at("result.json"));
   CellOutcome made;
-  if (has("failed.json")) made.reason = "it failed before: " + read_outcome(at("failed.json")).reason;
+  if (has("failed.json"))
+    made.reason = "it failed before: " + read_outcome(at("failed.json")).reason;
   return made;
 }
 
 void CellFolder::finish(const CellOutcome& outcome) const {
-  nlohmann::ordered_json json{{"status", outcome.status}, {"reason", outcome.reason}, {"loss", number(outcome.loss)},
-                              {"train_loss", number(outcome.train_loss)}, {"seconds", number(outcome.seconds)}, {"curve", Json::array()}};
-  for (const CurvePoint& point : outcome.curve) json["curve"].push_back({{"tokens", point.tokens}, {"loss", number(point.loss)}});
+  nlohmann::ordered_json json{
+      {"status", outcome.status},           {"reason", outcome.reason},
+      {"loss", number(outcome.loss)},       {"train_loss", number(outcome.train_loss)},
+      {"seconds", number(outcome.seconds)}, {"curve", Json::array()}};
+  for (const CurvePoint& point : outcome.curve)
+    json["curve"].push_back({{"tokens", point.tokens}, {"loss", number(point.loss)}});
   replace_file(at("result.json"), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   sync_directory(path_);
   std::error_code ignored;
@@ -139,21 +151,27 @@ void CellFolder::finish(const CellOutcome& outcome) const {
 
 void CellFolder::retry() const {
   if (outcome().status != "failed") return;
-  if (const auto held = claim(); held && outcome().status == "failed") rename_path(at("result.json"), at("failed.json"));
+  if (const auto held = claim(); held && outcome().status == "failed")
+    rename_path(at("result.json"), at("failed.json"));
 }
 
-bool CellFolder::failed_before() const { return !finished() && (has("failed.json") || deaths() > 1); }
+bool CellFolder::failed_before() const {
+  return !finished() && (has("failed.json") || deaths() > 1);
+}
 
 int64_t CellFolder::checkpoint_step() const {
   const auto kept = list_checkpoints(checkpoints());
   return kept.empty() ? -1 : kept.front().step;
 }
 
-// How often in a row its process ended without a word (memory ran out, a node was lost) and without a checkpoint in between.
+// How often in a row its process ended without a word (memory ran out, a node was lost) and without
+// a checkpoint in between.
 int64_t CellFolder::deaths() const {
   if (!has("begun.json")) return 0;
   const Json begun = Json::parse(read_text(at("begun.json")), nullptr, false);
-  if (!begun.is_object() || number_in(begun, "checkpoint") != static_cast<double>(checkpoint_step())) return 1;
+  if (!begun.is_object() ||
+      number_in(begun, "checkpoint") != static_cast<double>(checkpoint_step()))
+    return 1;
   const double before = number_in(begun, "deaths");
   return before > 0 ? static_cast<int64_t>(std::min(before, 1e6)) + 1 : 1;
 }
@@ -177,7 +195,8 @@ CellOutcome CellFolder::measured(int64_t batch_tokens) const {
       made.seconds += number_in(line, "seconds");
     }
     if (line.contains("validation_loss"))
-      add_evaluation(number_in(line, "step") * static_cast<double>(batch_tokens), number_in(line, "validation_loss"), last, made);
+      add_evaluation(number_in(line, "step") * static_cast<double>(batch_tokens),
+                     number_in(line, "validation_loss"), last, made);
   });
   const size_t count = (losses.size() + 19) / 20;
   if (count == 0) return made;
@@ -189,9 +208,13 @@ CellOutcome CellFolder::measured(int64_t batch_tokens) const {
 
 void CellFolder::begin(const Settings& settings) const {
   make_directories(path_);
-  if (has("settings.json")) check(settings);
-  else replace_file(at("settings.json"), Json(settings).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  replace_file(at("begun.json"), Json{{"deaths", deaths()}, {"checkpoint", checkpoint_step()}}.dump() + "\n");
+  if (has("settings.json"))
+    check(settings);
+  else
+    replace_file(at("settings.json"),
+                 Json(settings).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  replace_file(at("begun.json"),
+               Json{{"deaths", deaths()}, {"checkpoint", checkpoint_step()}}.dump() + "\n");
 }
 
 void CellFolder::end() const {
@@ -204,8 +227,11 @@ void CellFolder::check(const Settings& settings) const {
   const Json before = read_json(at("settings.json"));
   for (const auto& [key, value] : settings) {
     const auto found = before.find(key);
-    const std::string old = found != before.end() && found->is_string() ? found->get<std::string>() : value;
-    require(old == value, "{} was begun with {}={}, now it is {}: another result; give the same, or another run.dir, or remove that cell's folder",
+    const std::string old =
+        found != before.end() && found->is_string() ? found->get<std::string>() : value;
+    require(old == value,
+            "{} was begun with {}={}, now it is {}: another result; give the same, or another "
+            "run.dir, or remove that cell's folder",
             path_, key, old, value);
   }
 }
@@ -225,7 +251,8 @@ Settings settings_of(const PretrainConfig& run) {
   std::erase_if(made, [](const auto& entry) {
     const std::string& key = entry.first;
     if (key == "parallel.reduction_groups") return false;
-    return key.starts_with("run.") || key.starts_with("parallel.") || key.starts_with("checkpoint.");
+    return key.starts_with("run.") || key.starts_with("parallel.") ||
+           key.starts_with("checkpoint.");
   });
   return made;
 }

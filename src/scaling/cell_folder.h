@@ -13,7 +13,8 @@
 
 namespace skein {
 
-// An exclusive lock of a file, held while it lives; it goes with the process, and works between hosts where the file system has flock.
+// An exclusive lock of a file, held while it lives; it goes with the process, and works between
+// hosts where the file system has flock.
 class FileLock {
  public:
   // Waits for it.
@@ -45,19 +46,23 @@ class CellFolder {
 
   std::unique_ptr<FileLock> claim() const;
   bool finished() const;
-  // Unfinished where there is no result, with the reason of an earlier failure. A usage error where the result is damaged.
+  // Unfinished where there is no result, with the reason of an earlier failure. A usage error where
+  // the result is damaged.
   CellOutcome outcome() const;
   void finish(const CellOutcome& outcome) const;
   // A cell that has failed, and that nobody is at, is unfinished again.
   void retry() const;
-  // Whether it is unfinished because of that, or has ended its process twice without a checkpoint in between: then others should come first.
+  // Whether it is unfinished because of that, or has ended its process twice without a checkpoint
+  // in between: then others should come first.
   bool failed_before() const;
   // Whether the run's metrics end in steps that had no finite gradient.
   bool ended_without_gradient() const;
-  // Of the run's metrics: the curve, the mean training loss of the last 5% of the steps, the seconds of all steps, the number of evaluations.
+  // Of the run's metrics: the curve, the mean training loss of the last 5% of the steps, the
+  // seconds of all steps, the number of evaluations.
   CellOutcome measured(int64_t batch_tokens) const;
 
-  // Writes them, or, where there are some, is a usage error naming the first that differs. end() follows, unless the process is killed.
+  // Writes them, or, where there are some, is a usage error naming the first that differs. end()
+  // follows, unless the process is killed.
   void begin(const Settings& settings) const;
   void end() const;
   void check(const Settings& settings) const;

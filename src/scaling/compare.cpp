@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "skein/core/error.h"
+
 #include "design_faults.h"
 #include "forms.h"
-#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -18,7 +19,8 @@ Split split(std::span<const ScalingPoint> points) {
   Split made;
   double most = 0;
   for (const ScalingPoint& point : points) most = std::max(most, point.c);
-  for (const ScalingPoint& point : points) (point.c * kOneBudget >= most ? made.held_out : made.fitted).push_back(point);
+  for (const ScalingPoint& point : points)
+    (point.c * kOneBudget >= most ? made.held_out : made.fitted).push_back(point);
   return made;
 }
 
@@ -36,7 +38,8 @@ HeldOut begun(const Split& split, const char* law) {
   held.law = law;
   held.fitted = static_cast<int64_t>(split.fitted.size());
   held.held_out = static_cast<int64_t>(split.held_out.size());
-  for (const ScalingPoint& point : split.held_out) held.budget = std::isnan(held.budget) ? point.c : std::min(held.budget, point.c);
+  for (const ScalingPoint& point : split.held_out)
+    held.budget = std::isnan(held.budget) ? point.c : std::min(held.budget, point.c);
   return held;
 }
 
@@ -50,7 +53,8 @@ HeldOut tried(const Split& split, const char* law, const Fit& fit) {
     held.converged = proof.converged;
     held.problem = proof.problem;
     std::vector<double> errors;
-    for (const ScalingPoint& point : split.held_out) errors.push_back(std::log(predict(point) / point.loss));
+    for (const ScalingPoint& point : split.held_out)
+      errors.push_back(std::log(predict(point) / point.loss));
     add_errors(held, errors);
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
@@ -60,12 +64,15 @@ HeldOut tried(const Split& split, const char* law, const Fit& fit) {
 }
 
 const ScalingPoint& lowest(std::span<const ScalingPoint> points) {
-  return *std::min_element(points.begin(), points.end(), [](const ScalingPoint& a, const ScalingPoint& b) { return a.loss < b.loss; });
+  return *std::min_element(
+      points.begin(), points.end(),
+      [](const ScalingPoint& a, const ScalingPoint& b) { return a.loss < b.loss; });
 }
 
 // The lowest loss of every budget.
 std::vector<XY> frontier(std::vector<ScalingPoint> points) {
-  std::stable_sort(points.begin(), points.end(), [](const ScalingPoint& a, const ScalingPoint& b) { return a.c < b.c; });
+  std::stable_sort(points.begin(), points.end(),
+                   [](const ScalingPoint& a, const ScalingPoint& b) { return a.c < b.c; });
   std::vector<XY> made;
   for (size_t first = 0, last = 0; first < points.size(); first = last) {
     while (last < points.size() && points[last].c <= kOneBudget * points[first].c) ++last;
@@ -81,7 +88,9 @@ HeldOut try_frontier(const Split& split) {
   held.fitted = static_cast<int64_t>(best.size());
   held.held_out = 1;
   if (best.size() < 3) {
-    held.problem = fmt::format("too few budgets: a power law of C needs 3 below the one held out, and there are {}", best.size());
+    held.problem = fmt::format(
+        "too few budgets: a power law of C needs 3 below the one held out, and there are {}",
+        best.size());
     return held;
   }
   const ScalingPoint& measured = lowest(split.held_out);
@@ -96,12 +105,16 @@ std::function<double(const ScalingPoint&)> by_size_and_tokens(const ChinchillaLa
 
 }  // namespace
 
-std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points, const ParametricOptions& options) {
+std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
+                                  const ParametricOptions& options) {
   ParametricOptions plain = options;
   plain.resamples = 0;
   const std::vector<ScalingPoint> kept = arranged(points, order_points(points));
   for (const ScalingPoint& point : kept)
-    require(point.c > 0 && std::isfinite(point.c), "run {} has C = {}; laws are compared on the largest budget and need the FLOPs of every run", point.run + 1, point.c);
+    require(point.c > 0 && std::isfinite(point.c),
+            "run {} has C = {}; laws are compared on the largest budget and need the FLOPs of "
+            "every run",
+            point.run + 1, point.c);
   const Split parts = split(kept);
   std::vector<HeldOut> made;
   made.push_back(tried(parts, "E + A/N^alpha + B/D^beta", [&](Convergence& proof) {
@@ -116,16 +129,22 @@ std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points, const Pa
     proof = solution.convergence;
     return by_size_and_tokens(equal_slopes_law(sum, solution.at));
   }));
-  made.push_back(tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD", [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
-    const KaplanFit fit = fit_kaplan(parts.fitted, plain);
-    proof = fit.convergence;
-    return [law = fit.law](const ScalingPoint& point) { return law.loss(point.n, point.d); };
-  }));
-  made.push_back(tried(parts, "E + (a M^h + b M^-h) C^-h", [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
-    const OverTrainingFit fit = fit_over_training(parts.fitted, plain);
-    proof = fit.convergence;
-    return [law = fit.law](const ScalingPoint& point) { return law.loss(point.c, point.d / point.n); };
-  }));
+  made.push_back(tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD",
+                       [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
+                         const KaplanFit fit = fit_kaplan(parts.fitted, plain);
+                         proof = fit.convergence;
+                         return [law = fit.law](const ScalingPoint& point) {
+                           return law.loss(point.n, point.d);
+                         };
+                       }));
+  made.push_back(tried(parts, "E + (a M^h + b M^-h) C^-h",
+                       [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
+                         const OverTrainingFit fit = fit_over_training(parts.fitted, plain);
+                         proof = fit.convergence;
+                         return [law = fit.law](const ScalingPoint& point) {
+                           return law.loss(point.c, point.d / point.n);
+                         };
+                       }));
   made.push_back(try_frontier(parts));
   return made;
 }

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "json_file.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/scaling/results.h"
+
+#include "json_file.h"
 
 namespace skein {
 namespace {
@@ -20,7 +21,10 @@ std::vector<double> numbers_of(const Json& json) {
 }
 
 CoordinateLayer layer_of(const Json& json) {
-  CoordinateLayer layer{json.at("name").get<std::string>(), json.at("grows").get<bool>(), numbers_of(json.at("exponents")), {}};
+  CoordinateLayer layer{json.at("name").get<std::string>(),
+                        json.at("grows").get<bool>(),
+                        numbers_of(json.at("exponents")),
+                        {}};
   for (const Json& step : json.at("sizes")) layer.sizes.push_back(numbers_of(step));
   return layer;
 }
@@ -32,7 +36,9 @@ bool has_all_parts(const CoordinateCheck& check) {
     for (const auto& step : layer.sizes)
       if (step.size() != check.widths.size()) return false;
   }
-  return check.widths.size() >= 2 && check.widths.front() > 0 && std::is_sorted(check.widths.begin(), check.widths.end()) && check.steps >= 1 && !check.layers.empty() && check.losses.size() == check.widths.size();
+  return check.widths.size() >= 2 && check.widths.front() > 0 &&
+         std::is_sorted(check.widths.begin(), check.widths.end()) && check.steps >= 1 &&
+         !check.layers.empty() && check.losses.size() == check.widths.size();
 }
 
 CoordinateCheck check_of(const Json& json, const std::string& origin) {
@@ -42,15 +48,19 @@ CoordinateCheck check_of(const Json& json, const std::string& origin) {
   check.steps = whole<int64_t>(json.at("steps"), "steps", origin);
   for (const Json& layer : json.at("layers")) check.layers.push_back(layer_of(layer));
   check.losses = numbers_of(json.at("losses"));
-  require(has_all_parts(check), "{}: the coordinate check '{}' is not whole: {} widths, {} steps and {} layers do not have a number each; make it anew", origin,
-          check.name, check.widths.size(), check.steps, check.layers.size());
+  require(has_all_parts(check),
+          "{}: the coordinate check '{}' is not whole: {} widths, {} steps and {} layers do not "
+          "have a number each; make it anew",
+          origin, check.name, check.widths.size(), check.steps, check.layers.size());
   return check;
 }
 
 }  // namespace
 
-std::vector<CoordinateCheck> coordinate_checks_of(const std::string& text, const std::string& origin) {
-  constexpr const char* kWanted = "give what `skein bench --bench.what=coordinates --bench.output=FILE` wrote";
+std::vector<CoordinateCheck> coordinate_checks_of(const std::string& text,
+                                                  const std::string& origin) {
+  constexpr const char* kWanted =
+      "give what `skein bench --bench.what=coordinates --bench.output=FILE` wrote";
   std::vector<CoordinateCheck> made;
   try {
     const Json json = Json::parse(text);
@@ -64,7 +74,8 @@ std::vector<CoordinateCheck> coordinate_checks_of(const std::string& text, const
 }
 
 std::vector<CoordinateCheck> read_coordinate_checks(const std::string& path) {
-  return coordinate_checks_of(json_file_text(path, "the JSON file that `skein bench --bench.output` wrote"), path);
+  return coordinate_checks_of(
+      json_file_text(path, "the JSON file that `skein bench --bench.output` wrote"), path);
 }
 
 }  // namespace skein

@@ -21,7 +21,8 @@ std::map<double, std::map<double, Runs>> models_of(const ScalingTable& table) {
   std::map<double, std::map<double, Runs>> models;
   for (const ScalingRun& run : table.runs) {
     const bool counts = run.status == "done" || run.status == "outclassed";
-    if (counts && run.curve.size() >= 2 && run.global_batch > 0 && size_of(run) > 0) models[size_of(run)][run.global_batch].push_back(&run);
+    if (counts && run.curve.size() >= 2 && run.global_batch > 0 && size_of(run) > 0)
+      models[size_of(run)][run.global_batch].push_back(&run);
   }
   std::erase_if(models, [](const auto& model) { return model.second.size() < kFewestBatches; });
   return models;
@@ -32,7 +33,8 @@ double tokens_to(const ScalingRun& run, double loss) {
   for (size_t i = 1; i < run.curve.size(); ++i) {
     const CurvePoint &before = run.curve[i - 1], &after = run.curve[i];
     if (after.loss > loss || before.loss < loss) continue;
-    const double share = before.loss == after.loss ? 0 : (before.loss - loss) / (before.loss - after.loss);
+    const double share =
+        before.loss == after.loss ? 0 : (before.loss - loss) / (before.loss - after.loss);
     return before.tokens * std::pow(after.tokens / before.tokens, share);
   }
   return std::numeric_limits<double>::infinity();
@@ -49,9 +51,11 @@ Range losses_of(const std::map<double, Runs>& batches) {
     double first = 0, least = std::numeric_limits<double>::infinity();
     for (const ScalingRun* run : runs) {
       first = std::max(first, run->curve.front().loss);
-      least = std::min(least, std::min_element(run->curve.begin(), run->curve.end(), [](const CurvePoint& one, const CurvePoint& other) {
-                                return one.loss < other.loss;
-                              })->loss);
+      least = std::min(least, std::min_element(run->curve.begin(), run->curve.end(),
+                                               [](const CurvePoint& one, const CurvePoint& other) {
+                                                 return one.loss < other.loss;
+                                               })
+                                  ->loss);
     }
     range.high = std::min(range.high, first);
     range.low = std::max(range.low, least);
@@ -90,16 +94,22 @@ CriticalBatchFit fit_critical_batch(const ScalingTable& table) {
   for (const auto& [n, batches] : models) {
     const Range range = losses_of(batches);
     for (int i = 0; range.high > range.low && i < kLosses; ++i) {
-      const double loss = range.low * std::pow(range.high / range.low, i / static_cast<double>(kLosses));
+      const double loss =
+          range.low * std::pow(range.high / range.low, i / static_cast<double>(kLosses));
       const CriticalBatchPoint point = point_at(batches, n, loss);
-      if (point.batches < static_cast<int64_t>(kFewestBatches) || !(point.batch > 0) || !(point.least_tokens > 0)) continue;
+      if (point.batches < static_cast<int64_t>(kFewestBatches) || !(point.batch > 0) ||
+          !(point.least_tokens > 0))
+        continue;
       fit.points.push_back(point);
       pairs.push_back({point.loss, point.batch, 1, 0});
     }
   }
-  if (models.empty()) fit.problem = "no model has runs with curves at 3 or more batch sizes";
-  else if (pairs.size() < 3) fit.problem = "the tokens to a loss do not grow with the batch size";
-  else fit.of_loss = power_through(pairs);
+  if (models.empty())
+    fit.problem = "no model has runs with curves at 3 or more batch sizes";
+  else if (pairs.size() < 3)
+    fit.problem = "the tokens to a loss do not grow with the batch size";
+  else
+    fit.of_loss = power_through(pairs);
   return fit;
 }
 

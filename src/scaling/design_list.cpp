@@ -2,23 +2,27 @@
 #include <charconv>
 #include <utility>
 
-#include "design_specs.h"
 #include "skein/core/error.h"
 #include "skein/data/table.h"
+
+#include "design_specs.h"
 
 namespace skein {
 namespace {
 
 constexpr int64_t kMostRowBytes = int64_t{1} << 16;
-const std::vector<std::string> kColumns{"size", "shape", "tokens", "tokens_per_parameter", "lr", "batch", "seed"};
+const std::vector<std::string> kColumns{"size", "shape", "tokens", "tokens_per_parameter",
+                                        "lr",   "batch", "seed"};
 
 class ListedCells {
  public:
-  explicit ListedCells(const SweepConfig& config) : config_(config), reader_(config.list, TableKind::csv, kMostRowBytes) {}
+  explicit ListedCells(const SweepConfig& config)
+      : config_(config), reader_(config.list, TableKind::csv, kMostRowBytes) {}
 
   std::vector<CellSpec> read() {
     TableRow header;
-    require(reader_.next(header), "sweep.list={} is empty; its first line names the columns: {}", config_.list, fmt::join(kColumns, ","));
+    require(reader_.next(header), "sweep.list={} is empty; its first line names the columns: {}",
+            config_.list, fmt::join(kColumns, ","));
     for (const std::string& name : header.fields) check_column(name);
     columns_ = header.fields;
     std::vector<CellSpec> made;
@@ -30,18 +34,24 @@ class ListedCells {
  private:
   void check_column(const std::string& name) {
     const std::string near = nearest(name, kColumns);
-    require(std::find(kColumns.begin(), kColumns.end(), name) != kColumns.end(), "{}:1: unknown column \"{}\"{}; there are {}", config_.list, name,
-            near.empty() ? "" : fmt::format(", did you mean \"{}\"", near), fmt::join(kColumns, ", "));
-    require(std::find(columns_.begin(), columns_.end(), name) == columns_.end(), "{}:1: column \"{}\" stands twice", config_.list, name);
+    require(std::find(kColumns.begin(), kColumns.end(), name) != kColumns.end(),
+            "{}:1: unknown column \"{}\"{}; there are {}", config_.list, name,
+            near.empty() ? "" : fmt::format(", did you mean \"{}\"", near),
+            fmt::join(kColumns, ", "));
+    require(std::find(columns_.begin(), columns_.end(), name) == columns_.end(),
+            "{}:1: column \"{}\" stands twice", config_.list, name);
     columns_.push_back(name);
   }
 
-  std::string place(const std::string& column) const { return fmt::format("{}:{}: {}", config_.list, row_.line, column); }
+  std::string place(const std::string& column) const {
+    return fmt::format("{}:{}: {}", config_.list, row_.line, column);
+  }
 
   // "" where the row has none.
   std::string text(const std::string& column) const {
     const auto found = std::find(columns_.begin(), columns_.end(), column);
-    return found == columns_.end() ? "" : row_.fields[static_cast<size_t>(found - columns_.begin())];
+    return found == columns_.end() ? ""
+                                   : row_.fields[static_cast<size_t>(found - columns_.begin())];
   }
   double number(const std::string& column) const {
     const std::string value = text(column);
@@ -53,20 +63,26 @@ class ListedCells {
     if (value.empty()) return static_cast<int64_t>(config_.run.train.seed);
     int64_t made = -1;
     const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), made);
-    require(error == std::errc() && rest == value.data() + value.size() && made >= 0, "{}: \"{}\" is no whole number from 0 on", place("seed"), value);
+    require(error == std::errc() && rest == value.data() + value.size() && made >= 0,
+            "{}: \"{}\" is no whole number from 0 on", place("seed"), value);
     return made;
   }
 
   CellSpec spec() const {
-    require(row_.fields.size() == columns_.size(), "{}:{}: {} fields for {} columns", config_.list, row_.line, row_.fields.size(), columns_.size());
-    require(text("size").empty() || text("shape").empty(), "{}:{}: both size and shape; give one", config_.list, row_.line);
-    require(text("tokens").empty() != text("tokens_per_parameter").empty(), "{}:{}: tokens or tokens_per_parameter, one of them", config_.list,
-            row_.line);
+    require(row_.fields.size() == columns_.size(), "{}:{}: {} fields for {} columns", config_.list,
+            row_.line, row_.fields.size(), columns_.size());
+    require(text("size").empty() || text("shape").empty(), "{}:{}: both size and shape; give one",
+            config_.list, row_.line);
+    require(text("tokens").empty() != text("tokens_per_parameter").empty(),
+            "{}:{}: tokens or tokens_per_parameter, one of them", config_.list, row_.line);
     CellSpec made;
     made.model = config_.run.model;
-    if (!text("size").empty()) made.model = shape_for(number("size"), config_.run.model, config_.shape);
+    if (!text("size").empty())
+      made.model = shape_for(number("size"), config_.run.model, config_.shape);
     if (!text("shape").empty()) made.model = model_of_shape(text("shape"), config_, place("shape"));
-    made.tokens = text("tokens").empty() ? number("tokens_per_parameter") * static_cast<double>(made.model.parameters()) : number("tokens");
+    made.tokens = text("tokens").empty() ? number("tokens_per_parameter") *
+                                               static_cast<double>(made.model.parameters())
+                                         : number("tokens");
     made.lr = number("lr");
     made.batch = number("batch");
     made.seed = seed();
@@ -83,12 +99,17 @@ class ListedCells {
 
 std::vector<CellSpec> listed_specs(const SweepConfig& c) {
   require(!c.list.empty(), "sweep.kind=list needs sweep.list, a CSV file");
-  const std::pair<const char*, bool> given[] = {{"sizes", !c.sizes.empty()}, {"shapes", !c.shapes.empty()}, {"tokens", !c.tokens.empty()},
-                                                {"tokens_per_parameter", !c.tokens_per_parameter.empty()}, {"lr", !c.lr.empty()},
-                                                {"batch", !c.batch.empty()}, {"seeds", !c.seeds.empty()}};
+  const std::pair<const char*, bool> given[] = {
+      {"sizes", !c.sizes.empty()},   {"shapes", !c.shapes.empty()},
+      {"tokens", !c.tokens.empty()}, {"tokens_per_parameter", !c.tokens_per_parameter.empty()},
+      {"lr", !c.lr.empty()},         {"batch", !c.batch.empty()},
+      {"seeds", !c.seeds.empty()}};
   for (const auto& [name, is_given] : given)
-    require(!is_given, "sweep.{} is for grids, but sweep.kind=list takes its cells from {}; leave it out and give the file a column for it "
-            "(where its fields are empty, lr.lr, train.global_batch and train.seed hold)", name, c.list);
+    require(!is_given,
+            "sweep.{} is for grids, but sweep.kind=list takes its cells from {}; leave it out and "
+            "give the file a column for it (where its fields are empty, lr.lr, train.global_batch "
+            "and train.seed hold)",
+            name, c.list);
   return ListedCells(c).read();
 }
 

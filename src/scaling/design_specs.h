@@ -20,6 +20,7 @@ std::vector<CellSpec> cell_specs(const SweepConfig& config);
 std::vector<CellSpec> listed_specs(const SweepConfig& config);
 double flops_per_token(const ModelCounts& counts, FlopCount count);
 // "3x48"; a usage error naming `origin`.
-ModelConfig model_of_shape(const std::string& text, const SweepConfig& config, const std::string& origin);
+ModelConfig model_of_shape(const std::string& text, const SweepConfig& config,
+                           const std::string& origin);
 
 }  // namespace skein

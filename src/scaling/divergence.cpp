@@ -15,7 +15,8 @@ void count_tokens(const TokenStore& store, std::vector<int64_t>& counts) {
     part.resize(static_cast<size_t>(std::min(kPart, store.info().tokens - begin)));
     store.read(begin, part);
     for (int32_t token : part) {
-      if (counts.size() <= static_cast<size_t>(token)) counts.resize(static_cast<size_t>(token) + 1);
+      if (counts.size() <= static_cast<size_t>(token))
+        counts.resize(static_cast<size_t>(token) + 1);
       ++counts[static_cast<size_t>(token)];
     }
   }
@@ -29,20 +30,25 @@ double unigram_loss(const DataConfig& data) {
   double total = 0, nats = 0;
   for (int64_t count : counts) total += static_cast<double>(count);
   for (int64_t count : counts)
-    if (count > 0) nats -= static_cast<double>(count) / total * std::log(static_cast<double>(count) / total);
+    if (count > 0)
+      nats -= static_cast<double>(count) / total * std::log(static_cast<double>(count) / total);
   return nats;
 }
 
 std::string divergence(const CellOutcome& outcome, int64_t vocab_size, const DataConfig& data) {
   if (!std::isfinite(outcome.loss)) return "its loss is not finite";
   const double uniform = std::log(static_cast<double>(vocab_size));
-  if (outcome.loss > uniform) return fmt::format("it ends at {:.4f} nats, above the {:.4f} of all {} tokens alike", outcome.loss, uniform, vocab_size);
+  if (outcome.loss > uniform)
+    return fmt::format("it ends at {:.4f} nats, above the {:.4f} of all {} tokens alike",
+                       outcome.loss, uniform, vocab_size);
   double lowest = outcome.loss;
   for (const CurvePoint& point : outcome.curve) lowest = std::min(lowest, point.loss);
   if (outcome.loss - lowest <= kRise) return "";
   const double frequencies = unigram_loss(data);
   if (outcome.loss <= frequencies) return "";
-  return fmt::format("it rose from {:.4f} to {:.4f} nats, above the {:.4f} of the tokens' frequencies", lowest, outcome.loss, frequencies);
+  return fmt::format(
+      "it rose from {:.4f} to {:.4f} nats, above the {:.4f} of the tokens' frequencies", lowest,
+      outcome.loss, frequencies);
 }
 
 }  // namespace skein

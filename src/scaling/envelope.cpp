@@ -2,11 +2,12 @@
 #include <cmath>
 #include <limits>
 
-#include "intervals.h"
-#include "last_point_envelope.h"
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
 #include "skein/scaling/isoflop.h"
+
+#include "intervals.h"
+#include "last_point_envelope.h"
 
 namespace skein {
 namespace {
@@ -28,8 +29,10 @@ Curve smoothed(const std::vector<CurvePoint>& points, const ScalingPoint& last) 
   size_t begin = 0, end = 0;
   double sum = 0;
   for (const CurvePoint& point : points) {
-    for (; end < points.size() && points[end].tokens <= point.tokens * (1 + kWindow); ++end) sum += std::log(points[end].loss);
-    for (; points[begin].tokens < point.tokens * (1 - kWindow); ++begin) sum -= std::log(points[begin].loss);
+    for (; end < points.size() && points[end].tokens <= point.tokens * (1 + kWindow); ++end)
+      sum += std::log(points[end].loss);
+    for (; points[begin].tokens < point.tokens * (1 - kWindow); ++begin)
+      sum -= std::log(points[begin].loss);
     const double c = std::log(point.tokens * curve.flops_per_token);
     if (!curve.c.empty() && !(c > curve.c.back())) continue;
     curve.c.push_back(c);
@@ -40,7 +43,8 @@ Curve smoothed(const std::vector<CurvePoint>& points, const ScalingPoint& last) 
 
 double interpolated(const Curve& curve, double c) {
   if (curve.c.empty() || c < curve.c.front() || c > curve.c.back()) return kUnknown;
-  const auto above = static_cast<size_t>(std::lower_bound(curve.c.begin(), curve.c.end(), c) - curve.c.begin());
+  const auto above =
+      static_cast<size_t>(std::lower_bound(curve.c.begin(), curve.c.end(), c) - curve.c.begin());
   if (above == 0) return curve.loss.front();
   const double share = (c - curve.c[above - 1]) / (curve.c[above] - curve.c[above - 1]);
   return curve.loss[above - 1] + share * (curve.loss[above] - curve.loss[above - 1]);
@@ -53,7 +57,8 @@ std::vector<double> grid_of(std::vector<Curve>& curves) {
     high = std::max(high, curve.c.back());
   }
   std::vector<double> grid;
-  for (size_t i = 0; i < kBudgets; ++i) grid.push_back(low + (high - low) * static_cast<double>(i) / (kBudgets - 1));
+  for (size_t i = 0; i < kBudgets; ++i)
+    grid.push_back(low + (high - low) * static_cast<double>(i) / (kBudgets - 1));
   for (Curve& curve : curves)
     for (const double c : grid) curve.on_grid.push_back(interpolated(curve, c));
   return grid;
@@ -61,7 +66,8 @@ std::vector<double> grid_of(std::vector<Curve>& curves) {
 
 class CurveEnvelope : public Envelope {
  public:
-  explicit CurveEnvelope(std::vector<Curve> curves) : curves_(std::move(curves)), grid_(grid_of(curves_)) {}
+  explicit CurveEnvelope(std::vector<Curve> curves)
+      : curves_(std::move(curves)), grid_(grid_of(curves_)) {}
   size_t runs() const override { return curves_.size(); }
   int64_t budgets() const override { return static_cast<int64_t>(grid_.size()); }
 
@@ -71,7 +77,8 @@ class CurveEnvelope : public Envelope {
       const Curve* best = inside(chosen, budget);
       if (!best) continue;
       const double c = std::exp(grid_[budget]);
-      envelope.push_back({c, best->n, c / best->flops_per_token, std::exp(best->on_grid[budget]), best->run});
+      envelope.push_back(
+          {c, best->n, c / best->flops_per_token, std::exp(best->on_grid[budget]), best->run});
     }
     return envelope;
   }
@@ -192,7 +199,8 @@ bool knows_exponent(const EnvelopeFit& fit) {
   return fit.valid() && (fit.resamples == 0 || std::isfinite(fit.n_of_c.exponent.low));
 }
 
-EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention, const IsoflopOptions& options) {
+EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention,
+                         const IsoflopOptions& options) {
   const auto points = points_of(table, convention);
   std::vector<Curve> curves;
   for (const ScalingPoint& point : points) {
@@ -202,8 +210,10 @@ EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention
   EnvelopeFit fit;
   fit.from_curves = curves.size() == points.size() && !points.empty();
   if (!curves.empty()) fit.without_curves = static_cast<int64_t>(points.size() - curves.size());
-  if (points.empty()) fit.problem = "no run is done";
-  else if (fit.from_curves) fit_through(fit, CurveEnvelope(std::move(curves)), options);
+  if (points.empty())
+    fit.problem = "no run is done";
+  else if (fit.from_curves)
+    fit_through(fit, CurveEnvelope(std::move(curves)), options);
   else
     fit_through(fit, *envelope_of_last_points(points, options.tolerance), options);
   return fit;

@@ -31,7 +31,8 @@ Key setting_of(const ScalingRun& run) { return {key_of(run.lr), key_of(run.globa
 // Whole batches of two sizes rarely make the same tokens.
 bool as_long(const ScalingRun& one, const ScalingRun& other) {
   const double apart = std::abs(one.tokens - other.tokens), rounding = 1e-9 * one.tokens;
-  const bool batches_differ = one.global_batch > 0 && other.global_batch > 0 && one.global_batch != other.global_batch;
+  const bool batches_differ =
+      one.global_batch > 0 && other.global_batch > 0 && one.global_batch != other.global_batch;
   return apart <= (batches_differ ? (one.global_batch + other.global_batch) / 2 : rounding);
 }
 
@@ -42,13 +43,18 @@ struct Cell {
 
   Key best() const {
     const auto mean = [](const auto& setting) {
-      return std::accumulate(setting.second.begin(), setting.second.end(), 0.0) / static_cast<double>(setting.second.size());
+      return std::accumulate(setting.second.begin(), setting.second.end(), 0.0) /
+             static_cast<double>(setting.second.size());
     };
-    return std::min_element(losses.begin(), losses.end(), [&](const auto& one, const auto& other) { return mean(one) < mean(other); })->first;
+    return std::min_element(
+               losses.begin(), losses.end(),
+               [&](const auto& one, const auto& other) { return mean(one) < mean(other); })
+        ->first;
   }
 };
 
-void exclude_where(ScalingTable& table, const std::string& status, const std::string& reason, const std::function<bool(const ScalingRun&)>& condition) {
+void exclude_where(ScalingTable& table, const std::string& status, const std::string& reason,
+                   const std::function<bool(const ScalingRun&)>& condition) {
   for (ScalingRun& run : table.runs) {
     if (run.status != "done" || !condition(run)) continue;
     run.status = status;
@@ -60,16 +66,20 @@ void exclude_highest(ScalingTable& table, int64_t count) {
   std::vector<double> losses;
   for (const ScalingRun& run : table.runs)
     if (run.status == "done") losses.push_back(run.loss);
-  require(count < static_cast<int64_t>(losses.size()), "fit.drop_highest_losses={} would leave none of the {} runs of {}", count, losses.size(), table.path);
+  require(count < static_cast<int64_t>(losses.size()),
+          "fit.drop_highest_losses={} would leave none of the {} runs of {}", count, losses.size(),
+          table.path);
   std::sort(losses.begin(), losses.end(), std::greater<>());
   const double bound = losses[static_cast<size_t>(count) - 1];
-  exclude_where(table, "excluded", fmt::format("one of the {} highest losses (fit.drop_highest_losses)", count),
+  exclude_where(table, "excluded",
+                fmt::format("one of the {} highest losses (fit.drop_highest_losses)", count),
                 [&](const ScalingRun& run) { return run.loss >= bound; });
 }
 
 std::vector<Cell> cells_of(std::vector<const ScalingRun*> runs) {
   std::stable_sort(runs.begin(), runs.end(), [](const ScalingRun* one, const ScalingRun* other) {
-    return std::pair(one->tokens, key_of(one->global_batch)) < std::pair(other->tokens, key_of(other->global_batch));
+    return std::pair(one->tokens, key_of(one->global_batch)) <
+           std::pair(other->tokens, key_of(other->global_batch));
   });
   std::vector<Cell> cells;
   for (const ScalingRun* run : runs) {
@@ -92,18 +102,22 @@ void exclude_other_settings(ScalingTable& table) {
         if (setting_of(*run) != best) outclassed.insert(run);
     }
   }
-  exclude_where(table, "outclassed", "another learning rate or batch size did better with this model and these tokens (fit.best_settings)",
+  exclude_where(table, "outclassed",
+                "another learning rate or batch size did better with this model and these tokens "
+                "(fit.best_settings)",
                 [&](const ScalingRun& run) { return outclassed.contains(&run); });
 }
 
 }  // namespace
 
 void exclude(ScalingTable& table, const ExclusionRules& rules) {
-  require(rules.highest_losses >= 0, "fit.drop_highest_losses={} must not be negative", rules.highest_losses);
+  require(rules.highest_losses >= 0, "fit.drop_highest_losses={} must not be negative",
+          rules.highest_losses);
   require(rules.least_tokens >= 0, "fit.least_tokens={} must not be negative", rules.least_tokens);
   if (rules.best_settings) exclude_other_settings(table);
   if (rules.least_tokens > 0)
-    exclude_where(table, "excluded", fmt::format("fewer than {:g} tokens (fit.least_tokens)", rules.least_tokens),
+    exclude_where(table, "excluded",
+                  fmt::format("fewer than {:g} tokens (fit.least_tokens)", rules.least_tokens),
                   [&](const ScalingRun& run) { return run.tokens < rules.least_tokens; });
   if (rules.highest_losses > 0) exclude_highest(table, rules.highest_losses);
 }

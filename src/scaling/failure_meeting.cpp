@@ -30,9 +30,12 @@ class Deadline {
 };
 
 std::string told(const std::vector<std::string>& failures) {
-  const auto first = std::find_if(failures.begin(), failures.end(), [](const std::string& failure) { return !failure.empty(); });
+  const auto first = std::find_if(failures.begin(), failures.end(),
+                                  [](const std::string& failure) { return !failure.empty(); });
   if (first == failures.end()) return "";
-  if (std::count(failures.begin(), failures.end(), *first) == static_cast<std::ptrdiff_t>(failures.size())) return *first;
+  if (std::count(failures.begin(), failures.end(), *first) ==
+      static_cast<std::ptrdiff_t>(failures.size()))
+    return *first;
   return fmt::format("rank {} of {}: {}", first - failures.begin(), failures.size(), *first);
 }
 
@@ -40,9 +43,12 @@ std::string told(const std::vector<std::string>& failures) {
 
 FailureMeeting::FailureMeeting(Group& trainer) : group_(trainer.split(0, trainer.rank())) {}
 
-std::string FailureMeeting::gathered(const std::string& own) const { return told(group_->all_gather(own)); }
+std::string FailureMeeting::gathered(const std::string& own) const {
+  return told(group_->all_gather(own));
+}
 
-std::string FailureMeeting::outcome(const std::string& own, std::chrono::milliseconds patience, const std::function<std::string()>& alone) const {
+std::string FailureMeeting::outcome(const std::string& own, std::chrono::milliseconds patience,
+                                    const std::function<std::string()>& alone) const {
   if (own.empty() || group_->size() == 1) return gathered(own);
   std::string last_words;
   try {

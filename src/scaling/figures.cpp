@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "skein/scaling/report_text.h"
@@ -27,7 +26,9 @@ std::string csv_text(const std::string& text) {
   return made + "\"";
 }
 
-std::string csv_number(double value) { return std::isfinite(value) ? fmt::format("{:.17g}", value) : ""; }
+std::string csv_number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.17g}", value) : "";
+}
 
 // The greatest of each group of sizes that are as good as equal.
 std::vector<double> distinct_sizes(const std::vector<ScalingPoint>& points) {
@@ -36,8 +37,10 @@ std::vector<double> distinct_sizes(const std::vector<ScalingPoint>& points) {
   std::sort(sizes.begin(), sizes.end());
   std::vector<double> made;
   for (const double size : sizes) {
-    if (made.empty() || size > made.back() * kSameSize) made.push_back(size);
-    else made.back() = size;
+    if (made.empty() || size > made.back() * kSameSize)
+      made.push_back(size);
+    else
+      made.back() = size;
   }
   return made;
 }
@@ -46,12 +49,14 @@ std::vector<double> distinct_sizes(const std::vector<ScalingPoint>& points) {
 
 Ink size_ink(int64_t index, int64_t count) {
   const int64_t step = count < 2 ? kSizeInks / 2 : index * (kSizeInks - 1) / (count - 1);
-  return static_cast<Ink>(static_cast<int64_t>(Ink::size_0) + std::clamp<int64_t>(step, 0, kSizeInks - 1));
+  return static_cast<Ink>(static_cast<int64_t>(Ink::size_0) +
+                          std::clamp<int64_t>(step, 0, kSizeInks - 1));
 }
 
 std::vector<double> log_grid(double low, double high, int count) {
   std::vector<double> made;
-  for (int i = 0; i < count; ++i) made.push_back(low * std::pow(high / low, static_cast<double>(i) / (count - 1)));
+  for (int i = 0; i < count; ++i)
+    made.push_back(low * std::pow(high / low, static_cast<double>(i) / (count - 1)));
   return made;
 }
 
@@ -83,7 +88,9 @@ std::string compute_label(const Convention& convention) {
 }
 
 size_t SizeClasses::of(double n) const {
-  return std::min(static_cast<size_t>(std::lower_bound(upper.begin(), upper.end(), n) - upper.begin()), upper.size() - 1);
+  return std::min(
+      static_cast<size_t>(std::lower_bound(upper.begin(), upper.end(), n) - upper.begin()),
+      upper.size() - 1);
 }
 
 SizeClasses size_classes(const std::vector<ScalingPoint>& points) {
@@ -97,15 +104,17 @@ SizeClasses size_classes(const std::vector<ScalingPoint>& points) {
   const std::vector<double> edges = log_grid(sizes.front(), sizes.back(), kClasses + 1);
   for (int i = 0; i < kClasses; ++i) {
     made.upper.push_back(i + 1 == kClasses ? sizes.back() : edges[static_cast<size_t>(i) + 1]);
-    made.titles.push_back(fmt::format("N {} to {}", count_text(edges[static_cast<size_t>(i)], 2), count_text(made.upper.back(), 2)));
+    made.titles.push_back(fmt::format("N {} to {}", count_text(edges[static_cast<size_t>(i)], 2),
+                                      count_text(made.upper.back(), 2)));
   }
   return made;
 }
 
 std::vector<ScalingFigure> figures_of(const Study& study) {
   std::vector<ScalingFigure> made;
-  for (const auto make : {loss_figure, isoflop_figure, allocation_figure, contour_figure, residual_figure, extrapolation_figure, single_law_figure,
-                          bootstrap_figure, rate_figure}) {
+  for (const auto make :
+       {loss_figure, isoflop_figure, allocation_figure, contour_figure, residual_figure,
+        extrapolation_figure, single_law_figure, bootstrap_figure, rate_figure}) {
     made.push_back(make(study));
     made.back().convention = convention_text(study.main.convention);
   }
@@ -121,7 +130,8 @@ std::string figure_csv(const ScalingFigure& figure) {
     for (const Series& series : panel.series)
       for (const Sample& one : series.samples) {
         if (!std::isfinite(one.x)) continue;
-        made += fmt::format("{},{},{},{},{},{},{}\n", name, csv_text(series.title), csv_number(one.x), csv_number(one.y), csv_number(one.low),
+        made += fmt::format("{},{},{},{},{},{},{}\n", name, csv_text(series.title),
+                            csv_number(one.x), csv_number(one.y), csv_number(one.low),
                             csv_number(one.high), csv_text(one.name));
       }
   }

@@ -22,7 +22,8 @@ ScalingFigure rate_figure(const Study& study);
 std::vector<double> log_grid(double low, double high, int count);
 // The 2.5% and 97.5% quantiles of values at x.
 Sample band_sample(double x, std::vector<double> values);
-// Least and greatest C of the points of the main fit, and up to where they are drawn: the target, where it lies further.
+// Least and greatest C of the points of the main fit, and up to where they are drawn: the target,
+// where it lies further.
 struct ComputeRange {
   double low = 0, high = 0, target = 0;
 };
@@ -31,7 +32,7 @@ std::string compute_label(const Convention& convention);
 
 // Runs by size: each its own class where there are few sizes, else ranges of equal ratio.
 struct SizeClasses {
-  std::vector<double> upper;        // of each class, rising
+  std::vector<double> upper;  // of each class, rising
   std::vector<std::string> titles;
   size_t of(double n) const;
 };

@@ -1,7 +1,6 @@
 // The coordinate check of muP.
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,16 +15,24 @@ constexpr double kFlat = 0.2;  // as `skein bench` judges
 // Of many layers the ends and the middle stand in the legend.
 std::string title_of(const CoordinateCheck& check, size_t layer) {
   const size_t count = check.layers.size();
-  return count <= kFewLayers || layer < 2 || layer == count / 2 || layer + 2 >= count ? check.layers[layer].name : "";
+  return count <= kFewLayers || layer < 2 || layer == count / 2 || layer + 2 >= count
+             ? check.layers[layer].name
+             : "";
 }
 
 Panel sizes_panel(const CoordinateCheck& check) {
-  Panel panel{fmt::format("{}: after {} steps", check.name, check.steps), {"width", true}, {"mean |activation|", true}, {}};
+  Panel panel{fmt::format("{}: after {} steps", check.name, check.steps),
+              {"width", true},
+              {"mean |activation|", true},
+              {}};
   for (size_t layer = 0; layer < check.layers.size(); ++layer) {
-    const Ink ink = size_ink(static_cast<int64_t>(layer), static_cast<int64_t>(check.layers.size()));
+    const Ink ink =
+        size_ink(static_cast<int64_t>(layer), static_cast<int64_t>(check.layers.size()));
     Series line{"", ink, Mark::line, 1.5, {}};
     const std::vector<double>& sizes = check.layers[layer].sizes.back();
-    for (size_t i = 0; i < sizes.size(); ++i) line.samples.push_back({static_cast<double>(check.widths[i]), sizes[i], kUnknown, kUnknown, check.layers[layer].name});
+    for (size_t i = 0; i < sizes.size(); ++i)
+      line.samples.push_back({static_cast<double>(check.widths[i]), sizes[i], kUnknown, kUnknown,
+                              check.layers[layer].name});
     panel.series.push_back(line);
     panel.series.push_back({title_of(check, layer), ink, Mark::dots, 1.8, line.samples});
   }
@@ -36,13 +43,19 @@ Panel growth_panel(const CoordinateCheck& check) {
   Panel panel{check.name + ": growth while it learns", {"step"}, {"exponent of the width"}, {}};
   const auto end = static_cast<double>(check.steps);
   for (size_t layer = 0; layer < check.layers.size(); ++layer) {
-    Series line{"", size_ink(static_cast<int64_t>(layer), static_cast<int64_t>(check.layers.size())), Mark::line, 2, {}};
+    Series line{"",
+                size_ink(static_cast<int64_t>(layer), static_cast<int64_t>(check.layers.size())),
+                Mark::line,
+                2,
+                {}};
     for (size_t step = 0; step < check.layers[layer].exponents.size(); ++step)
-      line.samples.push_back({static_cast<double>(step), check.layers[layer].exponents[step], kUnknown, kUnknown, check.layers[layer].name});
+      line.samples.push_back({static_cast<double>(step), check.layers[layer].exponents[step],
+                              kUnknown, kUnknown, check.layers[layer].name});
     panel.series.push_back(line);
   }
   panel.series.push_back({"", Ink::faint, Mark::line, 1, {{0, 0}, {end, 0}}});
-  panel.series.push_back({"called growth from here", Ink::alert, Mark::dashes, 1.5, {{0, kFlat}, {end, kFlat}}});
+  panel.series.push_back(
+      {"called growth from here", Ink::alert, Mark::dashes, 1.5, {{0, kFlat}, {end, kFlat}}});
   return panel;
 }
 
@@ -53,7 +66,8 @@ std::string verdict_of(const CoordinateCheck& check) {
   if (growing.empty()) return fmt::format("{}: no layer grows with the width.", check.name);
   const size_t count = growing.size();
   if (count > kFewLayers) growing.resize(kFewLayers);
-  return fmt::format("{}: {} of {} layers grow with the width ({}{}).", check.name, count, check.layers.size(), fmt::join(growing, ", "),
+  return fmt::format("{}: {} of {} layers grow with the width ({}{}).", check.name, count,
+                     check.layers.size(), fmt::join(growing, ", "),
                      count > kFewLayers ? " and others" : "");
 }
 
@@ -62,11 +76,16 @@ std::string verdict_of(const CoordinateCheck& check) {
 ScalingFigure coordinate_figure(const std::vector<CoordinateCheck>& checks) {
   ScalingFigure made{"coordinates", "Activations as the width grows", "", "", "", {}};
   if (checks.empty()) {
-    made.problem = "No coordinate check of muP was given (report.coordinates: what `skein bench --bench.what=coordinates` wrote).";
+    made.problem =
+        "No coordinate check of muP was given (report.coordinates: what `skein bench "
+        "--bench.what=coordinates` wrote).";
     return made;
   }
-  made.convention = fmt::format("counted: mean |activation| of each layer over widths {}", fmt::join(checks.front().widths, ", "));
-  made.caption = "A learning rate holds at every width where no layer's activations grow with the width in the first steps; what shrinks is no fault.";
+  made.convention = fmt::format("counted: mean |activation| of each layer over widths {}",
+                                fmt::join(checks.front().widths, ", "));
+  made.caption =
+      "A learning rate holds at every width where no layer's activations grow with the width in "
+      "the first steps; what shrinks is no fault.";
   for (const CoordinateCheck& check : checks) {
     made.panels.insert(made.panels.end(), {sizes_panel(check), growth_panel(check)});
     made.caption += fmt::format(" {}", verdict_of(check));

@@ -2,10 +2,11 @@
 #include <cmath>
 #include <optional>
 
+#include "skein/core/error.h"
+
 #include "forms.h"
 #include "intervals.h"
 #include "repeats.h"
-#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -19,8 +20,13 @@ struct Split {
 // Both steps again for the runs of one resample.
 class Resampler {
  public:
-  Resampler(const Split& split, const OrderedRows& rows, std::span<const ScalingPoint> kept, const ParametricOptions& options)
-      : rows_(rows), kept_(kept), options_(options), fresh_(chinchilla_sum(split.fresh)), repeated_(split.repeated) {
+  Resampler(const Split& split, const OrderedRows& rows, std::span<const ScalingPoint> kept,
+            const ParametricOptions& options)
+      : rows_(rows),
+        kept_(kept),
+        options_(options),
+        fresh_(chinchilla_sum(split.fresh)),
+        repeated_(split.repeated) {
     solution_ = solve(fresh_, options, scored_starts(fresh_, criterion_of(options)));
   }
 
@@ -30,11 +36,14 @@ class Resampler {
     std::vector<double> again;
     size_t next = 0;
     for (size_t i = 0; i < kept_.size(); ++i) {
-      if (kept_[i].repeated()) again.push_back(counts[i]);
-      else fresh.weight[next++] = counts[i];
+      if (kept_[i].repeated())
+        again.push_back(counts[i]);
+      else
+        fresh.weight[next++] = counts[i];
     }
     const auto at = fit_resample(fresh, solution_, options_);
-    if (!at || std::count_if(again.begin(), again.end(), [](double one) { return one > 0; }) < 2) return {};
+    if (!at || std::count_if(again.begin(), again.end(), [](double one) { return one > 0; }) < 2)
+      return {};
     return Repeats(chinchilla_law(fresh, *at), repeated_, std::move(again), options_).from(near);
   }
 
@@ -47,28 +56,37 @@ class Resampler {
   Solution solution_;
 };
 
-void add_intervals(DataLimitedFit& fit, const Resampler& resampler, const ParametricOptions& options) {
+void add_intervals(DataLimitedFit& fit, const Resampler& resampler,
+                   const ParametricOptions& options) {
   std::vector<std::optional<DataLimitedLaw>> found(static_cast<size_t>(options.resamples));
-  in_parallel(options.resamples, options.threads, [&](int64_t i) { found[static_cast<size_t>(i)] = resampler.law_of(i, fit.law); });
+  in_parallel(options.resamples, options.threads,
+              [&](int64_t i) { found[static_cast<size_t>(i)] = resampler.law_of(i, fit.law); });
   std::vector<double> r_d, r_n;
   for (const auto& law : found)
     if (law) r_d.push_back(law->r_d), r_n.push_back(law->r_n);
   fit.failed_draws = options.resamples - static_cast<int64_t>(r_d.size());
   fit.r_d = interval_over(fit.law.r_d, std::move(r_d), options.resamples);
-  if (fit.r_n_problem.empty()) fit.r_n = interval_over(fit.law.r_n, std::move(r_n), options.resamples);
+  if (fit.r_n_problem.empty())
+    fit.r_n = interval_over(fit.law.r_n, std::move(r_n), options.resamples);
 }
 
 Split split(std::span<const ScalingPoint> points) {
   Split made;
   for (const ScalingPoint& point : points) {
-    require(!(point.unique_tokens <= 0), "run {} has {} unique tokens; there must be some", point.run + 1, point.unique_tokens);
+    require(!(point.unique_tokens <= 0), "run {} has {} unique tokens; there must be some",
+            point.run + 1, point.unique_tokens);
     (point.repeated() ? made.repeated : made.fresh).push_back(point);
   }
-  const bool told = std::any_of(points.begin(), points.end(), [](const ScalingPoint& point) { return !std::isnan(point.unique_tokens); });
+  const bool told = std::any_of(points.begin(), points.end(), [](const ScalingPoint& point) {
+    return !std::isnan(point.unique_tokens);
+  });
   require(told, "no run says how many of its tokens are unique (column unique_tokens)");
-  require(!made.repeated.empty(), "no run sees data again: none has more tokens than unique_tokens");
-  require(made.repeated.size() >= kLeastRepeated, "R_D needs {} or more runs that see data again, tokens above unique_tokens, and there are {}", kLeastRepeated,
-          made.repeated.size());
+  require(!made.repeated.empty(),
+          "no run sees data again: none has more tokens than unique_tokens");
+  require(
+      made.repeated.size() >= kLeastRepeated,
+      "R_D needs {} or more runs that see data again, tokens above unique_tokens, and there are {}",
+      kLeastRepeated, made.repeated.size());
   return made;
 }
 
@@ -81,13 +99,15 @@ ParametricFit fit_fresh(const std::vector<ScalingPoint>& points, const Parametri
     return fit;
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
-    fail_usage("of the {} runs on fresh data approach 3's law must be known first: {}", points.size(), error.what());
+    fail_usage("of the {} runs on fresh data approach 3's law must be known first: {}",
+               points.size(), error.what());
   }
 }
 
 }  // namespace
 
-DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points, const ParametricOptions& options) {
+DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points,
+                                const ParametricOptions& options) {
   require_resamples(options.resamples);
   const OrderedRows rows = order_points(points);
   const std::vector<ScalingPoint> kept = arranged(points, rows);
@@ -95,7 +115,8 @@ DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points, const Para
   DataLimitedFit fit;
   fit.fresh = fit_fresh(parts.fresh, options);
   fit.repeated = static_cast<int64_t>(parts.repeated.size());
-  Repeats(fit.fresh.law, parts.repeated, std::vector<double>(parts.repeated.size(), 1.0), options).solve(fit);
+  Repeats(fit.fresh.law, parts.repeated, std::vector<double>(parts.repeated.size(), 1.0), options)
+      .solve(fit);
   fit.r_d.value = fit.law.r_d;
   if (fit.r_n_problem.empty()) fit.r_n.value = fit.law.r_n;
   if (options.resamples > 0) add_intervals(fit, Resampler(parts, rows, kept, options), options);

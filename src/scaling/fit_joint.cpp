@@ -1,9 +1,10 @@
 #include <cmath>
 
+#include "skein/core/error.h"
+
 #include "design_faults.h"
 #include "forms.h"
 #include "intervals.h"
-#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -15,31 +16,38 @@ struct Runs {
   std::vector<ScalingPoint> points;
 };
 
-Runs checked(std::span<const ScalingPoint> points, const char* law, const ParametricOptions& options) {
+Runs checked(std::span<const ScalingPoint> points, const char* law,
+             const ParametricOptions& options) {
   require_resamples(options.resamples);
   Runs runs;
   runs.rows = order_points(points);
   runs.points = arranged(points, runs.rows);
-  require(runs.points.size() >= kLeastRuns, "too few points: {} needs at least {} different runs, and there are {}", law, kLeastRuns, runs.points.size());
+  require(runs.points.size() >= kLeastRuns,
+          "too few points: {} needs at least {} different runs, and there are {}", law, kLeastRuns,
+          runs.points.size());
   require_varied_loss(runs.points);
   return runs;
 }
 
 // Objective, proof and law; the draws for the intervals.
 template <class Fit, class Law>
-std::vector<Law> solved(Fit& fit, const PowerSum& sum, const Runs& runs, const ParametricOptions& options, Law (*law_of)(const PowerSum&, const Unknowns&)) {
+std::vector<Law> solved(Fit& fit, const PowerSum& sum, const Runs& runs,
+                        const ParametricOptions& options,
+                        Law (*law_of)(const PowerSum&, const Unknowns&)) {
   const Solution solution = solve(sum, options, scored_starts(sum, criterion_of(options)));
   fit.law = law_of(sum, solution.at);
   fit.convergence = solution.convergence;
   fit.objective = solution.objective;
   std::vector<Law> draws;
-  for (const Unknowns& at : bootstrap(sum, runs.rows, solution, options)) draws.push_back(law_of(sum, at));
+  for (const Unknowns& at : bootstrap(sum, runs.rows, solution, options))
+    draws.push_back(law_of(sum, at));
   fit.failed_draws = options.resamples - static_cast<int64_t>(draws.size());
   return draws;
 }
 
 template <class Law>
-Interval over(const Law& law, const std::vector<Law>& draws, const ParametricOptions& options, double Law::*field) {
+Interval over(const Law& law, const std::vector<Law>& draws, const ParametricOptions& options,
+              double Law::*field) {
   std::vector<double> values;
   for (const Law& draw : draws) values.push_back(draw.*field);
   return interval_over(law.*field, std::move(values), options.resamples);
@@ -61,10 +69,13 @@ KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptio
   return fit;
 }
 
-OverTrainingFit fit_over_training(std::span<const ScalingPoint> points, const ParametricOptions& options) {
+OverTrainingFit fit_over_training(std::span<const ScalingPoint> points,
+                                  const ParametricOptions& options) {
   const Runs runs = checked(points, "E + (a M^h + b M^-h) C^-h", options);
   for (const ScalingPoint& point : runs.points)
-    require(point.c > 0 && std::isfinite(point.c), "run {} has C = {}; the over-training law needs the FLOPs of every run", point.run + 1, point.c);
+    require(point.c > 0 && std::isfinite(point.c),
+            "run {} has C = {}; the over-training law needs the FLOPs of every run", point.run + 1,
+            point.c);
   require_ratios_and_budgets(runs.points);
   OverTrainingFit fit;
   const auto draws = solved(fit, over_training_sum(runs.points), runs, options, over_training_law);

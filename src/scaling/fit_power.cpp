@@ -3,9 +3,10 @@
 #include <optional>
 #include <set>
 
+#include "skein/core/error.h"
+
 #include "forms.h"
 #include "intervals.h"
-#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -18,8 +19,11 @@ OrderedRows order_pairs(std::span<const XY> pairs) {
   std::vector<int64_t> clusters;
   bool one_cluster = true;
   for (const XY& pair : pairs) {
-    require(pair.x > 0 && std::isfinite(pair.x) && pair.y > 0 && std::isfinite(pair.y), "a power law has positive x and y, and a pair is x = {}, y = {}", pair.x, pair.y);
-    require(pair.weight > 0 && std::isfinite(pair.weight), "the pair x = {}, y = {} has weight {}; a weight must be positive", pair.x, pair.y, pair.weight);
+    require(pair.x > 0 && std::isfinite(pair.x) && pair.y > 0 && std::isfinite(pair.y),
+            "a power law has positive x and y, and a pair is x = {}, y = {}", pair.x, pair.y);
+    require(pair.weight > 0 && std::isfinite(pair.weight),
+            "the pair x = {}, y = {} has weight {}; a weight must be positive", pair.x, pair.y,
+            pair.weight);
     rows.push_back({pair.x, pair.y, pair.weight, 0});
     clusters.push_back(pair.cluster);
     one_cluster &= pair.cluster == pairs[0].cluster;
@@ -70,26 +74,32 @@ struct Offset {
 };
 
 Offset solve_offset(const std::vector<XY>& pairs, const ParametricOptions& options) {
-  require(different_x(pairs) >= kLeastForOffset, "E + k x^-p has 3 unknowns and needs pairs at {} or more x, and there are {} pairs at {}", kLeastForOffset,
-          pairs.size(), different_x(pairs));
-  const auto [least, most] = std::minmax_element(pairs.begin(), pairs.end(), [](const XY& a, const XY& b) { return a.y < b.y; });
-  require(std::log(most->y / least->y) > 1e-9, "all {} pairs have y = {:.6g}: a constant fits no law", pairs.size(), least->y);
+  require(different_x(pairs) >= kLeastForOffset,
+          "E + k x^-p has 3 unknowns and needs pairs at {} or more x, and there are {} pairs at {}",
+          kLeastForOffset, pairs.size(), different_x(pairs));
+  const auto [least, most] = std::minmax_element(
+      pairs.begin(), pairs.end(), [](const XY& a, const XY& b) { return a.y < b.y; });
+  require(std::log(most->y / least->y) > 1e-9,
+          "all {} pairs have y = {:.6g}: a constant fits no law", pairs.size(), least->y);
   const PowerSum sum = offset_sum(pairs);
   return {sum, solve(sum, options, scored_starts(sum, criterion_of(options)))};
 }
 
 // From what was found before, whose covariates have another centre.
-std::optional<OffsetPowerLaw> solve_again(const Offset& before, std::span<const XY> pairs, const ParametricOptions& options) {
+std::optional<OffsetPowerLaw> solve_again(const Offset& before, std::span<const XY> pairs,
+                                          const ParametricOptions& options) {
   if (different_x(pairs) < kLeastForOffset) return {};
   const PowerSum sum = offset_sum(pairs);
   Solution near = before.solution;
   near.at = centred(sum, uncentred(before.sum, near.at));
-  for (Unknowns& candidate : near.candidates) candidate = centred(sum, uncentred(before.sum, candidate));
+  for (Unknowns& candidate : near.candidates)
+    candidate = centred(sum, uncentred(before.sum, candidate));
   const auto at = fit_resample(sum, near, options);
   return at ? std::optional(offset_law(sum, *at)) : std::nullopt;
 }
 
-OffsetPowerFit with_draws(const Offset& found, const std::vector<std::optional<OffsetPowerLaw>>& draws) {
+OffsetPowerFit with_draws(const Offset& found,
+                          const std::vector<std::optional<OffsetPowerLaw>>& draws) {
   OffsetPowerFit fit;
   fit.law = offset_law(found.sum, found.solution.at);
   fit.convergence = found.solution.convergence;
@@ -113,7 +123,9 @@ PowerFit fit_power(std::span<const XY> pairs, int64_t resamples, uint64_t seed) 
   require_resamples(resamples);
   const OrderedRows rows = order_pairs(pairs);
   const std::vector<XY> kept = arranged(pairs, rows);
-  require(different_x(kept) >= 2, "a power law needs pairs at 2 or more x, and there are {} pairs at {}", kept.size(), different_x(kept));
+  require(different_x(kept) >= 2,
+          "a power law needs pairs at 2 or more x, and there are {} pairs at {}", kept.size(),
+          different_x(kept));
   PowerFit fit;
   fit.law = law_of(line_through(kept, std::vector<double>(kept.size(), 1.0)));
   std::vector<double> exponents, coefficients;
@@ -131,10 +143,13 @@ PowerFit fit_power(std::span<const XY> pairs, int64_t resamples, uint64_t seed) 
 }
 
 PowerFit quotient(const PowerFit& over, const PowerFit& under) {
-  const auto divide = [](const PowerLaw& a, const PowerLaw& b) { return PowerLaw{a.coefficient / b.coefficient, a.exponent - b.exponent}; };
+  const auto divide = [](const PowerLaw& a, const PowerLaw& b) {
+    return PowerLaw{a.coefficient / b.coefficient, a.exponent - b.exponent};
+  };
   PowerFit made;
   made.law = divide(over.law, under.law);
-  for (size_t i = 0; i < std::min(over.draws.size(), under.draws.size()); ++i) made.draws.push_back(divide(over.draws[i], under.draws[i]));
+  for (size_t i = 0; i < std::min(over.draws.size(), under.draws.size()); ++i)
+    made.draws.push_back(divide(over.draws[i], under.draws[i]));
   return made;
 }
 
@@ -143,16 +158,20 @@ OffsetPowerFit fit_offset_power(std::span<const XY> pairs, const ParametricOptio
   const OrderedRows rows = order_pairs(pairs);
   const Offset found = solve_offset(arranged(pairs, rows), options);
   std::vector<std::optional<OffsetPowerLaw>> draws;
-  for (const Unknowns& at : bootstrap(found.sum, rows, found.solution, options)) draws.push_back(offset_law(found.sum, at));
+  for (const Unknowns& at : bootstrap(found.sum, rows, found.solution, options))
+    draws.push_back(offset_law(found.sum, at));
   draws.resize(static_cast<size_t>(options.resamples));
   return with_draws(found, draws);
 }
 
-OffsetPowerFit fit_offset_power(std::span<const XY> pairs, std::span<const std::vector<XY>> resampled, const ParametricOptions& options) {
+OffsetPowerFit fit_offset_power(std::span<const XY> pairs,
+                                std::span<const std::vector<XY>> resampled,
+                                const ParametricOptions& options) {
   const Offset found = solve_offset(arranged(pairs, order_pairs(pairs)), options);
   std::vector<std::optional<OffsetPowerLaw>> draws(resampled.size());
-  in_parallel(static_cast<int64_t>(resampled.size()), options.threads,
-              [&](int64_t i) { draws[static_cast<size_t>(i)] = solve_again(found, resampled[static_cast<size_t>(i)], options); });
+  in_parallel(static_cast<int64_t>(resampled.size()), options.threads, [&](int64_t i) {
+    draws[static_cast<size_t>(i)] = solve_again(found, resampled[static_cast<size_t>(i)], options);
+  });
   return with_draws(found, draws);
 }
 

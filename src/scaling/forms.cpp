@@ -32,7 +32,8 @@ PowerSum empty_sum(std::span<const ScalingPoint> points) {
 
 PowerSum chinchilla_sum(std::span<const ScalingPoint> points) {
   PowerSum sum = empty_sum(points);
-  sum.terms = {power_term("A/N^alpha", 0, minus_ln_n(points)), power_term("B/D^beta", 1, minus_ln_d(points)), constant_term("E", points.size())};
+  sum.terms = {power_term("A/N^alpha", 0, minus_ln_n(points)),
+               power_term("B/D^beta", 1, minus_ln_d(points)), constant_term("E", points.size())};
   sum.slopes = {"alpha", "beta"};
   return sum;
 }
@@ -44,7 +45,8 @@ ChinchillaLaw chinchilla_law(const PowerSum& sum, const Unknowns& at) {
 
 PowerSum equal_slopes_sum(std::span<const ScalingPoint> points) {
   PowerSum sum = empty_sum(points);
-  sum.terms = {power_term("A/N^alpha", 0, minus_ln_n(points)), power_term("B/D^alpha", 0, minus_ln_d(points)), constant_term("E", points.size())};
+  sum.terms = {power_term("A/N^alpha", 0, minus_ln_n(points)),
+               power_term("B/D^alpha", 0, minus_ln_d(points)), constant_term("E", points.size())};
   sum.slopes = {"alpha"};
   return sum;
 }
@@ -56,7 +58,8 @@ ChinchillaLaw equal_slopes_law(const PowerSum& sum, const Unknowns& at) {
 
 PowerSum kaplan_sum(std::span<const ScalingPoint> points) {
   PowerSum sum = empty_sum(points);
-  sum.terms = {power_term("(Nc/N)^(aN/aD)", 0, minus_ln_n(points)), fixed_term("Dc/D", minus_ln_d(points))};
+  sum.terms = {power_term("(Nc/N)^(aN/aD)", 0, minus_ln_n(points)),
+               fixed_term("Dc/D", minus_ln_d(points))};
   sum.slopes = {"aN/aD", "aD"};
   sum.multiplier = 1;
   return sum;
@@ -69,9 +72,14 @@ KaplanLaw kaplan_law(const PowerSum& sum, const Unknowns& at) {
 
 PowerSum over_training_sum(std::span<const ScalingPoint> points) {
   PowerSum sum = empty_sum(points);
-  auto with = each(points, [](const ScalingPoint& point) { return std::log(point.d / point.n) - std::log(point.c); });
-  auto against = each(points, [](const ScalingPoint& point) { return -std::log(point.d / point.n) - std::log(point.c); });
-  sum.terms = {power_term("a M^h C^-h", 0, std::move(with)), power_term("b M^-h C^-h", 0, std::move(against)), constant_term("E", points.size())};
+  auto with = each(points, [](const ScalingPoint& point) {
+    return std::log(point.d / point.n) - std::log(point.c);
+  });
+  auto against = each(points, [](const ScalingPoint& point) {
+    return -std::log(point.d / point.n) - std::log(point.c);
+  });
+  sum.terms = {power_term("a M^h C^-h", 0, std::move(with)),
+               power_term("b M^-h C^-h", 0, std::move(against)), constant_term("E", points.size())};
   sum.slopes = {"h"};
   return sum;
 }
@@ -85,7 +93,9 @@ PowerSum offset_sum(std::span<const XY> pairs) {
   PowerSum sum;
   sum.ln_loss = each(pairs, [](const XY& pair) { return std::log(pair.y); });
   sum.weight = each(pairs, [](const XY& pair) { return pair.weight; });
-  sum.terms = {power_term("k x^-p", 0, each(pairs, [](const XY& pair) { return -std::log(pair.x); })), constant_term("E", pairs.size())};
+  sum.terms = {
+      power_term("k x^-p", 0, each(pairs, [](const XY& pair) { return -std::log(pair.x); })),
+      constant_term("E", pairs.size())};
   sum.slopes = {"p"};
   return sum;
 }

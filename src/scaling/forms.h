@@ -4,8 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "bootstrap.h"
 #include "skein/scaling/law.h"
+
+#include "bootstrap.h"
 
 namespace skein {
 

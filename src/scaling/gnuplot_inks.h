@@ -1,4 +1,5 @@
-// Colours that stand in gnuplot's SVG for those of the page: red and green say that it is one of ours, blue says which.
+// Colours that stand in gnuplot's SVG for those of the page: red and green say that it is one of
+// ours, blue says which.
 #pragma once
 
 namespace skein {

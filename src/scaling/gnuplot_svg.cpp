@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <array>
 
-#include "skein/scaling/gnuplot.h"
-#include "gnuplot_inks.h"
-#include "skein/scaling/report_text.h"
 #include "skein/core/error.h"
+#include "skein/scaling/gnuplot.h"
+#include "skein/scaling/report_text.h"
+
+#include "gnuplot_inks.h"
 
 namespace skein {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   std::string made;
   size_t begin = 0;
-  for (size_t at; (at = text.find(from, begin)) != std::string::npos; begin = at + from.size()) made.append(text, begin, at - begin).append(to);
+  for (size_t at; (at = text.find(from, begin)) != std::string::npos; begin = at + from.size())
+    made.append(text, begin, at - begin).append(to);
   text = made.append(text, begin);
 }
 
@@ -40,8 +42,10 @@ std::string without_empty_groups(const std::string& text) {
 
 // The title of a series without one is its number, which would show under the pointer.
 void drop_names(std::string& text) {
-  for (size_t at; (at = text.find("<title>gnuplot_plot_")) != std::string::npos;) text.erase(at, text.find("</title>", at) + 8 - at);
-  for (size_t at; (at = text.find(" id=\"gnuplot_plot_")) != std::string::npos;) text.erase(at, text.find('"', at + 5) + 1 - at);
+  for (size_t at; (at = text.find("<title>gnuplot_plot_")) != std::string::npos;)
+    text.erase(at, text.find("</title>", at) + 8 - at);
+  for (size_t at; (at = text.find(" id=\"gnuplot_plot_")) != std::string::npos;)
+    text.erase(at, text.find('"', at + 5) + 1 - at);
 }
 
 // The marks that are used here and what these use.
@@ -65,18 +69,23 @@ std::string attribute(const std::string& svg, const std::string& name) {
 
 }  // namespace
 
-std::string inline_svg(const std::string& gnuplot_svg, const std::string& prefix, const std::string& description) {
+std::string inline_svg(const std::string& gnuplot_svg, const std::string& prefix,
+                       const std::string& description) {
   const size_t begin = gnuplot_svg.find("</defs>"), end = gnuplot_svg.rfind("</svg>");
   SKEIN_CHECK(begin != std::string::npos && end != std::string::npos);
-  std::string body = "<defs>" + definitions(gnuplot_svg) + "</defs>\n<g>" + without_empty_groups(gnuplot_svg.substr(begin + 7, end - begin - 7));
-  for (const char* colour : {" color=\"black\"", " color=\"white\"", " font-family=\"sans-serif\"", "<tspan > ", "\t"})
+  std::string body = "<defs>" + definitions(gnuplot_svg) + "</defs>\n<g>" +
+                     without_empty_groups(gnuplot_svg.substr(begin + 7, end - begin - 7));
+  for (const char* colour :
+       {" color=\"black\"", " color=\"white\"", " font-family=\"sans-serif\"", "<tspan > ", "\t"})
     replace_all(body, colour, colour[1] == 't' ? "<tspan>" : "");
   name_inks(body);
   drop_names(body);
   replace_all(body, "'gpPt", "'" + prefix + "gpPt");
   replace_all(body, "'#gpPt", "'#" + prefix + "gpPt");
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" viewBox=\"" + attribute(gnuplot_svg, "viewBox") +
-         "\" role=\"img\" aria-label=\"" + html(description) + "\">" + body + "</svg>";
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
+         "viewBox=\"" +
+         attribute(gnuplot_svg, "viewBox") + "\" role=\"img\" aria-label=\"" + html(description) +
+         "\">" + body + "</svg>";
 }
 
 }  // namespace skein

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "skein/scaling/report_text.h"
@@ -31,7 +30,8 @@ std::vector<double> mantissa_ticks(const Range& range, std::initializer_list<dou
   std::vector<double> made;
   for (double power = std::floor(std::log10(range.low)); power <= std::log10(range.high); ++power)
     for (const double mantissa : mantissas)
-      if (const double at = mantissa * std::pow(10, power); at >= range.low && at <= range.high) made.push_back(at);
+      if (const double at = mantissa * std::pow(10, power); at >= range.low && at <= range.high)
+        made.push_back(at);
   return made;
 }
 
@@ -39,17 +39,20 @@ std::vector<double> decade_ticks(const Range& range, int most) {
   const double first = std::ceil(std::log10(range.low)), last = std::floor(std::log10(range.high));
   const double step = std::max(1.0, std::ceil((last - first + 1) / most));
   std::vector<double> made;
-  for (double power = std::ceil(first / step) * step; power <= last; power += step) made.push_back(std::pow(10, power));
+  for (double power = std::ceil(first / step) * step; power <= last; power += step)
+    made.push_back(std::pow(10, power));
   return made;
 }
 
 std::vector<double> linear_ticks(const Range& range, int most) {
-  const double rough = (range.high - range.low) / most, power = std::pow(10, std::floor(std::log10(rough)));
+  const double rough = (range.high - range.low) / most,
+               power = std::pow(10, std::floor(std::log10(rough)));
   double step = 10 * power;
   for (const double mantissa : {5.0, 2.5, 2.0, 1.0})
     if (mantissa * power >= rough) step = mantissa * power;
   std::vector<double> made;
-  for (double i = std::ceil(range.low / step); i * step <= range.high; ++i) made.push_back(i * step);
+  for (double i = std::ceil(range.low / step); i * step <= range.high; ++i)
+    made.push_back(i * step);
   return made;
 }
 
@@ -58,8 +61,14 @@ std::vector<double> places(const Axis& axis, const Range& range, int most) {
   const double decades = std::log10(range.high / range.low);
   if (decades > 3 || (axis.powers && decades > 2)) return decade_ticks(range, most);
   const auto fewest = static_cast<size_t>(std::clamp(most / 2, 3, 5));
-  for (const auto& mantissas : {std::initializer_list<double>{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8}, {1, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}})
-    if (auto made = mantissa_ticks(range, mantissas); made.size() >= fewest && made.size() <= static_cast<size_t>(most)) return made;
+  for (const auto& mantissas : {std::initializer_list<double>{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8},
+                                {1, 2, 3, 5, 7},
+                                {1, 2, 5},
+                                {1, 3},
+                                {1}})
+    if (auto made = mantissa_ticks(range, mantissas);
+        made.size() >= fewest && made.size() <= static_cast<size_t>(most))
+      return made;
   return linear_ticks(range, most);
 }
 
@@ -70,12 +79,16 @@ Range range_of(const Panel& panel, bool x) {
   Range range{INFINITY, -INFINITY};
   for (const Series& series : panel.series)
     for (const Sample& one : series.samples) {
-      if (x) widen(range, one.x, logarithmic);
-      else if (series.mark != Mark::band) widen(range, one.y, logarithmic);
-      else widen(range, one.low, logarithmic), widen(range, one.high, logarithmic);
+      if (x)
+        widen(range, one.x, logarithmic);
+      else if (series.mark != Mark::band)
+        widen(range, one.y, logarithmic);
+      else
+        widen(range, one.low, logarithmic), widen(range, one.high, logarithmic);
     }
   if (range.low > range.high) range = {0, 1};
-  const double width = range.high - range.low, room = width > 0 ? kRoom * width : std::max(0.1, kRoom * std::abs(range.low));
+  const double width = range.high - range.low,
+               room = width > 0 ? kRoom * width : std::max(0.1, kRoom * std::abs(range.low));
   range = {range.low - room, range.high + room};
   return logarithmic ? Range{std::pow(10, range.low), std::pow(10, range.high)} : range;
 }
@@ -83,7 +96,8 @@ Range range_of(const Panel& panel, bool x) {
 std::vector<Tick> ticks_of(const Axis& axis, const Range& range, int pixels) {
   const int most = std::clamp(pixels / kPixelsOfTick, 3, 10);
   std::vector<Tick> made;
-  for (const double at : places(axis, range, most)) made.push_back({at, tick_text(at, axis.logarithmic && axis.powers, axis.logarithmic)});
+  for (const double at : places(axis, range, most))
+    made.push_back({at, tick_text(at, axis.logarithmic && axis.powers, axis.logarithmic)});
   return made;
 }
 

@@ -4,9 +4,10 @@
 #include <mutex>
 #include <thread>
 
-#include "solve.h"
 #include "skein/core/error.h"
 #include "skein/kernels/threads.h"
+
+#include "solve.h"
 
 namespace skein {
 

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <utility>
 
-#include "bootstrap.h"
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
+
+#include "bootstrap.h"
 
 namespace skein {
 namespace {
@@ -27,7 +28,8 @@ Interval interval_over(double value, std::vector<double> draws, int64_t asked) {
 
 size_t drawn(uint64_t key, int64_t resample, uint64_t index, size_t count) {
   const PhiloxBlock block = philox(key, static_cast<uint64_t>(resample), index);
-  return std::min(count - 1, static_cast<size_t>(uniform_double(block[0], block[1]) * static_cast<double>(count)));
+  return std::min(count - 1, static_cast<size_t>(uniform_double(block[0], block[1]) *
+                                                 static_cast<double>(count)));
 }
 
 PowerLaw power_through(std::span<const XY> pairs) {
@@ -48,13 +50,16 @@ PowerLaw power_through(std::span<const XY> pairs) {
 PowerFit power_fit(const PowerLaw& law, std::vector<PowerLaw> draws, int64_t asked) {
   PowerFit fit;
   fit.law = law;
-  fit.exponent = interval_over(law.exponent, each(draws, [](const PowerLaw& draw) { return draw.exponent; }), asked);
-  fit.coefficient = interval_over(law.coefficient, each(draws, [](const PowerLaw& draw) { return draw.coefficient; }), asked);
+  fit.exponent = interval_over(
+      law.exponent, each(draws, [](const PowerLaw& draw) { return draw.exponent; }), asked);
+  fit.coefficient = interval_over(
+      law.coefficient, each(draws, [](const PowerLaw& draw) { return draw.coefficient; }), asked);
   fit.draws = std::move(draws);
   return fit;
 }
 
-OffsetPowerFit offset_through(std::span<const XY> pairs, std::span<const std::vector<XY>> resampled, int threads) {
+OffsetPowerFit offset_through(std::span<const XY> pairs, std::span<const std::vector<XY>> resampled,
+                              int threads) {
   ParametricOptions options;
   options.threads = threads;
   try {
@@ -68,11 +73,14 @@ OffsetPowerFit offset_through(std::span<const XY> pairs, std::span<const std::ve
 }
 
 Interval at(const PowerFit& fit, double x, int64_t asked) {
-  return interval_over(fit.law.at(x), each(fit.draws, [&](const PowerLaw& draw) { return draw.at(x); }), asked);
+  return interval_over(fit.law.at(x),
+                       each(fit.draws, [&](const PowerLaw& draw) { return draw.at(x); }), asked);
 }
 
 Interval at(const OffsetPowerFit& fit, double x, int64_t asked) {
-  return interval_over(fit.law.at(x), each(fit.draws, [&](const OffsetPowerLaw& draw) { return draw.at(x); }), asked);
+  return interval_over(fit.law.at(x),
+                       each(fit.draws, [&](const OffsetPowerLaw& draw) { return draw.at(x); }),
+                       asked);
 }
 
 }  // namespace skein

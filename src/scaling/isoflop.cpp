@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
 #include <map>
 
-#include <fmt/ranges.h>
+#include "skein/core/error.h"
+#include "skein/core/philox.h"
 
 #include "budgets.h"
 #include "intervals.h"
 #include "parabola.h"
-#include "skein/core/error.h"
-#include "skein/core/philox.h"
 
 namespace skein {
 namespace {
@@ -53,7 +53,8 @@ Pair parabolas(std::span<const ScalingPoint> points, std::span<const int64_t> ch
 std::string problem_of(const Pair& fits) {
   if (!fits.n.problem.empty()) return fits.n.problem;
   if (fits.d.problem.empty()) return "";
-  return fits.d.problem.starts_with("minimum") ? "minimum over tokens at the edge" : "over tokens: " + fits.d.problem;
+  return fits.d.problem.starts_with("minimum") ? "minimum over tokens at the edge"
+                                               : "over tokens: " + fits.d.problem;
 }
 
 void find_vertex(IsoflopBudget& budget, std::span<const ScalingPoint> points) {
@@ -77,12 +78,16 @@ void leave_out(IsoflopBudget& budget, int64_t fewest_runs) {
 // "concave at 1e+18, 2e+18 FLOPs; two sizes at 5e+18 FLOPs".
 std::string problems_of(const std::vector<IsoflopBudget>& budgets) {
   std::map<std::string, std::vector<std::string>> at;
-  for (const IsoflopBudget& budget : budgets) at[budget.problem.empty() ? "inside" : budget.problem].push_back(fmt::format("{:.3g}", budget.flops));
+  for (const IsoflopBudget& budget : budgets)
+    at[budget.problem.empty() ? "inside" : budget.problem].push_back(
+        fmt::format("{:.3g}", budget.flops));
   std::vector<std::string> said;
   for (auto& [problem, flops] : at) {
     const size_t count = flops.size();
     if (count > kMostNamed) flops.resize(kMostNamed);
-    said.push_back(fmt::format("{} at {}{} FLOPs", problem, fmt::join(flops, ", "), count > kMostNamed ? fmt::format(" and {} more", count - kMostNamed) : ""));
+    said.push_back(
+        fmt::format("{} at {}{} FLOPs", problem, fmt::join(flops, ", "),
+                    count > kMostNamed ? fmt::format(" and {} more", count - kMostNamed) : ""));
   }
   return fmt::format("{}", fmt::join(said, "; "));
 }
@@ -101,9 +106,11 @@ Vertices vertices_of(const std::vector<IsoflopBudget>& budgets) {
 }
 
 // Points of one cluster come together.
-std::vector<std::vector<int64_t>> clusters_of(const IsoflopBudget& budget, std::span<const ScalingPoint> points) {
+std::vector<std::vector<int64_t>> clusters_of(const IsoflopBudget& budget,
+                                              std::span<const ScalingPoint> points) {
   std::map<int64_t, std::vector<int64_t>> clusters;
-  for (const int64_t i : budget.points) clusters[points[static_cast<size_t>(i)].cluster].push_back(i);
+  for (const int64_t i : budget.points)
+    clusters[points[static_cast<size_t>(i)].cluster].push_back(i);
   std::vector<std::vector<int64_t>> listed;
   for (auto& [cluster, members] : clusters) listed.push_back(std::move(members));
   return listed;
@@ -111,7 +118,8 @@ std::vector<std::vector<int64_t>> clusters_of(const IsoflopBudget& budget, std::
 
 class Resampler {
  public:
-  Resampler(std::span<const ScalingPoint> points, const std::vector<IsoflopBudget>& budgets, uint64_t seed)
+  Resampler(std::span<const ScalingPoint> points, const std::vector<IsoflopBudget>& budgets,
+            uint64_t seed)
       : points_(points), budgets_(budgets), key_(derive_key(seed, "isoflop")) {
     for (const IsoflopBudget& budget : budgets) clusters_.push_back(clusters_of(budget, points));
   }
@@ -140,7 +148,8 @@ class Resampler {
   std::vector<std::vector<std::vector<int64_t>>> clusters_;
 };
 
-void fit_through(IsoflopFit& fit, std::span<const ScalingPoint> points, const IsoflopOptions& options) {
+void fit_through(IsoflopFit& fit, std::span<const ScalingPoint> points,
+                 const IsoflopOptions& options) {
   const Vertices best = vertices_of(fit.budgets);
   const Resampler resampler(points, fit.budgets, options.seed);
   std::vector<PowerLaw> n, d, loss;
@@ -171,12 +180,14 @@ IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOption
   size_t good = 0;
   for (IsoflopBudget& budget : fit.budgets) {
     find_vertex(budget, points);
-    if (budget.problem.empty() && static_cast<int64_t>(budget.points.size()) < options.fewest_runs) leave_out(budget, options.fewest_runs);
+    if (budget.problem.empty() && static_cast<int64_t>(budget.points.size()) < options.fewest_runs)
+      leave_out(budget, options.fewest_runs);
     good += budget.problem.empty();
   }
   if (good < kFewestBudgets)
-    fit.problem = fmt::format("{} of {} budgets have their minimum inside of the sizes; a power law needs {} ({})", good, fit.budgets.size(), kFewestBudgets,
-                              problems_of(fit.budgets));
+    fit.problem = fmt::format(
+        "{} of {} budgets have their minimum inside of the sizes; a power law needs {} ({})", good,
+        fit.budgets.size(), kFewestBudgets, problems_of(fit.budgets));
   else
     fit_through(fit, points, options);
   return fit;
@@ -205,7 +216,8 @@ double efficient_exponent(const ChinchillaLaw& law, const PowerLaw& flops_per_to
   return law.beta / (law.alpha + flops_per_token.exponent * law.beta);
 }
 
-void find_bias(IsoflopFit& fit, std::span<const ScalingPoint> points, const ChinchillaLaw& law, const PowerLaw& flops_per_token) {
+void find_bias(IsoflopFit& fit, std::span<const ScalingPoint> points, const ChinchillaLaw& law,
+               const PowerLaw& flops_per_token) {
   std::vector<ScalingPoint> exact(points.begin(), points.end());
   for (ScalingPoint& point : exact) point.loss = law.loss(point.n, point.d);
   for (IsoflopBudget& budget : fit.budgets) {

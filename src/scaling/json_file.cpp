@@ -15,7 +15,8 @@ std::string json_file_text(const std::string& path, const std::string& wanted) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   require(file.is_open(), "{} cannot be read; give {}", path, wanted);
   const std::streamsize size = file.tellg();
-  require(size >= 0 && size <= kMostBytes, "{} has {} bytes, which is too much; give {}", path, size, wanted);
+  require(size >= 0 && size <= kMostBytes, "{} has {} bytes, which is too much; give {}", path,
+          size, wanted);
   file.seekg(0);
   return {std::istreambuf_iterator<char>(file), {}};
 }

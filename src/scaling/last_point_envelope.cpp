@@ -5,8 +5,9 @@
 #include <optional>
 #include <set>
 
-#include "budgets.h"
 #include "skein/core/error.h"
+
+#include "budgets.h"
 
 namespace skein {
 namespace {

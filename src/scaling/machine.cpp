@@ -30,20 +30,33 @@ std::string kind_names() {
 }
 
 void check_shares(const Machine& m) {
-  require(m.share > 0 && m.share <= 1, "machine.share={} is a share of the peak: above 0, at most 1", m.share);
-  require(m.share_low >= 0 && m.share_high >= 0 && m.low() <= m.share && m.share <= m.high() && m.high() <= 1,
-          "machine.share={} must lie between machine.share_low={} and machine.share_high={}, both at most 1", m.share, m.low(), m.high());
+  require(m.share > 0 && m.share <= 1,
+          "machine.share={} is a share of the peak: above 0, at most 1", m.share);
+  require(m.share_low >= 0 && m.share_high >= 0 && m.low() <= m.share && m.share <= m.high() &&
+              m.high() <= 1,
+          "machine.share={} must lie between machine.share_low={} and machine.share_high={}, both "
+          "at most 1",
+          m.share, m.low(), m.high());
 }
 
 void check_numbers(const Machine& m) {
   constexpr double kMost = 1e30;
-  require(m.count >= 1 && m.count <= 10'000'000, "machine.count={}; it is 1 to 10000000 devices", m.count);
+  require(m.count >= 1 && m.count <= 10'000'000, "machine.count={}; it is 1 to 10000000 devices",
+          m.count);
   require(m.per_host >= 1, "machine.per_host={}; a host has at least 1 device", m.per_host);
-  const std::pair<const char*, double> numbers[] = {
-      {"peak", m.peak}, {"memory", m.memory}, {"price", m.price}, {"watts", m.watts}, {"carbon", m.carbon}};
-  for (const auto& [name, value] : numbers) require(value >= 0 && value <= kMost, "machine.{}={} must be a number from 0 to {}", name, value, kMost);
-  require(m.peak == 0 || m.peak >= 1, "machine.peak={} is less than one FLOP/s; a device makes about 1e9 to 1e16", m.peak);
-  require(m.pue >= 1 && m.pue <= kMost, "machine.pue={}: a building needs at least what its devices need, so it is 1 or more", m.pue);
+  const std::pair<const char*, double> numbers[] = {{"peak", m.peak},
+                                                    {"memory", m.memory},
+                                                    {"price", m.price},
+                                                    {"watts", m.watts},
+                                                    {"carbon", m.carbon}};
+  for (const auto& [name, value] : numbers)
+    require(value >= 0 && value <= kMost, "machine.{}={} must be a number from 0 to {}", name,
+            value, kMost);
+  require(m.peak == 0 || m.peak >= 1,
+          "machine.peak={} is less than one FLOP/s; a device makes about 1e9 to 1e16", m.peak);
+  require(m.pue >= 1 && m.pue <= kMost,
+          "machine.pue={}: a building needs at least what its devices need, so it is 1 or more",
+          m.pue);
 }
 
 }  // namespace
@@ -54,8 +67,12 @@ Machine settled(const Machine& given) {
   check_shares(m);
   if (m.kind.empty()) return m;
   const auto& kinds = machine_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const MachineKind& kind) { return kind.name == m.kind; });
-  require(found != kinds.end(), "machine.kind={} is not known; there are {}; or give machine.peak, machine.memory and machine.watts", m.kind, kind_names());
+  const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                  [&](const MachineKind& kind) { return kind.name == m.kind; });
+  require(found != kinds.end(),
+          "machine.kind={} is not known; there are {}; or give machine.peak, machine.memory and "
+          "machine.watts",
+          m.kind, kind_names());
   if (m.peak == 0) m.peak = found->peak;
   if (m.memory == 0) m.memory = found->memory;
   if (m.watts == 0) m.watts = found->watts;
@@ -65,7 +82,8 @@ Machine settled(const Machine& given) {
 void bind(Options& options, Machine& m) {
   options.add("machine.kind", m.kind, "gives peak, memory and watts: " + kind_names());
   options.add("machine.count", m.count, "devices", "devices");
-  options.add("machine.per_host", m.per_host, "of them in one host: the most that divide a matrix", "devices");
+  options.add("machine.per_host", m.per_host, "of them in one host: the most that divide a matrix",
+              "devices");
   options.add("machine.peak", m.peak, "of one device at the precision of training", "FLOP/s");
   options.add("machine.share", m.share, "part of the peak that training is expected to reach");
   options.add("machine.share_low", m.share_low, "and at the least; 0: three quarters of it");
@@ -75,7 +93,9 @@ void bind(Options& options, Machine& m) {
   options.add("machine.watts", m.watts, "that one device takes at work", "watts");
   options.add("machine.pue", m.pue, "energy of the building over that of its devices");
   options.add("machine.carbon", m.carbon, "of a kWh where it runs", "g CO2");
-  options.add_choice("machine.device", m.device, {{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}}, "what it is to `skein pretrain`");
+  options.add_choice("machine.device", m.device,
+                     {{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}},
+                     "what it is to `skein pretrain`");
 }
 
 }  // namespace skein

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <limits>
-
 #include <fmt/format.h>
+#include <limits>
 
 #include "unknowns.h"
 
@@ -27,7 +26,8 @@ Unknowns descent(const std::deque<Pair>& pairs, const Unknowns& gradient) {
     direction = along(direction, -parts[i], pairs[i].change);
   }
   const double scale = pairs.empty() ? 1 / std::max(1.0, std::sqrt(dot(gradient, gradient)))
-                                     : dot(pairs.back().step, pairs.back().change) / dot(pairs.back().change, pairs.back().change);
+                                     : dot(pairs.back().step, pairs.back().change) /
+                                           dot(pairs.back().change, pairs.back().change);
   for (double& one : direction) one *= scale;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const double back = dot(pairs[i].change, direction) / dot(pairs[i].step, pairs[i].change);
@@ -43,7 +43,8 @@ struct Place {
 };
 
 // False where no step along the direction goes down enough.
-bool search_line(const Slope& function, const Unknowns& direction, Place& place, int64_t& evaluations) {
+bool search_line(const Slope& function, const Unknowns& direction, Place& place,
+                 int64_t& evaluations) {
   const double slope = dot(place.gradient, direction);
   double low = 0, high = std::numeric_limits<double>::infinity(), step = 1;
   Place best = place, tried;
@@ -65,15 +66,22 @@ bool search_line(const Slope& function, const Unknowns& direction, Place& place,
   return down;
 }
 
-std::string why_it_stopped(const Minimum& found, double tolerance, bool searched, int most_iterations) {
-  if (!found.moved) return fmt::format("the optimiser did not leave its start, where the gradient's norm is {:.3g}", found.gradient_norm);
-  if (searched) return fmt::format("the gradient's norm is {:.3g} after {} steps, above {:.3g}", found.gradient_norm, most_iterations, tolerance);
-  return fmt::format("no step went down from a gradient of norm {:.3g}, above {:.3g}", found.gradient_norm, tolerance);
+std::string why_it_stopped(const Minimum& found, double tolerance, bool searched,
+                           int most_iterations) {
+  if (!found.moved)
+    return fmt::format("the optimiser did not leave its start, where the gradient's norm is {:.3g}",
+                       found.gradient_norm);
+  if (searched)
+    return fmt::format("the gradient's norm is {:.3g} after {} steps, above {:.3g}",
+                       found.gradient_norm, most_iterations, tolerance);
+  return fmt::format("no step went down from a gradient of norm {:.3g}, above {:.3g}",
+                     found.gradient_norm, tolerance);
 }
 
 }  // namespace
 
-Minimum minimise(const Slope& function, const Unknowns& start, int n, double tolerance, int most_iterations) {
+Minimum minimise(const Slope& function, const Unknowns& start, int n, double tolerance,
+                 int most_iterations) {
   const Slope first_n = [&](const Unknowns& at, Unknowns& gradient) {
     const double value = function(at, gradient);
     std::fill(gradient.begin() + n, gradient.end(), 0.0);
@@ -85,15 +93,19 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
   found.evaluations = 1;
   std::deque<Pair> pairs;
   bool searched = true;
-  for (int i = 0; i < most_iterations && std::sqrt(dot(place.gradient, place.gradient)) > tolerance; ++i) {
+  for (int i = 0; i < most_iterations && std::sqrt(dot(place.gradient, place.gradient)) > tolerance;
+       ++i) {
     Unknowns direction = descent(pairs, place.gradient);
-    if (!(dot(direction, place.gradient) < 0)) pairs.clear(), direction = descent(pairs, place.gradient);
+    if (!(dot(direction, place.gradient) < 0))
+      pairs.clear(), direction = descent(pairs, place.gradient);
     const Place before = place;
     searched = search_line(first_n, direction, place, found.evaluations);
     if (!searched && pairs.empty()) break;
     const Pair pair{along(place.at, -1, before.at), along(place.gradient, -1, before.gradient)};
     if (!searched) pairs.clear();
-    if (dot(pair.step, pair.change) > 1e-12 * std::sqrt(dot(pair.step, pair.step) * dot(pair.change, pair.change))) pairs.push_back(pair);
+    if (dot(pair.step, pair.change) >
+        1e-12 * std::sqrt(dot(pair.step, pair.step) * dot(pair.change, pair.change)))
+      pairs.push_back(pair);
     if (pairs.size() > kHistory) pairs.pop_front();
   }
   found.at = place.at;

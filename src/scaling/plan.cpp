@@ -2,12 +2,13 @@
 
 #include <cmath>
 
+#include "skein/core/error.h"
+#include "skein/scaling/isoflop.h"
+
 #include "plan_budget.h"
 #include "plan_search.h"
 #include "plan_settings.h"
 #include "plan_warnings.h"
-#include "skein/core/error.h"
-#include "skein/scaling/isoflop.h"
 
 namespace skein {
 namespace {
@@ -18,25 +19,36 @@ constexpr int64_t kMostOfModel = 1'000'000'000, kMostOfHead = 65'536;
 
 Machine checked_machine(const PlanOptions& o) {
   Machine machine = settled(o.machine);
-  require(o.gpu_hours == 0 || machine.peak > 0, "a budget of {} device hours needs to know how fast a device is: give machine.kind or machine.peak",
+  require(o.gpu_hours == 0 || machine.peak > 0,
+          "a budget of {} device hours needs to know how fast a device is: give machine.kind or "
+          "machine.peak",
           o.gpu_hours);
   return machine;
 }
 
 void check(const PlanOptions& o) {
-  require(std::isfinite(o.tokens) && o.tokens >= 0, "plan.tokens={} must be a number of at least 0", o.tokens);
-  require(o.model.vocab_size > 0, "model.vocab_size={}; a plan needs the number of ids", o.model.vocab_size);
-  require(o.model.architecture == Architecture::gpt, "model.architecture=bert: these laws are of decoders");
-  require(o.model.d_model <= 0 || o.model.d_ff / o.model.d_model < kMostOfHead, "model.d_ff={} is more than {} times model.d_model={}",
-          o.model.d_ff, kMostOfHead, o.model.d_model);
+  require(std::isfinite(o.tokens) && o.tokens >= 0, "plan.tokens={} must be a number of at least 0",
+          o.tokens);
+  require(o.model.vocab_size > 0, "model.vocab_size={}; a plan needs the number of ids",
+          o.model.vocab_size);
+  require(o.model.architecture == Architecture::gpt,
+          "model.architecture=bert: these laws are of decoders");
+  require(o.model.d_model <= 0 || o.model.d_ff / o.model.d_model < kMostOfHead,
+          "model.d_ff={} is more than {} times model.d_model={}", o.model.d_ff, kMostOfHead,
+          o.model.d_model);
   skein::check(o.model, 1, false);
-  require(o.model.vocab_size <= kMostOfModel && o.model.context <= kMostOfModel, "model.vocab_size={} and model.context={} must be at most {}",
-          o.model.vocab_size, o.model.context, kMostOfModel);
-  require(o.d_head >= 0 && o.d_head <= kMostOfHead && o.aspect >= 0 && o.aspect <= static_cast<double>(kMostOfHead), "plan.d_head={} and plan.aspect={} must lie between 0 and {}",
-          o.d_head, o.aspect, kMostOfHead);
+  require(o.model.vocab_size <= kMostOfModel && o.model.context <= kMostOfModel,
+          "model.vocab_size={} and model.context={} must be at most {}", o.model.vocab_size,
+          o.model.context, kMostOfModel);
+  require(o.d_head >= 0 && o.d_head <= kMostOfHead && o.aspect >= 0 &&
+              o.aspect <= static_cast<double>(kMostOfHead),
+          "plan.d_head={} and plan.aspect={} must lie between 0 and {}", o.d_head, o.aspect,
+          kMostOfHead);
 }
 
-PlanLaw law_of(const PlanOptions& o) { return o.fit.empty() ? published_plan_law(o.law) : fitted_plan_law(o.fit); }
+PlanLaw law_of(const PlanOptions& o) {
+  return o.fit.empty() ? published_plan_law(o.law) : fitted_plan_law(o.fit);
+}
 
 double kaplan_size(double flops) {
   constexpr double kDay = 8.64e19;  // FLOPs of a PF-day
@@ -59,7 +71,9 @@ void find_best(Plan& plan) {
     return;
   }
   const auto of = [&](double (*part)(const Optimum&)) {
-    return plan_band(law, [&](const ChinchillaLaw& draw) { return part(efficient(draw, plan.flops, law.flops_per_token)); });
+    return plan_band(law, [&](const ChinchillaLaw& draw) {
+      return part(efficient(draw, plan.flops, law.flops_per_token));
+    });
   };
   plan.best_n = of([](const Optimum& best) { return best.n; });
   plan.best_d = of([](const Optimum& best) { return best.d; });
@@ -71,12 +85,16 @@ void find_other_laws(Plan& plan) {
   for (const PublishedLaw& published : published_laws()) {
     if (published.name == plan.law.name) continue;
     const PlanLaw law = published_plan_law(published.name);
-    plan.other_laws.push_back(
-        {law.name, law.convention.parameters, law.kaplan ? kaplan_optimum(plan.flops) : efficient(law.fit.law, plan.flops, law.flops_per_token)});
+    plan.other_laws.push_back({law.name, law.convention.parameters,
+                               law.kaplan
+                                   ? kaplan_optimum(plan.flops)
+                                   : efficient(law.fit.law, plan.flops, law.flops_per_token)});
   }
 }
 
-bool same_shape(const ModelConfig& one, const ModelConfig& other) { return one.n_layers == other.n_layers && one.d_model == other.d_model; }
+bool same_shape(const ModelConfig& one, const ModelConfig& other) {
+  return one.n_layers == other.n_layers && one.d_model == other.d_model;
+}
 
 void find_other_sizes(Plan& plan, const PlanSearch& search) {
   for (const double factor : kOtherSizes) {
@@ -95,7 +113,8 @@ void find_other_rules(Plan& plan) {
   for (const std::string& rule : hyperparameter_rules()) {
     if (rule == o.lr_rule && rule == o.batch_rule) continue;
     try {
-      plan.other_rules.push_back({rule, hyperparameters(rule, plan.proposal.counts, plan.proposal.tokens)});
+      plan.other_rules.push_back(
+          {rule, hyperparameters(rule, plan.proposal.counts, plan.proposal.tokens)});
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage) throw;
     }
@@ -118,8 +137,10 @@ void settle_run(Plan& plan) {
   const double batch = static_cast<double>(plan.layout.global_batch * p.model.context);
   if (batch > kOtherBatch * plan.settings.batch_tokens ||
       batch < plan.settings.batch_tokens / kOtherBatch)
-    plan_warning(plan, "batches are {:.4g} tokens, not the {:.4g} of {}: every one of {} data-parallel ranks needs whole sequences", batch, plan.settings.batch_tokens,
-         plan.batch_origin, plan.layout.parallel.data);
+    plan_warning(plan,
+                 "batches are {:.4g} tokens, not the {:.4g} of {}: every one of {} data-parallel "
+                 "ranks needs whole sequences",
+                 batch, plan.settings.batch_tokens, plan.batch_origin, plan.layout.parallel.data);
   plan.steps = std::max<int64_t>(1, std::llround(p.tokens / batch));
   plan.warmup_tokens = std::min(p.counts.all, 0.05 * p.tokens);
 }
@@ -140,8 +161,7 @@ std::string layout_problem(const Plan& plan) {
   if (plan.layout.fits) return "";
   return fmt::format(
       "no layout fits: the best needs {:.1f} GiB on each of {} devices, of whose {:.1f} GiB nine "
-      "tenths can be used; take more of them or "
-      "larger ones",
+      "tenths can be used; take more of them or larger ones",
       plan.layout.bytes / (1 << 30), plan.layout.devices(), plan.options.machine.memory);
 }
 

@@ -7,7 +7,8 @@ namespace skein {
 
 // budget_text as one of the two numbers. A usage error unless there is one budget above 0.
 PlanOptions with_budget(PlanOptions options);
-// Of a budget as with_budget leaves it, on a machine that is settled. A usage error for what no plan is made of.
+// Of a budget as with_budget leaves it, on a machine that is settled. A usage error for what no
+// plan is made of.
 double flops_of_budget(const PlanOptions& options);
 
 }  // namespace skein

@@ -3,9 +3,13 @@
 namespace skein {
 namespace {
 
-Interval over(double amount, const Machine& m) { return {amount / m.share, amount / m.high(), amount / m.low(), kUnknown}; }
+Interval over(double amount, const Machine& m) {
+  return {amount / m.share, amount / m.high(), amount / m.low(), kUnknown};
+}
 
-Interval times(const Interval& x, double factor) { return {x.value * factor, x.low * factor, x.high * factor, kUnknown}; }
+Interval times(const Interval& x, double factor) {
+  return {x.value * factor, x.low * factor, x.high * factor, kUnknown};
+}
 
 }  // namespace
 

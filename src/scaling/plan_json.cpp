@@ -3,6 +3,7 @@
 #include "skein/core/json.h"
 #include "skein/core/version.h"
 #include "skein/scaling/plan.h"
+
 #include "study_names.h"
 
 namespace skein {
@@ -14,7 +15,9 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 
 Json positive(double value) { return value > 0 ? number(value) : Json(nullptr); }
 
-Json json_of(const Interval& x) { return {{"value", number(x.value)}, {"low", number(x.low)}, {"high", number(x.high)}}; }
+Json json_of(const Interval& x) {
+  return {{"value", number(x.value)}, {"low", number(x.low)}, {"high", number(x.high)}};
+}
 
 Json json_of(const PlanLaw& law) {
   return {{"name", law.name},
@@ -78,11 +81,17 @@ Json json_of(const Proposal& p) {
 }
 
 Json json_of(const RuleSettings& one) {
-  return {{"rule", one.rule}, {"lr", number(one.settings.lr)}, {"batch_tokens", positive(one.settings.batch_tokens)}};
+  return {{"rule", one.rule},
+          {"lr", number(one.settings.lr)},
+          {"batch_tokens", positive(one.settings.batch_tokens)}};
 }
 
 Json json_of(const LawOptimum& one) {
-  return {{"law", one.law}, {"parameters", name_of(one.counts)}, {"n", number(one.best.n)}, {"d", number(one.best.d)}, {"loss", number(one.best.loss)}};
+  return {{"law", one.law},
+          {"parameters", name_of(one.counts)},
+          {"n", number(one.best.n)},
+          {"d", number(one.best.d)},
+          {"loss", number(one.best.loss)}};
 }
 
 template <class Items>
@@ -121,7 +130,10 @@ std::string plan_json(const Plan& plan) {
                   {"law", json_of(plan.law)},
                   {"machine", json_of(plan.options.machine)},
                   {"best",
-                   {{"n", json_of(plan.best_n)}, {"d", json_of(plan.best_d)}, {"ratio", json_of(plan.best_ratio)}, {"loss", json_of(plan.best_loss)}}},
+                   {{"n", json_of(plan.best_n)},
+                    {"d", json_of(plan.best_d)},
+                    {"ratio", json_of(plan.best_ratio)},
+                    {"loss", json_of(plan.best_loss)}}},
                   {"proposal", json_of(plan.proposal)},
                   {"same_flops", each(plan.same_flops)},
                   {"same_loss", each(plan.same_loss)},

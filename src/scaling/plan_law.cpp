@@ -1,12 +1,13 @@
 #include <cmath>
 #include <limits>
 
-#include "json_file.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
 #include "skein/core/json.h"
 #include "skein/scaling/plan.h"
 #include "skein/scaling/study.h"
+
+#include "json_file.h"
 #include "study_names.h"
 #include "trained_with_json.h"
 
@@ -26,21 +27,28 @@ std::string published_repeats() {
   return fmt::format("R_D {}, R_N {}", DataLimitedLaw{}.r_d, DataLimitedLaw{}.r_n);
 }
 
-double number_or_unknown(const Json& json) { return json.is_number() ? json.get<double>() : kUnknown; }
+double number_or_unknown(const Json& json) {
+  return json.is_number() ? json.get<double>() : kUnknown;
+}
 
 void read_context(const Json& json, PlanLaw& law) {
   const Json& main = json.at("main");
   law.convention.parameters = named(main.at("parameters").get<std::string>(),
-                                    {ParameterCount::given, ParameterCount::blocks, ParameterCount::blocks_head, ParameterCount::all}, law.name);
-  law.convention.flops =
-      named(main.at("flops").get<std::string>(), {FlopCount::given, FlopCount::six_n, FlopCount::six_n_head, FlopCount::exact}, law.name);
+                                    {ParameterCount::given, ParameterCount::blocks,
+                                     ParameterCount::blocks_head, ParameterCount::all},
+                                    law.name);
+  law.convention.flops = named(
+      main.at("flops").get<std::string>(),
+      {FlopCount::given, FlopCount::six_n, FlopCount::six_n_head, FlopCount::exact}, law.name);
   const Json& ratio = main.at("flops_per_token");
   law.flops_per_token = {ratio.at("coefficient").get<double>(), ratio.at("exponent").get<double>()};
-  require(law.flops_per_token.coefficient > 0 && law.flops_per_token.exponent > 0, "{}: FLOPs per token of {} N^{} do not grow with N", law.name,
+  require(law.flops_per_token.coefficient > 0 && law.flops_per_token.exponent > 0,
+          "{}: FLOPs per token of {} N^{} do not grow with N", law.name,
           law.flops_per_token.coefficient, law.flops_per_token.exponent);
   const Json& target = json.at("target");
   if (!target.is_object()) return;
-  const double largest = number_or_unknown(target.at("flops")) / number_or_unknown(target.at("beyond"));
+  const double largest =
+      number_or_unknown(target.at("flops")) / number_or_unknown(target.at("beyond"));
   if (std::isfinite(largest) && largest > 0) law.largest_flops = largest;
 }
 
@@ -73,10 +81,14 @@ void read_runs(const Json& json, PlanLaw& law) {
 
 void check_optimum(const PlanLaw& law) {
   const Convergence& proof = law.fit.convergence;
-  require(proof.converged, "{}: approach 3 has not converged ({}), so there is nothing to plan by; fit more runs, or give plan.law", law.name, proof.problem);
+  require(proof.converged,
+          "{}: approach 3 has not converged ({}), so there is nothing to plan by; fit more runs, "
+          "or give plan.law",
+          law.name, proof.problem);
   require(std::isfinite(law.n_exponent.value),
-          "{}: approach 3 names no best size for a budget under this way of counting (its warnings say why); fit with other fit.parameters and fit.flops, or "
-          "give plan.law", law.name);
+          "{}: approach 3 names no best size for a budget under this way of counting (its warnings "
+          "say why); fit with other fit.parameters and fit.flops, or give plan.law",
+          law.name);
 }
 
 std::string draws_text(const ParametricFit& fit) {
@@ -107,11 +119,13 @@ PlanLaw fitted_plan_law(const std::string& path) {
 }
 
 double kaplan_loss(double blocks, double flops) {
-  constexpr double kN = 0.077, kS = 0.76, kNc = 6.5e13, kSc = 2.1e3, kBatch = 2e8, kLossPower = 4.76;
+  constexpr double kN = 0.077, kS = 0.76, kNc = 6.5e13, kSc = 2.1e3, kBatch = 2e8,
+                   kLossPower = 4.76;
   const double size_part = std::pow(kNc / blocks, kN);
   // The right side falls as the loss grows, so the two meet once.
   const auto excess = [&](double loss) {
-    return loss - size_part - std::pow(kSc * 6 * blocks * kBatch * std::pow(loss, -kLossPower) / flops, kS);
+    return loss - size_part -
+           std::pow(kSc * 6 * blocks * kBatch * std::pow(loss, -kLossPower) / flops, kS);
   };
   double low = size_part, high = size_part + 1;
   while (excess(high) < 0) high *= 2;

@@ -2,8 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "plan_search.h"
 #include "skein/models/memory.h"
+
+#include "plan_search.h"
 
 namespace skein {
 namespace {
@@ -13,13 +14,17 @@ constexpr int64_t kMostMicroTokens = 8192;
 
 double number(int64_t value) { return static_cast<double>(value); }
 
-DType precision_of(const Machine& machine) { return machine.device == DeviceKind::cuda ? DType::bf16 : DType::f32; }
+DType precision_of(const Machine& machine) {
+  return machine.device == DeviceKind::cuda ? DType::bf16 : DType::f32;
+}
 
 // The first and the last stage hold a table more than the others.
 double parameters_of_rank(const ModelConfig& model, const ParallelConfig& p) {
   const ModelCounts counts = counts_of(model);
-  const double tables = p.pipeline > 1 ? std::max(counts.embedding, counts.head) : counts.all - counts.blocks;
-  const double blocks = counts.blocks / number(model.n_layers) * std::ceil(number(model.n_layers) / p.pipeline);
+  const double tables =
+      p.pipeline > 1 ? std::max(counts.embedding, counts.head) : counts.all - counts.blocks;
+  const double blocks =
+      counts.blocks / number(model.n_layers) * std::ceil(number(model.n_layers) / p.pipeline);
   return (blocks + tables) / p.tensor;
 }
 
@@ -29,7 +34,8 @@ double state_bytes(const ModelConfig& model, const Machine& machine, const Paral
   return parameters_of_rank(model, p) * (whole + divided / (p.zero ? p.data : 1));
 }
 
-double flow_bytes(const ModelConfig& model, const Machine& machine, const Layout& layout, int64_t micro_batches) {
+double flow_bytes(const ModelConfig& model, const Machine& machine, const Layout& layout,
+                  int64_t micro_batches) {
   const ParallelConfig& p = layout.parallel;
   ActivationShape shape;
   shape.tokens = layout.micro_batch * model.context * std::min<int64_t>(p.pipeline, micro_batches);
@@ -44,7 +50,8 @@ double flow_bytes(const ModelConfig& model, const Machine& machine, const Layout
 double lost_time(const Layout& layout, int64_t micro_batches) {
   const ParallelConfig& p = layout.parallel;
   const double again = p.recompute == Recompute::none ? 1 : 4.0 / 3;
-  const double split = 1 + 0.05 * std::log2(p.tensor), bubble = 1 + number(p.pipeline - 1) / number(micro_batches);
+  const double split = 1 + 0.05 * std::log2(p.tensor),
+               bubble = 1 + number(p.pipeline - 1) / number(micro_batches);
   return again * split * bubble;
 }
 
@@ -78,7 +85,8 @@ struct Search {
     const int64_t unit = layout.parallel.data * layout.micro_batch;
     const int64_t micro_batches = std::max<int64_t>(1, (sequences + unit / 2) / unit);
     layout.global_batch = unit * micro_batches;
-    layout.bytes = state_bytes(model, machine, layout.parallel) + flow_bytes(model, machine, layout, micro_batches);
+    layout.bytes = state_bytes(model, machine, layout.parallel) +
+                   flow_bytes(model, machine, layout, micro_batches);
     layout.fits = layout.bytes <= room;
     const double cost = cost_of(layout, micro_batches);
     if (cost < best_cost) best = layout, best_cost = cost;
@@ -95,7 +103,8 @@ struct Search {
     p.sequence = tensor > 1 && model.context % tensor == 0;
     p.zero = data > 1;
     p.reduction_groups = data;
-    const int64_t most = std::max<int64_t>(1, std::min(kMostMicroTokens / model.context, std::max<int64_t>(1, sequences / data)));
+    const int64_t most = std::max<int64_t>(
+        1, std::min(kMostMicroTokens / model.context, std::max<int64_t>(1, sequences / data)));
     for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full})
       for (layout.micro_batch = 1; layout.micro_batch <= most; layout.micro_batch *= 2) {
         p.recompute = recompute;
@@ -105,7 +114,8 @@ struct Search {
 };
 
 bool divides(const ModelConfig& model, int64_t tensor) {
-  return model.n_heads % tensor == 0 && model.kv_heads() % tensor == 0 && model.hidden() % tensor == 0;
+  return model.n_heads % tensor == 0 && model.kv_heads() % tensor == 0 &&
+         model.hidden() % tensor == 0;
 }
 
 // Those that put every device to work; where there are none, those that put as many as each can.
@@ -128,8 +138,10 @@ std::vector<MeshSizes> meshes_of(const ModelConfig& model, const Machine& machin
 }  // namespace
 
 Layout lay_out(const ModelConfig& model, const Machine& machine, double batch_tokens) {
-  const double room = machine.memory > 0 ? kUsable * machine.memory * kGiB : std::numeric_limits<double>::infinity();
-  Search search{model, machine, std::max<int64_t>(1, std::llround(batch_tokens / number(model.context))), room};
+  const double room = machine.memory > 0 ? kUsable * machine.memory * kGiB
+                                         : std::numeric_limits<double>::infinity();
+  Search search{model, machine,
+                std::max<int64_t>(1, std::llround(batch_tokens / number(model.context))), room};
   for (const MeshSizes& mesh : meshes_of(model, machine)) search.try_mesh(mesh);
   return search.best;
 }

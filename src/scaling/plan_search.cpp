@@ -36,7 +36,8 @@ double counted(const ModelCounts& counts, ParameterCount count) {
 
 }  // namespace
 
-Interval plan_band(const PlanLaw& law, const std::function<double(const ChinchillaLaw&)>& quantity) {
+Interval plan_band(const PlanLaw& law,
+                   const std::function<double(const ChinchillaLaw&)>& quantity) {
   if (law.fit.draws.empty()) return {quantity(law.fit.law), kUnknown, kUnknown, kUnknown};
   return band(law.fit.law, law.fit.draws, quantity);
 }
@@ -79,7 +80,8 @@ Proposal PlanSearch::trained(const ModelConfig& model, double tokens) const {
   made.tokens = tokens;
   made.flops = tokens * made.counts.flops_per_token;
   made.epochs = options_.tokens > 0 ? std::max(1.0, tokens / options_.tokens) : 1;
-  made.loss = plan_band(law_, [&](const ChinchillaLaw& draw) { return predict(draw, made.n, made.tokens); });
+  made.loss = plan_band(
+      law_, [&](const ChinchillaLaw& draw) { return predict(draw, made.n, made.tokens); });
   made.cost = cost_of(made.flops, machine_);
   return made;
 }
@@ -90,7 +92,8 @@ Proposal PlanSearch::spent(const ModelConfig& model) const {
   return made;
 }
 
-Proposal PlanSearch::trained(const ModelConfig& model, double tokens, const Proposal& proposal) const {
+Proposal PlanSearch::trained(const ModelConfig& model, double tokens,
+                             const Proposal& proposal) const {
   Proposal made = trained(model, tokens);
   made.penalty = plan_band(law_, [&](const ChinchillaLaw& draw) {
     return predict(draw, made.n, made.tokens) - predict(draw, proposal.n, proposal.tokens);
@@ -111,7 +114,9 @@ Proposal PlanSearch::best() const {
     one.tokens = flops_ / one.counts.flops_per_token;
     if (!best || badness(one) < badness(*best)) best = one;
   }
-  require(best.has_value(), "no shape whose width is a multiple of {} is near the {:.4g} parameters that the law wants for {:.4g} FLOPs; change plan.d_head",
+  require(best.has_value(),
+          "no shape whose width is a multiple of {} is near the {:.4g} parameters that the law "
+          "wants for {:.4g} FLOPs; change plan.d_head",
           rule_.d_head * rule_.heads_together, size_, flops_);
   return spent(best->model);
 }
@@ -129,10 +134,13 @@ double PlanSearch::tokens_for(const ChinchillaLaw& draw, double n, double loss, 
 
 Proposal PlanSearch::matching(const ModelConfig& model, const Proposal& proposal) const {
   const double n = untrained(model).n, most = kMostTimes * proposal.tokens;
-  Interval tokens = plan_band(law_, [&](const ChinchillaLaw& draw) { return tokens_for(draw, n, predict(draw, proposal.n, proposal.tokens), most); });
+  Interval tokens = plan_band(law_, [&](const ChinchillaLaw& draw) {
+    return tokens_for(draw, n, predict(draw, proposal.n, proposal.tokens), most);
+  });
   for (double* one : {&tokens.value, &tokens.low, &tokens.high})
     if (*one >= most) *one = kUnknown;
-  Proposal made = std::isnan(tokens.value) ? untrained(model) : trained(model, tokens.value, proposal);
+  Proposal made =
+      std::isnan(tokens.value) ? untrained(model) : trained(model, tokens.value, proposal);
   made.tokens_needed = tokens;
   return made;
 }

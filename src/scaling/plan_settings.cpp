@@ -2,8 +2,9 @@
 
 #include <cmath>
 
-#include "plan_warnings.h"
 #include "skein/core/error.h"
+
+#include "plan_warnings.h"
 #include "text_table.h"
 
 namespace skein {
@@ -28,16 +29,14 @@ void settle_rule(Plan& plan, const OfFit& of, std::string& rule) {
   if (rule.empty() && fitted && !of.known())
     plan_warning(plan,
                  "{} does not say by which rule its runs got their {}; the one proposed is that of "
-                 "{}, which knows nothing of "
-                 "these runs: fit the folder of a sweep, or give {}",
+                 "{}, which knows nothing of these runs: fit the folder of a sweep, or give {}",
                  plan.options.fit, of.what, kRuleOfNone, of.option);
   if (rule.empty()) rule = fitted && of.known() ? kRuleOfFit : kRuleOfNone;
-  require(
-      rule != kRuleOfFit || of.known(),
-      "{}={}: {} does not say by which rule its runs got their {}; fit the folder of a sweep, or "
-      "give one of {}",
-      of.option, rule, fitted ? plan.options.fit : "the published law", of.what,
-      fmt::join(hyperparameter_rules(), ", "));
+  require(rule != kRuleOfFit || of.known(),
+          "{}={}: {} does not say by which rule its runs got their {}; fit the folder of a sweep, "
+          "or give one of {}",
+          of.option, rule, fitted ? plan.options.fit : "the published law", of.what,
+          fmt::join(hyperparameter_rules(), ", "));
 }
 
 // A table that is no sweep's does not say whether its runs were scaled by muP; then the user does.
@@ -48,8 +47,8 @@ void take_over_mup(Plan& plan, const TrainedWith& runs) {
                     (model.mup_base_head == 0 || model.mup_base_head == runs.mup_base_head);
   require(model.mup_base_width == 0 || same,
           "model.mup_base_width={} and model.mup_base_head={} are not what the runs of {} were "
-          "trained with ({} and {}; 0: without muP), so that "
-          "their learning rates are not for them; leave them out, or give plan.lr_rule",
+          "trained with ({} and {}; 0: without muP), so that their learning rates are not for "
+          "them; leave them out, or give plan.lr_rule",
           model.mup_base_width, model.mup_base_head, plan.options.fit, runs.mup_base_width,
           runs.mup_base_head);
   model.mup_base_width = runs.mup_base_width;
@@ -75,8 +74,7 @@ std::string origin_of(const BestSetting& best) {
 // a rule that moves does.
 bool goes_by_best(const OfFit& of) {
   const bool moves = of.best.n_exponent != 0 || of.best.d_exponent != 0;
-  const bool constant_rule =
-      !of.rule.known() || of.rule.rule == "fixed" || of.rule.rule == "mup";
+  const bool constant_rule = !of.rule.known() || of.rule.rule == "fixed" || of.rule.rule == "mup";
   return of.best.valid() && (moves || constant_rule);
 }
 
@@ -119,16 +117,14 @@ double settled_value(const OfFit& of, const TrainedWith& runs, const Plan& plan,
 void warn_of_width(Plan& plan, const TrainedWith& runs) {
   const int64_t width = plan.proposal.model.d_model;
   const bool moves = runs.best_lr.valid() && runs.best_lr.n_exponent != 0;
-  const bool one_rate =
-      runs.lr.rule == "fixed" || (!runs.lr.known() && runs.best_lr.valid());
+  const bool one_rate = runs.lr.rule == "fixed" || (!runs.lr.known() && runs.best_lr.valid());
   if (moves || !one_rate || runs.widest == 0 ||
       static_cast<double>(width) <= kMuchWider * static_cast<double>(runs.widest))
     return;
   plan_warning(plan,
                "the runs of {} had one learning rate at all sizes, up to a width of {}; this model "
-               "is {} wide, and what was right for narrow models is "
-               "often too much for wide ones: try a few below {:.3g}, or sweep by "
-               "sweep.lr_rule=mup or width",
+               "is {} wide, and what was right for narrow models is often too much for wide ones: "
+               "try a few below {:.3g}, or sweep by sweep.lr_rule=mup or width",
                plan.options.fit, runs.widest, width, plan.settings.lr);
 }
 

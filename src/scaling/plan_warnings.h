@@ -1,10 +1,9 @@
 // What a plan's reader should know beside its numbers.
 #pragma once
 
+#include <fmt/format.h>
 #include <string>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "skein/scaling/plan.h"
 

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
 #include <fmt/format.h>
+#include <limits>
 
 #include "unknowns.h"
 
@@ -18,8 +17,10 @@ double norm(const Unknowns& vector) {
 }
 
 // False where the damped matrix has no step.
-bool damped_step(UnknownsSquared matrix, const UnknownsSquared& scale, const Unknowns& gradient, double damping, int n, Unknowns& step) {
-  for (size_t i = 0; i < static_cast<size_t>(n); ++i) matrix[i][i] += damping * std::max(scale[i][i], 1e-300);
+bool damped_step(UnknownsSquared matrix, const UnknownsSquared& scale, const Unknowns& gradient,
+                 double damping, int n, Unknowns& step) {
+  for (size_t i = 0; i < static_cast<size_t>(n); ++i)
+    matrix[i][i] += damping * std::max(scale[i][i], 1e-300);
   if (!solve_positive(matrix, gradient, n, step)) return false;
   for (double& one : step) one = -one;
   return dot(step, gradient) < 0;
@@ -33,12 +34,16 @@ class Polishing {
   Minimum run(int most_iterations) {
     const Unknowns start = at_;
     int i = 0;
-    while (i++ < most_iterations && norm(here_.gradient) > kSettled * here_.pull + here_.rounding && damping_ < 1e12) step();
+    while (i++ < most_iterations && norm(here_.gradient) > kSettled * here_.pull + here_.rounding &&
+           damping_ < 1e12)
+      step();
     Minimum found{at_, here_.value, norm(here_.gradient), evaluations_, at_ != start, false, ""};
     const double allowed = kConverged * here_.pull + here_.rounding;
     found.converged = found.gradient_norm <= allowed && std::isfinite(found.value);
     if (!found.converged)
-      found.problem = fmt::format("{}the gradient's norm is {:.3g}, above {:.3g}", found.moved ? "" : "the optimiser did not leave its start: ", found.gradient_norm, allowed);
+      found.problem = fmt::format("{}the gradient's norm is {:.3g}, above {:.3g}",
+                                  found.moved ? "" : "the optimiser did not leave its start: ",
+                                  found.gradient_norm, allowed);
     return found;
   }
 
@@ -48,7 +53,8 @@ class Polishing {
     double value = std::numeric_limits<double>::infinity();
     for (const UnknownsSquared* matrix : {&here_.hessian, &here_.majorant}) {
       Unknowns tried{};
-      if (!damped_step(*matrix, here_.majorant, here_.gradient, damping_, sum_.unknowns(), tried)) continue;
+      if (!damped_step(*matrix, here_.majorant, here_.gradient, damping_, sum_.unknowns(), tried))
+        continue;
       const double there = objective(sum_, criterion_, along(at_, 1, tried));
       ++evaluations_;
       if (!(there < value)) continue;
@@ -63,7 +69,8 @@ class Polishing {
     }
   }
 
-  // Where the slope along the direction has fallen to a tenth: at a kink of the criterion that is a point of few units in the last place.
+  // Where the slope along the direction has fallen to a tenth: at a kink of the criterion that is a
+  // point of few units in the last place.
   double search(const Unknowns& direction, double slope) {
     double low = 0, high = 0, at_low = slope, at_high = 0, step = 1;
     for (int i = 0; i < 40; ++i) {
@@ -91,8 +98,11 @@ class Polishing {
     const SecondOrder there = second_order(sum_, criterion_, at);
     ++evaluations_;
     // Close to the minimum its value no longer tells steps apart.
-    const bool lower = there.value < here_.value, level = there.value <= here_.value * (1 + 1e-13) && norm(there.gradient) < 0.5 * norm(here_.gradient);
-    const bool far_from_flat = size == 1 && std::abs(dot(there.gradient, direction)) > -0.5 * dot(here_.gradient, direction);
+    const bool lower = there.value < here_.value,
+               level = there.value <= here_.value * (1 + 1e-13) &&
+                       norm(there.gradient) < 0.5 * norm(here_.gradient);
+    const bool far_from_flat = size == 1 && std::abs(dot(there.gradient, direction)) >
+                                                -0.5 * dot(here_.gradient, direction);
     if (!level && (!lower || far_from_flat)) return false;
     at_ = at;
     here_ = there;
@@ -109,7 +119,8 @@ class Polishing {
 
 }  // namespace
 
-Minimum polish(const PowerSum& sum, const Criterion& criterion, const Unknowns& start, int most_iterations) {
+Minimum polish(const PowerSum& sum, const Criterion& criterion, const Unknowns& start,
+               int most_iterations) {
   return Polishing(sum, criterion, start).run(most_iterations);
 }
 

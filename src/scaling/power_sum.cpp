@@ -44,13 +44,15 @@ Unknowns mix_gradient(const PowerSum& sum, const Mix& mix, size_t point) {
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     const PowerSum::Term& term = sum.terms[k];
     made[k] = mix.shares[k];
-    if (term.slope >= 0) made[sum.terms.size() + static_cast<size_t>(term.slope)] += mix.shares[k] * term.z[point];
+    if (term.slope >= 0)
+      made[sum.terms.size() + static_cast<size_t>(term.slope)] += mix.shares[k] * term.z[point];
   }
   return made;
 }
 
 // Adds factor times the second derivatives of q ln(sum of exp).
-void add_curvature(const PowerSum& sum, const Mix& mix, const Unknowns& slope, double q, size_t point, double factor, UnknownsSquared& into) {
+void add_curvature(const PowerSum& sum, const Mix& mix, const Unknowns& slope, double q,
+                   size_t point, double factor, UnknownsSquared& into) {
   const size_t terms = sum.terms.size(), n = static_cast<size_t>(sum.unknowns());
   for (size_t k = 0; k < terms; ++k) {
     const PowerSum::Term& term = sum.terms[k];
@@ -77,7 +79,9 @@ Unknowns moved_levels(const PowerSum& sum, const Unknowns& at, double sign) {
   Unknowns made = at;
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     const PowerSum::Term& term = sum.terms[k];
-    made[k] += sign * term.centre * (term.slope < 0 ? term.fixed : at[sum.terms.size() + static_cast<size_t>(term.slope)]);
+    made[k] +=
+        sign * term.centre *
+        (term.slope < 0 ? term.fixed : at[sum.terms.size() + static_cast<size_t>(term.slope)]);
   }
   return made;
 }
@@ -97,12 +101,15 @@ PowerSum::Term fixed_term(std::string name, std::vector<double> covariate) {
   return made;
 }
 
-PowerSum::Term constant_term(std::string name, size_t points) { return {std::move(name), -1, 0, std::vector<double>(points, 0.0), 0}; }
+PowerSum::Term constant_term(std::string name, size_t points) {
+  return {std::move(name), -1, 0, std::vector<double>(points, 0.0), 0};
+}
 
 Unknowns uncentred(const PowerSum& sum, const Unknowns& at) { return moved_levels(sum, at, -1); }
 Unknowns centred(const PowerSum& sum, const Unknowns& plain) { return moved_levels(sum, plain, 1); }
 
-double PowerSum::predict(const Unknowns& at, size_t point, Unknowns* gradient, std::array<double, 3>* shares) const {
+double PowerSum::predict(const Unknowns& at, size_t point, Unknowns* gradient,
+                         std::array<double, 3>* shares) const {
   const Mix mix = mix_terms(*this, at, point);
   const double q = multiplier_of(*this, at);
   if (shares) *shares = mix.shares;
@@ -119,19 +126,27 @@ double Criterion::value(double r) const {
   if (std::isinf(delta)) return size * size / 2;
   return size <= delta ? size * size / (2 * delta) : size - delta / 2;
 }
-double Criterion::slope(double r) const { return std::isinf(delta) ? r : std::clamp(r / delta, -1.0, 1.0); }
-double Criterion::curvature(double r) const { return std::isinf(delta) ? 1 : std::abs(r) <= delta ? 1 / delta : 0; }
-double Criterion::majorant(double r) const { return std::isinf(delta) ? 1 : 1 / std::max(std::abs(r), delta); }
+double Criterion::slope(double r) const {
+  return std::isinf(delta) ? r : std::clamp(r / delta, -1.0, 1.0);
+}
+double Criterion::curvature(double r) const {
+  return std::isinf(delta) ? 1 : std::abs(r) <= delta ? 1 / delta : 0;
+}
+double Criterion::majorant(double r) const {
+  return std::isinf(delta) ? 1 : 1 / std::max(std::abs(r), delta);
+}
 
 double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at) {
   double value = 0;
   for (size_t i = 0; i < sum.size(); ++i) {
-    if (sum.weight[i] > 0) value += sum.weight[i] * criterion.value(sum.predict(at, i) - sum.ln_loss[i]);
+    if (sum.weight[i] > 0)
+      value += sum.weight[i] * criterion.value(sum.predict(at, i) - sum.ln_loss[i]);
   }
   return value;
 }
 
-double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at, Unknowns& gradient) {
+double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at,
+                 Unknowns& gradient) {
   double value = 0;
   gradient.fill(0);
   Unknowns one{};
@@ -155,9 +170,11 @@ SecondOrder second_order(const PowerSum& sum, const Criterion& criterion, const 
     const Unknowns inner = mix_gradient(sum, mix, i);
     Unknowns slope = inner;
     for (double& one : slope) one *= q;
-    if (sum.multiplier >= 0) slope[sum.terms.size() + static_cast<size_t>(sum.multiplier)] += mix.log_sum;
+    if (sum.multiplier >= 0)
+      slope[sum.terms.size() + static_cast<size_t>(sum.multiplier)] += mix.log_sum;
     const double r = q * mix.log_sum - sum.ln_loss[i], w = sum.weight[i];
-    const double pull = w * criterion.slope(r), bend = w * criterion.curvature(r), above = w * criterion.majorant(r);
+    const double pull = w * criterion.slope(r), bend = w * criterion.curvature(r),
+                 above = w * criterion.majorant(r);
     double length = 0;
     for (size_t j = 0; j < n; ++j) {
       made.gradient[j] += pull * slope[j];

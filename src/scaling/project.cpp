@@ -11,7 +11,8 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr double kGone = -700;  // level of a term whose factor is 0
 constexpr std::array kGrid{0.04, 0.08, 0.13, 0.2, 0.28, 0.38, 0.5, 0.7, 1.0, 1.5};
 
-// min of sum of w (target - sum of x_k u_k)^2 over x >= 0: of every set of terms that are let in, the best whose x are positive.
+// min of sum of w (target - sum of x_k u_k)^2 over x >= 0: of every set of terms that are let in,
+// the best whose x are positive.
 Unknowns non_negative(const UnknownsSquared& normal, const Unknowns& right, size_t n) {
   Unknowns best{};
   double least = 0;
@@ -28,7 +29,9 @@ Unknowns non_negative(const UnknownsSquared& normal, const Unknowns& right, size
       for (size_t j = 0; j < count; ++j) matrix[i][j] = normal[which[i]][which[j]];
     }
     if (!solve_positive(matrix, side, static_cast<int>(count), part)) continue;
-    if (std::any_of(part.begin(), part.begin() + static_cast<ptrdiff_t>(count), [](double x) { return x < 0; })) continue;
+    if (std::any_of(part.begin(), part.begin() + static_cast<ptrdiff_t>(count),
+                    [](double x) { return x < 0; }))
+      continue;
     double value = 0;
     for (size_t i = 0; i < count; ++i) value -= side[i] * part[i];
     if (value >= least) continue;
@@ -43,7 +46,10 @@ Unknowns non_negative(const UnknownsSquared& normal, const Unknowns& right, size
 class Levels {
  public:
   Levels(const PowerSum& sum, const Criterion& criterion, const Unknowns& slopes)
-      : sum_(sum), criterion_(criterion), n_(sum.terms.size()), q_(sum.multiplier < 0 ? 1 : slopes[static_cast<size_t>(sum.multiplier)]) {
+      : sum_(sum),
+        criterion_(criterion),
+        n_(sum.terms.size()),
+        q_(sum.multiplier < 0 ? 1 : slopes[static_cast<size_t>(sum.multiplier)]) {
     for (const PowerSum::Term& term : sum.terms) {
       const double slope = term.slope < 0 ? term.fixed : slopes[static_cast<size_t>(term.slope)];
       columns_.emplace_back(sum.size());
@@ -81,7 +87,9 @@ class Levels {
   }
   double objective_at(const Unknowns& factors) const {
     double value = 0;
-    for (size_t i = 0; i < sum_.size(); ++i) value += sum_.weight[i] * criterion_.value(q_ * std::log(sum_at(factors, i)) - sum_.ln_loss[i]);
+    for (size_t i = 0; i < sum_.size(); ++i)
+      value +=
+          sum_.weight[i] * criterion_.value(q_ * std::log(sum_at(factors, i)) - sum_.ln_loss[i]);
     return std::isfinite(value) ? value : kNone;
   }
 
@@ -110,7 +118,8 @@ class Levels {
   Unknowns reweighted(const Unknowns& factors) const {
     return least_squares([&](size_t i) {
       const double at = sum_at(factors, i), r = sum_.ln_loss[i] - q_ * std::log(at);
-      return std::pair{at * (1 + r / q_), sum_.weight[i] * criterion_.majorant(r) * q_ * q_ / (at * at)};
+      return std::pair{at * (1 + r / q_),
+                       sum_.weight[i] * criterion_.majorant(r) * q_ * q_ / (at * at)};
     });
   }
 
@@ -137,7 +146,8 @@ std::vector<Cell> scored_cells(const PowerSum& sum, const Criterion& criterion) 
       cells.push_back(cell);
     }
   }
-  std::stable_sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.value < b.value; });
+  std::stable_sort(cells.begin(), cells.end(),
+                   [](const Cell& a, const Cell& b) { return a.value < b.value; });
   return cells;
 }
 
@@ -146,7 +156,9 @@ std::vector<Cell> scored_cells(const PowerSum& sum, const Criterion& criterion) 
 Unknowns project(const PowerSum& sum, const Criterion& criterion) {
   const int slopes = static_cast<int>(sum.slopes.size());
   const auto value_at = [&](const Unknowns& at) {
-    if (std::any_of(at.begin(), at.begin() + slopes, [](double slope) { return slope <= 1e-4 || slope > 20; })) return kNone;
+    if (std::any_of(at.begin(), at.begin() + slopes,
+                    [](double slope) { return slope <= 1e-4 || slope > 20; }))
+      return kNone;
     Unknowns factors{};
     return Levels(sum, criterion, at).best(factors, 400);
   };
@@ -160,7 +172,8 @@ Unknowns project(const PowerSum& sum, const Criterion& criterion) {
   }
   Unknowns factors{}, made{};
   Levels(sum, criterion, best.at).best(factors, 400);
-  for (size_t k = 0; k < sum.terms.size(); ++k) made[k] = factors[k] > 0 ? std::log(factors[k]) : kGone;
+  for (size_t k = 0; k < sum.terms.size(); ++k)
+    made[k] = factors[k] > 0 ? std::log(factors[k]) : kGone;
   for (size_t k = 0; k < sum.slopes.size(); ++k) made[sum.terms.size() + k] = best.at[k];
   return made;
 }

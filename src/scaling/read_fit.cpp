@@ -1,12 +1,12 @@
 #include <cmath>
-
 #include <fmt/ranges.h>
 
-#include "json_file.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/scaling/study.h"
+
+#include "json_file.h"
 
 namespace skein {
 namespace {
@@ -20,7 +20,10 @@ double number_of(const Json& json, const char* key) {
   return value.is_null() ? kUnknown : value.get<double>();
 }
 
-Interval interval_of(const Json& json) { return {number_of(json, "value"), number_of(json, "low"), number_of(json, "high"), number_of(json, "error")}; }
+Interval interval_of(const Json& json) {
+  return {number_of(json, "value"), number_of(json, "low"), number_of(json, "high"),
+          number_of(json, "error")};
+}
 
 Convergence convergence_of(const Json& json, const std::string& path) {
   Convergence read;
@@ -43,26 +46,36 @@ bool sound(const ChinchillaLaw& law) {
 ChinchillaLaw law_of(const std::vector<double>& values, const std::string& path) {
   require(values.size() == 5, "{}: a draw has {} numbers instead of 5", path, values.size());
   const ChinchillaLaw law{values[0], values[1], values[2], values[3], values[4]};
-  require(sound(law), "{}: a draw of {} is no law: E must not be negative, A, B, alpha and beta must be above 0", path, fmt::join(values, ", "));
+  require(
+      sound(law),
+      "{}: a draw of {} is no law: E must not be negative, A, B, alpha and beta must be above 0",
+      path, fmt::join(values, ", "));
   return law;
 }
 
 void check_version(const Json& version, const std::string& path) {
-  require(version == kFitVersion, "{} says \"skein_fit\": {}; this version reads {}. Write it anew with `skein fit --output.path`", path, version.dump(),
-          kFitVersion);
+  require(version == kFitVersion,
+          "{} says \"skein_fit\": {}; this version reads {}. Write it anew with `skein fit "
+          "--output.path`",
+          path, version.dump(), kFitVersion);
 }
 
 ParametricFit fit_of(const Json& json, const std::string& path) {
   const Json& main = json.at("main");
-  require(!main.at("parametric").is_null(), "{} has no fit of approach 3: {}", path, main.at("parametric_problem").get<std::string>());
+  require(!main.at("parametric").is_null(), "{} has no fit of approach 3: {}", path,
+          main.at("parametric_problem").get<std::string>());
   const Json& read = main.at("parametric");
   const Json& intervals = read.at("intervals");
   ParametricFit fit;
-  fit.law = {number_of(read, "E"), number_of(read, "A"), number_of(read, "B"), number_of(read, "alpha"), number_of(read, "beta")};
+  fit.law = {number_of(read, "E"), number_of(read, "A"), number_of(read, "B"),
+             number_of(read, "alpha"), number_of(read, "beta")};
   fit.objective = number_of(read, "objective");
   fit.convergence = convergence_of(read.at("convergence"), path);
-  require(sound(fit.law), "{}: E, A, B, alpha and beta are no law: they must be finite and above 0{}", path,
-          fit.convergence.converged ? "" : fmt::format(" (the fit has not converged: {})", fit.convergence.problem));
+  require(sound(fit.law),
+          "{}: E, A, B, alpha and beta are no law: they must be finite and above 0{}", path,
+          fit.convergence.converged
+              ? ""
+              : fmt::format(" (the fit has not converged: {})", fit.convergence.problem));
   fit.e = interval_of(intervals.at("E"));
   fit.a = interval_of(intervals.at("A"));
   fit.b = interval_of(intervals.at("B"));
@@ -70,17 +83,20 @@ ParametricFit fit_of(const Json& json, const std::string& path) {
   fit.beta = interval_of(intervals.at("beta"));
   fit.n_exponent = interval_of(main.at("n_exponent"));
   fit.failed_draws = whole<int64_t>(read.at("failed_draws"), "failed_draws", path);
-  for (const Json& draw : json.at("draws")) fit.draws.push_back(law_of(draw.get<std::vector<double>>(), path));
+  for (const Json& draw : json.at("draws"))
+    fit.draws.push_back(law_of(draw.get<std::vector<double>>(), path));
   return fit;
 }
 
 }  // namespace
 
 ParametricFit read_fit(const std::string& json_path) {
-  const std::string bytes = json_file_text(json_path, "the JSON file that `skein fit --output.path` wrote");
+  const std::string bytes =
+      json_file_text(json_path, "the JSON file that `skein fit --output.path` wrote");
   try {
     const Json json = Json::parse(bytes);
-    require(json.is_object() && json.contains("skein_fit"), "{} is no fit; give the JSON file that `skein fit --output.path` wrote", json_path);
+    require(json.is_object() && json.contains("skein_fit"),
+            "{} is no fit; give the JSON file that `skein fit --output.path` wrote", json_path);
     check_version(json.at("skein_fit"), json_path);
     return fit_of(json, json_path);
   } catch (const Json::exception& error) {

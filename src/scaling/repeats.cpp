@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace skein {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr std::array kStarts{0.3, 1.0, 3.0, 10.0, 30.0, 100.0};
-constexpr double kFarthest = 20;                       // of a logarithm
-constexpr double kLeast = 1e-2, kMost = 1e4;           // beyond these it makes no difference
-constexpr double kAim = 1e-9, kConverged = 1e-6;       // gradient a point
-constexpr double kSame = 1e-3, kAgree = 1e-4;          // relative, of objectives
+constexpr double kFarthest = 20;                  // of a logarithm
+constexpr double kLeast = 1e-2, kMost = 1e4;      // beyond these it makes no difference
+constexpr double kAim = 1e-9, kConverged = 1e-6;  // gradient a point
+constexpr double kSame = 1e-3, kAgree = 1e-4;     // relative, of objectives
 constexpr double kStep = 1e-4;
 
 // d effective / d ln decay.
@@ -51,7 +50,8 @@ struct Repeats::Found {
   double best_share = 0, second = kUnknown;
 };
 
-Repeats::Repeats(const ChinchillaLaw& law, std::vector<ScalingPoint> points, std::vector<double> weight, const ParametricOptions& options)
+Repeats::Repeats(const ChinchillaLaw& law, std::vector<ScalingPoint> points,
+                 std::vector<double> weight, const ParametricOptions& options)
     : law_(law), points_(std::move(points)), weight_(std::move(weight)), options_(options) {
   for (const double one : weight_) total_ += one;
 }
@@ -63,18 +63,23 @@ double Repeats::objective(const DataLimitedLaw& law, Unknowns& gradient) const {
   for (size_t i = 0; i < points_.size(); ++i) {
     const ScalingPoint& point = points_[i];
     const double unique = point.unique_tokens, best = law.best_parameters(unique);
-    const double n = law.effective_parameters(point.n, unique), d = law.effective_tokens(point.d, unique), loss = law_.loss(n, d);
+    const double n = law.effective_parameters(point.n, unique),
+                 d = law.effective_tokens(point.d, unique), loss = law_.loss(n, d);
     const double r = std::log(loss / point.loss);
     value += weight_[i] * criterion.value(r);
     const double pull = weight_[i] * criterion.slope(r) / loss;
-    gradient[0] -= pull * law_.beta * law_.b * std::pow(d, -law_.beta - 1) * growth(point.d, unique, law.r_d);
-    gradient[1] -= pull * law_.alpha * law_.a * std::pow(n, -law_.alpha - 1) * growth(point.n, best, law.r_n);
+    gradient[0] -=
+        pull * law_.beta * law_.b * std::pow(d, -law_.beta - 1) * growth(point.d, unique, law.r_d);
+    gradient[1] -=
+        pull * law_.alpha * law_.a * std::pow(n, -law_.alpha - 1) * growth(point.n, best, law.r_n);
   }
   return value;
 }
 
 Slope Repeats::slope_of(int unknowns) const {
-  return [this, unknowns](const Unknowns& logs, Unknowns& gradient) { return objective(law_at(law_, logs, unknowns), gradient); };
+  return [this, unknowns](const Unknowns& logs, Unknowns& gradient) {
+    return objective(law_at(law_, logs, unknowns), gradient);
+  };
 }
 
 Repeats::Found Repeats::search(int unknowns) const {
@@ -82,17 +87,22 @@ Repeats::Found Repeats::search(int unknowns) const {
   Found found;
   found.unknowns = unknowns;
   std::vector<Minimum> ends;
-  for (const Unknowns& start : starts_for(unknowns)) ends.push_back(minimise(slope, start, unknowns, kAim * total_));
-  const auto lower = [](const Minimum& one, const Minimum& other) { return one.value < other.value; };
+  for (const Unknowns& start : starts_for(unknowns))
+    ends.push_back(minimise(slope, start, unknowns, kAim * total_));
+  const auto lower = [](const Minimum& one, const Minimum& other) {
+    return one.value < other.value;
+  };
   found.best = *std::min_element(ends.begin(), ends.end(), lower);
   found.starts = static_cast<int64_t>(ends.size());
   for (const Minimum& end : ends)
-    found.best_share += (end.value <= found.best.value * (1 + kSame) + kAim * total_ ? 1.0 : 0.0) / static_cast<double>(ends.size());
+    found.best_share += (end.value <= found.best.value * (1 + kSame) + kAim * total_ ? 1.0 : 0.0) /
+                        static_cast<double>(ends.size());
   const auto value = [&](const Unknowns& logs) {
     Unknowns ignored{};
     return slope(logs, ignored);
   };
-  found.second = minimise_by_simplex(value, {std::log(10.0), std::log(10.0)}, unknowns, 1, 1e-12).value;
+  found.second =
+      minimise_by_simplex(value, {std::log(10.0), std::log(10.0)}, unknowns, 1, 1e-12).value;
   found.law = law_at(law_, found.best.at, unknowns);
   return found;
 }
@@ -119,32 +129,48 @@ double Repeats::condition(const Found& found) const {
 double Repeats::mean_residual(const DataLimitedLaw& law) const {
   double sum = 0;
   for (size_t i = 0; i < points_.size(); ++i)
-    sum += weight_[i] * std::abs(std::log(law.loss(points_[i].n, points_[i].d, points_[i].unique_tokens) / points_[i].loss));
+    sum += weight_[i] *
+           std::abs(std::log(law.loss(points_[i].n, points_[i].d, points_[i].unique_tokens) /
+                             points_[i].loss));
   return sum / total_;
 }
 
 std::string Repeats::why_no_r_n(const Found& one, const Found& two) const {
-  const double left = total_ - two.unknowns, with = mean_residual(two.law), without = mean_residual(one.law);
+  const double left = total_ - two.unknowns, with = mean_residual(two.law),
+               without = mean_residual(one.law);
   if (two.law.r_n > kLeast && two.law.r_n < kMost && !by_chance(with, without, left)) return "";
-  return fmt::format("the runs that see data again do not show R_N: with it the residuals of ln L are {:.3g} on average, without it {:.3g}", with, without);
+  return fmt::format(
+      "the runs that see data again do not show R_N: with it the residuals of ln L are {:.3g} on "
+      "average, without it {:.3g}",
+      with, without);
 }
 
 std::string Repeats::why_not(const Found& found) const {
-  const double with = mean_residual(found.law), without = mean_residual({law_, kNone, found.law.r_n});
-  if (!(found.law.r_d < kMost)) return "R_D has no end: in these runs data seen again are worth as much as new ones";
-  if (!(found.law.r_d > kLeast)) return "R_D is nothing: in these runs data seen again are worth nothing";
+  const double with = mean_residual(found.law),
+               without = mean_residual({law_, kNone, found.law.r_n});
+  if (!(found.law.r_d < kMost))
+    return "R_D has no end: in these runs data seen again are worth as much as new ones";
+  if (!(found.law.r_d > kLeast))
+    return "R_D is nothing: in these runs data seen again are worth nothing";
   if (by_chance(with, without, total_ - found.unknowns))
-    return fmt::format("R_D is not seen in these runs: with it the residuals of ln L are {:.3g} on average, without it {:.3g}", with, without);
+    return fmt::format(
+        "R_D is not seen in these runs: with it the residuals of ln L are {:.3g} on average, "
+        "without it {:.3g}",
+        with, without);
   if (!(found.best.gradient_norm <= kConverged * total_)) return found.best.problem;
-  if (std::isnan(condition(found))) return "the end is no minimum: the Hessian has a negative eigenvalue";
+  if (std::isnan(condition(found)))
+    return "the end is no minimum: the Hessian has a negative eigenvalue";
   if (!(std::abs(found.second - found.best.value) <= kAgree * found.best.value + 1e-8 * total_))
-    return fmt::format("a second solver ended at {:.8g}, the first at {:.8g}", in_units(options_, found.second), in_units(options_, found.best.value));
+    return fmt::format("a second solver ended at {:.8g}, the first at {:.8g}",
+                       in_units(options_, found.second), in_units(options_, found.best.value));
   return "";
 }
 
 void Repeats::solve(DataLimitedFit& fit) const {
   Found found = search(1);
-  const auto too_large = [&](const ScalingPoint& point) { return point.n > DataLimitedLaw{law_}.best_parameters(point.unique_tokens); };
+  const auto too_large = [&](const ScalingPoint& point) {
+    return point.n > DataLimitedLaw{law_}.best_parameters(point.unique_tokens);
+  };
   if (std::none_of(points_.begin(), points_.end(), too_large)) {
     fit.r_n_problem = "no run is larger than what is best for its unique tokens";
   } else {
@@ -155,13 +181,20 @@ void Repeats::solve(DataLimitedFit& fit) const {
   fit.law = found.law;
   fit.objective = in_units(options_, found.best.value);
   const std::string problem = why_not(found);
-  fit.convergence = {in_units(options_, found.best.gradient_norm), found.starts, found.best_share, condition(found), in_units(options_, found.second),
-                     problem.empty(), problem};
+  fit.convergence = {in_units(options_, found.best.gradient_norm),
+                     found.starts,
+                     found.best_share,
+                     condition(found),
+                     in_units(options_, found.second),
+                     problem.empty(),
+                     problem};
 }
 
 std::optional<DataLimitedLaw> Repeats::from(const DataLimitedLaw& near) const {
   const int unknowns = std::isinf(near.r_n) ? 1 : 2;
-  const Minimum found = minimise(slope_of(unknowns), {std::log(near.r_d), unknowns == 2 ? std::log(near.r_n) : 0}, unknowns, kAim * total_);
+  const Minimum found =
+      minimise(slope_of(unknowns), {std::log(near.r_d), unknowns == 2 ? std::log(near.r_n) : 0},
+               unknowns, kAim * total_);
   if (!(found.gradient_norm <= kConverged * total_)) return {};
   return law_at(law_, found.at, unknowns);
 }

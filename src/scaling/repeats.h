@@ -1,4 +1,5 @@
-// What data seen again and parameters beyond them are worth: R_D and R_N of Muennighoff et al. (2023), at a law that is known.
+// What data seen again and parameters beyond them are worth: R_D and R_N of Muennighoff et al.
+// (2023), at a law that is known.
 #pragma once
 
 #include <optional>
@@ -12,9 +13,11 @@ namespace skein {
 class Repeats {
  public:
   // Points that all see data again, and how often each counts.
-  Repeats(const ChinchillaLaw& law, std::vector<ScalingPoint> points, std::vector<double> weight, const ParametricOptions& options);
+  Repeats(const ChinchillaLaw& law, std::vector<ScalingPoint> points, std::vector<double> weight,
+          const ParametricOptions& options);
 
-  // R_D and R_N with their proof, from a grid of starts by L-BFGS and again by simplex. Where the points do not show R_N, R_D alone.
+  // R_D and R_N with their proof, from a grid of starts by L-BFGS and again by simplex. Where the
+  // points do not show R_N, R_D alone.
   void solve(DataLimitedFit& fit) const;
   // From what was found before; where that has no R_N, R_D alone. None where it does not converge.
   std::optional<DataLimitedLaw> from(const DataLimitedLaw& near) const;

@@ -31,7 +31,8 @@ void remove_figure(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> write_figure(const ScalingFigure& figure, const std::string& folder, FigureSvg* svg) {
+std::vector<std::string> write_figure(const ScalingFigure& figure, const std::string& folder,
+                                      FigureSvg* svg) {
   make_folder(folder);
   const std::string path = folder + "/" + figure.name;
   const FigureSvg drawn = draw(figure, path);
@@ -52,7 +53,8 @@ ReportFiles write_report(const Study& study, const std::string& folder) {
       made.left_out.push_back(figures[i].title + ": " + figures[i].problem);
       continue;
     }
-    for (std::string& file : write_figure(figures[i], folder, &drawn[i])) made.others.push_back(std::move(file));
+    for (std::string& file : write_figure(figures[i], folder, &drawn[i]))
+      made.others.push_back(std::move(file));
   }
   replace_file(made.page, report_html(study, figures, drawn));
   return made;

@@ -7,8 +7,12 @@
 namespace skein {
 namespace {
 
-constexpr const char* kLight = "--ground:#f7f8fa;--card:#ffffff;--line:#e4e7ec;--text:#1d2430;--faint:#5b6576;--link:#0b6fb8;--mark:#eef4fb;";
-constexpr const char* kDark = "--ground:#10141c;--card:#171d28;--line:#2b3342;--text:#e6e9ef;--faint:#98a2b3;--link:#6cb8f0;--mark:#1d2a3a;";
+constexpr const char* kLight =
+    "--ground:#f7f8fa;--card:#ffffff;--line:#e4e7ec;--text:#1d2430;--faint:#5b6576;--link:#0b6fb8;-"
+    "-mark:#eef4fb;";
+constexpr const char* kDark =
+    "--ground:#10141c;--card:#171d28;--line:#2b3342;--text:#e6e9ef;--faint:#98a2b3;--link:#6cb8f0;-"
+    "-mark:#1d2a3a;";
 
 constexpr const char* kRules = R"(
 *{box-sizing:border-box}
@@ -110,7 +114,9 @@ head.addEventListener('keydown',function(e){if(e.key==='Enter'||e.key===' '){e.p
 
 std::string colours(const char* page, bool dark) {
   std::string made = page;
-  for (int i = 0; i < kInks; ++i) made += fmt::format("--ink-{}:{};", ink_name(static_cast<Ink>(i)), ink_colour(static_cast<Ink>(i), dark));
+  for (int i = 0; i < kInks; ++i)
+    made += fmt::format("--ink-{}:{};", ink_name(static_cast<Ink>(i)),
+                        ink_colour(static_cast<Ink>(i), dark));
   return made;
 }
 
@@ -120,7 +126,8 @@ std::string report_style() {
   const std::string light = colours(kLight, false), dark = colours(kDark, true);
   return fmt::format(
              ":root{{color-scheme:light;{}}}\n@media "
-             "(prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{}}}}}\n:root[data-theme=dark]{{color-scheme:dark;{}}}",
+             "(prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{}}}}}"
+             "\n:root[data-theme=dark]{{color-scheme:dark;{}}}",
              light, dark, dark) +
          kRules;
 }

@@ -7,7 +7,8 @@
 
 namespace skein {
 
-// Fits, proofs of convergence, conventions, budgets, laws compared, runs kept out, all runs: each a <section>, those without rows left out.
+// Fits, proofs of convergence, conventions, budgets, laws compared, runs kept out, all runs: each a
+// <section>, those without rows left out.
 std::string report_tables(const Study& study);
 
 }  // namespace skein

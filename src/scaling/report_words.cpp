@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 
-#include "skein/scaling/report_text.h"
 #include "skein/scaling/report.h"
+#include "skein/scaling/report_text.h"
 
 namespace skein {
 namespace {
@@ -13,29 +12,40 @@ constexpr double kOrdinary = 10, kFar = 1000;  // times the largest budget
 
 std::string forecast_text(const TargetPrediction& target) {
   return fmt::format(
-      "For {} FLOPs the parametric law proposes {} parameters on {} tokens, {} tokens per parameter, and forecasts a loss of {} nats a token.",
-      power_text(target.flops), interval_text(target.n, count_text), interval_text(target.d, count_text), interval_text(target.ratio),
+      "For {} FLOPs the parametric law proposes {} parameters on {} tokens, {} tokens per "
+      "parameter, and forecasts a loss of {} nats a token.",
+      power_text(target.flops), interval_text(target.n, count_text),
+      interval_text(target.d, count_text), interval_text(target.ratio),
       interval_text(target.loss, number_text, 4));
 }
 
 std::string parabola_text(const TargetPrediction& target) {
-  std::string made = fmt::format("The parabolas through runs of equal compute say {} parameters on {} tokens",
-                                 interval_text(target.isoflop_n, count_text), interval_text(target.isoflop_d, count_text));
-  if (std::isfinite(target.isoflop_loss.value)) made += " and a loss of " + interval_text(target.isoflop_loss, number_text, 4);
-  if (!std::isfinite(target.n.value)) return made + fmt::format(", for {} FLOPs.", power_text(target.flops));
-  const bool known = std::isfinite(target.n.low) && std::isfinite(target.n.high) && std::isfinite(target.isoflop_n.low) && std::isfinite(target.isoflop_n.high);
+  std::string made = fmt::format(
+      "The parabolas through runs of equal compute say {} parameters on {} tokens",
+      interval_text(target.isoflop_n, count_text), interval_text(target.isoflop_d, count_text));
+  if (std::isfinite(target.isoflop_loss.value))
+    made += " and a loss of " + interval_text(target.isoflop_loss, number_text, 4);
+  if (!std::isfinite(target.n.value))
+    return made + fmt::format(", for {} FLOPs.", power_text(target.flops));
+  const bool known = std::isfinite(target.n.low) && std::isfinite(target.n.high) &&
+                     std::isfinite(target.isoflop_n.low) && std::isfinite(target.isoflop_n.high);
   if (!known) return made + ".";
   const bool apart = target.isoflop_n.low > target.n.high || target.isoflop_n.high < target.n.low;
-  return made + (apart ? ": the intervals of N* do not meet, so at least one approach is biased here." : "; the intervals of N* overlap.");
+  return made + (apart
+                     ? ": the intervals of N* do not meet, so at least one approach is biased here."
+                     : "; the intervals of N* overlap.");
 }
 
 std::string beyond_text(const TargetPrediction& target) {
   if (target.beyond <= 1) return "The target lies within the budgets that were fitted.";
-  const char* judged = target.beyond <= kOrdinary * 1.0001 ? "as far as such laws are commonly trusted"
-                       : target.beyond < kFar              ? "further than such laws are commonly checked"
-                                                           : "far further than such laws have been checked";
-  return fmt::format("The target is {} times the largest budget that was fitted, {}; intervals hold only if the law goes on to hold.",
-                     number_text(target.beyond), judged);
+  const char* judged = target.beyond <= kOrdinary * 1.0001
+                           ? "as far as such laws are commonly trusted"
+                       : target.beyond < kFar ? "further than such laws are commonly checked"
+                                              : "far further than such laws have been checked";
+  return fmt::format(
+      "The target is {} times the largest budget that was fitted, {}; intervals hold only if the "
+      "law goes on to hold.",
+      number_text(target.beyond), judged);
 }
 
 // Approach 1 by what it goes by: of last losses its sizes are no closer than those tried.
@@ -48,12 +58,16 @@ std::string exponents(const ConventionStudy& main) {
   if (knows_exponent(main.envelope))
     parts.push_back(interval_text(main.envelope.n_of_c.exponent) + " by the " +
                     frontier_text(main.envelope));
-  if (main.isoflop.valid()) parts.push_back(interval_text(main.isoflop.n_of_c.exponent) + " by parabolas");
-  if (std::isfinite(main.n_exponent.value)) parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
+  if (main.isoflop.valid())
+    parts.push_back(interval_text(main.isoflop.n_of_c.exponent) + " by parabolas");
+  if (std::isfinite(main.n_exponent.value))
+    parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
   if (parts.empty()) return {};
   std::string made;
-  for (size_t i = 0; i < parts.size(); ++i) made += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  return "The best size grows as compute to the power " + made + fmt::format(" (counted: {}).", name(main.convention));
+  for (size_t i = 0; i < parts.size(); ++i)
+    made += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return "The best size grows as compute to the power " + made +
+         fmt::format(" (counted: {}).", name(main.convention));
 }
 
 double exponent_of(const ConventionStudy& one) {
@@ -68,27 +82,38 @@ std::string convention_spread(const Study& study) {
     if (exponent_of(other) > exponent_of(*most)) most = &other;
   }
   if (!(exponent_of(*least) < exponent_of(*most))) return {};
-  return fmt::format("What is counted moves that power from {} ({}) to {} ({}), with the same losses.", number_text(exponent_of(*least)),
-                     name(least->convention), number_text(exponent_of(*most)), name(most->convention));
+  return fmt::format(
+      "What is counted moves that power from {} ({}) to {} ({}), with the same losses.",
+      number_text(exponent_of(*least)), name(least->convention), number_text(exponent_of(*most)),
+      name(most->convention));
 }
 
 std::string law_text(const ConventionStudy& main) {
-  if (!main.parametric) return "No parametric law was fitted: " + main.parametric_problem + (main.parametric_problem.ends_with('.') ? "" : ".");
+  if (!main.parametric)
+    return "No parametric law was fitted: " + main.parametric_problem +
+           (main.parametric_problem.ends_with('.') ? "" : ".");
   const ParametricFit& fit = *main.parametric;
   const std::string verdict = fit.convergence.converged
                                   ? "The fit has converged"
-                                  : "The fit has not converged (" + fit.convergence.problem + "), so its numbers are not to be relied on";
-  return fmt::format("{}: L = E + A/N^α + B/D^β with E = {}, α = {}, β = {}, over {}.", verdict, interval_text(fit.e), interval_text(fit.alpha),
-                     interval_text(fit.beta), runs_text(static_cast<int64_t>(main.points.size())));
+                                  : "The fit has not converged (" + fit.convergence.problem +
+                                        "), so its numbers are not to be relied on";
+  return fmt::format("{}: L = E + A/N^α + B/D^β with E = {}, α = {}, β = {}, over {}.", verdict,
+                     interval_text(fit.e), interval_text(fit.alpha), interval_text(fit.beta),
+                     runs_text(static_cast<int64_t>(main.points.size())));
 }
 
 std::string held_out_text(const Study& study) {
   const HeldOut* best = nullptr;
   for (const HeldOut& one : study.comparison)
-    if (one.converged && std::isfinite(one.mean_error) && (!best || std::abs(one.mean_error) < std::abs(best->mean_error))) best = &one;
+    if (one.converged && std::isfinite(one.mean_error) &&
+        (!best || std::abs(one.mean_error) < std::abs(best->mean_error)))
+      best = &one;
   if (!best) return {};
-  return fmt::format("Asked for the {} from {} FLOPs on, which it had not seen, {} came closest on average: off by {} of the loss, by {} at worst.",
-                     runs_text(best->held_out), power_text(best->budget), best->law, signed_share(best->mean_error), signed_share(best->worst_error));
+  return fmt::format(
+      "Asked for the {} from {} FLOPs on, which it had not seen, {} came closest on average: off "
+      "by {} of the loss, by {} at worst.",
+      runs_text(best->held_out), power_text(best->budget), best->law,
+      signed_share(best->mean_error), signed_share(best->worst_error));
 }
 
 std::string unless_converged(const Convergence& convergence) {
@@ -97,9 +122,8 @@ std::string unless_converged(const Convergence& convergence) {
 
 std::string single_text(const char* law, const char* of, const std::optional<OffsetPowerFit>& fit) {
   if (!fit) return {};
-  return fmt::format(
-      "{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e), interval_text(fit->p),
-      unless_converged(fit->convergence), of);
+  return fmt::format("{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e),
+                     interval_text(fit->p), unless_converged(fit->convergence), of);
 }
 
 std::string kaplan_text(const LawBeside<KaplanFit>& law) {
@@ -162,7 +186,8 @@ std::vector<std::string> conclusions(const Study& study) {
     if (!sentence.empty()) made.push_back(std::move(sentence));
   };
   if (study.target && std::isfinite(study.target->n.value)) add(forecast_text(*study.target));
-  if (study.target && std::isfinite(study.target->isoflop_n.value)) add(parabola_text(*study.target));
+  if (study.target && std::isfinite(study.target->isoflop_n.value))
+    add(parabola_text(*study.target));
   if (study.target) add(beyond_text(*study.target));
   add(exponents(study.main));
   add(convention_spread(study));

@@ -7,9 +7,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "result_columns.h"
 #include "skein/core/error.h"
 #include "skein/data/table.h"
+
+#include "result_columns.h"
 
 namespace skein {
 namespace {
@@ -25,14 +26,19 @@ double comparable(double value) { return std::isnan(value) ? -1 : value; }
 
 Numbers numbers_of(const ScalingRun& run) {
   Numbers numbers;
-  for (const double value : {run.n_params, run.n_blocks, run.n_embedding, run.n_head, run.n_all, run.tokens, run.unique_tokens, run.flops, run.flops_exact, run.lr,
-                             run.global_batch, run.loss})
+  for (const double value :
+       {run.n_params, run.n_blocks, run.n_embedding, run.n_head, run.n_all, run.tokens,
+        run.unique_tokens, run.flops, run.flops_exact, run.lr, run.global_batch, run.loss})
     numbers.push_back(comparable(value));
-  for (const int64_t value : {run.seed, run.d_model, run.n_layers, run.n_heads, run.vocab_size, run.context}) numbers.push_back(static_cast<double>(value));
+  for (const int64_t value :
+       {run.seed, run.d_model, run.n_layers, run.n_heads, run.vocab_size, run.context})
+    numbers.push_back(static_cast<double>(value));
   return numbers;
 }
 
-bool same(const ScalingRun& one, const ScalingRun& other) { return one.status == other.status && numbers_of(one) == numbers_of(other); }
+bool same(const ScalingRun& one, const ScalingRun& other) {
+  return one.status == other.status && numbers_of(one) == numbers_of(other);
+}
 
 class Lines {
  public:
@@ -41,14 +47,18 @@ class Lines {
   }
   bool any() const { return count_ > 0; }
   int64_t count() const { return count_; }
-  std::string text() const { return fmt::format("{} {}{}", count_ == 1 ? "line" : "lines", text_, count_ > 10 ? ", ..." : ""); }
+  std::string text() const {
+    return fmt::format("{} {}{}", count_ == 1 ? "line" : "lines", text_,
+                       count_ > 10 ? ", ..." : "");
+  }
 
  private:
   int64_t count_ = 0;
   std::string text_;
 };
 
-Lines lines_where(const ScalingTable& table, const std::function<bool(const ScalingRun&)>& condition) {
+Lines lines_where(const ScalingTable& table,
+                  const std::function<bool(const ScalingRun&)>& condition) {
   Lines lines;
   for (const ScalingRun& run : table.runs)
     if (run.status == "done" && condition(run)) lines.add(run.line);
@@ -66,26 +76,37 @@ void drop_repeated(ScalingTable& table) {
       continue;
     }
     const ScalingRun& first = kept[at->second];
-    require(same(first, run), "{}:{}: run {} stands on line {} already, with other numbers; give every run a name of its own", table.path, run.line, run.name,
-            first.line);
+    require(same(first, run),
+            "{}:{}: run {} stands on line {} already, with other numbers; give every run a name of "
+            "its own",
+            table.path, run.line, run.name, first.line);
     repeated.add(run.line);
   }
   table.runs = std::move(kept);
-  if (repeated.any()) table.warnings.push_back(fmt::format("{} say again what an earlier line says of the same run; kept once", repeated.text()));
+  if (repeated.any())
+    table.warnings.push_back(fmt::format(
+        "{} say again what an earlier line says of the same run; kept once", repeated.text()));
 }
 
 void warn_of_equal(ScalingTable& table) {
   std::map<Numbers, int64_t> seen;
   Lines equal;
   for (const ScalingRun& run : table.runs)
-    if (run.status == "done" && !seen.emplace(numbers_of(run), run.line).second) equal.add(run.line);
-  if (equal.any()) table.warnings.push_back(fmt::format("{}: the same numbers as an earlier line; fitted once", equal.text()));
+    if (run.status == "done" && !seen.emplace(numbers_of(run), run.line).second)
+      equal.add(run.line);
+  if (equal.any())
+    table.warnings.push_back(
+        fmt::format("{}: the same numbers as an earlier line; fitted once", equal.text()));
 }
 
 void refuse_gaps(const ScalingTable& table) {
   const auto refuse = [&](const char* column, double ScalingRun::*field) {
-    const Lines gaps = lines_where(table, [&](const ScalingRun& run) { return std::isnan(run.*field); });
-    require(!gaps.any(), "{}: column {} is empty or nan on {}; fill it, or give the run a status other than done", table.path, column, gaps.text());
+    const Lines gaps =
+        lines_where(table, [&](const ScalingRun& run) { return std::isnan(run.*field); });
+    require(
+        !gaps.any(),
+        "{}: column {} is empty or nan on {}; fill it, or give the run a status other than done",
+        table.path, column, gaps.text());
   };
   refuse("tokens", &ScalingRun::tokens);
   if (has(table, &ScalingRun::n_params)) refuse("n_params", &ScalingRun::n_params);
@@ -94,34 +115,53 @@ void refuse_gaps(const ScalingTable& table) {
 
 void warn_of_flops(ScalingTable& table) {
   double worst = 1;
-  const auto ratio = [](const ScalingRun& run) { return run.flops / (6 * run.n_params * run.tokens); };
+  const auto ratio = [](const ScalingRun& run) {
+    return run.flops / (6 * run.n_params * run.tokens);
+  };
   const Lines off = lines_where(table, [&](const ScalingRun& run) {
     const bool is_off = std::abs(ratio(run) - 1) > kFlopsOff;
     if (is_off && std::abs(std::log(ratio(run))) > std::abs(std::log(worst))) worst = ratio(run);
     return is_off;
   });
   if (off.any())
-    table.warnings.push_back(fmt::format("flops of {} runs are not 6 n_params tokens within {:.0f}% (up to {:.3g} times): {}", off.count(), 100 * kFlopsOff,
-                                         worst, off.text()));
+    table.warnings.push_back(fmt::format(
+        "flops of {} runs are not 6 n_params tokens within {:.0f}% (up to {:.3g} times): {}",
+        off.count(), 100 * kFlopsOff, worst, off.text()));
 }
 
 void warn_of_units(ScalingTable& table, const TableOptions& options) {
-  const bool bits_by_name = options.loss_column.find("bit") != std::string::npos || options.loss_column.find("bpb") != std::string::npos;
+  const bool bits_by_name = options.loss_column.find("bit") != std::string::npos ||
+                            options.loss_column.find("bpb") != std::string::npos;
   if (bits_by_name && options.loss_unit == "nats")
-    table.warnings.push_back(fmt::format("column {} sounds like bits, but is read as nats; if it is bits a token, give data.loss_unit=bits", options.loss_column));
-  const Lines guessing = lines_where(table, [](const ScalingRun& run) { return run.vocab_size > 1 && run.loss > std::log(static_cast<double>(run.vocab_size)); });
+    table.warnings.push_back(
+        fmt::format("column {} sounds like bits, but is read as nats; if it is bits a token, give "
+                    "data.loss_unit=bits",
+                    options.loss_column));
+  const Lines guessing = lines_where(table, [](const ScalingRun& run) {
+    return run.vocab_size > 1 && run.loss > std::log(static_cast<double>(run.vocab_size));
+  });
   if (guessing.any())
-    table.warnings.push_back(fmt::format("losses above the logarithm of vocab_size, worse than guessing (are they bits? data.loss_unit): {}", guessing.text()));
-  const Lines large = lines_where(table, [](const ScalingRun& run) { return run.loss > kMostNats; });
-  if (large.any()) table.warnings.push_back(fmt::format("losses above {} nats a token (are they perplexities?): {}", kMostNats, large.text()));
+    table.warnings.push_back(
+        fmt::format("losses above the logarithm of vocab_size, worse than guessing (are they bits? "
+                    "data.loss_unit): {}",
+                    guessing.text()));
+  const Lines large =
+      lines_where(table, [](const ScalingRun& run) { return run.loss > kMostNats; });
+  if (large.any())
+    table.warnings.push_back(fmt::format(
+        "losses above {} nats a token (are they perplexities?): {}", kMostNats, large.text()));
 }
 
 void warn_of_statuses(ScalingTable& table) {
   std::map<std::string, Lines> unknown;
   for (const ScalingRun& run : table.runs)
-    if (run.status != "done" && run.status != "diverged" && run.status != "failed" && run.status != "unfinished") unknown[run.status].add(run.line);
+    if (run.status != "done" && run.status != "diverged" && run.status != "failed" &&
+        run.status != "unfinished")
+      unknown[run.status].add(run.line);
   for (const auto& [status, lines] : unknown)
-    table.warnings.push_back(fmt::format("runs of status \"{}\" are kept out, only those that are \"done\" are fitted: {}", status, lines.text()));
+    table.warnings.push_back(fmt::format(
+        "runs of status \"{}\" are kept out, only those that are \"done\" are fitted: {}", status,
+        lines.text()));
 }
 
 std::unordered_map<std::string, ScalingRun*> by_name(ScalingTable& table) {
@@ -171,8 +211,7 @@ CurvePoint curve_point(const TableRow& row, const CurveColumns& columns, const S
   const double each = tokens_a_step(run);
   require(std::isfinite(each) && each > 0,
           "{}:{}: a point of run {} is at a step, and {} does not say how many tokens a step of it "
-          "has; give it the column "
-          "global_batch (tokens) or steps, or the curves the column tokens",
+          "has; give it the column global_batch (tokens) or steps, or the curves the column tokens",
           path, row.line, run.name, table);
   return {number(columns.step, "step") * each, loss};
 }
@@ -184,12 +223,16 @@ void sort_curves(ScalingTable& table) {
         [](const CurvePoint& one, const CurvePoint& other) { return one.tokens < other.tokens; });
 }
 
-bool usable(const CurvePoint& point) { return std::isfinite(point.tokens) && point.tokens > 0 && std::isfinite(point.loss) && point.loss > 0; }
+bool usable(const CurvePoint& point) {
+  return std::isfinite(point.tokens) && point.tokens > 0 && std::isfinite(point.loss) &&
+         point.loss > 0;
+}
 
 }  // namespace
 
 bool has(const ScalingTable& table, double ScalingRun::*field) {
-  return std::any_of(table.runs.begin(), table.runs.end(), [&](const ScalingRun& run) { return !std::isnan(run.*field); });
+  return std::any_of(table.runs.begin(), table.runs.end(),
+                     [&](const ScalingRun& run) { return !std::isnan(run.*field); });
 }
 
 void check_runs(ScalingTable& table, const TableOptions& options) {
@@ -201,7 +244,8 @@ void check_runs(ScalingTable& table, const TableOptions& options) {
   warn_of_units(table, options);
 }
 
-void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options, size_t most_points) {
+void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options,
+                 size_t most_points) {
   TableReader reader(path, TableKind::csv, 1 << 20);
   TableRow row;
   require(reader.next_names(row),
@@ -213,7 +257,9 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
   Lines unusable;
   size_t points = 0;
   while (reader.next(row)) {
-    require(row.fields.size() == columns.count, "{}:{}: the row has {} fields where the header has {}", path, row.line, row.fields.size(), columns.count);
+    require(row.fields.size() == columns.count,
+            "{}:{}: the row has {} fields where the header has {}", path, row.line,
+            row.fields.size(), columns.count);
     require(++points <= most_points, "{}: more than {} points; log fewer", path, most_points);
     const std::string& name = row.fields[static_cast<size_t>(columns.run)];
     const auto run = runs.find(name);
@@ -225,11 +271,16 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
     if (options.loss_unit == "bits") point.loss *= 0.69314718055994530942;
     if (usable(point))
       run->second->curve.push_back(point);
-    else unusable.add(row.line);
+    else
+      unusable.add(row.line);
   }
   sort_curves(table);
-  if (!strangers.empty()) table.warnings.push_back(fmt::format("{}: {} runs that {} does not have, such as {}", path, strangers.size(), table.path, *strangers.begin()));
-  if (unusable.any()) table.warnings.push_back(fmt::format("{}: points without a loss or tokens above 0 left out: {}", path, unusable.text()));
+  if (!strangers.empty())
+    table.warnings.push_back(fmt::format("{}: {} runs that {} does not have, such as {}", path,
+                                         strangers.size(), table.path, *strangers.begin()));
+  if (unusable.any())
+    table.warnings.push_back(fmt::format("{}: points without a loss or tokens above 0 left out: {}",
+                                         path, unusable.text()));
 }
 
 }  // namespace skein

@@ -4,9 +4,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "run_columns.h"
 #include "skein/core/error.h"
 #include "skein/data/excerpt.h"
+
+#include "run_columns.h"
 
 namespace skein {
 namespace {
@@ -18,18 +19,22 @@ std::string trimmed(const std::string& text) {
 
 }  // namespace
 
-double number_of(const std::string& text, const std::string& path, int64_t line, const std::string& column) {
+double number_of(const std::string& text, const std::string& path, int64_t line,
+                 const std::string& column) {
   std::string digits = trimmed(text);
   if (digits.starts_with('+')) digits.erase(0, 1);
   if (digits.empty()) return kUnknown;
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  require(error == std::errc() && end == digits.data() + digits.size(), "{}:{}: \"{}\" in column {} is no number that can be read; write it as 1234.5 or 1.2e9", path,
-          line, excerpt(text), column);
+  require(error == std::errc() && end == digits.data() + digits.size(),
+          "{}:{}: \"{}\" in column {} is no number that can be read; write it as 1234.5 or 1.2e9",
+          path, line, excerpt(text), column);
   return value;
 }
 
-ResultColumns::ResultColumns(const TableRow& header, const std::string& path, const TableOptions& options) : path_(path) {
+ResultColumns::ResultColumns(const TableRow& header, const std::string& path,
+                             const TableOptions& options)
+    : path_(path) {
   for (const std::string& field : header.fields) header_.push_back(trimmed(field));
   find_numbers();
   run_ = find({"run", "run_id"});
@@ -46,8 +51,9 @@ int ResultColumns::find(const std::vector<std::string>& names) const {
   int found = -1;
   for (size_t i = 0; i < header_.size(); ++i) {
     if (std::find(names.begin(), names.end(), header_[i]) == names.end()) continue;
-    require(found < 0, "{}: the columns {} and {} say the same; take one away or give it another name", path_, header_[static_cast<size_t>(std::max(found, 0))],
-            header_[i]);
+    require(found < 0,
+            "{}: the columns {} and {} say the same; take one away or give it another name", path_,
+            header_[static_cast<size_t>(std::max(found, 0))], header_[i]);
     found = static_cast<int>(i);
   }
   return found;
@@ -72,11 +78,13 @@ void ResultColumns::find_numbers() {
   for (const RunColumn& column : run_columns()) {
     const bool own = column.text || column.number == &ScalingRun::loss;
     const int index = own ? -1 : find(column.names);
-    if (index >= 0 && column.number) numbers_.push_back({index, column.number, column.zero_allowed});
+    if (index >= 0 && column.number)
+      numbers_.push_back({index, column.number, column.zero_allowed});
     if (index >= 0 && column.integer) wholes_.push_back({index, column.integer});
   }
   const auto found = [&](double ScalingRun::*field) {
-    return std::any_of(numbers_.begin(), numbers_.end(), [&](const Number& number) { return number.field == field; });
+    return std::any_of(numbers_.begin(), numbers_.end(),
+                       [&](const Number& number) { return number.field == field; });
   };
   if (!found(&ScalingRun::n_params) && !found(&ScalingRun::n_blocks) && !found(&ScalingRun::n_all))
     miss("n_params", "numbers of parameters; n_blocks and n_all do as well");
@@ -96,32 +104,38 @@ void ResultColumns::find_conditions(const std::vector<std::string>& where) {
 }
 
 bool ResultColumns::wanted(const TableRow& row) const {
-  return std::all_of(conditions_.begin(), conditions_.end(),
-                     [&](const Condition& condition) { return trimmed(row.fields[static_cast<size_t>(condition.index)]) == condition.value; });
+  return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
+    return trimmed(row.fields[static_cast<size_t>(condition.index)]) == condition.value;
+  });
 }
 
 double ResultColumns::number(const TableRow& row, int index) const {
-  return number_of(row.fields[static_cast<size_t>(index)], path_, row.line, header_[static_cast<size_t>(index)]);
+  return number_of(row.fields[static_cast<size_t>(index)], path_, row.line,
+                   header_[static_cast<size_t>(index)]);
 }
 
 void ResultColumns::read_numbers(const TableRow& row, ScalingRun& run) const {
   for (const Number& column : numbers_) {
     const double value = number(row, column.index);
     const bool bad = std::isinf(value) || value < 0 || (value == 0 && !column.zero_allowed);
-    require(!bad, "{}:{}: {} in column {} must be {} and finite", path_, row.line, value, header_[static_cast<size_t>(column.index)],
+    require(!bad, "{}:{}: {} in column {} must be {} and finite", path_, row.line, value,
+            header_[static_cast<size_t>(column.index)],
             column.zero_allowed ? "0 or more" : "above 0");
     run.*column.field = value;
   }
   for (const Whole& column : wholes_) {
     const double value = number(row, column.index);
-    require(std::isnan(value) || (value == std::floor(value) && value >= 0 && value < 9e15), "{}:{}: {} in column {} must be a whole number, 0 or more", path_,
-            row.line, value, header_[static_cast<size_t>(column.index)]);
+    require(std::isnan(value) || (value == std::floor(value) && value >= 0 && value < 9e15),
+            "{}:{}: {} in column {} must be a whole number, 0 or more", path_, row.line, value,
+            header_[static_cast<size_t>(column.index)]);
     run.*column.field = std::isnan(value) ? 0 : static_cast<int64_t>(value);
   }
 }
 
 ScalingRun ResultColumns::run_of(const TableRow& row) const {
-  const auto text = [&](int index) { return index < 0 ? std::string() : trimmed(row.fields[static_cast<size_t>(index)]); };
+  const auto text = [&](int index) {
+    return index < 0 ? std::string() : trimmed(row.fields[static_cast<size_t>(index)]);
+  };
   ScalingRun run;
   run.line = row.line;
   run.name = text(run_);

@@ -9,8 +9,10 @@
 
 namespace skein {
 
-// A number that a field of a row spells, blanks around it aside; kUnknown for an empty one. Usage errors name file, line and column.
-double number_of(const std::string& text, const std::string& path, int64_t line, const std::string& column);
+// A number that a field of a row spells, blanks around it aside; kUnknown for an empty one. Usage
+// errors name file, line and column.
+double number_of(const std::string& text, const std::string& path, int64_t line,
+                 const std::string& column);
 
 class ResultColumns {
  public:

@@ -1,5 +1,4 @@
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "run_columns.h"
@@ -28,15 +27,19 @@ std::string field(const ScalingRun& run, const RunColumn& column) {
 
 std::string header() {
   std::vector<std::string> names;
-  for (const RunColumn& column : run_columns()) names.push_back(counted_twice(column) ? "flops_6n,flops_6n_head" : column.name());
+  for (const RunColumn& column : run_columns())
+    names.push_back(counted_twice(column) ? "flops_6n,flops_6n_head" : column.name());
   return fmt::format("{}\n", fmt::join(names, ","));
 }
 
 std::string line_of(const ScalingRun& run) {
-  const Convention all{ParameterCount::all, FlopCount::six_n}, head{ParameterCount::blocks_head, FlopCount::six_n_head};
+  const Convention all{ParameterCount::all, FlopCount::six_n},
+      head{ParameterCount::blocks_head, FlopCount::six_n_head};
   std::vector<std::string> fields;
   for (const RunColumn& column : run_columns())
-    fields.push_back(counted_twice(column) ? field(flops_of(run, all)) + "," + field(flops_of(run, head)) : field(run, column));
+    fields.push_back(counted_twice(column)
+                         ? field(flops_of(run, all)) + "," + field(flops_of(run, head))
+                         : field(run, column));
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -51,7 +54,8 @@ std::string table_csv(const std::vector<ScalingRun>& runs) {
 std::string curves_csv(const std::vector<ScalingRun>& runs) {
   std::string text = "run,tokens,loss\n";
   for (const ScalingRun& run : runs)
-    for (const CurvePoint& point : run.curve) text += fmt::format("{},{},{}\n", field(run.name), field(point.tokens), field(point.loss));
+    for (const CurvePoint& point : run.curve)
+      text += fmt::format("{},{},{}\n", field(run.name), field(point.tokens), field(point.loss));
   return text;
 }
 

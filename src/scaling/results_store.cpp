@@ -6,6 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/data/hdf5.h"
+
 #include "run_columns.h"
 
 namespace skein {
@@ -19,23 +20,35 @@ constexpr size_t kGrowth = size_t{1} << 20;
 
 class StoreWriter {
  public:
-  explicit StoreWriter(const std::string& path) : path_(path), file_(begin()) { check(file_.valid()); }
+  explicit StoreWriter(const std::string& path) : path_(path), file_(begin()) {
+    check(file_.valid());
+  }
 
-  void attribute(const char* name, const std::string& value) { attribute(name, text_type(value.size()), value.data()); }
-  void attribute(const char* name, int64_t value) { attribute(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), &value); }
+  void attribute(const char* name, const std::string& value) {
+    attribute(name, text_type(value.size()), value.data());
+  }
+  void attribute(const char* name, int64_t value) {
+    attribute(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), &value);
+  }
   void group(const char* name) {
     const Hdf5Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
     H5Pset_obj_track_times(properties.get(), false);
-    const Hdf5Id made(H5Gcreate2(file_.get(), name, H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Gclose);
+    const Hdf5Id made(H5Gcreate2(file_.get(), name, H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                      H5Gclose);
     check(made.valid());
   }
-  void numbers(const std::string& name, const std::vector<double>& values) { dataset(name, Hdf5Id(H5Tcopy(H5T_IEEE_F64LE), H5Tclose), values.data(), values.size()); }
-  void integers(const std::string& name, const std::vector<int64_t>& values) { dataset(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), values.data(), values.size()); }
+  void numbers(const std::string& name, const std::vector<double>& values) {
+    dataset(name, Hdf5Id(H5Tcopy(H5T_IEEE_F64LE), H5Tclose), values.data(), values.size());
+  }
+  void integers(const std::string& name, const std::vector<int64_t>& values) {
+    dataset(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), values.data(), values.size());
+  }
   void texts(const std::string& name, const std::vector<std::string>& values) {
     size_t longest = 1;
     for (const std::string& value : values) longest = std::max(longest, value.size());
     std::string padded;
-    for (const std::string& value : values) padded += value + std::string(longest - value.size(), '\0');
+    for (const std::string& value : values)
+      padded += value + std::string(longest - value.size(), '\0');
     dataset(name, text_type(longest), padded.data(), values.size());
   }
   std::string bytes() {
@@ -65,16 +78,21 @@ class StoreWriter {
   }
   void attribute(const char* name, const Hdf5Id& type, const void* value) {
     const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
-    const Hdf5Id made(H5Acreate2(file_.get(), name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    const Hdf5Id made(
+        H5Acreate2(file_.get(), name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
     check(made.valid() && H5Awrite(made.get(), type.get(), value) >= 0);
   }
   void dataset(const std::string& name, const Hdf5Id& type, const void* values, size_t count) {
     const hsize_t extent = count;
-    const Hdf5Id space(H5Screate_simple(1, &extent, nullptr), H5Sclose), properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const Hdf5Id space(H5Screate_simple(1, &extent, nullptr), H5Sclose),
+        properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_obj_track_times(properties.get(), false);
-    const Hdf5Id made(H5Dcreate2(file_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Dclose);
+    const Hdf5Id made(H5Dcreate2(file_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                                 properties.get(), H5P_DEFAULT),
+                      H5Dclose);
     check(made.valid());
-    if (count > 0) check(H5Dwrite(made.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    if (count > 0)
+      check(H5Dwrite(made.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
   }
 
   const std::string& path_;
@@ -119,22 +137,33 @@ void write_curves(StoreWriter& store, const std::vector<ScalingRun>& runs) {
 
 class StoreReader {
  public:
-  explicit StoreReader(const std::string& path) : path_(path), file_bytes_(FileReader(path).size()), file_(open()) {
-    require(attribute_text() == kFormat, "{} is an HDF5 file but no results of `skein sweep`", path_);
+  explicit StoreReader(const std::string& path)
+      : path_(path), file_bytes_(FileReader(path).size()), file_(open()) {
+    require(attribute_text() == kFormat, "{} is an HDF5 file but no results of `skein sweep`",
+            path_);
     int64_t version = 0;
     const Hdf5Id named(H5Aopen(file_.get(), "version", H5P_DEFAULT), H5Aclose);
     if (!named.valid() || H5Aread(named.get(), H5T_NATIVE_INT64, &version) < 0) damaged("version");
-    require(version == kVersion, "{} has version {} of the results' format; this program reads {}: fit the CSV file beside it", path_, version, kVersion);
+    require(version == kVersion,
+            "{} has version {} of the results' format; this program reads {}: fit the CSV file "
+            "beside it",
+            path_, version, kVersion);
   }
 
-  std::vector<double> numbers(const std::string& name) const { return values<double>(name, H5T_FLOAT, H5T_NATIVE_DOUBLE); }
-  std::vector<int64_t> integers(const std::string& name) const { return values<int64_t>(name, H5T_INTEGER, H5T_NATIVE_INT64); }
+  std::vector<double> numbers(const std::string& name) const {
+    return values<double>(name, H5T_FLOAT, H5T_NATIVE_DOUBLE);
+  }
+  std::vector<int64_t> integers(const std::string& name) const {
+    return values<int64_t>(name, H5T_INTEGER, H5T_NATIVE_INT64);
+  }
   std::vector<std::string> texts(const std::string& name) const {
     const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
     if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) damaged(name);
     const size_t width = H5Tget_size(type.get()), count = length(set, name, width);
     std::string padded(width * count, '\0');
-    if (count > 0 && H5Dread(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0) damaged(name);
+    if (count > 0 &&
+        H5Dread(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0)
+      damaged(name);
     std::vector<std::string> made;
     for (size_t i = 0; i < count; ++i) {
       const std::string one = padded.substr(i * width, width);
@@ -142,7 +171,9 @@ class StoreReader {
     }
     return made;
   }
-  [[noreturn]] void damaged(const std::string& what) const { fail_usage("{} is damaged: {} is missing or not as `skein sweep` writes it", path_, what); }
+  [[noreturn]] void damaged(const std::string& what) const {
+    fail_usage("{} is damaged: {} is missing or not as `skein sweep` writes it", path_, what);
+  }
 
  private:
   Hdf5Id open() const {
@@ -154,8 +185,11 @@ class StoreReader {
   }
   std::string attribute_text() const {
     if (H5Aexists(file_.get(), "format") <= 0) return "";
-    const Hdf5Id named(H5Aopen(file_.get(), "format", H5P_DEFAULT), H5Aclose), type(H5Aget_type(named.get()), H5Tclose);
-    if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 || H5Tget_size(type.get()) > 256) return "";
+    const Hdf5Id named(H5Aopen(file_.get(), "format", H5P_DEFAULT), H5Aclose),
+        type(H5Aget_type(named.get()), H5Tclose);
+    if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 ||
+        H5Tget_size(type.get()) > 256)
+      return "";
     std::string value(256, '\0');
     return H5Aread(named.get(), type.get(), value.data()) < 0 ? "" : value.c_str();
   }
@@ -179,7 +213,9 @@ class StoreReader {
     const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
     if (H5Tget_class(type.get()) != kind || H5Tget_size(type.get()) != sizeof(T)) damaged(name);
     std::vector<T> made(length(set, name, sizeof(T)));
-    if (!made.empty() && H5Dread(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, made.data()) < 0) damaged(name);
+    if (!made.empty() &&
+        H5Dread(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, made.data()) < 0)
+      damaged(name);
     return made;
   }
 
@@ -189,7 +225,8 @@ class StoreReader {
 };
 
 template <class Value, class Member>
-void fill(std::vector<ScalingRun>& runs, const std::vector<Value>& values, Member member, const StoreReader& store, const std::string& name) {
+void fill(std::vector<ScalingRun>& runs, const std::vector<Value>& values, Member member,
+          const StoreReader& store, const std::string& name) {
   if (values.size() != runs.size()) store.damaged(name);
   for (size_t i = 0; i < runs.size(); ++i) runs[i].*member = values[i];
 }
@@ -212,16 +249,20 @@ std::vector<Settings> settings_in(const StoreReader& store) {
 void read_curves(const StoreReader& store, std::vector<ScalingRun>& runs) {
   const auto first = store.integers("/curves/first");
   const auto tokens = store.numbers("/curves/tokens"), losses = store.numbers("/curves/loss");
-  const bool fits = first.size() == runs.size() + 1 && first.front() == 0 && std::is_sorted(first.begin(), first.end()) &&
-                    first.back() == static_cast<int64_t>(tokens.size()) && tokens.size() == losses.size();
+  const bool fits = first.size() == runs.size() + 1 && first.front() == 0 &&
+                    std::is_sorted(first.begin(), first.end()) &&
+                    first.back() == static_cast<int64_t>(tokens.size()) &&
+                    tokens.size() == losses.size();
   if (!fits) store.damaged("/curves/first");
   for (size_t run = 0; run < runs.size(); ++run)
-    for (auto i = static_cast<size_t>(first[run]); i < static_cast<size_t>(first[run + 1]); ++i) runs[run].curve.push_back({tokens[i], losses[i]});
+    for (auto i = static_cast<size_t>(first[run]); i < static_cast<size_t>(first[run + 1]); ++i)
+      runs[run].curve.push_back({tokens[i], losses[i]});
 }
 
 }  // namespace
 
-void write_store(const std::string& path, const std::vector<ScalingRun>& runs, const std::vector<Settings>& settings) {
+void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
+                 const std::vector<Settings>& settings) {
   SKEIN_CHECK_EQ(runs.size(), settings.size());
   const Hdf5Lock lock;
   StoreWriter store(path);
@@ -229,7 +270,9 @@ void write_store(const std::string& path, const std::vector<ScalingRun>& runs, c
   store.attribute("version", kVersion);
   write_runs(store, runs);
   std::vector<std::string> texts;
-  for (const Settings& one : settings) texts.push_back(nlohmann::json(one).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  for (const Settings& one : settings)
+    texts.push_back(
+        nlohmann::json(one).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   store.texts("/runs/settings", texts);
   write_curves(store, runs);
   replace_file(path, store.bytes());

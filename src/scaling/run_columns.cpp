@@ -6,11 +6,21 @@ namespace {
 using Run = ScalingRun;
 using Names = std::vector<std::string>;
 
-RunColumn text(Names names, std::string Run::*member) { return {std::move(names), true, member, nullptr, nullptr}; }
-RunColumn seed(Names names, int64_t Run::*member) { return {std::move(names), true, nullptr, member, nullptr}; }
-RunColumn whole(Names names, int64_t Run::*member) { return {std::move(names), false, nullptr, member, nullptr}; }
-RunColumn number(Names names, double Run::*member) { return {std::move(names), true, nullptr, nullptr, member}; }
-RunColumn positive(Names names, double Run::*member) { return {std::move(names), false, nullptr, nullptr, member}; }
+RunColumn text(Names names, std::string Run::*member) {
+  return {std::move(names), true, member, nullptr, nullptr};
+}
+RunColumn seed(Names names, int64_t Run::*member) {
+  return {std::move(names), true, nullptr, member, nullptr};
+}
+RunColumn whole(Names names, int64_t Run::*member) {
+  return {std::move(names), false, nullptr, member, nullptr};
+}
+RunColumn number(Names names, double Run::*member) {
+  return {std::move(names), true, nullptr, nullptr, member};
+}
+RunColumn positive(Names names, double Run::*member) {
+  return {std::move(names), false, nullptr, nullptr, member};
+}
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The columns of a table of runs and the fields of ScalingRun that they hold: of a results store, and of CSV as it is read and written.
+// The columns of a table of runs and the fields of ScalingRun that they hold: of a results store,
+// and of CSV as it is read and written.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@ namespace skein {
 // One of the three members is set.
 struct RunColumn {
   std::vector<std::string> names;  // the first is written, all of them are read
-  bool zero_allowed = true;        // else 0 is no number of a run: refused in numbers, unknown in whole ones
+  // else 0 is no number of a run: refused in numbers, unknown in whole ones
+  bool zero_allowed = true;
   std::string ScalingRun::*text = nullptr;
   int64_t ScalingRun::*integer = nullptr;
   double ScalingRun::*number = nullptr;

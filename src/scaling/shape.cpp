@@ -21,7 +21,8 @@ double block_parameters_of(const ModelConfig& model) {
 
 int64_t scaled_feed_forward(const ModelConfig& base, int64_t d_model) {
   if (base.d_ff == 0) return 0;
-  const double wanted = static_cast<double>(base.d_ff) * static_cast<double>(d_model) / static_cast<double>(base.d_model);
+  const double wanted = static_cast<double>(base.d_ff) * static_cast<double>(d_model) /
+                        static_cast<double>(base.d_model);
   return std::max<int64_t>(8, std::llround(wanted / 8) * 8);
 }
 
@@ -55,14 +56,18 @@ struct Nearest {
   double cost = std::numeric_limits<double>::infinity(), parameters = 0;
 };
 
-// Parameters grow with the width, so that of one depth only the widths around the wanted number can be best.
-void try_layers(int64_t layers, double wanted, const ModelConfig& base, const ShapeRule& rule, Nearest& best) {
+// Parameters grow with the width, so that of one depth only the widths around the wanted number can
+// be best.
+void try_layers(int64_t layers, double wanted, const ModelConfig& base, const ShapeRule& rule,
+                Nearest& best) {
   const int64_t together = rule.heads_together;
   for (int64_t heads = (rule.least_heads + together - 1) / together * together;;
        heads += together) {
     const ModelConfig model = with_shape(base, layers, heads * rule.d_head, rule.d_head, together);
-    const double parameters = block_parameters_of(model), aspect = static_cast<double>(model.d_model) / static_cast<double>(layers);
-    const double cost = std::abs(std::log(parameters / wanted)) + kAspectWeight * std::abs(std::log(aspect / rule.aspect));
+    const double parameters = block_parameters_of(model),
+                 aspect = static_cast<double>(model.d_model) / static_cast<double>(layers);
+    const double cost = std::abs(std::log(parameters / wanted)) +
+                        kAspectWeight * std::abs(std::log(aspect / rule.aspect));
     if (cost < best.cost) best = {model, cost, parameters};
     if (parameters > kMostOff * wanted) return;
   }
@@ -73,7 +78,9 @@ void try_layers(int64_t layers, double wanted, const ModelConfig& base, const Sh
 ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model, int64_t d_head,
                        int64_t heads_together) {
   require(layers > 0 && d_model > 0 && d_head > 0 && d_model % d_head == 0,
-          "a model of {} layers of width {} cannot have heads of width {}: the width must be a multiple of it (sweep.d_head)", layers, d_model, d_head);
+          "a model of {} layers of width {} cannot have heads of width {}: the width must be a "
+          "multiple of it (sweep.d_head)",
+          layers, d_model, d_head);
   ModelConfig made = base;
   made.n_layers = layers;
   made.d_model = d_model;
@@ -85,16 +92,22 @@ ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model,
 }
 
 ModelConfig shape_for(double wanted, const ModelConfig& base, const ShapeRule& rule) {
-  require(std::isfinite(wanted) && wanted >= 1 && wanted <= 1e15, "a model cannot be made of {} block parameters; give 1 to 1e15", wanted);
+  require(std::isfinite(wanted) && wanted >= 1 && wanted <= 1e15,
+          "a model cannot be made of {} block parameters; give 1 to 1e15", wanted);
   SKEIN_CHECK(rule.heads_together > 0);
-  require(rule.d_head > 0 && rule.least_heads > 0 && rule.most_layers > 0 && rule.aspect > 0 && std::isfinite(rule.aspect),
-          "shapes need a head size, a least number of heads, a most number of layers and an aspect above 0, not {}, {}, {} and {}", rule.d_head,
-          rule.least_heads, rule.most_layers, rule.aspect);
+  require(rule.d_head > 0 && rule.least_heads > 0 && rule.most_layers > 0 && rule.aspect > 0 &&
+              std::isfinite(rule.aspect),
+          "shapes need a head size, a least number of heads, a most number of layers and an aspect "
+          "above 0, not {}, {}, {} and {}",
+          rule.d_head, rule.least_heads, rule.most_layers, rule.aspect);
   Nearest best;
-  for (int64_t layers = 1; layers <= rule.most_layers; ++layers) try_layers(layers, wanted, base, rule, best);
+  for (int64_t layers = 1; layers <= rule.most_layers; ++layers)
+    try_layers(layers, wanted, base, rule, best);
   require(best.parameters <= kMostOff * wanted && wanted <= kMostOff * best.parameters,
-          "no model with heads of width {}, at least {} of them and at most {} layers has about {:.4g} block parameters: the nearest, {} x {}, has {:.4g}; "
-          "change sweep.d_head, sweep.least_heads or sweep.most_layers", rule.d_head, rule.least_heads, rule.most_layers, wanted, best.model.n_layers,
+          "no model with heads of width {}, at least {} of them and at most {} layers has about "
+          "{:.4g} block parameters: the nearest, {} x {}, has {:.4g}; change sweep.d_head, "
+          "sweep.least_heads or sweep.most_layers",
+          rule.d_head, rule.least_heads, rule.most_layers, wanted, best.model.n_layers,
           best.model.d_model, best.parameters);
   return best.model;
 }
@@ -120,15 +133,24 @@ const std::vector<std::string>& hyperparameter_rules() {
 Hyperparameters hyperparameters(const std::string& rule, const ModelCounts& counts, double tokens) {
   const double with_head = counts.blocks + counts.head;
   Hyperparameters made;
-  if (rule == "kaplan") made = {0.003239 - 0.0001395 * std::log(counts.blocks), 0};
-  else if (rule == "porian") made = {0.0047 * std::pow(with_head / 1.08e8, -1.0 / 3), 160 * 2048 * std::pow(with_head / 1.08e8, 2.0 / 3)};
+  if (rule == "kaplan")
+    made = {0.003239 - 0.0001395 * std::log(counts.blocks), 0};
+  else if (rule == "porian")
+    made = {0.0047 * std::pow(with_head / 1.08e8, -1.0 / 3),
+            160 * 2048 * std::pow(with_head / 1.08e8, 2.0 / 3)};
   else if (rule == "deepseek") {
     const double flops = counts.flops_per_token * tokens;
     made = {0.3118 * std::pow(flops, -0.125), 0.2920 * std::pow(flops, 0.3271)};
-  } else if (rule == "step_law") made = {1.79 * std::pow(counts.blocks, -0.713) * std::pow(tokens, 0.307), 0.58 * std::pow(tokens, 0.571)};
-  else fail_usage("there is no rule '{}' for the learning rate; there are {}", rule, fmt::join(hyperparameter_rules(), ", "));
-  require(made.lr > 0, "the rule {} gives a learning rate of {:.3g} for {:.3g} block parameters, which it was not made for; take another rule", rule,
-          made.lr, counts.blocks);
+  } else if (rule == "step_law")
+    made = {1.79 * std::pow(counts.blocks, -0.713) * std::pow(tokens, 0.307),
+            0.58 * std::pow(tokens, 0.571)};
+  else
+    fail_usage("there is no rule '{}' for the learning rate; there are {}", rule,
+               fmt::join(hyperparameter_rules(), ", "));
+  require(made.lr > 0,
+          "the rule {} gives a learning rate of {:.3g} for {:.3g} block parameters, which it was "
+          "not made for; take another rule",
+          rule, made.lr, counts.blocks);
   return made;
 }
 

@@ -14,7 +14,8 @@ struct Corner {
 
 class Simplex {
  public:
-  Simplex(const std::function<double(const Unknowns&)>& function, const Unknowns& start, int n, double step)
+  Simplex(const std::function<double(const Unknowns&)>& function, const Unknowns& start, int n,
+          double step)
       : function_(function), n_(static_cast<size_t>(n)) {
     for (size_t i = 0; i <= n_; ++i) {
       Unknowns at = start;
@@ -27,8 +28,10 @@ class Simplex {
     Minimum found;
     const Unknowns start = corners_[0].at;
     while (evaluations_ < 2000) {
-      std::stable_sort(corners_.begin(), corners_.end(), [](const Corner& a, const Corner& b) { return a.value < b.value; });
-      found.converged = corners_.back().value - corners_[0].value <= tolerance * std::abs(corners_[0].value);
+      std::stable_sort(corners_.begin(), corners_.end(),
+                       [](const Corner& a, const Corner& b) { return a.value < b.value; });
+      found.converged =
+          corners_.back().value - corners_[0].value <= tolerance * std::abs(corners_[0].value);
       if (found.converged) break;
       step();
     }
@@ -76,7 +79,8 @@ class Simplex {
 
   void shrink() {
     for (size_t i = 1; i <= n_; ++i) {
-      for (size_t j = 0; j < n_; ++j) corners_[i].at[j] = (corners_[i].at[j] + corners_[0].at[j]) / 2;
+      for (size_t j = 0; j < n_; ++j)
+        corners_[i].at[j] = (corners_[i].at[j] + corners_[0].at[j]) / 2;
       corners_[i] = valued(corners_[i].at);
     }
   }
@@ -89,7 +93,8 @@ class Simplex {
 
 }  // namespace
 
-Minimum minimise_by_simplex(const std::function<double(const Unknowns&)>& function, const Unknowns& start, int n, double step, double tolerance) {
+Minimum minimise_by_simplex(const std::function<double(const Unknowns&)>& function,
+                            const Unknowns& start, int n, double step, double tolerance) {
   return Simplex(function, start, n, step).run(tolerance);
 }
 

@@ -24,7 +24,8 @@ void rotate(UnknownsSquared& matrix, size_t n, size_t p, size_t q) {
 
 }  // namespace
 
-bool solve_positive(const UnknownsSquared& matrix, const Unknowns& right, int unknowns, Unknowns& x) {
+bool solve_positive(const UnknownsSquared& matrix, const Unknowns& right, int unknowns,
+                    Unknowns& x) {
   const size_t n = static_cast<size_t>(unknowns);
   UnknownsSquared factor{};
   for (size_t i = 0; i < n; ++i) {

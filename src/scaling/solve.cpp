@@ -35,7 +35,9 @@ double largest_change(const Unknowns& left, const Unknowns& right) {
 
 // L-BFGS, then Newton.
 Minimum descend(const PowerSum& sum, const Criterion& criterion, const Unknowns& start) {
-  const Slope slope = [&](const Unknowns& at, Unknowns& gradient) { return objective(sum, criterion, at, gradient); };
+  const Slope slope = [&](const Unknowns& at, Unknowns& gradient) {
+    return objective(sum, criterion, at, gradient);
+  };
   const Minimum near = minimise(slope, start, sum.unknowns(), 1e-7 * total(sum.weight));
   Minimum found = polish(sum, criterion, near.at);
   found.moved = found.at != start;
@@ -52,8 +54,11 @@ double condition_of(const UnknownsSquared& matrix, int n) {
 Minimum best_of(const std::vector<Minimum>& ends, double slack, Solution& solution) {
   std::vector<size_t> order(ends.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto value = [&](size_t i) { return std::isfinite(ends[i].value) ? ends[i].value : std::numeric_limits<double>::max(); };
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return value(a) < value(b); });
+  const auto value = [&](size_t i) {
+    return std::isfinite(ends[i].value) ? ends[i].value : std::numeric_limits<double>::max();
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return value(a) < value(b); });
   const double least = value(order[0]);
   int64_t as_good = 0;
   double last = least;
@@ -84,7 +89,8 @@ Minimum sharpen(const PowerSum& sum, Minimum found) {
   return found;
 }
 
-std::string why_not_minimum(const PowerSum& sum, const ParametricOptions& options, const Minimum& found, const SecondOrder& there) {
+std::string why_not_minimum(const PowerSum& sum, const ParametricOptions& options,
+                            const Minimum& found, const SecondOrder& there) {
   const std::string gone = degenerate(sum, found.at, false);
   if (!gone.empty()) return gone;
   const std::string unseen = unseen_term(sum, options, found.at);
@@ -92,11 +98,13 @@ std::string why_not_minimum(const PowerSum& sum, const ParametricOptions& option
   if (!found.converged) return found.problem;
   // Least absolutes have no Hessian.
   const std::vector<double> bends = eigenvalues(there.hessian, sum.unknowns());
-  if (options.kind != LossKind::absolute && bends.front() < -1e-9 * bends.back()) return "the end is a saddle, not a minimum: the Hessian has a negative eigenvalue";
+  if (options.kind != LossKind::absolute && bends.front() < -1e-9 * bends.back())
+    return "the end is a saddle, not a minimum: the Hessian has a negative eigenvalue";
   return rank_problem(sum, found.at);
 }
 
-void judge(const PowerSum& sum, const ParametricOptions& options, const Minimum& found, double second, Solution& solution) {
+void judge(const PowerSum& sum, const ParametricOptions& options, const Minimum& found,
+           double second, Solution& solution) {
   const bool absolute = options.kind == LossKind::absolute;
   const SecondOrder there = second_order(sum, criterion_of(options), found.at);
   Convergence& proof = solution.convergence;
@@ -106,9 +114,11 @@ void judge(const PowerSum& sum, const ParametricOptions& options, const Minimum&
   proof.condition = condition_of(absolute ? there.majorant : there.hessian, sum.unknowns());
   proof.second_solver = second;
   proof.problem = why_not_minimum(sum, options, found, there);
-  const double allowed = (absolute ? kAgreeAtKinks : kAgree) * solution.objective + in_units(options, 1e-8 * total(sum.weight));
+  const double allowed = (absolute ? kAgreeAtKinks : kAgree) * solution.objective +
+                         in_units(options, 1e-8 * total(sum.weight));
   if (proof.problem.empty() && !(std::abs(second - solution.objective) <= allowed))
-    proof.problem = fmt::format("a second solver ended at {:.8g}, the first at {:.8g}", second, solution.objective);
+    proof.problem = fmt::format("a second solver ended at {:.8g}, the first at {:.8g}", second,
+                                solution.objective);
   proof.converged = proof.problem.empty();
 }
 
@@ -122,7 +132,9 @@ double in_units(const ParametricOptions& options, double value) {
 Criterion criterion_of(const ParametricOptions& options) {
   if (options.kind == LossKind::squared) return {std::numeric_limits<double>::infinity()};
   if (options.kind == LossKind::absolute) return {kFirstDelta};
-  require(options.delta > 0 && std::isfinite(options.delta), "fit.delta is {}; Huber's threshold must be positive, in nats of ln L: 1e-3 as Hoffmann et al. have it",
+  require(options.delta > 0 && std::isfinite(options.delta),
+          "fit.delta is {}; Huber's threshold must be positive, in nats of ln L: 1e-3 as Hoffmann "
+          "et al. have it",
           options.delta);
   return {options.delta};
 }
@@ -132,23 +144,28 @@ Minimum refine(const PowerSum& sum, const ParametricOptions& options, const Unkn
   return options.kind == LossKind::absolute ? sharpen(sum, found) : found;
 }
 
-Solution solve(const PowerSum& sum, const ParametricOptions& options, const std::vector<Unknowns>& starts) {
+Solution solve(const PowerSum& sum, const ParametricOptions& options,
+               const std::vector<Unknowns>& starts) {
   const Criterion criterion = criterion_of(options);
   const double slack = 1e-9 * total(sum.weight);
   std::vector<Minimum> ends(starts.size());
-  in_parallel(static_cast<int64_t>(starts.size()), options.threads, [&](int64_t i) { ends[static_cast<size_t>(i)] = descend(sum, criterion, starts[static_cast<size_t>(i)]); });
+  in_parallel(static_cast<int64_t>(starts.size()), options.threads, [&](int64_t i) {
+    ends[static_cast<size_t>(i)] = descend(sum, criterion, starts[static_cast<size_t>(i)]);
+  });
   Solution solution;
   Minimum best = best_of(ends, slack, solution);
   if (options.kind == LossKind::absolute) best = refine(sum, options, best.at);
   const double near_kinks = std::clamp(2e-3 * best.value / total(sum.weight), 1e-9, 1e-5);
-  const Unknowns other = project(sum, options.kind == LossKind::absolute ? Criterion{near_kinks} : criterion);
+  const Unknowns other =
+      project(sum, options.kind == LossKind::absolute ? Criterion{near_kinks} : criterion);
   const Minimum again = refine(sum, options, other);
   if (again.converged && again.value < best.value - slack) {
     if (again.value < best.value * (1 - kSame) - slack) solution.convergence.best_share = 0;
     best = again;
   }
   judge(sum, options, best, objective_of(sum, options, other), solution);
-  for (const Unknowns& start : lowest(sum, criterion, starts, kGridCandidates)) solution.candidates.push_back(start);
+  for (const Unknowns& start : lowest(sum, criterion, starts, kGridCandidates))
+    solution.candidates.push_back(start);
   return solution;
 }
 
@@ -162,10 +179,15 @@ std::string degenerate(const PowerSum& sum, const Unknowns& at, bool levels_may_
   }
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     const bool constant = sum.terms[k].slope < 0 && sum.terms[k].fixed == 0;
-    if (!(most[k] > kGone) && !(constant && levels_may_vanish)) return fmt::format("{} has vanished from the fit: these runs do not show it", sum.terms[k].name);
+    if (!(most[k] > kGone) && !(constant && levels_may_vanish))
+      return fmt::format("{} has vanished from the fit: these runs do not show it",
+                         sum.terms[k].name);
   }
   for (size_t k = 0; k < sum.slopes.size(); ++k) {
-    if (!(at[sum.terms.size() + k] > 0)) return fmt::format("{} is {:.4g}, and must be positive: these runs do not show how the loss falls with it", sum.slopes[k], at[sum.terms.size() + k]);
+    if (!(at[sum.terms.size() + k] > 0))
+      return fmt::format(
+          "{} is {:.4g}, and must be positive: these runs do not show how the loss falls with it",
+          sum.slopes[k], at[sum.terms.size() + k]);
   }
   return "";
 }
@@ -182,13 +204,16 @@ std::string rank_problem(const PowerSum& sum, const Unknowns& at) {
   }
   UnknownsSquared scaled = normal;
   for (size_t j = 0; j < n; ++j) {
-    for (size_t k = 0; k < n; ++k) scaled[j][k] /= std::sqrt(std::max(normal[j][j] * normal[k][k], 1e-300));
+    for (size_t k = 0; k < n; ++k)
+      scaled[j][k] /= std::sqrt(std::max(normal[j][j] * normal[k][k], 1e-300));
   }
   const std::vector<double> values = eigenvalues(scaled, static_cast<int>(n));
   if (values.front() > 1e-12 * values.back()) return "";
-  return fmt::format("the runs do not determine the law: its Jacobian has not full rank (smallest over largest eigenvalue {:.2g}, of {} unknowns and {} runs); "
-                     "vary sizes and tokens further, and independently",
-                     values.front() / values.back(), n, sum.size());
+  return fmt::format(
+      "the runs do not determine the law: its Jacobian has not full rank (smallest over largest "
+      "eigenvalue {:.2g}, of {} unknowns and {} runs); vary sizes and tokens further, and "
+      "independently",
+      values.front() / values.back(), n, sum.size());
 }
 
 }  // namespace skein

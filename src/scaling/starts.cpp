@@ -58,7 +58,8 @@ std::vector<std::vector<double>> combinations(size_t count) {
 
 std::vector<Unknowns> dense_grid(const PowerSum& sum) {
   double mean = 0, total = 0;
-  for (size_t i = 0; i < sum.size(); ++i) mean += sum.weight[i] * sum.ln_loss[i], total += sum.weight[i];
+  for (size_t i = 0; i < sum.size(); ++i)
+    mean += sum.weight[i] * sum.ln_loss[i], total += sum.weight[i];
   mean /= total;
   std::vector<Unknowns> made;
   const auto shares = shares_of(sum);
@@ -77,11 +78,14 @@ std::vector<Unknowns> dense_grid(const PowerSum& sum) {
 struct Ranked {
   double value = 0;
   size_t start = 0;
-  bool operator<(const Ranked& other) const { return std::pair(value, start) < std::pair(other.value, other.start); }
+  bool operator<(const Ranked& other) const {
+    return std::pair(value, start) < std::pair(other.value, other.start);
+  }
 };
 
 // Lowest objective first; without those that have none.
-std::vector<Ranked> ranking(const PowerSum& sum, const Criterion& criterion, const std::vector<Unknowns>& starts) {
+std::vector<Ranked> ranking(const PowerSum& sum, const Criterion& criterion,
+                            const std::vector<Unknowns>& starts) {
   std::vector<Ranked> made;
   for (size_t i = 0; i < starts.size(); ++i) {
     const double value = objective(sum, criterion, starts[i]);
@@ -93,10 +97,12 @@ std::vector<Ranked> ranking(const PowerSum& sum, const Criterion& criterion, con
 
 }  // namespace
 
-std::vector<Unknowns> lowest(const PowerSum& sum, const Criterion& criterion, const std::vector<Unknowns>& starts, size_t count) {
+std::vector<Unknowns> lowest(const PowerSum& sum, const Criterion& criterion,
+                             const std::vector<Unknowns>& starts, size_t count) {
   const std::vector<Ranked> ranked = ranking(sum, criterion, starts);
   std::vector<Unknowns> made;
-  for (size_t i = 0; i < std::min(count, ranked.size()); ++i) made.push_back(starts[ranked[i].start]);
+  for (size_t i = 0; i < std::min(count, ranked.size()); ++i)
+    made.push_back(starts[ranked[i].start]);
   return made;
 }
 
@@ -104,7 +110,8 @@ std::vector<Unknowns> scored_starts(const PowerSum& sum, const Criterion& criter
   const std::vector<Unknowns> grid = dense_grid(sum);
   const std::vector<Ranked> rank = ranking(sum, criterion, grid);
   std::vector<Unknowns> made;
-  const size_t best = std::min(kBest, rank.size()), rest = rank.size() - best, spread = std::min(kSpread, rest);
+  const size_t best = std::min(kBest, rank.size()), rest = rank.size() - best,
+               spread = std::min(kSpread, rest);
   for (size_t i = 0; i < best; ++i) made.push_back(grid[rank[i].start]);
   for (size_t i = 0; i < spread; ++i) made.push_back(grid[rank[best + i * rest / spread].start]);
   return made;

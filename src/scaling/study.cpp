@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "left_out.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+
+#include "left_out.h"
 #include "study_names.h"
 #include "study_parts.h"
 #include "study_warnings.h"
@@ -42,16 +43,23 @@ void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
     return;
   }
   if (!names_optimum(study)) return;
-  const auto over = [&](const auto& quantity) { return band(study.parametric->law, study.parametric->draws, quantity); };
-  study.n_exponent = over([&](const ChinchillaLaw& law) { return efficient_exponent(law, study.flops_per_token); });
-  study.d_exponent = over([&](const ChinchillaLaw& law) { return 1 - study.flops_per_token.exponent * efficient_exponent(law, study.flops_per_token); });
+  const auto over = [&](const auto& quantity) {
+    return band(study.parametric->law, study.parametric->draws, quantity);
+  };
+  study.n_exponent = over(
+      [&](const ChinchillaLaw& law) { return efficient_exponent(law, study.flops_per_token); });
+  study.d_exponent = over([&](const ChinchillaLaw& law) {
+    return 1 - study.flops_per_token.exponent * efficient_exponent(law, study.flops_per_token);
+  });
 }
 
-ConventionStudy study_of(const ScalingTable& table, const Convention& convention, const StudyOptions& options) {
+ConventionStudy study_of(const ScalingTable& table, const Convention& convention,
+                         const StudyOptions& options) {
   ConventionStudy study;
   study.convention = convention;
   study.points = points_of(table, convention);
-  require(!study.points.empty(), "{}: none of {} runs is done; there is nothing to fit{}", table.path, table.runs.size(), left_out_text(table, kMostReasons));
+  require(!study.points.empty(), "{}: none of {} runs is done; there is nothing to fit{}",
+          table.path, table.runs.size(), left_out_text(table, kMostReasons));
   study.isoflop.problem = study.envelope.problem = not_asked(options);
   study.flops_per_token = flops_per_token(study.points);
   study.curve_points = curve_points_of(table, study.points, options.curve_points);
@@ -61,8 +69,10 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
           options.curve_points);
   fit_parametric(study, options);
   if (asks(options, Approach::isoflop)) study.isoflop = fit_isoflop(study.points, options.isoflop);
-  if (asks(options, Approach::envelope)) study.envelope = fit_envelope(table, convention, options.isoflop);
-  if (names_optimum(study)) find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
+  if (asks(options, Approach::envelope))
+    study.envelope = fit_envelope(table, convention, options.isoflop);
+  if (names_optimum(study))
+    find_bias(study.isoflop, study.points, study.parametric->law, study.flops_per_token);
   return study;
 }
 
@@ -100,8 +110,8 @@ std::string problem_of_approaches(const Study& study) {
   if (main.parametric || main.isoflop.valid() || main.envelope.valid()) return "";
   return fmt::format(
       "{}: none of the three approaches can be fitted under {}\n  approach 1: {}\n  approach 2: "
-      "{}\n  approach 3: "
-      "{}{}\n  (fit.law=loss_of_n, loss_of_d or loss_of_c asks for one law alone)",
+      "{}\n  approach 3: {}{}\n  (fit.law=loss_of_n, loss_of_d or loss_of_c asks for one law "
+      "alone)",
       study.table.path, name(main.convention), main.envelope.problem, main.isoflop.problem,
       main.parametric_problem, left_out_text(study.table, kMostReasons));
 }
@@ -115,7 +125,9 @@ std::string problem_of(const Study& study) {
                      left_out_text(study.table, kMostReasons));
 }
 
-std::optional<ConventionStudy> with_excluded(const ScalingTable& table, const Convention& convention, const StudyOptions& options) {
+std::optional<ConventionStudy> with_excluded(const ScalingTable& table,
+                                             const Convention& convention,
+                                             const StudyOptions& options) {
   ScalingTable all = table;
   bool any = false;
   for (ScalingRun& run : all.runs) {
@@ -141,16 +153,20 @@ void compare(Study& study, const StudyOptions& options) {
 }
 
 void check(const StudyOptions& options) {
-  require(options.parametric.resamples >= 0, "fit.resamples={} must not be negative", options.parametric.resamples);
-  require(options.parametric.delta > 0 && std::isfinite(options.parametric.delta), "fit.delta={} must be above 0, such as 0.001", options.parametric.delta);
-  require(options.parametric.threads >= 0 && options.parametric.threads <= 1024, "fit.threads={} must lie between 0 (all) and 1024", options.parametric.threads);
+  require(options.parametric.resamples >= 0, "fit.resamples={} must not be negative",
+          options.parametric.resamples);
+  require(options.parametric.delta > 0 && std::isfinite(options.parametric.delta),
+          "fit.delta={} must be above 0, such as 0.001", options.parametric.delta);
+  require(options.parametric.threads >= 0 && options.parametric.threads <= 1024,
+          "fit.threads={} must lie between 0 (all) and 1024", options.parametric.threads);
   require(options.law == Law::all || options.approach == Approach::all,
           "fit.law={} asks for one law alone, and fit.approach for one approach alone; give one of "
           "the two",
           name_of(options.law));
   require(options.curve_points >= 0 && options.curve_points <= 1000,
           "fit.curves={} must lie between 0 (none) and 1000 points", options.curve_points);
-  require(std::isfinite(options.target) && options.target >= 0, "fit.target={} must be FLOPs, or 0", options.target);
+  require(std::isfinite(options.target) && options.target >= 0, "fit.target={} must be FLOPs, or 0",
+          options.target);
 }
 
 StudyOptions settled_options(const StudyOptions& given, const ScalingTable& table) {
@@ -174,15 +190,18 @@ void add_what_stands_beside(Study& study) {
   const ScalingTable& table = study.table;
   if (options.all_conventions) {
     for (const Convention& convention : conventions_of(table))
-      if (!(convention == options.convention)) study.others.push_back(study_of(table, convention, beside(options)));
+      if (!(convention == options.convention))
+        study.others.push_back(study_of(table, convention, beside(options)));
   }
   study.with_excluded = with_excluded(table, options.convention, options);
   compare(study, options);
   study.critical_batch = fit_critical_batch(table);
   study.target = predict_target(study.main, options.target);
   if (study.main.parametric && worst_ratio(study.main) >= kMostOffPath)
-    study.warnings.push_back(fmt::format("approach 3 names no N* and D*: C / D of these runs is no power of N under this way of counting (off by up to {:.3g} times); count otherwise",
-                                         worst_ratio(study.main)));
+    study.warnings.push_back(
+        fmt::format("approach 3 names no N* and D*: C / D of these runs is no power of N under "
+                    "this way of counting (off by up to {:.3g} times); count otherwise",
+                    worst_ratio(study.main)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "skein/core/json.h"
 #include "skein/core/version.h"
 #include "skein/scaling/study.h"
+
 #include "study_names.h"
 #include "trained_with_json.h"
 
@@ -14,12 +15,19 @@ using Json = nlohmann::ordered_json;
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json json_of(const Interval& interval) {
-  return {{"value", number(interval.value)}, {"low", number(interval.low)}, {"high", number(interval.high)}, {"error", number(interval.error)}};
+  return {{"value", number(interval.value)},
+          {"low", number(interval.low)},
+          {"high", number(interval.high)},
+          {"error", number(interval.error)}};
 }
 
-Json json_of(const PowerLaw& law) { return {{"coefficient", number(law.coefficient)}, {"exponent", number(law.exponent)}}; }
+Json json_of(const PowerLaw& law) {
+  return {{"coefficient", number(law.coefficient)}, {"exponent", number(law.exponent)}};
+}
 
-Json json_of(const PowerFit& fit) { return {{"coefficient", json_of(fit.coefficient)}, {"exponent", json_of(fit.exponent)}}; }
+Json json_of(const PowerFit& fit) {
+  return {{"coefficient", json_of(fit.coefficient)}, {"exponent", json_of(fit.exponent)}};
+}
 
 Json json_of(const Convergence& c) {
   return {{"converged", c.converged},
@@ -32,33 +40,64 @@ Json json_of(const Convergence& c) {
 }
 
 Json json_of(const OffsetPowerFit& fit) {
-  return {{"E", json_of(fit.e)}, {"k", json_of(fit.k)}, {"p", json_of(fit.p)}, {"convergence", json_of(fit.convergence)}, {"failed_draws", fit.failed_draws}};
+  return {{"E", json_of(fit.e)},
+          {"k", json_of(fit.k)},
+          {"p", json_of(fit.p)},
+          {"convergence", json_of(fit.convergence)},
+          {"failed_draws", fit.failed_draws}};
 }
 
 Json json_of(const KaplanFit& fit) {
-  return {{"aN", json_of(fit.a_n)}, {"aD", json_of(fit.a_d)}, {"Nc", json_of(fit.n_c)}, {"Dc", json_of(fit.d_c)},
-          {"objective", number(fit.objective)}, {"convergence", json_of(fit.convergence)}, {"failed_draws", fit.failed_draws}};
+  return {{"aN", json_of(fit.a_n)},
+          {"aD", json_of(fit.a_d)},
+          {"Nc", json_of(fit.n_c)},
+          {"Dc", json_of(fit.d_c)},
+          {"objective", number(fit.objective)},
+          {"convergence", json_of(fit.convergence)},
+          {"failed_draws", fit.failed_draws}};
 }
 
 Json json_of(const OverTrainingFit& fit) {
-  return {{"E", json_of(fit.e)}, {"a", json_of(fit.a)}, {"b", json_of(fit.b)}, {"h", json_of(fit.h)},
-          {"objective", number(fit.objective)}, {"convergence", json_of(fit.convergence)}, {"failed_draws", fit.failed_draws}};
+  return {{"E", json_of(fit.e)},
+          {"a", json_of(fit.a)},
+          {"b", json_of(fit.b)},
+          {"h", json_of(fit.h)},
+          {"objective", number(fit.objective)},
+          {"convergence", json_of(fit.convergence)},
+          {"failed_draws", fit.failed_draws}};
 }
 
 Json json_of(const DataLimitedFit& fit) {
   const ChinchillaLaw& law = fit.law.law;
-  return {{"E", number(law.e)}, {"A", number(law.a)}, {"B", number(law.b)}, {"alpha", number(law.alpha)}, {"beta", number(law.beta)},
+  return {{"E", number(law.e)},
+          {"A", number(law.a)},
+          {"B", number(law.b)},
+          {"alpha", number(law.alpha)},
+          {"beta", number(law.beta)},
           {"fresh_convergence", json_of(fit.fresh.convergence)},
-          {"RD", json_of(fit.r_d)}, {"RN", json_of(fit.r_n)}, {"RN_problem", fit.r_n_problem}, {"repeated", fit.repeated},
-          {"objective", number(fit.objective)}, {"convergence", json_of(fit.convergence)}, {"failed_draws", fit.failed_draws}};
+          {"RD", json_of(fit.r_d)},
+          {"RN", json_of(fit.r_n)},
+          {"RN_problem", fit.r_n_problem},
+          {"repeated", fit.repeated},
+          {"objective", number(fit.objective)},
+          {"convergence", json_of(fit.convergence)},
+          {"failed_draws", fit.failed_draws}};
 }
 
 Json json_of(const ParametricFit& fit) {
-  return {{"E", number(fit.law.e)},         {"A", number(fit.law.a)},
-          {"B", number(fit.law.b)},         {"alpha", number(fit.law.alpha)},
-          {"beta", number(fit.law.beta)},   {"objective", number(fit.objective)},
+  return {{"E", number(fit.law.e)},
+          {"A", number(fit.law.a)},
+          {"B", number(fit.law.b)},
+          {"alpha", number(fit.law.alpha)},
+          {"beta", number(fit.law.beta)},
+          {"objective", number(fit.objective)},
           {"convergence", json_of(fit.convergence)},
-          {"intervals", {{"E", json_of(fit.e)}, {"A", json_of(fit.a)}, {"B", json_of(fit.b)}, {"alpha", json_of(fit.alpha)}, {"beta", json_of(fit.beta)}}},
+          {"intervals",
+           {{"E", json_of(fit.e)},
+            {"A", json_of(fit.a)},
+            {"B", json_of(fit.b)},
+            {"alpha", json_of(fit.alpha)},
+            {"beta", json_of(fit.beta)}}},
           {"failed_draws", fit.failed_draws}};
 }
 
@@ -133,7 +172,9 @@ Json json_of(const ConventionStudy& study) {
 Json json_of(const ScalingTable& table) {
   Json left_out = Json::array();
   for (const ScalingRun& run : table.runs)
-    if (run.status != "done") left_out.push_back({{"run", run.name}, {"line", run.line}, {"status", run.status}, {"reason", run.reason}});
+    if (run.status != "done")
+      left_out.push_back(
+          {{"run", run.name}, {"line", run.line}, {"status", run.status}, {"reason", run.reason}});
   return {{"path", table.path}, {"runs", table.runs.size()}, {"left_out", left_out}};
 }
 
@@ -149,11 +190,19 @@ Json json_of(const HeldOut& held) {
 }
 
 Json json_of(const TargetPrediction& target) {
-  return {{"flops", number(target.flops)},         {"beyond", number(target.beyond)},       {"n", json_of(target.n)},
-          {"d", json_of(target.d)},                {"ratio", json_of(target.ratio)},        {"loss", json_of(target.loss)},
-          {"isoflop_n", json_of(target.isoflop_n)}, {"isoflop_d", json_of(target.isoflop_d)}, {"isoflop_ratio", json_of(target.isoflop_ratio)},
+  return {{"flops", number(target.flops)},
+          {"beyond", number(target.beyond)},
+          {"n", json_of(target.n)},
+          {"d", json_of(target.d)},
+          {"ratio", json_of(target.ratio)},
+          {"loss", json_of(target.loss)},
+          {"isoflop_n", json_of(target.isoflop_n)},
+          {"isoflop_d", json_of(target.isoflop_d)},
+          {"isoflop_ratio", json_of(target.isoflop_ratio)},
           {"isoflop_loss", json_of(target.isoflop_loss)},
-          {"envelope_n", json_of(target.envelope_n)}, {"envelope_d", json_of(target.envelope_d)}, {"envelope_ratio", json_of(target.envelope_ratio)},
+          {"envelope_n", json_of(target.envelope_n)},
+          {"envelope_d", json_of(target.envelope_d)},
+          {"envelope_ratio", json_of(target.envelope_ratio)},
           {"envelope_loss", json_of(target.envelope_loss)}};
 }
 
@@ -172,7 +221,11 @@ Json outliers_of(const Study& study) {
 }
 
 Json json_of(const CriticalBatchPoint& point) {
-  return {{"n", number(point.n_all)}, {"loss", number(point.loss)}, {"batch", number(point.batch)}, {"least_tokens", number(point.least_tokens)}, {"batches", point.batches}};
+  return {{"n", number(point.n_all)},
+          {"loss", number(point.loss)},
+          {"batch", number(point.batch)},
+          {"least_tokens", number(point.least_tokens)},
+          {"batches", point.batches}};
 }
 
 Json json_of(const StudyOptions& options) {
@@ -188,7 +241,9 @@ Json json_of(const StudyOptions& options) {
 
 Json draws_of(const ParametricFit& fit) {
   Json draws = Json::array();
-  for (const ChinchillaLaw& law : fit.draws) draws.push_back({number(law.e), number(law.a), number(law.b), number(law.alpha), number(law.beta)});
+  for (const ChinchillaLaw& law : fit.draws)
+    draws.push_back(
+        {number(law.e), number(law.a), number(law.b), number(law.alpha), number(law.beta)});
   return draws;
 }
 
@@ -200,7 +255,9 @@ Json each(const Items& items) {
 }
 
 Json json_of(const CriticalBatchFit& fit) {
-  return {{"problem", fit.problem}, {"points", each(fit.points)}, {"of_loss", fit.valid() ? json_of(fit.of_loss) : Json(nullptr)}};
+  return {{"problem", fit.problem},
+          {"points", each(fit.points)},
+          {"of_loss", fit.valid() ? json_of(fit.of_loss) : Json(nullptr)}};
 }
 
 // Thousands of draws go on one line; all else is for reading.

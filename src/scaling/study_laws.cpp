@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "budgets.h"
 #include "skein/core/error.h"
+
+#include "budgets.h"
 #include "study_parts.h"
 
 namespace skein {
@@ -12,7 +13,8 @@ constexpr int64_t kResamplesBeside = 1000;
 constexpr size_t kFewestForSlice = 5;
 
 // Of the runs within a factor of 2 of the largest `held`, the least loss at each `moving`.
-std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoint::*held, double ScalingPoint::*moving) {
+std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoint::*held,
+                      double ScalingPoint::*moving) {
   double largest = 0;
   for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
   std::map<double, double> least;

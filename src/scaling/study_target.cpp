@@ -8,7 +8,9 @@ namespace {
 
 void predict_parametric(const ConventionStudy& study, TargetPrediction& target) {
   const auto over = [&](const std::function<double(const Optimum&)>& part) {
-    return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) { return part(efficient(law, target.flops, study.flops_per_token)); });
+    return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) {
+      return part(efficient(law, target.flops, study.flops_per_token));
+    });
   };
   target.n = over([](const Optimum& best) { return best.n; });
   target.d = over([](const Optimum& best) { return best.d; });

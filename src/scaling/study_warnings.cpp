@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-
 #include <fmt/format.h>
+#include <functional>
 
 #include "study_parts.h"
 
@@ -27,36 +26,50 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
     warnings.emplace_back(
         "approach 3 is fitted to points of learning curves: while the learning rate has yet to "
         "decay their losses are higher than those of runs that end there");
-  if (!fit.convergence.converged) warnings.push_back(fmt::format("approach 3 has not converged: {}; it names no best size, do not use its numbers", fit.convergence.problem));
-  const auto lower = [](const ScalingPoint& one, const ScalingPoint& other) { return one.loss < other.loss; };
+  if (!fit.convergence.converged)
+    warnings.push_back(fmt::format(
+        "approach 3 has not converged: {}; it names no best size, do not use its numbers",
+        fit.convergence.problem));
+  const auto lower = [](const ScalingPoint& one, const ScalingPoint& other) {
+    return one.loss < other.loss;
+  };
   const double least = std::min_element(main.points.begin(), main.points.end(), lower)->loss;
-  if (fit.law.e >= least) warnings.push_back(fmt::format("E of approach 3 is {:.4g}, not below the least loss of {:.4g}", fit.law.e, least));
+  if (fit.law.e >= least)
+    warnings.push_back(fmt::format("E of approach 3 is {:.4g}, not below the least loss of {:.4g}",
+                                   fit.law.e, least));
   const auto asked = study.options.parametric.resamples;
-  if (fit.failed_draws * 20 > asked) warnings.push_back(fmt::format("{} of {} resamples of approach 3 did not converge", fit.failed_draws, asked));
+  if (fit.failed_draws * 20 > asked)
+    warnings.push_back(
+        fmt::format("{} of {} resamples of approach 3 did not converge", fit.failed_draws, asked));
 }
 
 void warn_of_laws_beside(const Study& study, Warnings& warnings) {
   const auto check = [&](const char* name, const std::string& why) {
-    if (!why.empty())
-      warnings.push_back(fmt::format("{} {}; do not use its numbers", name, why));
+    if (!why.empty()) warnings.push_back(fmt::format("{} {}; do not use its numbers", name, why));
   };
   check("Kaplan's law", not_converged(study.kaplan));
   check("the over-training law", not_converged(study.over_training));
   check("the data-limited law", not_converged(study.data_limited));
 }
 
-// A power that the larger half of the runs does not feel rests on the others alone, however well it was found.
+// A power that the larger half of the runs does not feel rests on the others alone, however well it
+// was found.
 void warn_of_steep(const ConventionStudy& main, Warnings& warnings) {
   if (!names_optimum(main)) return;
   const ChinchillaLaw& law = main.parametric->law;
-  const auto check = [&](const char* term, const char* of, double ScalingPoint::*field, double factor, double power) {
+  const auto check = [&](const char* term, const char* of, double ScalingPoint::*field,
+                         double factor, double power) {
     std::vector<double> sizes;
     for (const ScalingPoint& point : main.points) sizes.push_back(point.*field);
-    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2), sizes.end());
-    const double middle = sizes[sizes.size() / 2], share = factor * std::pow(middle, -power) / law.e;
+    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2),
+                     sizes.end());
+    const double middle = sizes[sizes.size() / 2],
+                 share = factor * std::pow(middle, -power) / law.e;
     if (share < kFelt)
-      warnings.push_back(fmt::format("{} of approach 3 rests on the smallest runs alone: its exponent is {:.3g}, and from {} = {:.3g} on it is below {:.2g}% of the loss", term,
-                                     power, of, middle, 100 * kFelt));
+      warnings.push_back(
+          fmt::format("{} of approach 3 rests on the smallest runs alone: its exponent is {:.3g}, "
+                      "and from {} = {:.3g} on it is below {:.2g}% of the loss",
+                      term, power, of, middle, 100 * kFelt));
   };
   check("A/N^alpha", "N", &ScalingPoint::n, law.a, law.alpha);
   check("B/D^beta", "D", &ScalingPoint::d, law.b, law.beta);
@@ -65,12 +78,16 @@ void warn_of_steep(const ConventionStudy& main, Warnings& warnings) {
 // Budgets at the ends of the data whose best size by approach 3 no run is near.
 void warn_of_unsampled_optima(const ConventionStudy& main, Warnings& warnings) {
   if (!names_optimum(main)) return;
-  const auto [least, most] = std::minmax_element(main.points.begin(), main.points.end(), [](const ScalingPoint& one, const ScalingPoint& other) { return one.n < other.n; });
+  const auto [least, most] = std::minmax_element(
+      main.points.begin(), main.points.end(),
+      [](const ScalingPoint& one, const ScalingPoint& other) { return one.n < other.n; });
   for (const double flops : {main.points.front().c, main.points.back().c}) {
     const double best = efficient(main.parametric->law, flops, main.flops_per_token).n;
     if (best < least->n || best > most->n)
-      warnings.push_back(fmt::format("approach 3 puts the best size for {:.3g} FLOPs at N* = {:.3g}; the runs' are {:.3g} to {:.3g}, so it is not seen in the data", flops,
-                                     best, least->n, most->n));
+      warnings.push_back(
+          fmt::format("approach 3 puts the best size for {:.3g} FLOPs at N* = {:.3g}; the runs' "
+                      "are {:.3g} to {:.3g}, so it is not seen in the data",
+                      flops, best, least->n, most->n));
   }
 }
 
@@ -90,24 +107,43 @@ double centre_drift(const std::vector<IsoflopBudget>& budgets) {
 }
 
 // One warning for all budgets of which `fault` says something.
-void warn_of_some(const IsoflopFit& fit, const std::string& what, const std::function<std::string(const IsoflopBudget&)>& fault, Warnings& warnings) {
+void warn_of_some(const IsoflopFit& fit, const std::string& what,
+                  const std::function<std::string(const IsoflopBudget&)>& fault,
+                  Warnings& warnings) {
   std::vector<std::string> found;
   for (const IsoflopBudget& budget : fit.budgets)
-    if (const std::string said = fault(budget); !said.empty()) found.push_back(fmt::format("{:.3g} FLOPs{}", budget.flops, said));
-  if (!found.empty()) warnings.push_back(fmt::format("approach 2, {} at {} of {} budgets: {}", what, found.size(), fit.budgets.size(), fmt::join(found, "; ")));
+    if (const std::string said = fault(budget); !said.empty())
+      found.push_back(fmt::format("{:.3g} FLOPs{}", budget.flops, said));
+  if (!found.empty())
+    warnings.push_back(fmt::format("approach 2, {} at {} of {} budgets: {}", what, found.size(),
+                                   fit.budgets.size(), fmt::join(found, "; ")));
 }
 
 void warn_of_budgets(const IsoflopFit& fit, Warnings& warnings) {
-  warn_of_some(fit, "no minimum that counts", [](const IsoflopBudget& budget) {
-    return !budget.problem.empty() && budget.points.size() >= 3 ? ", " + budget.problem : "";
-  }, warnings);
-  warn_of_some(fit, "a minimum that rests on 3 or 4 runs alone", [](const IsoflopBudget& budget) {
-    return budget.problem.empty() && budget.points.size() < 5 ? fmt::format(", {} runs", budget.points.size()) : "";
-  }, warnings);
-  warn_of_some(fit, "sizes that lie to one side of the minimum", [](const IsoflopBudget& budget) {
-    const bool off = budget.problem.empty() && std::abs(budget.centre_offset) > budget.half_width / 2;
-    return off ? fmt::format(", centre off by {:+.2g} of a half-width of {:.2g} in ln N", budget.centre_offset, budget.half_width) : "";
-  }, warnings);
+  warn_of_some(
+      fit, "no minimum that counts",
+      [](const IsoflopBudget& budget) {
+        return !budget.problem.empty() && budget.points.size() >= 3 ? ", " + budget.problem : "";
+      },
+      warnings);
+  warn_of_some(
+      fit, "a minimum that rests on 3 or 4 runs alone",
+      [](const IsoflopBudget& budget) {
+        return budget.problem.empty() && budget.points.size() < 5
+                   ? fmt::format(", {} runs", budget.points.size())
+                   : "";
+      },
+      warnings);
+  warn_of_some(
+      fit, "sizes that lie to one side of the minimum",
+      [](const IsoflopBudget& budget) {
+        const bool off =
+            budget.problem.empty() && std::abs(budget.centre_offset) > budget.half_width / 2;
+        return off ? fmt::format(", centre off by {:+.2g} of a half-width of {:.2g} in ln N",
+                                 budget.centre_offset, budget.half_width)
+                   : "";
+      },
+      warnings);
 }
 
 void warn_of_isoflop(const Study& study, Warnings& warnings) {
@@ -119,24 +155,29 @@ void warn_of_isoflop(const Study& study, Warnings& warnings) {
   }
   warn_of_budgets(fit, warnings);
   if (const double drift = centre_drift(fit.budgets); std::abs(drift) > 0.1)
-    warnings.push_back(fmt::format("approach 2: the sizes' centre drifts against the minimum by {:+.2g} in ln N per ln C, which biases the exponents", drift));
+    warnings.push_back(
+        fmt::format("approach 2: the sizes' centre drifts against the minimum by {:+.2g} in ln N "
+                    "per ln C, which biases the exponents",
+                    drift));
   if (fit.failed_draws * 20 > fit.resamples)
-    warnings.push_back(fmt::format("approach 2: {} of {} resamples left fewer than 3 budgets with a minimum", fit.failed_draws, fit.resamples));
+    warnings.push_back(
+        fmt::format("approach 2: {} of {} resamples left fewer than 3 budgets with a minimum",
+                    fit.failed_draws, fit.resamples));
 }
 
 void warn_of_last_points(const EnvelopeFit& fit, size_t points, Warnings& warnings) {
   const std::string of = fit.without_curves > 0
                              ? fmt::format(" of {} of {} runs", fit.without_curves, points)
                              : std::string();
-  warnings.push_back(fmt::format(
-      "approach 1 goes by the runs' last losses, for want of curves{}: its sizes are those "
-      "that were sampled, a staircase",
-      of));
+  warnings.push_back(
+      fmt::format("approach 1 goes by the runs' last losses, for want of curves{}: its sizes are "
+                  "those that were sampled, a staircase",
+                  of));
   if (const auto left = fit.budgets - static_cast<int64_t>(fit.envelope.size()); left > 0)
-    warnings.push_back(fmt::format(
-        "approach 1 leaves out {} of {} budgets: the lowest loss there is of a run alone, or of "
-        "the smallest or the largest size tried, which bounds nothing",
-        left, fit.budgets));
+    warnings.push_back(
+        fmt::format("approach 1 leaves out {} of {} budgets: the lowest loss there is of a run "
+                    "alone, or of the smallest or the largest size tried, which bounds nothing",
+                    left, fit.budgets));
 }
 
 void warn_of_envelope(const Study& study, Warnings& warnings) {
@@ -163,8 +204,10 @@ void warn_of_repeats(const ConventionStudy& main, Warnings& warnings) {
     most = std::max(most, point.d / point.unique_tokens);
   }
   if (repeated > 0)
-    warnings.push_back(fmt::format("{} runs see data again, up to {:.3g} times; all but the data-limited law take such tokens for new ones, which holds up to about 4 times",
-                                   repeated, most));
+    warnings.push_back(
+        fmt::format("{} runs see data again, up to {:.3g} times; all but the data-limited law take "
+                    "such tokens for new ones, which holds up to about 4 times",
+                    repeated, most));
 }
 
 void warn_of_outliers(const Study& study, Warnings& warnings) {
@@ -185,14 +228,18 @@ void warn_of_outliers(const Study& study, Warnings& warnings) {
                            : ""));
 }
 
-bool apart(const Interval& one, const Interval& other) { return one.low > other.high || other.low > one.high; }
+bool apart(const Interval& one, const Interval& other) {
+  return one.low > other.high || other.low > one.high;
+}
 
 void warn_of_disagreement(const Study& study, Warnings& warnings) {
   const Interval& two = study.main.isoflop.n_of_c.exponent;
   const Interval& three = study.main.n_exponent;
   if (apart(two, three))
-    warnings.push_back(fmt::format("approaches 2 and 3 disagree on the exponent of N*: {:.3f} ({:.3f} to {:.3f}) against {:.3f} ({:.3f} to {:.3f})", two.value,
-                                   two.low, two.high, three.value, three.low, three.high));
+    warnings.push_back(
+        fmt::format("approaches 2 and 3 disagree on the exponent of N*: {:.3f} ({:.3f} to {:.3f}) "
+                    "against {:.3f} ({:.3f} to {:.3f})",
+                    two.value, two.low, two.high, three.value, three.low, three.high));
 }
 
 }  // namespace
@@ -209,8 +256,10 @@ Warnings warnings_of(const Study& study) {
   warn_of_disagreement(study, warnings);
   warn_of_repeats(study.main, warnings);
   if (study.target && study.target->beyond > 30)
-    warnings.push_back(fmt::format("the target of {:.3g} FLOPs is {:.3g} times the largest budget: the intervals know of noise, not of laws that change on the way",
-                                   study.target->flops, study.target->beyond));
+    warnings.push_back(
+        fmt::format("the target of {:.3g} FLOPs is {:.3g} times the largest budget: the intervals "
+                    "know of noise, not of laws that change on the way",
+                    study.target->flops, study.target->beyond));
   return warnings;
 }
 

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <new>
 
-#include "divergence.h"
-#include "failure_meeting.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
@@ -14,6 +12,9 @@
 #include "skein/train/run_data.h"
 #include "skein/train/stop.h"
 #include "skein/train/trainer.h"
+
+#include "divergence.h"
+#include "failure_meeting.h"
 #include "sweep_folder.h"
 #include "sweep_parts.h"
 #include "sweep_progress.h"
@@ -43,7 +44,8 @@ std::string options_text(PretrainConfig run) {
 }
 
 void require_held_out_data(const PretrainConfig& run) {
-  require(!run.data.validation.empty(), "data.validation is empty, but a sweep is judged by held-out loss; name a token store");
+  require(!run.data.validation.empty(),
+          "data.validation is empty, but a sweep is judged by held-out loss; name a token store");
 }
 
 // What one rank makes of a cell.
@@ -56,16 +58,21 @@ struct Attempt {
 class Sweep {
  public:
   Sweep(const SweepConfig& config, Group& world, const std::string& resolved)
-      : config_(config), world_(world), cells_(checked_cells(config, world)), folder_(config.run.run.dir, cells_) {
+      : config_(config),
+        world_(world),
+        cells_(checked_cells(config, world)),
+        folder_(config.run.run.dir, cells_) {
     agree(world_, [&] {
       if (world_.rank() > 0) return;
       folder_.prepare(resolved);
       folder_.enter();
     });
-    progress_ = std::make_unique<SweepProgress>(cells_, folder_.cells(), held_out_tokens(config.run));
+    progress_ =
+        std::make_unique<SweepProgress>(cells_, folder_.cells(), held_out_tokens(config.run));
     if (world_.any(progress_->finished_before() < cells_.size())) compare_data();
-    log::info("{} cells, {} of them finished, {} trainers of {} ranks; all of it in {}", cells_.size(), progress_->finished_before(),
-              world_.size() / config_.ranks_per_run, config_.ranks_per_run, folder_.path());
+    log::info("{} cells, {} of them finished, {} trainers of {} ranks; all of it in {}",
+              cells_.size(), progress_->finished_before(), world_.size() / config_.ranks_per_run,
+              config_.ranks_per_run, folder_.path());
     trainer_ = world_.split(world_.rank() / static_cast<int>(config.ranks_per_run), world_.rank());
     meeting_ = std::make_unique<FailureMeeting>(*trainer_);
   }
@@ -114,7 +121,8 @@ class Sweep {
       if (trainer_->rank() == 0) folder_.begin(index);
     });
     const Attempt attempt = attempt_at(index);
-    const std::string failure = meeting_->outcome(attempt.failure, kPatience, [&] { return failed_alone(index, attempt.failure); });
+    const std::string failure = meeting_->outcome(
+        attempt.failure, kPatience, [&] { return failed_alone(index, attempt.failure); });
     if (trainer_->rank() == 0) folder_.cell(index).end();
     stopped_ = failure.empty() && attempt.stopped;
     if (stopped_) return;
@@ -125,7 +133,8 @@ class Sweep {
     });
     status = trainer_->broadcast(status, 0);
     if (config_.fail_fast && status == "failed")
-      fail("cell {} failed, and sweep.fail_fast ends the sweep with it: {}", cells_[index].name, failure);
+      fail("cell {} failed, and sweep.fail_fast ends the sweep with it: {}", cells_[index].name,
+           failure);
   }
 
   // Checkpoints of which none can be used would end every start at this cell, and losing them costs
@@ -162,7 +171,9 @@ class Sweep {
   // Our own bugs end the job.
   Attempt attempt_at(size_t index) const {
     const Quiet quiet(config_.verbose ? log::Level::info : log::Level::warn);
-    const auto ends_the_job = [&](ExitCode code, const std::exception& error) { return Error(code, fmt::format("cell {}: {}", cells_[index].name, error.what())); };
+    const auto ends_the_job = [&](ExitCode code, const std::exception& error) {
+      return Error(code, fmt::format("cell {}: {}", cells_[index].name, error.what()));
+    };
     try {
       return trained(index);
     } catch (const Error& error) {
@@ -185,7 +196,8 @@ class Sweep {
     const std::string text = options_text(run);
     std::unique_ptr<Task> task;
     const std::string own = failure_of([&] { task = language_task(run); });
-    if (const std::string failure = meeting_->gathered(own); !failure.empty()) return {in_one_line(failure)};
+    if (const std::string failure = meeting_->gathered(own); !failure.empty())
+      return {in_one_line(failure)};
     if (stop_->agreed(*trainer_)) return {"", true};
     const TrainResult result = train(run, *task, *trainer_, text);
     return {"", result.stopped, held_out_loss(result.validation)};
@@ -201,8 +213,10 @@ class Sweep {
       folder_.cell(index).finish(outcome);
       folder_.publish();
     });
-    return fmt::format("cell {} failed {}. The other ranks of its trainer wait for that one, so the whole job ends. Start it again: the other cells go on "
-                       "where they are, and this one comes last{}", cells_[index].name, text, unmarked.empty() ? "" : "; it could not be marked: " + unmarked);
+    return fmt::format(
+        "cell {} failed {}. The other ranks of its trainer wait for that one, so the whole job "
+        "ends. Start it again: the other cells go on where they are, and this one comes last{}",
+        cells_[index].name, text, unmarked.empty() ? "" : "; it could not be marked: " + unmarked);
   }
 
   // What became of it.
@@ -212,7 +226,8 @@ class Sweep {
     folder.finish(outcome);
     if (outcome.status != "failed" && !config_.keep_weights) folder.remove_checkpoints();
     folder_.publish();
-    log::write(outcome.status == "done" ? log::Level::info : log::Level::warn, progress_->line(cells_[index], outcome));
+    log::write(outcome.status == "done" ? log::Level::info : log::Level::warn,
+               progress_->line(cells_[index], outcome));
     return outcome.status;
   }
 
@@ -228,7 +243,9 @@ class Sweep {
       folder.remove_checkpoints();
       outcome.status = "failed";
       outcome.loss = kUnknown;
-      outcome.reason = fmt::format("its metrics.jsonl holds {} of {} held-out losses (was the disk full?); it begins anew", outcome.evaluations, wanted);
+      outcome.reason = fmt::format(
+          "its metrics.jsonl holds {} of {} held-out losses (was the disk full?); it begins anew",
+          outcome.evaluations, wanted);
     } else {
       outcome.reason = divergence(outcome, cell.run.model.vocab_size, cell.run.data);
       outcome.status = outcome.reason.empty() ? "done" : "diverged";
@@ -260,7 +277,8 @@ class Sweep {
 }  // namespace
 
 int64_t SweepResult::count(const std::string& status) const {
-  return std::count_if(runs.begin(), runs.end(), [&](const ScalingRun& run) { return run.status == status; });
+  return std::count_if(runs.begin(), runs.end(),
+                       [&](const ScalingRun& run) { return run.status == status; });
 }
 
 SweepConfig settled(SweepConfig config) {
@@ -271,7 +289,8 @@ SweepConfig settled(SweepConfig config) {
 }
 
 SweepResult run_sweep(const SweepConfig& config, Group& world, const std::string& resolved) {
-  require(!config.run.run.dir.empty(), "run.dir is empty, but a sweep keeps its results there; give a folder");
+  require(!config.run.run.dir.empty(),
+          "run.dir is empty, but a sweep keeps its results there; give a folder");
   require_held_out_data(config.run);
   return Sweep(config, world, resolved).run();
 }

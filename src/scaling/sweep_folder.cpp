@@ -5,13 +5,15 @@
 
 #include "skein/core/log.h"
 #include "skein/data/loader.h"
+
 #include "sweep_parts.h"
 
 namespace skein {
 namespace {
 
 // A path says nothing of the tokens behind it, which may have been made anew between two starts.
-void add_data(Settings& settings, const std::string& option, const std::vector<std::string>& entries, const DataConfig& config) {
+void add_data(Settings& settings, const std::string& option,
+              const std::vector<std::string>& entries, const DataConfig& config) {
   std::vector<int64_t> tokens;
   std::vector<std::string> sums;
   for (const auto& store : open_blend(entries, config).stores) {
@@ -24,7 +26,8 @@ void add_data(Settings& settings, const std::string& option, const std::vector<s
 
 }  // namespace
 
-SweepFolder::SweepFolder(std::string path, const std::vector<SweepCell>& cells) : path_(std::move(path)), cells_(cells) {
+SweepFolder::SweepFolder(std::string path, const std::vector<SweepCell>& cells)
+    : path_(std::move(path)), cells_(cells) {
   for (const SweepCell& cell : cells) folders_.emplace_back(path_ + "/cells/" + cell.name);
   const DataConfig& data = cells.front().run.data;
   add_data(data_, "data.train", data.train, data);
@@ -41,7 +44,8 @@ void SweepFolder::prepare(const std::string& resolved) const {
   make_directories(path_ + "/cells");
   for (size_t i = 0; i < cells_.size(); ++i) folders_[i].check(settings_of_cell(i));
   for (const CellFolder& folder : folders_) folder.retry();
-  if (const auto lock = FileLock::wait(path_ + "/results.lock"); !resolved.empty()) replace_file(path_ + "/config.ini", resolved);
+  if (const auto lock = FileLock::wait(path_ + "/results.lock"); !resolved.empty())
+    replace_file(path_ + "/config.ini", resolved);
   publish();
   tell_others();
 }
@@ -52,12 +56,17 @@ void SweepFolder::tell_others() const {
   for (const CellFolder& folder : folders_) own.insert(folder.path());
   for (const auto& entry : std::filesystem::directory_iterator(path_ + "/cells"))
     if (!own.contains(path_ + "/cells/" + entry.path().filename().string())) ++others;
-  if (others > 0) log::warn("{}/cells holds {} folders that are no cells of this design; they are left out of the results", path_, others);
+  if (others > 0)
+    log::warn(
+        "{}/cells holds {} folders that are no cells of this design; they are left out of the "
+        "results",
+        path_, others);
 }
 
 std::vector<ScalingRun> SweepFolder::rows() const {
   std::vector<ScalingRun> made;
-  for (size_t i = 0; i < cells_.size(); ++i) made.push_back(row_of(cells_[i], folders_[i].outcome(), static_cast<int64_t>(i) + 2));
+  for (size_t i = 0; i < cells_.size(); ++i)
+    made.push_back(row_of(cells_[i], folders_[i].outcome(), static_cast<int64_t>(i) + 2));
   return made;
 }
 

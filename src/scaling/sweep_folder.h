@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cell_folder.h"
 #include "skein/scaling/design.h"
+
+#include "cell_folder.h"
 
 namespace skein {
 
@@ -18,8 +19,9 @@ class SweepFolder {
   const std::vector<CellFolder>& cells() const { return folders_; }
   const CellFolder& cell(size_t index) const { return folders_[index]; }
 
-  // By one rank, before anything is trained. Cells that failed are tried again. A usage error where a cell was begun with other settings or on
-  // other data; a failure where the tables cannot be written.
+  // By one rank, before anything is trained. Cells that failed are tried again. A usage error where
+  // a cell was begun with other settings or on other data; a failure where the tables cannot be
+  // written.
   void prepare(const std::string& resolved) const;
   // By whoever has claimed the cell.
   void begin(size_t index) const { folders_[index].begin(settings_of_cell(index)); }

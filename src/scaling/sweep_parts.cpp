@@ -30,7 +30,8 @@ void check_cell(const SweepCell& cell, int ranks) {
 void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
   const PretrainConfig& run = cells.front().run;
   double held = 0;
-  for (const auto& store : open_blend(run.data.train, run.data).stores) held += static_cast<double>(store->info().tokens);
+  for (const auto& store : open_blend(run.data.train, run.data).stores)
+    held += static_cast<double>(store->info().tokens);
   for (SweepCell& cell : cells) cell.unique_tokens = std::min(cell.tokens, held);
 }
 
@@ -39,7 +40,9 @@ void count_unique_tokens(std::vector<SweepCell>& cells) {
   if (run.model.architecture != Architecture::gpt) return count_tokens_of_encoders(cells);
   const Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
   for (SweepCell& cell : cells)
-    cell.unique_tokens = cell.tokens - loader.samples_seen_again(cell.run.train.steps * cell.run.train.global_batch) * static_cast<double>(run.model.context);
+    cell.unique_tokens = cell.tokens - loader.samples_seen_again(cell.run.train.steps *
+                                                                 cell.run.train.global_batch) *
+                                           static_cast<double>(run.model.context);
 }
 
 double passes(const SweepCell& cell) { return cell.tokens / cell.unique_tokens; }
@@ -52,11 +55,15 @@ void warn_of_repeated_data(const std::vector<SweepCell>& cells) {
     if (passes(cell) > passes(*most)) most = &cell;
   }
   if (again == 0) return;
-  log::warn("{} of {} cells see tokens of data.train again: {} the most, {} of its {} tokens ({:.3g} passes over {}). Up to about 4 passes they are worth nearly as much "
-            "as new ones; {}", again, cells.size(), most->name, readable_count(most->tokens - most->unique_tokens), readable_count(most->tokens), passes(*most),
-            readable_count(most->unique_tokens),
-            passes(*most) > kWorthLess ? "beyond that they are not, and `skein fit` needs fresh runs beside such: give more text, or these cells fewer tokens"
-                                       : "column unique_tokens tells `skein fit` of them, and more text avoids them");
+  log::warn(
+      "{} of {} cells see tokens of data.train again: {} the most, {} of its {} tokens ({:.3g} "
+      "passes over {}). Up to about 4 passes they are worth nearly as much as new ones; {}",
+      again, cells.size(), most->name, readable_count(most->tokens - most->unique_tokens),
+      readable_count(most->tokens), passes(*most), readable_count(most->unique_tokens),
+      passes(*most) > kWorthLess
+          ? "beyond that they are not, and `skein fit` needs fresh runs beside such: give more "
+            "text, or these cells fewer tokens"
+          : "column unique_tokens tells `skein fit` of them, and more text avoids them");
 }
 
 void set_model(const SweepCell& cell, ScalingRun& run) {
@@ -76,7 +83,8 @@ void set_model(const SweepCell& cell, ScalingRun& run) {
 
 std::vector<SweepCell> checked_cells(const SweepConfig& config, Group& world) {
   const int64_t ranks = config.ranks_per_run;
-  require(ranks > 0 && world.size() % ranks == 0, "sweep.ranks_per_run={} does not divide the {} ranks of this job", ranks, world.size());
+  require(ranks > 0 && world.size() % ranks == 0,
+          "sweep.ranks_per_run={} does not divide the {} ranks of this job", ranks, world.size());
   SweepDesign design = make_design(config);
   for (const std::string& warning : design.warnings) log::warn("{}", warning);
   for (const SweepCell& cell : design.cells) check_cell(cell, static_cast<int>(ranks));
@@ -108,7 +116,8 @@ ScalingRun row_of(const SweepCell& cell, CellOutcome outcome, int64_t line) {
 }
 
 double held_out_tokens(const PretrainConfig& run) {
-  const int64_t context = run.model.context, most = run.validation.eval.windows, stride = run.validation.eval.stride ? run.validation.eval.stride : context;
+  const int64_t context = run.model.context, most = run.validation.eval.windows,
+                stride = run.validation.eval.stride ? run.validation.eval.stride : context;
   int64_t windows = 0;
   for (const auto& store : open_blend(run.data.validation, run.data).stores) {
     const int64_t held = std::max<int64_t>(0, store->info().tokens - 2) / stride + 1;
@@ -122,12 +131,14 @@ int64_t evaluations_of(const SweepCell& cell) {
   const std::vector<int64_t> points = evaluation_steps(cell.run.validation.points, steps);
   int64_t count = every > 0 ? steps / every : 0;
   for (int64_t step : points) count += every == 0 || step % every != 0 ? 1 : 0;
-  const bool last = (every > 0 && steps % every == 0) || (!points.empty() && points.back() == steps);
+  const bool last =
+      (every > 0 && steps % every == 0) || (!points.empty() && points.back() == steps);
   return last ? count : count + 1;
 }
 
 double evaluation_work(const SweepCell& cell, double held_out_tokens) {
-  return static_cast<double>(evaluations_of(cell)) * held_out_tokens * cell.counts.flops_per_token / 3;
+  return static_cast<double>(evaluations_of(cell)) * held_out_tokens * cell.counts.flops_per_token /
+         3;
 }
 
 }  // namespace skein

@@ -3,9 +3,10 @@
 
 #include <vector>
 
-#include "cell_folder.h"
 #include "skein/comm/group.h"
 #include "skein/scaling/design.h"
+
+#include "cell_folder.h"
 
 namespace skein {
 

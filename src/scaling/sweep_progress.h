@@ -6,15 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "cell_folder.h"
 #include "skein/scaling/design.h"
+
+#include "cell_folder.h"
 
 namespace skein {
 
 class SweepProgress {
  public:
   // held_out: tokens of one evaluation.
-  SweepProgress(const std::vector<SweepCell>& cells, const std::vector<CellFolder>& folders, double held_out);
+  SweepProgress(const std::vector<SweepCell>& cells, const std::vector<CellFolder>& folders,
+                double held_out);
 
   size_t finished_before() const { return before_.size(); }
   // One line on a cell that has ended now.

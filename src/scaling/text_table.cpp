@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 
 namespace skein {
@@ -16,13 +15,17 @@ std::string TextTable::text() const {
   std::string text;
   for (const auto& row : rows_) {
     std::string line = "  ";
-    for (size_t i = 0; i < row.size(); ++i) line += i == 0 ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("  {:>{}}", row[i], widths[i]);
+    for (size_t i = 0; i < row.size(); ++i)
+      line += i == 0 ? fmt::format("{:<{}}", row[i], widths[i])
+                     : fmt::format("  {:>{}}", row[i], widths[i]);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
   return text;
 }
 
-std::string shown(double value, int digits) { return std::isnan(value) ? "-" : fmt::format("{:.{}g}", value, digits); }
+std::string shown(double value, int digits) {
+  return std::isnan(value) ? "-" : fmt::format("{:.{}g}", value, digits);
+}
 
 }  // namespace skein

@@ -6,9 +6,10 @@
 #include <optional>
 #include <set>
 
-#include "best_settings.h"
 #include "skein/scaling/design.h"
 #include "skein/scaling/shape.h"
+
+#include "best_settings.h"
 
 namespace skein {
 namespace {

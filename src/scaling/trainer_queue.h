@@ -4,16 +4,18 @@
 #include <memory>
 #include <vector>
 
-#include "cell_folder.h"
 #include "skein/comm/group.h"
 #include "skein/scaling/design.h"
+
+#include "cell_folder.h"
 
 namespace skein {
 
 class TrainerQueue {
  public:
   TrainerQueue(const std::vector<SweepCell>& cells, const std::vector<CellFolder>& folders);
-  // Collective over the trainer. The number of a cell that this trainer has claimed now, or -1 when all are finished or claimed.
+  // Collective over the trainer. The number of a cell that this trainer has claimed now, or -1 when
+  // all are finished or claimed.
   int64_t next(Group& trainer);
   // On rank 0: lets others see that the cell taken last is no longer worked on.
   void release() { claim_.reset(); }

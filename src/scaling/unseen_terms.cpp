@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
 #include <fmt/format.h>
+#include <limits>
 
 #include "solve.h"
 
@@ -52,7 +51,8 @@ double least_residual(const PowerSum& sum, const Criterion& criterion) {
 }  // namespace
 
 bool by_chance(double with, double without, double points_less_unknowns) {
-  return !(without > kRounding) || std::max(kFewest, points_less_unknowns) * std::log(with / without) > std::log(kChance);
+  return !(without > kRounding) ||
+         std::max(kFewest, points_less_unknowns) * std::log(with / without) > std::log(kChance);
 }
 
 std::string unseen_term(const PowerSum& sum, const ParametricOptions& options, const Unknowns& at) {
@@ -62,8 +62,10 @@ std::string unseen_term(const PowerSum& sum, const ParametricOptions& options, c
     if (sum.terms[k].slope < 0 && sum.terms[k].fixed == 0) continue;
     const double without_it = least_residual(without(sum, k), criterion_of(options));
     if (!by_chance(with, without_it, left)) continue;
-    return fmt::format("{} is not seen in these runs: with it the residuals of ln L are {:.3g} on average, without it {:.3g}, which chance alone could do",
-                       sum.terms[k].name, with, without_it);
+    return fmt::format(
+        "{} is not seen in these runs: with it the residuals of ln L are {:.3g} on average, "
+        "without it {:.3g}, which chance alone could do",
+        sum.terms[k].name, with, without_it);
   }
   return "";
 }

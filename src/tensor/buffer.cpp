@@ -1,12 +1,11 @@
 #include "skein/tensor/buffer.h"
 
-#include <malloc.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-
 #include <bit>
 #include <cstdlib>
+#include <malloc.h>
 #include <mutex>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unordered_map>
 #include <vector>
 
@@ -27,8 +26,10 @@ int64_t size_class(int64_t bytes) {
 }
 
 [[noreturn]] void refuse(int64_t bytes) {
-  fail("out of memory: {} MiB were asked for; use a smaller train.micro_batch, parallel.recompute=full or more "
-       "ranks", bytes >> 20);
+  fail(
+      "out of memory: {} MiB were asked for; use a smaller train.micro_batch, "
+      "parallel.recompute=full or more ranks",
+      bytes >> 20);
 }
 
 std::byte* from_system(int64_t bytes) {
@@ -145,7 +146,9 @@ Buffer::~Buffer() {
   }
 }
 
-MemoryUse memory_use(DeviceKind kind) { return kind == DeviceKind::cpu ? pool().use() : on_gpu.use(); }
+MemoryUse memory_use(DeviceKind kind) {
+  return kind == DeviceKind::cpu ? pool().use() : on_gpu.use();
+}
 
 int64_t peak_resident_bytes() {
   rusage use{};

@@ -1,9 +1,8 @@
 #include "skein/tensor/tensor.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
+#include <fmt/ranges.h>
 
 #include "skein/core/numbers.h"
 #include "skein/tensor/cuda.h"
@@ -18,7 +17,8 @@ size_t Shape::index(int dim) const {
 
 int64_t Shape::size() const {
   const auto product = checked_product(dims_);
-  if (!product) fail("no tensor can have the shape {}: 64 bits do not hold the number of its elements", str());
+  if (!product)
+    fail("no tensor can have the shape {}: 64 bits do not hold the number of its elements", str());
   return *product;
 }
 
@@ -30,7 +30,8 @@ Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
   made.shape_ = std::move(shape);
   made.dtype_ = dtype;
   if (!checked_product(std::array{made.size_}, size_of(dtype)))
-    fail("no tensor can have the shape {}: 64 bits do not hold the number of its bytes", made.shape_.str());
+    fail("no tensor can have the shape {}: 64 bits do not hold the number of its bytes",
+         made.shape_.str());
   made.buffer_ = std::make_shared<Buffer>(made.bytes(), device);
   return made;
 }
@@ -84,10 +85,13 @@ Tensor Tensor::to(DType dtype) const {
     visit_float(dtype, [&](auto into) {
       using From = typename decltype(from)::type;
       using Into = typename decltype(into)::type;
-      using Middle = std::conditional_t<std::is_same_v<From, double> && std::is_same_v<Into, double>, double, float>;
+      using Middle =
+          std::conditional_t<std::is_same_v<From, double> && std::is_same_v<Into, double>, double,
+                             float>;
       const From* source = data<From>();
       Into* target = made.data<Into>();
-      for (int64_t i = 0; i < size_; ++i) target[i] = static_cast<Into>(static_cast<Middle>(source[i]));
+      for (int64_t i = 0; i < size_; ++i)
+        target[i] = static_cast<Into>(static_cast<Middle>(source[i]));
     });
   });
   return made;
@@ -102,21 +106,26 @@ Tensor Tensor::to(Device device) const {
 
 void Tensor::fill_zero() const {
   if (!bytes()) return;
-  if (device().kind == DeviceKind::cuda) cuda::zero(bytes_data(), bytes(), device().index);
-  else std::memset(bytes_data(), 0, bytes());
+  if (device().kind == DeviceKind::cuda)
+    cuda::zero(bytes_data(), bytes(), device().index);
+  else
+    std::memset(bytes_data(), 0, bytes());
 }
 
 void Tensor::copy_from(const Tensor& source) const {
   SKEIN_CHECK_EQ(size_, source.size_);
   check_dtype(source.dtype_);
   if (!bytes()) return;
-  if (device().kind == DeviceKind::cpu && source.device().kind == DeviceKind::cpu) std::memcpy(bytes_data(), source.bytes_data(), bytes());
-  else cuda::copy(bytes_data(), device(), source.bytes_data(), source.device(), bytes());
+  if (device().kind == DeviceKind::cpu && source.device().kind == DeviceKind::cpu)
+    std::memcpy(bytes_data(), source.bytes_data(), bytes());
+  else
+    cuda::copy(bytes_data(), device(), source.bytes_data(), source.device(), bytes());
 }
 
 void Tensor::check_dtype(DType wanted) const {
   if (dtype_ != wanted)
-    throw Error(ExitCode::internal, fmt::format("tensor {} holds {}, not {}", shape_.str(), name_of(dtype_), name_of(wanted)));
+    throw Error(ExitCode::internal, fmt::format("tensor {} holds {}, not {}", shape_.str(),
+                                                name_of(dtype_), name_of(wanted)));
 }
 
 }  // namespace skein

@@ -17,8 +17,8 @@ void AddedTokenFinder::add(const AddedToken& token, std::string_view pattern) {
   for (size_t second = 0; second < 256; ++second) begins_.set(first | second);
 }
 
-bool AddedTokenFinder::counts(const AddedToken& token, std::string_view text, size_t begin, size_t end,
-                              bool specials) {
+bool AddedTokenFinder::counts(const AddedToken& token, std::string_view text, size_t begin,
+                              size_t end, bool specials) {
   if (token.special && !specials) return false;
   if (!token.single_word) return true;
   if (begin > 0 && word_character(character_before(text, begin).point)) return false;

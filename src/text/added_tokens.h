@@ -29,8 +29,9 @@ class AddedTokenFinder {
   // Whether divide() would look for anything.
   bool any(bool specials) const { return specials ? !tokens_.empty() : ordinary_; }
 
-  // Calls part(text, id) in order, with id -1 for text between tokens, which is never empty. Tokens are taken
-  // leftmost first, the longest of those; one that does not count hides what it overlaps with.
+  // Calls part(text, id) in order, with id -1 for text between tokens, which is never empty. Tokens
+  // are taken leftmost first, the longest of those; one that does not count hides what it overlaps
+  // with.
   template <class Part>
   void divide(std::string_view text, bool specials, Part&& part) const {
     size_t taken = 0;
@@ -59,7 +60,8 @@ class AddedTokenFinder {
     const auto second = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : '\0');
     return static_cast<size_t>(static_cast<unsigned char>(text[at])) << 8 | second;
   }
-  static bool counts(const AddedToken& token, std::string_view text, size_t begin, size_t end, bool specials);
+  static bool counts(const AddedToken& token, std::string_view text, size_t begin, size_t end,
+                     bool specials);
   static size_t space_before(std::string_view text, size_t at);
   static size_t space_after(std::string_view text, size_t at);
 

@@ -23,7 +23,9 @@ class BpeTokenizer final : public Tokenizer {
     std::vector<int32_t> out, long_word;
     out.reserve(text.size() / 3);
     WordCache& cache = WordCache::of(serial_);
-    const auto merged = [this](std::string_view word, std::vector<int32_t>& ids) { merge_word(word, ids); };
+    const auto merged = [this](std::string_view word, std::vector<int32_t>& ids) {
+      merge_word(word, ids);
+    };
     split_gpt2(text, [&](std::string_view word) {
       if (word.size() <= WordCache::kLongest) return cache.append(word, out, merged);
       merge_word(word, long_word);
@@ -33,7 +35,8 @@ class BpeTokenizer final : public Tokenizer {
   }
 
   std::string_view bytes_of(int32_t id) const override {
-    require(id >= 0 && id < vocab_size(), "token id {} is outside the tokenizer's {} ids", id, vocab_size());
+    require(id >= 0 && id < vocab_size(), "token id {} is outside the tokenizer's {} ids", id,
+            vocab_size());
     return id == end_of_text() ? std::string_view() : table_.bytes_of(id);
   }
 

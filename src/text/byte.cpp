@@ -1,7 +1,7 @@
+#include <array>
+
 #include "skein/core/error.h"
 #include "skein/text/tokenizer.h"
-
-#include <array>
 
 namespace skein {
 namespace {
@@ -30,7 +30,8 @@ class ByteTokenizer final : public Tokenizer {
   std::string_view bytes_of(int32_t id) const override {
     require(id >= 0 && id <= kEndOfText, "token id {} is outside the byte tokenizer's {} ids", id,
             vocab_size());
-    return id == kEndOfText ? std::string_view() : std::string_view(&kBytes[static_cast<size_t>(id)], 1);
+    return id == kEndOfText ? std::string_view()
+                            : std::string_view(&kBytes[static_cast<size_t>(id)], 1);
   }
 
   std::string to_json() const override { return R"({"type":"bytes","version":1})"; }

@@ -1,8 +1,8 @@
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+
+#include "skein/core/error.h"
 
 #include "merge_table.h"
 #include "spelling.h"
@@ -23,7 +23,8 @@ class ByteBpeModel final : public WordModel {
     }
     if (!settings_.unk_token.empty()) {
       unknown_ = this->vocabulary().find(settings_.unk_token);
-      require(unknown_ >= 0, "the model's unk_token {} is not in its vocabulary", settings_.unk_token);
+      require(unknown_ >= 0, "the model's unk_token {} is not in its vocabulary",
+              settings_.unk_token);
     }
     read_merges(merges, specials);
     if (settings_.ignore_merges) collect_words(specials);
@@ -31,7 +32,8 @@ class ByteBpeModel final : public WordModel {
 
   void encode(std::string_view word, std::vector<int32_t>& ids) const override {
     if (settings_.ignore_merges)
-      if (const auto found = words_.find(word); found != words_.end()) return ids.push_back(found->second);
+      if (const auto found = words_.find(word); found != words_.end())
+        return ids.push_back(found->second);
     std::vector<int32_t> symbols;
     symbols.reserve(word.size());
     bool after_unknown = false;
@@ -65,8 +67,8 @@ class ByteBpeModel final : public WordModel {
 
   int32_t part_of_merge(size_t rank, const std::string& token) const {
     const int32_t id = vocabulary().find(token);
-    require(id >= 0, "merge {} of the tokenizer needs the token {}, which is not in its vocabulary", rank,
-            token);
+    require(id >= 0, "merge {} of the tokenizer needs the token {}, which is not in its vocabulary",
+            rank, token);
     return id;
   }
 
@@ -76,7 +78,8 @@ class ByteBpeModel final : public WordModel {
       const auto& [left, right] = merges[rank];
       const std::pair<int32_t, int32_t> pair(part_of_merge(rank, left), part_of_merge(rank, right));
       const int32_t made = part_of_merge(rank, left + right);
-      if (!among(specials, made)) merger_.add(pair.first, pair.second, static_cast<int32_t>(rank), made);
+      if (!among(specials, made))
+        merger_.add(pair.first, pair.second, static_cast<int32_t>(rank), made);
       merges_.push_back(pair);
     }
     std::reverse(merges_.begin(), merges_.end());
@@ -113,8 +116,10 @@ std::string ByteBpeModel::to_json() const {
 }  // namespace
 
 std::unique_ptr<WordModel> byte_bpe_model(Vocabulary vocabulary, const TokenPairs& merges,
-                                          ByteBpeSettings settings, const std::vector<int32_t>& specials) {
-  return std::make_unique<ByteBpeModel>(std::move(vocabulary), merges, std::move(settings), specials);
+                                          ByteBpeSettings settings,
+                                          const std::vector<int32_t>& specials) {
+  return std::make_unique<ByteBpeModel>(std::move(vocabulary), merges, std::move(settings),
+                                        specials);
 }
 
 }  // namespace skein

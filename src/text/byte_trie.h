@@ -39,19 +39,23 @@ class ByteTrie {
     return node;
   }
 
-  // The longest string that `text` begins with, of those that go on from `node`; never the empty one.
+  // The longest string that `text` begins with, of those that go on from `node`; never the empty
+  // one.
   Match longest(std::string_view text, int32_t node = kRoot) const {
     Match best;
     for (size_t at = 0; at < text.size(); ++at) {
       node = edges_.find(edge(node, text[at]));
       if (node < 0) break;
-      if (values_[static_cast<size_t>(node)] >= 0) best = {values_[static_cast<size_t>(node)], at + 1};
+      if (values_[static_cast<size_t>(node)] >= 0)
+        best = {values_[static_cast<size_t>(node)], at + 1};
     }
     return best;
   }
 
  private:
-  static uint64_t edge(int32_t node, char byte) { return pair_key(node, static_cast<unsigned char>(byte)); }
+  static uint64_t edge(int32_t node, char byte) {
+    return pair_key(node, static_cast<unsigned char>(byte));
+  }
 
   PairMap edges_;
   std::vector<int32_t> values_{-1};

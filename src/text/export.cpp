@@ -1,10 +1,10 @@
 #include "skein/text/export.h"
 
-#include "skein/core/error.h"
-#include "skein/core/json.h"
-
 #include <array>
 #include <unordered_map>
+
+#include "skein/core/error.h"
+#include "skein/core/json.h"
 
 #include "spelling.h"
 #include "word_model.h"
@@ -22,7 +22,8 @@ std::vector<std::string> spelt_tokens(const Tokenizer& tokenizer) {
   for (int32_t id = 0; id < tokenizer.end_of_text(); ++id) {
     tokens.push_back(spelt(tokenizer.bytes_of(id)));
     const auto [other, fresh] = ids.emplace(tokens.back(), id);
-    require(fresh, "the ids {} and {} of the tokenizer are both {}, which other libraries cannot express",
+    require(fresh,
+            "the ids {} and {} of the tokenizer are both {}, which other libraries cannot express",
             other->second, id, tokens.back());
   }
   tokens.push_back(kEndOfText);
@@ -30,8 +31,10 @@ std::vector<std::string> spelt_tokens(const Tokenizer& tokenizer) {
 }
 
 std::string own_head(bool divides) {
-  const Json bytes = {
-      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", divides}};
+  const Json bytes = {{"type", "ByteLevel"},
+                      {"add_prefix_space", false},
+                      {"trim_offsets", true},
+                      {"use_regex", divides}};
   return bytes.dump();
 }
 
@@ -42,14 +45,17 @@ std::string own_json(const Tokenizer& tokenizer) {
   const auto tokens = spelt_tokens(tokenizer);
   std::string vocabulary, merges;
   for (size_t id = 0; id < tokens.size(); ++id)
-    fmt::format_to(std::back_inserter(vocabulary), "{}{}:{}", id > 0 ? "," : "", json_string(tokens[id]), id);
+    fmt::format_to(std::back_inserter(vocabulary), "{}{}:{}", id > 0 ? "," : "",
+                   json_string(tokens[id]), id);
   for (const auto& pair : own.value("merges", Json::array()))
     fmt::format_to(std::back_inserter(merges), "{}[{},{}]", merges.empty() ? "" : ",",
-                   json_string(tokens[pair[0].get<size_t>()]), json_string(tokens[pair[1].get<size_t>()]));
+                   json_string(tokens[pair[0].get<size_t>()]),
+                   json_string(tokens[pair[1].get<size_t>()]));
   return fmt::format(
       R"({{"version":"1.0","added_tokens":[{{"id":{},"content":"{}","special":true,"normalized":false}}],)"
       R"("pre_tokenizer":{},"decoder":{},"model":{{"type":"BPE","vocab":{{{}}},"merges":[{}]}}}})",
-      tokenizer.end_of_text(), kEndOfText, own_head(divides), own_head(divides), vocabulary, merges);
+      tokenizer.end_of_text(), kEndOfText, own_head(divides), own_head(divides), vocabulary,
+      merges);
 }
 
 bool is_own(const std::string& json) { return json.starts_with(R"({"type":)"); }
@@ -80,8 +86,10 @@ Json config_json(const Tokenizer& tokenizer, const Json& full) {
   json["tokenizer_class"] = "PreTrainedTokenizerFast";
   json["clean_up_tokenization_spaces"] = false;
   for (const Json& token : full.at("added_tokens")) {
-    Json& entry = json["added_tokens_decoder"][std::to_string(token.at("id").get<int64_t>())] = {{"content", token.at("content")}};
-    for (const char* key : {"lstrip", "normalized", "rstrip", "single_word", "special"}) entry[key] = token.value(key, false);
+    Json& entry = json["added_tokens_decoder"][std::to_string(token.at("id").get<int64_t>())] = {
+        {"content", token.at("content")}};
+    for (const char* key : {"lstrip", "normalized", "rstrip", "single_word", "special"})
+      entry[key] = token.value(key, false);
   }
   const Json& normalizer = full.at("normalizer");
   if (normalizer.is_object() && normalizer.contains("lowercase"))
@@ -108,7 +116,8 @@ std::string vocabulary_lines(const Json& vocabulary) {
 std::string merge_lines(const Json& merges) {
   std::string lines = "#version: 0.2\n";
   for (const Json& pair : merges)
-    lines += pair[0].get_ref<const std::string&>() + " " + pair[1].get_ref<const std::string&>() + "\n";
+    lines +=
+        pair[0].get_ref<const std::string&>() + " " + pair[1].get_ref<const std::string&>() + "\n";
   return lines;
 }
 

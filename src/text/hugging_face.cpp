@@ -1,10 +1,10 @@
 #include "hugging_face.h"
 
-#include "skein/core/error.h"
-#include "skein/core/strict_json.h"
-
 #include <algorithm>
 #include <unordered_map>
+
+#include "skein/core/error.h"
+#include "skein/core/strict_json.h"
 
 namespace skein {
 namespace {
@@ -13,14 +13,16 @@ constexpr size_t kMostSteps = 16;
 constexpr int64_t kMostAddedId = (int64_t{1} << 24) - 1;
 
 // What messages show of a foreign text.
-std::string excerpt(const std::string& text) { return text.size() <= 60 ? text : text.substr(0, 60) + "..."; }
+std::string excerpt(const std::string& text) {
+  return text.size() <= 60 ? text : text.substr(0, 60) + "...";
+}
 
 AddedToken read_added_token(const Component& part) {
   part.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   AddedToken token;
   const int64_t id = part.integer("id", -1);
-  require(id >= 0 && id <= kMostAddedId, "{} has the id {}; ids lie between 0 and {}", part.place(), id,
-          kMostAddedId);
+  require(id >= 0 && id <= kMostAddedId, "{} has the id {}; ids lie between 0 and {}", part.place(),
+          id, kMostAddedId);
   token.id = static_cast<int32_t>(id);
   token.content = part.text("content", "");
   token.special = part.flag("special", false);
@@ -35,21 +37,24 @@ void check_added(const std::vector<AddedToken>& tokens) {
   std::unordered_map<std::string, int32_t> contents;
   int32_t last = -1;
   for (const AddedToken& token : tokens) {
-    require(token.id != last, "two added tokens have id {}; one of them is {}", last, excerpt(token.content));
+    require(token.id != last, "two added tokens have id {}; one of them is {}", last,
+            excerpt(token.content));
     last = token.id;
     const auto [other, fresh] = contents.emplace(token.content, token.id);
-    require(fresh, "the added token {} has the ids {} and {}", excerpt(token.content), other->second,
-            token.id);
+    require(fresh, "the added token {} has the ids {} and {}", excerpt(token.content),
+            other->second, token.id);
   }
 }
 
 void check_template(const ImportedParts& parts) {
-  const int64_t size = std::max<int64_t>(parts.model->vocabulary().size(),
-                                         parts.added.empty() ? 0 : int64_t{parts.added.back().id} + 1);
+  const int64_t size =
+      std::max<int64_t>(parts.model->vocabulary().size(),
+                        parts.added.empty() ? 0 : int64_t{parts.added.back().id} + 1);
   for (const Template* items : {&parts.single, &parts.pair})
     for (const TemplateItem& item : *items)
       require(item.kind != TemplateItem::Kind::token || (item.id >= 0 && item.id < size),
-              "the tokenizer's post_processor uses id {}, but there are only {} ids", item.id, size);
+              "the tokenizer's post_processor uses id {}, but there are only {} ids", item.id,
+              size);
 }
 
 const HuggingFaceJson& member(const HuggingFaceJson& json, const char* key) {
@@ -76,21 +81,24 @@ const HuggingFaceJson* Component::find(const std::string& key) const {
 
 const HuggingFaceJson& Component::at(const std::string& key) const {
   const HuggingFaceJson* found = find(key);
-  require(found != nullptr, "{} of type {} needs \"{}\", which is missing", place_, excerpt(type_), key);
+  require(found != nullptr, "{} of type {} needs \"{}\", which is missing", place_, excerpt(type_),
+          key);
   return *found;
 }
 
 bool Component::flag(const std::string& key, bool fallback) const {
   const HuggingFaceJson* found = find(key);
   if (found == nullptr) return fallback;
-  require(found->is_boolean(), "\"{}\" of {} must be true or false, not {}", key, place_, found->type_name());
+  require(found->is_boolean(), "\"{}\" of {} must be true or false, not {}", key, place_,
+          found->type_name());
   return found->get<bool>();
 }
 
 std::string Component::text(const std::string& key, const std::string& fallback) const {
   const HuggingFaceJson* found = find(key);
   if (found == nullptr) return fallback;
-  require(found->is_string(), "\"{}\" of {} must be a string, not {}", key, place_, found->type_name());
+  require(found->is_string(), "\"{}\" of {} must be a string, not {}", key, place_,
+          found->type_name());
   return found->get<std::string>();
 }
 
@@ -105,18 +113,18 @@ int64_t Component::integer(const std::string& key, int64_t fallback) const {
 void Component::only(const std::vector<std::string>& keys) const {
   for (const auto& item : json_.items())
     require(item.key() == "type" || std::find(keys.begin(), keys.end(), item.key()) != keys.end(),
-            "{} of type {} has \"{}\", which this program does not know; it knows {}", place_, excerpt(type_),
-            excerpt(item.key()), fmt::join(keys, ", "));
+            "{} of type {} has \"{}\", which this program does not know; it knows {}", place_,
+            excerpt(type_), excerpt(item.key()), fmt::join(keys, ", "));
 }
 
 void Component::refuse(const std::string& key, const std::string& value) const {
-  fail_usage("{} of type {} has {} = {}, which this program does not support", place_, excerpt(type_), key,
-             value);
+  fail_usage("{} of type {} has {} = {}, which this program does not support", place_,
+             excerpt(type_), key, value);
 }
 
 void Component::refuse_type(const std::string& known) const {
-  fail_usage("{} has type {}, which this program does not support; it knows {}", place_, excerpt(type_),
-             known);
+  fail_usage("{} has type {}, which this program does not support; it knows {}", place_,
+             excerpt(type_), known);
 }
 
 std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place,
@@ -127,12 +135,13 @@ std::vector<Component> flattened(const HuggingFaceJson& json, const std::string&
   if (whole.type() != "Sequence") return {whole};
   whole.only({list});
   const HuggingFaceJson& items = whole.at(list);
-  require(items.is_array() && items.size() <= kMostSteps, "\"{}\" of {} must be an array of {} at most", list,
-          place, kMostSteps);
+  require(items.is_array() && items.size() <= kMostSteps,
+          "\"{}\" of {} must be an array of {} at most", list, place, kMostSteps);
   for (size_t i = 0; i < items.size(); ++i) {
     parts.emplace_back(items[i], fmt::format("{}, part {}", place, i));
     require(parts.back().type() != "Sequence",
-            "{} is a Sequence within a Sequence, which this program does not support", parts.back().place());
+            "{} is a Sequence within a Sequence, which this program does not support",
+            parts.back().place());
   }
   return parts;
 }
@@ -147,10 +156,11 @@ CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list,
 CanonicalJson read_added_tokens(const HuggingFaceJson& json, std::vector<AddedToken>& tokens) {
   auto canonical = CanonicalJson::array();
   if (json.is_null()) return canonical;
-  require(json.is_array(), "the tokenizer's added_tokens must be an array, not {}", json.type_name());
+  require(json.is_array(), "the tokenizer's added_tokens must be an array, not {}",
+          json.type_name());
   for (size_t i = 0; i < json.size(); ++i) {
-    AddedToken token =
-        read_added_token(Component(json[i], fmt::format("added token {} of the tokenizer", i), "added"));
+    AddedToken token = read_added_token(
+        Component(json[i], fmt::format("added token {} of the tokenizer", i), "added"));
     if (!token.content.empty()) tokens.push_back(std::move(token));
   }
   std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -179,7 +189,8 @@ std::unique_ptr<Tokenizer> tokenizer_from_hugging_face(const HuggingFaceJson& js
   CanonicalJson head = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
   head["added_tokens"] = read_added_tokens(member(json, "added_tokens"), parts.added);
   head["normalizer"] = read_normalizer(member(json, "normalizer"), parts.normalizer);
-  head["pre_tokenizer"] = read_pre_tokenizer(member(json, "pre_tokenizer"), parts.splits, byte_level);
+  head["pre_tokenizer"] =
+      read_pre_tokenizer(member(json, "pre_tokenizer"), parts.splits, byte_level);
   head["post_processor"] = read_post_processor(member(json, "post_processor"), parts);
   head["decoder"] = read_decoder(member(json, "decoder"), parts);
   parts.model = read_model(member(json, "model"), parts.added, byte_level);

@@ -1,13 +1,13 @@
-// Reading tokenizer.json, the part of it that docs/data.md lists. Every reader checks what it is given and
-// returns it in canonical form: all keys that count, in a fixed order, nothing else.
+// Reading tokenizer.json, the part of it that docs/data.md lists. Every reader checks what it is
+// given and returns it in canonical form: all keys that count, in a fixed order, nothing else.
 #pragma once
-
-#include "skein/core/json.h"
-#include "skein/text/tokenizer.h"
 
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "skein/core/json.h"
+#include "skein/text/tokenizer.h"
 
 #include "imported_tokenizer.h"
 
@@ -22,7 +22,8 @@ std::unique_ptr<Tokenizer> tokenizer_from_hugging_face(const HuggingFaceJson& js
 // A component of the file: `place` is its key there, for messages.
 class Component {
  public:
-  // A usage error when it is not an object with a "type"; `fallback` is the type of one that has none.
+  // A usage error when it is not an object with a "type"; `fallback` is the type of one that has
+  // none.
   Component(const HuggingFaceJson& json, std::string place, const std::string& fallback = "");
 
   const std::string& type() const { return type_; }
@@ -46,7 +47,8 @@ class Component {
   std::string place_, type_;
 };
 
-// The components of a Sequence with its members under `list`, or the one component itself; none of null.
+// The components of a Sequence with its members under `list`, or the one component itself; none of
+// null.
 std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place,
                                  const std::string& list);
 // What was read of them, as a Sequence if `json` is one.
@@ -59,10 +61,10 @@ CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitS
                                  bool& byte_level);
 CanonicalJson read_post_processor(const HuggingFaceJson& json, ImportedParts& parts);
 CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts);
-// BPE where words come as bytes, else WordPiece. Added tokens that the model's vocabulary has must have their
-// ids there.
-std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json, const std::vector<AddedToken>& added,
-                                      bool byte_level);
+// BPE where words come as bytes, else WordPiece. Added tokens that the model's vocabulary has must
+// have their ids there.
+std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json,
+                                      const std::vector<AddedToken>& added, bool byte_level);
 // By rising id.
 CanonicalJson read_added_tokens(const HuggingFaceJson& json, std::vector<AddedToken>& tokens);
 

@@ -1,6 +1,6 @@
-#include "skein/core/error.h"
-
 #include <optional>
+
+#include "skein/core/error.h"
 
 #include "hugging_face.h"
 
@@ -52,13 +52,13 @@ CanonicalJson read_roberta_frame(const Component& part, ImportedParts& parts) {
 std::vector<int32_t> read_ids(const HuggingFaceJson& specials, const std::string& name,
                               const std::string& place) {
   const auto found = specials.find(name);
-  const bool good =
-      found != specials.end() && found->is_object() && found->contains("ids") && (*found)["ids"].is_array();
+  const bool good = found != specials.end() && found->is_object() && found->contains("ids") &&
+                    (*found)["ids"].is_array();
   require(good, "\"special_tokens\" of {} does not say the ids of {}", place, name.substr(0, 60));
   std::vector<int32_t> ids;
   for (const HuggingFaceJson& id : (*found)["ids"]) {
-    require(id.is_number_unsigned() && id.get<uint64_t>() <= INT32_MAX, "an id of {} in {} is no token id",
-            name.substr(0, 60), place);
+    require(id.is_number_unsigned() && id.get<uint64_t>() <= INT32_MAX,
+            "an id of {} in {} is no token id", name.substr(0, 60), place);
     ids.push_back(id.get<int32_t>());
   }
   return ids;
@@ -70,18 +70,18 @@ class TemplateReader {
     part.only({"single", "pair", "special_tokens"});
     const HuggingFaceJson* specials = part.find("special_tokens");
     if (specials != nullptr) specials_ = *specials;
-    require(specials_.is_object(), "\"special_tokens\" of {} must be an object, not {}", part.place(),
-            specials_.type_name());
+    require(specials_.is_object(), "\"special_tokens\" of {} must be an object, not {}",
+            part.place(), specials_.type_name());
   }
 
   CanonicalJson read(const std::string& key, Template& items) {
     const HuggingFaceJson& json = part_.at(key);
-    require(json.is_array() && json.size() <= kMostItems, "\"{}\" of {} must be an array of {} items at most",
-            key, part_.place(), kMostItems);
+    require(json.is_array() && json.size() <= kMostItems,
+            "\"{}\" of {} must be an array of {} items at most", key, part_.place(), kMostItems);
     auto canonical = CanonicalJson::array();
     for (const HuggingFaceJson& item : json) canonical.push_back(read_item(item, key, items));
-    require(items.size() <= kMostItems, "\"{}\" of {} makes {} tokens; {} is the most", key, part_.place(),
-            items.size(), kMostItems);
+    require(items.size() <= kMostItems, "\"{}\" of {} makes {} tokens; {} is the most", key,
+            part_.place(), items.size(), kMostItems);
     return canonical;
   }
 
@@ -92,15 +92,15 @@ class TemplateReader {
     const bool shaped = item.is_object() && item.size() == 1 && item.begin()->is_object();
     const std::string kind = shaped ? item.begin().key() : "";
     require(kind == "SpecialToken" || kind == "Sequence",
-            "\"{}\" of {} has an item that is neither a SpecialToken nor a "
-            "Sequence",
-            key, part_.place());
-    const Component what(*item.begin(), fmt::format("an item of \"{}\" of {}", key, part_.place()), kind);
+            "\"{}\" of {} has an item that is neither a SpecialToken nor a Sequence", key,
+            part_.place());
+    const Component what(*item.begin(), fmt::format("an item of \"{}\" of {}", key, part_.place()),
+                         kind);
     what.only({"id", "type_id"});
     const std::string name = what.text("id", "");
     const int64_t type = what.integer("type_id", 0);
-    require(type >= 0 && type <= 255, "type_id of {} is {}; it must lie between 0 and 255", what.place(),
-            type);
+    require(type >= 0 && type <= 255, "type_id of {} is {}; it must lie between 0 and 255",
+            what.place(), type);
     if (kind == "Sequence")
       add_sequence(name, key, static_cast<int32_t>(type), items);
     else
@@ -108,17 +108,19 @@ class TemplateReader {
     return {{kind, {{"id", name}, {"type_id", type}}}};
   }
 
-  void add_sequence(const std::string& name, const std::string& key, int32_t type, Template& items) const {
+  void add_sequence(const std::string& name, const std::string& key, int32_t type,
+                    Template& items) const {
     require(name == "A" || (name == "B" && key == "pair"),
-            "\"{}\" of {} names the sequence {}; it may name A{}", key, part_.place(), name.substr(0, 60),
-            key == "pair" ? " and B" : "");
+            "\"{}\" of {} names the sequence {}; it may name A{}", key, part_.place(),
+            name.substr(0, 60), key == "pair" ? " and B" : "");
     items.push_back({name == "A" ? Kind::first : Kind::second, -1, type});
   }
 
   void add_special(const std::string& name, int32_t type, Template& items) {
     const auto ids = read_ids(specials_, name, part_.place());
     for (const int32_t id : ids) items.push_back({Kind::token, id, type});
-    used_[name] = {{"id", name}, {"ids", ids}, {"tokens", std::vector<std::string>(ids.size(), name)}};
+    used_[name] = {
+        {"id", name}, {"ids", ids}, {"tokens", std::vector<std::string>(ids.size(), name)}};
   }
 
   const Component& part_;
@@ -171,7 +173,9 @@ CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts) {
   if (part.type() != "WordPiece") part.refuse_type("ByteLevel and WordPiece");
   part.only({"prefix", "cleanup"});
   parts.tidies_spaces = part.flag("cleanup", true);
-  return {{"type", "WordPiece"}, {"prefix", part.text("prefix", "##")}, {"cleanup", parts.tidies_spaces}};
+  return {{"type", "WordPiece"},
+          {"prefix", part.text("prefix", "##")},
+          {"cleanup", parts.tidies_spaces}};
 }
 
 }  // namespace skein

@@ -1,6 +1,6 @@
-#include "skein/core/error.h"
-
 #include <algorithm>
+
+#include "skein/core/error.h"
 
 #include "hugging_face.h"
 
@@ -11,15 +11,15 @@ constexpr int64_t kMostReserved = 1 << 16;  // ids between the vocabulary and an
 
 Vocabulary read_vocabulary(const Component& model) {
   const HuggingFaceJson& json = model.at("vocab");
-  require(json.is_object(), "the vocabulary of {} must be an object of tokens and ids, not {}", model.place(),
-          json.type_name());
+  require(json.is_object(), "the vocabulary of {} must be an object of tokens and ids, not {}",
+          model.place(), json.type_name());
   require(!json.empty(), "the vocabulary of {} is empty", model.place());
   std::vector<std::pair<int64_t, const std::string*>> entries;
   entries.reserve(json.size());
   for (auto item = json.begin(); item != json.end(); ++item) {
     const bool fits = item->is_number_unsigned() && item->get<uint64_t>() <= INT32_MAX;
-    require(fits, "the token {} of the vocabulary has {} instead of an id", item.key().substr(0, 60),
-            item->is_number() ? item->dump() : item->type_name());
+    require(fits, "the token {} of the vocabulary has {} instead of an id",
+            item.key().substr(0, 60), item->is_number() ? item->dump() : item->type_name());
     entries.emplace_back(item->get<int64_t>(), &item.key());
   }
   std::sort(entries.begin(), entries.end());
@@ -31,7 +31,8 @@ Vocabulary read_vocabulary(const Component& model) {
 std::pair<std::string, std::string> read_merge(const HuggingFaceJson& json, size_t rank) {
   if (json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string())
     return {json[0].get<std::string>(), json[1].get<std::string>()};
-  require(json.is_string(), "merge {} of the tokenizer must be a string or a pair of strings", rank);
+  require(json.is_string(), "merge {} of the tokenizer must be a string or a pair of strings",
+          rank);
   const auto& text = json.get_ref<const std::string&>();
   const size_t space = text.find(' ');
   require(space != std::string::npos && space > 0 && space + 1 < text.size() &&
@@ -42,7 +43,8 @@ std::pair<std::string, std::string> read_merge(const HuggingFaceJson& json, size
 
 TokenPairs read_merges(const Component& model) {
   const HuggingFaceJson& json = model.at("merges");
-  require(json.is_array(), "\"merges\" of {} must be an array, not {}", model.place(), json.type_name());
+  require(json.is_array(), "\"merges\" of {} must be an array, not {}", model.place(),
+          json.type_name());
   TokenPairs merges;
   merges.reserve(json.size());
   for (size_t rank = 0; rank < json.size(); ++rank) merges.push_back(read_merge(json[rank], rank));
@@ -53,14 +55,16 @@ void check_ids(const Vocabulary& vocabulary, const std::vector<AddedToken>& adde
   const int64_t most = vocabulary.size() + kMostReserved;
   require(added.empty() || added.back().id <= most,
           "the added token {} has id {}, far above the {} ids of the model's vocabulary",
-          added.empty() ? "" : added.back().content, added.empty() ? 0 : added.back().id, vocabulary.size());
+          added.empty() ? "" : added.back().content, added.empty() ? 0 : added.back().id,
+          vocabulary.size());
   for (const AddedToken& token : added) {
     const int32_t id = vocabulary.find(token.content);
-    require(id < 0 || id == token.id, "the added token {} has id {}, but {} in the model's vocabulary",
-            token.content, token.id, id);
+    require(id < 0 || id == token.id,
+            "the added token {} has id {}, but {} in the model's vocabulary", token.content,
+            token.id, id);
     require(id >= 0 || !vocabulary.has(token.id),
-            "the added token {} has id {}, which is {} in the model's vocabulary", token.content, token.id,
-            vocabulary.has(token.id) ? vocabulary.token(token.id) : "");
+            "the added token {} has id {}, which is {} in the model's vocabulary", token.content,
+            token.id, vocabulary.has(token.id) ? vocabulary.token(token.id) : "");
   }
 }
 
@@ -79,17 +83,21 @@ std::unique_ptr<WordModel> read_bpe(const Component& model, const std::vector<Ad
     model.refuse("dropout", dropout->is_number() ? dropout->dump() : "?");
   if (model.flag("byte_fallback", false)) model.refuse("byte_fallback", "true");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
-    if (const std::string value = model.text(key, ""); !value.empty()) model.refuse(key, value.substr(0, 20));
+    if (const std::string value = model.text(key, ""); !value.empty())
+      model.refuse(key, value.substr(0, 20));
   ByteBpeSettings settings{model.text("unk_token", ""), model.flag("fuse_unk", false),
                            model.flag("ignore_merges", false)};
   Vocabulary vocabulary = read_vocabulary(model);
   check_ids(vocabulary, added);
-  return byte_bpe_model(std::move(vocabulary), read_merges(model), std::move(settings), special_ids(added));
+  return byte_bpe_model(std::move(vocabulary), read_merges(model), std::move(settings),
+                        special_ids(added));
 }
 
-std::unique_ptr<WordModel> read_wordpiece(const Component& model, const std::vector<AddedToken>& added) {
+std::unique_ptr<WordModel> read_wordpiece(const Component& model,
+                                          const std::vector<AddedToken>& added) {
   model.only({"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
-  WordPieceSettings settings{model.text("unk_token", "[UNK]"), model.text("continuing_subword_prefix", "##"),
+  WordPieceSettings settings{model.text("unk_token", "[UNK]"),
+                             model.text("continuing_subword_prefix", "##"),
                              model.integer("max_input_chars_per_word", 100)};
   require(settings.most_characters >= 1 && settings.most_characters <= INT32_MAX,
           "max_input_chars_per_word of {} is {}; it must be 1 or more", model.place(),
@@ -101,8 +109,8 @@ std::unique_ptr<WordModel> read_wordpiece(const Component& model, const std::vec
 
 }  // namespace
 
-std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json, const std::vector<AddedToken>& added,
-                                      bool byte_level) {
+std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json,
+                                      const std::vector<AddedToken>& added, bool byte_level) {
   const bool merges = json.is_object() && json.contains("merges");
   const Component model(json, "the tokenizer's model", merges ? "BPE" : "");
   if (model.type() == "WordPiece") {
@@ -111,9 +119,8 @@ std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json, const std::ve
   }
   if (model.type() != "BPE") model.refuse_type("BPE and WordPiece");
   require(byte_level,
-          "the tokenizer's model is BPE, but its pre_tokenizer is not ByteLevel; only BPE over bytes is "
-          "supported, not over "
-          "characters");
+          "the tokenizer's model is BPE, but its pre_tokenizer is not ByteLevel; only BPE over "
+          "bytes is supported, not over characters");
   return read_bpe(model, added);
 }
 

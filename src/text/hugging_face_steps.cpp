@@ -1,10 +1,10 @@
-#include "skein/core/error.h"
-
 #include <array>
 #include <cctype>
 #include <limits>
 #include <string_view>
 #include <utility>
+
+#include "skein/core/error.h"
 
 #include "hugging_face.h"
 
@@ -18,7 +18,8 @@ using Keep = SplitStep::Keep;
 constexpr const char* kNormalizers =
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer and Sequence";
 constexpr const char* kPreTokenizers =
-    "ByteLevel, Split, BertPreTokenizer, Whitespace, WhitespaceSplit, Digits, Punctuation and Sequence";
+    "ByteLevel, Split, BertPreTokenizer, Whitespace, WhitespaceSplit, Digits, Punctuation and "
+    "Sequence";
 
 constexpr std::array<std::pair<const char*, NormalizerKind>, 6> kPlainNormalizers = {
     {{"NFC", NormalizerKind::nfc},
@@ -76,7 +77,8 @@ struct KnownPattern {
   bool everywhere = true;  // its matches leave nothing out
 };
 
-// The common patterns have scanners of their own, which tests/text/split_test.cpp holds against the library.
+// The common patterns have scanners of their own, which tests/text/split_test.cpp holds against the
+// library.
 const std::array kKnownPatterns = {
     KnownPattern{kGpt2Pattern, {SplitKind::gpt2}},
     KnownPattern{kLlama3Pattern, {SplitKind::llama3, 3}},
@@ -89,7 +91,8 @@ const std::array kKnownPatterns = {
 
 SplitStep split_step(const std::string& expression, Keep keep) {
   for (const KnownPattern& known : kKnownPatterns)
-    if (expression == known.expression && (keep == Keep::all || (keep == Keep::matches && known.everywhere)))
+    if (expression == known.expression &&
+        (keep == Keep::all || (keep == Keep::matches && known.everywhere)))
       return known.step;
   return {SplitKind::pattern, 0, std::make_shared<const SplitPattern>(expression), keep};
 }
@@ -99,7 +102,8 @@ std::string quoted(const std::string& text) {
   for (const char byte : text) {
     const bool plain =
         static_cast<unsigned char>(byte) >= 128 || std::isalnum(static_cast<unsigned char>(byte));
-    expression += plain ? std::string(1, byte) : fmt::format("\\x{{{:x}}}", static_cast<unsigned char>(byte));
+    expression +=
+        plain ? std::string(1, byte) : fmt::format("\\x{{{:x}}}", static_cast<unsigned char>(byte));
   }
   return expression;
 }
@@ -114,9 +118,11 @@ CanonicalJson read_split(const Component& part, std::vector<SplitStep>& steps) {
   const auto text = pattern.begin()->get<std::string>();
   const std::string behavior = part.text("behavior", "");
   const bool invert = part.flag("invert", false);
-  if (behavior != "Isolated" && behavior != "Removed") part.refuse("behavior", behavior.substr(0, 40));
+  if (behavior != "Isolated" && behavior != "Removed")
+    part.refuse("behavior", behavior.substr(0, 40));
   const Keep removed = invert ? Keep::matches : Keep::others;
-  steps.push_back(split_step(regex ? text : quoted(text), behavior == "Isolated" ? Keep::all : removed));
+  steps.push_back(
+      split_step(regex ? text : quoted(text), behavior == "Isolated" ? Keep::all : removed));
   return {{"type", "Split"},
           {"pattern", {{regex ? "Regex" : "String", text}}},
           {"behavior", behavior},
@@ -145,7 +151,8 @@ CanonicalJson read_pre_tokenizer_step(const Component& part, std::vector<SplitSt
   }
   if (part.type() == "Punctuation") {
     part.only({"behavior"});
-    if (part.text("behavior", "Isolated") != "Isolated") part.refuse("behavior", "other than Isolated");
+    if (part.text("behavior", "Isolated") != "Isolated")
+      part.refuse("behavior", "other than Isolated");
     steps.push_back({SplitKind::punctuation});
     return {{"type", "Punctuation"}, {"behavior", "Isolated"}};
   }
@@ -174,8 +181,8 @@ CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitS
                                  bool& byte_level) {
   std::vector<CanonicalJson> parts;
   for (const Component& part : flattened(json, "the tokenizer's pre_tokenizer", "pretokenizers")) {
-    require(!byte_level, "{} of type {} follows ByteLevel, which this program does not support", part.place(),
-            part.type().substr(0, 60));
+    require(!byte_level, "{} of type {} follows ByteLevel, which this program does not support",
+            part.place(), part.type().substr(0, 60));
     byte_level = part.type() == "ByteLevel";
     parts.push_back(read_pre_tokenizer_step(part, steps));
   }

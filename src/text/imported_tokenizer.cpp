@@ -1,11 +1,11 @@
 #include "imported_tokenizer.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <unordered_map>
+
+#include "skein/core/error.h"
 
 #include "word_cache.h"
 
@@ -13,10 +13,13 @@ namespace skein {
 namespace {
 
 // Between these BERT's words may be told apart one by one, whatever the characters around them.
-constexpr bool parts_chunks(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
+constexpr bool parts_chunks(char byte) {
+  return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
 
 constexpr bool alphanumeric(char byte) {
-  return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
+  return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= 'a' && byte <= 'z');
 }
 
 class ImportedTokenizer final : public Tokenizer {
@@ -27,7 +30,9 @@ class ImportedTokenizer final : public Tokenizer {
   int32_t end_of_text() const override { return end_of_text_; }
   TokenRoles roles() const override { return roles_; }
   std::vector<int32_t> encode(std::string_view text) const override { return encoded(text, false); }
-  std::vector<int32_t> encode_specials(std::string_view text) const override { return encoded(text, true); }
+  std::vector<int32_t> encode_specials(std::string_view text) const override {
+    return encoded(text, true);
+  }
   TemplatedIds with_template(const std::vector<int32_t>& first,
                              const std::vector<int32_t>* second) const override;
   std::vector<std::pair<std::string, int32_t>> special_tokens() const override;
@@ -59,8 +64,8 @@ class ImportedTokenizer final : public Tokenizer {
   std::vector<std::string> pieces_;
   TokenRoles roles_;
   int32_t end_of_text_ = -1;
-  bool bert_ =
-      false;  // normalised, divided and modelled as BERT does, so that chunks of raw text stand alone
+  bool bert_ = false;  // normalised, divided and modelled as BERT does, so that chunks of raw text
+                       // stand alone
   uint64_t serial_ = WordCache::next_serial();
 };
 
@@ -73,8 +78,9 @@ ImportedTokenizer::ImportedTokenizer(ImportedParts parts) : parts_(std::move(par
     else
       raw_.add(token, token.content);
   }
-  bert_ = parts_.normalizer.size() == 1 && parts_.normalizer[0].kind == NormalizerStep::Kind::bert &&
-          parts_.splits.size() == 1 && parts_.splits[0].kind == SplitStep::Kind::bert;
+  bert_ = parts_.normalizer.size() == 1 &&
+          parts_.normalizer[0].kind == NormalizerStep::Kind::bert && parts_.splits.size() == 1 &&
+          parts_.splits[0].kind == SplitStep::Kind::bert;
   fill_pieces();
   find_roles();
 }
@@ -107,13 +113,15 @@ int32_t ImportedTokenizer::first_special(std::initializer_list<const char*> name
 }
 
 void ImportedTokenizer::find_roles() {
-  roles_.pad = first_special({"[PAD]", "<pad>", "<|padding|>", "<|pad|>", "<|finetune_right_pad_id|>"});
+  roles_.pad =
+      first_special({"[PAD]", "<pad>", "<|padding|>", "<|pad|>", "<|finetune_right_pad_id|>"});
   roles_.unk = parts_.model->unknown();
   if (roles_.unk < 0) roles_.unk = first_special({"[UNK]", "<unk>"});
   roles_.cls = first_special({"[CLS]", "<s>"});
   roles_.sep = first_special({"[SEP]", "</s>"});
   // What the template puts around a text begins and ends samples, whatever it is called.
-  if (const Template& frame = parts_.single; frame.size() > 2 && frame.front().id >= 0 && frame.back().id >= 0) {
+  if (const Template& frame = parts_.single;
+      frame.size() > 2 && frame.front().id >= 0 && frame.back().id >= 0) {
     roles_.cls = frame.front().id;
     roles_.sep = frame.back().id;
   }
@@ -173,7 +181,8 @@ void ImportedTokenizer::encode_chunk(std::string_view chunk, WordCache& cache, I
   cache.append(chunk, ids, [this](std::string_view word, Ids& made) { encode_afresh(word, made); });
 }
 
-// Text in white space: of printable ASCII alone it is parted further, so that few chunks fill the cache.
+// Text in white space: of printable ASCII alone it is parted further, so that few chunks fill the
+// cache.
 void ImportedTokenizer::encode_bert(std::string_view text, Ids& ids) const {
   WordCache& cache = WordCache::of(serial_);
   for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
@@ -229,13 +238,15 @@ int32_t ImportedTokenizer::id_of(std::string_view token) const {
 
 bool ImportedTokenizer::begins_word(int32_t id) const {
   if (!parts_.joins_words) return Tokenizer::begins_word(id);
-  require(id >= 0 && id < vocab_size(), "token id {} is outside the tokenizer's {} ids", id, vocab_size());
+  require(id >= 0 && id < vocab_size(), "token id {} is outside the tokenizer's {} ids", id,
+          vocab_size());
   if (added(id) != nullptr || !parts_.model->vocabulary().has(id)) return true;
   return !parts_.model->continues_word(id);
 }
 
 std::string_view ImportedTokenizer::bytes_of(int32_t id) const {
-  require(id >= 0 && id < vocab_size(), "token id {} is outside the tokenizer's {} ids", id, vocab_size());
+  require(id >= 0 && id < vocab_size(), "token id {} is outside the tokenizer's {} ids", id,
+          vocab_size());
   return pieces_[static_cast<size_t>(id)];
 }
 

@@ -1,12 +1,12 @@
-// A tokenizer of Hugging Face's making: added tokens are found, the rest is normalised, divided into words,
-// and each word turned into ids by a model.
+// A tokenizer of Hugging Face's making: added tokens are found, the rest is normalised, divided
+// into words, and each word turned into ids by a model.
 #pragma once
-
-#include "skein/text/tokenizer.h"
 
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "skein/text/tokenizer.h"
 
 #include "added_tokens.h"
 #include "normalize.h"
@@ -31,7 +31,8 @@ struct ImportedParts {
   bool joins_words = false;    // decoding puts spaces between words, as for WordPiece
   bool tidies_spaces = false;  // and takes them away before punctuation
   std::unique_ptr<WordModel> model;
-  std::string json_head;  // the members of tokenizer.json before "model", with the brace that opens it
+  std::string
+      json_head;  // the members of tokenizer.json before "model", with the brace that opens it
 };
 
 std::unique_ptr<Tokenizer> imported_tokenizer(ImportedParts parts);

@@ -1,5 +1,5 @@
-// The four kinds of characters that patterns of byte-level BPE tell apart. A byte that is not part of valid
-// UTF-8 is of kind other.
+// The four kinds of characters that patterns of byte-level BPE tell apart. A byte that is not part
+// of valid UTF-8 is of kind other.
 #pragma once
 
 #include <array>
@@ -58,10 +58,11 @@ inline size_t run_end(std::string_view text, size_t at, Kind kind) {
 inline bool line_break(char byte) { return byte == '\n' || byte == '\r'; }
 
 // What the patterns after GPT-2's have in common.
-// The bytes of 's 't 'm 'd 're 've 'll in any case at the start of `text`, 0 when there is none. Folding case, the
-// long s is an s.
+// The bytes of 's 't 'm 'd 're 've 'll in any case at the start of `text`, 0 when there is none.
+// Folding case, the long s is an s.
 size_t any_case_contraction(std::string_view text);
-// Where white space ends: behind its last line break, else before its last character if something follows.
+// Where white space ends: behind its last line break, else before its last character if something
+// follows.
 size_t space_with_breaks_end(std::string_view text, size_t begin);
 
 }  // namespace skein

@@ -7,7 +7,8 @@ namespace skein {
 
 void MergeLearner::add_word(std::span<const int32_t> symbols, int64_t count) {
   if (symbols.size() < 2) return;
-  require(symbols.size() <= UINT32_MAX, "a word of {} bytes is too long to learn from", symbols.size());
+  require(symbols.size() <= UINT32_MAX, "a word of {} bytes is too long to learn from",
+          symbols.size());
   words_.push_back({symbols_.size(), static_cast<uint32_t>(symbols.size()), count});
   symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
 }
@@ -23,7 +24,8 @@ std::vector<std::pair<int32_t, int32_t>> MergeLearner::learn(
     const Pair& pair = pairs_[static_cast<size_t>(best)];
     learnt.emplace_back(pair.left, pair.right);
     const int32_t made = make(pair.left, pair.right);
-    if (lengths_.size() <= static_cast<size_t>(made)) lengths_.resize(static_cast<size_t>(made) + 1);
+    if (lengths_.size() <= static_cast<size_t>(made))
+      lengths_.resize(static_cast<size_t>(made) + 1);
     lengths_[static_cast<size_t>(made)] = length(pair.left) + length(pair.right);
     apply(best, made);
   }
@@ -31,7 +33,8 @@ std::vector<std::pair<int32_t, int32_t>> MergeLearner::learn(
 }
 
 void MergeLearner::count_pairs() {
-  require(words_.size() <= UINT32_MAX, "{} distinct words are too many to learn from", words_.size());
+  require(words_.size() <= UINT32_MAX, "{} distinct words are too many to learn from",
+          words_.size());
   for (uint32_t index = 0; index < words_.size(); ++index) {
     const Word& word = words_[index];
     const int32_t* ids = symbols_.data() + word.begin;
@@ -40,10 +43,11 @@ void MergeLearner::count_pairs() {
   offer_from(0);
 }
 
-// A word that a pair appears in is noted while it is being worked on, so the last one noted is the only
-// one that could be noted twice.
+// A word that a pair appears in is noted while it is being worked on, so the last one noted is the
+// only one that could be noted twice.
 void MergeLearner::change(int32_t left, int32_t right, int64_t by, uint32_t word) {
-  const auto [index, fresh] = known_.insert(pair_key(left, right), static_cast<int32_t>(pairs_.size()));
+  const auto [index, fresh] =
+      known_.insert(pair_key(left, right), static_cast<int32_t>(pairs_.size()));
   if (fresh) pairs_.push_back({left, right});
   Pair& pair = pairs_[static_cast<size_t>(index)];
   pair.count += by;

@@ -19,11 +19,13 @@ class MergeLearner {
 
   void add_word(std::span<const int32_t> symbols, int64_t count);
 
-  // Merges the most frequent pair of neighbours, ties going to the lowest (left id, right id), while room()
-  // and some pair occurs min_frequency times; make(left, right) says the id of what it becomes, one that no
-  // word holds yet. Tokens beyond kLongestToken are not made. The pairs in the order they were merged.
-  std::vector<std::pair<int32_t, int32_t>> learn(int64_t min_frequency, const std::function<bool()>& room,
-                                                 const std::function<int32_t(int32_t, int32_t)>& make);
+  // Merges the most frequent pair of neighbours, ties going to the lowest (left id, right id),
+  // while room() and some pair occurs min_frequency times; make(left, right) says the id of what it
+  // becomes, one that no word holds yet. Tokens beyond kLongestToken are not made. The pairs in the
+  // order they were merged.
+  std::vector<std::pair<int32_t, int32_t>> learn(
+      int64_t min_frequency, const std::function<bool()>& room,
+      const std::function<int32_t(int32_t, int32_t)>& make);
 
  private:
   struct Word {
@@ -35,11 +37,12 @@ class MergeLearner {
   struct Pair {
     int32_t left, right;
     int64_t count = 0;
-    std::vector<uint32_t> words{};  // that held it when it was made; each once, some hold it no more
+    std::vector<uint32_t>
+        words{};  // that held it when it was made; each once, some hold it no more
   };
 
-  // Counts of existing pairs only fall, so a heap entry never promises too little: one that promises too much
-  // is put back with the count of now.
+  // Counts of existing pairs only fall, so a heap entry never promises too little: one that
+  // promises too much is put back with the count of now.
   struct Candidate {
     int64_t count;
     int32_t left, right;

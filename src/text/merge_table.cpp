@@ -1,14 +1,14 @@
 #include "merge_table.h"
 
-#include "skein/core/error.h"
-#include "skein/text/byte_alphabet.h"
-#include "skein/text/train_bpe.h"
-
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <limits>
 #include <queue>
+
+#include "skein/core/error.h"
+#include "skein/text/byte_alphabet.h"
+#include "skein/text/train_bpe.h"
 
 namespace skein {
 namespace {
@@ -18,8 +18,8 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 constexpr size_t kShortWord = 32;
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 
-// The symbols of a long word as a list, with its mergeable pairs in a heap. An entry is stale when the pair
-// at its place has changed since; it is then dropped on sight.
+// The symbols of a long word as a list, with its mergeable pairs in a heap. An entry is stale when
+// the pair at its place has changed since; it is then dropped on sight.
 class LongWord {
  public:
   LongWord(std::vector<int32_t>& ids, const PairMerger& merger) : ids_(ids), merger_(merger) {
@@ -76,7 +76,8 @@ class LongWord {
 
 }  // namespace
 
-MergeTable::MergeTable(std::vector<std::pair<int32_t, int32_t>> merges) : merges_(std::move(merges)) {
+MergeTable::MergeTable(std::vector<std::pair<int32_t, int32_t>> merges)
+    : merges_(std::move(merges)) {
   require(merges_.size() <= kMostMerges, "a tokenizer of {} merges is too large; {} is the most",
           merges_.size(), kMostMerges);
   starts_.resize(256 + merges_.size() + 1);
@@ -89,7 +90,8 @@ void MergeTable::check(size_t rank) {
   const auto [left, right] = merges_[rank];
   const auto made = static_cast<int32_t>(256 + rank);
   require(left >= 0 && left < made && right >= 0 && right < made,
-          "merge {} is [{}, {}], but only ids 0 to {} exist before it", rank, left, right, made - 1);
+          "merge {} is [{}, {}], but only ids 0 to {} exist before it", rank, left, right,
+          made - 1);
   const bool fresh = merger_.add(left, right, static_cast<int32_t>(rank), made);
   require(fresh, "merge {} is [{}, {}], which merge {} already is", rank, left, right,
           merger_.rank(left, right));
@@ -97,12 +99,13 @@ void MergeTable::check(size_t rank) {
     return starts_[static_cast<size_t>(id) + 1] - starts_[static_cast<size_t>(id)];
   };
   const uint64_t joined = length(left) + length(right);
-  require(joined <= kLongestToken, "merge {} is [{}, {}] and makes a token of {} bytes; {} is the most", rank,
-          left, right, joined, kLongestToken);
+  require(joined <= kLongestToken,
+          "merge {} is [{}, {}] and makes a token of {} bytes; {} is the most", rank, left, right,
+          joined, kLongestToken);
   starts_[256 + rank + 1] = starts_[256 + rank] + joined;
   require(starts_[256 + rank + 1] <= kMostBytes,
-          "at merge {} the tokens hold {} bytes together; {} is the most", rank, starts_[256 + rank + 1],
-          kMostBytes);
+          "at merge {} the tokens hold {} bytes together; {} is the most", rank,
+          starts_[256 + rank + 1], kMostBytes);
 }
 
 void MergeTable::lay_out_bytes() {
@@ -144,7 +147,8 @@ void PairMerger::merge_short(std::vector<int32_t>& ids) const {
   };
   for (size_t i = 0; i < size; ++i) ranks[i] = rank_at(i);
   while (true) {
-    const auto best = std::min_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size));
+    const auto best =
+        std::min_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size));
     if (*best == kNoRank) break;
     const auto place = static_cast<size_t>(best - ranks.begin());
     ids[place] = made(*best);
@@ -160,7 +164,8 @@ void PairMerger::merge_short(std::vector<int32_t>& ids) const {
 }
 
 void PairMerger::merge_long(std::vector<int32_t>& ids) const {
-  require(ids.size() < static_cast<size_t>(kNoRank), "a word of {} bytes is too long to encode", ids.size());
+  require(ids.size() < static_cast<size_t>(kNoRank), "a word of {} bytes is too long to encode",
+          ids.size());
   LongWord(ids, *this).merge_all();
 }
 

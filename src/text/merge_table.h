@@ -32,8 +32,8 @@ class PairMerger {
 
 class MergeTable {
  public:
-  // A usage error naming the first merge that refers to an id not made yet, repeats a pair, or makes a token
-  // beyond kLongestToken.
+  // A usage error naming the first merge that refers to an id not made yet, repeats a pair, or
+  // makes a token beyond kLongestToken.
   explicit MergeTable(std::vector<std::pair<int32_t, int32_t>> merges);
 
   const std::vector<std::pair<int32_t, int32_t>>& merges() const { return merges_; }

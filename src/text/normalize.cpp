@@ -1,10 +1,10 @@
 #include "normalize.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <array>
 #include <utf8proc.h>
+
+#include "skein/core/error.h"
 
 #include "unicode.h"
 
@@ -33,7 +33,8 @@ void append_decomposed(int32_t point, bool compatible, Points& points) {
 
 int combining_class(int32_t point) { return utf8proc_get_property(point)->combining_class; }
 
-// Marks after one base stand by rising class; a library's own order would take quadratic time over long runs.
+// Marks after one base stand by rising class; a library's own order would take quadratic time over
+// long runs.
 void order_marks(Points& points) {
   for (auto at = points.begin(); at != points.end();) {
     if (*at < 0x300 || combining_class(*at) == 0) {
@@ -42,7 +43,8 @@ void order_marks(Points& points) {
     }
     const auto end =
         std::find_if(at, points.end(), [](int32_t point) { return combining_class(point) == 0; });
-    std::stable_sort(at, end, [](int32_t a, int32_t b) { return combining_class(a) < combining_class(b); });
+    std::stable_sort(at, end,
+                     [](int32_t a, int32_t b) { return combining_class(a) < combining_class(b); });
     at = end;
   }
 }
@@ -57,8 +59,8 @@ void append_form(std::string_view run, Kind kind, std::string& out) {
   order_marks(points);
   if (composes(kind)) {
     const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-    const utf8proc_ssize_t count =
-        utf8proc_normalize_utf32(points.data(), static_cast<utf8proc_ssize_t>(points.size()), options);
+    const utf8proc_ssize_t count = utf8proc_normalize_utf32(
+        points.data(), static_cast<utf8proc_ssize_t>(points.size()), options);
     SKEIN_CHECK(count >= 0);
     points.resize(static_cast<size_t>(count));
   }
@@ -154,16 +156,13 @@ std::string bert(std::string_view text, const NormalizerStep& step) {
 
 std::string normalized(std::string_view text, const NormalizerStep& step) {
   switch (step.kind) {
-    case Kind::lowercase:
-      return mapped(text, append_lower);
+    case Kind::lowercase: return mapped(text, append_lower);
     case Kind::strip_accents:
       return mapped(text, [](int32_t point, std::string& kept) {
         if (!mark(point)) append_utf8(point, kept);
       });
-    case Kind::bert:
-      return bert(text, step);
-    default:
-      return in_form(text, step.kind);
+    case Kind::bert: return bert(text, step);
+    default: return in_form(text, step.kind);
   }
 }
 

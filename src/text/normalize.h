@@ -1,5 +1,6 @@
-// What a tokenizer does to text before dividing it: Unicode normal forms, lower case, and BERT's cleaning.
-// Bytes that are no valid UTF-8 pass through unchanged, except under BERT's cleaning, which drops them.
+// What a tokenizer does to text before dividing it: Unicode normal forms, lower case, and BERT's
+// cleaning. Bytes that are no valid UTF-8 pass through unchanged, except under BERT's cleaning,
+// which drops them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ struct NormalizerStep {
 std::string normalized(std::string_view text, const NormalizerStep& step);
 // By all steps in turn.
 std::string normalized(std::string_view text, const std::vector<NormalizerStep>& steps);
-// Whether normalized() would give the text itself, seen at a glance: false where only work could tell.
+// Whether normalized() would give the text itself, seen at a glance: false where only work could
+// tell.
 bool surely_normal(std::string_view text, const std::vector<NormalizerStep>& steps);
 
 }  // namespace skein

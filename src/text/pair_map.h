@@ -1,5 +1,5 @@
-// A hash map from a pair of ids (not negative) to an int32, by linear probing: lookups of a pair that is not
-// there are the common case of BPE, and end at the first free slot.
+// A hash map from a pair of ids (not negative) to an int32, by linear probing: lookups of a pair
+// that is not there are the common case of BPE, and end at the first free slot.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 #include "skein/text/pattern.h"
 
+#include <algorithm>
+
 #include "skein/core/error.h"
 #include "skein/text/words.h"
-
-#include <algorithm>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -45,17 +45,19 @@ struct Pattern::Code {
   }
 
   // As pcre2_match. With more nesting than the compiled form has room for, it is interpreted.
-  int match(std::string_view text, size_t at, uint32_t options, pcre2_match_data* found, pcre2_match_context* within) const {
+  int match(std::string_view text, size_t at, uint32_t options, pcre2_match_data* found,
+            pcre2_match_context* within) const {
     const auto run = [&](uint32_t more) {
-      return pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, PCRE2_NO_UTF_CHECK | options | more, found,
-                         within);
+      return pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
+                         PCRE2_NO_UTF_CHECK | options | more, found, within);
     };
     const int count = run(0);
     return count == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : count;
   }
 
   std::unique_ptr<pcre2_match_data, Free> match_data() const {
-    return std::unique_ptr<pcre2_match_data, Free>(pcre2_match_data_create_from_pattern(code.get(), nullptr));
+    return std::unique_ptr<pcre2_match_data, Free>(
+        pcre2_match_data_create_from_pattern(code.get(), nullptr));
   }
 };
 
@@ -67,10 +69,12 @@ Pattern::Pattern(std::string expression, Extent extent)
   const uint32_t whole = extent == Extent::whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0;
   int error = 0;
   PCRE2_SIZE at = 0;
-  code_->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression_.data()), expression_.size(),
-                                  PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | whole, &error, &at, nullptr));
+  code_->code.reset(
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression_.data()), expression_.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | whole, &error, &at, nullptr));
   if (code_->code == nullptr)
-    fail_usage("the regular expression {} is wrong at byte {}: {}", expression_, at, message_of(error));
+    fail_usage("the regular expression {} is wrong at byte {}: {}", expression_, at,
+               message_of(error));
   pcre2_jit_compile(code_->code.get(), PCRE2_JIT_COMPLETE);
 }
 
@@ -78,8 +82,10 @@ Pattern::~Pattern() = default;
 
 void Pattern::divide(std::string_view text, const Part& part) const {
   by_validity(text, [&](std::string_view piece, bool valid) {
-    if (valid) divide_valid(piece, part);
-    else part(piece, false);
+    if (valid)
+      divide_valid(piece, part);
+    else
+      part(piece, false);
   });
 }
 
@@ -90,8 +96,8 @@ void Pattern::divide_valid(std::string_view text, const Part& part) const {
     const int count = code_->match(text, at, PCRE2_NOTEMPTY, match.get(), code_->context.get());
     if (count == PCRE2_ERROR_NOMATCH) break;
     if (count < 0)
-      fail_usage("the tokenizer's regular expression {} cannot be matched against this text: {}", expression_,
-                 message_of(count));
+      fail_usage("the tokenizer's regular expression {} cannot be matched against this text: {}",
+                 expression_, message_of(count));
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(match.get());
     if (bounds[0] > taken) part(text.substr(taken, bounds[0] - taken), false);
     if (bounds[1] > bounds[0]) part(text.substr(bounds[0], bounds[1] - bounds[0]), true);
@@ -102,7 +108,8 @@ void Pattern::divide_valid(std::string_view text, const Part& part) const {
 
 Pattern::Found Pattern::find(std::string_view text) const {
   const std::string valid = with_valid_utf8(text);
-  const int count = code_->match(valid, 0, 0, code_->match_data().get(), code_->brief_context.get());
+  const int count =
+      code_->match(valid, 0, 0, code_->match_data().get(), code_->brief_context.get());
   if (count >= 0) return Found::yes;
   return count == PCRE2_ERROR_NOMATCH ? Found::no : Found::too_much_work;
 }

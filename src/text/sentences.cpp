@@ -16,32 +16,39 @@ constexpr size_t kLongestAbbreviation = 16;
 
 // With the full stops inside, without the last, in lower case. Sorted.
 constexpr std::array<std::string_view, 28> kAbbreviations{
-    "al", "approx", "capt", "cf", "cmdr", "col", "dr", "fr", "gen", "gov", "hon", "lieut", "lt", "maj", "messrs",
-    "mlle", "mme", "mr", "mrs", "ms", "mss", "mt", "prof", "rev", "sen", "sgt", "st", "vs"};
+    "al",  "approx", "capt", "cf",  "cmdr",   "col",  "dr",  "fr", "gen", "gov",
+    "hon", "lieut",  "lt",   "maj", "messrs", "mlle", "mme", "mr", "mrs", "ms",
+    "mss", "mt",     "prof", "rev", "sen",    "sgt",  "st",  "vs"};
 constexpr std::array<std::string_view, 27> kBeforeNumbers{
-    "apr", "art", "aug", "ca", "ch", "chap", "dec", "eq", "feb", "fig", "figs", "jan", "jul", "jun", "mar", "no",
-    "nos", "nov", "oct", "p", "pp", "sec", "sect", "sep", "sept", "vol", "vols"};
+    "apr", "art",  "aug", "ca",  "ch",   "chap", "dec",  "eq",  "feb",
+    "fig", "figs", "jan", "jul", "jun",  "mar",  "no",   "nos", "nov",
+    "oct", "p",    "pp",  "sec", "sect", "sep",  "sept", "vol", "vols"};
 
 // Full stops that no white space needs to follow.
 bool is_wide_stop(int32_t point) {
-  return point == 0x3002 || point == 0xFF01 || point == 0xFF0E || point == 0xFF1F || point == 0xFF61;
+  return point == 0x3002 || point == 0xFF01 || point == 0xFF0E || point == 0xFF1F ||
+         point == 0xFF61;
 }
 
 bool is_stop(int32_t point) {
-  constexpr std::u32string_view stops = U".!?\u2026\u061F\u06D4\u0964\u0965\u203C\u2047\u2048\u2049";
+  constexpr std::u32string_view stops =
+      U".!?\u2026\u061F\u06D4\u0964\u0965\u203C\u2047\u2048\u2049";
   return stops.find(static_cast<char32_t>(point)) != stops.npos || is_wide_stop(point);
 }
 
 bool is_closing(int32_t point) {
   if (point == '"' || point == '\'' || point == '_' || point == '*') return true;
   const auto category = utf8proc_category(point);
-  return category == UTF8PROC_CATEGORY_PE || category == UTF8PROC_CATEGORY_PF || category == UTF8PROC_CATEGORY_PI;
+  return category == UTF8PROC_CATEGORY_PE || category == UTF8PROC_CATEGORY_PF ||
+         category == UTF8PROC_CATEGORY_PI;
 }
 
 bool is_digit(int32_t point) { return utf8proc_category(point) == UTF8PROC_CATEGORY_ND; }
 
 bool is_beginning(int32_t point) {
-  if (point == '"' || point == '\'' || point == '_' || point == '*' || point == 0xBF || point == 0xA1) return true;
+  if (point == '"' || point == '\'' || point == '_' || point == '*' || point == 0xBF ||
+      point == 0xA1)
+    return true;
   switch (utf8proc_category(point)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LT:
@@ -49,10 +56,8 @@ bool is_beginning(int32_t point) {
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_PS:
     case UTF8PROC_CATEGORY_PI:
-    case UTF8PROC_CATEGORY_PF:
-      return true;
-    default:
-      return false;
+    case UTF8PROC_CATEGORY_PF: return true;
+    default: return false;
   }
 }
 
@@ -61,7 +66,8 @@ bool holds(const List& sorted, std::string_view word) {
   return std::binary_search(sorted.begin(), sorted.end(), word);
 }
 
-// Whether what ends at `end` is the front of a word that goes on with a letter: 1 in 1b, didn' in didn't.
+// Whether what ends at `end` is the front of a word that goes on with a letter: 1 in 1b, didn' in
+// didn't.
 bool goes_on(std::string_view text, size_t end) {
   if (end == 0) return false;
   const Character last = character_before(text, end);
@@ -69,7 +75,8 @@ bool goes_on(std::string_view text, size_t end) {
   return end > last.bytes && letter(character_before(text, end - last.bytes).point);
 }
 
-// The letters and full stops right before `end`, in lower case where ASCII; "" when they are no abbreviation.
+// The letters and full stops right before `end`, in lower case where ASCII; "" when they are no
+// abbreviation.
 std::string word_before(std::string_view text, size_t end) {
   size_t begin = end;
   while (begin > 0) {
@@ -99,12 +106,14 @@ bool is_dotted(std::string_view word) {
 // Whether the full stop at `stop` belongs to the word before it.
 bool abbreviates(std::string_view text, size_t stop, int32_t follower) {
   const std::string word = word_before(text, stop);
-  return is_dotted(word) || holds(kAbbreviations, word) || (is_digit(follower) && holds(kBeforeNumbers, word));
+  return is_dotted(word) || holds(kAbbreviations, word) ||
+         (is_digit(follower) && holds(kBeforeNumbers, word));
 }
 
 class Splitter {
  public:
-  Splitter(std::string_view text, SentenceRule rule) : text_(text), lines_(rule == SentenceRule::lines) {}
+  Splitter(std::string_view text, SentenceRule rule)
+      : text_(text), lines_(rule == SentenceRule::lines) {}
 
   std::vector<size_t> ends() {
     if (text_.empty()) return {};
@@ -136,7 +145,8 @@ class Splitter {
     const bool ended = !ends_.empty() && ends_.back() == begin;
     if (ended && at_ == text_.size()) ends_.pop_back();
     if (begin == 0 || at_ == text_.size() || ended) return;
-    if (breaks >= (lines_ ? 1 : 2) || (!lines_ && ends_before(begin, follower))) ends_.push_back(begin);
+    if (breaks >= (lines_ ? 1 : 2) || (!lines_ && ends_before(begin, follower)))
+      ends_.push_back(begin);
   }
 
   void pass_wide_stop() {
@@ -159,7 +169,8 @@ class Splitter {
     }
     if (!is_stop(last.point)) return false;
     const size_t stop = end - last.bytes;
-    const bool alone = last.point == '.' && (stop == 0 || !is_stop(character_before(text_, stop).point));
+    const bool alone =
+        last.point == '.' && (stop == 0 || !is_stop(character_before(text_, stop).point));
     return !alone || !abbreviates(text_, stop, follower);
   }
 

@@ -1,8 +1,8 @@
 #include "spelling.h"
 
-#include "skein/text/byte_alphabet.h"
-
 #include <array>
+
+#include "skein/text/byte_alphabet.h"
 
 #include "unicode.h"
 
@@ -40,7 +40,8 @@ constexpr auto kCharacterOfByte = make_character_of_byte();
 
 std::string spelt(std::string_view bytes) {
   std::string token;
-  for (const char byte : bytes) append_utf8(kCharacterOfByte[static_cast<unsigned char>(byte)], token);
+  for (const char byte : bytes)
+    append_utf8(kCharacterOfByte[static_cast<unsigned char>(byte)], token);
   return token;
 }
 
@@ -48,8 +49,8 @@ bool unspelt(std::string_view token, std::string& bytes) {
   bytes.clear();
   for (size_t at = 0; at < token.size();) {
     const Character next = character_at(token, at);
-    const bool known =
-        next.point >= 0 && next.point < kCharacters && kByteOfCharacter[static_cast<size_t>(next.point)] >= 0;
+    const bool known = next.point >= 0 && next.point < kCharacters &&
+                       kByteOfCharacter[static_cast<size_t>(next.point)] >= 0;
     if (!known) return false;
     bytes.push_back(static_cast<char>(kByteOfCharacter[static_cast<size_t>(next.point)]));
     at += next.bytes;

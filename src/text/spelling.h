@@ -1,5 +1,5 @@
-// GPT-2's spelling of bytes in vocabularies: byte_of_id()[i] is the character i of an alphabet, the printable
-// bytes themselves and U+0100 to U+0143.
+// GPT-2's spelling of bytes in vocabularies: byte_of_id()[i] is the character i of an alphabet, the
+// printable bytes themselves and U+0100 to U+0143.
 #pragma once
 
 #include <string>

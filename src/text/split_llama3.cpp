@@ -54,7 +54,8 @@ size_t llama3_piece_end(std::string_view text, size_t begin, size_t digits) {
   const Kind next = after < text.size() ? kind_at(text, after).kind : Kind::space;
   if (next == Kind::letter && !line_break(text[begin])) return run_end(text, after, Kind::letter);
   if (first.kind == Kind::other) return newlines_end(text, run_end(text, after, Kind::other));
-  if (text[begin] == ' ' && next == Kind::other) return newlines_end(text, run_end(text, after, Kind::other));
+  if (text[begin] == ' ' && next == Kind::other)
+    return newlines_end(text, run_end(text, after, Kind::other));
   return space_with_breaks_end(text, begin);
 }
 

@@ -1,6 +1,7 @@
-// A word of o200k is "capitals, then small letters", where letters without case and marks are both. Its pattern says
-// so as [capital]*[small]+ or else [capital]+[small]*, which comes to: the run of capitals, and the small letters
-// behind it; where no small letter follows, the run is cut behind its last character without case, if it has one.
+// A word of o200k is "capitals, then small letters", where letters without case and marks are both.
+// Its pattern says so as [capital]*[small]+ or else [capital]+[small]*, which comes to: the run of
+// capitals, and the small letters behind it; where no small letter follows, the run is cut behind
+// its last character without case, if it has one.
 #include "skein/text/split.h"
 
 #include "kinds.h"
@@ -35,8 +36,8 @@ Cased case_at(std::string_view text, size_t at) {
   return {number(next.point) ? Case::other : Case::prefix, next.bytes};
 }
 
-// Where the word that begins at `at` ends; `at` when there is none. caseless: whether one with a small letter or a
-// letter without case is asked for, or any.
+// Where the word that begins at `at` ends; `at` when there is none. caseless: whether one with a
+// small letter or a letter without case is asked for, or any.
 size_t word_end(std::string_view text, size_t at, bool caseless) {
   size_t end = at, after_caseless = at;
   while (end < text.size()) {
@@ -59,7 +60,8 @@ size_t letters_end(std::string_view text, size_t begin, const Cased& first) {
   const bool prefix = first.kind == Case::prefix || first.mark;
   const size_t after = begin + first.bytes;
   for (const bool caseless : {true, false}) {
-    if (const size_t end = prefix ? word_end(text, after, caseless) : after; end > after) return end;
+    if (const size_t end = prefix ? word_end(text, after, caseless) : after; end > after)
+      return end;
     if (const size_t end = word_end(text, begin, caseless); end > begin) return end;
   }
   return begin;
@@ -80,7 +82,8 @@ size_t o200k_piece_end(std::string_view text, size_t begin) {
   const Kinded plain = kind_at(text, begin);
   if (plain.kind == Kind::number) return numbers_end(text, begin, kMostDigits);
   if (plain.kind == Kind::other) return signs_end(text, begin);
-  const bool signs = text[begin] == ' ' && begin + 1 < text.size() && kind_at(text, begin + 1).kind == Kind::other;
+  const bool signs =
+      text[begin] == ' ' && begin + 1 < text.size() && kind_at(text, begin + 1).kind == Kind::other;
   return signs ? signs_end(text, begin + 1) : space_with_breaks_end(text, begin);
 }
 

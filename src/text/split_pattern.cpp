@@ -1,10 +1,10 @@
 #include "skein/text/split_pattern.h"
 
-#include "skein/core/error.h"
-#include "skein/text/words.h"
-
 #include <mutex>
 #include <oniguruma.h>
+
+#include "skein/core/error.h"
+#include "skein/text/words.h"
 
 #include "unicode.h"
 
@@ -12,7 +12,8 @@ namespace skein {
 namespace {
 
 constexpr size_t kLongestExpression = 1 << 16;
-// One match and one search for the next match may try so often; the first is the library's own limit.
+// One match and one search for the next match may try so often; the first is the library's own
+// limit.
 constexpr unsigned long kMostRetriesOfMatch = 10'000'000;
 constexpr unsigned long kMostRetriesOfSearch = 100'000'000;
 // Places to come back to, of some 50 bytes each.
@@ -52,8 +53,8 @@ std::unique_ptr<OnigMatchParam, Free> limits() {
   return made;
 }
 
-// Classes to which releases of the library up to 6.9.8 add fewer characters than the reference's: symbols such as "$"
-// and superscript digits.
+// Classes to which releases of the library up to 6.9.8 add fewer characters than the reference's:
+// symbols such as "$" and superscript digits.
 struct ChangedClass {
   const char *spelling, *expression, *sample, *instead;
 };
@@ -69,15 +70,16 @@ constexpr ChangedClass kChangedClasses[] = {
 std::string plain_names(std::string_view expression) {
   std::string plain;
   for (const char c : expression)
-    if (c != '_' && c != '-' && c != ' ') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    if (c != '_' && c != '-' && c != ' ')
+      plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
   return plain;
 }
 
 bool matches_whole(const char* expression, std::string_view text) {
   const std::string_view given(expression);
   OnigRegex regex = nullptr;
-  onig_new(&regex, bytes_of(given), bytes_of(given) + given.size(), ONIG_OPTION_NONE, ONIG_ENCODING_UTF8,
-           ONIG_SYNTAX_ONIGURUMA, nullptr);
+  onig_new(&regex, bytes_of(given), bytes_of(given) + given.size(), ONIG_OPTION_NONE,
+           ONIG_ENCODING_UTF8, ONIG_SYNTAX_ONIGURUMA, nullptr);
   const OnigUChar* begin = bytes_of(text);
   const int bytes = onig_match(regex, begin, begin + text.size(), begin, nullptr, ONIG_OPTION_NONE);
   onig_free(regex);
@@ -89,12 +91,14 @@ void refuse_changed_classes(const std::string& expression) {
   for (const ChangedClass& changed : kChangedClasses)
     if (plain.find(changed.spelling) != std::string::npos &&
         !matches_whole(changed.expression, changed.sample))
-      fail_usage("the regular expression {} has the class {}, which means fewer characters to this system's Oniguruma "
-                 "{} than to the reference's ({} is missing); write {} instead",
-                 expression, changed.spelling, onig_version(), changed.sample, changed.instead);
+      fail_usage(
+          "the regular expression {} has the class {}, which means fewer characters to this "
+          "system's Oniguruma {} than to the reference's ({} is missing); write {} instead",
+          expression, changed.spelling, onig_version(), changed.sample, changed.instead);
 }
 
-// Where the next match lies; it begins at ONIG_MISMATCH when there is none, and at an error otherwise.
+// Where the next match lies; it begins at ONIG_MISMATCH when there is none, and at an error
+// otherwise.
 struct Match {
   int begin, end;
 };
@@ -133,13 +137,15 @@ SplitPattern::~SplitPattern() = default;
 
 void SplitPattern::divide(std::string_view text, const Part& part) const {
   by_validity(text, [&](std::string_view piece, bool valid) {
-    if (valid) divide_valid(piece, part);
-    else part(piece, false);
+    if (valid)
+      divide_valid(piece, part);
+    else
+      part(piece, false);
   });
 }
 
-// Like the reference, it looks for the next match from the end of the last one, and one character further where
-// it finds nothing but an empty match in the place where the last one ended.
+// Like the reference, it looks for the next match from the end of the last one, and one character
+// further where it finds nothing but an empty match in the place where the last one ended.
 void SplitPattern::divide_valid(std::string_view text, const Part& part) const {
   const auto within = limits();
   const std::unique_ptr<OnigRegion, Free> region(onig_region_new());

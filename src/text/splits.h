@@ -1,14 +1,14 @@
 // How an imported tokenizer divides normalised text into words.
 #pragma once
 
-#include "skein/text/split.h"
-
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "skein/text/split.h"
 #include "skein/text/split_pattern.h"
+
 #include "kinds.h"
 #include "unicode.h"
 
@@ -16,17 +16,28 @@ namespace skein {
 
 struct SplitStep {
   enum class Kind {
-    gpt2, llama3, o200k, deepseek, numbers, bert, words, white_space, punctuation, pattern, prefix_space
+    gpt2,
+    llama3,
+    o200k,
+    deepseek,
+    numbers,
+    bert,
+    words,
+    white_space,
+    punctuation,
+    pattern,
+    prefix_space
   };
   enum class Keep { all, matches, others };
   Kind kind;
   size_t digits = 3;  // llama3, numbers: the most numbers in a piece
-  std::shared_ptr<const SplitPattern> pattern{};  // its matches and what lies between them are pieces
-  Keep keep = Keep::all;                          // pattern: which of them stay
+  std::shared_ptr<const SplitPattern>
+      pattern{};          // its matches and what lies between them are pieces
+  Keep keep = Keep::all;  // pattern: which of them stay
 };
 
-// A run of characters of one class is a piece, but each one that stands alone is a piece of its own, and those that
-// divide are left out.
+// A run of characters of one class is a piece, but each one that stands alone is a piece of its
+// own, and those that divide are left out.
 enum class CharacterClass : uint8_t { word, other, alone, divides };
 
 template <class ClassOf, class Piece>
@@ -66,37 +77,41 @@ void split_words(std::string_view text, Piece&& piece) {
   split_classes(text, class_of, piece);
 }
 
-// Applies steps[from], then the following ones to each of its pieces; calls piece(std::string_view) with what
-// the last one makes.
+// Applies steps[from], then the following ones to each of its pieces; calls piece(std::string_view)
+// with what the last one makes.
 template <class Piece>
-void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view text, Piece& piece) {
+void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view text,
+              Piece& piece) {
   if (text.empty()) return;
   if (from == steps.size()) return piece(text);
   const SplitStep& step = steps[from];
   const auto next = [&](std::string_view part) { split_by(steps, from + 1, part, piece); };
   switch (step.kind) {
-    case SplitStep::Kind::gpt2:
-      return split_ends(text, gpt2_piece_end, next);
+    case SplitStep::Kind::gpt2: return split_ends(text, gpt2_piece_end, next);
     case SplitStep::Kind::llama3:
       return split_ends(
-          text, [&](auto whole, size_t at) { return llama3_piece_end(whole, at, step.digits); }, next);
-    case SplitStep::Kind::o200k:
-      return split_ends(text, o200k_piece_end, next);
-    case SplitStep::Kind::deepseek:
-      return split_matches(text, deepseek_match_end, next);
+          text, [&](auto whole, size_t at) { return llama3_piece_end(whole, at, step.digits); },
+          next);
+    case SplitStep::Kind::o200k: return split_ends(text, o200k_piece_end, next);
+    case SplitStep::Kind::deepseek: return split_matches(text, deepseek_match_end, next);
     case SplitStep::Kind::numbers:
       return split_matches(
           text, [&](auto whole, size_t at) { return numbers_end(whole, at, step.digits); }, next);
-    case SplitStep::Kind::bert:
-      return split_bert(text, next);
-    case SplitStep::Kind::words:
-      return split_words(text, next);
+    case SplitStep::Kind::bert: return split_bert(text, next);
+    case SplitStep::Kind::words: return split_words(text, next);
     case SplitStep::Kind::white_space:
       return split_classes(
-          text, [](int32_t point) { return white_space(point) ? CharacterClass::divides : CharacterClass::word; }, next);
+          text,
+          [](int32_t point) {
+            return white_space(point) ? CharacterClass::divides : CharacterClass::word;
+          },
+          next);
     case SplitStep::Kind::punctuation:
       return split_classes(
-          text, [](int32_t point) { return bert_punctuation(point) ? CharacterClass::alone : CharacterClass::word; },
+          text,
+          [](int32_t point) {
+            return bert_punctuation(point) ? CharacterClass::alone : CharacterClass::word;
+          },
           next);
     case SplitStep::Kind::prefix_space:
       return text.front() == ' ' ? next(text) : next(" " + std::string(text));

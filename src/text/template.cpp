@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "skein/core/error.h"
+
 #include "template_form.h"
 
 namespace skein {
@@ -21,20 +22,25 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kWhite) + 1 - first);
 }
 
-void append(std::vector<int32_t>& to, const std::vector<int32_t>& ids) { to.insert(to.end(), ids.begin(), ids.end()); }
+void append(std::vector<int32_t>& to, const std::vector<int32_t>& ids) {
+  to.insert(to.end(), ids.begin(), ids.end());
+}
 
 }  // namespace
 
 ChatTemplate::Json ChatTemplate::found(const std::string& spec) {
-  if (const char* named = named_template(spec)) return {named, fmt::format("the chat template \"{}\"", spec)};
+  if (const char* named = named_template(spec))
+    return {named, fmt::format("the chat template \"{}\"", spec)};
   std::error_code error;
-  require(std::filesystem::is_regular_file(spec, error), "\"{}\" is neither a chat template ({}) nor a JSON file of one", spec, template_names());
+  require(std::filesystem::is_regular_file(spec, error),
+          "\"{}\" is neither a chat template ({}) nor a JSON file of one", spec, template_names());
   std::ifstream file(spec, std::ios::binary);
   require(file.is_open(), "the chat template {} cannot be read", spec);
   return {{std::istreambuf_iterator<char>(file), {}}, fmt::format("the chat template {}", spec)};
 }
 
-ChatTemplate::ChatTemplate(const std::string& spec, const Tokenizer& tokenizer) : ChatTemplate(found(spec), tokenizer) {}
+ChatTemplate::ChatTemplate(const std::string& spec, const Tokenizer& tokenizer)
+    : ChatTemplate(found(spec), tokenizer) {}
 
 ChatTemplate ChatTemplate::from_json(const std::string& json, const Tokenizer& tokenizer) {
   return ChatTemplate(Json{json, "the chat template"}, tokenizer);
@@ -48,27 +54,36 @@ ChatTemplate::ChatTemplate(const Json& json, const Tokenizer& tokenizer) : token
   for (const std::string& token : form.tokens) require_special(token);
   if (form.end != kEnd) require_special(form.end);
   const std::vector<int32_t> end = markup(form.end);
-  require(end.size() == 1, "\"end\" of {} is \"{}\", which is {} tokens of the tokenizer; it must be one", json.origin, form.end, end.size());
+  require(end.size() == 1,
+          "\"end\" of {} is \"{}\", which is {} tokens of the tokenizer; it must be one",
+          json.origin, form.end, end.size());
   end_ = end.front();
   prefix_ = markup(form.prefix);
   for (size_t role = 0; role < kChatRoles.size(); ++role) {
     if (!form.turns[role]) continue;
     const TurnForm& turn = *form.turns[role];
-    turns_[role] = Turn{opening(turn.open), opening(turn.open_after_system.value_or(turn.open)), markup(turn.close), 0};
+    turns_[role] = Turn{opening(turn.open), opening(turn.open_after_system.value_or(turn.open)),
+                        markup(turn.close), 0};
   }
   Turn& assistant = *turns_[kAssistant];
   const auto at = std::find(assistant.close.begin(), assistant.close.end(), end_);
-  require(at != assistant.close.end(), "what closes the assistant's turn in {} is \"{}\", which does not hold its end, \"{}\"", json.origin,
-          form.turns[kAssistant]->close, form.end);
+  require(at != assistant.close.end(),
+          "what closes the assistant's turn in {} is \"{}\", which does not hold its end, \"{}\"",
+          json.origin, form.turns[kAssistant]->close, form.end);
   assistant.counted = static_cast<size_t>(at - assistant.close.begin()) + 1;
 }
 
 void ChatTemplate::require_special(const std::string& token) const {
   const auto specials = tokenizer_->special_tokens();
-  if (std::any_of(specials.begin(), specials.end(), [&](const auto& special) { return special.first == token; })) return;
-  fail_usage("the chat template \"{}\" needs the special token {}, which the tokenizer {}; take another template (plain and none need only an "
-             "end-of-text token), or a model whose tokenizer has it (`skein-data train-tokenizer --tokenizer.special=...` makes such tokenizers)",
-             name_, token, tokenizer_->id_of(token) < 0 ? "does not have" : "has as an ordinary token only");
+  if (std::any_of(specials.begin(), specials.end(),
+                  [&](const auto& special) { return special.first == token; }))
+    return;
+  fail_usage(
+      "the chat template \"{}\" needs the special token {}, which the tokenizer {}; take another "
+      "template (plain and none need only an end-of-text token), or a model whose tokenizer has it "
+      "(`skein-data train-tokenizer --tokenizer.special=...` makes such tokenizers)",
+      name_, token,
+      tokenizer_->id_of(token) < 0 ? "does not have" : "has as an ordinary token only");
 }
 
 std::vector<int32_t> ChatTemplate::markup(std::string_view text) const {
@@ -79,7 +94,10 @@ std::vector<int32_t> ChatTemplate::markup(std::string_view text) const {
     if (at == std::string_view::npos) break;
     const bool ends = text.substr(at).starts_with(kEnd);
     const int32_t id = ends ? tokenizer_->end_of_text() : tokenizer_->roles().bos;
-    require(!ends || id >= 0, "the chat template \"{}\" ends answers with the tokenizer's end-of-text token, but it has none", name_);
+    require(!ends || id >= 0,
+            "the chat template \"{}\" ends answers with the tokenizer's end-of-text token, but it "
+            "has none",
+            name_);
     if (id >= 0) ids.push_back(id);
     text.remove_prefix(at + (ends ? kEnd : kBegin).size());
   }
@@ -93,15 +111,21 @@ ChatTemplate::Opening ChatTemplate::opening(const std::string& text) const {
 
 const ChatTemplate::Turn& ChatTemplate::turn_of(const std::string& role) const {
   const auto at = std::find(kChatRoles.begin(), kChatRoles.end(), role);
-  require(at != kChatRoles.end(), "a turn's role is \"{}\"; chat templates know {}", role.substr(0, 60), fmt::join(kChatRoles, ", "));
+  require(at != kChatRoles.end(), "a turn's role is \"{}\"; chat templates know {}",
+          role.substr(0, 60), fmt::join(kChatRoles, ", "));
   const auto& turn = turns_[static_cast<size_t>(at - kChatRoles.begin())];
-  require(turn.has_value(), "the chat template \"{}\" has no place for a turn of the {}; take another template, or leave such turns out", name_, role);
+  require(turn.has_value(),
+          "the chat template \"{}\" has no place for a turn of the {}; take another template, or "
+          "leave such turns out",
+          name_, role);
   return *turn;
 }
 
-const ChatTemplate::Opening& ChatTemplate::opening_of(std::span<const Message> messages, size_t index) const {
+const ChatTemplate::Opening& ChatTemplate::opening_of(std::span<const Message> messages,
+                                                      size_t index) const {
   const Turn& turn = turn_of(messages[index].role);
-  return index > 0 && messages[index - 1].role == kChatRoles[0] ? turn.open_after_system : turn.open;
+  return index > 0 && messages[index - 1].role == kChatRoles[0] ? turn.open_after_system
+                                                                : turn.open;
 }
 
 void ChatTemplate::add(std::span<const Message> messages, size_t index, TemplatedChat& chat) const {
@@ -126,7 +150,8 @@ TemplatedChat ChatTemplate::conversation(std::span<const Message> messages) cons
 }
 
 std::vector<int32_t> ChatTemplate::prompt(std::span<const Message> messages) const {
-  require(!messages.empty() && messages.back().role != kChatRoles[kAssistant], "a prompt must end with a turn of the user, not {}",
+  require(!messages.empty() && messages.back().role != kChatRoles[kAssistant],
+          "a prompt must end with a turn of the user, not {}",
           messages.empty() ? "be without turns" : "of the assistant");
   std::vector<Message> asked(messages.begin(), messages.end());
   asked.push_back({kChatRoles[kAssistant], ""});

@@ -13,8 +13,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::pair<const char*, const char*> kNamed[] = {
-    {"none", R"({"name": "none", "prefix": "{bos}", "user": {}, "assistant": {"close": "{eos}"}, "end": "{eos}"})"},
-    {"plain", R"({"name": "plain", "prefix": "{bos}", "trim": true, "system": {}, "user": {"open": "\n\nHuman: "},
+    {"none",
+     R"({"name": "none", "prefix": "{bos}", "user": {}, "assistant": {"close": "{eos}"}, "end": "{eos}"})"},
+    {"plain",
+     R"({"name": "plain", "prefix": "{bos}", "trim": true, "system": {}, "user": {"open": "\n\nHuman: "},
       "assistant": {"open": "\n\nAssistant: ", "close": "{eos}"}, "end": "{eos}"})"},
     {"chatml", R"({"name": "chatml", "tokens": ["<|im_start|>"],
       "system": {"open": "<|im_start|>system\n", "close": "<|im_end|>\n"},
@@ -37,13 +39,15 @@ constexpr size_t kMostBytes = size_t{64} << 10;
 // One object of the template.
 class Part {
  public:
-  Part(const Json& json, const std::string& origin, const std::string& place, const std::vector<std::string>& known)
+  Part(const Json& json, const std::string& origin, const std::string& place,
+       const std::vector<std::string>& known)
       : json_(json), origin_(origin), place_(place) {
     require(json.is_object(), "{} must be a JSON object, not {}", called(), json.type_name());
     for (const auto& item : json.items()) {
       if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
       const std::string near = nearest(item.key(), known);
-      fail_usage("{} has no \"{}\"{}; it may have {}", called(), item.key().substr(0, 60), near.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", near),
+      fail_usage("{} has no \"{}\"{}; it may have {}", called(), item.key().substr(0, 60),
+                 near.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", near),
                  fmt::join(known, ", "));
     }
   }
@@ -55,29 +59,35 @@ class Part {
   std::string text(const std::string& key, const std::string& fallback = "") const {
     const Json* value = find(key);
     if (value == nullptr) return fallback;
-    require(value->is_string(), "\"{}\" of {} must be a string, not {}", key, called(), value->type_name());
+    require(value->is_string(), "\"{}\" of {} must be a string, not {}", key, called(),
+            value->type_name());
     return value->get<std::string>();
   }
   bool flag(const std::string& key) const {
     const Json* value = find(key);
-    require(value == nullptr || value->is_boolean(), "\"{}\" of {} must be true or false", key, called());
+    require(value == nullptr || value->is_boolean(), "\"{}\" of {} must be true or false", key,
+            called());
     return value != nullptr && value->get<bool>();
   }
-  std::string called() const { return place_.empty() ? origin_ : fmt::format("\"{}\" of {}", place_, origin_); }
+  std::string called() const {
+    return place_.empty() ? origin_ : fmt::format("\"{}\" of {}", place_, origin_);
+  }
 
  private:
   const Json& json_;
   const std::string &origin_, place_;
 };
 
-std::optional<TurnForm> turn_form(const Part& whole, const std::string& origin, const std::string& role) {
+std::optional<TurnForm> turn_form(const Part& whole, const std::string& origin,
+                                  const std::string& role) {
   const Json* json = whole.find(role);
   if (json == nullptr) return std::nullopt;
   std::vector<std::string> known{"open", "close"};
   if (role == "user") known.emplace_back("open_after_system");
   const Part part(*json, origin, role, known);
   TurnForm made{part.text("open"), part.text("close"), std::nullopt};
-  if (part.find("open_after_system") != nullptr) made.open_after_system = part.text("open_after_system");
+  if (part.find("open_after_system") != nullptr)
+    made.open_after_system = part.text("open_after_system");
   return made;
 }
 
@@ -85,9 +95,11 @@ std::vector<std::string> token_list(const Part& whole) {
   std::vector<std::string> made;
   const Json* list = whole.find("tokens");
   if (list == nullptr) return made;
-  require(list->is_array(), "\"tokens\" of {} must be a list of texts, not {}", whole.called(), list->type_name());
+  require(list->is_array(), "\"tokens\" of {} must be a list of texts, not {}", whole.called(),
+          list->type_name());
   for (const Json& token : *list) {
-    require(token.is_string() && token != "", "\"tokens\" of {} holds {}, which is no token's text", whole.called(),
+    require(token.is_string() && token != "", "\"tokens\" of {} holds {}, which is no token's text",
+            whole.called(),
             token.is_string() ? "\"\"" : std::string("a JSON ") + token.type_name());
     made.push_back(token);
   }
@@ -95,7 +107,8 @@ std::vector<std::string> token_list(const Part& whole) {
 }
 
 Json parsed(const std::string& text, const std::string& origin) {
-  require(text.size() <= kMostBytes, "{} holds {} bytes; a chat template has at most {}", origin, text.size(), kMostBytes);
+  require(text.size() <= kMostBytes, "{} holds {} bytes; a chat template has at most {}", origin,
+          text.size(), kMostBytes);
   try {
     return Json::parse(text);
   } catch (const Json::exception& error) {
@@ -107,26 +120,32 @@ Json parsed(const std::string& text, const std::string& origin) {
 
 TemplateForm template_form(const std::string& text, const std::string& origin) {
   const Json json = parsed(text, origin);
-  const Part whole(json, origin, "", {"name", "prefix", "trim", "tokens", "system", "user", "assistant", "end"});
+  const Part whole(json, origin, "",
+                   {"name", "prefix", "trim", "tokens", "system", "user", "assistant", "end"});
   TemplateForm made;
   made.name = whole.text("name", "custom");
   made.prefix = whole.text("prefix");
   made.trim = whole.flag("trim");
   made.tokens = token_list(whole);
-  for (size_t role = 0; role < kChatRoles.size(); ++role) made.turns[role] = turn_form(whole, origin, kChatRoles[role]);
+  for (size_t role = 0; role < kChatRoles.size(); ++role)
+    made.turns[role] = turn_form(whole, origin, kChatRoles[role]);
   for (const char* key : {"user", "assistant", "end"})
-    require(whole.find(key) != nullptr, "{} has no \"{}\", which every chat template needs", origin, key);
+    require(whole.find(key) != nullptr, "{} has no \"{}\", which every chat template needs", origin,
+            key);
   made.end = whole.text("end");
   require(!made.end.empty(), "\"end\" of {} is empty; it is the token that ends an answer", origin);
   return made;
 }
 
 std::string to_json(const TemplateForm& form) {
-  Json json{{"name", form.name}, {"prefix", form.prefix}, {"trim", form.trim}, {"tokens", form.tokens}};
+  Json json{
+      {"name", form.name}, {"prefix", form.prefix}, {"trim", form.trim}, {"tokens", form.tokens}};
   for (size_t role = 0; role < kChatRoles.size(); ++role) {
     if (!form.turns[role]) continue;
-    Json& turn = json[kChatRoles[role]] = {{"open", form.turns[role]->open}, {"close", form.turns[role]->close}};
-    if (form.turns[role]->open_after_system) turn["open_after_system"] = *form.turns[role]->open_after_system;
+    Json& turn = json[kChatRoles[role]] = {{"open", form.turns[role]->open},
+                                           {"close", form.turns[role]->close}};
+    if (form.turns[role]->open_after_system)
+      turn["open_after_system"] = *form.turns[role]->open_after_system;
   }
   json["end"] = form.end;
   return json.dump();
@@ -140,7 +159,8 @@ const char* named_template(const std::string& name) {
 
 std::string template_names() {
   std::string names;
-  for (const auto& [known, json] : kNamed) names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
+  for (const auto& [known, json] : kNamed)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
   return names;
 }
 

@@ -1,9 +1,9 @@
 #include "skein/text/tokenizer.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <cctype>
+
+#include "skein/core/error.h"
 
 #include "added_tokens.h"
 #include "spelling.h"

@@ -1,8 +1,3 @@
-#include "skein/core/error.h"
-#include "skein/core/strict_json.h"
-#include "skein/text/tokenizer.h"
-#include "skein/text/utf8.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -11,6 +6,11 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+
+#include "skein/core/error.h"
+#include "skein/core/strict_json.h"
+#include "skein/text/tokenizer.h"
+#include "skein/text/utf8.h"
 
 #include "hugging_face.h"
 
@@ -26,11 +26,11 @@ std::string read_whole(const std::string& path) {
   std::error_code error;
   const bool regular = std::filesystem::is_regular_file(path, error);
   require(regular || std::filesystem::exists(path, error),
-          "cannot read the tokenizer {}: {}; `skein-data train-tokenizer` makes one, and \"bytes\" names the "
-          "byte "
-          "tokenizer",
+          "cannot read the tokenizer {}: {}; `skein-data train-tokenizer` makes one, and \"bytes\" "
+          "names the byte tokenizer",
           path, error ? error.message() : "no such file");
-  require(!std::filesystem::is_directory(path), "the tokenizer {} is a directory, not a file", path);
+  require(!std::filesystem::is_directory(path), "the tokenizer {} is a directory, not a file",
+          path);
   if (regular) {
     const uintmax_t bytes = std::filesystem::file_size(path, error);
     require(!error && bytes <= kMostFileBytes,
@@ -46,7 +46,8 @@ std::string read_whole(const std::string& path) {
 
 Json parsed(const std::string& path) { return parse_strictly<Json>(read_whole(path), path); }
 
-// The settings beside a vocabulary that say what tokenizer.json would: an empty object without them.
+// The settings beside a vocabulary that say what tokenizer.json would: an empty object without
+// them.
 Json settings_of(const fs::path& folder) {
   Json settings = Json::object();
   for (const char* name : {"special_tokens_map.json", "tokenizer_config.json"}) {
@@ -76,7 +77,8 @@ Json special_token(const std::string& content, int64_t id) {
 std::string named_token(const Json& settings, const char* role) {
   const auto found = settings.find(role);
   if (found == settings.end()) return "";
-  const Json& name = found->is_object() && found->contains("content") ? (*found)["content"] : *found;
+  const Json& name =
+      found->is_object() && found->contains("content") ? (*found)["content"] : *found;
   return name.is_string() ? name.get<std::string>() : "";
 }
 
@@ -85,20 +87,23 @@ std::vector<std::string> named_specials(const Json& settings) {
                                     "<pad>", "</s>",  "<unk>", "<mask>", "<|endoftext|>"};
   for (const char* role :
        {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
-    if (std::string name = named_token(settings, role); !name.empty()) names.push_back(std::move(name));
+    if (std::string name = named_token(settings, role); !name.empty())
+      names.push_back(std::move(name));
   return names;
 }
 
 Json added_tokens(const Json& vocabulary, const Json& settings) {
   std::map<int64_t, Json> tokens;
   for (const std::string& name : named_specials(settings))
-    if (const auto found = vocabulary.find(name); found != vocabulary.end() && found->is_number_unsigned())
+    if (const auto found = vocabulary.find(name);
+        found != vocabulary.end() && found->is_number_unsigned())
       tokens.emplace(found->get<int64_t>(), special_token(name, found->get<int64_t>()));
-  if (const auto more = settings.find("added_tokens_decoder"); more != settings.end() && more->is_object())
+  if (const auto more = settings.find("added_tokens_decoder");
+      more != settings.end() && more->is_object())
     for (const auto& item : more->items()) {
-      const bool good =
-          !item.key().empty() && item.key().size() < 10 && item.value().is_object() &&
-          std::all_of(item.key().begin(), item.key().end(), [](char c) { return c >= '0' && c <= '9'; });
+      const bool good = !item.key().empty() && item.key().size() < 10 && item.value().is_object() &&
+                        std::all_of(item.key().begin(), item.key().end(),
+                                    [](char c) { return c >= '0' && c <= '9'; });
       require(good, "added_tokens_decoder of tokenizer_config.json has an entry that is no token");
       Json token = item.value();
       token["id"] = std::stoll(item.key());
@@ -124,11 +129,14 @@ Json merges_of(const std::string& path) {
   auto merges = Json::array();
   const auto lines = lines_of(read_whole(path));
   for (size_t i = 0; i < lines.size(); ++i)
-    if (!lines[i].empty() && (i > 0 || !lines[i].starts_with("#version"))) merges.push_back(lines[i]);
+    if (!lines[i].empty() && (i > 0 || !lines[i].starts_with("#version")))
+      merges.push_back(lines[i]);
   return merges;
 }
 
-Json named_id(const Json& vocabulary, const char* name) { return Json::array({name, vocabulary.at(name)}); }
+Json named_id(const Json& vocabulary, const char* name) {
+  return Json::array({name, vocabulary.at(name)});
+}
 
 std::unique_ptr<Tokenizer> from_byte_bpe(const fs::path& vocab, const fs::path& merges) {
   const Json settings = settings_of(vocab.parent_path());
@@ -144,15 +152,16 @@ std::unique_ptr<Tokenizer> from_byte_bpe(const fs::path& vocab, const fs::path& 
                               {"sep", named_id(vocabulary, "</s>")},
                               {"cls", named_id(vocabulary, "<s>")},
                               {"add_prefix_space", prefix}};
-  json["model"] = {{"type", "BPE"}, {"vocab", std::move(vocabulary)}, {"merges", merges_of(merges.string())}};
+  json["model"] = {
+      {"type", "BPE"}, {"vocab", std::move(vocabulary)}, {"merges", merges_of(merges.string())}};
   return tokenizer_from_hugging_face(json);
 }
 
 // A vocabulary without a capital letter outside of its special tokens was made of lower-cased text.
 bool lower_case(const Json& vocabulary) {
   for (const auto& item : vocabulary.items())
-    if (!item.key().starts_with('[') &&
-        std::any_of(item.key().begin(), item.key().end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+    if (!item.key().starts_with('[') && std::any_of(item.key().begin(), item.key().end(),
+                                                    [](char c) { return c >= 'A' && c <= 'Z'; }))
       return false;
   return true;
 }
@@ -162,7 +171,8 @@ std::unique_ptr<Tokenizer> from_wordpiece(const fs::path& path) {
   Json vocabulary = Json::object();
   const auto lines = lines_of(read_whole(path.string()));
   for (size_t line = 0; line < lines.size(); ++line) {
-    require(valid_utf8(lines[line]), "{}:{}: the token is not valid UTF-8", path.string(), line + 1);
+    require(valid_utf8(lines[line]), "{}:{}: the token is not valid UTF-8", path.string(),
+            line + 1);
     vocabulary[lines[line]] = line;
   }
   Json normalizer = {{"type", "BertNormalizer"},
@@ -196,7 +206,8 @@ fs::path file_in(const fs::path& folder) {
   for (const char* name : {"tokenizer.json", "vocab.json", "vocab.txt"})
     if (fs::exists(folder / name)) return folder / name;
   fail_usage(
-      "the folder holds no tokenizer: neither tokenizer.json, nor vocab.json and merges.txt, nor vocab.txt");
+      "the folder holds no tokenizer: neither tokenizer.json, nor vocab.json and merges.txt, nor "
+      "vocab.txt");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
+#include <algorithm>
+
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/text/tokenizer.h"
-
-#include <algorithm>
 
 #include "hugging_face.h"
 
@@ -21,15 +21,18 @@ Json parse_object(const std::string& text) {
 void check_keys(const Json& json, const std::vector<std::string>& known, const std::string& type) {
   for (const auto& item : json.items())
     require(std::find(known.begin(), known.end(), item.key()) != known.end(),
-            "a tokenizer of type \"{}\" has no \"{}\"; it has {}", type, item.key(), fmt::join(known, ", "));
+            "a tokenizer of type \"{}\" has no \"{}\"; it has {}", type, item.key(),
+            fmt::join(known, ", "));
   for (const auto& key : known)
-    require(json.contains(key), "a tokenizer of type \"{}\" needs \"{}\", which is missing", type, key);
+    require(json.contains(key), "a tokenizer of type \"{}\" needs \"{}\", which is missing", type,
+            key);
 }
 
 void check_version(const Json& json) {
   const Json& version = json.at("version");
   require(version.is_number_integer() && version == 1,
-          "the tokenizer's version is {}; this program reads version 1", version.dump().substr(0, 40));
+          "the tokenizer's version is {}; this program reads version 1",
+          version.dump().substr(0, 40));
 }
 
 int32_t merge_id(const Json& value, size_t rank) {
@@ -40,12 +43,14 @@ int32_t merge_id(const Json& value, size_t rank) {
 }
 
 std::vector<std::pair<int32_t, int32_t>> read_merges(const Json& merges) {
-  require(merges.is_array(), "the tokenizer's \"merges\" must be an array, not {}", merges.type_name());
+  require(merges.is_array(), "the tokenizer's \"merges\" must be an array, not {}",
+          merges.type_name());
   std::vector<std::pair<int32_t, int32_t>> pairs;
   pairs.reserve(merges.size());
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const Json& pair = merges[rank];
-    require(pair.is_array() && pair.size() == 2, "merge {} of the tokenizer must be a pair of ids", rank);
+    require(pair.is_array() && pair.size() == 2, "merge {} of the tokenizer must be a pair of ids",
+            rank);
     pairs.emplace_back(merge_id(pair[0], rank), merge_id(pair[1], rank));
   }
   return pairs;
@@ -58,9 +63,8 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& text) {
   const auto type = json.find("type");
   if (type == json.end() && json.contains("model")) return tokenizer_from_hugging_face(json);
   require(type != json.end() && type->is_string(),
-          "a tokenizer needs \"type\": \"bytes\" or \"byte_bpe\", or a \"model\" as in a tokenizer.json; is "
-          "this another "
-          "program's tokenizer file?");
+          "a tokenizer needs \"type\": \"bytes\" or \"byte_bpe\", or a \"model\" as in a "
+          "tokenizer.json; is this another program's tokenizer file?");
   const auto name = type->get<std::string>();
   require(name == "bytes" || name == "byte_bpe",
           "the tokenizer's type is \"{}\"; bytes and byte_bpe are known", name);

@@ -32,11 +32,14 @@ void BpeTrainer::merge(BpeTrainer&& other) {
   other = BpeTrainer();
 }
 
-std::vector<std::pair<int32_t, int32_t>> BpeTrainer::train(int64_t vocab_size, int64_t min_frequency) const {
+std::vector<std::pair<int32_t, int32_t>> BpeTrainer::train(int64_t vocab_size,
+                                                           int64_t min_frequency) const {
   require(vocab_size >= 257 && vocab_size <= kLargestVocabulary,
-          "a vocabulary of {} ids cannot be learnt: 256 bytes and end-of-text take 257, and {} is the most",
+          "a vocabulary of {} ids cannot be learnt: 256 bytes and end-of-text take 257, and {} is "
+          "the most",
           vocab_size, kLargestVocabulary);
-  require(min_frequency >= 1, "a least frequency of {} makes no sense; use 1 or more", min_frequency);
+  require(min_frequency >= 1, "a least frequency of {} makes no sense; use 1 or more",
+          min_frequency);
   static constexpr auto ids = id_of_byte();
   MergeLearner learner(std::vector<uint64_t>(256, 1));
   std::vector<int32_t> symbols;

@@ -1,13 +1,13 @@
 #include "skein/text/train_tokenizer.h"
 
-#include "skein/core/error.h"
-#include "skein/text/byte_alphabet.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 #include <unordered_map>
+
+#include "skein/core/error.h"
+#include "skein/text/byte_alphabet.h"
 
 #include "hugging_face.h"
 #include "merge_learner.h"
@@ -71,8 +71,10 @@ Merges learn(MergeLearner& learner, const TrainerSettings& settings, const std::
 Json added_tokens(const std::vector<std::string>& special) {
   auto list = Json::array();
   for (size_t id = 0; id < special.size(); ++id)
-    list.push_back(
-        {{"id", id}, {"content", special[id]}, {"lstrip", special[id] == "<mask>"}, {"special", true}});
+    list.push_back({{"id", id},
+                    {"content", special[id]},
+                    {"lstrip", special[id] == "<mask>"},
+                    {"special", true}});
   return list;
 }
 
@@ -91,7 +93,8 @@ Json frame(const TokenList& tokens) {
   return nullptr;
 }
 
-std::unique_ptr<Tokenizer> learn_byte_bpe(const BpeTrainer& words, const TrainerSettings& settings) {
+std::unique_ptr<Tokenizer> learn_byte_bpe(const BpeTrainer& words,
+                                          const TrainerSettings& settings) {
   TokenList tokens;
   for (const std::string& special : settings.special) tokens.add(special);
   std::array<int32_t, 256> id_of_byte;
@@ -111,7 +114,8 @@ std::unique_ptr<Tokenizer> learn_byte_bpe(const BpeTrainer& words, const Trainer
        {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
        {"post_processor", frame(tokens)},
        {"decoder", {{"type", "ByteLevel"}}},
-       {"model", {{"type", "BPE"}, {"vocab", tokens.vocabulary()}, {"merges", std::move(merges)}}}});
+       {"model",
+        {{"type", "BPE"}, {"vocab", tokens.vocabulary()}, {"merges", std::move(merges)}}}});
 }
 
 std::vector<int32_t> characters_of(std::string_view word) {
@@ -145,8 +149,8 @@ std::string utf8(int32_t point) {
   return text;
 }
 
-// Words by the characters of the alphabet that are in them, as the alphabet's order has them first within
-// words.
+// Words by the characters of the alphabet that are in them, as the alphabet's order has them first
+// within words.
 using WordsByCharacters = std::vector<std::pair<std::vector<int32_t>, int64_t>>;
 
 WordsByCharacters known_characters(const BpeTrainer& words, const std::set<int32_t>& alphabet,
@@ -179,7 +183,8 @@ void add_words(const WordsByCharacters& words, const TokenList& tokens, MergeLea
   }
 }
 
-std::unique_ptr<Tokenizer> learn_wordpiece(const BpeTrainer& words, const TrainerSettings& settings) {
+std::unique_ptr<Tokenizer> learn_wordpiece(const BpeTrainer& words,
+                                           const TrainerSettings& settings) {
   TokenList tokens;
   for (const std::string& special : settings.special) tokens.add(special);
   const std::set<int32_t> alphabet = alphabet_of(words, settings.limit_alphabet);
@@ -188,8 +193,8 @@ std::unique_ptr<Tokenizer> learn_wordpiece(const BpeTrainer& words, const Traine
   for (const int32_t point : alphabet) tokens.add(utf8(point));
   for (const int32_t point : inner) tokens.add(kPrefix + utf8(point));
   require(tokens.size() <= settings.vocab_size,
-          "a vocabulary of {} ids is too small: special tokens and characters take {}; raise it, or limit "
-          "the alphabet",
+          "a vocabulary of {} ids is too small: special tokens and characters take {}; raise it, "
+          "or limit the alphabet",
           settings.vocab_size, tokens.size());
   MergeLearner learner(tokens.lengths());
   add_words(known, tokens, learner);
@@ -215,12 +220,13 @@ void check_specials(const TrainerSettings& settings) {
           "{} special tokens are too many; {} is the most", special.size(), kMostSpecials);
   for (const std::string& token : special) {
     require(!token.empty(), "a special token is empty");
-    require(std::count(special.begin(), special.end(), token) == 1, "the special token {} is given twice",
-            token);
+    require(std::count(special.begin(), special.end(), token) == 1,
+            "the special token {} is given twice", token);
     require(valid_bytes(token) == token.size(), "a special token is not valid UTF-8");
   }
-  require(settings.kind == LearntKind::bpe || std::count(special.begin(), special.end(), "[UNK]") == 1,
-          "the special tokens {} lack [UNK], which WordPiece needs", fmt::join(special, " "));
+  require(
+      settings.kind == LearntKind::bpe || std::count(special.begin(), special.end(), "[UNK]") == 1,
+      "the special tokens {} lack [UNK], which WordPiece needs", fmt::join(special, " "));
 }
 
 }  // namespace
@@ -230,18 +236,18 @@ TokenizerTrainer::TokenizerTrainer(TrainerSettings settings) : settings_(std::mo
   if (wordpiece && settings_.special.empty())
     settings_.special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   check_specials(settings_);
-  require(settings_.limit_alphabet >= 1, "an alphabet of {} characters makes no sense; use 1 or more",
-          settings_.limit_alphabet);
+  require(settings_.limit_alphabet >= 1,
+          "an alphabet of {} characters makes no sense; use 1 or more", settings_.limit_alphabet);
   require(settings_.min_frequency >= 1, "a least frequency of {} makes no sense; use 1 or more",
           settings_.min_frequency);
   const auto least = static_cast<int64_t>(settings_.special.size()) + (wordpiece ? 1 : 256);
   if (settings_.special.empty())
     BpeTrainer().train(settings_.vocab_size, settings_.min_frequency);
   else
-    require(
-        settings_.vocab_size >= least && settings_.vocab_size <= int64_t{1} << 24,
-        "a vocabulary of {} ids cannot be learnt: special tokens and alphabet take {}, and {} is the most",
-        settings_.vocab_size, least, int64_t{1} << 24);
+    require(settings_.vocab_size >= least && settings_.vocab_size <= int64_t{1} << 24,
+            "a vocabulary of {} ids cannot be learnt: special tokens and alphabet take {}, and {} "
+            "is the most",
+            settings_.vocab_size, least, int64_t{1} << 24);
 }
 
 void TokenizerTrainer::count(std::string_view text) {

@@ -37,7 +37,8 @@ Character character_at(std::string_view text, size_t at) {
 
 Character character_before(std::string_view text, size_t end) {
   size_t begin = end - 1;
-  while (begin > 0 && end - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  while (begin > 0 && end - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80)
+    --begin;
   const Character found = character_at(text.substr(0, end), begin);
   return found.bytes == end - begin ? found : Character{-1, 1};
 }
@@ -58,7 +59,9 @@ void append_utf8(int32_t point, std::string& text) {
   text.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
 }
 
-bool letter(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO); }
+bool letter(int32_t point) {
+  return within(category(point), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
+}
 
 bool capital_letter(int32_t point) {
   return category(point) == UTF8PROC_CATEGORY_LU || category(point) == UTF8PROC_CATEGORY_LT;
@@ -66,9 +69,13 @@ bool capital_letter(int32_t point) {
 
 bool small_letter(int32_t point) { return category(point) == UTF8PROC_CATEGORY_LL; }
 
-bool number(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO); }
+bool number(int32_t point) {
+  return within(category(point), UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO);
+}
 
-bool mark(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME); }
+bool mark(int32_t point) {
+  return within(category(point), UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME);
+}
 
 bool nonspacing_mark(int32_t point) { return category(point) == UTF8PROC_CATEGORY_MN; }
 
@@ -76,12 +83,14 @@ bool punctuation(int32_t point) {
   return within(category(point), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
 }
 
-bool symbol(int32_t point) { return within(category(point), UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO); }
+bool symbol(int32_t point) {
+  return within(category(point), UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO);
+}
 
 bool bert_punctuation(int32_t point) {
   if (point >= 128) return punctuation(point);
-  return (point >= 33 && point <= 47) || (point >= 58 && point <= 64) || (point >= 91 && point <= 96) ||
-         (point >= 123 && point <= 126);
+  return (point >= 33 && point <= 47) || (point >= 58 && point <= 64) ||
+         (point >= 91 && point <= 96) || (point >= 123 && point <= 126);
 }
 
 bool control_or_format(int32_t point) {
@@ -90,8 +99,9 @@ bool control_or_format(int32_t point) {
 
 bool word_character(int32_t point) {
   const auto kind = category(point);
-  return letter(point) || mark(point) || kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL ||
-         kind == UTF8PROC_CATEGORY_PC || point == 0x200C || point == 0x200D || framed_letter(point);
+  return letter(point) || mark(point) || kind == UTF8PROC_CATEGORY_ND ||
+         kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_PC || point == 0x200C ||
+         point == 0x200D || framed_letter(point);
 }
 
 void append_lower(int32_t point, std::string& text) {

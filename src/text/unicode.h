@@ -1,14 +1,14 @@
-// Characters of UTF-8 text and the Unicode properties that tokenizers ask for (utf8proc's tables, Unicode
-// 15).
+// Characters of UTF-8 text and the Unicode properties that tokenizers ask for (utf8proc's tables,
+// Unicode 15).
 #pragma once
-
-#include "skein/text/utf8.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "skein/text/utf8.h"
 
 namespace skein {
 
@@ -30,20 +30,22 @@ constexpr bool ascii_space(unsigned char byte) { return byte == ' ' || (byte >= 
 // The property White_Space.
 constexpr bool white_space(int32_t point) {
   if (point < 0x80) return point >= 0 && ascii_space(static_cast<unsigned char>(point));
-  return point == 0x85 || point == 0xA0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200A) ||
-         point == 0x2028 || point == 0x2029 || point == 0x202F || point == 0x205F || point == 0x3000;
+  return point == 0x85 || point == 0xA0 || point == 0x1680 ||
+         (point >= 0x2000 && point <= 0x200A) || point == 0x2028 || point == 0x2029 ||
+         point == 0x202F || point == 0x205F || point == 0x3000;
 }
 
 // General categories; false for a point of -1.
-bool letter(int32_t point);             // L
-bool capital_letter(int32_t point);     // Lu and Lt
-bool small_letter(int32_t point);       // Ll
-bool number(int32_t point);             // N
-bool mark(int32_t point);               // M
-bool nonspacing_mark(int32_t point);    // Mn
-bool punctuation(int32_t point);        // P
-bool symbol(int32_t point);             // S
-bool bert_punctuation(int32_t point);   // P, and all of ASCII that is no space, letter, digit or control
+bool letter(int32_t point);           // L
+bool capital_letter(int32_t point);   // Lu and Lt
+bool small_letter(int32_t point);     // Ll
+bool number(int32_t point);           // N
+bool mark(int32_t point);             // M
+bool nonspacing_mark(int32_t point);  // Mn
+bool punctuation(int32_t point);      // P
+bool symbol(int32_t point);           // S
+bool bert_punctuation(
+    int32_t point);  // P, and all of ASCII that is no space, letter, digit or control
 bool control_or_format(int32_t point);  // C without the code points that have no character yet (Cn)
 bool word_character(int32_t point);     // \w: Alphabetic, M, Nd, Pc or a join control
 

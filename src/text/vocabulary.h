@@ -12,13 +12,15 @@ namespace skein {
 
 class Vocabulary {
  public:
-  // In rising order of ids. A usage error when the id or the token is taken, the token is longer than
-  // kLongestToken, or the gaps before it are far wider than what is listed.
+  // In rising order of ids. A usage error when the id or the token is taken, the token is longer
+  // than kLongestToken, or the gaps before it are far wider than what is listed.
   void add(std::string token, int64_t id);
 
   // One more than the largest id.
   int32_t size() const { return static_cast<int32_t>(places_.size()); }
-  bool has(int32_t id) const { return id >= 0 && id < size() && places_[static_cast<size_t>(id)].known; }
+  bool has(int32_t id) const {
+    return id >= 0 && id < size() && places_[static_cast<size_t>(id)].known;
+  }
   // "" for an id that has no token.
   std::string_view token(int32_t id) const {
     const Place& place = places_[static_cast<size_t>(id)];

@@ -15,13 +15,14 @@ class WordCache {
  public:
   static constexpr size_t kLongest = 48;
 
-  // This thread's cache, emptied when another tokenizer (known by its serial number, from 1 on) used it
-  // before.
+  // This thread's cache, emptied when another tokenizer (known by its serial number, from 1 on)
+  // used it before.
   static WordCache& of(uint64_t tokenizer);
   // A serial number that no tokenizer has had.
   static uint64_t next_serial();
 
-  // Appends the ids of `word`, of at most kLongest bytes; make(word, ids) is asked for those not known yet.
+  // Appends the ids of `word`, of at most kLongest bytes; make(word, ids) is asked for those not
+  // known yet.
   template <class Make>
   void append(std::string_view word, std::vector<int32_t>& out, Make&& make) {
     const uint64_t hash = XXH3_64bits(word.data(), word.size());

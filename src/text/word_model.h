@@ -20,8 +20,8 @@ class WordModel {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   // Appends the ids of `word`, which is not empty. Thread-safe.
   virtual void encode(std::string_view word, std::vector<int32_t>& ids) const = 0;
-  // What a token of the vocabulary stands for: its bytes, or its piece of a word without what marks a
-  // continuation.
+  // What a token of the vocabulary stands for: its bytes, or its piece of a word without what marks
+  // a continuation.
   virtual std::string piece_of(int32_t id) const = 0;
   // Whether the token goes on with a word; false where tokens do not tell.
   virtual bool continues_word(int32_t id) const = 0;
@@ -47,10 +47,12 @@ struct ByteBpeSettings {
   bool ignore_merges = false;  // a whole word in the vocabulary is taken at once
 };
 
-// Tokens are spelt in GPT-2's alphabet of bytes. No word becomes one of the special ids, whatever the merges
-// say, except single bytes. A usage error for merges whose parts or result are not in the vocabulary.
+// Tokens are spelt in GPT-2's alphabet of bytes. No word becomes one of the special ids, whatever
+// the merges say, except single bytes. A usage error for merges whose parts or result are not in
+// the vocabulary.
 std::unique_ptr<WordModel> byte_bpe_model(Vocabulary vocabulary, const TokenPairs& merges,
-                                          ByteBpeSettings settings, const std::vector<int32_t>& specials);
+                                          ByteBpeSettings settings,
+                                          const std::vector<int32_t>& specials);
 
 struct WordPieceSettings {
   std::string unk_token = "[UNK]";
@@ -58,8 +60,8 @@ struct WordPieceSettings {
   int64_t most_characters = 100;
 };
 
-// The longest piece that matches, again and again; never a special id, but unk_token for words that do not
-// match. A usage error when unk_token is not in the vocabulary.
+// The longest piece that matches, again and again; never a special id, but unk_token for words that
+// do not match. A usage error when unk_token is not in the vocabulary.
 std::unique_ptr<WordModel> wordpiece_model(Vocabulary vocabulary, WordPieceSettings settings,
                                            const std::vector<int32_t>& specials);
 

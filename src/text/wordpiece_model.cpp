@@ -9,12 +9,15 @@ namespace {
 
 class WordPieceModel final : public WordModel {
  public:
-  WordPieceModel(Vocabulary vocabulary, WordPieceSettings settings, const std::vector<int32_t>& specials)
+  WordPieceModel(Vocabulary vocabulary, WordPieceSettings settings,
+                 const std::vector<int32_t>& specials)
       : WordModel(std::move(vocabulary)), settings_(std::move(settings)) {
     unknown_ = this->vocabulary().find(settings_.unk_token);
-    require(unknown_ >= 0, "the model's unk_token {} is not in its vocabulary", settings_.unk_token);
+    require(unknown_ >= 0, "the model's unk_token {} is not in its vocabulary",
+            settings_.unk_token);
     for (int32_t id = 0; id < this->vocabulary().size(); ++id)
-      if (this->vocabulary().has(id) && !among(specials, id)) trie_.insert(this->vocabulary().token(id), id);
+      if (this->vocabulary().has(id) && !among(specials, id))
+        trie_.insert(this->vocabulary().token(id), id);
     continuation_ = trie_.walk(settings_.prefix);
   }
 
@@ -23,7 +26,8 @@ class WordPieceModel final : public WordModel {
     bool known = !too_long(word);
     for (size_t at = 0; known && at < word.size();) {
       const int32_t from = at == 0 ? ByteTrie::kRoot : continuation_;
-      const ByteTrie::Match match = from < 0 ? ByteTrie::Match() : trie_.longest(word.substr(at), from);
+      const ByteTrie::Match match =
+          from < 0 ? ByteTrie::Match() : trie_.longest(word.substr(at), from);
       known = match.value >= 0;
       if (known) ids.push_back(match.value);
       at += match.bytes;
@@ -34,7 +38,8 @@ class WordPieceModel final : public WordModel {
   }
 
   std::string piece_of(int32_t id) const override {
-    return std::string(vocabulary().token(id).substr(continues_word(id) ? settings_.prefix.size() : 0));
+    return std::string(
+        vocabulary().token(id).substr(continues_word(id) ? settings_.prefix.size() : 0));
   }
 
   bool continues_word(int32_t id) const override {

@@ -13,13 +13,16 @@ constexpr int32_t kRightQuote = 0x2019;
 
 bool joins(int32_t point) { return point == '\'' || point == '-' || point == kRightQuote; }
 
-bool is_word(std::string_view text, size_t at) { return at < text.size() && word_character(character_at(text, at).point); }
+bool is_word(std::string_view text, size_t at) {
+  return at < text.size() && word_character(character_at(text, at).point);
+}
 
 // Where the word that begins at `at` ends.
 size_t word_end(std::string_view text, size_t at) {
   while (at < text.size()) {
     const Character next = character_at(text, at);
-    const bool inside = word_character(next.point) || (joins(next.point) && is_word(text, at + next.bytes));
+    const bool inside =
+        word_character(next.point) || (joins(next.point) && is_word(text, at + next.bytes));
     if (!inside) break;
     at += next.bytes;
   }
@@ -39,8 +42,10 @@ std::string folded(std::string_view text) {
     } else {
       if (blank) made += ' ';
       blank = false;
-      if (next.point < 0) made += composed[at];
-      else append_lower(next.point, made);
+      if (next.point < 0)
+        made += composed[at];
+      else
+        append_lower(next.point, made);
     }
     at += next.bytes;
   }

@@ -1,10 +1,9 @@
 #include "skein/train/adapt.h"
 
+#include <fmt/ranges.h>
 #include <set>
 #include <sstream>
 #include <vector>
-
-#include <fmt/ranges.h>
 
 #include "skein/core/log.h"
 
@@ -22,7 +21,8 @@ std::set<std::string> lines_of(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const std::string& notes, Group& world) {
+void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const std::string& notes,
+           Group& world) {
   const auto held = checkpoint_tensors(from, world);
   std::string anew;
   std::vector<Piece> targets = replica.optimizer().pieces(false);

@@ -33,7 +33,10 @@ void keep_if_best(RunState& state, double quality, CheckpointStore* store,
   if (!std::isfinite(quality)) quality = std::numeric_limits<double>::lowest();
   const bool better = state.best_step < 0 || quality > state.best_quality;
   if (state.skipped_in_a_row > 0) {
-    if (better) log::warn("the weights of step {} are not kept as the best ones: its gradient norm is not finite", state.step);
+    if (better)
+      log::warn(
+          "the weights of step {} are not kept as the best ones: its gradient norm is not finite",
+          state.step);
     return;
   }
   state.fruitless = better ? 0 : state.fruitless + 1;

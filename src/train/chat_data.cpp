@@ -9,26 +9,39 @@ namespace skein {
 
 void bind_records(Options& options, ChatDataConfig& c) {
   options.add_choice("chat.kind", c.kind,
-                     {{"auto", ConversationKind::automatic}, {"prompt", ConversationKind::prompt}, {"instruction", ConversationKind::instruction},
-                      {"messages", ConversationKind::messages}, {"sharegpt", ConversationKind::sharegpt}},
+                     {{"auto", ConversationKind::automatic},
+                      {"prompt", ConversationKind::prompt},
+                      {"instruction", ConversationKind::instruction},
+                      {"messages", ConversationKind::messages},
+                      {"sharegpt", ConversationKind::sharegpt}},
                      "of the records; auto: by the first one of each file");
   options.add("chat.prompt", c.prompt, "key of prompts");
-  options.add("chat.answer", c.answer, "key of their answers; empty: completion, response, output or answer");
-  options.add_choice("chat.instructions", c.instructions, {{"auto", std::nullopt}, {"turn", InstructionForm::turn}, {"alpaca", InstructionForm::alpaca}},
-                     "an instruction and its input are the user's turn, or stand under Alpaca's headings; auto: as the checkpoint learnt them, else alpaca for "
-                     "chat.template=none");
+  options.add("chat.answer", c.answer,
+              "key of their answers; empty: completion, response, output or answer");
+  options.add_choice(
+      "chat.instructions", c.instructions,
+      {{"auto", std::nullopt},
+       {"turn", InstructionForm::turn},
+       {"alpaca", InstructionForm::alpaca}},
+      "an instruction and its input are the user's turn, or stand under Alpaca's headings; auto: "
+      "as the checkpoint learnt them, else alpaca for chat.template=none");
 }
 
 void bind(Options& options, ChatDataConfig& c) {
-  options.add("chat.template", c.form, "none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's, else plain");
+  options.add(
+      "chat.template", c.form,
+      "none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's, else plain");
   bind_records(options, c);
-  options.add("data.bad_records", c.bad_records, "records that cannot be used and are left out, before one is an error");
+  options.add("data.bad_records", c.bad_records,
+              "records that cannot be used and are left out, before one is an error");
 }
 
-ChatTemplate chat_template(const ChatDataConfig& c, const Tokenizer& tokenizer, const std::string& notes) {
+ChatTemplate chat_template(const ChatDataConfig& c, const Tokenizer& tokenizer,
+                           const std::string& notes) {
   if (!c.form.empty()) return ChatTemplate(c.form, tokenizer);
   const std::string stored = chat_template_in(notes);
-  return stored.empty() ? ChatTemplate("plain", tokenizer) : ChatTemplate::from_json(stored, tokenizer);
+  return stored.empty() ? ChatTemplate("plain", tokenizer)
+                        : ChatTemplate::from_json(stored, tokenizer);
 }
 
 namespace {
@@ -36,15 +49,19 @@ namespace {
 constexpr const char* kTurn = "turn";
 constexpr const char* kAlpaca = "alpaca";
 
-InstructionForm instruction_form(const ChatDataConfig& c, const ChatTemplate& form, const std::string& notes) {
+InstructionForm instruction_form(const ChatDataConfig& c, const ChatTemplate& form,
+                                 const std::string& notes) {
   if (c.instructions) return *c.instructions;
-  if (const InstructionNotes stored = instruction_notes(notes); stored.form && c.form.empty()) return *stored.form;
+  if (const InstructionNotes stored = instruction_notes(notes); stored.form && c.form.empty())
+    return *stored.form;
   return form.name() == "none" ? InstructionForm::alpaca : InstructionForm::turn;
 }
 
 }  // namespace
 
-ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemplate& form, const std::vector<std::string>& files, const std::string& notes) {
+ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemplate& form,
+                                         const std::vector<std::string>& files,
+                                         const std::string& notes) {
   ConversationsConfig made;
   made.files = files;
   made.kind = c.kind;
@@ -55,7 +72,8 @@ ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemp
   return made;
 }
 
-Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form, const std::vector<std::string>& files, const std::string& notes) {
+Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form,
+                 const std::vector<std::string>& files, const std::string& notes) {
   const ConversationsConfig config = conversations_config(c, form, files, notes);
   Chats made{{}, {config.instructions, true}};
   int64_t empty = 0;
@@ -63,7 +81,8 @@ Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form, const std::v
     made.chats.push_back(form.conversation(conversation.messages));
     for (const auto& [role, content] : conversation.messages)
       empty += role == "assistant" && blank(content);
-    made.instructions.alone = made.instructions.alone && conversation.kind == ConversationKind::instruction;
+    made.instructions.alone =
+        made.instructions.alone && conversation.kind == ConversationKind::instruction;
   });
   if (empty > 0)
     log::info("answers of {} that are empty or white space: {}; how they end is what is learnt",
@@ -73,23 +92,28 @@ Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form, const std::v
 
 InstructionNotes instruction_notes(const std::string& notes) {
   const auto json = nlohmann::json::parse(notes, nullptr, false);
-  if (!json.is_object() || !json.contains("instructions") || !json["instructions"].is_object()) return {};
+  if (!json.is_object() || !json.contains("instructions") || !json["instructions"].is_object())
+    return {};
   const auto& stored = json["instructions"];
   const auto form = stored.value("form", nlohmann::json());
   if (form != kTurn && form != kAlpaca) return {};
-  return {form == kAlpaca ? InstructionForm::alpaca : InstructionForm::turn, stored.value("alone", nlohmann::json()) == true};
+  return {form == kAlpaca ? InstructionForm::alpaca : InstructionForm::turn,
+          stored.value("alone", nlohmann::json()) == true};
 }
 
 std::string with_instructions(const std::string& notes, const InstructionNotes& instructions) {
   if (!instructions.form) return notes;
   auto json = nlohmann::ordered_json::parse(notes);
-  json["instructions"] = {{"form", *instructions.form == InstructionForm::alpaca ? kAlpaca : kTurn}, {"alone", instructions.alone}};
+  json["instructions"] = {{"form", *instructions.form == InstructionForm::alpaca ? kAlpaca : kTurn},
+                          {"alone", instructions.alone}};
   return json.dump();
 }
 
 std::string chat_template_in(const std::string& notes) {
   const auto json = nlohmann::ordered_json::parse(notes, nullptr, false);
-  return json.is_object() && json.contains("template") && json["template"].is_object() ? json["template"].dump() : "";
+  return json.is_object() && json.contains("template") && json["template"].is_object()
+             ? json["template"].dump()
+             : "";
 }
 
 }  // namespace skein

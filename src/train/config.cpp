@@ -9,7 +9,8 @@ namespace skein {
 
 std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps) {
   std::vector<int64_t> made;
-  const double first = std::max(1.0, std::ceil(static_cast<double>(steps) / 200)), span = static_cast<double>(steps) / first;
+  const double first = std::max(1.0, std::ceil(static_cast<double>(steps) / 200)),
+               span = static_cast<double>(steps) / first;
   for (int64_t i = 0; i < points; ++i) {
     const double along = points == 1 ? 1 : static_cast<double>(i) / static_cast<double>(points - 1);
     const int64_t step = std::llround(first * std::pow(span, along));
@@ -23,59 +24,83 @@ void bind(Options& options, TrainConfig& c) {
   options.add("train.global_batch", c.global_batch, "sequences a step", "sequences");
   options.add("train.micro_batch", c.micro_batch, "sequences a forward pass", "sequences");
   options.add("train.seed", c.seed, "of start weights, sample order and dropout");
-  bind_precision(options, "train.precision", c.precision, "of parameters and activations, while the optimizer keeps f32");
-  options.add("train.loss_scale", c.loss_scale.fixed, "factor of the loss in f16; 0: found while training");
-  options.add("train.loss_scale_window", c.loss_scale.window, "steps without overflow after which that factor doubles", "steps");
-  options.add("train.max_skipped", c.max_skipped, "steps in a row without a finite gradient before giving up", "steps");
-  options.add("train.frozen_layers", c.frozen_layers, "blocks that do not learn, from the first, nor do the embeddings then; model.n_layers: all but the head; -1: all learns", "blocks");
+  bind_precision(options, "train.precision", c.precision,
+                 "of parameters and activations, while the optimizer keeps f32");
+  options.add("train.loss_scale", c.loss_scale.fixed,
+              "factor of the loss in f16; 0: found while training");
+  options.add("train.loss_scale_window", c.loss_scale.window,
+              "steps without overflow after which that factor doubles", "steps");
+  options.add("train.max_skipped", c.max_skipped,
+              "steps in a row without a finite gradient before giving up", "steps");
+  options.add("train.frozen_layers", c.frozen_layers,
+              "blocks that do not learn, from the first, nor do the embeddings then; "
+              "model.n_layers: all but the head; -1: all learns",
+              "blocks");
 }
 
 void bind_pace(Options& options, ValidationConfig& c) {
-  options.add("validation.every", c.every, "steps between evaluations; 0: only at the end", "steps");
-  options.add("validation.points", c.points, "evaluations beside those, evenly spaced in the logarithm of the step; 0: none");
-  options.add("validation.patience", c.patience, "evaluations in a row without a better one after which the run ends; 0: never");
+  options.add("validation.every", c.every, "steps between evaluations; 0: only at the end",
+              "steps");
+  options.add("validation.points", c.points,
+              "evaluations beside those, evenly spaced in the logarithm of the step; 0: none");
+  options.add("validation.patience", c.patience,
+              "evaluations in a row without a better one after which the run ends; 0: never");
 }
 
 void bind(Options& options, ValidationConfig& c) {
   bind_pace(options, c);
-  options.add("validation.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all", "windows");
-  options.add("validation.stride", c.eval.stride, "tokens a window scores; 0: all, without overlap", "tokens");
+  options.add("validation.windows", c.eval.windows, "windows evaluated, evenly spread; 0: all",
+              "windows");
+  options.add("validation.stride", c.eval.stride, "tokens a window scores; 0: all, without overlap",
+              "tokens");
 }
 
 void bind(Options& options, CheckpointConfig& c) {
-  options.add("checkpoint.every", c.every, "steps between checkpoints; 0: only when the run ends or is stopped", "steps");
+  options.add("checkpoint.every", c.every,
+              "steps between checkpoints; 0: only when the run ends or is stopped", "steps");
   options.add("checkpoint.keep", c.keep, "checkpoints that stay");
-  options.add("checkpoint.load", c.load, "run folder or checkpoint to begin from when run.dir holds none");
-  options.add("checkpoint.weights_only", c.weights_only, "of checkpoint.load take the weights, not optimizer and position");
-  options.add("checkpoint.other_data", c.other_data,
-              "go on although a data file is not the one that the checkpoint remembers under its name");
+  options.add("checkpoint.load", c.load,
+              "run folder or checkpoint to begin from when run.dir holds none");
+  options.add("checkpoint.weights_only", c.weights_only,
+              "of checkpoint.load take the weights, not optimizer and position");
+  options.add(
+      "checkpoint.other_data", c.other_data,
+      "go on although a data file is not the one that the checkpoint remembers under its name");
 }
 
 void bind(Options& options, RunConfig& c) {
-  options.add("run.dir", c.dir, "folder of the run; resumed when it holds a checkpoint; empty: nothing is written");
+  options.add("run.dir", c.dir,
+              "folder of the run; resumed when it holds a checkpoint; empty: nothing is written");
   options.add("run.restart", c.restart,
               "begin anew where run.dir holds checkpoints of which none can be used; without "
               "effect where one can");
   options.add("run.log_every", c.log_every, "steps between progress lines", "steps");
-  options.add("run.peak_flops", c.peak_flops, "peak of the whole job, to show the share reached; 0: not shown", "FLOP/s");
+  options.add("run.peak_flops", c.peak_flops,
+              "peak of the whole job, to show the share reached; 0: not shown", "FLOP/s");
   options.add("run.tensorboard", c.tensorboard, "write TensorBoard event files");
   options.add("run.takeover", c.takeover,
               "how long to wait for an older start that is at work in run.dir, before its place is "
               "taken; 0: not at all",
               "seconds");
   options.add("run.id", c.id,
-              "the run's id, written into its checkpoints; those with another id are refused; empty: "
-              "that of run.dir, or a new one at random");
-  options.add("run.profile", c.profile, "steps after the second whose work goes to profile.json, a Chrome trace; 0: none; --profile alone: 3", "steps");
+              "the run's id, written into its checkpoints; those with another id are refused; "
+              "empty: that of run.dir, or a new one at random");
+  options.add("run.profile", c.profile,
+              "steps after the second whose work goes to profile.json, a Chrome trace; 0: none; "
+              "--profile alone: 3",
+              "steps");
 }
 
 void bind(Options& options, DataConfig& c) {
   options.add("data.train", c.train, "token stores to train on, each PATH or WEIGHT:PATH");
-  options.add("data.tokenizer", c.tokenizer, "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
+  options.add("data.tokenizer", c.tokenizer,
+              "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
   options.add("data.validation", c.validation, "token stores to evaluate on");
   options.add("data.shuffle", c.shuffle, "visit samples in a shuffled order");
-  options.add("data.cross_document_attention", c.cross_document_attention, "attention may cross document ends");
-  options.add("data.mask_document_ends", c.mask_document_ends, "do not learn the first token of the next document");
+  options.add("data.cross_document_attention", c.cross_document_attention,
+              "attention may cross document ends");
+  options.add("data.mask_document_ends", c.mask_document_ends,
+              "do not learn the first token of the next document");
 }
 
 void bind(Options& options, PretrainConfig& c) {
@@ -110,7 +135,8 @@ int64_t steps_of(const std::string& option, double passes, double steps_a_pass) 
   constexpr double kMost = 1e12;
   require(std::isfinite(passes) && passes > 0, "{}={} must be above 0", option, passes);
   const double steps = std::ceil(passes * steps_a_pass);
-  require(steps <= kMost, "{}={} are {:.3g} steps; at most {:.0e} can be made", option, passes, steps, kMost);
+  require(steps <= kMost, "{}={} are {:.3g} steps; at most {:.0e} can be made", option, passes,
+          steps, kMost);
   return std::max<int64_t>(1, static_cast<int64_t>(steps));
 }
 
@@ -135,12 +161,15 @@ void check_layout(const PretrainConfig& c, int ranks) {
 
 void check_start(const PretrainConfig& c, int ranks) {
   constexpr int64_t kMostPoints = 10000;
-  require(c.checkpoint.every >= 0 && c.checkpoint.keep > 0, "checkpoint.every={} must be at least 0, checkpoint.keep={} at least 1",
+  require(c.checkpoint.every >= 0 && c.checkpoint.keep > 0,
+          "checkpoint.every={} must be at least 0, checkpoint.keep={} at least 1",
           c.checkpoint.every, c.checkpoint.keep);
   require(c.run.log_every > 0 && c.validation.every >= 0 && c.validation.patience >= 0,
-          "run.log_every={} must be at least 1, validation.every={} and validation.patience={} at least 0", c.run.log_every, c.validation.every,
-          c.validation.patience);
-  require(c.validation.points >= 0 && c.validation.points <= kMostPoints, "validation.points={} must be 0 to {}", c.validation.points, kMostPoints);
+          "run.log_every={} must be at least 1, validation.every={} and validation.patience={} at "
+          "least 0",
+          c.run.log_every, c.validation.every, c.validation.patience);
+  require(c.validation.points >= 0 && c.validation.points <= kMostPoints,
+          "validation.points={} must be 0 to {}", c.validation.points, kMostPoints);
   require(c.run.profile >= 0, "run.profile={} must be at least 0", c.run.profile);
   check_layout(c, ranks);
 }

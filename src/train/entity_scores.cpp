@@ -1,10 +1,10 @@
 #include "skein/train/entity_scores.h"
 
-#include "skein/core/error.h"
-
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -32,19 +32,21 @@ bool type_changes(const Tag& from, const Tag& to, std::string_view prefix) {
 }
 
 bool ends(const Tag& before, const Tag& after) {
-  return one_of(before.prefix, "ES") || (one_of(before.prefix, "BI") && one_of(after.prefix, "BSO")) ||
+  return one_of(before.prefix, "ES") ||
+         (one_of(before.prefix, "BI") && one_of(after.prefix, "BSO")) ||
          type_changes(before, after, before.prefix);
 }
 
 bool begins(const Tag& before, const Tag& after) {
-  return one_of(after.prefix, "BS") || (one_of(before.prefix, "ESO") && one_of(after.prefix, "EI")) ||
+  return one_of(after.prefix, "BS") ||
+         (one_of(before.prefix, "ESO") && one_of(after.prefix, "EI")) ||
          type_changes(before, after, after.prefix);
 }
 
 using Spans = std::map<std::string, std::set<std::pair<int64_t, int64_t>>, std::less<>>;
 
-// Sentences follow each other with an O between them. An entity may end that never began (after a tag of one
-// unknown character): it counts from the last beginning, as in the reference.
+// Sentences follow each other with an O between them. An entity may end that never began (after a
+// tag of one unknown character): it counts from the last beginning, as in the reference.
 Spans entities_of(const TagSequences& sentences) {
   Spans spans;
   Tag before{"O", ""};
@@ -63,7 +65,8 @@ Spans entities_of(const TagSequences& sentences) {
   return spans;
 }
 
-void add(EntityScores& scores, const std::string& type, int64_t ClassScore::*count, size_t entities) {
+void add(EntityScores& scores, const std::string& type, int64_t ClassScore::*count,
+         size_t entities) {
   scores.types[type].*count += static_cast<int64_t>(entities);
   scores.all.*count += static_cast<int64_t>(entities);
 }

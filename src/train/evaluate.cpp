@@ -4,15 +4,16 @@
 #include <cmath>
 #include <numbers>
 
+#include "skein/core/numbers.h"
 #include "skein/data/windows.h"
 #include "skein/parallel/lead.h"
-#include "skein/core/numbers.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein {
 namespace {
 
-// Bytes of text that each id stands for; none for ids that the tokenizer lacks, whatever the store says of their number.
+// Bytes of text that each id stands for; none for ids that the tokenizer lacks, whatever the store
+// says of their number.
 std::vector<int64_t> bytes_of_ids(const StoreInfo& info) {
   if (info.tokenizer.empty()) return {};
   const auto tokenizer = tokenizer_from_json(info.tokenizer);
@@ -33,8 +34,8 @@ void count_tokens(const Batch& batch, const std::vector<int64_t>& bytes, Evaluat
   }
 }
 
-// Of the windows: the context, but no more than the text fills, since a model may say any context. Each window has all
-// tokens before it all the same.
+// Of the windows: the context, but no more than the text fills, since a model may say any context.
+// Each window has all tokens before it all the same.
 int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t multiple) {
   if (stride > context) return context;  // and the stride is refused
   const int64_t step = stride > 0 ? std::min(stride, tokens) : 1;
@@ -46,15 +47,21 @@ int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t m
 
 double Evaluation::loss() const { return nats / static_cast<double>(tokens); }
 double Evaluation::perplexity() const { return std::exp(loss()); }
-double Evaluation::bits_per_byte() const { return nats / std::numbers::ln2 / static_cast<double>(bytes); }
-
-std::string Evaluation::text() const {
-  const std::string known = bytes ? fmt::format(", {:.4f} bits per byte", shown_number(bits_per_byte())) : "";
-  return fmt::format("loss {:.4f}, perplexity {:.2f}{}", shown_number(loss()), shown_number(perplexity()), known);
+double Evaluation::bits_per_byte() const {
+  return nats / std::numbers::ln2 / static_cast<double>(bytes);
 }
 
-Evaluator::Evaluator(const Judged& model, const EvalConfig& config) : model_(model), config_(config) {
-  require(config.windows >= 0, "{} windows to evaluate were asked for; give 0 for all", config.windows);
+std::string Evaluation::text() const {
+  const std::string known =
+      bytes ? fmt::format(", {:.4f} bits per byte", shown_number(bits_per_byte())) : "";
+  return fmt::format("loss {:.4f}, perplexity {:.2f}{}", shown_number(loss()),
+                     shown_number(perplexity()), known);
+}
+
+Evaluator::Evaluator(const Judged& model, const EvalConfig& config)
+    : model_(model), config_(config) {
+  require(config.windows >= 0, "{} windows to evaluate were asked for; give 0 for all",
+          config.windows);
 }
 
 Evaluation Evaluator::run(const Loader& loader, const DataConfig& data, int64_t context) {
@@ -74,9 +81,13 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
   const int64_t length =
       window_length(store.info().tokens, config_.stride, context, mesh.tp().size());
   const int64_t stride_asked = config_.stride == 0 ? length : config_.stride;
-  const EvalWindows windows(store, length, config_.stride > context ? stride_asked : std::min(stride_asked, length), data);
-  const int64_t step = config_.windows ? std::max<int64_t>(1, windows.count() / config_.windows) : 1;
-  const int64_t used = (windows.count() - 1) / step + 1, count = config_.windows ? std::min(used, config_.windows) : used;
+  const EvalWindows windows(
+      store, length, config_.stride > context ? stride_asked : std::min(stride_asked, length),
+      data);
+  const int64_t step =
+      config_.windows ? std::max<int64_t>(1, windows.count() / config_.windows) : 1;
+  const int64_t used = (windows.count() - 1) / step + 1,
+                count = config_.windows ? std::min(used, config_.windows) : used;
   const std::vector<int64_t> bytes = bytes_of_ids(store.info());
   const int64_t batch = model_.batch, stride = batch * mesh.dp().size();
   const Tensor sums = Tensor::zeros({count}, DType::f64);

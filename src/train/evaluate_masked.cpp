@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "skein/train/judge.h"
 #include "skein/core/numbers.h"
+#include "skein/train/judge.h"
 #include "skein/train/progress.h"
 
 namespace skein {
@@ -33,7 +33,8 @@ struct Counts {
 
   // On all ranks, from those of the last stage.
   void share(Mesh& mesh) {
-    const Tensor numbers = Tensor::from(std::vector<int64_t>{tokens, right, pairs, pairs_right}, {4});
+    const Tensor numbers =
+        Tensor::from(std::vector<int64_t>{tokens, right, pairs, pairs_right}, {4});
     for (const Tensor& counted : {numbers, by_id}) {
       mesh.dp().all_reduce_sum(counted);
       mesh.pp().broadcast(counted, mesh.pp().size() - 1);
@@ -43,27 +44,35 @@ struct Counts {
   }
 };
 
-double percent(int64_t part, int64_t whole) { return 100 * static_cast<double>(part) / static_cast<double>(whole); }
+double percent(int64_t part, int64_t whole) {
+  return 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
 
 }  // namespace
 
 std::string MaskedEvaluation::text() const {
-  std::string made = fmt::format("loss {:.4f}, {:.1f}% of {} masked tokens right (the commonest token: {:.1f}%)", shown_number(loss()), 100 * accuracy(),
-                                 readable_count(static_cast<double>(tokens)), 100 * guess());
-  if (pairs > 0) made += fmt::format(", {:.1f}% of {} pairs right", percent(pairs_right, pairs), pairs);
+  std::string made =
+      fmt::format("loss {:.4f}, {:.1f}% of {} masked tokens right (the commonest token: {:.1f}%)",
+                  shown_number(loss()), 100 * accuracy(),
+                  readable_count(static_cast<double>(tokens)), 100 * guess());
+  if (pairs > 0)
+    made += fmt::format(", {:.1f}% of {} pairs right", percent(pairs_right, pairs), pairs);
   return made;
 }
 
-std::vector<std::pair<std::string, double>> MaskedEvaluation::values(const std::string& prefix) const {
-  std::vector<std::pair<std::string, double>> made{
-      {prefix + "loss", loss()}, {prefix + "masked_accuracy", accuracy()}, {prefix + "commonest_token", guess()}};
+std::vector<std::pair<std::string, double>> MaskedEvaluation::values(
+    const std::string& prefix) const {
+  std::vector<std::pair<std::string, double>> made{{prefix + "loss", loss()},
+                                                   {prefix + "masked_accuracy", accuracy()},
+                                                   {prefix + "commonest_token", guess()}};
   if (pairs == 0) return made;
   made.emplace_back(prefix + "pair_loss", pair_nats / static_cast<double>(pairs));
   made.emplace_back(prefix + "pair_accuracy", percent(pairs_right, pairs) / 100);
   return made;
 }
 
-std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>& entries, int64_t length, const DataConfig& data,
+std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>& entries,
+                                                 int64_t length, const DataConfig& data,
                                                  const MaskConfig& mask) {
   MaskConfig fixed = mask;
   fixed.fixed = true;
@@ -77,8 +86,9 @@ MaskedEvaluation evaluate_masked(const Judged& model, const MaskedLoader& sample
   Counts counts;
   counts.by_id = Tensor::zeros({samples.vocab_size()}, DType::i64);
   const size_t terms = samples.with_pairs() ? 2 : 1;
-  const auto nats = judge(model, samples, used, terms, true,
-                          [&](const Batch& batch, const std::vector<Tensor>& answers) { counts.add(batch, answers); });
+  const auto nats = judge(
+      model, samples, used, terms, true,
+      [&](const Batch& batch, const std::vector<Tensor>& answers) { counts.add(batch, answers); });
   counts.share(model.mesh);
   MaskedEvaluation made;
   made.tokens = counts.tokens;

@@ -18,15 +18,28 @@ FinetuneConfig finetune_defaults() {
 namespace {
 
 void bind_task(Options& options, LabelTaskConfig& c) {
-  options.add_choice("task.kind", c.kind, {{"classify", LabelKind::classify}, {"regress", LabelKind::regress}, {"tag", LabelKind::tag}},
-                     "a label for a text or a pair of texts, a number for it, or a tag for each word (CoNLL files)");
+  options.add_choice(
+      "task.kind", c.kind,
+      {{"classify", LabelKind::classify}, {"regress", LabelKind::regress}, {"tag", LabelKind::tag}},
+      "a label for a text or a pair of texts, a number for it, or a tag for each word (CoNLL "
+      "files)");
   bind(options, c.columns);
-  options.add("task.labels", c.labels, "labels in the order of their ids; empty: those of data.train");
+  options.add("task.labels", c.labels,
+              "labels in the order of their ids; empty: those of data.train");
   options.add_choice("task.metric", c.metric,
-                     {{"auto", LabelMetric::automatic}, {"accuracy", LabelMetric::accuracy}, {"macro_f1", LabelMetric::macro_f1}, {"matthews", LabelMetric::matthews},
-                      {"spearman", LabelMetric::spearman}, {"pearson", LabelMetric::pearson}, {"mse", LabelMetric::mse}, {"f1", LabelMetric::f1}},
-                     "of the validation, by which the best is kept; auto: accuracy, spearman for numbers, f1 for tags");
-  options.add("task.length", c.length, "longest sample, what is longer loses its end; 0: model.context, at most 128", "tokens");
+                     {{"auto", LabelMetric::automatic},
+                      {"accuracy", LabelMetric::accuracy},
+                      {"macro_f1", LabelMetric::macro_f1},
+                      {"matthews", LabelMetric::matthews},
+                      {"spearman", LabelMetric::spearman},
+                      {"pearson", LabelMetric::pearson},
+                      {"mse", LabelMetric::mse},
+                      {"f1", LabelMetric::f1}},
+                     "of the validation, by which the best is kept; auto: accuracy, spearman for "
+                     "numbers, f1 for tags");
+  options.add("task.length", c.length,
+              "longest sample, what is longer loses its end; 0: model.context, at most 128",
+              "tokens");
   options.add("task.separator", c.separator, "decoders: what stands between the texts of a pair");
   options.add("task.epochs", c.epochs, "passes over data.train, where train.steps is 0");
 }
@@ -35,7 +48,8 @@ void bind_task(Options& options, LabelTaskConfig& c) {
 
 void bind(Options& options, FinetuneConfig& c) {
   bind_task(options, c.task);
-  options.add("data.train", c.run.data.train, "files of examples to learn: .csv, .tsv, .jsonl, or CoNLL columns");
+  options.add("data.train", c.run.data.train,
+              "files of examples to learn: .csv, .tsv, .jsonl, or CoNLL columns");
   options.add("data.validation", c.run.data.validation, "files of examples to evaluate on");
   bind_adapting(options, c.run);
 }

@@ -6,7 +6,8 @@
 
 namespace skein {
 
-std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& samples, int64_t count, size_t terms, bool with_answers,
+std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& samples,
+                                       int64_t count, size_t terms, bool with_answers,
                                        const UseAnswers& use) {
   Mesh& mesh = model.mesh;
   std::vector<Tensor> sums;
@@ -18,14 +19,18 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
     work.train = false;
     work.answers = with_answers;
     work.losses = terms > 0;
-    work.micro_batches.push_back(trimmed(samples.batch(first, std::min(model.batch, count - first)), row_multiple(model.pass.sequence_parallel, mesh.tp().size())));
+    work.micro_batches.push_back(
+        trimmed(samples.batch(first, std::min(model.batch, count - first)),
+                row_multiple(model.pass.sequence_parallel, mesh.tp().size())));
     lead.before();
     model.pipeline.run(work, model.pass);
     lead.after();
     if (!mesh.last_stage()) continue;
     const auto losses = terms > 0 ? model.pipeline.losses() : std::vector<std::vector<double>>();
-    for (size_t term = 0; term < terms; ++term) std::copy(losses[term].begin(), losses[term].end(), sums[term].data<double>() + first);
-    use(work.micro_batches.back(), with_answers ? model.pipeline.answers().front() : std::vector<Tensor>());
+    for (size_t term = 0; term < terms; ++term)
+      std::copy(losses[term].begin(), losses[term].end(), sums[term].data<double>() + first);
+    use(work.micro_batches.back(),
+        with_answers ? model.pipeline.answers().front() : std::vector<Tensor>());
   }
   lead.finish();
   std::vector<std::vector<double>> all;
@@ -43,16 +48,19 @@ void put_answers(const Tensor& answers, const Tensor& all, int64_t first, int64_
   SKEIN_CHECK(places <= all.dim(1) && places * samples * numbers == answers.size());
   const float* from = answers.data<float>();
   for (int64_t sample = 0; sample < samples; ++sample, from += places * numbers)
-    std::copy_n(from, places * numbers, all.data<float>() + (first + sample) * all.dim(1) * numbers);
+    std::copy_n(from, places * numbers,
+                all.data<float>() + (first + sample) * all.dim(1) * numbers);
 }
 
-Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places, int64_t numbers) {
+Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places,
+                   int64_t numbers) {
   const Tensor all = Tensor::zeros({count, places, numbers}, DType::f32);
   int64_t first = model.mesh.dp().rank() * model.batch;
-  judge(model, samples, count, 0, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
-    put_answers(answers[0], all, first, batch.size());
-    first += model.batch * model.mesh.dp().size();
-  });
+  judge(model, samples, count, 0, true,
+        [&](const Batch& batch, const std::vector<Tensor>& answers) {
+          put_answers(answers[0], all, first, batch.size());
+          first += model.batch * model.mesh.dp().size();
+        });
   // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
   model.mesh.dp().all_reduce_sum(all);
   model.mesh.pp().broadcast(all, model.mesh.pp().size() - 1);

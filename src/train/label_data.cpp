@@ -12,33 +12,44 @@ void measure(LabelHead& head, const std::vector<LabelledExample>& examples) {
   double sum = 0, squares = 0;
   for (const LabelledExample& example : examples) sum += example.value;
   head.mean = sum / count;
-  for (const LabelledExample& example : examples) squares += (example.value - head.mean) * (example.value - head.mean);
+  for (const LabelledExample& example : examples)
+    squares += (example.value - head.mean) * (example.value - head.mean);
   head.deviation = squares > 0 ? std::sqrt(squares / count) : 1;
-  require(std::isfinite(squares), "the numbers of data.train are too large: the sum of their squares is beyond 1.8e308; give them in a larger unit");
+  require(std::isfinite(squares),
+          "the numbers of data.train are too large: the sum of their squares is beyond 1.8e308; "
+          "give them in a larger unit");
 }
 
-void add_values(const LabelHead& head, const std::vector<LabelledExample>& examples, const ExamplesConfig& config, LabelData& data) {
+void add_values(const LabelHead& head, const std::vector<LabelledExample>& examples,
+                const ExamplesConfig& config, LabelData& data) {
   for (size_t i = 0; i < examples.size(); ++i) {
     data.values.push_back(examples[i].value);
     data.samples[i].value = static_cast<float>((examples[i].value - head.mean) / head.deviation);
-    require(std::isfinite(data.samples[i].value), "{}: the number {} is too far from those that the model learns, of mean {} and deviation {}",
+    require(std::isfinite(data.samples[i].value),
+            "{}: the number {} is too far from those that the model learns, of mean {} and "
+            "deviation {}",
             place_of(examples[i], config), examples[i].value, head.mean, head.deviation);
   }
 }
 
-void add_classes(const LabelHead& head, const std::vector<LabelledExample>& examples, const ExamplesConfig& config, LabelData& data) {
+void add_classes(const LabelHead& head, const std::vector<LabelledExample>& examples,
+                 const ExamplesConfig& config, LabelData& data) {
   data.classes = label_ids(LabelSet(head.labels), examples, config);
   for (size_t i = 0; i < data.samples.size(); ++i) data.samples[i].labels = {data.classes[i]};
 }
 
-LabelData labelled(const LabelHead& head, const LabelForm& form, const std::vector<LabelledExample>& examples, const ExamplesConfig& config) {
+LabelData labelled(const LabelHead& head, const LabelForm& form,
+                   const std::vector<LabelledExample>& examples, const ExamplesConfig& config) {
   LabelData data = formed(head, form, examples);
-  if (head.kind == LabelKind::regress) add_values(head, examples, config, data);
-  else add_classes(head, examples, config, data);
+  if (head.kind == LabelKind::regress)
+    add_values(head, examples, config, data);
+  else
+    add_classes(head, examples, config, data);
   return data;
 }
 
-LabelData labelled(const LabelHead& head, const LabelForm& form, const std::vector<TaggedSentence>& sentences, const ConllConfig& config) {
+LabelData labelled(const LabelHead& head, const LabelForm& form,
+                   const std::vector<TaggedSentence>& sentences, const ConllConfig& config) {
   const LabelSet labels(head.labels);
   LabelData data = formed(form, sentences);
   std::vector<std::vector<int32_t>> ids;
@@ -47,15 +58,19 @@ LabelData labelled(const LabelHead& head, const LabelForm& form, const std::vect
     ids.push_back(tag_ids(labels, sentence, config));
   }
   for (size_t i = 0; i < data.samples.size(); ++i) {
-    const auto from = ids[static_cast<size_t>(data.windows[i].sentence)].begin() + data.windows[i].first;
-    data.samples[i].labels.assign(from, from + static_cast<int64_t>(data.samples[i].form.places.size()));
+    const auto from =
+        ids[static_cast<size_t>(data.windows[i].sentence)].begin() + data.windows[i].first;
+    data.samples[i].labels.assign(from,
+                                  from + static_cast<int64_t>(data.samples[i].form.places.size()));
   }
   return data;
 }
 
 void learn(LabelHead& head, const std::vector<LabelledExample>& examples) {
-  if (head.kind == LabelKind::regress) measure(head, examples);
-  else if (head.labels.empty()) head.labels = labels_of(examples).names();
+  if (head.kind == LabelKind::regress)
+    measure(head, examples);
+  else if (head.labels.empty())
+    head.labels = labels_of(examples).names();
 }
 
 void learn(LabelHead& head, const std::vector<TaggedSentence>& sentences) {
@@ -64,7 +79,8 @@ void learn(LabelHead& head, const std::vector<TaggedSentence>& sentences) {
 
 }  // namespace
 
-std::unique_ptr<LabelSamples> LabelData::source(const LabelForm& form, int64_t length, bool shuffle, uint64_t seed, LabelKind kind, bool types) const {
+std::unique_ptr<LabelSamples> LabelData::source(const LabelForm& form, int64_t length, bool shuffle,
+                                                uint64_t seed, LabelKind kind, bool types) const {
   LabelBatchShape shape;
   shape.length = length;
   shape.places = most_places(samples);
@@ -75,10 +91,12 @@ std::unique_ptr<LabelSamples> LabelData::source(const LabelForm& form, int64_t l
   return std::make_unique<LabelSamples>(samples, shape, seed, shuffle);
 }
 
-LabelData formed(const LabelHead& head, const LabelForm& form, const std::vector<LabelledExample>& examples) {
+LabelData formed(const LabelHead& head, const LabelForm& form,
+                 const std::vector<LabelledExample>& examples) {
   LabelData data;
   for (const LabelledExample& example : examples) {
-    data.samples.push_back({head.pairs ? form.pair(example.text, example.pair) : form.text(example.text)});
+    data.samples.push_back(
+        {head.pairs ? form.pair(example.text, example.pair) : form.text(example.text)});
     data.cut += data.samples.back().form.cut;
   }
   return data;
@@ -98,7 +116,8 @@ LabelData formed(const LabelForm& form, const std::vector<TaggedSentence>& sente
   return data;
 }
 
-LabelData read_labelled(const LabelHead& head, const LabelForm& form, const LabelColumns& columns, const std::vector<std::string>& files) {
+LabelData read_labelled(const LabelHead& head, const LabelForm& form, const LabelColumns& columns,
+                        const std::vector<std::string>& files) {
   if (head.kind == LabelKind::tag) {
     const ConllConfig config = conll_config(columns, files, true);
     return labelled(head, form, read_conll(config), config);
@@ -107,7 +126,8 @@ LabelData read_labelled(const LabelHead& head, const LabelForm& form, const Labe
   return labelled(head, form, read_examples(config), config);
 }
 
-LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColumns& columns, const std::vector<std::string>& files) {
+LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColumns& columns,
+                        const std::vector<std::string>& files) {
   if (head.kind == LabelKind::tag) {
     const ConllConfig config = conll_config(columns, files, true);
     const auto sentences = read_conll(config);

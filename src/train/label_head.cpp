@@ -9,15 +9,19 @@
 namespace skein {
 namespace {
 
-constexpr std::pair<const char*, LabelKind> kKinds[] = {{"classify", LabelKind::classify}, {"regress", LabelKind::regress}, {"tag", LabelKind::tag}};
+constexpr std::pair<const char*, LabelKind> kKinds[] = {
+    {"classify", LabelKind::classify}, {"regress", LabelKind::regress}, {"tag", LabelKind::tag}};
 constexpr std::pair<const char*, LabelMetric> kMetrics[] = {
-    {"auto", LabelMetric::automatic},    {"accuracy", LabelMetric::accuracy}, {"macro_f1", LabelMetric::macro_f1}, {"matthews", LabelMetric::matthews},
-    {"spearman", LabelMetric::spearman}, {"pearson", LabelMetric::pearson},   {"mse", LabelMetric::mse},           {"f1", LabelMetric::f1}};
+    {"auto", LabelMetric::automatic},    {"accuracy", LabelMetric::accuracy},
+    {"macro_f1", LabelMetric::macro_f1}, {"matthews", LabelMetric::matthews},
+    {"spearman", LabelMetric::spearman}, {"pearson", LabelMetric::pearson},
+    {"mse", LabelMetric::mse},           {"f1", LabelMetric::f1}};
 
 // The first is the one that is taken by itself.
 std::vector<LabelMetric> metrics_of(LabelKind kind) {
   switch (kind) {
-    case LabelKind::classify: return {LabelMetric::accuracy, LabelMetric::macro_f1, LabelMetric::matthews};
+    case LabelKind::classify:
+      return {LabelMetric::accuracy, LabelMetric::macro_f1, LabelMetric::matthews};
     case LabelKind::regress: return {LabelMetric::spearman, LabelMetric::pearson, LabelMetric::mse};
     case LabelKind::tag: return {LabelMetric::f1};
   }
@@ -26,7 +30,9 @@ std::vector<LabelMetric> metrics_of(LabelKind kind) {
 
 template <class Named, class Value>
 const char* name_in(const Named& names, Value value) {
-  return std::find_if(std::begin(names), std::end(names), [&](const auto& named) { return named.second == value; })->first;
+  return std::find_if(std::begin(names), std::end(names),
+                      [&](const auto& named) { return named.second == value; })
+      ->first;
 }
 
 template <class Value, class Named>
@@ -45,15 +51,22 @@ void bind(Options& options, LabelColumns& c) {
   options.add("task.text", c.text, "column of the text, by name or number from 1; JSONL: its key");
   options.add("task.pair", c.pair, "column of the second text; empty: single texts");
   options.add("task.label", c.label, "column of the label");
-  options.add_choice("task.format", c.format, {{"auto", ExamplesFormat::automatic}, {"csv", ExamplesFormat::csv}, {"tsv", ExamplesFormat::tsv}, {"jsonl", ExamplesFormat::jsonl}},
+  options.add_choice("task.format", c.format,
+                     {{"auto", ExamplesFormat::automatic},
+                      {"csv", ExamplesFormat::csv},
+                      {"tsv", ExamplesFormat::tsv},
+                      {"jsonl", ExamplesFormat::jsonl}},
                      "of the examples; auto: by the files' names");
-  options.add_choice("task.header", c.header, {{"auto", Header::automatic}, {"yes", Header::yes}, {"no", Header::no}},
+  options.add_choice("task.header", c.header,
+                     {{"auto", Header::automatic}, {"yes", Header::yes}, {"no", Header::no}},
                      "whether the first row names the columns; auto: when one is given by name");
-  options.add("task.word_column", c.word, "tag: column of the word in CoNLL files, from 1, or from -1 at the end");
+  options.add("task.word_column", c.word,
+              "tag: column of the word in CoNLL files, from 1, or from -1 at the end");
   options.add("task.tag_column", c.tag, "tag: column of the tag");
 }
 
-ExamplesConfig examples_config(const LabelColumns& c, const std::vector<std::string>& files, LabelKind kind, bool labelled) {
+ExamplesConfig examples_config(const LabelColumns& c, const std::vector<std::string>& files,
+                               LabelKind kind, bool labelled) {
   ExamplesConfig made;
   made.files = files;
   made.format = c.format;
@@ -65,7 +78,8 @@ ExamplesConfig examples_config(const LabelColumns& c, const std::vector<std::str
   return made;
 }
 
-ConllConfig conll_config(const LabelColumns& c, const std::vector<std::string>& files, bool labelled) {
+ConllConfig conll_config(const LabelColumns& c, const std::vector<std::string>& files,
+                         bool labelled) {
   require(c.tag != 0, "task.tag_column is 0; columns count from 1, or from -1 at the end");
   ConllConfig made;
   made.files = files;
@@ -75,25 +89,28 @@ ConllConfig conll_config(const LabelColumns& c, const std::vector<std::string>& 
 }
 
 LabelForm LabelHead::form(const ModelConfig& model, const Tokenizer& tokenizer) const {
-  return LabelForm(tokenizer, {model.architecture == Architecture::bert, length, separator, true, framed});
+  return LabelForm(tokenizer,
+                   {model.architecture == Architecture::bert, length, separator, true, framed});
 }
 
 LabelMetric metric_of(LabelKind kind, LabelMetric asked) {
   const std::vector<LabelMetric> known = metrics_of(kind);
   if (asked == LabelMetric::automatic) return known.front();
   std::string names;
-  for (LabelMetric metric : known) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(metric));
-  require(std::find(known.begin(), known.end(), asked) != known.end(), "task.metric={} does not measure task.kind={}; use one of {}",
-          name_of(asked), name_of(kind), names);
+  for (LabelMetric metric : known)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(metric));
+  require(std::find(known.begin(), known.end(), asked) != known.end(),
+          "task.metric={} does not measure task.kind={}; use one of {}", name_of(asked),
+          name_of(kind), names);
   return asked;
 }
 
 std::string to_json(const LabelHead& head, uint32_t checksum) {
-  const nlohmann::ordered_json json{{"task", "labels"},       {"kind", name_of(head.kind)},  {"metric", name_of(head.metric)},
-                                    {"labels", head.labels},  {"mean", head.mean},           {"deviation", head.deviation},
-                                    {"length", head.length},  {"separator", head.separator}, {"pairs", head.pairs},
-                                    {"framed", head.framed},
-                                    {"columns", head.columns}, {"training_checksum", checksum}};
+  const nlohmann::ordered_json json{
+      {"task", "labels"},      {"kind", name_of(head.kind)},  {"metric", name_of(head.metric)},
+      {"labels", head.labels}, {"mean", head.mean},           {"deviation", head.deviation},
+      {"length", head.length}, {"separator", head.separator}, {"pairs", head.pairs},
+      {"framed", head.framed}, {"columns", head.columns},     {"training_checksum", checksum}};
   return json.dump();
 }
 
@@ -120,6 +137,8 @@ std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::strin
   }
 }
 
-uint32_t checksum_in(const std::string& notes) { return nlohmann::json::parse(notes).at("training_checksum"); }
+uint32_t checksum_in(const std::string& notes) {
+  return nlohmann::json::parse(notes).at("training_checksum");
+}
 
 }  // namespace skein

@@ -16,7 +16,9 @@ namespace {
 using Values = std::vector<std::pair<std::string, double>>;
 
 double value_named(const Values& values, const std::string& name) {
-  return std::find_if(values.begin(), values.end(), [&](const auto& named) { return named.first == name; })->second;
+  return std::find_if(values.begin(), values.end(),
+                      [&](const auto& named) { return named.first == name; })
+      ->second;
 }
 
 Scores score_classes(const LabelHead& head, const LabelData& data, const LabelAnswers& answers) {
@@ -27,9 +29,10 @@ Scores score_classes(const LabelHead& head, const LabelData& data, const LabelAn
     ++support[static_cast<size_t>(data.classes[static_cast<size_t>(i)])];
   }
   const ClassScores scores = class_scores(data.classes, found, head.outputs());
-  const double commonest = static_cast<double>(*std::max_element(support.begin(), support.end())) / static_cast<double>(data.size());
-  return {fmt::format("loss {:.4f}, accuracy {:.4f}, macro F1 {:.4f}, Matthews {:.4f} ({} examples, "
-                      "{:.4f} of them of the commonest label)",
+  const double commonest = static_cast<double>(*std::max_element(support.begin(), support.end())) /
+                           static_cast<double>(data.size());
+  return {fmt::format("loss {:.4f}, accuracy {:.4f}, macro F1 {:.4f}, Matthews {:.4f} ({} "
+                      "examples, {:.4f} of them of the commonest label)",
                       shown_number(answers.loss), scores.accuracy(), scores.macro_f1(),
                       scores.matthews(), data.size(), commonest),
           {{"loss", answers.loss},
@@ -43,13 +46,16 @@ Scores score_classes(const LabelHead& head, const LabelData& data, const LabelAn
 Scores score_values(const LabelHead& head, const LabelData& data, const LabelAnswers& answers) {
   std::vector<double> found;
   for (int64_t i = 0; i < data.size(); ++i) found.push_back(value_of(head, answers, i));
-  const double mse = mean_squared_error(data.values, found), linear = pearson(data.values, found), ranks = spearman(data.values, found);
-  const double mean = std::accumulate(data.values.begin(), data.values.end(), 0.0) / static_cast<double>(data.size());
-  const double constant = mean_squared_error(data.values, std::vector<double>(data.values.size(), mean));
-  return {fmt::format(
-              "mean squared error {:.4g} (of the mean {:.4g}), Pearson {:.4f}, Spearman {:.4f} ({} "
-              "examples)",
-              shown_number(mse), constant, shown_number(linear), shown_number(ranks), data.size()),
+  const double mse = mean_squared_error(data.values, found), linear = pearson(data.values, found),
+               ranks = spearman(data.values, found);
+  const double mean = std::accumulate(data.values.begin(), data.values.end(), 0.0) /
+                      static_cast<double>(data.size());
+  const double constant =
+      mean_squared_error(data.values, std::vector<double>(data.values.size(), mean));
+  return {fmt::format("mean squared error {:.4g} (of the mean {:.4g}), Pearson {:.4f}, Spearman "
+                      "{:.4f} ({} examples)",
+                      shown_number(mse), constant, shown_number(linear), shown_number(ranks),
+                      data.size()),
           {{"loss", answers.loss},
            {"mse", mse},
            {"mse_of_mean", constant},
@@ -69,8 +75,8 @@ Scores score_tags(const LabelHead& head, const LabelData& data, const LabelAnswe
   }
   const EntityScores scores = entity_scores(data.tags, found);
   const double accuracy = static_cast<double>(right) / static_cast<double>(words);
-  return {fmt::format("loss {:.4f}, F1 {:.4f}, precision {:.4f}, recall {:.4f} of {} entities, {:.4f} "
-                      "of {} words right ({} sentences)",
+  return {fmt::format("loss {:.4f}, F1 {:.4f}, precision {:.4f}, recall {:.4f} of {} entities, "
+                      "{:.4f} of {} words right ({} sentences)",
                       shown_number(answers.loss), scores.all.f1(), scores.all.precision(),
                       scores.all.recall(), scores.all.support, accuracy, words, found.size()),
           {{"loss", answers.loss},
@@ -92,16 +98,18 @@ LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int
   const int64_t count = samples.samples_per_epoch(), places = samples.shape().places;
   LabelAnswers made{Tensor::zeros({count, places, outputs}, DType::f32)};
   const Tensor weight = Tensor::zeros({1}, DType::f64);
-  const auto sums = judge(model, samples, count, 1, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
-    put_answers(answers[0], made.scores, batch.sample_ids.data<int64_t>()[0], batch.size());
-    for (float counts : batch.weights.span<float>()) *weight.data<double>() += counts;
-  });
+  const auto sums = judge(
+      model, samples, count, 1, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
+        put_answers(answers[0], made.scores, batch.sample_ids.data<int64_t>()[0], batch.size());
+        for (float counts : batch.weights.span<float>()) *weight.data<double>() += counts;
+      });
   // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
   for (const Tensor& shared : {made.scores, weight}) {
     model.mesh.dp().all_reduce_sum(shared);
     model.mesh.pp().broadcast(shared, model.mesh.pp().size() - 1);
   }
-  made.loss = std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / std::max(1.0, *weight.data<double>());
+  made.loss =
+      std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / std::max(1.0, *weight.data<double>());
   return made;
 }
 
@@ -110,20 +118,26 @@ std::vector<double> shares(const LabelAnswers& answers, int64_t sample, int64_t 
   const double most = *std::max_element(from, from + answers.scores.dim(2));
   std::vector<double> made;
   double sum = 0;
-  for (int64_t i = 0; i < answers.scores.dim(2); ++i) sum += made.emplace_back(std::exp(from[i] - most));
+  for (int64_t i = 0; i < answers.scores.dim(2); ++i)
+    sum += made.emplace_back(std::exp(from[i] - most));
   for (double& share : made) share /= sum;
   return made;
 }
 
-double value_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample) { return head.mean + head.deviation * *answers.at(sample, 0); }
+double value_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample) {
+  return head.mean + head.deviation * *answers.at(sample, 0);
+}
 
 std::vector<std::vector<int32_t>> tags_of(const LabelData& data, const LabelAnswers& answers) {
   std::vector<std::vector<int32_t>> tags;
   for (int64_t words : data.words) tags.emplace_back(static_cast<size_t>(words));
   for (int64_t i = 0; i < data.size(); ++i) {
     const auto& [sentence, first] = data.windows[static_cast<size_t>(i)];
-    const auto places = static_cast<int64_t>(data.samples[static_cast<size_t>(i)].form.places.size());
-    for (int64_t place = 0; place < places; ++place) tags[static_cast<size_t>(sentence)][static_cast<size_t>(first + place)] = answers.best(i, place);
+    const auto places =
+        static_cast<int64_t>(data.samples[static_cast<size_t>(i)].form.places.size());
+    for (int64_t place = 0; place < places; ++place)
+      tags[static_cast<size_t>(sentence)][static_cast<size_t>(first + place)] =
+          answers.best(i, place);
   }
   return tags;
 }

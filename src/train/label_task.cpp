@@ -23,7 +23,8 @@ class LabelTask : public Task {
   std::string notes() const override { return to_json(head_, training_->checksum()); }
   void check_notes(const std::string& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
-  bool begins_anew(const std::string& tensor, bool in_checkpoint, const std::string& notes) const override;
+  bool begins_anew(const std::string& tensor, bool in_checkpoint,
+                   const std::string& notes) const override;
 
   void complete(PretrainConfig& config, double epochs) const;
 
@@ -39,7 +40,9 @@ class LabelTask : public Task {
 
 int64_t sample_length(const FinetuneConfig& c) {
   const int64_t context = c.run.model.context, asked = c.task.length;
-  require(asked >= 0 && asked <= context, "task.length={} must be from 1 to model.context={}, the longest that the model can see", asked, context);
+  require(asked >= 0 && asked <= context,
+          "task.length={} must be from 1 to model.context={}, the longest that the model can see",
+          asked, context);
   return asked > 0 ? asked : std::min(context, kUsualLength);
 }
 
@@ -49,7 +52,8 @@ LabelHead head_of(const FinetuneConfig& c) {
   head.kind = c.task.kind;
   head.metric = metric_of(c.task.kind, c.task.metric);
   head.labels = c.task.labels;
-  require(head.labels.empty() || head.kind != LabelKind::regress, "task.labels are for classes and tags, but task.kind=regress learns numbers");
+  require(head.labels.empty() || head.kind != LabelKind::regress,
+          "task.labels are for classes and tags, but task.kind=regress learns numbers");
   head.length = sample_length(c);
   head.separator = c.task.separator;
   head.pairs = head.kind != LabelKind::tag && !c.task.columns.pair.empty();
@@ -58,15 +62,19 @@ LabelHead head_of(const FinetuneConfig& c) {
 
 std::map<std::string, std::string> column_values(const LabelColumns& columns) {
   LabelColumns copy = columns;
-  const auto is_name = [](const std::string& column) { return column.find_first_not_of("0123456789") != std::string::npos; };
-  if (is_name(columns.text) || is_name(columns.pair) || is_name(columns.label)) copy.header = Header::yes;
+  const auto is_name = [](const std::string& column) {
+    return column.find_first_not_of("0123456789") != std::string::npos;
+  };
+  if (is_name(columns.text) || is_name(columns.pair) || is_name(columns.label))
+    copy.header = Header::yes;
   Options options("", "");
   bind(options, copy);
   const auto values = options.values();
   return {values.begin(), values.end()};
 }
 
-LabelTask::LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)), head_(head_of(c)) {
+LabelTask::LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokenizer)
+    : tokenizer_(std::move(tokenizer)), head_(head_of(c)) {
   const LabelForm form = head_.form(c.run.model, *tokenizer_);
   const bool types = form.encoder() && head_.pairs && c.run.model.token_types >= 2;
   const int64_t multiple = row_multiple(c.run.parallel);
@@ -78,7 +86,8 @@ LabelTask::LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokeniz
   check(learnt, "training");
   training_ = source(learnt, true);
   head_.columns = column_values(c.task.columns);
-  files_ = record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
+  files_ =
+      record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   if (c.run.data.validation.empty()) return;
   known_ = read_labelled(head_, form, c.task.columns, c.run.data.validation);
   check(known_, "validation");
@@ -86,8 +95,11 @@ LabelTask::LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokeniz
 }
 
 void LabelTask::check(const LabelData& data, const char* what) const {
-  if (data.cut > 0) log::info("{} of {} {} samples are longer than task.length={} and lose their ends", data.cut, data.size(), what, head_.length);
-  require(head_.kind == LabelKind::regress || head_.outputs() > 1, "all labels of data.train are \"{}\"; there is nothing to tell apart",
+  if (data.cut > 0)
+    log::info("{} of {} {} samples are longer than task.length={} and lose their ends", data.cut,
+              data.size(), what, head_.length);
+  require(head_.kind == LabelKind::regress || head_.outputs() > 1,
+          "all labels of data.train are \"{}\"; there is nothing to tell apart",
           head_.labels.empty() ? "" : head_.labels.front());
 }
 
@@ -101,19 +113,29 @@ void LabelTask::check_notes(const std::string& notes, const std::string& origin)
   const auto stored = label_head(notes, origin);
   require(stored != nullptr, "{} is no run of fine-tuning; give another run.dir", origin);
   require(stored->kind == head_.kind && stored->labels == head_.labels,
-          "{} learns task.kind={} with {} labels, but here are task.kind={} and {}{}; give another run.dir to begin anew", origin, name_of(stored->kind),
-          stored->labels.size(), name_of(head_.kind), head_.labels.size(), stored->labels.size() == head_.labels.size() ? " others" : "");
+          "{} learns task.kind={} with {} labels, but here are task.kind={} and {}{}; give another "
+          "run.dir to begin anew",
+          origin, name_of(stored->kind), stored->labels.size(), name_of(head_.kind),
+          head_.labels.size(), stored->labels.size() == head_.labels.size() ? " others" : "");
   require(stored->mean == head_.mean && stored->deviation == head_.deviation,
-          "{} learns numbers in units of mean {} and deviation {}, but those of data.train have {} and {}; give the same examples, or another run.dir "
-          "to begin anew", origin, stored->mean, stored->deviation, head_.mean, head_.deviation);
+          "{} learns numbers in units of mean {} and deviation {}, but those of data.train have {} "
+          "and {}; give the same examples, or another run.dir to begin anew",
+          origin, stored->mean, stored->deviation, head_.mean, head_.deviation);
   if (checksum_in(notes) != training_->checksum())
-    log::warn("the training samples are not those that {} was trained on; the run goes on with the new ones", origin);
+    log::warn(
+        "the training samples are not those that {} was trained on; the run goes on with the new "
+        "ones",
+        origin);
   if (stored->metric != head_.metric)
-    log::warn("{} compared validations by task.metric={}, now it is {}: which one is best is judged by both", origin, name_of(stored->metric), name_of(head_.metric));
+    log::warn(
+        "{} compared validations by task.metric={}, now it is {}: which one is best is judged by "
+        "both",
+        origin, name_of(stored->metric), name_of(head_.metric));
 }
 
 // A head is kept where it says the same labels.
-bool LabelTask::begins_anew(const std::string& tensor, bool in_checkpoint, const std::string& notes) const {
+bool LabelTask::begins_anew(const std::string& tensor, bool in_checkpoint,
+                            const std::string& notes) const {
   if (tensor.starts_with("pooler.")) return !in_checkpoint;
   if (!tensor.starts_with("classifier.")) return false;
   const auto before = label_head(notes, "checkpoint.load");
@@ -125,8 +147,11 @@ void LabelTask::complete(PretrainConfig& c, double epochs) const {
   c.model.labels = head_.outputs();
   c.model.pooler = c.model.architecture == Architecture::bert && c.model.head == Head::sequence;
   if (!c.model.pooler) c.model.pool = Pool::first;
-  const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
-  const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count))); };
+  const double epoch = static_cast<double>(training_->samples_per_epoch()) /
+                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
+  const auto steps = [](double count) {
+    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count)));
+  };
   if (c.train.steps == 0) c.train.steps = steps_of("task.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::linear;
@@ -136,13 +161,16 @@ void LabelTask::complete(PretrainConfig& c, double epochs) const {
 }  // namespace
 
 std::unique_ptr<Task> label_task(FinetuneConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
-  require(config.run.model.vocab_size >= tokenizer->vocab_size(), "the model knows {} ids, but its tokenizer has {}", config.run.model.vocab_size,
+  require(config.run.model.vocab_size >= tokenizer->vocab_size(),
+          "the model knows {} ids, but its tokenizer has {}", config.run.model.vocab_size,
           tokenizer->vocab_size());
   auto task = std::make_unique<LabelTask>(config, std::move(tokenizer));
   task->complete(config.run, config.task.epochs);
   return task;
 }
 
-std::unique_ptr<Task> label_task(FinetuneConfig& config, const std::string& tokenizer) { return label_task(config, tokenizer_from_json(tokenizer)); }
+std::unique_ptr<Task> label_task(FinetuneConfig& config, const std::string& tokenizer) {
+  return label_task(config, tokenizer_from_json(tokenizer));
+}
 
 }  // namespace skein

@@ -10,8 +10,9 @@ namespace {
 
 void check_tokenizers(const TokenStore& validation, const TokenStore& training) {
   require(validation.info().tokenizer == training.info().tokenizer,
-          "{} was made with another tokenizer than {}, or only one of them names it (data.tokenizer does for both)", validation.path(),
-          training.path());
+          "{} was made with another tokenizer than {}, or only one of them names it "
+          "(data.tokenizer does for both)",
+          validation.path(), training.path());
 }
 
 template <class Samples>
@@ -26,7 +27,10 @@ std::vector<DataFile> files_of(const Samples& training, const Samples* validatio
 class NextTokenTask : public Task {
  public:
   explicit NextTokenTask(const PretrainConfig& c)
-      : data_(c.data), eval_(c.validation.eval), context_(c.model.context), training_(c.data.train, c.model.context, c.train.seed, c.data) {
+      : data_(c.data),
+        eval_(c.validation.eval),
+        context_(c.model.context),
+        training_(c.data.train, c.model.context, c.train.seed, c.data) {
     if (c.data.validation.empty()) return;
     data_.vocab_size = training_.vocab_size();
     validation_ = std::make_unique<Loader>(c.data.validation, 1, c.train.seed, data_);
@@ -36,13 +40,18 @@ class NextTokenTask : public Task {
   const Loader& samples() const override { return training_; }
   int64_t length() const override { return context_; }
   std::string tokenizer() const override { return training_.store(0).info().tokenizer; }
-  std::vector<DataFile> data_files() const override { return files_of(training_, validation_.get()); }
+  std::vector<DataFile> data_files() const override {
+    return files_of(training_, validation_.get());
+  }
   bool validates() const override { return validation_ != nullptr; }
 
   Scores validate(const Judged& model) const override {
     const Evaluation found = Evaluator(model, eval_).run(*validation_, data_, context_);
-    Scores scores{fmt::format("{} ({} tokens)", found.text(), readable_count(static_cast<double>(found.tokens))),
-                  {{"validation_loss", found.loss()}, {"validation_perplexity", found.perplexity()}}, -found.loss()};
+    Scores scores{
+        fmt::format("{} ({} tokens)", found.text(),
+                    readable_count(static_cast<double>(found.tokens))),
+        {{"validation_loss", found.loss()}, {"validation_perplexity", found.perplexity()}},
+        -found.loss()};
     if (found.bytes) scores.values.emplace_back("validation_bits_per_byte", found.bits_per_byte());
     return scores;
   }
@@ -58,10 +67,13 @@ class NextTokenTask : public Task {
 class MaskedTask : public Task {
  public:
   explicit MaskedTask(const PretrainConfig& c)
-      : samples_(c.validation.eval.windows), context_(c.model.context), pairs_(c.mlm.pairs != PairTask::none),
+      : samples_(c.validation.eval.windows),
+        context_(c.model.context),
+        pairs_(c.mlm.pairs != PairTask::none),
         training_(c.data.train, c.model.context, c.train.seed, c.data, c.mlm) {
     require(!pairs_ || c.model.pooler, "mlm.pairs needs model.pooler, the layer that judges them");
-    require(!pairs_ || c.model.token_types >= 2, "mlm.pairs marks two parts, but model.token_types is {}; give 2", c.model.token_types);
+    require(!pairs_ || c.model.token_types >= 2,
+            "mlm.pairs marks two parts, but model.token_types is {}; give 2", c.model.token_types);
     if (c.data.validation.empty()) return;
     DataConfig data = c.data;
     data.vocab_size = training_.vocab_size();
@@ -73,9 +85,12 @@ class MaskedTask : public Task {
   int64_t length() const override { return context_; }
   std::string tokenizer() const override { return training_.store(0).info().tokenizer; }
   std::vector<Term> terms() const override {
-    return pairs_ ? std::vector<Term>{{"masked_loss"}, {"pair_loss", Term::Over::samples}} : std::vector<Term>{{}};
+    return pairs_ ? std::vector<Term>{{"masked_loss"}, {"pair_loss", Term::Over::samples}}
+                  : std::vector<Term>{{}};
   }
-  std::vector<DataFile> data_files() const override { return files_of(training_, validation_.get()); }
+  std::vector<DataFile> data_files() const override {
+    return files_of(training_, validation_.get());
+  }
   bool validates() const override { return validation_ != nullptr; }
 
   Scores validate(const Judged& model) const override {
@@ -95,19 +110,24 @@ std::unique_ptr<Task> completed(PretrainConfig& c) {
   auto task = std::make_unique<Made>(c);
   const int64_t ids = task->samples().vocab_size();
   if (c.model.vocab_size == 0) c.model.vocab_size = ids;
-  require(c.model.vocab_size >= ids, "model.vocab_size={} is smaller than the {} ids of the tokenizer of {}", c.model.vocab_size, ids,
-          c.data.train.front());
+  require(c.model.vocab_size >= ids,
+          "model.vocab_size={} is smaller than the {} ids of the tokenizer of {}",
+          c.model.vocab_size, ids, c.data.train.front());
   return task;
 }
 
 }  // namespace
 
 std::unique_ptr<Task> language_task(PretrainConfig& config) {
-  require(!config.data.train.empty(), "data.train names no token store; make one with `skein-data encode`");
-  require(config.model.head == Head::vocabulary, "pretraining learns tokens: model.head must be vocabulary; `skein finetune` trains the others");
+  require(!config.data.train.empty(),
+          "data.train names no token store; make one with `skein-data encode`");
+  require(config.model.head == Head::vocabulary,
+          "pretraining learns tokens: model.head must be vocabulary; `skein finetune` trains the "
+          "others");
   config.data.vocab_size = config.model.vocab_size;
   const bool encoder = config.model.architecture == Architecture::bert;
-  if (config.lr.decay == LrConfig::Decay::automatic) config.lr.decay = encoder ? LrConfig::Decay::linear : LrConfig::Decay::cosine;
+  if (config.lr.decay == LrConfig::Decay::automatic)
+    config.lr.decay = encoder ? LrConfig::Decay::linear : LrConfig::Decay::cosine;
   return encoder ? completed<MaskedTask>(config) : completed<NextTokenTask>(config);
 }
 

@@ -5,12 +5,17 @@
 namespace skein {
 
 LossScale::LossScale(const LossScaleConfig& config, DType precision)
-    : dynamic_(precision == DType::f16 && config.fixed == 0), window_(config.window),
-      value_(dynamic_ ? kFirst : config.fixed > 0 ? config.fixed : 1) {
-  require(config.fixed == 0 || precision == DType::f16, "train.loss_scale={} is for train.precision=f16, but that is {}; leave it out", config.fixed,
-          name_of(precision));
-  require(config.fixed >= 0 && config.window > 0, "train.loss_scale={} must be at least 0, train.loss_scale_window={} at least 1", config.fixed,
-          config.window);
+    : dynamic_(precision == DType::f16 && config.fixed == 0),
+      window_(config.window),
+      value_(dynamic_           ? kFirst
+             : config.fixed > 0 ? config.fixed
+                                : 1) {
+  require(config.fixed == 0 || precision == DType::f16,
+          "train.loss_scale={} is for train.precision=f16, but that is {}; leave it out",
+          config.fixed, name_of(precision));
+  require(config.fixed >= 0 && config.window > 0,
+          "train.loss_scale={} must be at least 0, train.loss_scale_window={} at least 1",
+          config.fixed, config.window);
 }
 
 bool LossScale::after_step(bool overflowed) {

@@ -15,15 +15,25 @@ void bind(Options& options, LrConfig& c) {
   options.add("lr.min_lr", c.min_lr, "learning rate at the end");
   options.add("lr.start_lr", c.start_lr, "learning rate that warm-up begins from");
   options.add("lr.warmup", c.warmup, "length of the linear warm-up", "lr.unit");
-  options.add_choice("lr.decay", c.decay,
-                     {{"auto", Decay::automatic}, {"constant", Decay::constant}, {"linear", Decay::linear}, {"cosine", Decay::cosine},
-                      {"inverse_sqrt", Decay::inverse_sqrt}, {"wsd", Decay::wsd}}, "shape after the warm-up; auto: cosine for decoders, linear for encoders and fine-tuning");
+  options.add_choice(
+      "lr.decay", c.decay,
+      {{"auto", Decay::automatic},
+       {"constant", Decay::constant},
+       {"linear", Decay::linear},
+       {"cosine", Decay::cosine},
+       {"inverse_sqrt", Decay::inverse_sqrt},
+       {"wsd", Decay::wsd}},
+      "shape after the warm-up; auto: cosine for decoders, linear for encoders and fine-tuning");
   options.add("lr.decay_end", c.decay_end, "where the decay ends; 0: with the run", "lr.unit");
   options.add("lr.cooldown", c.cooldown, "wsd: length of the final fall", "lr.unit");
   options.add_choice("lr.cooldown_shape", c.cooldown_shape,
-                     {{"linear", Cooldown::linear}, {"cosine", Cooldown::cosine}, {"exponential", Cooldown::exponential},
-                      {"one_minus_sqrt", Cooldown::one_minus_sqrt}}, "wsd: shape of the final fall");
-  options.add_choice("lr.unit", c.unit, {{"steps", LrConfig::Unit::steps}, {"tokens", LrConfig::Unit::tokens}},
+                     {{"linear", Cooldown::linear},
+                      {"cosine", Cooldown::cosine},
+                      {"exponential", Cooldown::exponential},
+                      {"one_minus_sqrt", Cooldown::one_minus_sqrt}},
+                     "wsd: shape of the final fall");
+  options.add_choice("lr.unit", c.unit,
+                     {{"steps", LrConfig::Unit::steps}, {"tokens", LrConfig::Unit::tokens}},
                      "unit of warmup, decay_end and cooldown");
 }
 
@@ -33,7 +43,8 @@ bool by_tokens(const LrConfig& c) { return c.unit == LrConfig::Unit::tokens; }
 
 int64_t end_of_decay(const LrConfig& c, const LrPosition& at) {
   if (c.decay_end) return c.decay_end;
-  return by_tokens(c) ? at.tokens + (at.total_steps - at.step) * at.tokens_per_step : at.total_steps;
+  return by_tokens(c) ? at.tokens + (at.total_steps - at.step) * at.tokens_per_step
+                      : at.total_steps;
 }
 
 double cosine(double y) { return (1 + std::cos(std::numbers::pi * y)) / 2; }
@@ -51,18 +62,23 @@ double cooldown_share(LrConfig::Cooldown shape, double z) {
 }  // namespace
 
 void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
-  require(c.lr > 0 && c.min_lr >= 0 && c.start_lr >= 0, "lr.lr={} must be above 0, lr.min_lr={} and lr.start_lr={} not below 0", c.lr,
-          c.min_lr, c.start_lr);
+  require(c.lr > 0 && c.min_lr >= 0 && c.start_lr >= 0,
+          "lr.lr={} must be above 0, lr.min_lr={} and lr.start_lr={} not below 0", c.lr, c.min_lr,
+          c.start_lr);
   require(c.min_lr <= c.lr, "lr.min_lr={} is above lr.lr={}", c.min_lr, c.lr);
   require(c.warmup >= 0 && c.decay_end >= 0 && c.cooldown >= 0,
-          "lr.warmup={}, lr.decay_end={} and lr.cooldown={} must not be below 0", c.warmup, c.decay_end, c.cooldown);
+          "lr.warmup={}, lr.decay_end={} and lr.cooldown={} must not be below 0", c.warmup,
+          c.decay_end, c.cooldown);
   const int64_t end = end_of_decay(c, {0, 0, total_steps, tokens_per_step});
   const char* unit = by_tokens(c) ? "tokens" : "steps";
-  require(c.decay_end == 0 || c.decay_end > c.warmup, "lr.decay_end={} {} must lie after lr.warmup={}", c.decay_end, unit, c.warmup);
+  require(c.decay_end == 0 || c.decay_end > c.warmup,
+          "lr.decay_end={} {} must lie after lr.warmup={}", c.decay_end, unit, c.warmup);
   require(c.decay != LrConfig::Decay::wsd || (c.cooldown > 0 && c.warmup + c.cooldown <= end),
-          "lr.decay=wsd needs an lr.cooldown above 0 that fits the run: lr.warmup={} and lr.cooldown={} {} against {} in all", c.warmup,
-          c.cooldown, unit, end);
-  require(c.decay != LrConfig::Decay::inverse_sqrt || c.warmup > 0, "lr.decay=inverse_sqrt needs lr.warmup above 0, not {}", c.warmup);
+          "lr.decay=wsd needs an lr.cooldown above 0 that fits the run: lr.warmup={} and "
+          "lr.cooldown={} {} against {} in all",
+          c.warmup, c.cooldown, unit, end);
+  require(c.decay != LrConfig::Decay::inverse_sqrt || c.warmup > 0,
+          "lr.decay=inverse_sqrt needs lr.warmup above 0, not {}", c.warmup);
 }
 
 double learning_rate(const LrConfig& c, const LrPosition& at) {
@@ -70,13 +86,16 @@ double learning_rate(const LrConfig& c, const LrPosition& at) {
   const auto warmup = static_cast<double>(c.warmup), end = static_cast<double>(end_of_decay(c, at));
   if (x <= warmup) return c.start_lr + (c.lr - c.start_lr) * x / warmup;
   if (c.decay == LrConfig::Decay::constant) return c.lr;
-  if (c.decay == LrConfig::Decay::inverse_sqrt) return std::max(c.min_lr, c.lr * std::sqrt(warmup / x));
+  if (c.decay == LrConfig::Decay::inverse_sqrt)
+    return std::max(c.min_lr, c.lr * std::sqrt(warmup / x));
   if (x > end) return c.min_lr;
   const double y = (x - warmup) / (end - warmup), cooldown = static_cast<double>(c.cooldown);
   double share = 1;
   if (c.decay == LrConfig::Decay::linear) share = 1 - y;
-  if (c.decay == LrConfig::Decay::cosine || c.decay == LrConfig::Decay::automatic) share = cosine(y);
-  if (c.decay == LrConfig::Decay::wsd && x > end - cooldown) share = cooldown_share(c.cooldown_shape, (x - end + cooldown) / cooldown);
+  if (c.decay == LrConfig::Decay::cosine || c.decay == LrConfig::Decay::automatic)
+    share = cosine(y);
+  if (c.decay == LrConfig::Decay::wsd && x > end - cooldown)
+    share = cooldown_share(c.cooldown_shape, (x - end + cooldown) / cooldown);
   return c.min_lr + share * (c.lr - c.min_lr);
 }
 

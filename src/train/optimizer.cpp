@@ -15,16 +15,22 @@ void bind(Options& options, OptimizerConfig& c) {
   options.add("optimizer.beta1", c.beta1, "decay of the first moment");
   options.add("optimizer.beta2", c.beta2, "decay of the second moment");
   options.add("optimizer.epsilon", c.epsilon, "added to the root of the second moment");
-  options.add("optimizer.weight_decay", c.weight_decay, "decoupled decay of matrices and embeddings");
-  options.add("optimizer.ridge", c.ridge, "lambda of lambda |theta|^2 added to the loss, over all parameters that learn; 0 adds none");
+  options.add("optimizer.weight_decay", c.weight_decay,
+              "decoupled decay of matrices and embeddings");
+  options.add(
+      "optimizer.ridge", c.ridge,
+      "lambda of lambda |theta|^2 added to the loss, over all parameters that learn; 0 adds none");
   options.add("optimizer.clip", c.clip, "largest global gradient norm; 0 does not clip");
   options.add("optimizer.stochastic_rounding", c.stochastic_rounding,
-              "round bf16 weights up or down at random, by how near each is, so that small updates are not lost");
+              "round bf16 weights up or down at random, by how near each is, so that small updates "
+              "are not lost");
 }
 
-Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard, uint64_t seed)
+Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard,
+                     uint64_t seed)
     : config_(config), buckets_(buckets), zero_(zero), shard_(shard), seed_(seed) {
-  require(std::isfinite(config.ridge) && config.ridge >= 0, "optimizer.ridge={} must be a number from 0", config.ridge);
+  require(std::isfinite(config.ridge) && config.ridge >= 0,
+          "optimizer.ridge={} must be a number from 0", config.ridge);
   for (const auto& bucket : buckets.all()) {
     State& state = states_.emplace_back();
     if (bucket.alias) continue;
@@ -36,7 +42,8 @@ Optimizer::Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero,
     if (!bucket.frozen) state.m = Tensor::zeros({state.size}, sums, bucket.values.device());
     if (!bucket.frozen) state.v = Tensor::zeros({state.size}, sums, bucket.values.device());
     require(!config.stochastic_rounding || bucket.values.dtype() == DType::bf16,
-            "optimizer.stochastic_rounding rounds bf16 weights, but these are {}; set train.precision=bf16 or leave it out",
+            "optimizer.stochastic_rounding rounds bf16 weights, but these are {}; set "
+            "train.precision=bf16 or leave it out",
             name_of(bucket.values.dtype()));
   }
 }
@@ -47,7 +54,8 @@ int64_t Optimizer::bytes() const {
     const State& state = states_[b];
     if (!state.master.defined()) continue;
     const bool apart = state.master.dtype() != buckets_.all()[b].values.dtype();
-    total += (state.m.defined() ? state.m.bytes() + state.v.bytes() : 0) + (apart ? state.master.bytes() : 0) + (state.mean.defined() ? state.mean.bytes() : 0);
+    total += (state.m.defined() ? state.m.bytes() + state.v.bytes() : 0) +
+             (apart ? state.master.bytes() : 0) + (state.mean.defined() ? state.mean.bytes() : 0);
   }
   return total;
 }
@@ -71,7 +79,8 @@ void Optimizer::add_ridge(double gradient_scale) {
   const Within here = Within::part("ridge");
   const Tensor sum = buckets_.square_sum([this](size_t b) {
     const auto& bucket = buckets_.all()[b];
-    return states_[b].master.flat(buckets_.own_begin(bucket) - states_[b].begin, buckets_.own_size(bucket));
+    return states_[b].master.flat(buckets_.own_begin(bucket) - states_[b].begin,
+                                  buckets_.own_size(bucket));
   });
   ridge_loss_ = config_.ridge * *sum.to(Device{}).data<double>();
   for (size_t b = 0; b < states_.size(); ++b) {
@@ -88,17 +97,23 @@ void Optimizer::add_ridge(double gradient_scale) {
 void Optimizer::update(size_t b, double lr, double gradient_scale, const Tensor& square_sum) {
   const auto& bucket = buckets_.all()[b];
   State& state = states_[b];
-  const bool has_master = bucket.values.dtype() != state.master.dtype() && !config_.stochastic_rounding;
+  const bool has_master =
+      bucket.values.dtype() != state.master.dtype() && !config_.stochastic_rounding;
   for (const auto& member : bucket.members) {
     const int64_t begin = std::max(state.begin, member.begin);
     const int64_t count = std::min(state.begin + state.size, member.begin + member.valid) - begin;
     if (count <= 0) continue;
-    const double rate = member.parameter->rate, decay = member.parameter->decays ? config_.weight_decay / rate : 0.0;
-    const kernels::AdamWArguments arguments{lr * rate, config_.beta1, config_.beta2, config_.epsilon, decay, gradient_scale, steps_ + 1, square_sum, config_.clip};
+    const double rate = member.parameter->rate,
+                 decay = member.parameter->decays ? config_.weight_decay / rate : 0.0;
+    const kernels::AdamWArguments arguments{lr * rate,       config_.beta1, config_.beta2,
+                                            config_.epsilon, decay,         gradient_scale,
+                                            steps_ + 1,      square_sum,    config_.clip};
     const Tensor working = has_master ? bucket.values.flat(begin, count) : Tensor();
     on_device(bucket.values.device(), [&](auto device) {
-      kernels::adamw(device, arguments, bucket.gradients.flat(begin, count), state.master.flat(begin - state.begin, count),
-                     state.m.flat(begin - state.begin, count), state.v.flat(begin - state.begin, count), working);
+      kernels::adamw(device, arguments, bucket.gradients.flat(begin, count),
+                     state.master.flat(begin - state.begin, count),
+                     state.m.flat(begin - state.begin, count),
+                     state.v.flat(begin - state.begin, count), working);
     });
   }
   if (config_.stochastic_rounding) round(b, steps_ + 1, square_sum);
@@ -109,19 +124,25 @@ void Optimizer::round(size_t b, int64_t step, const Tensor& square_sum) const {
   const auto& bucket = buckets_.all()[b];
   const State& state = states_[b];
   for (const auto& member : bucket.members) {
-    const int64_t begin = std::max(state.begin, member.begin), count = std::min(state.begin + state.size, member.begin + member.valid) - begin;
+    const int64_t begin = std::max(state.begin, member.begin),
+                  count = std::min(state.begin + state.size, member.begin + member.valid) - begin;
     if (count <= 0) continue;
     const Parameter& parameter = *member.parameter;
     const int shard = parameter.split == Split::none ? 0 : shard_;
-    const uint64_t key = derive_key(seed_, fmt::format("rounding {} {}", parameter.tied() ? parameter.tied_to : parameter.name, shard));
+    const uint64_t key = derive_key(
+        seed_, fmt::format("rounding {} {}", parameter.tied() ? parameter.tied_to : parameter.name,
+                           shard));
     on_device(bucket.values.device(), [&](auto device) {
-      kernels::stochastic_round(device, {key, static_cast<uint64_t>(step), begin - member.begin, square_sum}, state.master.flat(begin - state.begin, count),
-                                bucket.values.flat(begin, count));
+      kernels::stochastic_round(
+          device, {key, static_cast<uint64_t>(step), begin - member.begin, square_sum},
+          state.master.flat(begin - state.begin, count), bucket.values.flat(begin, count));
     });
   }
 }
 
-void Optimizer::each_part(bool own, const std::function<void(const State&, const Parameter&, int64_t, int64_t, int64_t)>& use) const {
+void Optimizer::each_part(bool own,
+                          const std::function<void(const State&, const Parameter&, int64_t, int64_t,
+                                                   int64_t)>& use) const {
   for (size_t b = 0; b < states_.size(); ++b) {
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];
@@ -131,7 +152,8 @@ void Optimizer::each_part(bool own, const std::function<void(const State&, const
     for (const auto& member : bucket.members) {
       const Parameter& parameter = *member.parameter;
       if (own && (parameter.tied() || (parameter.split == Split::none && shard_ > 0))) continue;
-      const int64_t begin = std::max(first, member.begin), count = std::min(last, member.begin + member.valid) - begin;
+      const int64_t begin = std::max(first, member.begin),
+                    count = std::min(last, member.begin + member.valid) - begin;
       if (count > 0) use(state, parameter, begin - state.begin, begin - member.begin, count);
     }
   }
@@ -139,9 +161,11 @@ void Optimizer::each_part(bool own, const std::function<void(const State&, const
 
 std::vector<Piece> Optimizer::pieces(bool own) const {
   std::vector<Piece> all;
-  each_part(own, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside, int64_t count) {
+  each_part(own, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
+                     int64_t count) {
     all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
-    if (state.mean.defined()) all.push_back(piece_of("ema_param", parameter, inside, state.mean.flat(at, count)));
+    if (state.mean.defined())
+      all.push_back(piece_of("ema_param", parameter, inside, state.mean.flat(at, count)));
     if (!state.m.defined()) return;
     all.push_back(piece_of("adam_m", parameter, inside, state.m.flat(at, count)));
     all.push_back(piece_of("adam_v", parameter, inside, state.v.flat(at, count)));
@@ -151,7 +175,8 @@ std::vector<Piece> Optimizer::pieces(bool own) const {
 
 std::vector<Piece> Optimizer::mean_pieces() const {
   std::vector<Piece> all;
-  each_part(true, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside, int64_t count) {
+  each_part(true, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
+                      int64_t count) {
     SKEIN_CHECK(state.mean.defined());
     all.push_back(piece_of("param", parameter, inside, state.mean.flat(at, count)));
   });
@@ -177,7 +202,8 @@ void Optimizer::loaded(int64_t steps) {
   for (size_t b = 0; b < states_.size(); ++b) {
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];
-    if (state.m.defined() && config_.stochastic_rounding) round(b, steps_, {});
+    if (state.m.defined() && config_.stochastic_rounding)
+      round(b, steps_, {});
     else if (state.master.defined() && bucket.values.dtype() != state.master.dtype())
       bucket.values.flat(state.begin, state.size).copy_from(state.master.to(bucket.values.dtype()));
   }

@@ -10,17 +10,25 @@
 namespace skein {
 
 Progress::Progress(int64_t first, int64_t total, double peak_flops)
-    : first_(first), done_(first), total_(total), peak_flops_(peak_flops), start_(Clock::now()), last_(start_) {}
+    : first_(first),
+      done_(first),
+      total_(total),
+      peak_flops_(peak_flops),
+      start_(Clock::now()),
+      last_(start_) {}
 
 void Progress::step_done(int64_t done, const StepResult& result) {
   const auto now = Clock::now();
-  step_ = {std::max(1e-9, std::chrono::duration<double>(now - last_).count()), result.tokens, result.flops};
+  step_ = {std::max(1e-9, std::chrono::duration<double>(now - last_).count()), result.tokens,
+           result.flops};
   tokens_ += result.tokens;
   last_ = now;
   done_ = done;
-  // The mean over the first steps, later one that forgets: evaluations and other jobs on the machine come and go.
+  // The mean over the first steps, later one that forgets: evaluations and other jobs on the
+  // machine come and go.
   const double weight = std::max(1.0 / static_cast<double>(done_ - first_), 0.02);
-  for (double Work::* part : {&Work::seconds, &Work::tokens, &Work::flops}) average_.*part += weight * (step_.*part - average_.*part);
+  for (double Work::*part : {&Work::seconds, &Work::tokens, &Work::flops})
+    average_.*part += weight * (step_.*part - average_.*part);
 }
 
 std::string Progress::line(const StepResult& result, double lr) const {
@@ -34,12 +42,16 @@ std::string Progress::line(const StepResult& result, double lr) const {
   return text + "  ETA " + readable_seconds(average_.seconds * static_cast<double>(total_ - done_));
 }
 
-std::vector<std::pair<std::string, double>> Progress::values(const StepResult& result, double lr) const {
+std::vector<std::pair<std::string, double>> Progress::values(const StepResult& result,
+                                                             double lr) const {
   const double flops = step_.flops / step_.seconds;
   std::vector<std::pair<std::string, double>> values{
-      {"loss", result.loss}, {"grad_norm", result.grad_norm}, {"lr", lr},
+      {"loss", result.loss},
+      {"grad_norm", result.grad_norm},
+      {"lr", lr},
       {"seconds", step_.seconds},
-      {"tokens_per_second", step_.tokens / step_.seconds}, {"model_flops_per_second", flops},
+      {"tokens_per_second", step_.tokens / step_.seconds},
+      {"model_flops_per_second", flops},
       {"peak_memory_bytes", static_cast<double>(peak_resident_bytes())},
       {"peak_tensor_bytes", static_cast<double>(memory_use().peak)}};
   if (peak_flops_ > 0) values.emplace_back("share_of_peak", flops / peak_flops_);
@@ -49,7 +61,8 @@ std::vector<std::pair<std::string, double>> Progress::values(const StepResult& r
 
 std::string Progress::summary() const {
   const double seconds = std::chrono::duration<double>(last_ - start_).count();
-  return fmt::format("{} steps, {} tokens in {}, {} tokens/s", done_ - first_, readable_count(tokens_), readable_seconds(seconds),
+  return fmt::format("{} steps, {} tokens in {}, {} tokens/s", done_ - first_,
+                     readable_count(tokens_), readable_seconds(seconds),
                      readable_count(tokens_ / std::max(seconds, 1e-9)));
 }
 
@@ -70,7 +83,8 @@ std::string readable_count(double value, const char* gap) {
     ++k;
   }
   const std::string unit = std::string(gap) + suffixes[k];
-  return k == 0 || value >= 100 ? fmt::format("{:.0f}{}", value, unit) : fmt::format("{:.1f}{}", value, unit);
+  return k == 0 || value >= 100 ? fmt::format("{:.0f}{}", value, unit)
+                                : fmt::format("{:.1f}{}", value, unit);
 }
 
 }  // namespace skein

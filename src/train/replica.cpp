@@ -28,16 +28,27 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
 
 }  // namespace
 
-Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning, const BatchPlan& beside)
-    : config_(config), plan_(plan), beside_plan_(beside), mesh_(mesh), terms_(learning.terms), model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
+Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
+                 const Learning& learning, const BatchPlan& beside)
+    : config_(config),
+      plan_(plan),
+      beside_plan_(beside),
+      mesh_(mesh),
+      terms_(learning.terms),
+      model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
-      optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
-                 mesh.tp().rank(), config.train.seed),
-      pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule, config.parallel.cuda_graph) {
-  require(!config.parallel.cuda_graph || (config.model.architecture == Architecture::gpt && config.model.head == Head::vocabulary),
-          "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, model.head=vocabulary); leave it out");
+      optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed),
+                 config.parallel.zero, mesh.tp().rank(), config.train.seed),
+      pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule,
+                config.parallel.cuda_graph) {
+  require(!config.parallel.cuda_graph || (config.model.architecture == Architecture::gpt &&
+                                          config.model.head == Head::vocabulary),
+          "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, "
+          "model.head=vocabulary); leave it out");
   require(!config.parallel.cuda_graph || config.model.dropout == 0,
-          "parallel.cuda_graph repeats one recording, but model.dropout={} draws other masks each time; leave one of them out", config.model.dropout);
+          "parallel.cuda_graph repeats one recording, but model.dropout={} draws other masks each "
+          "time; leave one of them out",
+          config.model.dropout);
   model_.parameters().keep_packed();
   if (!learning.beside) return;
   SKEIN_CHECK_EQ(beside.groups_per_rank, plan.groups_per_rank);
@@ -51,7 +62,8 @@ PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
   SKEIN_CHECK_EQ(batch.size(), plan.samples_per_rank);
   PipelineStep work;
   for (int64_t i = 0; i < batch.size(); i += plan.micro_batch)
-    work.micro_batches.push_back(trimmed(batch_rows(batch, i, i + plan.micro_batch), row_multiple(config_.parallel)));
+    work.micro_batches.push_back(
+        trimmed(batch_rows(batch, i, i + plan.micro_batch), row_multiple(config_.parallel)));
   double counted = 0;
   for (float weight : batch.weights.span<float>()) counted += weight;
   work.loss_scale = 1 / std::max(1.0, mesh_.dp().sum(counted));
@@ -68,16 +80,20 @@ Replica::Fed Replica::fed(const PipelineStep& work, bool padded) {
     made.flops += tokens * model_flops_per_token(config_.model, batch.length());
     longest_ = std::max(longest_, batch.length());
   }
-  const auto over_ranks = [&](double own) { return padded ? mesh_.dp().sum(own) : own * mesh_.dp().size(); };
+  const auto over_ranks = [&](double own) {
+    return padded ? mesh_.dp().sum(own) : own * mesh_.dp().size();
+  };
   return {made.place_scale, over_ranks(made.tokens), over_ranks(made.flops)};
 }
 
-Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number, double factor) {
+Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch,
+                                    int64_t number, double factor) {
   PipelineStep work = cut(batch, plan);
   const Fed made = fed(work, batch.lengths.defined());
   work.loss_scale *= factor;
   work.sample_scale *= factor;
-  work.after_backward = [this, per_group = plan.micro_batches_per_group()](int micro_batch, int chunk) {
+  work.after_backward = [this, per_group = plan.micro_batches_per_group()](int micro_batch,
+                                                                           int chunk) {
     if ((micro_batch + 1) % per_group == 0) buckets_.end_group(chunk);
   };
   Pass pass = model_.pass();
@@ -94,26 +110,37 @@ Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, c
   return made;
 }
 
-// Each of both sums is final before they are added, so that neither's order of samples hangs on the layout.
+// Each of both sums is final before they are added, so that neither's order of samples hangs on the
+// layout.
 double Replica::add_beside(const Beside& beside, int64_t number, double loss_scale) {
   SKEIN_CHECK(beside_ != nullptr);
   const auto own = [this](const Buckets::Bucket& bucket) {
-    return config_.parallel.zero ? bucket.gradients.flat(buckets_.own_begin(bucket), buckets_.own_size(bucket)) : bucket.gradients;
+    return config_.parallel.zero
+               ? bucket.gradients.flat(buckets_.own_begin(bucket), buckets_.own_size(bucket))
+               : bucket.gradients;
   };
   std::vector<Tensor> kept;
-  for (const auto& bucket : buckets_.all()) kept.push_back(bucket.frozen ? Tensor() : own(bucket).clone());
-  const double place_scale = backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale).place_scale;
+  for (const auto& bucket : buckets_.all())
+    kept.push_back(bucket.frozen ? Tensor() : own(bucket).clone());
+  const double place_scale =
+      backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale)
+          .place_scale;
   for (size_t b = 0; b < kept.size(); ++b)
-    if (kept[b].defined()) on_device(kept[b].device(), [&](auto device) { kernels::accumulate(device, kept[b], own(buckets_.all()[b])); });
+    if (kept[b].defined())
+      on_device(kept[b].device(),
+                [&](auto device) { kernels::accumulate(device, kept[b], own(buckets_.all()[b])); });
   const auto losses = beside_->losses();
-  return mean_loss(losses.empty() ? std::vector<double>() : losses.front(), beside_plan_, place_scale);
+  return mean_loss(losses.empty() ? std::vector<double>() : losses.front(), beside_plan_,
+                   place_scale);
 }
 
-StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale, const Beside* beside) {
+StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale,
+                         const Beside* beside) {
   const Span span("step");
   const Within step = Within::step(number + 1);
   StepResult result;
-  const auto [place_scale, tokens, flops] = backpropagate(pipeline_, plan_, batch, number, loss_scale);
+  const auto [place_scale, tokens, flops] =
+      backpropagate(pipeline_, plan_, batch, number, loss_scale);
   result.tokens = tokens;
   result.flops = flops;
   if (beside) result.beside = add_beside(*beside, number, loss_scale);
@@ -124,7 +151,9 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
   const auto own = pipeline_.losses();
   for (size_t i = 0; i < terms_.size(); ++i) {
     SKEIN_CHECK(own.empty() || own.size() == terms_.size());
-    const double scale = terms_[i].over == Term::Over::places ? place_scale : 1 / static_cast<double>(plan_.global_batch);
+    const double scale = terms_[i].over == Term::Over::places
+                             ? place_scale
+                             : 1 / static_cast<double>(plan_.global_batch);
     result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[i], plan_, scale));
     if (terms_[i].learnt) result.loss += result.terms.back();
   }
@@ -137,25 +166,32 @@ ReplicaMemory Replica::memory() const {
   ReplicaMemory made;
   for (const auto& bucket : buckets_.all()) {
     if (!bucket.alias) made.parameters += bucket.values.bytes();
-    if (!bucket.frozen) made.gradients += bucket.gradients.bytes() * static_cast<int64_t>(1 + bucket.pending.size());
+    if (!bucket.frozen)
+      made.gradients += bucket.gradients.bytes() * static_cast<int64_t>(1 + bucket.pending.size());
   }
   made.optimizer = optimizer_.bytes();
   made.packed = model_.parameters().packed_bytes();
-  made.work = memory_use(model_.parameters().device().kind).peak - made.parameters - made.gradients - made.optimizer - made.packed;
+  made.work = memory_use(model_.parameters().device().kind).peak - made.parameters -
+              made.gradients - made.optimizer - made.packed;
   made.longest = longest_;
   const bool all_forward_first = config_.parallel.schedule == ScheduleKind::gpipe;
-  const int64_t in_flight = all_forward_first ? plan_.micro_batches()
-                                              : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
-  made.activations = activation_bytes(config_.model, {in_flight * plan_.micro_batch * longest_,
-                                                      static_cast<int64_t>(model_.blocks().size()), config_.precision(),
-                                                      mesh_.tp().size(), config_.parallel.sequence, config_.parallel.recompute});
+  const int64_t in_flight =
+      all_forward_first
+          ? plan_.micro_batches()
+          : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
+  made.activations = activation_bytes(
+      config_.model, {in_flight * plan_.micro_batch * longest_,
+                      static_cast<int64_t>(model_.blocks().size()), config_.precision(),
+                      mesh_.tp().size(), config_.parallel.sequence, config_.parallel.recompute});
   return made;
 }
 
 // Sums of all samples of the step in sample order, on every rank.
-double Replica::mean_loss(const std::vector<double>& own, const BatchPlan& plan, double scale) const {
+double Replica::mean_loss(const std::vector<double>& own, const BatchPlan& plan,
+                          double scale) const {
   const int64_t count = plan.samples_per_rank;
-  const Tensor sums = Tensor::zeros({count}, DType::f64), all = Tensor::zeros({plan.global_batch}, DType::f64);
+  const Tensor sums = Tensor::zeros({count}, DType::f64),
+               all = Tensor::zeros({plan.global_batch}, DType::f64);
   if (!own.empty()) std::copy(own.begin(), own.end(), sums.data<double>());
   mesh_.dp().all_gather(sums, all);
   mesh_.pp().broadcast(all, mesh_.pp().size() - 1);

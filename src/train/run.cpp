@@ -73,8 +73,8 @@ void Run::open(const std::string& resolved, bool compares) {
   if (claim_) claim_->settle(world());
   folder_.begin(resolved, state_.step, world());
   if (!folder_.writes()) return;
-  store_ = std::make_unique<CheckpointStore>(
-      *claim_, static_cast<int>(config_.checkpoint.keep), world());
+  store_ = std::make_unique<CheckpointStore>(*claim_, static_cast<int>(config_.checkpoint.keep),
+                                             world());
   if (compares)
     best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world(), claim_->run());
 }
@@ -140,8 +140,8 @@ void Run::evaluate(Learner& learner) {
 void Run::profile(bool over) {
   const int64_t steps = config_.run.profile, done = state_.step - began_ - kStepsBeforeProfile;
   if (profile_origin_ && (over || done == steps)) {
-    folder_.write_profile(Profile::stop(), profile_origin_, fmt::format("{} {}s", done, words_.step),
-                          world());
+    folder_.write_profile(Profile::stop(), profile_origin_,
+                          fmt::format("{} {}s", done, words_.step), world());
     profile_origin_ = 0;
   } else if (steps > 0 && done == 0 && !over) {
     world().barrier();

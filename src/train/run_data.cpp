@@ -47,8 +47,10 @@ void RunData::go_on(const StoredData& stored) {
           "give checkpoint.other_data=true to go on with these.",
           stored.origin, changed);
   if (!changed.empty())
-    log::warn("{} learnt from other data, and the run goes on with what lies under the same names "
-              "now (checkpoint.other_data):{}", stored.origin, changed);
+    log::warn(
+        "{} learnt from other data, and the run goes on with what lies under the same names now "
+        "(checkpoint.other_data):{}",
+        stored.origin, changed);
   if (!stored.own) return;
   std::vector<DataFile> unknown = files_;
   std::erase_if(unknown, [&](const DataFile& file) {
@@ -91,11 +93,14 @@ bool RunData::finish_within(std::chrono::milliseconds most) {
     return true;
   }
   if (most.count() > 0)
-    log::warn("no checkpoint: after {:.1f} s more the token stores are still being compared with the sums they carry, and "
-              "a run commits nothing before",
-              std::chrono::duration<double>(most).count());
+    log::warn(
+        "no checkpoint: after {:.1f} s more the token stores are still being compared with the "
+        "sums they carry, and a run commits nothing before",
+        std::chrono::duration<double>(most).count());
   else if (!told_)
-    log::warn("no checkpoint yet: the token stores are still being compared with the sums they carry; the run goes on");
+    log::warn(
+        "no checkpoint yet: the token stores are still being compared with the sums they carry; "
+        "the run goes on");
   told_ = true;
   return false;
 }

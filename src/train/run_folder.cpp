@@ -97,7 +97,8 @@ void RunFolder::record(int64_t step, const std::vector<std::pair<std::string, do
   if (!metrics_.is_open()) return;
   nlohmann::ordered_json line{{"step", step}};
   for (const auto& [name, value] : values) {
-    if (value == std::floor(value) && std::abs(value) < 1e15) line[name] = static_cast<int64_t>(value);
+    if (value == std::floor(value) && std::abs(value) < 1e15)
+      line[name] = static_cast<int64_t>(value);
     else
       line[name] = value;
   }
@@ -133,8 +134,7 @@ std::optional<CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& w
     if (!run.restart)
       fail_usage(
           "{}\nOr give --run.restart, and the run begins anew in run.dir={}: metrics.jsonl is "
-          "emptied, and "
-          "these checkpoints go once checkpoint.keep new ones are there.",
+          "emptied, and these checkpoints go once checkpoint.keep new ones are there.",
           error.what(), run.dir);
     log::warn("run.restart: the run begins anew, for {}", error.what());
     return std::nullopt;

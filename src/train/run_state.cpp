@@ -8,8 +8,9 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/version.h"
 #include "skein/core/strict_json.h"
+#include "skein/core/version.h"
+
 #include "stored_section.h"
 
 namespace skein {
@@ -30,8 +31,8 @@ uint64_t sum_of(const std::string& digits, const std::string& origin) {
   const char* end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, sum, 16);
   require(digits.size() == 16 && error == std::errc() && stop == end,
-          "{}'s metadata: \"xxh3\" of a data file is {}; 16 hexadecimal digits belong there", origin,
-          excerpt(digits));
+          "{}'s metadata: \"xxh3\" of a data file is {}; 16 hexadecimal digits belong there",
+          origin, excerpt(digits));
   return sum;
 }
 
@@ -70,42 +71,57 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
 
 RunState run_state(const std::string& text, const std::string& origin) {
   constexpr int kMostDepth = 16;
-  static constexpr int64_t kMostCounted = int64_t{1} << 53;  // so that what is added to it stays within 64 bits
+  static constexpr int64_t kMostCounted =
+      int64_t{1} << 53;  // so that what is added to it stays within 64 bits
   try {
     const auto json = parse_strictly<nlohmann::json>(text, origin + "'s metadata", kMostDepth);
     const auto count = [&origin](const nlohmann::json& from, const char* key) {
       const auto value = whole<int64_t>(from.at(key), key, origin + "'s metadata");
-      require(value >= -1 && value <= kMostCounted, "{}'s metadata: \"{}\" is {}; it must lie in [-1, {}]", origin, key, value, kMostCounted);
+      require(value >= -1 && value <= kMostCounted,
+              "{}'s metadata: \"{}\" is {}; it must lie in [-1, {}]", origin, key, value,
+              kMostCounted);
       return value;
     };
-    RunState state{.step = count(json, "step"), .samples = count(json, "samples"), .optimizer_steps = count(json, "optimizer_steps"),
-                   .skipped_in_a_row = count(json, "skipped_in_a_row"), .reduction_groups = count(json, "reduction_groups"),
-                   .loss_scale = json.value("loss_scale", 1.0), .good_steps = json.contains("good_steps") ? count(json, "good_steps") : 0,
-                   .notes = json.value("notes", ""), .imported = {}, .tokenizer = json.at("tokenizer"), .config = json.at("config")};
-    if (!state.notes.empty()) check_json(state.notes, "the notes in " + origin + "'s metadata", kMostDepth);
+    RunState state{.step = count(json, "step"),
+                   .samples = count(json, "samples"),
+                   .optimizer_steps = count(json, "optimizer_steps"),
+                   .skipped_in_a_row = count(json, "skipped_in_a_row"),
+                   .reduction_groups = count(json, "reduction_groups"),
+                   .loss_scale = json.value("loss_scale", 1.0),
+                   .good_steps = json.contains("good_steps") ? count(json, "good_steps") : 0,
+                   .notes = json.value("notes", ""),
+                   .imported = {},
+                   .tokenizer = json.at("tokenizer"),
+                   .config = json.at("config")};
+    if (!state.notes.empty())
+      check_json(state.notes, "the notes in " + origin + "'s metadata", kMostDepth);
     if (const auto best = json.find("best"); best != json.end()) {
       state.best_quality = best->at("quality");
       state.best_step = count(*best, "step");
       state.fruitless = count(*best, "fruitless");
     }
-    if (const auto data = json.find("data"); data != json.end()) state.data = data_files(*data, origin);
+    if (const auto data = json.find("data"); data != json.end())
+      state.data = data_files(*data, origin);
     state.validation_owed = json.value("validation_owed", false);
-    state.reduction_groups = std::max<int64_t>(1, state.reduction_groups);  // 0 where nothing has been summed
-    if (const auto imported = json.find("imported"); imported != json.end()) state.imported = imported->dump();
+    state.reduction_groups =
+        std::max<int64_t>(1, state.reduction_groups);  // 0 where nothing has been summed
+    if (const auto imported = json.find("imported"); imported != json.end())
+      state.imported = imported->dump();
     return state;
   } catch (const nlohmann::json::exception& error) {
     fail_usage("{} is no checkpoint of a training run: {}", origin, json_fault(error.what()));
   }
 }
 
-void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ranks, PretrainConfig& config) {
+void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ranks,
+                      PretrainConfig& config) {
   if (config.parallel.reduction_groups != 0) return;
   if (groups % data_ranks == 0 && config.train.global_batch % groups == 0)
     config.parallel.reduction_groups = groups;
   else
     log::warn(
-        "the {} reduction groups of {} do not fit {} data-parallel ranks and train.global_batch={}: "
-        "gradients will be summed in another order",
+        "the {} reduction groups of {} do not fit {} data-parallel ranks and "
+        "train.global_batch={}: gradients will be summed in another order",
         groups, origin, data_ranks, config.train.global_batch);
 }
 
@@ -119,38 +135,42 @@ std::string no_tokenizer(const RunState& state, const std::string& origin) {
   if (source.empty())
     return fmt::format(
         "{} was trained on token files that named no tokenizer, so no text can be encoded for it; "
-        "name theirs with data.tokenizer in "
-        "training",
+        "name theirs with data.tokenizer in training",
         origin);
   return fmt::format(
       "{} has no tokenizer, so no text can be encoded for it: that of {} was not imported ({}); "
-      "import it again with a tokenizer that "
-      "is read: `skein-convert --tokenizer=FILE {} FOLDER`",
+      "import it again with a tokenizer that is read: `skein-convert --tokenizer=FILE {} FOLDER`",
       origin, source, fault.empty() ? "none was given" : fault, source);
 }
 
 namespace {
 
-// No step from the newest one on had a finite gradient: its weights, or those of any after the good one, may be what is
-// wrong.
-std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step, int64_t good_step) {
+// No step from the newest one on had a finite gradient: its weights, or those of any after the good
+// one, may be what is wrong.
+std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step,
+                             int64_t good_step) {
   const auto all = list_checkpoints(checkpoints);
   const auto of = [&](auto wanted) { return std::find_if(all.begin(), all.end(), wanted); };
   auto older = of([&](const CheckpointInfo& info) { return info.step == good_step; });
-  if (older == all.end()) older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });
+  if (older == all.end())
+    older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });
   std::string paths;
-  for (auto one = all.begin(); one != older; ++one) paths += (paths.empty() ? "" : ", ") + one->path;
-  const std::string first = fmt::format("no gradient was finite since the checkpoint of step {}: remove {}", saved_step,
-                                        paths.empty() ? "it" : paths);
+  for (auto one = all.begin(); one != older; ++one)
+    paths += (paths.empty() ? "" : ", ") + one->path;
+  const std::string first =
+      fmt::format("no gradient was finite since the checkpoint of step {}: remove {}", saved_step,
+                  paths.empty() ? "it" : paths);
   if (older == all.end()) return first + " and begin again";
   return first + fmt::format(" and resume from that of step {}", older->step);
 }
 
 }  // namespace
 
-std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step, Group& world) {
+std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step,
+                           Group& world) {
   if (saved_step < 0) return "the run has no checkpoint yet: begin again";
-  if (saved_step == good_step) return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step);
+  if (saved_step == good_step)
+    return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step);
   return from_root(world, [&] { return advice_to_remove(checkpoints, saved_step, good_step); });
 }
 
@@ -163,7 +183,9 @@ std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   return {values.begin(), values.end()};
 }
 
-MaskConfig stored_masks(const RunState& state, const std::string& origin) { return stored_section<MaskConfig>(state, "mlm.", origin); }
+MaskConfig stored_masks(const RunState& state, const std::string& origin) {
+  return stored_section<MaskConfig>(state, "mlm.", origin);
+}
 
 namespace {
 
@@ -179,8 +201,8 @@ std::map<std::string, std::string> written_out(const RunState& stored, const std
 
 }  // namespace
 
-std::string compare_with_stored(const RunState& stored, const PretrainConfig& config, const std::string& tokenizer,
-                                const std::string& origin) {
+std::string compare_with_stored(const RunState& stored, const PretrainConfig& config,
+                                const std::string& tokenizer, const std::string& origin) {
   std::string model, other;
   PretrainConfig now = config;
   now.model = now.model.written_out();
@@ -193,14 +215,20 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
     const std::string before = found == then.end() ? defaults.at(key) : found->second;
     if (before == value || key.starts_with("run.") || key.starts_with("checkpoint.")) continue;
     // These two are no shapes: they may change from one start to the next.
-    std::string& list = key.starts_with("model.") && key != "model.dropout" && key != "model.init_std" && key != "model.head_std" ? model : other;
+    std::string& list = key.starts_with("model.") && key != "model.dropout" &&
+                                key != "model.init_std" && key != "model.head_std"
+                            ? model
+                            : other;
     list += fmt::format("\n  {}: {} -> {}", key, before, value);
   }
-  require(model.empty(), "{} holds another model:{}\nGive the same model options, or another run.dir to begin anew.", origin,
-          model);
+  require(
+      model.empty(),
+      "{} holds another model:{}\nGive the same model options, or another run.dir to begin anew.",
+      origin, model);
   require(stored.tokenizer == tokenizer,
-          "{} was trained with another tokenizer than that of data.train; use stores made with its tokenizer, or another "
-          "run.dir to begin anew", origin);
+          "{} was trained with another tokenizer than that of data.train; use stores made with its "
+          "tokenizer, or another run.dir to begin anew",
+          origin);
   return other;
 }
 

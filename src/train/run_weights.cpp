@@ -19,10 +19,13 @@ std::string best_of(const std::string& path) {
   const auto kept = path.empty() ? std::vector<CheckpointInfo>() : list_checkpoints(path + "/best");
   if (kept.empty()) return "";
   const auto all = list_checkpoints(path);
-  const auto newest = std::find_if(all.begin(), all.end(), [](const CheckpointInfo& info) { return !info.metadata.empty(); });
+  const auto newest = std::find_if(
+      all.begin(), all.end(), [](const CheckpointInfo& info) { return !info.metadata.empty(); });
   if (newest == all.end() || still_best(kept.front(), *newest)) return path + "/best";
-  log::warn("{}/best is not taken: its weights of step {} are of another start, and the newest of the run, of step {}, were not compared with them", path,
-            kept.front().step, newest->step);
+  log::warn(
+      "{}/best is not taken: its weights of step {} are of another start, and the newest of the "
+      "run, of step {}, were not compared with them",
+      path, kept.front().step, newest->step);
   return "";
 }
 
@@ -31,7 +34,9 @@ std::string best_of(const std::string& path) {
 std::optional<CheckpointInfo> find_weights(const std::string& path, Group& world) {
   const std::string best = from_root(world, [&] { return best_of(path); });
   const auto found = find_checkpoint(best.empty() ? path : best, world);
-  if (found) log::info("takes the {}, of step {}: {}", best.empty() ? "weights" : "best weights of the run", found->step, found->path);
+  if (found)
+    log::info("takes the {}, of step {}: {}", best.empty() ? "weights" : "best weights of the run",
+              found->step, found->path);
   return found;
 }
 

@@ -1,11 +1,11 @@
 #include "skein/train/scores.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -20,11 +20,13 @@ void check_lengths(size_t a, size_t b) {
 }
 
 bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return std::isfinite(value); });
 }
 
 bool constant(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
+  return std::all_of(values.begin(), values.end(),
+                     [&](double value) { return value == values[0]; });
 }
 
 // Differences from the mean, scaled so that their squares neither overflow nor vanish.
@@ -101,7 +103,8 @@ double ClassScores::matthews() const {
   const double n = static_cast<double>(examples);
   double correct = 0, both = 0, truth = 0, guess = 0;
   for (const ClassScore& score : classes) {
-    const double support = static_cast<double>(score.support), predicted = static_cast<double>(score.predicted);
+    const double support = static_cast<double>(score.support),
+                 predicted = static_cast<double>(score.predicted);
     correct += static_cast<double>(score.correct);
     both += support * predicted;
     truth += support * support;
@@ -110,7 +113,8 @@ double ClassScores::matthews() const {
   return quotient(correct * n - both, std::sqrt(n * n - truth) * std::sqrt(n * n - guess));
 }
 
-ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t> predicted, int64_t classes) {
+ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t> predicted,
+                         int64_t classes) {
   check_lengths(truth.size(), predicted.size());
   ClassScores scores{.classes = std::vector<ClassScore>(static_cast<size_t>(classes)),
                      .examples = static_cast<int64_t>(truth.size())};
@@ -126,7 +130,8 @@ ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t
 double mean_squared_error(std::span<const double> truth, std::span<const double> predicted) {
   check_lengths(truth.size(), predicted.size());
   double sum = 0;
-  for (size_t i = 0; i < truth.size(); ++i) sum += (truth[i] - predicted[i]) * (truth[i] - predicted[i]);
+  for (size_t i = 0; i < truth.size(); ++i)
+    sum += (truth[i] - predicted[i]) * (truth[i] - predicted[i]);
   return sum / static_cast<double>(truth.size());
 }
 

@@ -17,13 +17,16 @@ SftConfig sft_defaults() {
 void bind_rows(Options& options, SftTaskConfig& c) {
   options.add("sft.length", c.length, "tokens of a row; 0: model.context", "tokens");
   options.add_choice("sft.longer", c.longer, {{"whole", LongChats::whole}, {"cut", LongChats::cut}},
-                     "of a conversation longer than that: whole: answers that do not end within it are left out; cut: they lose their ends");
+                     "of a conversation longer than that: whole: answers that do not end within it "
+                     "are left out; cut: they lose their ends");
   options.add("sft.pack", c.pack, "several conversations a row, blind to each other");
 }
 
 void check_rows(const SftTaskConfig& c, int64_t context) {
-  require(c.length >= 0 && c.length <= context, "sft.length={} must be from 1 to model.context={}, "
-          "the longest that the model can see, or 0 for that", c.length, context);
+  require(c.length >= 0 && c.length <= context,
+          "sft.length={} must be from 1 to model.context={}, the longest that the model can see, "
+          "or 0 for that",
+          c.length, context);
 }
 
 ChatSamplesConfig rows_of(const SftTaskConfig& c, const std::vector<TemplatedChat>& chats,
@@ -37,7 +40,8 @@ ChatSamplesConfig rows_of(const SftTaskConfig& c, const std::vector<TemplatedCha
   return config;
 }
 
-std::map<std::string, std::string> stored_rows(const std::string& notes, const std::string& origin) {
+std::map<std::string, std::string> stored_rows(const std::string& notes,
+                                               const std::string& origin) {
   const auto json = nlohmann::json::parse(notes, nullptr, false);
   if (!json.is_object() || !json.contains("rows")) return {};
   try {
@@ -49,7 +53,8 @@ std::map<std::string, std::string> stored_rows(const std::string& notes, const s
 }
 
 void bind(Options& options, SftConfig& c) {
-  options.add("data.train", c.run.data.train, "files of conversations to learn: .jsonl, plain, .gz, .xz or .zst");
+  options.add("data.train", c.run.data.train,
+              "files of conversations to learn: .jsonl, plain, .gz, .xz or .zst");
   options.add("data.validation", c.run.data.validation, "files of conversations to evaluate on");
   bind(options, c.chat);
   bind_rows(options, c.task);

@@ -12,7 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-
 class SftTask : public Task {
  public:
   SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
@@ -22,7 +21,9 @@ class SftTask : public Task {
   std::string tokenizer() const override { return tokenizer_->to_json(); }
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
-  Scores validate(const Judged& model) const override { return answer_scores(model, *validation_, vocabulary_); }
+  Scores validate(const Judged& model) const override {
+    return answer_scores(model, *validation_, vocabulary_);
+  }
   std::string notes() const override;
   void check_notes(const std::string& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
@@ -30,11 +31,12 @@ class SftTask : public Task {
   void complete(PretrainConfig& config, double epochs) const;
 
  private:
-  std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files, const std::string& notes, bool training);
+  std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files,
+                                    const std::string& notes, bool training);
 
   std::unique_ptr<Tokenizer> tokenizer_;
   ChatTemplate form_;
-  InstructionNotes instructions_;  // of the training data
+  InstructionNotes instructions_;            // of the training data
   std::map<std::string, std::string> rows_;  // of both, by option
   std::unique_ptr<ChatSamples> training_, validation_;
   int64_t vocabulary_;
@@ -50,15 +52,22 @@ std::map<std::string, std::string> row_values(const SftTaskConfig& task) {
 }
 
 SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
-    : tokenizer_(std::move(tokenizer)), form_(chat_template(c.chat, *tokenizer_, notes)), training_(read(c, c.run.data.train, notes, true)),
-      validation_(c.run.data.validation.empty() ? nullptr : read(c, c.run.data.validation, notes, false)), vocabulary_(c.run.model.vocab_size) {
+    : tokenizer_(std::move(tokenizer)),
+      form_(chat_template(c.chat, *tokenizer_, notes)),
+      training_(read(c, c.run.data.train, notes, true)),
+      validation_(c.run.data.validation.empty() ? nullptr
+                                                : read(c, c.run.data.validation, notes, false)),
+      vocabulary_(c.run.model.vocab_size) {
   rows_ = row_values(c.task);
-  files_ = record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
+  files_ =
+      record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   tell_samples(*training_, "training", form_.name());
   if (validation_) tell_samples(*validation_, "validation", form_.name());
 }
 
-std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector<std::string>& files, const std::string& notes, bool training) {
+std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c,
+                                           const std::vector<std::string>& files,
+                                           const std::string& notes, bool training) {
   const int64_t context = c.run.model.context, length = c.task.length > 0 ? c.task.length : context;
   auto [chats, instructions] = read_chats(c.chat, form_, files, notes);
   if (training) instructions_ = instructions;
@@ -67,31 +76,47 @@ std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c, const std::vector
   config.seed = c.run.train.seed;
   config.shuffle = training;
   auto made = std::make_unique<ChatSamples>(std::move(chats), config);
-  require(made->samples_per_epoch() > 0, "none of the {} conversations of {} has an answer that fits into {} tokens; give a longer sft.length (at most "
-          "model.context={}), or sft.longer=cut", made->counts().chats, training ? "data.train" : "data.validation", length, context);
+  require(made->samples_per_epoch() > 0,
+          "none of the {} conversations of {} has an answer that fits into {} tokens; give a "
+          "longer sft.length (at most model.context={}), or sft.longer=cut",
+          made->counts().chats, training ? "data.train" : "data.validation", length, context);
   return made;
 }
 
 std::string SftTask::notes() const {
-  return with_instructions(Json{{"task", "sft"}, {"template", Json::parse(form_.to_json())}, {"length", length()}, {"training_checksum", training_->checksum()},
-                                {"rows", rows_}}.dump(),
+  return with_instructions(Json{{"task", "sft"},
+                                {"template", Json::parse(form_.to_json())},
+                                {"length", length()},
+                                {"training_checksum", training_->checksum()},
+                                {"rows", rows_}}
+                               .dump(),
                            instructions_);
 }
 
 void SftTask::check_notes(const std::string& notes, const std::string& origin) const {
   const Json json = Json::parse(notes, nullptr, false);
   const std::string stored = chat_template_in(notes);
-  require(json.is_object() && json.value("task", Json()) == "sft" && !stored.empty(), "{} is no run of instruction tuning; give another run.dir", origin);
+  require(json.is_object() && json.value("task", Json()) == "sft" && !stored.empty(),
+          "{} is no run of instruction tuning; give another run.dir", origin);
   const ChatTemplate before = ChatTemplate::from_json(stored, *tokenizer_);
-  require(before.to_json() == form_.to_json(), "{} learns conversations by the chat template \"{}\", but chat.template is \"{}\"{}; give another run.dir to "
-          "begin anew", origin, before.name(), form_.name(), before.name() == form_.name() ? " with other markers" : "");
+  require(before.to_json() == form_.to_json(),
+          "{} learns conversations by the chat template \"{}\", but chat.template is \"{}\"{}; "
+          "give another run.dir to begin anew",
+          origin, before.name(), form_.name(),
+          before.name() == form_.name() ? " with other markers" : "");
   if (json.value("training_checksum", Json()) != training_->checksum())
-    log::warn("the training samples are not those that {} was trained on; the run goes on with the new ones", origin);
+    log::warn(
+        "the training samples are not those that {} was trained on; the run goes on with the new "
+        "ones",
+        origin);
 }
 
 void SftTask::complete(PretrainConfig& c, double epochs) const {
-  const double epoch = static_cast<double>(training_->samples_per_epoch()) / static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
-  const auto steps = [](double count) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::min(count, 1e12)))); };
+  const double epoch = static_cast<double>(training_->samples_per_epoch()) /
+                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
+  const auto steps = [](double count) {
+    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::min(count, 1e12))));
+  };
   if (c.train.steps == 0) c.train.steps = steps_of("sft.epochs", epochs, epoch);
   if (c.lr.warmup < 0) c.lr.warmup = steps(0.03 * static_cast<double>(c.train.steps));
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::cosine;
@@ -100,10 +125,14 @@ void SftTask::complete(PretrainConfig& c, double epochs) const {
 
 void check(const SftConfig& c, const Tokenizer& tokenizer) {
   const ModelConfig& model = c.run.model;
-  require(model.architecture == Architecture::gpt && model.head == Head::vocabulary,
-          "this model is no language model that continues text, but {}; `skein sft` needs a GPT with model.head=vocabulary",
-          model.architecture == Architecture::bert ? "an encoder" : "one that gives numbers or labels");
-  require(model.vocab_size >= tokenizer.vocab_size(), "the model knows {} ids, but its tokenizer has {}", model.vocab_size, tokenizer.vocab_size());
+  require(
+      model.architecture == Architecture::gpt && model.head == Head::vocabulary,
+      "this model is no language model that continues text, but {}; `skein sft` needs a GPT with "
+      "model.head=vocabulary",
+      model.architecture == Architecture::bert ? "an encoder" : "one that gives numbers or labels");
+  require(model.vocab_size >= tokenizer.vocab_size(),
+          "the model knows {} ids, but its tokenizer has {}", model.vocab_size,
+          tokenizer.vocab_size());
   require(!c.run.data.train.empty(), "data.train names no file of conversations");
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
   check_rows(c.task, model.context);
@@ -111,7 +140,8 @@ void check(const SftConfig& c, const Tokenizer& tokenizer) {
 
 }  // namespace
 
-std::unique_ptr<Task> sft_task(SftConfig& config, const std::string& tokenizer, const std::string& notes) {
+std::unique_ptr<Task> sft_task(SftConfig& config, const std::string& tokenizer,
+                               const std::string& notes) {
   auto made = tokenizer_from_json(tokenizer);
   check(config, *made);
   auto task = std::make_unique<SftTask>(config, std::move(made), notes);

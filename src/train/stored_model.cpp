@@ -1,6 +1,7 @@
 #include "skein/core/error.h"
 #include "skein/models/tensors.h"
 #include "skein/train/run_state.h"
+
 #include "stored_section.h"
 
 namespace skein {

@@ -142,15 +142,13 @@ void Trainer::load(const RunState& stored) {
   if (!weights_only) run_.data().go_on({stored.data, path, own, config_.checkpoint.other_data});
   task_.check_notes(stored.notes, path);
   const auto frozen = stored.config.find("train.frozen_layers");
-  require(weights_only || frozen == stored.config.end() ||
-              frozen->second == std::to_string(config_.train.frozen_layers),
-          "{} was trained with train.frozen_layers={}, now it is {}, and other tensors have "
-          "moments then; give the same, or begin from its weights: another run.dir with "
-          "checkpoint.load={}",
-          path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers,
-          path);
-  const std::string changes =
-      compare_with_stored(stored, config_, run_.state().tokenizer, path);
+  require(
+      weights_only || frozen == stored.config.end() ||
+          frozen->second == std::to_string(config_.train.frozen_layers),
+      "{} was trained with train.frozen_layers={}, now it is {}, and other tensors have moments "
+      "then; give the same, or begin from its weights: another run.dir with checkpoint.load={}",
+      path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers, path);
+  const std::string changes = compare_with_stored(stored, config_, run_.state().tokenizer, path);
   std::vector<Piece> targets = replica_->optimizer().pieces(false);
   if (weights_only)
     std::erase_if(targets, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
@@ -247,9 +245,9 @@ void Trainer::tell_memory() const {
 }
 
 TrainResult Trainer::run() {
-  run_.tell_start(replica_->model().parameters().device(),
-                  fmt::format("{} sequences of {} tokens a step", config_.train.global_batch,
-                              task_.length()));
+  run_.tell_start(
+      replica_->model().parameters().device(),
+      fmt::format("{} sequences of {} tokens a step", config_.train.global_batch, task_.length()));
   progress_ =
       std::make_unique<Progress>(run_.state().step, config_.train.steps, config_.run.peak_flops);
   prefetcher_ = std::make_unique<Prefetcher>(task_.samples(), plan_.samples_per_rank);
@@ -263,7 +261,8 @@ TrainResult Trainer::run() {
 
 }  // namespace
 
-TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved, const std::optional<CheckpointInfo>& start,
+TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
+                  const std::string& resolved, const std::optional<CheckpointInfo>& start,
                   std::unique_ptr<RunClaim> claim) {
   return Trainer(config, task, world, resolved, start, std::move(claim)).run();
 }

@@ -1,15 +1,15 @@
 // The coordinate check: flat with muP, growing without it.
 #include "skein/bench/coordinates.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 
-#include "rlhf/expect_error.h"
 #include "skein/comm/local.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+
+#include "rlhf/expect_error.h"
 
 namespace skein {
 namespace {
@@ -36,7 +36,8 @@ Coordinates checked(const PretrainConfig& run, const CoordinateConfig& config) {
 
 double largest_exponent(const Coordinates& made, int64_t step) {
   double most = -10;
-  for (size_t layer = 0; layer < made.layers.size(); ++layer) most = std::max(most, made.exponent(layer, step));
+  for (size_t layer = 0; layer < made.layers.size(); ++layer)
+    most = std::max(most, made.exponent(layer, step));
   return most;
 }
 
@@ -45,7 +46,8 @@ TEST(Coordinates, AreFlatWithMupAndGrowWithoutIt) {
     PretrainConfig run = small_run();
     const CoordinateConfig config{{32, 64, 128}, 6, 2, wider_heads};
     const Coordinates without = checked(run, config);
-    EXPECT_EQ(without.layers, (std::vector<std::string>{"embedding", "block.0", "block.1", "logits"}));
+    EXPECT_EQ(without.layers,
+              (std::vector<std::string>{"embedding", "block.0", "block.1", "logits"}));
     EXPECT_GT(without.exponent(2, 6), 0.5) << without.table();
     EXPECT_GT(without.exponent(3, 6), 0.5) << without.table();
     EXPECT_TRUE(without.grows(3));
@@ -57,20 +59,25 @@ TEST(Coordinates, AreFlatWithMupAndGrowWithoutIt) {
     EXPECT_NE(with.verdict(true).find("no layer grows"), std::string::npos) << with.table();
     // At the base width they are one model.
     for (size_t layer = 0; layer < with.layers.size(); ++layer)
-      for (size_t step = 0; step <= 6; ++step) EXPECT_EQ(with.sizes[layer][step][0], without.sizes[layer][step][0]);
+      for (size_t step = 0; step <= 6; ++step)
+        EXPECT_EQ(with.sizes[layer][step][0], without.sizes[layer][step][0]);
     EXPECT_EQ(with.losses[0], without.losses[0]);
   }
 }
 
 TEST(Coordinates, FindTheExponentOfAPower) {
-  EXPECT_NEAR(growth_exponent({16, 32, 128}, {2, std::sqrt(2.0) * 2, std::sqrt(8.0) * 2}), 0.5, 1e-12);
+  EXPECT_NEAR(growth_exponent({16, 32, 128}, {2, std::sqrt(2.0) * 2, std::sqrt(8.0) * 2}), 0.5,
+              1e-12);
   EXPECT_NEAR(growth_exponent({64, 128}, {3, 3}), 0, 1e-12);
   EXPECT_TRUE(std::isnan(growth_exponent({64, 128}, {3, 0})));
   EXPECT_TRUE(std::isnan(growth_exponent({64, 128}, {std::numeric_limits<double>::infinity(), 1})));
 }
 
 TEST(Coordinates, WriteNullForWhatIsNotFinite) {
-  Coordinates made{{8, 16}, {"embedding", "logits"}, {{{1, 2}, {1, 2}}, {{1, 1}, {std::nan(""), 1}}}, {3, std::nan("")}};
+  Coordinates made{{8, 16},
+                   {"embedding", "logits"},
+                   {{{1, 2}, {1, 2}}, {{1, 1}, {std::nan(""), 1}}},
+                   {3, std::nan("")}};
   const auto json = nlohmann::json::parse(coordinates_json(made));
   EXPECT_EQ(json["losses"], nlohmann::json::parse("[3.0, null]"));
   EXPECT_NEAR(json["layers"][0]["exponents"][1].get<double>(), 1, 1e-12);
@@ -101,18 +108,27 @@ TEST(Coordinates, WidenAModelInProportion) {
 }
 
 TEST(Coordinates, RefuseWhatCannotBeCompared) {
-  const auto refused = [](const std::function<void(PretrainConfig&, CoordinateConfig&)>& change, std::initializer_list<std::string> words) {
+  const auto refused = [](const std::function<void(PretrainConfig&, CoordinateConfig&)>& change,
+                          std::initializer_list<std::string> words) {
     PretrainConfig run = small_run();
     CoordinateConfig config{{32, 64}, 1, 1, false};
     change(run, config);
     expect_error(ExitCode::usage, words, [&] { checked(run, config); });
   };
-  refused([](PretrainConfig&, CoordinateConfig& c) { c.widths = {32}; }, {"bench.widths=32", "two widths"});
-  refused([](PretrainConfig&, CoordinateConfig& c) { c.widths = {64, 32}; }, {"bench.widths=64,32", "above the one before"});
+  refused([](PretrainConfig&, CoordinateConfig& c) { c.widths = {32}; },
+          {"bench.widths=32", "two widths"});
+  refused(
+      [](PretrainConfig&, CoordinateConfig& c) {
+        c.widths = {64, 32};
+      },
+      {"bench.widths=64,32", "above the one before"});
   refused([](PretrainConfig&, CoordinateConfig& c) { c.steps = 0; }, {"bench.steps=0"});
-  refused([](PretrainConfig& run, CoordinateConfig&) { run.model.architecture = Architecture::bert; }, {"model.architecture=gpt"});
+  refused(
+      [](PretrainConfig& run, CoordinateConfig&) { run.model.architecture = Architecture::bert; },
+      {"model.architecture=gpt"});
   run_ranks(2, [](Group& world) {
-    expect_error(ExitCode::usage, {"one rank, not 2"}, [&] { coordinates(small_run(), {}, world); });
+    expect_error(ExitCode::usage, {"one rank, not 2"},
+                 [&] { coordinates(small_run(), {}, world); });
   });
 }
 

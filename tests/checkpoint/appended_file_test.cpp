@@ -83,8 +83,8 @@ TEST(Files, LeftByReplacementsAreRemoved) {
   const TempDir directory;
   const std::string path = directory.at("file");
   replace_file(path, "text");
-  for (const char* name : {"file.0123456789abcdef.new", "file.0123.new", "file.new",
-                           "other.0123456789abcdef.new"})
+  for (const char* name :
+       {"file.0123456789abcdef.new", "file.0123.new", "file.new", "other.0123456789abcdef.new"})
     write(directory.at(name), "mine");
   remove_unfinished(path);
   auto names = names_in(directory.str());

@@ -1,14 +1,14 @@
 #include "skein/checkpoint/claim.h"
 
-#include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/files.h"
-#include "skein/checkpoint/manifest.h"
-#include "skein/checkpoint/shard.h"
-
 #include <algorithm>
 #include <csignal>
 #include <sys/wait.h>
 #include <thread>
+
+#include "skein/checkpoint/directory.h"
+#include "skein/checkpoint/files.h"
+#include "skein/checkpoint/manifest.h"
+#include "skein/checkpoint/shard.h"
 
 #include "scenario.h"
 

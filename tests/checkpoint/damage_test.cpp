@@ -1,9 +1,9 @@
-#include "skein/checkpoint/manifest.h"
-
 #include <span>
 
-#include "scenario.h"
+#include "skein/checkpoint/manifest.h"
 #include "skein/formats/crc32c.h"
+
+#include "scenario.h"
 
 namespace skein {
 namespace {
@@ -16,7 +16,9 @@ class Damage : public testing::Test {
  protected:
   Damage() : path_(save(directory_.str(), cases()[1], 10, 1)), alone_(single_rank()) {}
 
-  std::vector<std::string> files() const { return {"manifest.json", "rank-00000.h5", "rank-00001.h5"}; }
+  std::vector<std::string> files() const {
+    return {"manifest.json", "rank-00000.h5", "rank-00001.h5"};
+  }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   void expect_refused(const std::vector<std::string>& words) {
     expect_error(
@@ -104,8 +106,8 @@ TEST_F(Damage, TheOlderCheckpointIsTaken) {
   write(newer + "/rank-00001.h5", "");
   expect_loads(directory_.str(), cases()[2], 1, 10);
   write(file("manifest.json"), "{}");
-  expect_refused(
-      {"none of the 2 checkpoints", "step-00000020", "step-00000010", "rank-00001.h5", "manifest.json"});
+  expect_refused({"none of the 2 checkpoints", "step-00000020", "step-00000010", "rank-00001.h5",
+                  "manifest.json"});
 }
 
 TEST_F(Damage, OtherFilesAreIgnored) {
@@ -143,10 +145,13 @@ TEST(ManifestText, MetadataMustNotBeDeep) {
   const std::string text = manifest_text(manifest);
   const auto nested = [&](size_t depth) {
     std::string body = text.substr(0, text.rfind(" \"crc32c\""));
-    body.replace(body.find(manifest.metadata), 6, std::string(depth, '[') + std::string(depth, ']'));
-    return body + fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", crc32c(std::as_bytes(std::span(body))));
+    body.replace(body.find(manifest.metadata), 6,
+                 std::string(depth, '[') + std::string(depth, ']'));
+    return body +
+           fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", crc32c(std::as_bytes(std::span(body))));
   };
-  EXPECT_EQ(parse_manifest(nested(16), "here").metadata, std::string(16, '[') + std::string(16, ']'));
+  EXPECT_EQ(parse_manifest(nested(16), "here").metadata,
+            std::string(16, '[') + std::string(16, ']'));
   for (const size_t depth : {size_t{30}, size_t{100'000}})
     expect_error(ExitCode::usage, [&] { parse_manifest(nested(depth), "here"); },
                  {"here", "the manifest is nested deeper"});
@@ -167,7 +172,8 @@ TEST(ManifestText, TensorsTakeNoMoreThanTheirShardsHave) {
                  {"x", std::to_string(elements), "shard 0", "1000"});
   const std::string twice = with(200, DType::f32);
   manifest.tensors["y"] = manifest.tensors["x"];
-  expect_error(ExitCode::usage, [&] { parse_manifest(manifest_text(manifest), "here"); }, {"y", "no room"});
+  expect_error(ExitCode::usage, [&] { parse_manifest(manifest_text(manifest), "here"); },
+               {"y", "no room"});
   EXPECT_EQ(parse_manifest(twice, "here").tensors.size(), 1u);
 }
 

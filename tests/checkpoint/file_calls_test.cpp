@@ -7,8 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "scenario.h"
 #include "skein/checkpoint/directory.h"
+
+#include "scenario.h"
 
 namespace skein {
 namespace {
@@ -63,8 +64,8 @@ extern "C" int renameat2(int from_at, const char* from, int to_at, const char* t
 }
 extern "C" int link(const char* from, const char* to) noexcept {
   const auto [_, error, linked] = skein::answers();
-  const bool done = (error == 0 || linked) &&
-                    ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) == 0;
+  const bool done =
+      (error == 0 || linked) && ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) == 0;
   if (error != 0) errno = error;
   return done && error == 0 ? 0 : -1;
 }

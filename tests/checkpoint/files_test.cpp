@@ -1,8 +1,8 @@
 #include "skein/checkpoint/files.h"
 
-#include "skein/checkpoint/agree.h"
-
 #include <sys/stat.h>
+
+#include "skein/checkpoint/agree.h"
 
 #include "scenario.h"
 
@@ -16,7 +16,8 @@ TEST(Files, AreNeverOverwritten) {
   const std::string path = directory.at("file");
   write_new_file(path, std::string("first"));
   EXPECT_FALSE(write_exclusive(path, std::string("second")));
-  expect_error(ExitCode::failure, [&] { write_new_file(path, std::string("second")); }, {path, "exists"});
+  expect_error(ExitCode::failure, [&] { write_new_file(path, std::string("second")); },
+               {path, "exists"});
   EXPECT_EQ(read_text(path), "first");
 }
 
@@ -36,12 +37,14 @@ TEST(Files, APipeDoesNotHang) {
   const TempDir directory;
   ASSERT_EQ(::mkfifo(directory.at("pipe").c_str(), 0600), 0);
   expect_error(ExitCode::usage, [&] { read_text(directory.at("pipe")); }, {"pipe", "regular file"});
-  expect_error(ExitCode::usage, [&] { Bytes::map(directory.at("pipe")); }, {"pipe", "regular file"});
+  expect_error(ExitCode::usage, [&] { Bytes::map(directory.at("pipe")); },
+               {"pipe", "regular file"});
 }
 
 TEST(Files, OnlyFilesAreReplaced) {
   const TempDir directory;
-  const std::string path = directory.at("file"), link = directory.at("link"), pipe = directory.at("pipe");
+  const std::string path = directory.at("file"), link = directory.at("link"),
+                    pipe = directory.at("pipe");
   replace_file(path, "first");
   std::filesystem::create_symlink("file", link);
   replace_file(link, "second");
@@ -49,7 +52,8 @@ TEST(Files, OnlyFilesAreReplaced) {
   EXPECT_EQ(read_text(path), "second");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& taken : {pipe, directory.str(), std::string("/dev/null")})
-    expect_error(ExitCode::usage, [&] { replace_file(taken, "third"); }, {taken, "which no file may take the place of"});
+    expect_error(ExitCode::usage, [&] { replace_file(taken, "third"); },
+                 {taken, "which no file may take the place of"});
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
@@ -109,8 +113,8 @@ TEST(Agree, EveryRankGetsTheSameError) {
                    });
                  },
                  {"rank 2 and 1 more: too large"});
-    expect_error(ExitCode::failure, [&] { from_root(world, []() -> std::string { fail("no disk"); }); },
-                 {"no disk"});
+    expect_error(ExitCode::failure,
+                 [&] { from_root(world, []() -> std::string { fail("no disk"); }); }, {"no disk"});
     EXPECT_EQ(from_root(world, [] { return "an answer"; }), "an answer");
     ++failures;
   });

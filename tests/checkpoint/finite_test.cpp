@@ -1,11 +1,10 @@
 // Weights that are no numbers are counted, and named by their tensors.
-#include <gtest/gtest.h>
+#include "skein/checkpoint/finite.h"
 
 #include <cstring>
+#include <gtest/gtest.h>
 #include <limits>
 #include <vector>
-
-#include "skein/checkpoint/finite.h"
 
 namespace skein {
 namespace {
@@ -23,7 +22,8 @@ TEST(NonFinite, IsCountedInEveryType) {
   constexpr double most64 = std::numeric_limits<double>::max();
   EXPECT_EQ(count(DType::f32, std::vector<float>{0, nan, -nan, infinite, -infinite, most, -1}), 4);
   EXPECT_EQ(count(DType::f64, std::vector<double>{nan, infinite, most64, -most64}), 2);
-  const std::vector<BFloat16> bf16{BFloat16(1.f), BFloat16(nan), BFloat16(-infinite), BFloat16(3e38f)};
+  const std::vector<BFloat16> bf16{BFloat16(1.f), BFloat16(nan), BFloat16(-infinite),
+                                   BFloat16(3e38f)};
   EXPECT_EQ(count(DType::bf16, bf16), 2);
   const std::vector<Float16> f16{Float16(65504.f), Float16(65520.f), Float16(nan), Float16(-0.f)};
   EXPECT_EQ(count(DType::f16, f16), 2);

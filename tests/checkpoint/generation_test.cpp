@@ -14,8 +14,9 @@ TEST(CheckpointNames, AreReadBackExactly) {
   EXPECT_EQ(CheckpointName::parse(name.text()), name);
   const CheckpointName large{1234567, 123456789012};
   EXPECT_EQ(CheckpointName::parse(large.text()), large);
-  for (const char* text : {"", "step-1.g1", "step-00000100", "step-00000100.g000003x",
-                           "step--0000100.g000003", "step-000000100.g000003", "tmp-step-00000100.g000003"})
+  for (const char* text :
+       {"", "step-1.g1", "step-00000100", "step-00000100.g000003x", "step--0000100.g000003",
+        "step-000000100.g000003", "tmp-step-00000100.g000003"})
     EXPECT_FALSE(CheckpointName::parse(text).has_value()) << text;
 }
 
@@ -32,7 +33,8 @@ TEST(Generations, CountUp) {
 // One above the largest number there is would be no number.
 TEST(Generations, AreNotCountedFromNamesThatNobodyGives) {
   const TempDir directory;
-  for (const char* name : {"generation-9223372036854775807", "generation-9223372036854775806", "generation-1000000000001"})
+  for (const char* name : {"generation-9223372036854775807", "generation-9223372036854775806",
+                           "generation-1000000000001"})
     write(directory.at(name), "{}");
   std::filesystem::create_directory(directory.at("step-00000001.g9223372036854775807"));
   std::filesystem::create_directory(directory.at("step-9223372036854775807.g000001"));
@@ -45,7 +47,8 @@ TEST(Generations, NameTheCheckpointTheyStartFrom) {
   const TempDir directory;
   save(directory.str(), cases()[0], 30, 1);
   start_generation(directory.str(), 1);
-  EXPECT_NE(read(directory.at("generation-000002")).find("step-00000030.g000001"), std::string::npos);
+  EXPECT_NE(read(directory.at("generation-000002")).find("step-00000030.g000001"),
+            std::string::npos);
 }
 
 TEST(Generations, AnOlderProcessCannotCommit) {
@@ -149,7 +152,11 @@ TEST(Publish, NeverOverwrites) {
   const std::string temporary = make_temporary(directory.str(), {1, 10});
   EXPECT_NE(temporary, make_temporary(directory.str(), {1, 10}));
   write(temporary + "/other", "x");
-  expect_error(ExitCode::failure, [&] { publish(temporary, directory.str(), {1, 10}); }, {"cannot rename"});
+  expect_error(ExitCode::failure,
+               [&] {
+                 publish(temporary, directory.str(), {1, 10});
+               },
+               {"cannot rename"});
   EXPECT_TRUE(std::filesystem::exists(temporary));
   expect_loads(path, cases()[0], 1, 10);
 }

@@ -68,7 +68,8 @@ TEST(Inspect, ShowsTensorsAndConfig) {
   const TempDir directory;
   save(directory.str(), cases()[5], 10, 1);
   const Outcome tensors = look({"tensors", directory.str()});
-  for (const char* line : {"adam_m/block.0.weight  f64   [3,4,5]", "count                  i64   []"})
+  for (const char* line :
+       {"adam_m/block.0.weight  f64   [3,4,5]", "count                  i64   []"})
     EXPECT_TRUE(tensors.says(line)) << tensors.text;
   EXPECT_TRUE(look({"config", directory.str()}).says("\"tokens\": 12"));
 }
@@ -78,8 +79,8 @@ TEST(Inspect, Stats) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::string path = save_values(directory.str(), {3, -4, 0, infinity, 1});
   const Outcome stats = look({"stats", path, "x"});
-  for (const char* words :
-       {"min -4", "max 3", "mean 0", "norm 5.09901951", "1 zeros", "1 not finite", "first: 3 -4 0 inf 1"})
+  for (const char* words : {"min -4", "max 3", "mean 0", "norm 5.09901951", "1 zeros",
+                            "1 not finite", "first: 3 -4 0 inf 1"})
     EXPECT_TRUE(stats.says(words)) << stats.text;
   expect_error(ExitCode::usage, [&] { look({"stats", path, "y"}); }, {"no tensor 'y'"});
 }
@@ -101,7 +102,8 @@ TEST(Inspect, DiffCountsSteps) {
 
 TEST(Inspect, EqualStatesOfDifferentLayoutsDoNotDiffer) {
   const TempDir first, second;
-  const std::string a = save(first.str(), cases()[1], 10, 1), b = save(second.str(), cases()[7], 99, 1);
+  const std::string a = save(first.str(), cases()[1], 10, 1),
+                    b = save(second.str(), cases()[7], 99, 1);
   EXPECT_EQ(look({"diff", a, b}).code, 0);
   const std::string c = save(second.str(), cases()[7], 100, 2);
   EXPECT_EQ(look({"diff", a, c}).code, 1);
@@ -118,7 +120,8 @@ TEST(Inspect, ACommandSaysWhatItDoes) {
 TEST(Inspect, AListOfNothingSaysWhatIsThere) {
   const TempDir directory;
   const auto list = [&] { look({"list", directory.str()}); };
-  expect_error(ExitCode::usage, list, {directory.str(), "holds no checkpoint; give a run's folder"});
+  expect_error(ExitCode::usage, list,
+               {directory.str(), "holds no checkpoint; give a run's folder"});
   write(directory.str() + "/config.json", "{}");
   expect_error(ExitCode::usage, list, {"a model of Hugging Face", "skein-convert"});
 }

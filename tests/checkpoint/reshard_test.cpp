@@ -47,15 +47,17 @@ TEST(Overlap, CopiesExactlyWhatIsShared) {
     const Region from = random_region(shape, 2 * draw), to = random_region(shape, 2 * draw + 1);
     std::vector<int64_t> source, target(static_cast<size_t>(to.size()), -1);
     for (int64_t k = from.begin; k < from.end; ++k) source.push_back(global_index(from, shape, k));
-    const int64_t copied = copy_overlap(from, DType::i64, reinterpret_cast<const std::byte*>(source.data()),
-                                        to, DType::i64, reinterpret_cast<std::byte*>(target.data()));
+    const int64_t copied =
+        copy_overlap(from, DType::i64, reinterpret_cast<const std::byte*>(source.data()), to,
+                     DType::i64, reinterpret_cast<std::byte*>(target.data()));
     EXPECT_EQ(copied, shared(from, to, shape)) << draw;
     EXPECT_EQ(overlap(from, to), copied);
     EXPECT_TRUE(copied == 0 || may_overlap(from, to));
     const auto held = elements_of(from, shape);
     for (int64_t k = to.begin; k < to.end; ++k) {
       const int64_t index = global_index(to, shape, k);
-      EXPECT_EQ(target[static_cast<size_t>(k - to.begin)], held.contains(index) ? index : -1) << draw;
+      EXPECT_EQ(target[static_cast<size_t>(k - to.begin)], held.contains(index) ? index : -1)
+          << draw;
     }
   }
 }
@@ -78,8 +80,10 @@ TEST(Tiling, FindsGapsAndOverlaps) {
   const Region top{{0, 0}, {1, 4}, 0, 4};
   EXPECT_EQ(tiling_fault({left, right}, {4, 4}), "");
   EXPECT_EQ(tiling_fault({left, late}, {4, 4}), "its pieces hold 15 of its 16 elements");
-  EXPECT_NE(tiling_fault({left, right, top}, {4, 4}).find("2 elements more than once"), std::string::npos);
-  EXPECT_NE(tiling_fault({left, left}, {4, 4}).find("8 elements more than once"), std::string::npos);
+  EXPECT_NE(tiling_fault({left, right, top}, {4, 4}).find("2 elements more than once"),
+            std::string::npos);
+  EXPECT_NE(tiling_fault({left, left}, {4, 4}).find("8 elements more than once"),
+            std::string::npos);
 }
 
 // An enemy lists what would take a square of it, or all the rows of a tensor that is not there.
@@ -93,10 +97,12 @@ TEST(Tiling, TakesLittleTimeForManyPieces) {
   EXPECT_NE(tiling_fault(rows, {100'000}).find("100000 different boxes; 4096"), std::string::npos);
   for (int64_t i = 0; i < 4096; ++i) columns.push_back({{0, i}, {3, 1}, 0, 3});
   EXPECT_EQ(tiling_fault(columns, {3, 4096}), "");
-  EXPECT_NE(tiling_fault(ranges, {3, 1 << 20}).find("ranges of boxes that meet"), std::string::npos);
+  EXPECT_NE(tiling_fault(ranges, {3, 1 << 20}).find("ranges of boxes that meet"),
+            std::string::npos);
   const int64_t high = int64_t{1} << 40;
   const Region left{{0, 0}, {high, 2}, 0, 2 * high}, right{{0, 1}, {high, 2}, 0, 2 * high};
-  EXPECT_NE(tiling_fault({left, right}, {high, 3}).find("1 elements more than once"), std::string::npos);
+  EXPECT_NE(tiling_fault({left, right}, {high, 3}).find("1 elements more than once"),
+            std::string::npos);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
@@ -106,7 +112,11 @@ TEST(Misfit, NamesWhatLeavesTheTensor) {
   EXPECT_NE(misfit({{0}, {4}, 2, 5}, {4}).find("leaves the box"), std::string::npos);
   EXPECT_NE(misfit({{0}, {4}, 3, 2}, {4}).find("leaves the box"), std::string::npos);
   EXPECT_NE(misfit({{0, 0}, {4, 1}, 0, 4}, {4}).find("2 dims"), std::string::npos);
-  expect_error(ExitCode::failure, [] { element_count({int64_t{1} << 40, int64_t{1} << 40}); }, {"shape"});
+  expect_error(ExitCode::failure,
+               [] {
+                 element_count({int64_t{1} << 40, int64_t{1} << 40});
+               },
+               {"shape"});
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ TEST(Checkpoint, OneCheckpointCanBeNamed) {
   std::filesystem::rename(older, directory.at("best"));
   expect_loads(directory.at("best"), cases()[3], 1, 1);
   const auto alone = single_rank();
-  expect_error(ExitCode::usage, [&] { find_checkpoint(older, *alone); }, {"no checkpoint", "step-00000001"});
+  expect_error(ExitCode::usage, [&] { find_checkpoint(older, *alone); },
+               {"no checkpoint", "step-00000001"});
 }
 
 TEST(Checkpoint, TheSameStepAgainChangesNothing) {
@@ -86,9 +87,10 @@ TEST(Load, ListsMissingExtraAndMisshapenTensors) {
   state.add({"param/block.0.weight", DType::f32, {10, 6}}, whole({10, 6}));
   state.add({"table", DType::i64, {2, 9}}, whole({2, 9}));
   const auto strictly = [&] { load_checkpoint(*info, state.pieces, true, *alone); };
-  expect_error(ExitCode::usage, strictly,
-               {"not in the checkpoint (1): param/other", "only in the checkpoint (5)", "mask",
-                "param/block.0.weight is [6,10] there and [10,6] here", "table is i32 there and i64 here"});
+  expect_error(
+      ExitCode::usage, strictly,
+      {"not in the checkpoint (1): param/other", "only in the checkpoint (5)", "mask",
+       "param/block.0.weight is [6,10] there and [10,6] here", "table is i32 there and i64 here"});
   State part;
   part.add(specs()[0], whole(specs()[0].shape));
   load_checkpoint(*info, part.pieces, false, *alone);

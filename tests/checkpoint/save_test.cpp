@@ -14,7 +14,8 @@ bool holds_prefix(const std::string& directory, const std::string& prefix) {
                      [&](const std::string& name) { return name.starts_with(prefix); });
 }
 
-// Saves step 1, then lets `change` spoil the state of some rank for step 2, which must fail on every rank.
+// Saves step 1, then lets `change` spoil the state of some rank for step 2, which must fail on
+// every rank.
 void expect_failed_save(const std::function<void(State&, int rank)>& change,
                         const std::vector<std::string>& words) {
   const TempDir directory;
@@ -84,7 +85,8 @@ TEST(Save, NamesMustBePaths) {
   for (const char* name : {"", "/a", "a//b", "a/", "a/../b", "a#1"}) {
     State state;
     state.add({name, DType::f32, {2}}, whole({2}));
-    expect_error(ExitCode::usage, [&] { store.save(1, state.pieces, "{}"); }, {"cannot name a tensor"});
+    expect_error(ExitCode::usage, [&] { store.save(1, state.pieces, "{}"); },
+                 {"cannot name a tensor"});
   }
 }
 
@@ -96,7 +98,8 @@ TEST(Save, AFailedWriteFailsAllAndHarmsNothing) {
   run_ranks(2, [&](Group& world) {
     CheckpointStore store(directory.str(), 2, world);
     State state;
-    state.add(world.rank() == 1 ? large : small, whole(world.rank() == 1 ? large.shape : small.shape));
+    state.add(world.rank() == 1 ? large : small,
+              whole(world.rank() == 1 ? large.shape : small.shape));
     store.save(1, state.pieces, "{}");
     std::unique_ptr<SizeLimit> limit;
     if (world.rank() == 0) limit = std::make_unique<SizeLimit>(1 << 19);

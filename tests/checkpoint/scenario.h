@@ -1,14 +1,6 @@
 // Small runs' states under many layouts, for the tests of this folder.
 #pragma once
 
-#include "skein/checkpoint/checkpoint.h"
-#include "skein/checkpoint/piece.h"
-#include "skein/checkpoint/reshard.h"
-#include "skein/comm/local.h"
-#include "skein/core/error.h"
-#include "skein/core/log.h"
-#include "skein/core/philox.h"
-
 #include <atomic>
 #include <cstring>
 #include <filesystem>
@@ -19,14 +11,22 @@
 #include <unistd.h>
 #include <vector>
 
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/piece.h"
+#include "skein/checkpoint/reshard.h"
+#include "skein/comm/local.h"
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/core/philox.h"
+
 namespace skein::scenario {
 
 class TempDir {
  public:
   TempDir() {
     static std::atomic<int> next{0};
-    path_ =
-        std::filesystem::temp_directory_path() / fmt::format("skein-checkpoint-{}-{}", ::getpid(), next++);
+    path_ = std::filesystem::temp_directory_path() /
+            fmt::format("skein-checkpoint-{}-{}", ::getpid(), next++);
     std::filesystem::create_directories(path_);
     log::set_level(log::Level::error);
   }
@@ -68,27 +68,13 @@ inline std::vector<std::byte> element(const Spec& spec, int64_t index, uint64_t 
   const auto put = [&](auto value) { std::memcpy(bytes.data(), &value, sizeof(value)); };
   const double number = uniform_double(bits[0], bits[1]) - 0.5;
   switch (spec.dtype) {
-    case DType::f32:
-      put(static_cast<float>(number));
-      break;
-    case DType::f64:
-      put(number);
-      break;
-    case DType::bf16:
-      put(BFloat16(static_cast<float>(number)));
-      break;
-    case DType::f16:
-      put(Float16(static_cast<float>(number)));
-      break;
-    case DType::i32:
-      put(bits[0]);
-      break;
-    case DType::i64:
-      put(uint64_t{bits[0]} << 32 | bits[1]);
-      break;
-    case DType::u8:
-      put(static_cast<uint8_t>(bits[0]));
-      break;
+    case DType::f32: put(static_cast<float>(number)); break;
+    case DType::f64: put(number); break;
+    case DType::bf16: put(BFloat16(static_cast<float>(number))); break;
+    case DType::f16: put(Float16(static_cast<float>(number))); break;
+    case DType::i32: put(bits[0]); break;
+    case DType::i64: put(uint64_t{bits[0]} << 32 | bits[1]); break;
+    case DType::u8: put(static_cast<uint8_t>(bits[0])); break;
   }
   return bytes;
 }
@@ -117,13 +103,15 @@ struct State {
 };
 
 // The regions of one tensor that one rank holds.
-using Layout = std::function<std::vector<Region>(const std::vector<int64_t>& shape, int ranks, int rank)>;
+using Layout =
+    std::function<std::vector<Region>(const std::vector<int64_t>& shape, int ranks, int rank)>;
 
 inline Region whole(const std::vector<int64_t>& shape) {
   return {std::vector<int64_t>(shape.size(), 0), shape, 0, element_count(shape)};
 }
 
-inline std::vector<Region> split_dim(const std::vector<int64_t>& shape, size_t dim, int ranks, int rank) {
+inline std::vector<Region> split_dim(const std::vector<int64_t>& shape, size_t dim, int ranks,
+                                     int rank) {
   Region region = whole(shape);
   if (shape.size() <= dim) {
     if (rank > 0) region.end = 0;
@@ -204,8 +192,10 @@ inline State filled_state(const Layout& layout, int ranks, int rank, uint64_t se
   State state = empty_state(layout, ranks, rank);
   for (Piece& piece : state.pieces)
     for (int64_t k = piece.begin; k < piece.end; ++k) {
-      const auto bytes = element(spec_of(piece), global_index(region_of(piece), piece.shape, k), seed);
-      std::memcpy(piece.data + (k - piece.begin) * size_of(piece.dtype), bytes.data(), bytes.size());
+      const auto bytes =
+          element(spec_of(piece), global_index(region_of(piece), piece.shape, k), seed);
+      std::memcpy(piece.data + (k - piece.begin) * size_of(piece.dtype), bytes.data(),
+                  bytes.size());
     }
   return state;
 }
@@ -216,13 +206,15 @@ inline std::string save(const std::string& directory, const Case& from, int64_t 
   run_ranks(from.ranks, [&](Group& world) {
     CheckpointStore store(directory, keep, world);
     const State state = filled_state(from.layout, from.ranks, world.rank(), seed);
-    const std::string saved = store.save(step, state.pieces, R"({"config": "[train]", "tokens": 12})");
+    const std::string saved =
+        store.save(step, state.pieces, R"({"config": "[train]", "tokens": 12})");
     if (world.rank() == 0) path = saved;
   });
   return path;
 }
 
-inline void expect_loads(const std::string& directory, const Case& to, uint64_t seed, int64_t step) {
+inline void expect_loads(const std::string& directory, const Case& to, uint64_t seed,
+                         int64_t step) {
   run_ranks(to.ranks, [&](Group& world) {
     const auto info = find_checkpoint(directory, world);
     ASSERT_TRUE(info.has_value());

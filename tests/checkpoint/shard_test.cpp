@@ -49,7 +49,8 @@ TEST(Shard, GivesBackItsElements) {
 
 TEST(Shard, ManyTensorsFit) {
   State state;
-  for (int i = 0; i < 3000; ++i) state.add({fmt::format("param/block.{}/w", i), DType::u8, {1}}, whole({1}));
+  for (int i = 0; i < 3000; ++i)
+    state.add({fmt::format("param/block.{}/w", i), DType::u8, {1}}, whole({1}));
   const ShardReader reader(build_shard(kHeader, state.pieces), kHeader, "here");
   EXPECT_EQ(*reader.elements("param/block.2999/w", DType::u8, {1}, whole({1})), std::byte{0xA5});
 }

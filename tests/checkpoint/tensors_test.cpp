@@ -8,7 +8,8 @@ namespace {
 using scenario::TempDir;
 
 Piece piece(const std::string& name, std::vector<int64_t> shape, int64_t begin, int64_t end) {
-  return {name, DType::f32, shape, std::vector<int64_t>(shape.size(), 0), shape, begin, end, nullptr};
+  return {name,  DType::f32, shape, std::vector<int64_t>(shape.size(), 0),
+          shape, begin,      end,   nullptr};
 }
 
 // Element i of each tensor is i.
@@ -20,7 +21,8 @@ void count_up(const Piece& piece, std::byte* out) {
 }
 
 std::vector<std::vector<Piece>> plan() {
-  return {{piece("param/a", {3, 4}, 0, 7)}, {piece("param/a", {3, 4}, 7, 12), piece("param/b", {5}, 0, 5)}};
+  return {{piece("param/a", {3, 4}, 0, 7)},
+          {piece("param/a", {3, 4}, 7, 12), piece("param/b", {5}, 0, 5)}};
 }
 
 TEST(CheckpointTensors, GiveBackWhatWasSavedShardByShard) {
@@ -40,7 +42,8 @@ TEST(CheckpointTensors, GiveBackWhatWasSavedShardByShard) {
   std::vector<BFloat16> narrow(5);
   tensors.read("param/b", 0, 5, DType::bf16, reinterpret_cast<std::byte*>(narrow.data()));
   EXPECT_EQ(static_cast<float>(narrow[4]), 4.0f);
-  EXPECT_THROW(tensors.read("param/c", 0, 1, DType::f32, reinterpret_cast<std::byte*>(read.data())), Error);
+  EXPECT_THROW(tensors.read("param/c", 0, 1, DType::f32, reinterpret_cast<std::byte*>(read.data())),
+               Error);
 }
 
 TEST(CheckpointTensors, GiveTheSameAgain) {
@@ -69,7 +72,9 @@ TEST(CheckpointTensors, LeaveNothingOfASaveThatFailed) {
 
 TEST(CheckpointTensors, RefuseAPlanThatLeavesElementsOut) {
   const TempDir directory;
-  EXPECT_THROW(save_in_shards(directory.at("run"), 0, {{piece("param/a", {3, 4}, 0, 11)}}, "{}", count_up), Error);
+  EXPECT_THROW(
+      save_in_shards(directory.at("run"), 0, {{piece("param/a", {3, 4}, 0, 11)}}, "{}", count_up),
+      Error);
   EXPECT_TRUE(list_checkpoints(directory.at("run")).empty());
 }
 

@@ -4,11 +4,12 @@
 #include <chrono>
 #include <sstream>
 
-#include "scenario.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/files.h"
 #include "skein/checkpoint/inspect.h"
 #include "skein/checkpoint/retry.h"
+
+#include "scenario.h"
 #include "support/retry_waits.h"
 
 namespace skein {
@@ -76,7 +77,8 @@ TEST_F(Unreadable, NothingCountsAsMissing) {
 
 TEST_F(Unreadable, NoOlderCheckpointIsTakenForIt) {
   for (const char* name : {"manifest.json", "rank-00000.h5", "rank-00001.h5"})
-    expect_refused(newer_ + "/" + name, {newer_ + "/" + name, "See whether that storage is mounted"});
+    expect_refused(newer_ + "/" + name,
+                   {newer_ + "/" + name, "See whether that storage is mounted"});
 }
 
 TEST_F(Unreadable, AGenerationThatMayFenceIsNotIgnored) {

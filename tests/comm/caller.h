@@ -1,10 +1,10 @@
 // A process that connects to a rank and is none, or plays one.
 #pragma once
 
+#include <cerrno>
+
 #include "skein/comm/frames.h"
 #include "skein/comm/handshake.h"
-
-#include <cerrno>
 
 #include "comm/tcp_fixture.h"
 

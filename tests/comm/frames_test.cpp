@@ -1,10 +1,10 @@
 // The parsers of what a stranger may have sent.
 #include "skein/comm/frames.h"
 
-#include "skein/core/error.h"
-
 #include <functional>
 #include <gtest/gtest.h>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {

@@ -1,11 +1,11 @@
-#include "skein/comm/local.h"
-#include "skein/core/log.h"
-
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <thread>
+
+#include "skein/comm/local.h"
+#include "skein/core/log.h"
 
 #include "comm/mpi_body.h"
 
@@ -30,7 +30,9 @@ std::byte* bytes_of(auto& value) { return reinterpret_cast<std::byte*>(&value); 
 
 class Ranks : public testing::TestWithParam<int> {};
 
-TEST_P(Ranks, CollectivesHaveTheirValues) { EXPECT_NO_THROW(run_ranks(GetParam(), test::check_collectives)); }
+TEST_P(Ranks, CollectivesHaveTheirValues) {
+  EXPECT_NO_THROW(run_ranks(GetParam(), test::check_collectives));
+}
 
 TEST_P(Ranks, EachThreadIsOneRankOfTheLog) {
   std::atomic<int> runs = 0;
@@ -44,7 +46,9 @@ TEST_P(Ranks, EachThreadIsOneRankOfTheLog) {
 
 INSTANTIATE_TEST_SUITE_P(Local, Ranks, testing::Values(1, 2, 3, 4, 5, 8));
 
-TEST(SingleRank, CollectivesHaveTheirValues) { EXPECT_NO_THROW(test::check_collectives(*single_rank())); }
+TEST(SingleRank, CollectivesHaveTheirValues) {
+  EXPECT_NO_THROW(test::check_collectives(*single_rank()));
+}
 
 TEST(SingleRank, CollectivesCopyOnlyWhatLiesElsewhere) {
   const auto group = single_rank();
@@ -167,8 +171,8 @@ TEST(Failure, DifferentCollectivesAreNamed) {
   });
   EXPECT_EQ(kind.code(), ExitCode::internal);
   expect_text(kind, "rank 0 broadcast of 8 bytes with root 0, rank 1 all_gather of 8 bytes");
-  const Error size =
-      error_of(2, [](Group& group) { group.broadcast(Tensor::zeros({3 + group.rank()}, DType::u8), 0); });
+  const Error size = error_of(
+      2, [](Group& group) { group.broadcast(Tensor::zeros({3 + group.rank()}, DType::u8), 0); });
   expect_text(size, "broadcast of 3 bytes");
   expect_text(size, "broadcast of 4 bytes");
 }
@@ -186,10 +190,12 @@ TEST(Failure, AMessageOfAnotherSizeIsNamed) {
 }
 
 TEST(Failure, AMemberThatIsNoneIsRefused) {
-  EXPECT_EQ(error_of(2, [](Group& group) { group.send(Tensor::zeros({1}, DType::f32), 2, 0); }).code(),
-            ExitCode::internal);
-  EXPECT_EQ(error_of(2, [](Group& group) { group.broadcast(Tensor::zeros({1}, DType::f32), -1); }).code(),
-            ExitCode::internal);
+  EXPECT_EQ(
+      error_of(2, [](Group& group) { group.send(Tensor::zeros({1}, DType::f32), 2, 0); }).code(),
+      ExitCode::internal);
+  EXPECT_EQ(
+      error_of(2, [](Group& group) { group.broadcast(Tensor::zeros({1}, DType::f32), -1); }).code(),
+      ExitCode::internal);
 }
 
 TEST(Abort, EndsAllRanksWithItsExitCode) {

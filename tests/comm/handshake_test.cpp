@@ -1,12 +1,12 @@
 // What two ranks prove to each other before they believe anything.
 #include "skein/comm/handshake.h"
 
-#include "skein/core/error.h"
-
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <numeric>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {

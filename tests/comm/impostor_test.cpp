@@ -1,9 +1,9 @@
 // A rank that has been let in and then says what none may: the job ends, and names it.
-#include "skein/comm/tcp_head.h"
-
 #include <fcntl.h>
 #include <limits>
 #include <unistd.h>
+
+#include "skein/comm/tcp_head.h"
 
 #include "comm/caller.h"
 
@@ -19,8 +19,7 @@ std::string bytes_of_head(const TcpHead& head) {
 // Rank 0 of 2, which waits for 4 bytes with tag 5, and rank 1, which the test plays.
 class Impostor : public Tcp {
  protected:
-  static Ended end_after(const std::function<void(Caller&)>& speak,
-                         int64_t most_unasked = 0) {
+  static Ended end_after(const std::function<void(Caller&)>& speak, int64_t most_unasked = 0) {
     TcpJob job = job_at(0, 2, fmt::format("127.0.0.1:{}", free_port()));
     job.most_unasked = most_unasked;
     Ended ended;
@@ -130,9 +129,8 @@ TEST_F(Impostor, WordsOutOfTurnEndTheJob) {
 
 // Whom it names may be well.
 TEST_F(Impostor, ALossIsToldWithTheRankThatSaysSo) {
-  const Ended ended = end_after([](const Caller& rank) {
-    rank.say(bytes_of_head({.kind = TcpKind::loss, .code = 0}));
-  });
+  const Ended ended = end_after(
+      [](const Caller& rank) { rank.say(bytes_of_head({.kind = TcpKind::loss, .code = 0})); });
   expect_error(ended, ExitCode::failure, {"rank 0 (", ") is gone, says rank 1 (node7:6000); look"});
 }
 

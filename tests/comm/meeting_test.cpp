@@ -1,9 +1,8 @@
 #include "skein/comm/meeting.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
+#include <gtest/gtest.h>
 #include <thread>
 
 #include "skein/comm/local.h"
@@ -55,7 +54,8 @@ TEST(Meeting, ComesAboutOnceASecondHoweverShortARoundIs) {
   Meeting meeting(*alone, [&] { return ++looks > 1'000'000; });
   const auto begin = std::chrono::steady_clock::now();
   for (int round = 0; round < 1'000'000; ++round) meeting.pass();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   EXPECT_LT(looks, 20 + 4 * seconds);
   meeting.finish();
   // Rounds that are long are looked at one by one, whatever was before.

@@ -1,9 +1,9 @@
 #include "skein/comm/mesh.h"
 
-#include "skein/comm/local.h"
-
 #include <gtest/gtest.h>
 #include <vector>
+
+#include "skein/comm/local.h"
 
 namespace skein {
 namespace {
@@ -36,7 +36,8 @@ TEST(Mesh, TensorPeersAreNeighbours) {
     EXPECT_EQ(mesh.first_stage(), rank < 4);
     EXPECT_EQ(mesh.last_stage(), rank >= 4);
     EXPECT_EQ(&mesh.world(), &world);
-    const double own = rank, tp_base = rank / 2 * 2, dp_base = rank / 4 * 4 + rank % 2, pp_base = rank % 4;
+    const double own = rank, tp_base = rank / 2 * 2, dp_base = rank / 4 * 4 + rank % 2,
+                 pp_base = rank % 4;
     EXPECT_EQ(mesh.tp().all_gather(own), (Values{tp_base, tp_base + 1}));
     EXPECT_EQ(mesh.dp().all_gather(own), (Values{dp_base, dp_base + 2}));
     EXPECT_EQ(mesh.pp().all_gather(own), (Values{pp_base, pp_base + 4}));
@@ -65,12 +66,14 @@ TEST(Mesh, OfOneRankHasGroupsOfOne) {
 }
 
 TEST(Mesh, AWrongNumberOfRanksNamesWhatFits) {
-  expect_words(error_of(4, {.pp = 2, .dp = 3, .tp = 1}),
-               {"pp 2 x dp 3 x tp 1", "needs 6 ranks", "has 4", "mpirun -np 6", "data-parallel size to 2"});
+  expect_words(
+      error_of(4, {.pp = 2, .dp = 3, .tp = 1}),
+      {"pp 2 x dp 3 x tp 1", "needs 6 ranks", "has 4", "mpirun -np 6", "data-parallel size to 2"});
   expect_words(error_of(3, {.pp = 1, .dp = 1, .tp = 2}),
                {"pp 1 x dp 1 x tp 2", "needs 2 ranks", "has 3", "mpirun -np 2",
                 "no data-parallel size fits 3", "= 2"});
-  expect_words(error_of(2, {.pp = 1 << 30, .dp = 1 << 30, .tp = 1 << 30}), {"ranks, but this job has 2"});
+  expect_words(error_of(2, {.pp = 1 << 30, .dp = 1 << 30, .tp = 1 << 30}),
+               {"ranks, but this job has 2"});
 }
 
 TEST(Mesh, ASizeBelowOneIsRefused) {

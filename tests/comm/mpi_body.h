@@ -1,8 +1,6 @@
-// What every transport must do, as functions of one group: run by threads (group_test) and under mpirun
-// (tests/mpi). Each throws std::runtime_error at the first wrong value.
+// What every transport must do, as functions of one group: run by threads (group_test) and under
+// mpirun (tests/mpi). Each throws std::runtime_error at the first wrong value.
 #pragma once
-
-#include "skein/comm/group.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,6 +11,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "skein/comm/group.h"
 
 namespace skein::test {
 
@@ -49,8 +49,8 @@ template <class T, class Value>
 void expect_values(const Tensor& tensor, const std::string& what, Value value) {
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const double got = to_double(tensor.data<T>()[i]), wanted = to_double(from_double<T>(value(i)));
-    expect(got == wanted, "{} of {}: element {} is {}, not {}", what, name_of(DTypeOf<T>::value), i, got,
-           wanted);
+    expect(got == wanted, "{} of {}: element {} is {}, not {}", what, name_of(DTypeOf<T>::value), i,
+           got, wanted);
   }
 }
 
@@ -62,16 +62,20 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
 inline double sum_of_ranks(const Group& group) { return group.size() * (group.size() - 1) / 2.0; }
 
 inline void check_members(Group& group) {
-  expect(group.rank() >= 0 && group.rank() < group.size(), "rank {} of {}", group.rank(), group.size());
+  expect(group.rank() >= 0 && group.rank() < group.size(), "rank {} of {}", group.rank(),
+         group.size());
   const std::vector<double> ranks = group.all_gather(static_cast<double>(group.rank()));
-  expect(static_cast<int>(ranks.size()) == group.size(), "{} values of {} ranks", ranks.size(), group.size());
+  expect(static_cast<int>(ranks.size()) == group.size(), "{} values of {} ranks", ranks.size(),
+         group.size());
   for (size_t r = 0; r < ranks.size(); ++r)
     expect(ranks[r] == static_cast<double>(r), "place {} holds {}", r, ranks[r]);
 }
 
 template <class T>
 void check_all_gather_of(Group& group, int64_t n) {
-  const auto value = [n](int64_t rank, int64_t i) { return static_cast<double>((rank * 17 + i + n) % 100); };
+  const auto value = [n](int64_t rank, int64_t i) {
+    return static_cast<double>((rank * 17 + i + n) % 100);
+  };
   const Tensor mine = filled<T>(n, [&](int64_t i) { return value(group.rank(), i); });
   const Tensor all = Tensor::empty({group.size(), n}, DTypeOf<T>::value);
   group.all_gather(mine, all);
@@ -101,8 +105,8 @@ inline void check_all_to_all(Group& group) {
     return static_cast<double>((from * 31 + to * 7 + i) % 251);
   };
   for (int64_t bytes : {1, 7, 4097, 100003}) {
-    const Tensor in =
-        filled<uint8_t>(ranks * bytes, [&](int64_t i) { return value(group.rank(), i / bytes, i % bytes); });
+    const Tensor in = filled<uint8_t>(
+        ranks * bytes, [&](int64_t i) { return value(group.rank(), i / bytes, i % bytes); });
     const Tensor out = Tensor::zeros({ranks * bytes}, DType::u8);
     group.all_to_all_bytes(in.bytes_data(), out.bytes_data(), bytes);
     expect_values<uint8_t>(out, "all_to_all",
@@ -176,9 +180,11 @@ inline void check_tree_order(Group& group) {
          "the sum of values is not in tree order: {}", sum);
 }
 
-// 1 + e + e + ... with e half a unit of the last place of 1: each order of adding has its own result.
+// 1 + e + e + ... with e half a unit of the last place of 1: each order of adding has its own
+// result.
 inline void check_known_tree(Group& group) {
-  const Tensor tensor = filled<float>(1, [&](int64_t) { return group.rank() == 0 ? 1.0 : 0x1p-24; });
+  const Tensor tensor =
+      filled<float>(1, [&](int64_t) { return group.rank() == 0 ? 1.0 : 0x1p-24; });
   group.all_reduce_sum(tensor);
   const double units = group.size() == 4 ? 1 : group.size() == 8 ? 3 : 0;
   if (group.size() <= 4 || group.size() == 8)
@@ -193,20 +199,22 @@ inline void check_small_equals_large(Group& group) {
   for (int64_t begin : {int64_t{0}, int64_t{131072} - 500, int64_t{262144} - 500, n - few}) {
     const Tensor small = original.flat(begin, few).clone();
     group.all_reduce_sum(small);
-    expect(same_bits(small, large.flat(begin, few)), "sums from element {} depend on the tensor's size",
-           begin);
+    expect(same_bits(small, large.flat(begin, few)),
+           "sums from element {} depend on the tensor's size", begin);
   }
   const Tensor even = original.flat(0, n / group.size() * group.size());
   const int64_t share = even.size() / group.size();
   const Tensor own = Tensor::empty({share}, DType::f32);
   group.reduce_scatter(even, own);
-  expect(same_bits(own, large.flat(group.rank() * share, share)), "reduce_scatter and all_reduce_sum differ");
+  expect(same_bits(own, large.flat(group.rank() * share, share)),
+         "reduce_scatter and all_reduce_sum differ");
 }
 
 template <class T>
 void check_max_of(Group& group) {
   const int ranks = group.size();
-  const Tensor tensor = filled<T>(1003, [&](int64_t i) { return (group.rank() + i) % ranks - 1000.0; });
+  const Tensor tensor =
+      filled<T>(1003, [&](int64_t i) { return (group.rank() + i) % ranks - 1000.0; });
   group.all_reduce_max(tensor);
   expect_values<T>(tensor, "all_reduce_max", [&](int64_t) { return ranks - 1 - 1000.0; });
 }
@@ -216,24 +224,27 @@ inline void check_max(Group& group) {
   check_max_of<double>(group);
   check_max_of<int64_t>(group);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Tensor tensor = filled<float>(group.size(), [&](int64_t i) { return i == group.rank() ? nan : 1.0; });
+  const Tensor tensor =
+      filled<float>(group.size(), [&](int64_t i) { return i == group.rank() ? nan : 1.0; });
   group.all_reduce_max(tensor);
-  for (float value : tensor.span<float>()) expect(std::isnan(value), "NaN was lost in a maximum: {}", value);
+  for (float value : tensor.span<float>())
+    expect(std::isnan(value), "NaN was lost in a maximum: {}", value);
 }
 
 inline void check_broadcast(Group& group) {
   for (int root = 0; root < group.size(); ++root) {
     for (int64_t n : {0, 1, 12347}) {
-      const Tensor tensor =
-          filled<uint8_t>(n, [&](int64_t i) { return group.rank() == root ? (i + root) % 256 : 0; });
+      const Tensor tensor = filled<uint8_t>(
+          n, [&](int64_t i) { return group.rank() == root ? (i + root) % 256 : 0; });
       group.broadcast(tensor, root);
       expect_values<uint8_t>(tensor, "broadcast", [&](int64_t i) { return (i + root) % 256; });
     }
-    const std::string text = "root " + std::to_string(root) + std::string(1, '\0') + std::string(5000, 'x');
-    expect(group.broadcast(group.rank() == root ? text : "other", root) == text, "text from root {} differs",
-           root);
-    expect(group.broadcast(group.rank() == root ? "" : "other", root).empty(), "no text from root {} differs",
-           root);
+    const std::string text =
+        "root " + std::to_string(root) + std::string(1, '\0') + std::string(5000, 'x');
+    expect(group.broadcast(group.rank() == root ? text : "other", root) == text,
+           "text from root {} differs", root);
+    expect(group.broadcast(group.rank() == root ? "" : "other", root).empty(),
+           "no text from root {} differs", root);
   }
 }
 
@@ -241,7 +252,8 @@ inline void check_values(Group& group) {
   const int last = group.size() - 1;
   expect(group.sum(static_cast<int64_t>(group.rank())) == static_cast<int64_t>(sum_of_ranks(group)),
          "sum of ranks");
-  expect(group.sum(static_cast<double>(group.rank())) == sum_of_ranks(group), "sum of ranks as doubles");
+  expect(group.sum(static_cast<double>(group.rank())) == sum_of_ranks(group),
+         "sum of ranks as doubles");
   expect(group.max(int64_t{-5} - group.rank()) == -5, "largest of negative values");
   expect(group.any(group.rank() == last), "any of one true");
   expect(!group.any(false), "any of none");
@@ -250,7 +262,8 @@ inline void check_values(Group& group) {
   };
   const std::vector<std::string> texts = group.all_gather(text(group.rank()));
   expect(static_cast<int>(texts.size()) == group.size(), "{} texts", texts.size());
-  for (int r = 0; r <= last; ++r) expect(texts[static_cast<size_t>(r)] == text(r), "text {} differs", r);
+  for (int r = 0; r <= last; ++r)
+    expect(texts[static_cast<size_t>(r)] == text(r), "text {} differs", r);
   for (const std::string& empty : group.all_gather(std::string()))
     expect(empty.empty(), "an empty text is not");
 }
@@ -305,12 +318,12 @@ inline void check_split(Group& group) {
   const int rank = group.rank(), ranks = group.size();
   const auto row = group.split(rank / 2, rank);
   const auto column = group.split(rank % 2, -rank);
-  expect(row->size() == std::min(2, ranks - rank / 2 * 2) && row->rank() == rank % 2, "row {} of {}",
-         row->rank(), row->size());
+  expect(row->size() == std::min(2, ranks - rank / 2 * 2) && row->rank() == rank % 2,
+         "row {} of {}", row->rank(), row->size());
   const int column_size = (ranks - rank % 2 + 1) / 2;
   expect(column->size() == column_size, "a column of {}, not {}", column->size(), column_size);
-  expect(column->rank() == column_size - 1 - rank / 2, "rank {} in a column ordered by a falling key",
-         column->rank());
+  expect(column->rank() == column_size - 1 - rank / 2,
+         "rank {} in a column ordered by a falling key", column->rank());
 
   for (int turn = 0; turn <= rank / 2; ++turn) {
     const int64_t expected = row->size() == 2 ? rank / 2 * 4 + 1 : rank;

@@ -1,8 +1,6 @@
 // Files that hold a secret.
 #include "skein/comm/private_file.h"
 
-#include "skein/core/error.h"
-
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -10,6 +8,8 @@
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "skein/core/error.h"
 
 #include "support/size_limit.h"
 
@@ -114,7 +114,9 @@ ExitCode code_of(const std::function<void()>& call) {
 
 TEST_F(PrivateFile, AWrongNameIsTheUsersAndFailingStorageIsNot) {
   const auto reading = [](const std::string& at) { return code_of([&] { read_private(at); }); };
-  const auto writing = [](const std::string& at) { return code_of([&] { write_private(at, "x"); }); };
+  const auto writing = [](const std::string& at) {
+    return code_of([&] { write_private(at, "x"); });
+  };
   fs::create_symlink("circle", path("circle"));
   put("a secret", 0644);
   for (const std::string& wrong : {path(), path("none"), path("secret/file"), path("no/folder")})

@@ -1,8 +1,8 @@
-// The order in which a transport puts moves, on a device that only writes down what must run before what.
+// The order in which a transport puts moves, on a device that only writes down what must run before
+// what.
 #include "skein/comm/queued_transport.h"
 
 #include <gtest/gtest.h>
-
 #include <map>
 #include <set>
 
@@ -44,7 +44,9 @@ class Recorder : public DeviceQueue {
 
   size_t compute() { return add("compute", kCompute); }
   size_t last() const { return operations.size() - 1; }
-  bool runs_before(size_t first, size_t second) const { return operations[second].before.contains(first); }
+  bool runs_before(size_t first, size_t second) const {
+    return operations[second].before.contains(first);
+  }
   size_t open_marks() const { return marks_.size(); }
 
   std::vector<Operation> operations;
@@ -80,7 +82,9 @@ class Ordered : public testing::Test {
     edges_ = spec.edges;
     return QueuedTransport(queue_, spec, std::move(dog));
   }
-  const RingEdge& last_edge() const { return edges_.at(static_cast<size_t>(queue_->operations.back().stream) - 1); }
+  const RingEdge& last_edge() const {
+    return edges_.at(static_cast<size_t>(queue_->operations.back().stream) - 1);
+  }
 
   std::shared_ptr<Recorder> queue_ = std::make_shared<Recorder>();
   std::vector<RingEdge> edges_;
@@ -121,9 +125,11 @@ TEST_F(Ordered, EdgesDoNotWaitForEachOther) {
     Work received = transport.recv(tensor_, 0, 0);
     const size_t receive = queue_->last();
     EXPECT_NE(queue_->operations[send].stream, queue_->operations[receive].stream);
-    EXPECT_FALSE(queue_->runs_before(send, receive)) << "two stages that send to each other would wait for ever";
+    EXPECT_FALSE(queue_->runs_before(send, receive))
+        << "two stages that send to each other would wait for ever";
     received.wait();
-    EXPECT_FALSE(queue_->runs_before(send, queue_->compute())) << "nor does the computation wait for more than was received";
+    EXPECT_FALSE(queue_->runs_before(send, queue_->compute()))
+        << "nor does the computation wait for more than was received";
   }
 }
 
@@ -199,8 +205,9 @@ TEST_F(Ordered, ErrorsNameAllThatIsKnown) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::failure);
-    EXPECT_STREQ(error.what(), "rank 5 (host node3, GPU 1): all-reduce of 1.0 KiB in the pipeline group failed at step 12, block.4: "
-                               "NCCL: unhandled system error");
+    EXPECT_STREQ(error.what(),
+                 "rank 5 (host node3, GPU 1): all-reduce of 1.0 KiB in the pipeline group failed "
+                 "at step 12, block.4: NCCL: unhandled system error");
   }
 }
 
@@ -228,7 +235,10 @@ TEST_F(Ordered, TheWatchdogIsToldOfEveryMove) {
     transport.recv(tensor_, 0, 0).wait();
     now += 11;
     dog->look();
-    EXPECT_NE(said.find("rank 5 has waited 11 s for receive of 1.0 KiB from rank 0 of the pipeline group (step 3)"), std::string::npos) << said;
+    EXPECT_NE(said.find("rank 5 has waited 11 s for receive of 1.0 KiB from rank 0 of the pipeline "
+                        "group (step 3)"),
+              std::string::npos)
+        << said;
     EXPECT_EQ(queue_->aborts, 1);
   }
   queue_.reset();

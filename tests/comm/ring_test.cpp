@@ -1,8 +1,7 @@
 #include "skein/comm/ring.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 
 namespace skein {
 namespace {
@@ -30,7 +29,8 @@ TEST(Ring, AMessageBetweenNeighboursHasOneEdge) {
         for (const int tag : {0, 1, 6, 7}) {
           const int apart = (to - from + ranks) % ranks;
           const auto carries = [&](const RingEdge& e) { return e.carries(from, to, tag, ranks); };
-          EXPECT_EQ(std::count_if(edges.begin(), edges.end(), carries), apart == 1 || apart == ranks - 1 ? 1 : 0);
+          EXPECT_EQ(std::count_if(edges.begin(), edges.end(), carries),
+                    apart == 1 || apart == ranks - 1 ? 1 : 0);
         }
   }
 }
@@ -38,10 +38,12 @@ TEST(Ring, AMessageBetweenNeighboursHasOneEdge) {
 TEST(Ring, FirstAndLastSendToEachOtherOverTwoEdges) {
   for (const int ranks : kSizes)
     for (const RingEdge& e : ring_edges(ranks))
-      EXPECT_FALSE(e.carries(0, ranks - 1, 1 << 20, ranks) && e.carries(ranks - 1, 0, 1 << 20, ranks));
+      EXPECT_FALSE(e.carries(0, ranks - 1, 1 << 20, ranks) &&
+                   e.carries(ranks - 1, 0, 1 << 20, ranks));
 }
 
-// Each rank connects its edges in the list's order, and an edge takes one round once both ends are there.
+// Each rank connects its edges in the list's order, and an edge takes one round once both ends are
+// there.
 TEST(Ring, ConnectsInAFewRounds) {
   for (const int ranks : kSizes) {
     std::vector<int> free_at(static_cast<size_t>(ranks), 0);

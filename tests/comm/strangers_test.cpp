@@ -1,12 +1,12 @@
 // Who is no rank of the job and comes to its meeting all the same.
-#include "skein/comm/private_file.h"
-
 #include <atomic>
 #include <chrono>
 #include <deque>
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
+
+#include "skein/comm/private_file.h"
 
 #include "comm/caller.h"
 
@@ -271,9 +271,9 @@ void expect_no_connection(TcpJob two, const Address& nobody, const std::string& 
     EXPECT_TRUE(caller.hears_the_end());
   });
   two.rendezvous = any.str();
-  expect_error(run_job(two, check_sum), ExitCode::failure,
-               {"rank 2 cannot connect to rank 1: " + nobody.str() + ": " + why,
-                "is there a firewall"});
+  expect_error(
+      run_job(two, check_sum), ExitCode::failure,
+      {"rank 2 cannot connect to rank 1: " + nobody.str() + ": " + why, "is there a firewall"});
 }
 
 TEST_F(Strangers, ARankThatNobodyListensForIsNamedAtOnce) {
@@ -326,8 +326,8 @@ TEST_F(Strangers, AFileThatOthersCanReadIsNotBelieved) {
 TEST_F(Strangers, WhatAnAddressSaysIsNotLostAtTheNext) {
   const std::string refusal =
       frame_of(Listening().greeting()) + frame_of(Listening::reply_to_stranger());
-  for (const auto& [words, reason] :
-       {std::pair{refusal, "another secret"}, {bytes_of_head(head_of(32, 9)), "speaks version 9"}}) {
+  for (const auto& [words, reason] : {std::pair{refusal, "another secret"},
+                                      {bytes_of_head(head_of(32, 9)), "speaks version 9"}}) {
     const Listener listener;
     const Place place{{{"127.0.0.1", listener.port}, {"127.0.0.1", free_port()}}, 77, 2, "s"};
     write_private(path(), text_of(place));

@@ -1,8 +1,6 @@
 // Ranks over TCP as threads of one process.
 #pragma once
 
-#include "skein/comm/tcp.h"
-
 #include <arpa/inet.h>
 #include <filesystem>
 #include <functional>
@@ -15,6 +13,8 @@
 #include <thread>
 #include <unistd.h>
 #include <vector>
+
+#include "skein/comm/tcp.h"
 
 namespace skein::test {
 
@@ -87,10 +87,12 @@ inline Ended run_job(const TcpJob& job, const std::function<void(Group&)>& body)
 }
 
 // Each job on its own thread.
-inline std::vector<Ended> run_jobs(const std::vector<TcpJob>& jobs, const std::function<void(Group&)>& body) {
+inline std::vector<Ended> run_jobs(const std::vector<TcpJob>& jobs,
+                                   const std::function<void(Group&)>& body) {
   std::vector<Ended> ended(jobs.size());
   std::vector<std::jthread> threads;
-  for (size_t i = 0; i < jobs.size(); ++i) threads.emplace_back([&, i] { ended[i] = run_job(jobs[i], body); });
+  for (size_t i = 0; i < jobs.size(); ++i)
+    threads.emplace_back([&, i] { ended[i] = run_job(jobs[i], body); });
   threads.clear();
   return ended;
 }
@@ -100,9 +102,11 @@ inline TcpJob job_at(int rank, int ranks, const std::string& rendezvous, double 
   return {.rank = rank, .ranks = ranks, .rendezvous = rendezvous, .timeout = timeout};
 }
 
-inline std::vector<Ended> run_tcp(int ranks, const std::string& rendezvous, const std::function<void(Group&)>& body) {
+inline std::vector<Ended> run_tcp(int ranks, const std::string& rendezvous,
+                                  const std::function<void(Group&)>& body) {
   std::vector<TcpJob> jobs;
-  for (int r = 0; r < ranks; ++r) jobs.push_back({.rank = r, .ranks = ranks, .rendezvous = rendezvous, .timeout = 60});
+  for (int r = 0; r < ranks; ++r)
+    jobs.push_back({.rank = r, .ranks = ranks, .rendezvous = rendezvous, .timeout = 60});
   return run_jobs(jobs, body);
 }
 
@@ -112,9 +116,12 @@ inline void expect_good(const std::vector<Ended>& ended) {
 
 inline void expect_error(const Ended& ended, ExitCode code, const std::vector<std::string>& words) {
   EXPECT_EQ(static_cast<int>(ended.code), static_cast<int>(code)) << ended.text;
-  for (const std::string& word : words) EXPECT_NE(ended.text.find(word), std::string::npos) << word << " in: " << ended.text;
+  for (const std::string& word : words)
+    EXPECT_NE(ended.text.find(word), std::string::npos) << word << " in: " << ended.text;
 }
 
-inline void pause(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+inline void pause(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
 
 }  // namespace skein::test

@@ -17,20 +17,24 @@ constexpr int64_t kLarge = 40 << 20;  // more than the buffers of a connection h
 
 class TcpRanks : public Tcp, public testing::WithParamInterface<int> {};
 
-TEST_P(TcpRanks, CollectivesHaveTheirValues) { expect_good(run_tcp(GetParam(), file(), check_collectives)); }
+TEST_P(TcpRanks, CollectivesHaveTheirValues) {
+  expect_good(run_tcp(GetParam(), file(), check_collectives));
+}
 
 INSTANTIATE_TEST_SUITE_P(Tcp, TcpRanks, testing::Values(1, 2, 3, 4, 7));
 
 TEST_F(Tcp, LargeMessagesCrossEachOther) {
   expect_good(run_tcp(2, file(), [](Group& group) {
     const int peer = 1 - group.rank();
-    const Tensor mine = filled<uint8_t>(kLarge, [&](int64_t i) { return (i * 7 + group.rank()) % 251; });
+    const Tensor mine =
+        filled<uint8_t>(kLarge, [&](int64_t i) { return (i * 7 + group.rank()) % 251; });
     const Tensor theirs = Tensor::zeros({kLarge}, DType::u8), small = Tensor::zeros({1}, DType::u8);
     Work large = group.send(mine, peer, 1), last = group.send(mine.flat(5, 1), peer, 2);
     group.recv(small, peer, 2).wait();
     EXPECT_EQ(small.data<uint8_t>()[0], (5 * 7 + peer) % 251);
     group.recv(theirs, peer, 1).wait();
-    expect_values<uint8_t>(theirs, "large message", [&](int64_t i) { return (i * 7 + peer) % 251; });
+    expect_values<uint8_t>(theirs, "large message",
+                           [&](int64_t i) { return (i * 7 + peer) % 251; });
     large.wait();
     last.wait();
   }));
@@ -95,7 +99,8 @@ TEST_F(Tcp, PartsOfAGroupAreApartFromEachOther) {
     EXPECT_EQ(two->rank(), 3 - group.rank());
     const int next = (group.rank() + 1) % 4, before = (group.rank() + 3) % 4;
     std::array<int, 3> out{100 + group.rank(), 200 + group.rank(), 300 + group.rank()}, in{};
-    Work a = group.send_bytes(bytes_of(out[0]), 4, next, 7), b = one->send_bytes(bytes_of(out[1]), 4, next, 7),
+    Work a = group.send_bytes(bytes_of(out[0]), 4, next, 7),
+         b = one->send_bytes(bytes_of(out[1]), 4, next, 7),
          c = two->send_bytes(bytes_of(out[2]), 4, 3 - next, 7);
     two->recv_bytes(bytes_of(in[2]), 4, 3 - before, 7).wait();
     one->barrier();
@@ -140,11 +145,12 @@ TEST_F(Tcp, AProcessThatIsKilledEndsAllThatWait) {
     pause(60000);
     _exit(0);
   }
-  const Ended ended = run_job({.rank = 0, .ranks = 2, .rendezvous = file(), .timeout = 60}, [&](Group& group) {
-    group.barrier();
-    kill(child, SIGKILL);
-    group.barrier();
-  });
+  const Ended ended =
+      run_job({.rank = 0, .ranks = 2, .rendezvous = file(), .timeout = 60}, [&](Group& group) {
+        group.barrier();
+        kill(child, SIGKILL);
+        group.barrier();
+      });
   waitpid(child, nullptr, 0);
   expect_error(ended, ExitCode::failure, {"rank 1 (", "is gone"});
 }
@@ -160,7 +166,9 @@ TEST_F(Tcp, ARankThatReturnsEarlyHarmsOnlyWhoWaitsForIt) {
     group.recv_bytes(bytes_of(value), 4, 1, 9).wait();
   });
   EXPECT_EQ(ended[1].text + ended[2].text, "");
-  expect_error(ended[0], ExitCode::failure, {"from rank 1 with tag 9 cannot complete: rank 1 (", "has ended without taking part"});
+  expect_error(
+      ended[0], ExitCode::failure,
+      {"from rank 1 with tag 9 cannot complete: rank 1 (", "has ended without taking part"});
 }
 
 TEST_F(Tcp, ASendToARankThatHasReturnedIsAnError) {
@@ -170,7 +178,8 @@ TEST_F(Tcp, ASendToARankThatHasReturnedIsAnError) {
     pause(200);
     group.send_bytes(bytes_of(value), 4, 1, 3).wait();
   });
-  expect_error(ended[0], ExitCode::failure, {"rank 0's send of 4 bytes with tag 3", "rank 1 (", "has ended"});
+  expect_error(ended[0], ExitCode::failure,
+               {"rank 0's send of 4 bytes with tag 3", "rank 1 (", "has ended"});
 }
 
 TEST_F(Tcp, WhatWasSentBeforeTheEndStillArrives) {
@@ -191,18 +200,21 @@ TEST_F(Tcp, AMessageOfAnotherSizeIsNamed) {
   for (const int wait_first : {0, 100}) {
     const auto ended = run_tcp(2, file(), [&](Group& group) {
       std::array<int, 4> values{};
-      if (group.rank() == 0) return pause(100 - wait_first), group.send_bytes(bytes_of(values), 16, 1, 5).wait();
+      if (group.rank() == 0)
+        return pause(100 - wait_first), group.send_bytes(bytes_of(values), 16, 1, 5).wait();
       pause(wait_first);
       group.recv_bytes(bytes_of(values), 12, 0, 5).wait();
     });
-    expect_error(ended[1], ExitCode::internal, {"receive of 12 bytes from rank 0 with tag 5 met a message of 16 bytes"});
+    expect_error(ended[1], ExitCode::internal,
+                 {"receive of 12 bytes from rank 0 with tag 5 met a message of 16 bytes"});
   }
 }
 
 TEST_F(Tcp, AJobMayOpenAsManyFilesAsTheHostLets) {
   rlimit before{}, after{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  if (before.rlim_max <= 256) GTEST_SKIP() << "this host lets no process have more than 256 open files";
+  if (before.rlim_max <= 256)
+    GTEST_SKIP() << "this host lets no process have more than 256 open files";
   const rlimit few{256, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   expect_good(run_tcp(1, file(), [](Group&) {}));
@@ -221,7 +233,8 @@ TEST_F(Tcp, AMessageToItselfThatWasNeverSentIsAnError) {
 }
 
 TEST_F(Tcp, AMemberThatIsNoneIsRefused) {
-  const auto ended = run_tcp(2, file(), [](Group& group) { group.send(Tensor::zeros({1}, DType::f32), 2, 0); });
+  const auto ended =
+      run_tcp(2, file(), [](Group& group) { group.send(Tensor::zeros({1}, DType::f32), 2, 0); });
   expect_error(ended[0], ExitCode::internal, {"peer"});
 }
 

@@ -1,11 +1,10 @@
 // The watchdog over exchanges that a test lets end, fail or hang, on a clock that the test moves.
 #include "skein/comm/watchdog.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <gtest/gtest.h>
 #include <set>
 
 namespace skein {
@@ -47,7 +46,8 @@ class Watching : public testing::Test {
   }
   void expect_said(const std::vector<std::string>& words) {
     ASSERT_EQ(said_.size(), 1u);
-    for (const std::string& word : words) EXPECT_NE(said_[0].find(word), std::string::npos) << word << " in: " << said_[0];
+    for (const std::string& word : words)
+      EXPECT_NE(said_[0].find(word), std::string::npos) << word << " in: " << said_[0];
   }
 
   double now_ = 1000;
@@ -73,7 +73,8 @@ TEST_F(Watching, ALateExchangeEndsTheJobAndIsNamed) {
   EXPECT_TRUE(said_.empty());
   now_ += 1;
   dog.look();
-  expect_said({"rank 5 (host node3, GPU 1) has waited 61 s", "all-reduce of 4.0 MiB in the tensor group", "(step 12, micro-batch 3, block.4)",
+  expect_said({"rank 5 (host node3, GPU 1) has waited 61 s",
+               "all-reduce of 4.0 MiB in the tensor group", "(step 12, micro-batch 3, block.4)",
                "raise parallel.timeout=60"});
   EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
   EXPECT_EQ(queue_.aborts, 1);
@@ -91,7 +92,8 @@ TEST_F(Watching, TheOldestIsNamedWithItsPeer) {
   now_ += 70;
   dog.look();
   expect_said({"send of 512 bytes to rank 2 of the pipeline group (outside of steps)"});
-  EXPECT_EQ((Exchange{"receive", "pipeline", 2048, 0}.str()), "receive of 2.0 KiB from rank 0 of the pipeline group");
+  EXPECT_EQ((Exchange{"receive", "pipeline", 2048, 0}.str()),
+            "receive of 2.0 KiB from rank 0 of the pipeline group");
 }
 
 TEST_F(Watching, WhatEndsInTimeIsForgotten) {
@@ -139,7 +141,8 @@ TEST_F(Watching, AFailureNobodyAskedForIsReported) {
   EXPECT_TRUE(said_.empty()) << "a time-out of 0 waits for ever";
   queue_.failure = "NCCL: remote process exited";
   dog.look();
-  expect_said({"rank 5 (host node3, GPU 1): NCCL: remote process exited", "Under way was all-reduce of 4.0 MiB", "first error of the job"});
+  expect_said({"rank 5 (host node3, GPU 1): NCCL: remote process exited",
+               "Under way was all-reduce of 4.0 MiB", "first error of the job"});
   EXPECT_EQ(codes_, std::vector{ExitCode::failure});
   EXPECT_EQ(queue_.aborts, 1);
 }

@@ -1,8 +1,5 @@
 #include "skein/comm/world.h"
 
-#include "skein/comm/mpi.h"
-#include "skein/core/log.h"
-
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
@@ -12,17 +9,22 @@
 #include <unistd.h>
 #include <vector>
 
+#include "skein/comm/mpi.h"
+#include "skein/core/log.h"
+
 namespace skein {
 namespace {
 
-// The environment of a process started by hand, plus what a test sets; the former one comes back at the end.
+// The environment of a process started by hand, plus what a test sets; the former one comes back at
+// the end.
 class World : public testing::Test {
  protected:
   World() {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS",
-                             "SLURM_STEP_NUM_TASKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT",
-                             "SKEIN_RENDEZVOUS_SECRET", "SKEIN_RENDEZVOUS_SECRET_FILE", "SKEIN_RENDEZVOUS_OPEN", "SKEIN_RANK", "SKEIN_RANKS",
-                             "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"}) {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS",
+          "SLURM_STEP_NUM_TASKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT",
+          "SKEIN_RENDEZVOUS_SECRET", "SKEIN_RENDEZVOUS_SECRET_FILE", "SKEIN_RENDEZVOUS_OPEN",
+          "SKEIN_RANK", "SKEIN_RANKS", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"}) {
       const char* value = getenv(name);
       former_[name] = value ? std::optional<std::string>(value) : std::nullopt;
       unsetenv(name);
@@ -60,10 +62,12 @@ std::string start_error(const std::vector<std::pair<const char*, const char*>>& 
 }
 
 void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
 }
 
-void expect_launch(const Launch& launch, bool under_launcher, int ranks, const std::string& description) {
+void expect_launch(const Launch& launch, bool under_launcher, int ranks,
+                   const std::string& description) {
   EXPECT_EQ(launch.under_launcher, under_launcher);
   EXPECT_EQ(launch.ranks, ranks);
   EXPECT_EQ(launch.description, description);
@@ -80,18 +84,20 @@ TEST_F(World, WithoutALauncherIsOneRank) {
 }
 
 TEST_F(World, KnowsMpirun) {
-  expect_launch(launch_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "0"}}), true, 4, "mpirun, 4 ranks");
+  expect_launch(launch_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "0"}}), true, 4,
+                "mpirun, 4 ranks");
   expect_launch(launch_with({{"OMPI_COMM_WORLD_SIZE", "1"}}), true, 1, "mpirun, 1 rank");
 }
 
 TEST_F(World, MpirunInsideAnAllocationIsMpirun) {
-  expect_launch(launch_with({{"OMPI_COMM_WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}),
-                true, 2, "mpirun, 2 ranks");
+  expect_launch(
+      launch_with({{"OMPI_COMM_WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}),
+      true, 2, "mpirun, 2 ranks");
 }
 
 TEST_F(World, KnowsSrunWithPmix) {
-  expect_launch(launch_with({{"PMIX_RANK", "3"}, {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "8"}}), true, 8,
-                "srun, 8 ranks");
+  expect_launch(launch_with({{"PMIX_RANK", "3"}, {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "8"}}),
+                true, 8, "srun, 8 ranks");
   expect_launch(launch_with({{"SLURM_STEP_NUM_TASKS", "1"}}), true, 1, "srun, 1 rank");
 }
 
@@ -108,8 +114,9 @@ TEST_F(World, AnInteractiveAllocationIsOneRank) {
 }
 
 TEST_F(World, ASlurmStepOfOneTaskIsOneRank) {
-  expect_launch(launch_with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "1"}}),
-                false, 1, "no launcher, 1 rank");
+  expect_launch(
+      launch_with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "1"}}),
+      false, 1, "no launcher, 1 rank");
   EXPECT_EQ(start_world()->size(), 1);
 }
 
@@ -119,19 +126,25 @@ TEST_F(World, NumbersThatAreNoneAreIgnored) {
 }
 
 TEST_F(World, SrunWithoutPmixSaysHowToStart) {
-  expect_launch(launch_with({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}), true, 4, "srun, 4 ranks");
+  expect_launch(launch_with({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}), true, 4,
+                "srun, 4 ranks");
   try {
     start_world();
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    for (const char* word : {"4 separate jobs", "srun --mpi=pmix", "mpirun", "PMIX_RANK", "srun --ntasks=1"})
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " in: " << error.what();
+    for (const char* word :
+         {"4 separate jobs", "srun --mpi=pmix", "mpirun", "PMIX_RANK", "srun --ntasks=1"})
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << word << " in: " << error.what();
   }
 }
 
 TEST_F(World, ARendezvousIsTcpWhateverTheLauncher) {
-  const Launch launch = launch_with({{"SKEIN_RENDEZVOUS", "node7:4711"}, {"SKEIN_RANK", "3"}, {"SKEIN_RANKS", "4"}, {"SLURM_PROCID", "1"},
+  const Launch launch = launch_with({{"SKEIN_RENDEZVOUS", "node7:4711"},
+                                     {"SKEIN_RANK", "3"},
+                                     {"SKEIN_RANKS", "4"},
+                                     {"SLURM_PROCID", "1"},
                                      {"SLURM_NTASKS", "8"}});
   expect_launch(launch, true, 4, "TCP at node7:4711, 4 ranks");
   EXPECT_TRUE(launch.over_tcp);
@@ -146,8 +159,10 @@ TEST_F(World, TheVariablesOfTheFieldAreTcpWithoutALauncher) {
 }
 
 TEST_F(World, TheVariablesOfTheFieldForOneRankAreNoLaunch) {
-  expect_launch(launch_with({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}), false, 1,
-                "no launcher, 1 rank");
+  expect_launch(
+      launch_with(
+          {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}),
+      false, 1, "no launcher, 1 rank");
 }
 
 TEST_F(World, ARendezvousOfOneRankMeetsNobody) {
@@ -158,37 +173,60 @@ TEST_F(World, ARendezvousOfOneRankMeetsNobody) {
 }
 
 TEST_F(World, WrongVariablesOfARendezvousAreNamed) {
-  const std::pair<const char*, const char*> place{"SKEIN_RENDEZVOUS", "node7:4711"}, ranks{"SKEIN_RANKS", "2"};
-  expect_words(start_error({place, ranks}), {"SKEIN_RENDEZVOUS=node7:4711", "SKEIN_RANK is not", "its own"});
+  const std::pair<const char*, const char*> place{"SKEIN_RENDEZVOUS", "node7:4711"},
+      ranks{"SKEIN_RANKS", "2"};
+  expect_words(start_error({place, ranks}),
+               {"SKEIN_RENDEZVOUS=node7:4711", "SKEIN_RANK is not", "its own"});
   expect_words(start_error({place, {"SKEIN_RANK", "0"}}), {"SKEIN_RANKS is not", "number"});
-  expect_words(start_error({place, ranks, {"SKEIN_RANK", "one"}}), {"SKEIN_RANK=one", "whole number from 0"});
-  expect_words(start_error({place, ranks, {"SKEIN_RANK", "-1"}}), {"SKEIN_RANK=-1", "whole number from 0"});
-  expect_words(start_error({place, {"SKEIN_RANKS", "0"}, {"SKEIN_RANK", "0"}}), {"SKEIN_RANKS=0", "whole number from 1"});
-  expect_words(start_error({place, ranks, {"SKEIN_RANK", "2"}}), {"SKEIN_RANK=2 is not below SKEIN_RANKS=2"});
+  expect_words(start_error({place, ranks, {"SKEIN_RANK", "one"}}),
+               {"SKEIN_RANK=one", "whole number from 0"});
+  expect_words(start_error({place, ranks, {"SKEIN_RANK", "-1"}}),
+               {"SKEIN_RANK=-1", "whole number from 0"});
+  expect_words(start_error({place, {"SKEIN_RANKS", "0"}, {"SKEIN_RANK", "0"}}),
+               {"SKEIN_RANKS=0", "whole number from 1"});
+  expect_words(start_error({place, ranks, {"SKEIN_RANK", "2"}}),
+               {"SKEIN_RANK=2 is not below SKEIN_RANKS=2"});
   expect_words(start_error({place, ranks, {"SKEIN_RANK", "1"}, {"SKEIN_RENDEZVOUS_TIMEOUT", "5m"}}),
                {"SKEIN_RENDEZVOUS_TIMEOUT=5m", "seconds"});
-  expect_words(start_error({{"SKEIN_RENDEZVOUS", "node7"}, ranks, {"SKEIN_RANK", "1"}}), {"SKEIN_RENDEZVOUS=node7", "write host:port"});
-  expect_words(start_error({{"SKEIN_RANK", "1"}}), {"SKEIN_RANK=1 is set, but SKEIN_RENDEZVOUS is not"});
-  expect_words(start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"WORLD_SIZE", "2"}, {"RANK", "2"}}),
-               {"RANK=2 is not below WORLD_SIZE=2"});
-  expect_words(start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "http"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
-               {"MASTER_ADDR:MASTER_PORT=node7:http", "1 to 65535"});
+  expect_words(start_error({{"SKEIN_RENDEZVOUS", "node7"}, ranks, {"SKEIN_RANK", "1"}}),
+               {"SKEIN_RENDEZVOUS=node7", "write host:port"});
+  expect_words(start_error({{"SKEIN_RANK", "1"}}),
+               {"SKEIN_RANK=1 is set, but SKEIN_RENDEZVOUS is not"});
+  expect_words(
+      start_error(
+          {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"WORLD_SIZE", "2"}, {"RANK", "2"}}),
+      {"RANK=2 is not below WORLD_SIZE=2"});
+  expect_words(
+      start_error(
+          {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "http"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
+      {"MASTER_ADDR:MASTER_PORT=node7:http", "1 to 65535"});
 }
 
 TEST_F(World, WrongSecretsOfARendezvousAreNamed) {
-  const std::pair<const char*, const char*> place{"SKEIN_RENDEZVOUS", "node7:4711"}, ranks{"SKEIN_RANKS", "2"}, rank{"SKEIN_RANK", "1"};
+  const std::pair<const char*, const char*> place{"SKEIN_RENDEZVOUS", "node7:4711"},
+      ranks{"SKEIN_RANKS", "2"}, rank{"SKEIN_RANK", "1"};
   const auto error_with = [&](const char* variable, const std::string& value) {
     return start_error({place, ranks, rank, {variable, value.c_str()}});
   };
-  expect_words(start_error({place, ranks, rank}), {"SKEIN_RENDEZVOUS=node7:4711 can be reached from other hosts"});
-  expect_words(start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
-               {"MASTER_ADDR:MASTER_PORT=node7:29500 can be reached", "SKEIN_RENDEZVOUS_SECRET_FILE"});
-  expect_words(error_with("SKEIN_RENDEZVOUS_OPEN", "yes"), {"SKEIN_RENDEZVOUS_OPEN=yes is neither 1 nor 0"});
-  expect_words(error_with("SKEIN_RENDEZVOUS_SECRET", ""), {"SKEIN_RENDEZVOUS_SECRET is set but empty"});
+  expect_words(start_error({place, ranks, rank}),
+               {"SKEIN_RENDEZVOUS=node7:4711 can be reached from other hosts"});
+  expect_words(
+      start_error(
+          {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
+      {"MASTER_ADDR:MASTER_PORT=node7:29500 can be reached", "SKEIN_RENDEZVOUS_SECRET_FILE"});
+  expect_words(error_with("SKEIN_RENDEZVOUS_OPEN", "yes"),
+               {"SKEIN_RENDEZVOUS_OPEN=yes is neither 1 nor 0"});
+  expect_words(error_with("SKEIN_RENDEZVOUS_SECRET", ""),
+               {"SKEIN_RENDEZVOUS_SECRET is set but empty"});
   expect_words(error_with("SKEIN_RENDEZVOUS_SECRET", "123"), {"has 3 bytes", "16 or more"});
-  expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/no/such"), {"SKEIN_RENDEZVOUS_SECRET_FILE=/no/such", "does not exist"});
+  expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/no/such"),
+               {"SKEIN_RENDEZVOUS_SECRET_FILE=/no/such", "does not exist"});
   expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/dev/null"), {"is no file"});
-  expect_words(start_error({place, ranks, rank, {"SKEIN_RENDEZVOUS_SECRET_FILE", "/key"}, {"SKEIN_RENDEZVOUS_SECRET", "0123456789abcdef"}}),
+  expect_words(start_error({place,
+                            ranks,
+                            rank,
+                            {"SKEIN_RENDEZVOUS_SECRET_FILE", "/key"},
+                            {"SKEIN_RENDEZVOUS_SECRET", "0123456789abcdef"}}),
                {"are both set; unset one"});
 }
 
@@ -198,7 +236,10 @@ TEST_F(World, AKeyFileHoldsTheSecret) {
   ASSERT_EQ(write(file, "short\n", 6), 6);
   close(file);
   const auto error = [&] {
-    return start_error({{"SKEIN_RENDEZVOUS", "node7:4711"}, {"SKEIN_RANKS", "2"}, {"SKEIN_RANK", "1"}, {"SKEIN_RENDEZVOUS_SECRET_FILE", path.c_str()}});
+    return start_error({{"SKEIN_RENDEZVOUS", "node7:4711"},
+                        {"SKEIN_RANKS", "2"},
+                        {"SKEIN_RANK", "1"},
+                        {"SKEIN_RENDEZVOUS_SECRET_FILE", path.c_str()}});
   };
   expect_words(error(), {"the secret of the rendezvous has 5 bytes"});
   chmod(path.c_str(), 0640);

@@ -1,4 +1,5 @@
-// What a program outside this repository does with an installed Skein: options, a tensor, a product, a group.
+// What a program outside this repository does with an installed Skein: options, a tensor, a
+// product, a group.
 #include <fmt/format.h>
 
 #include "skein/comm/local.h"

@@ -1,19 +1,20 @@
-// Imported models against what transformers computed: logits, loss and gradients, on one rank or over shards.
+// Imported models against what transformers computed: logits, loss and gradients, on one rank or
+// over shards.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <memory>
 #include <numeric>
 
-#include "convert/golden_folder.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/models/bert.h"
 #include "skein/models/gpt.h"
 #include "skein/ops/linear.h"
+
+#include "convert/golden_folder.h"
 
 namespace skein::test {
 
@@ -23,17 +24,23 @@ constexpr double kTolerance = 1e-5;
 struct Expected {
   Expected(const std::string& path, const ModelConfig& model) : file(path) {
     batch.tokens = narrow_ids(read_tensor(file, "ids"));
-    const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1), places = model.head == Head::sequence ? 1 : length;
+    const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1),
+                  places = model.head == Head::sequence ? 1 : length;
     batch.positions = Tensor::empty(batch.tokens.shape(), DType::i32);
-    for (int64_t i = 0; i < batch.positions.size(); ++i) batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
-    if (const Tensor types = read_tensor(file, "types"); types.defined()) batch.types = narrow_ids(types);
+    for (int64_t i = 0; i < batch.positions.size(); ++i)
+      batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
+    if (const Tensor types = read_tensor(file, "types"); types.defined())
+      batch.types = narrow_ids(types);
     batch.targets = narrow_ids(read_tensor(file, "targets")).reshape({samples, places});
-    batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * places), 1.0f), {samples, places});
+    batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * places), 1.0f),
+                                 {samples, places});
     std::vector<int64_t> numbers(static_cast<size_t>(samples));
     std::iota(numbers.begin(), numbers.end(), 0);
     batch.sample_ids = Tensor::from(numbers, {samples});
     if (model.head == Head::sequence)
-      batch.places = Tensor::from(std::vector<int32_t>(static_cast<size_t>(samples), static_cast<int32_t>(length - 1)), {samples, 1});
+      batch.places = Tensor::from(
+          std::vector<int32_t>(static_cast<size_t>(samples), static_cast<int32_t>(length - 1)),
+          {samples, 1});
     batch = placed(batch, {});
     logits = read_tensor(file, "logits");
     loss = read_tensor(file, "loss").data<float>()[0];
@@ -56,7 +63,8 @@ inline double error_of(const float* found, const float* wanted, int64_t count) {
 }
 
 // Logits [B*T, V/t] of this rank against its columns.
-inline void check_vocabulary(const Expected& expected, const Tensor& found, const ops::VocabShard& shard) {
+inline void check_vocabulary(const Expected& expected, const Tensor& found,
+                             const ops::VocabShard& shard) {
   const int64_t vocab = expected.logits.dim(-1), width = found.dim(1);
   std::vector<float> here, wanted;
   for (int64_t row = 0; row < found.dim(0); ++row)
@@ -83,7 +91,8 @@ inline std::map<std::string, Tensor> gradients_of(const Parameters& parameters) 
   return all;
 }
 
-inline int check_gradients(const Expected& expected, const NameMap& names, const Parameters& parameters) {
+inline int check_gradients(const Expected& expected, const NameMap& names,
+                           const Parameters& parameters) {
   const auto ours = gradients_of(parameters);
   int checked = 0;
   for (const ForeignTensor& theirs : names.tensors) {
@@ -95,13 +104,15 @@ inline int check_gradients(const Expected& expected, const NameMap& names, const
       found.insert(found.end(), values.begin(), values.end());
     }
     if (theirs.transposed) {
-      const size_t columns = static_cast<size_t>(theirs.shape[0]), rows = static_cast<size_t>(theirs.shape[1]);
+      const size_t columns = static_cast<size_t>(theirs.shape[0]),
+                   rows = static_cast<size_t>(theirs.shape[1]);
       std::vector<float> turned(found.size());
       for (size_t i = 0; i < found.size(); ++i) turned[i % columns * rows + i / columns] = found[i];
       found = turned;
     }
     EXPECT_EQ(static_cast<int64_t>(found.size()), wanted.size());
-    EXPECT_LT(error_of(found.data(), wanted.data<float>(), wanted.size()), kTolerance) << theirs.name;
+    EXPECT_LT(error_of(found.data(), wanted.data<float>(), wanted.size()), kTolerance)
+        << theirs.name;
     ++checked;
   }
   return checked;
@@ -109,17 +120,21 @@ inline int check_gradients(const Expected& expected, const NameMap& names, const
 
 inline double loss_of(const Losses& losses) {
   double sum = 0;
-  for (int64_t i = 0; i < losses.rows.value().size(); ++i) sum += losses.rows.value().data<float>()[i];
+  for (int64_t i = 0; i < losses.rows.value().size(); ++i)
+    sum += losses.rows.value().data<float>()[i];
   return sum / static_cast<double>(losses.rows.value().size());
 }
 
 // A model of either kind on this rank, forward and backward.
 class Runner {
  public:
-  Runner(const ModelConfig& config, const CheckpointInfo& info, Group& tp) : config_(config), parameters_(DType::f32, tp.rank(), tp.size()) {
+  Runner(const ModelConfig& config, const CheckpointInfo& info, Group& tp)
+      : config_(config), parameters_(DType::f32, tp.rank(), tp.size()) {
     const ModelPiece whole{0, static_cast<int>(config.n_layers), true, true, 0};
-    if (config.architecture == Architecture::gpt) gpt_ = std::make_unique<Gpt>(config, whole, false, parameters_);
-    else bert_ = std::make_unique<Bert>(config, whole, false, parameters_);
+    if (config.architecture == Architecture::gpt)
+      gpt_ = std::make_unique<Gpt>(config, whole, false, parameters_);
+    else
+      bert_ = std::make_unique<Bert>(config, whole, false, parameters_);
     parameters_.allocate(true);
     load_checkpoint(info, parameter_pieces(parameters_), true, tp);
   }
@@ -141,13 +156,18 @@ class Runner {
 
  private:
   void check_logits(const Expected& expected, const Var& output, const Pass& pass) {
-    if (config_.head != Head::vocabulary) return check_labels(expected, (gpt_ ? gpt_->label_scores(output, pass) : bert_->label_scores(output, pass)).value());
+    if (config_.head != Head::vocabulary)
+      return check_labels(
+          expected,
+          (gpt_ ? gpt_->label_scores(output, pass) : bert_->label_scores(output, pass)).value());
     if (gpt_) return check_vocabulary(expected, gpt_->logits(output.value()), gpt_->vocab_shard());
-    const Tensor logits = ops::linear_sums(bert_->transformed(output, pass).value(), bert_->decoder().weight());
+    const Tensor logits =
+        ops::linear_sums(bert_->transformed(output, pass).value(), bert_->decoder().weight());
     kernels::add_bias(Cpu{}, logits, bert_->decoder_bias().value, logits);
     check_vocabulary(expected, logits, bert_->vocab_shard());
     if (!config_.pooler) return;
-    const Tensor wanted = read_tensor(expected.file, "pair_logits"), pairs = bert_->pair_scores(output, pass).value();
+    const Tensor wanted = read_tensor(expected.file, "pair_logits"),
+                 pairs = bert_->pair_scores(output, pass).value();
     ASSERT_EQ(pairs.size(), wanted.size());
     EXPECT_LT(error_of(pairs.data<float>(), wanted.data<float>(), wanted.size()), kTolerance);
   }
@@ -164,8 +184,10 @@ class Runner {
   std::unique_ptr<Bert> bert_;
 };
 
-// The checkpoint of an import, on one rank and over two, against the file of what was expected of it.
-inline void expect_as_transformers(const std::string& checkpoint, const std::string& expected_file) {
+// The checkpoint of an import, on one rank and over two, against the file of what was expected of
+// it.
+inline void expect_as_transformers(const std::string& checkpoint,
+                                   const std::string& expected_file) {
   const auto alone = single_rank();
   const CheckpointInfo info = *find_checkpoint(checkpoint, *alone);
   const ModelConfig model = stored_model(run_state(info.metadata, checkpoint), checkpoint);

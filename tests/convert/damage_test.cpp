@@ -1,17 +1,21 @@
-// Files with bytes changed at random end in a usage error or are read as what they now say; nothing else may happen.
+// Files with bytes changed at random end in a usage error or are read as what they now say; nothing
+// else may happen.
 #include <gtest/gtest.h>
 
-#include "convert/fresh_run.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/philox.h"
+
+#include "convert/fresh_run.h"
 
 namespace skein {
 namespace {
 
 // Changes, removes or doubles a few bytes among the first `reach`.
 std::string damaged(std::string text, size_t reach, uint64_t seed) {
-  auto draw = [&, count = uint64_t{0}](uint64_t below) mutable { return static_cast<size_t>(derive_key(seed, std::to_string(count++)) % below); };
+  auto draw = [&, count = uint64_t{0}](uint64_t below) mutable {
+    return static_cast<size_t>(derive_key(seed, std::to_string(count++)) % below);
+  };
   for (uint64_t i = 0, count = 1 + draw(4); i < count && !text.empty(); ++i) {
     const size_t at = draw(std::min(reach, text.size()));
     const char digits[] = "0123456789-{}[]\",:e.";
@@ -58,14 +62,18 @@ TEST(Damage, OfConfigIsRefused) {
     const std::string good = test::bytes_of_file(test::golden(name) + "/config.json");
     int count = 0;
     for (uint64_t seed = 0; seed < 100; ++seed)
-      count += refused([&] { huggingface_names(model_from_huggingface(damaged(good, good.size(), seed), "config.json", {})); });
+      count += refused([&] {
+        huggingface_names(
+            model_from_huggingface(damaged(good, good.size(), seed), "config.json", {}));
+      });
     EXPECT_GT(count, 25) << name;
   }
 }
 
 TEST(Damage, OfAnIndexIsRefused) {
   const test::Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "llama"), index = folder + "/model.safetensors.index.json";
+  const std::string folder = test::copy_of(scratch, "llama"),
+                    index = folder + "/model.safetensors.index.json";
   const std::string good = test::bytes_of_file(index);
   int count = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
@@ -95,11 +103,13 @@ TEST(Damage, OfAModelsSizesIsFoundBeforeAnythingIsMadeOfThem) {
   const test::Scratch scratch;
   test::save_fresh(scratch.file("run"), test::small_model(), 1);
   const auto alone = single_rank();
-  const std::string path = find_checkpoint(scratch.file("run"), *alone)->path, file = path + "/manifest.json";
+  const std::string path = find_checkpoint(scratch.file("run"), *alone)->path,
+                    file = path + "/manifest.json";
   Manifest manifest = parse_manifest(test::bytes_of_file(file), file);
   const std::string said = R"("model.n_layers":"2")";
   ASSERT_NE(manifest.metadata.find(said), std::string::npos);
-  manifest.metadata.replace(manifest.metadata.find(said), said.size(), R"("model.n_layers":"10000")");
+  manifest.metadata.replace(manifest.metadata.find(said), said.size(),
+                            R"("model.n_layers":"10000")");
   test::write_file(file, manifest_text(manifest));
   test::expect_error(ExitCode::usage, {path, "model.n_layers is 10000", "no block 2"},
                      [&] { test::export_folder(path, scratch.file("out")); });

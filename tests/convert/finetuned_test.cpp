@@ -1,12 +1,14 @@
-// Models fine-tuned here, as other programs get them: their labels, their scale and their special ids.
+// Models fine-tuned here, as other programs get them: their labels, their scale and their special
+// ids.
 #include <gtest/gtest.h>
 
-#include "convert/fresh_run.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/json.h"
 #include "skein/train/finetune.h"
 #include "skein/train/label_head.h"
 #include "skein/train/trainer.h"
+
+#include "convert/fresh_run.h"
 
 namespace skein {
 namespace {
@@ -16,7 +18,9 @@ using test::expect_error;
 using test::save_fresh;
 using test::Scratch;
 
-Json config_in(const std::string& folder) { return Json::parse(test::bytes_of_file(folder + "/config.json")); }
+Json config_in(const std::string& folder) {
+  return Json::parse(test::bytes_of_file(folder + "/config.json"));
+}
 
 ModelConfig labelled(ModelConfig model, Head head, int64_t labels) {
   model.head = head;
@@ -44,11 +48,14 @@ TEST(FineTuned, EncodersOfNumbersGiveTheTrueOnes) {
     head.kind = LabelKind::regress;
     head.mean = 100;
     head.deviation = 7;
-    save_fresh(scratch.file("run"), labelled(test::small_bert(roberta), Head::sequence, 1), 2, with_head(head));
+    save_fresh(scratch.file("run"), labelled(test::small_bert(roberta), Head::sequence, 1), 2,
+               with_head(head));
     test::export_folder(scratch.file("run"), scratch.file("out"));
     EXPECT_EQ(config_in(scratch.file("out"))["problem_type"], "regression");
     EXPECT_EQ(config_in(scratch.file("out"))["id2label"].size(), 1u);
-    const auto before = test::tensors_of(scratch.file("run")), after = test::tensors_of(test::import_folder(scratch.file("out"), scratch.file("back")));
+    const auto before = test::tensors_of(scratch.file("run")),
+               after =
+                   test::tensors_of(test::import_folder(scratch.file("out"), scratch.file("back")));
     for (const auto& [name, bytes] : before) {
       if (name == "param/classifier.bias") {
         EXPECT_EQ(floats_in(after.at(name), 1)[0], floats_in(bytes, 1)[0] * 7 + 100);
@@ -68,46 +75,65 @@ TEST(FineTuned, DecodersOfNumbersNeedAMeanOfNone) {
   head.kind = LabelKind::regress;
   head.mean = 100.5;
   head.deviation = 7.25;
-  save_fresh(scratch.file("run"), labelled(test::small_model(), Head::sequence, 1), 1, with_head(head));
-  expect_error(ExitCode::usage, {"mean 100.5", "deviation 7.25", "no bias", "encoder"}, [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
+  save_fresh(scratch.file("run"), labelled(test::small_model(), Head::sequence, 1), 1,
+             with_head(head));
+  expect_error(ExitCode::usage, {"mean 100.5", "deviation 7.25", "no bias", "encoder"},
+               [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
   head.mean = 0;
-  save_fresh(scratch.file("centred"), labelled(test::small_model(), Head::sequence, 1), 1, with_head(head));
+  save_fresh(scratch.file("centred"), labelled(test::small_model(), Head::sequence, 1), 1,
+             with_head(head));
   test::export_folder(scratch.file("centred"), scratch.file("out"));
   const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
   const Tensor theirs = test::read_tensor(file, "score.weight");
-  EXPECT_FLOAT_EQ(theirs.data<float>()[0], floats_in(test::tensors_of(scratch.file("centred")).at("param/classifier.weight"), 8)[0] * 7.25f);
+  EXPECT_FLOAT_EQ(
+      theirs.data<float>()[0],
+      floats_in(test::tensors_of(scratch.file("centred")).at("param/classifier.weight"), 8)[0] *
+          7.25f);
 }
 
 TEST(FineTuned, ClassesKeepTheirNames) {
   const Scratch scratch;
   LabelHead head;
   head.labels = {"no", "yes", "it's \"both\""};
-  save_fresh(scratch.file("run"), labelled(test::small_bert(false), Head::sequence, 3), 1, with_head(head));
+  save_fresh(scratch.file("run"), labelled(test::small_bert(false), Head::sequence, 3), 1,
+             with_head(head));
   test::export_folder(scratch.file("run"), scratch.file("out"));
   const Json config = config_in(scratch.file("out"));
   EXPECT_EQ(config["id2label"], Json({{"0", "no"}, {"1", "yes"}, {"2", "it's \"both\""}}));
   EXPECT_EQ(config["label2id"], Json({{"no", 0}, {"yes", 1}, {"it's \"both\"", 2}}));
   EXPECT_EQ(config["problem_type"], "single_label_classification");
   head.labels.pop_back();
-  save_fresh(scratch.file("lying"), labelled(test::small_bert(false), Head::sequence, 3), 1, with_head(head));
-  expect_error(ExitCode::usage, {"lying", "head of 3 numbers", "one of 2"}, [&] { test::export_folder(scratch.file("lying"), scratch.file("other")); });
+  save_fresh(scratch.file("lying"), labelled(test::small_bert(false), Head::sequence, 3), 1,
+             with_head(head));
+  expect_error(ExitCode::usage, {"lying", "head of 3 numbers", "one of 2"},
+               [&] { test::export_folder(scratch.file("lying"), scratch.file("other")); });
 }
 
 TEST(FineTuned, ImportedClassifiersKnowTheirLabels) {
-  const auto labels = [](const std::string& config, const ModelConfig& model) { return label_head(label_notes(config, "here", model), "here"); };
+  const auto labels = [](const std::string& config, const ModelConfig& model) {
+    return label_head(label_notes(config, "here", model), "here");
+  };
   const ModelConfig three = labelled(test::small_bert(false), Head::sequence, 3);
   const auto head = labels(R"({"id2label": {"0": "no", "2": "both", "1": "yes"}})", three);
   ASSERT_NE(head, nullptr);
   EXPECT_EQ(head->kind, LabelKind::classify);
   EXPECT_EQ(head->labels, (std::vector<std::string>{"no", "yes", "both"}));
   EXPECT_EQ(head->length, three.context);
-  EXPECT_EQ(labels(R"({"id2label": {"0": "a", "1": "b"}})", labelled(test::small_bert(false), Head::token, 2))->kind, LabelKind::tag);
-  EXPECT_EQ(labels("{}", labelled(test::small_bert(false), Head::sequence, 1))->kind, LabelKind::regress);
-  for (const char* without : {"{}", R"({"id2label": {"0": "no", "1": "yes"}})", R"({"id2label": {"0": "no", "1": "no", "2": "x"}})",
-                              R"({"problem_type": "multi_label_classification", "id2label": {"0": "no", "1": "yes", "2": "x"}})"})
+  EXPECT_EQ(labels(R"({"id2label": {"0": "a", "1": "b"}})",
+                   labelled(test::small_bert(false), Head::token, 2))
+                ->kind,
+            LabelKind::tag);
+  EXPECT_EQ(labels("{}", labelled(test::small_bert(false), Head::sequence, 1))->kind,
+            LabelKind::regress);
+  for (
+      const char* without :
+      {"{}", R"({"id2label": {"0": "no", "1": "yes"}})",
+       R"({"id2label": {"0": "no", "1": "no", "2": "x"}})",
+       R"({"problem_type": "multi_label_classification", "id2label": {"0": "no", "1": "yes", "2": "x"}})"})
     EXPECT_EQ(labels(without, three), nullptr) << without;
   EXPECT_FALSE(head->framed);
-  const auto decoder = labels(R"({"id2label": {"0": "no", "1": "yes", "2": "x"}})", labelled(test::small_model(), Head::sequence, 3));
+  const auto decoder = labels(R"({"id2label": {"0": "no", "1": "yes", "2": "x"}})",
+                              labelled(test::small_model(), Head::sequence, 3));
   ASSERT_NE(decoder, nullptr);
   EXPECT_EQ(decoder->labels, (std::vector<std::string>{"no", "yes", "x"}));
   EXPECT_TRUE(decoder->framed) << "read at the last token of the tokenizer's template";
@@ -115,26 +141,32 @@ TEST(FineTuned, ImportedClassifiersKnowTheirLabels) {
   EXPECT_TRUE(decoder->imported());
   EXPECT_EQ(labels("{}", test::small_model()), nullptr);
   const Scratch scratch;
-  const std::string imported = test::import_folder(test::golden("bert_sequence"), scratch.file("run"));
+  const std::string imported =
+      test::import_folder(test::golden("bert_sequence"), scratch.file("run"));
   const auto alone = single_rank();
-  const auto stored = label_head(run_state(find_checkpoint(imported, *alone)->metadata, imported).notes, imported);
+  const auto stored =
+      label_head(run_state(find_checkpoint(imported, *alone)->metadata, imported).notes, imported);
   ASSERT_NE(stored, nullptr);
   EXPECT_EQ(stored->labels.at(2), "LABEL_2");
   test::export_folder(scratch.file("run"), scratch.file("out"));
-  EXPECT_EQ(test::bytes_of_file(scratch.file("out") + "/config.json"), test::bytes_of_file(test::golden("bert_sequence") + "/config.json"));
+  EXPECT_EQ(test::bytes_of_file(scratch.file("out") + "/config.json"),
+            test::bytes_of_file(test::golden("bert_sequence") + "/config.json"));
 }
 
 // A decoder's reward model is a classifier of one number.
 TEST(FineTuned, RewardModelsAreClassifiersOfOneNumber) {
   const Scratch scratch;
   RunState state;
-  state.notes = R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})";
+  state.notes =
+      R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})";
   save_fresh(scratch.file("run"), labelled(test::small_model(), Head::sequence, 1), 1, state);
   test::export_folder(scratch.file("run"), scratch.file("out"));
-  EXPECT_EQ(config_in(scratch.file("out"))["architectures"], Json::array({"GPT2ForSequenceClassification"}));
+  EXPECT_EQ(config_in(scratch.file("out"))["architectures"],
+            Json::array({"GPT2ForSequenceClassification"}));
   EXPECT_EQ(config_in(scratch.file("out"))["id2label"].size(), 1u);
   const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
-  EXPECT_EQ(test::read_tensor(file, "score.weight").data<float>()[0], floats_in(test::tensors_of(scratch.file("run")).at("param/classifier.weight"), 8)[0]);
+  EXPECT_EQ(test::read_tensor(file, "score.weight").data<float>()[0],
+            floats_in(test::tensors_of(scratch.file("run")).at("param/classifier.weight"), 8)[0]);
 }
 
 // Of an encoder's classifier with a head of numbers, at the first place.
@@ -160,23 +192,31 @@ std::vector<double> scores_of(const std::string& path) {
   return {scores.data<float>(), scores.data<float>() + scores.size()};
 }
 
-// Classifiers of sequences elsewhere have a layer and a tanh before the head, which ours has not. Small numbers lose some bits in the tanh.
+// Classifiers of sequences elsewhere have a layer and a tanh before the head, which ours has not.
+// Small numbers lose some bits in the tanh.
 TEST(FineTuned, EncodersRewardModelsAreClassifiersOfOneNumber) {
   for (const bool roberta : {false, true}) {
     const Scratch scratch;
     RunState state;
-    state.notes = R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})";
+    state.notes =
+        R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})";
     save_fresh(scratch.file("run"), labelled(test::small_bert(roberta), Head::token, 1), 2, state);
     test::export_folder(scratch.file("run"), scratch.file("out"));
-    EXPECT_EQ(config_in(scratch.file("out"))["architectures"], Json::array({roberta ? "RobertaForSequenceClassification" : "BertForSequenceClassification"}));
+    EXPECT_EQ(config_in(scratch.file("out"))["architectures"],
+              Json::array({roberta ? "RobertaForSequenceClassification"
+                                   : "BertForSequenceClassification"}));
     EXPECT_EQ(config_in(scratch.file("out"))["id2label"].size(), 1u);
-    const auto before = scores_of(scratch.file("run")), after = scores_of(test::import_folder(scratch.file("out"), scratch.file("back")));
+    const auto before = scores_of(scratch.file("run")),
+               after = scores_of(test::import_folder(scratch.file("out"), scratch.file("back")));
     ASSERT_EQ(after.size(), before.size());
-    for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 3e-5) << roberta << " " << i;
+    for (size_t i = 0; i < before.size(); ++i)
+      EXPECT_NEAR(after[i], before[i], 3e-5) << roberta << " " << i;
     EXPECT_GT(std::abs(before[0] - before[1]), 1e-3);
     save_fresh(scratch.file("tags"), labelled(test::small_bert(roberta), Head::token, 1), 1);
     test::export_folder(scratch.file("tags"), scratch.file("tags_out"));
-    EXPECT_EQ(config_in(scratch.file("tags_out"))["architectures"], Json::array({roberta ? "RobertaForTokenClassification" : "BertForTokenClassification"}));
+    EXPECT_EQ(
+        config_in(scratch.file("tags_out"))["architectures"],
+        Json::array({roberta ? "RobertaForTokenClassification" : "BertForTokenClassification"}));
   }
 }
 
@@ -195,7 +235,8 @@ TEST(FineTuned, HeadsOfValuesAreLeftOutAndTold) {
 TEST(FineTuned, DecodersOfTagsAreRefused) {
   const Scratch scratch;
   save_fresh(scratch.file("run"), labelled(test::small_model(), Head::token, 3), 1);
-  expect_error(ExitCode::usage, {"gpt2 needs model.head other than token"}, [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
+  expect_error(ExitCode::usage, {"gpt2 needs model.head other than token"},
+               [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
 }
 
 Json written(const ModelConfig& model, const ConfigExtras& extras, const std::string& before) {
@@ -209,7 +250,9 @@ TEST(FineTuned, DecodersDoNotPadWithWhatEndsTexts) {
   EXPECT_FALSE(written(model, {{36, -1, 36}, {}, "", false}, "").contains("pad_token_id"));
   EXPECT_EQ(written(model, {{0, -1, 36}, {}, "", false}, "")["pad_token_id"], 0);
   EXPECT_EQ(written(test::small_model(), {{36, -1, 36}, {}, "", false}, "")["pad_token_id"], 36);
-  EXPECT_EQ(written(labelled(test::small_bert(false), Head::sequence, 3), {{36, -1, 36}, {}, "", false}, "")["pad_token_id"], 36);
+  EXPECT_EQ(written(labelled(test::small_bert(false), Head::sequence, 3),
+                    {{36, -1, 36}, {}, "", false}, "")["pad_token_id"],
+            36);
   testing::internal::CaptureStderr();
   log::set_level(log::Level::warn);
   huggingface_config(model, DType::f32, {{-1, -1, 36}, {}, "", false}, "");
@@ -218,24 +261,30 @@ TEST(FineTuned, DecodersDoNotPadWithWhatEndsTexts) {
 
 // What config.json of an import says of ids and labels.
 TEST(FineTuned, ConfigsKeepWhatIsStillTrue) {
-  Json before = Json::parse(huggingface_config(labelled(test::small_model(), Head::sequence, 3), DType::f32, {{0, 35, 36}, {}, "", false}, ""));
+  Json before = Json::parse(huggingface_config(labelled(test::small_model(), Head::sequence, 3),
+                                               DType::f32, {{0, 35, 36}, {}, "", false}, ""));
   before["eos_token_id"] = {30, 36};
   before["pad_token_id"] = 30;
   before["id2label"] = {{"0", "x"}, {"1", "y"}, {"2", "z"}};
   ModelConfig model = labelled(test::small_model(), Head::sequence, 3);
   EXPECT_EQ(written(model, {{0, 35, 36}, {}, "", false}, before.dump()), before);
-  EXPECT_FALSE(written(model, {{-1, 35, 36}, {"x", "y", "z"}, "single_label_classification", false}, before.dump()).contains("pad_token_id"));
+  EXPECT_FALSE(written(model, {{-1, 35, 36}, {"x", "y", "z"}, "single_label_classification", false},
+                       before.dump())
+                   .contains("pad_token_id"));
   model.dropout = 0.5;
   Json changed = written(model, {{-1, 35, 36}, {}, "", false}, before.dump());
   EXPECT_EQ(changed["id2label"], before["id2label"]);
   EXPECT_EQ(changed["eos_token_id"], Json({30, 36}));
   EXPECT_EQ(changed["resid_pdrop"], 0.5);
   EXPECT_EQ(written(model, {{-1, 35, 12}, {}, "", false}, before.dump())["eos_token_id"], 12);
-  EXPECT_EQ(written(labelled(test::small_model(), Head::sequence, 2), {}, before.dump())["id2label"].size(), 2u);
+  EXPECT_EQ(written(labelled(test::small_model(), Head::sequence, 2), {}, before.dump())["id2label"]
+                .size(),
+            2u);
 }
 
 // An import of an encoder with its vocabulary of whole words, fine-tuned for a step.
-std::string finetuned(const Scratch& scratch, const std::string& imported, const std::string& name, const std::string& examples) {
+std::string finetuned(const Scratch& scratch, const std::string& imported, const std::string& name,
+                      const std::string& examples) {
   const auto alone = single_rank();
   const RunState state = run_state(find_checkpoint(imported, *alone)->metadata, imported);
   FinetuneConfig c = finetune_defaults();
@@ -259,14 +308,16 @@ std::string finetuned(const Scratch& scratch, const std::string& imported, const
 
 TEST(FineTuned, ImportsComeBackWithTheirTextsAndTheirNewHead) {
   const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "bert"), words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\ngood\nbad\n";
+  const std::string folder = test::copy_of(scratch, "bert"),
+                    words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\ngood\nbad\n";
   test::write_file(folder + "/vocab.txt", words);
   Json config = config_in(folder);
   config["zebra"] = 5;
   config["num_labels"] = 2;
   test::write_file(folder + "/config.json", config.dump());
   test::import_folder(folder, scratch.file("imported"));
-  const std::string run = finetuned(scratch, scratch.file("imported"), "run", "a good\tyes\nb bad\tno\na b\tperhaps\nbad b\tno\n");
+  const std::string run = finetuned(scratch, scratch.file("imported"), "run",
+                                    "a good\tyes\nb bad\tno\na b\tperhaps\nbad b\tno\n");
   test::export_folder(run, scratch.file("out"));
   const Json made = config_in(scratch.file("out"));
   EXPECT_EQ(made["architectures"], Json::array({"BertForSequenceClassification"}));
@@ -277,10 +328,12 @@ TEST(FineTuned, ImportsComeBackWithTheirTextsAndTheirNewHead) {
   EXPECT_FALSE(std::filesystem::exists(scratch.file("out") + "/tokenizer.json"));
   const std::string back = test::import_folder(scratch.file("out"), scratch.file("back"));
   const auto here = test::tensors_of(run);
-  for (const auto& [name, bytes] : test::tensors_of(back)) EXPECT_TRUE(here.at(name) == bytes) << name;
+  for (const auto& [name, bytes] : test::tensors_of(back))
+    EXPECT_TRUE(here.at(name) == bytes) << name;
 
   // The same sizes again, and other labels.
-  const std::string again = finetuned(scratch, back, "again", "a good\tx\nb bad\ty\na b\tz\nbad b\ty\n");
+  const std::string again =
+      finetuned(scratch, back, "again", "a good\tx\nb bad\ty\na b\tz\nbad b\ty\n");
   test::export_folder(again, scratch.file("other"));
   std::set<std::string> labels;
   const Json relabelled = config_in(scratch.file("other"));
@@ -321,8 +374,10 @@ TEST(FineTuned, HeadsThatAnImportLackedAreNamed) {
   const Json made = config_in(scratch.file("out"));
   EXPECT_EQ(made["architectures"], Json::array({"BertForPreTraining"}));
   const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
-  for (const SafeTensor& tensor : file.tensors()) EXPECT_TRUE(tensor.name.starts_with("bert.") || tensor.name.starts_with("cls.")) << tensor.name;
-  EXPECT_TRUE(test::tensors_of(test::import_folder(scratch.file("out"), scratch.file("back"))) == test::tensors_of(scratch.file("run")));
+  for (const SafeTensor& tensor : file.tensors())
+    EXPECT_TRUE(tensor.name.starts_with("bert.") || tensor.name.starts_with("cls.")) << tensor.name;
+  EXPECT_TRUE(test::tensors_of(test::import_folder(scratch.file("out"), scratch.file("back"))) ==
+              test::tensors_of(scratch.file("run")));
 }
 
 }  // namespace

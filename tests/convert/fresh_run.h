@@ -5,16 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "convert/golden_folder.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/models/bert.h"
 #include "skein/models/gpt.h"
 
+#include "convert/golden_folder.h"
+
 namespace skein::test {
 
-// A checkpoint that no import made, saved in `ranks` parts, as training would, with what `state` has besides.
-inline void save_fresh(const std::string& directory, const ModelConfig& model, int ranks, RunState state = {}) {
+// A checkpoint that no import made, saved in `ranks` parts, as training would, with what `state`
+// has besides.
+inline void save_fresh(const std::string& directory, const ModelConfig& model, int ranks,
+                       RunState state = {}) {
   log::set_level(log::Level::error);
   state.reduction_groups = 1;
   state.config = model_values(model);
@@ -22,13 +25,16 @@ inline void save_fresh(const std::string& directory, const ModelConfig& model, i
     Parameters parameters(DType::f32, tp.rank(), tp.size());
     const ModelPiece whole{0, static_cast<int>(model.n_layers), true, true, 0};
     std::unique_ptr<Model> made;
-    if (model.architecture == Architecture::gpt) made = std::make_unique<Gpt>(model, whole, false, parameters);
-    else made = std::make_unique<Bert>(model, whole, false, parameters);
+    if (model.architecture == Architecture::gpt)
+      made = std::make_unique<Gpt>(model, whole, false, parameters);
+    else
+      made = std::make_unique<Bert>(model, whole, false, parameters);
     parameters.allocate(false);
     parameters.initialize(5);
     std::vector<Piece> pieces;
     for (const Parameter& p : parameters.all())
-      if (!p.tied() && (p.split != Split::none || tp.rank() == 0)) pieces.push_back(piece_of("param", p, 0, p.value.flat(0, p.valid_size())));
+      if (!p.tied() && (p.split != Split::none || tp.rank() == 0))
+        pieces.push_back(piece_of("param", p, 0, p.value.flat(0, p.valid_size())));
     CheckpointStore(directory, 1, tp).save(0, pieces, to_json(state, {}));
   });
 }

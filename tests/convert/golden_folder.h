@@ -1,4 +1,5 @@
-// The small models of tests/convert/golden (tools/make_huggingface_golden.py) and what transformers computed with them.
+// The small models of tests/convert/golden (tools/make_huggingface_golden.py) and what transformers
+// computed with them.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "data/data_fixtures.h"
 #include "skein/comm/local.h"
 #include "skein/convert/export.h"
 #include "skein/convert/import.h"
 #include "skein/core/log.h"
 #include "skein/data/batch.h"
+
+#include "data/data_fixtures.h"
 
 namespace skein::test {
 
@@ -29,14 +31,16 @@ inline Tensor read_tensor(const SafetensorsFile& file, const std::string& name) 
 
 inline Tensor narrow_ids(const Tensor& wide) {
   const Tensor made = Tensor::empty(wide.shape(), DType::i32);
-  for (int64_t i = 0; i < wide.size(); ++i) made.data<int32_t>()[i] = static_cast<int32_t>(wide.data<int64_t>()[i]);
+  for (int64_t i = 0; i < wide.size(); ++i)
+    made.data<int32_t>()[i] = static_cast<int32_t>(wide.data<int64_t>()[i]);
   return made;
 }
 
 // Every file of a folder, by name.
 inline std::map<std::string, std::string> files_of(const std::string& folder) {
   std::map<std::string, std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) files[entry.path().filename().string()] = bytes_of_file(entry.path().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    files[entry.path().filename().string()] = bytes_of_file(entry.path().string());
   return files;
 }
 
@@ -47,12 +51,14 @@ inline std::string copy_of(const Scratch& scratch, const std::string& name) {
   return folder;
 }
 
-inline std::string import_folder(const std::string& source, const std::string& destination, const ConvertConfig& config = {}) {
+inline std::string import_folder(const std::string& source, const std::string& destination,
+                                 const ConvertConfig& config = {}) {
   log::set_level(log::Level::error);
   return Import(source, form_of(source), config).run(destination, {});
 }
 
-inline void export_folder(const std::string& source, const std::string& destination, const ConvertConfig& config = {}, Form form = Form::huggingface) {
+inline void export_folder(const std::string& source, const std::string& destination,
+                          const ConvertConfig& config = {}, Form form = Form::huggingface) {
   log::set_level(log::Level::error);
   Export(source, form, config).run(destination, {});
 }
@@ -63,16 +69,19 @@ inline std::map<std::string, std::string> tensors_of(const std::string& path) {
   CheckpointTensors tensors(*find_checkpoint(path, *alone));
   std::map<std::string, std::string> all;
   for (const auto& [name, tensor] : tensors.tensors()) {
-    std::string bytes(static_cast<size_t>(element_count(tensor.shape) * size_of(tensor.dtype)), '\0');
-    tensors.read(name, 0, element_count(tensor.shape), tensor.dtype, reinterpret_cast<std::byte*>(bytes.data()));
+    std::string bytes(static_cast<size_t>(element_count(tensor.shape) * size_of(tensor.dtype)),
+                      '\0');
+    tensors.read(name, 0, element_count(tensor.shape), tensor.dtype,
+                 reinterpret_cast<std::byte*>(bytes.data()));
     all[name] = std::string(name_of(tensor.dtype)) + shape_text(tensor.shape) + bytes;
   }
   return all;
 }
 
 inline std::vector<std::string> golden_names() {
-  return {"gpt2",        "gpt2_sequence", "gpt2_untied",   "llama",   "llama_biased",     "llama_sequence", "bert",          "bert_masked",
-          "bert_untied", "bert_sequence", "bert_token", "roberta", "roberta_sequence", "roberta_token",  "roberta_untied"};
+  return {"gpt2",           "gpt2_sequence", "gpt2_untied",      "llama",         "llama_biased",
+          "llama_sequence", "bert",          "bert_masked",      "bert_untied",   "bert_sequence",
+          "bert_token",     "roberta",       "roberta_sequence", "roberta_token", "roberta_untied"};
 }
 
 }  // namespace skein::test

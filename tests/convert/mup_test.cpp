@@ -1,9 +1,11 @@
-// Models of the maximal update parametrisation, as other programs get them: without it, and saying the same.
+// Models of the maximal update parametrisation, as other programs get them: without it, and saying
+// the same.
 #include <gtest/gtest.h>
 
-#include "convert/fresh_run.h"
 #include "skein/checkpoint/parameters.h"
 #include "skein/train/run_state.h"
+
+#include "convert/fresh_run.h"
 
 namespace skein {
 namespace {
@@ -47,7 +49,9 @@ Tensor logits_of(const std::string& path) {
 
 double apart(const Tensor& left, const Tensor& right) {
   double most = 0;
-  for (int64_t i = 0; i < left.size(); ++i) most = std::max(most, static_cast<double>(std::abs(left.data<float>()[i] - right.data<float>()[i])));
+  for (int64_t i = 0; i < left.size(); ++i)
+    most = std::max(most,
+                    static_cast<double>(std::abs(left.data<float>()[i] - right.data<float>()[i])));
   return most;
 }
 

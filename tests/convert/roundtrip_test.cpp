@@ -10,7 +10,9 @@ using test::Scratch;
 using test::small_bert;
 using test::small_model;
 
-bool is_weights(const std::string& name) { return name.starts_with("model") && name.ends_with(".safetensors"); }
+bool is_weights(const std::string& name) {
+  return name.starts_with("model") && name.ends_with(".safetensors");
+}
 
 class RoundTrip : public testing::TestWithParam<std::string> {};
 
@@ -18,7 +20,8 @@ TEST_P(RoundTrip, GivesBackTheFolder) {
   const Scratch scratch;
   test::import_folder(test::golden(GetParam()), scratch.file("run"));
   test::export_folder(scratch.file("run"), scratch.file("back"));
-  auto before = test::files_of(test::golden(GetParam())), after = test::files_of(scratch.file("back"));
+  auto before = test::files_of(test::golden(GetParam())),
+       after = test::files_of(scratch.file("back"));
   before.erase("skein_expected.safetensors");
   int weights = 0;
   for (const auto& [name, bytes] : before) {
@@ -38,7 +41,8 @@ TEST_P(RoundTrip, GivesBackTheCheckpoint) {
   EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(scratch.file("again")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, RoundTrip, testing::ValuesIn(test::golden_names()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Golden, RoundTrip, testing::ValuesIn(test::golden_names()),
+                         [](const auto& info) { return info.param; });
 
 ModelConfig small_llama() {
   ModelConfig c = small_model();
@@ -57,7 +61,8 @@ ModelConfig small_llama() {
 
 std::vector<ModelConfig> small_models() {
   std::vector<ModelConfig> all{small_model(), small_llama(), small_bert(false), small_bert(true)};
-  for (const ModelConfig& model : {small_model(), small_llama(), small_bert(false), small_bert(true)}) {
+  for (const ModelConfig& model :
+       {small_model(), small_llama(), small_bert(false), small_bert(true)}) {
     ModelConfig labelled = model;
     labelled.head = Head::sequence;
     labelled.labels = 3;
@@ -92,8 +97,11 @@ TEST(FreshExport, OfAnyLayoutComesBackAsItWas) {
       test::export_folder(scratch.file("run"), scratch.file("out"));
       const std::string path = test::import_folder(scratch.file("out"), scratch.file("back"));
       const auto alone = single_rank();
-      EXPECT_EQ(model_values(stored_model(run_state(find_checkpoint(path, *alone)->metadata, path), path)), model_values(model));
-      EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(path)) << name_of(family_of(model));
+      EXPECT_EQ(model_values(
+                    stored_model(run_state(find_checkpoint(path, *alone)->metadata, path), path)),
+                model_values(model));
+      EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(path))
+          << name_of(family_of(model));
     }
 }
 
@@ -123,10 +131,14 @@ TEST(ImportedExport, CutsFilesAnewWhenASizeIsGiven) {
   config.shard_bytes = 4000;
   test::export_folder(scratch.file("run"), scratch.file("many"), config);
   std::set<std::string> files;
-  for (const auto& [tensor, file] : read_safetensors_index(scratch.file("many") + "/model.safetensors.index.json")) files.insert(file);
+  for (const auto& [tensor, file] :
+       read_safetensors_index(scratch.file("many") + "/model.safetensors.index.json"))
+    files.insert(file);
   EXPECT_GT(files.size(), 3u);
   for (const char* name : {"one", "many"})
-    EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(test::import_folder(scratch.file(name), scratch.file(std::string(name) + "-back"))));
+    EXPECT_TRUE(test::tensors_of(scratch.file("run")) ==
+                test::tensors_of(test::import_folder(scratch.file(name),
+                                                     scratch.file(std::string(name) + "-back"))));
 }
 
 TEST(FreshExport, RoundsToTheTypeAskedFor) {
@@ -136,14 +148,18 @@ TEST(FreshExport, RoundsToTheTypeAskedFor) {
   config.dtype = DType::bf16;
   test::export_folder(scratch.file("run"), scratch.file("out"), config);
   const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
-  EXPECT_NE(test::bytes_of_file(scratch.file("out") + "/config.json").find("\"torch_dtype\": \"bfloat16\""), std::string::npos);
+  EXPECT_NE(test::bytes_of_file(scratch.file("out") + "/config.json")
+                .find("\"torch_dtype\": \"bfloat16\""),
+            std::string::npos);
   const Tensor theirs = test::read_tensor(file, "transformer.wte.weight");
   ASSERT_EQ(theirs.dtype(), DType::bf16);
   const auto alone = single_rank();
   CheckpointTensors ours(*find_checkpoint(scratch.file("run"), *alone));
   std::vector<BFloat16> wanted(static_cast<size_t>(theirs.size()));
-  ours.read("param/embedding.tokens.weight", 0, theirs.size(), DType::bf16, reinterpret_cast<std::byte*>(wanted.data()));
-  EXPECT_EQ(std::memcmp(wanted.data(), theirs.bytes_data(), static_cast<size_t>(theirs.bytes())), 0);
+  ours.read("param/embedding.tokens.weight", 0, theirs.size(), DType::bf16,
+            reinterpret_cast<std::byte*>(wanted.data()));
+  EXPECT_EQ(std::memcmp(wanted.data(), theirs.bytes_data(), static_cast<size_t>(theirs.bytes())),
+            0);
 }
 
 TEST(FreshExport, RefusesModelsThatNoOtherProgramKnows) {
@@ -151,13 +167,14 @@ TEST(FreshExport, RefusesModelsThatNoOtherProgramKnows) {
   ModelConfig model = small_model();
   model.norm = ops::Norm::rms;
   save_fresh(scratch.file("run"), model, 1);
-  test::expect_error(ExitCode::usage, {"no family", "gpt2 needs layer norm", "llama needs model.positions=rotary"},
+  test::expect_error(ExitCode::usage,
+                     {"no family", "gpt2 needs layer norm", "llama needs model.positions=rotary"},
                      [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
   EXPECT_FALSE(std::filesystem::exists(scratch.file("out")));
 }
 
-// transformers' RoBERTa has erf-GELU in its head, whatever its blocks have; its BERT what the blocks
-// have.
+// transformers' RoBERTa has erf-GELU in its head, whatever its blocks have; its BERT what the
+// blocks have.
 TEST(FreshExport, RefusesHeadsOfAnotherActivationThanTheFamilys) {
   const auto refused = [](const ModelConfig& model, const char* reason) {
     const Scratch scratch;
@@ -168,8 +185,9 @@ TEST(FreshExport, RefusesHeadsOfAnotherActivationThanTheFamilys) {
   };
   ModelConfig roberta = small_bert(true), bert = small_bert(false);
   roberta.activation = MlpKind::gelu_tanh;
-  refused(roberta, "roberta needs model.head_activation=gelu_erf "
-                   "(the model has gelu_tanh there, as model.activation says)");
+  refused(roberta,
+          "roberta needs model.head_activation=gelu_erf (the model has gelu_tanh there, as "
+          "model.activation says)");
   roberta.head_activation = MlpKind::relu;
   refused(roberta, "roberta needs model.head_activation=gelu_erf (the model has relu there)");
   bert.head_activation = MlpKind::relu;
@@ -205,8 +223,10 @@ TEST(FreshExport, TouchesNothingThatIsThere) {
   const Scratch scratch;
   save_fresh(scratch.file("run"), small_model(), 1);
   std::filesystem::create_directory(scratch.file("out"));
-  test::expect_error(ExitCode::usage, {"out", "exists already"}, [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
-  test::expect_error(ExitCode::usage, {"no checkpoint"}, [&] { test::export_folder(scratch.file("out"), scratch.file("other")); });
+  test::expect_error(ExitCode::usage, {"out", "exists already"},
+                     [&] { test::export_folder(scratch.file("run"), scratch.file("out")); });
+  test::expect_error(ExitCode::usage, {"no checkpoint"},
+                     [&] { test::export_folder(scratch.file("out"), scratch.file("other")); });
 }
 
 TEST(Llmc, ComesBackAsItWas) {
@@ -220,7 +240,8 @@ TEST(Llmc, ComesBackAsItWas) {
     config.dtype = dtype;
     test::export_folder(scratch.file("run"), scratch.file("model.bin"), config, Form::llmc);
     const std::string bytes = test::bytes_of_file(scratch.file("model.bin"));
-    EXPECT_EQ(static_cast<int64_t>(bytes.size()), 1024 + (model.parameters() + (128 - 37) * 8) * size_of(dtype));
+    EXPECT_EQ(static_cast<int64_t>(bytes.size()),
+              1024 + (model.parameters() + (128 - 37) * 8) * size_of(dtype));
     const std::string path = test::import_folder(scratch.file("model.bin"), scratch.file("back"));
     EXPECT_EQ(test::tensors_of(scratch.file("run")) == test::tensors_of(path), dtype == DType::f32);
     test::export_folder(path, scratch.file("again.bin"), {}, Form::llmc);
@@ -234,7 +255,8 @@ std::string with_narrow_matrices(const Scratch& scratch, DType dtype) {
   config.dtype = dtype;
   test::export_folder(scratch.file("run"), scratch.file("narrow"), config);
   test::export_folder(scratch.file("run"), scratch.file("wide"));
-  const SafetensorsFile narrow(scratch.file("narrow") + "/model.safetensors"), wide(scratch.file("wide") + "/model.safetensors");
+  const SafetensorsFile narrow(scratch.file("narrow") + "/model.safetensors"),
+      wide(scratch.file("wide") + "/model.safetensors");
   std::map<std::string, std::pair<const SafetensorsFile*, SafeTensor>> sources;
   std::vector<SafeTensor> tensors;
   for (const SafetensorsFile* file : {&narrow, &wide})
@@ -264,15 +286,20 @@ TEST(Llmc, OfMixedTypesIsF32) {
     model.d_ff = 0;
     model.norm_epsilon = 1e-5;
     save_fresh(scratch.file("run"), model, 1);
-    const std::string mixed = test::import_folder(with_narrow_matrices(scratch, most), scratch.file("mixed"));
+    const std::string mixed =
+        test::import_folder(with_narrow_matrices(scratch, most), scratch.file("mixed"));
     test::export_folder(mixed, scratch.file("model.bin"), {}, Form::llmc);
-    EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(scratch.file("model.bin"))), 1024 + (model.parameters() + (128 - 37) * 8) * 4);
-    const auto before = test::tensors_of(mixed), after = test::tensors_of(test::import_folder(scratch.file("model.bin"), scratch.file("back")));
+    EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(scratch.file("model.bin"))),
+              1024 + (model.parameters() + (128 - 37) * 8) * 4);
+    const auto before = test::tensors_of(mixed),
+               after = test::tensors_of(
+                   test::import_folder(scratch.file("model.bin"), scratch.file("back")));
     EXPECT_TRUE(after.at("param/final_norm.gain") == before.at("param/final_norm.gain"));
     ConvertConfig narrow;
     narrow.dtype = DType::bf16;
     test::export_folder(mixed, scratch.file("narrow.bin"), narrow, Form::llmc);
-    EXPECT_LT(std::filesystem::file_size(scratch.file("narrow.bin")), std::filesystem::file_size(scratch.file("model.bin")));
+    EXPECT_LT(std::filesystem::file_size(scratch.file("narrow.bin")),
+              std::filesystem::file_size(scratch.file("model.bin")));
   }
 }
 
@@ -288,7 +315,8 @@ TEST(Llmc, IsRefusedWhenItLies) {
     std::string bytes = good;
     std::memcpy(bytes.data() + 4 * field, &value, 4);
     test::write_file(scratch.file("bad.bin"), bytes);
-    test::expect_error(ExitCode::usage, {"bad.bin", reason}, [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
+    test::expect_error(ExitCode::usage, {"bad.bin", reason},
+                       [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
   };
   refused(1, 4, "version 4");
   refused(2, 0, "context");
@@ -300,9 +328,11 @@ TEST(Llmc, IsRefusedWhenItLies) {
   refused(6, 2'000'000'000, "d_model");
   refused(7, 256, "its header asks for");
   test::write_file(scratch.file("bad.bin"), good.substr(0, 1000));
-  test::expect_error(ExitCode::usage, {"has 1000 bytes"}, [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
+  test::expect_error(ExitCode::usage, {"has 1000 bytes"},
+                     [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
   test::write_file(scratch.file("bad.bin"), good + "x");
-  test::expect_error(ExitCode::usage, {"its header asks for"}, [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
+  test::expect_error(ExitCode::usage, {"its header asks for"},
+                     [&] { test::import_folder(scratch.file("bad.bin"), scratch.file("out")); });
   EXPECT_FALSE(std::filesystem::exists(scratch.file("out")));
 }
 

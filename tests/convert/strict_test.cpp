@@ -1,11 +1,11 @@
 // What is refused, what an option lets pass, and what is understood in other spellings.
+#include <functional>
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "convert/golden_folder.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/json.h"
+
+#include "convert/golden_folder.h"
 
 namespace skein {
 namespace {
@@ -14,8 +14,11 @@ using Json = nlohmann::json;
 using test::expect_error;
 using test::Scratch;
 
-// Changes the single safetensors file of a folder: names as `rename` says ("" leaves one out), and `extra` tensors of two floats.
-void rewrite(const std::string& folder, const std::function<std::string(const std::string&)>& rename, const std::vector<std::string>& extra = {}) {
+// Changes the single safetensors file of a folder: names as `rename` says ("" leaves one out), and
+// `extra` tensors of two floats.
+void rewrite(const std::string& folder,
+             const std::function<std::string(const std::string&)>& rename,
+             const std::vector<std::string>& extra = {}) {
   const std::string path = folder + "/model.safetensors";
   std::vector<SafeTensor> tensors;
   std::map<std::string, std::vector<std::byte>> data;
@@ -42,7 +45,8 @@ void rewrite(const std::string& folder, const std::function<std::string(const st
 std::string same(const std::string& name) { return name; }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -52,24 +56,31 @@ void edit_config(const std::string& folder, const std::function<void(Json&)>& ed
   test::write_file(folder + "/config.json", json.dump());
 }
 
-void refused(const std::string& folder, std::initializer_list<std::string> words, const ConvertConfig& config = {}) {
+void refused(const std::string& folder, std::initializer_list<std::string> words,
+             const ConvertConfig& config = {}) {
   const Scratch scratch;
-  expect_error(ExitCode::usage, words, [&] { test::import_folder(folder, scratch.file("run"), config); });
+  expect_error(ExitCode::usage, words,
+               [&] { test::import_folder(folder, scratch.file("run"), config); });
   EXPECT_FALSE(std::filesystem::exists(scratch.file("run")));
 }
 
 TEST(Strict, ListsWhatIsMissingUnexpectedAndMisshapen) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "gpt2");
-  rewrite(folder, [](const std::string& name) { return name == "transformer.h.1.ln_2.bias" ? "" : name; }, {"transformer.h.7.stray"});
-  refused(folder, {"missing", "transformer.h.1.ln_2.bias", "--allow-missing", "unexpected", "transformer.h.7.stray", "--allow-unexpected"});
+  rewrite(folder,
+          [](const std::string& name) { return name == "transformer.h.1.ln_2.bias" ? "" : name; },
+          {"transformer.h.7.stray"});
+  refused(folder, {"missing", "transformer.h.1.ln_2.bias", "--allow-missing", "unexpected",
+                   "transformer.h.7.stray", "--allow-unexpected"});
   ConvertConfig config;
   config.allow_missing = true;
   refused(folder, {"unexpected"}, config);
   config.allow_unexpected = true;
   test::import_folder(folder, scratch.file("run"), config);
   edit_config(folder, [](Json& json) { json["n_positions"] = 15; });
-  refused(folder, {"another shape", "transformer.wpe.weight is [16,24] there; the model's has [15,24]"}, config);
+  refused(folder,
+          {"another shape", "transformer.wpe.weight is [16,24] there; the model's has [15,24]"},
+          config);
 }
 
 TEST(Strict, GivesMissingHeadsTheirStartValues) {
@@ -81,7 +92,8 @@ TEST(Strict, GivesMissingHeadsTheirStartValues) {
   config.allow_missing = true;
   test::import_folder(folder, scratch.file("run"), config);
   test::import_folder(test::golden("bert"), scratch.file("whole"));
-  const auto made = test::tensors_of(scratch.file("run")), whole = test::tensors_of(scratch.file("whole"));
+  const auto made = test::tensors_of(scratch.file("run")),
+             whole = test::tensors_of(scratch.file("whole"));
   ASSERT_EQ(made.size(), whole.size());
   EXPECT_EQ(made.at("param/block.1.mlp.up.weight"), whole.at("param/block.1.mlp.up.weight"));
   EXPECT_NE(made.at("param/head.dense.weight"), whole.at("param/head.dense.weight"));
@@ -97,19 +109,31 @@ TEST(Spellings, OfNamesAreTheSameModel) {
   const std::vector<Case> cases = {
       {"gpt2", [](const std::string& name) { return replaced(name, "transformer.", ""); }},
       {"llama_biased", [](const std::string& name) { return replaced(name, "model.", ""); }},
-      {"bert", [](const std::string& name) { return replaced(replaced(name, "LayerNorm.weight", "LayerNorm.gamma"), "LayerNorm.bias", "LayerNorm.beta"); }},
-      {"bert", [](const std::string& name) { return name == "cls.predictions.bias" ? "cls.predictions.decoder.bias" : name; }},
-      {"roberta", [](const std::string& name) { return name == "lm_head.bias" ? "lm_head.decoder.bias" : name; }}};
+      {"bert",
+       [](const std::string& name) {
+         return replaced(replaced(name, "LayerNorm.weight", "LayerNorm.gamma"), "LayerNorm.bias",
+                         "LayerNorm.beta");
+       }},
+      {"bert",
+       [](const std::string& name) {
+         return name == "cls.predictions.bias" ? "cls.predictions.decoder.bias" : name;
+       }},
+      {"roberta", [](const std::string& name) {
+         return name == "lm_head.bias" ? "lm_head.decoder.bias" : name;
+       }}};
   int number = 0;
   for (const Case& one : cases) {
     const Scratch inner;
-    const std::string folder = test::copy_of(inner, one.name), run = scratch.file(fmt::format("run-{}", ++number));
+    const std::string folder = test::copy_of(inner, one.name),
+                      run = scratch.file(fmt::format("run-{}", ++number));
     rewrite(folder, one.rename);
     test::import_folder(folder, run);
     test::import_folder(test::golden(one.name), run + "-wanted");
     EXPECT_TRUE(test::tensors_of(run) == test::tensors_of(run + "-wanted")) << number;
     test::export_folder(run, run + "-back");
-    EXPECT_TRUE(test::bytes_of_file(run + "-back/model.safetensors") == test::bytes_of_file(folder + "/model.safetensors")) << number;
+    EXPECT_TRUE(test::bytes_of_file(run + "-back/model.safetensors") ==
+                test::bytes_of_file(folder + "/model.safetensors"))
+        << number;
   }
 }
 
@@ -158,7 +182,8 @@ TEST(Ties, MustBeTrue) {
   with_head(true);
   test::import_folder(folder, scratch.file("run"));
   with_head(false);
-  refused(folder, {"lm_head.weight is said to be tied to transformer.wte.weight", "tie_word_embeddings"});
+  refused(folder,
+          {"lm_head.weight is said to be tied to transformer.wte.weight", "tie_word_embeddings"});
   edit_config(folder, [](Json& json) { json["tie_word_embeddings"] = false; });
   test::import_folder(folder, scratch.file("untied"));
   EXPECT_TRUE(test::tensors_of(scratch.file("untied")).contains("param/head.weight"));
@@ -168,52 +193,61 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
   struct Case {
     const char *name, *key, *value, *reason;
   };
-  const std::vector<Case> cases = {{"gpt2", "scale_attn_by_inverse_layer_idx", "true", "scales alike"},
-                                   {"gpt2", "scale_attn_weights", "false", "divides its scores"},
-                                   {"gpt2", "activation_function", "\"mish\"", "gelu_new"},
-                                   {"gpt2", "add_cross_attention", "true", "no cross attention"},
-                                   {"gpt2", "model_type", "\"t5\"", "gpt2, llama, bert and roberta are known"},
-                                   {"gpt2", "n_embd", "-3", "whole number from 0"},
-                                   {"gpt2", "n_layer", "1e30", "whole number from 0"},
-                                   {"gpt2", "n_layer", "2000000000", "10000 is the most"},
-                                   {"gpt2", "n_head", "0", "model.n_heads is 0"},
-                                   {"gpt2", "n_head", "5", "does not divide"},
-                                   {"gpt2", "layer_norm_epsilon", "-1", "model.norm_epsilon is -1"},
-                                   {"gpt2", "vocab_size", "null", "lacks \"vocab_size\""},
-                                   {"gpt2", "architectures", "[\"GPT2ForQuestionAnswering\"]", "not known here"},
-                                   {"gpt2", "architectures", "[\"GPT2ForTokenClassification\"]", "head with a bias"},
-                                   {"gpt2", "architectures", "[]", "no list of names"},
-                                   {"gpt2", "architectures", "[\"GPT2DoubleHeadsModel\"]", "not known here"},
-                                   {"gpt2", "architectures", "[\"LlamaForCausalLM\"]", "those of \"model_type\" gpt2 begin with GPT2"},
-                                   {"gpt2", "num_attention_heads", "2", "\"n_head\" is 4, but \"num_attention_heads\", which means the same, is 2"},
-                                   {"gpt2", "hidden_size", "12", "\"n_embd\" is 24, but \"hidden_size\""},
-                                   {"gpt2", "num_hidden_layers", "1", "\"n_layer\" is 2, but \"num_hidden_layers\""},
-                                   {"gpt2", "max_position_embeddings", "8", "\"n_positions\" is 16, but \"max_position_embeddings\""},
-                                   {"gpt2", "is_causal", "false", "decoders here see only what was before"},
-                                   {"gpt2", "auto_map", "{\"AutoModelForCausalLM\": \"mine.Model\"}", "code of its own"},
-                                   {"gpt2", "quantization_config", "{}", "quantised"},
-                                   {"llama", "rope_parameters", "{\"rope_type\": \"yarn\"}", "linear and llama3 are known"},
-                                   {"llama", "rope_parameters", "3", "no object"},
-                                   {"llama", "rope_parameters", "{\"rope_type\": \"linear\"}", "lacks \"factor\""},
-                                   {"llama", "rope_parameters", "{\"rope_type\": \"llama3\", \"factor\": 8}", "lacks \"low_freq_factor\""},
-                                   {"llama", "rope_parameters", "{\"partial_rotary_factor\": 0.5}", "positions here turn whole heads"},
-                                   {"llama", "partial_rotary_factor", "0.5", "positions here turn whole heads"},
-                                   {"llama", "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 2}", "two names of the same and differ"},
-                                   {"llama", "original_max_position_embeddings", "8", "\"original_max_position_embeddings\" is 16, but 8 beside it"},
-                                   {"llama", "is_causal", "false", "decoders here see only what was before"},
-                                   {"llama", "mlp_bias", "true", "no biases where attention has none"},
-                                   {"llama", "hidden_act", "\"gelu\"", "silu"},
-                                   {"bert", "is_decoder", "true", "whole sequence"},
-                                   {"bert", "is_causal", "true", "encoders here see the whole sequence"},
-                                   {"bert", "add_cross_attention", "true", "no cross attention"},
-                                   {"bert", "hidden_act", "\"silu\"", "gelu_accurate, relu"},
-                                   {"bert", "architectures", "[\"BertForQuestionAnswering\"]", "not known here"},
-                                   {"bert", "architectures", "[\"RobertaForMaskedLM\"]", "those of \"model_type\" bert begin with Bert"},
-                                   {"roberta", "is_causal", "true", "encoders here see the whole sequence"},
-                                   {"roberta", "position_embedding_type", "\"relative_key_query\"", "absolute"},
-                                   {"roberta", "architectures", "[\"RobertaForMultipleChoice\"]", "not known here"},
-                                   {"bert", "position_embedding_type", "\"relative_key\"", "absolute"},
-                                   {"roberta", "max_position_embeddings", "2", "model.context is 0"}};
+  const std::vector<Case> cases = {
+      {"gpt2", "scale_attn_by_inverse_layer_idx", "true", "scales alike"},
+      {"gpt2", "scale_attn_weights", "false", "divides its scores"},
+      {"gpt2", "activation_function", "\"mish\"", "gelu_new"},
+      {"gpt2", "add_cross_attention", "true", "no cross attention"},
+      {"gpt2", "model_type", "\"t5\"", "gpt2, llama, bert and roberta are known"},
+      {"gpt2", "n_embd", "-3", "whole number from 0"},
+      {"gpt2", "n_layer", "1e30", "whole number from 0"},
+      {"gpt2", "n_layer", "2000000000", "10000 is the most"},
+      {"gpt2", "n_head", "0", "model.n_heads is 0"},
+      {"gpt2", "n_head", "5", "does not divide"},
+      {"gpt2", "layer_norm_epsilon", "-1", "model.norm_epsilon is -1"},
+      {"gpt2", "vocab_size", "null", "lacks \"vocab_size\""},
+      {"gpt2", "architectures", "[\"GPT2ForQuestionAnswering\"]", "not known here"},
+      {"gpt2", "architectures", "[\"GPT2ForTokenClassification\"]", "head with a bias"},
+      {"gpt2", "architectures", "[]", "no list of names"},
+      {"gpt2", "architectures", "[\"GPT2DoubleHeadsModel\"]", "not known here"},
+      {"gpt2", "architectures", "[\"LlamaForCausalLM\"]",
+       "those of \"model_type\" gpt2 begin with GPT2"},
+      {"gpt2", "num_attention_heads", "2",
+       "\"n_head\" is 4, but \"num_attention_heads\", which means the same, is 2"},
+      {"gpt2", "hidden_size", "12", "\"n_embd\" is 24, but \"hidden_size\""},
+      {"gpt2", "num_hidden_layers", "1", "\"n_layer\" is 2, but \"num_hidden_layers\""},
+      {"gpt2", "max_position_embeddings", "8",
+       "\"n_positions\" is 16, but \"max_position_embeddings\""},
+      {"gpt2", "is_causal", "false", "decoders here see only what was before"},
+      {"gpt2", "auto_map", "{\"AutoModelForCausalLM\": \"mine.Model\"}", "code of its own"},
+      {"gpt2", "quantization_config", "{}", "quantised"},
+      {"llama", "rope_parameters", "{\"rope_type\": \"yarn\"}", "linear and llama3 are known"},
+      {"llama", "rope_parameters", "3", "no object"},
+      {"llama", "rope_parameters", "{\"rope_type\": \"linear\"}", "lacks \"factor\""},
+      {"llama", "rope_parameters", "{\"rope_type\": \"llama3\", \"factor\": 8}",
+       "lacks \"low_freq_factor\""},
+      {"llama", "rope_parameters", "{\"partial_rotary_factor\": 0.5}",
+       "positions here turn whole heads"},
+      {"llama", "partial_rotary_factor", "0.5", "positions here turn whole heads"},
+      {"llama", "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 2}",
+       "two names of the same and differ"},
+      {"llama", "original_max_position_embeddings", "8",
+       "\"original_max_position_embeddings\" is 16, but 8 beside it"},
+      {"llama", "is_causal", "false", "decoders here see only what was before"},
+      {"llama", "mlp_bias", "true", "no biases where attention has none"},
+      {"llama", "hidden_act", "\"gelu\"", "silu"},
+      {"bert", "is_decoder", "true", "whole sequence"},
+      {"bert", "is_causal", "true", "encoders here see the whole sequence"},
+      {"bert", "add_cross_attention", "true", "no cross attention"},
+      {"bert", "hidden_act", "\"silu\"", "gelu_accurate, relu"},
+      {"bert", "architectures", "[\"BertForQuestionAnswering\"]", "not known here"},
+      {"bert", "architectures", "[\"RobertaForMaskedLM\"]",
+       "those of \"model_type\" bert begin with Bert"},
+      {"roberta", "is_causal", "true", "encoders here see the whole sequence"},
+      {"roberta", "position_embedding_type", "\"relative_key_query\"", "absolute"},
+      {"roberta", "architectures", "[\"RobertaForMultipleChoice\"]", "not known here"},
+      {"bert", "position_embedding_type", "\"relative_key\"", "absolute"},
+      {"roberta", "max_position_embeddings", "2", "model.context is 0"}};
   for (const Case& one : cases) {
     const Scratch scratch;
     const std::string folder = test::copy_of(scratch, one.name);
@@ -223,12 +257,19 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
 }
 
 TEST(Config, UnderstandsBothSpellings) {
-  const std::string head = R"({"model_type": "llama", "vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+  const std::string head =
+      R"({"model_type": "llama", "vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
                               "intermediate_size": 12, "max_position_embeddings": 64, )";
-  const auto model = [&](const std::string& rest) { return model_values(model_from_huggingface(head + rest + "}", "here", {})); };
-  const auto old = model(R"("rope_theta": 5e5, "rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
+  const auto model = [&](const std::string& rest) {
+    return model_values(model_from_huggingface(head + rest + "}", "here", {}));
+  };
+  const auto old = model(
+      R"("rope_theta": 5e5, "rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
                             "original_max_position_embeddings": 32})");
-  EXPECT_EQ(old, model(R"("rope_parameters": {"rope_theta": 5e5, "rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
+  EXPECT_EQ(
+      old,
+      model(
+          R"("rope_parameters": {"rope_theta": 5e5, "rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
                             "high_freq_factor": 4, "original_max_position_embeddings": 32})"));
   EXPECT_EQ(old.at("model.rope_scaling"), "llama3");
   EXPECT_EQ(model(R"("rope_scaling": null)").at("model.rope_scaling"), "none");
@@ -238,7 +279,11 @@ TEST(Config, UnderstandsBothSpellings) {
 TEST(Config, TakesTwoNamesThatSayTheSame) {
   const Json gpt2 = Json::parse(test::bytes_of_file(test::golden("gpt2") + "/config.json"));
   Json both = gpt2;
-  both.update({{"n_ctx", 16}, {"hidden_size", 24}, {"num_hidden_layers", 2}, {"num_attention_heads", 4}, {"max_position_embeddings", 16}});
+  both.update({{"n_ctx", 16},
+               {"hidden_size", 24},
+               {"num_hidden_layers", 2},
+               {"num_attention_heads", 4},
+               {"max_position_embeddings", 16}});
   const ModelConfig model = model_from_huggingface(both.dump(), "here", {});
   EXPECT_EQ(model_values(model), model_values(model_from_huggingface(gpt2.dump(), "here", {})));
   ModelConfig shorter = model;
@@ -250,18 +295,22 @@ TEST(Config, TakesTwoNamesThatSayTheSame) {
   Json doubled = llama;
   doubled["rope_scaling"] = llama["rope_parameters"];
   doubled["original_max_position_embeddings"] = 16;
-  EXPECT_EQ(model_values(model_from_huggingface(doubled.dump(), "here", {})), model_values(model_from_huggingface(llama.dump(), "here", {})));
+  EXPECT_EQ(model_values(model_from_huggingface(doubled.dump(), "here", {})),
+            model_values(model_from_huggingface(llama.dump(), "here", {})));
 }
 
 TEST(Config, KeepsKeysThatItDoesNotKnow) {
-  ModelConfig model = model_from_huggingface(test::bytes_of_file(test::golden("gpt2") + "/config.json"), "here", {});
-  const std::string before = R"({"model_type": "gpt2", "vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 4, "n_inner": 40, "n_positions": 16,
+  ModelConfig model = model_from_huggingface(
+      test::bytes_of_file(test::golden("gpt2") + "/config.json"), "here", {});
+  const std::string before =
+      R"({"model_type": "gpt2", "vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 4, "n_inner": 40, "n_positions": 16,
     "zebra": [1, 2], "torch_dtype": "float32"})";
   EXPECT_EQ(huggingface_config(model, DType::f32, {}, before), before);
   const Json narrow = Json::parse(huggingface_config(model, DType::bf16, {}, before));
   EXPECT_EQ(narrow["torch_dtype"], "bfloat16");
   EXPECT_EQ(narrow["zebra"], Json({1, 2}));
-  const Json both = Json::parse(huggingface_config(model, DType::bf16, {}, before.substr(0, before.size() - 1) + R"(, "dtype": "float32"})"));
+  const Json both = Json::parse(huggingface_config(
+      model, DType::bf16, {}, before.substr(0, before.size() - 1) + R"(, "dtype": "float32"})"));
   EXPECT_EQ(both["torch_dtype"], "bfloat16");
   EXPECT_EQ(both["dtype"], "bfloat16");
   model.context = 8;
@@ -272,7 +321,8 @@ TEST(Config, KeepsKeysThatItDoesNotKnow) {
 
 TEST(Folder, IsRefusedWhenItsFilesAreNotWhatTheySay) {
   const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "llama"), index = folder + "/model.safetensors.index.json";
+  const std::string folder = test::copy_of(scratch, "llama"),
+                    index = folder + "/model.safetensors.index.json";
   const std::string good = test::bytes_of_file(index);
   edit_config(folder, [](Json&) {});
   const auto with_index = [&](const std::function<void(Json&)>& edit) {
@@ -292,8 +342,10 @@ TEST(Folder, IsRefusedWhenItsFilesAreNotWhatTheySay) {
 
 TEST(Folder, WithTwoModelsIsRefused) {
   const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "llama"), index = folder + "/model.safetensors.index.json";
-  test::write_file(folder + "/model.safetensors", test::bytes_of_file(test::golden("gpt2") + "/model.safetensors"));
+  const std::string folder = test::copy_of(scratch, "llama"),
+                    index = folder + "/model.safetensors.index.json";
+  test::write_file(folder + "/model.safetensors",
+                   test::bytes_of_file(test::golden("gpt2") + "/model.safetensors"));
   refused(folder, {"model.safetensors, and model.safetensors.index.json", "remove the one"});
   // An index of the one file is no second model.
   const std::string single = test::copy_of(scratch, "gpt2");
@@ -318,7 +370,9 @@ TEST(Folder, IsRefusedWhenThereIsNone) {
 TEST(Folder, WithDamagedConfigIsRefused) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "gpt2");
-  for (const auto& [text, reason] : {std::pair{"", "not JSON"}, {"[]", "no JSON object"}, {"{\"model_type\": 3}", "a text belongs there"},
+  for (const auto& [text, reason] : {std::pair{"", "not JSON"},
+                                     {"[]", "no JSON object"},
+                                     {"{\"model_type\": 3}", "a text belongs there"},
                                      {"{\"a\": \xff}", "UTF-8"}}) {
     test::write_file(folder + "/config.json", text);
     refused(folder, {"config.json", reason});
@@ -333,10 +387,12 @@ TEST(Folder, WithDeepOrDoubledConfigIsRefused) {
   const std::string lists = std::string(300'000, '[') + std::string(300'000, ']');
   std::string objects = "1";
   for (int i = 0; i < 40; ++i) objects = "{\"a\": " + objects + "}";
-  for (const auto& [text, reason] : {std::pair<std::string, std::string>{R"({"model_type": "gpt2", "n_embd": )" + lists + "}", "nested deeper than the 32 levels"},
-                                     {R"({"model_type": "gpt2", "rope_scaling": )" + objects + "}", "nested deeper"},
-                                     {R"({"model_type": "gpt2", "n_embd": 8, "n_embd": 9})", "names n_embd twice"},
-                                     {R"({"model_type": "gpt2", "n_embd": [[8]]})", "\"n_embd\" is [[8]]; a whole number"}}) {
+  for (const auto& [text, reason] :
+       {std::pair<std::string, std::string>{R"({"model_type": "gpt2", "n_embd": )" + lists + "}",
+                                            "nested deeper than the 32 levels"},
+        {R"({"model_type": "gpt2", "rope_scaling": )" + objects + "}", "nested deeper"},
+        {R"({"model_type": "gpt2", "n_embd": 8, "n_embd": 9})", "names n_embd twice"},
+        {R"({"model_type": "gpt2", "n_embd": [[8]]})", "\"n_embd\" is [[8]]; a whole number"}}) {
     test::write_file(folder + "/config.json", text);
     refused(folder, {"config.json", reason});
   }
@@ -345,7 +401,8 @@ TEST(Folder, WithDeepOrDoubledConfigIsRefused) {
 TEST(Folder, OfAnotherTypeIsRefused) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "gpt2");
-  rewrite(folder, [](const std::string& name) { return name == "transformer.ln_f.bias" ? "" : name; });
+  rewrite(folder,
+          [](const std::string& name) { return name == "transformer.ln_f.bias" ? "" : name; });
   const std::string path = folder + "/model.safetensors", text = test::bytes_of_file(path);
   test::write_file(path, replaced(text, "\"F32\"", "\"I32\""));
   refused(folder, {"of type I32", "F32, F16, BF16 and F64"});
@@ -354,9 +411,11 @@ TEST(Folder, OfAnotherTypeIsRefused) {
 TEST(Destination, IsNotWrittenOver) {
   const Scratch scratch;
   test::import_folder(test::golden("gpt2"), scratch.file("run"));
-  expect_error(ExitCode::usage, {"holds a model already"}, [&] { test::import_folder(test::golden("gpt2"), scratch.file("run")); });
+  expect_error(ExitCode::usage, {"holds a model already"},
+               [&] { test::import_folder(test::golden("gpt2"), scratch.file("run")); });
   const std::string folder = test::copy_of(scratch, "gpt2");
-  expect_error(ExitCode::usage, {"holds a model already"}, [&] { test::import_folder(test::golden("gpt2"), folder); });
+  expect_error(ExitCode::usage, {"holds a model already"},
+               [&] { test::import_folder(test::golden("gpt2"), folder); });
 }
 
 TEST(Texts, TravelThereAndBack) {

@@ -1,6 +1,6 @@
-// Names that an export has only until it is whole can be guessed: what is planted there is not written through.
+// Names that an export has only until it is whole can be guessed: what is planted there is not
+// written through.
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include "convert/fresh_run.h"
@@ -10,7 +10,9 @@ namespace {
 
 using namespace test;
 
-std::string temporary(const std::string& path) { return fmt::format("{}.{}.tmp", path, ::getpid()); }
+std::string temporary(const std::string& path) {
+  return fmt::format("{}.{}.tmp", path, ::getpid());
+}
 
 TEST(Temporary, FoldersAreNew) {
   const Scratch scratch;
@@ -27,7 +29,8 @@ TEST(Temporary, FilesReplaceALinkAndNotItsTarget) {
   const Scratch scratch;
   write_file(scratch.file("victim"), "precious");
   const std::vector<SafeTensor> one = {{"a", "U8", {3}, 0, 0}};
-  std::filesystem::create_symlink(scratch.file("victim"), temporary(scratch.file("model.safetensors")));
+  std::filesystem::create_symlink(scratch.file("victim"),
+                                  temporary(scratch.file("model.safetensors")));
   SafetensorsWriter writer(scratch.file("model.safetensors"), one, {});
   writer.append(std::vector<std::byte>(3, std::byte{7}));
   writer.finish();

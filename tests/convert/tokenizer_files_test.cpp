@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "data/data_fixtures.h"
 #include "skein/core/json.h"
 #include "skein/text/tokenizer.h"
+
+#include "data/data_fixtures.h"
 
 namespace skein {
 namespace {
@@ -12,40 +13,49 @@ namespace {
 TEST(TokenizerFiles, OfOurOwnGiveTheSameIds) {
   // "he", "the", " the", and a merge of bytes that are no text alone.
   const auto ids = [](char c) { return byte_tokenizer()->encode(std::string(1, c)).front(); };
-  const auto own = bpe_tokenizer({{ids('h'), ids('e')}, {ids('t'), 256}, {ids(' '), 257}, {ids('\xc3'), ids('\xa9')}});
+  const auto own = bpe_tokenizer(
+      {{ids('h'), ids('e')}, {ids('t'), 256}, {ids(' '), 257}, {ids('\xc3'), ids('\xa9')}});
   const auto files = tokenizer_files(own->to_json(), false);
   ASSERT_EQ(files.size(), 2u);
   const auto theirs = tokenizer_from_json(files.at("tokenizer.json"));
   EXPECT_EQ(theirs->vocab_size(), own->vocab_size());
   EXPECT_EQ(theirs->end_of_text(), own->end_of_text());
-  for (const std::string text : {"the other  the caf\xc3\xa9's\n\tthe 12", "", " ", "\xff\xfe the"}) EXPECT_EQ(theirs->encode(text), own->encode(text)) << text;
+  for (const std::string text : {"the other  the caf\xc3\xa9's\n\tthe 12", "", " ", "\xff\xfe the"})
+    EXPECT_EQ(theirs->encode(text), own->encode(text)) << text;
   EXPECT_EQ(tokenizer_files(theirs->to_json(), false).at("tokenizer.json"), theirs->to_json());
 }
 
 TEST(TokenizerFiles, SayWhatTheModelIsGiven) {
-  const auto theirs = tokenizer_from_json(tokenizer_files(byte_tokenizer()->to_json(), false).at("tokenizer.json"));
+  const auto theirs =
+      tokenizer_from_json(tokenizer_files(byte_tokenizer()->to_json(), false).at("tokenizer.json"));
   for (const std::string& tokenizer : {byte_tokenizer()->to_json(), theirs->to_json()})
     for (const bool types : {false, true}) {
-      const auto config = nlohmann::json::parse(tokenizer_files(tokenizer, types).at("tokenizer_config.json"));
-      const auto wanted = types ? std::vector<std::string>{"input_ids", "token_type_ids", "attention_mask"} : std::vector<std::string>{"input_ids", "attention_mask"};
+      const auto config =
+          nlohmann::json::parse(tokenizer_files(tokenizer, types).at("tokenizer_config.json"));
+      const auto wanted =
+          types ? std::vector<std::string>{"input_ids", "token_type_ids", "attention_mask"}
+                : std::vector<std::string>{"input_ids", "attention_mask"};
       EXPECT_EQ(config.at("model_input_names"), nlohmann::json(wanted));
     }
 }
 
 TEST(TokenizerFiles, NameTheSpecialTokens) {
   const auto decoder = [](const std::string& tokenizer) {
-    return nlohmann::json::parse(tokenizer_files(tokenizer, false).at("tokenizer_config.json")).at("added_tokens_decoder");
+    return nlohmann::json::parse(tokenizer_files(tokenizer, false).at("tokenizer_config.json"))
+        .at("added_tokens_decoder");
   };
   const auto bytes = decoder(byte_tokenizer()->to_json());
   EXPECT_EQ(bytes.size(), 1u);
   EXPECT_EQ(bytes.at("256").at("content"), "<|endoftext|>");
   EXPECT_EQ(bytes.at("256").at("special"), true);
-  const auto theirs = tokenizer_from_json(tokenizer_files(byte_tokenizer()->to_json(), false).at("tokenizer.json"));
+  const auto theirs =
+      tokenizer_from_json(tokenizer_files(byte_tokenizer()->to_json(), false).at("tokenizer.json"));
   EXPECT_EQ(decoder(theirs->to_json()), bytes);
 }
 
 TEST(TokenizerFiles, OfBytesAreAnAlphabet) {
-  const auto theirs = tokenizer_from_json(tokenizer_files(byte_tokenizer()->to_json(), false).at("tokenizer.json"));
+  const auto theirs =
+      tokenizer_from_json(tokenizer_files(byte_tokenizer()->to_json(), false).at("tokenizer.json"));
   std::string all;
   for (int byte = 1; byte < 128; ++byte) all += static_cast<char>(byte);
   EXPECT_EQ(theirs->encode(all), byte_tokenizer()->encode(all));

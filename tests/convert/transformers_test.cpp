@@ -1,8 +1,10 @@
-// Imported models against what transformers computed: logits, loss and gradients, on one rank and over shards.
+// Imported models against what transformers computed: logits, loss and gradients, on one rank and
+// over shards.
 #include <gtest/gtest.h>
 
-#include "convert/against_transformers.h"
 #include "skein/convert/verify.h"
+
+#include "convert/against_transformers.h"
 
 namespace skein {
 namespace {
@@ -13,13 +15,15 @@ class Transformers : public testing::TestWithParam<std::string> {};
 
 TEST_P(Transformers, AgreesOnOneRankAndOverShards) {
   const test::Scratch scratch;
-  const std::string folder = test::golden(GetParam()), path = test::import_folder(folder, scratch.file("run"));
+  const std::string folder = test::golden(GetParam()),
+                    path = test::import_folder(folder, scratch.file("run"));
   test::expect_as_transformers(path, folder + "/" + kExpectedFile);
 }
 
 TEST_P(Transformers, IsVerified) {
   const test::Scratch scratch;
-  const std::string folder = test::golden(GetParam()), path = test::import_folder(folder, scratch.file("run"));
+  const std::string folder = test::golden(GetParam()),
+                    path = test::import_folder(folder, scratch.file("run"));
   const auto alone = single_rank();
   const CheckpointInfo info = *find_checkpoint(path, *alone);
   const ModelConfig model = stored_model(run_state(info.metadata, path), path);
@@ -28,7 +32,8 @@ TEST_P(Transformers, IsVerified) {
   EXPECT_LT(found.difference, kTolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, Transformers, testing::ValuesIn(test::golden_names()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Golden, Transformers, testing::ValuesIn(test::golden_names()),
+                         [](const auto& info) { return info.param; });
 
 TEST(Verify, KnowsNarrowSources) {
   const test::Scratch scratch;
@@ -46,15 +51,23 @@ TEST(Verify, SeesAnotherModel) {
   const auto alone = single_rank();
   ConvertConfig config;
   config.dtype = DType::bf16;
-  const CheckpointInfo info = *find_checkpoint(test::import_folder(test::golden("gpt2"), scratch.file("run"), config), *alone);
+  const CheckpointInfo info = *find_checkpoint(
+      test::import_folder(test::golden("gpt2"), scratch.file("run"), config), *alone);
   const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
   const std::string expected = test::golden("gpt2") + "/" + kExpectedFile;
   const Verification rounded = verify_logits(info, model, expected, false);
   EXPECT_TRUE(rounded.good());
   EXPECT_GT(rounded.difference, 1e-4);
   ModelConfig other = model;
-  EXPECT_EQ(verify_logits(*find_checkpoint(test::import_folder(test::golden("gpt2"), scratch.file("whole")), *alone), model, expected, false).limit, 1e-4);
-  EXPECT_EQ(verify_logits(*find_checkpoint(scratch.file("whole"), *alone), model, expected, true).limit, 3e-2);
+  EXPECT_EQ(
+      verify_logits(*find_checkpoint(
+                        test::import_folder(test::golden("gpt2"), scratch.file("whole")), *alone),
+                    model, expected, false)
+          .limit,
+      1e-4);
+  EXPECT_EQ(
+      verify_logits(*find_checkpoint(scratch.file("whole"), *alone), model, expected, true).limit,
+      3e-2);
   other.norm_epsilon = 10;
   EXPECT_FALSE(verify_logits(info, other, expected, false).good());
   test::expect_error(ExitCode::usage, {"ids holds", "the model knows"}, [&] {
@@ -68,7 +81,8 @@ TEST(Verify, SeesAnotherModel) {
 TEST(Verify, WantsLogitsOfTheModelsShape) {
   const test::Scratch scratch;
   const auto alone = single_rank();
-  const CheckpointInfo info = *find_checkpoint(test::import_folder(test::golden("gpt2"), scratch.file("run")), *alone);
+  const CheckpointInfo info =
+      *find_checkpoint(test::import_folder(test::golden("gpt2"), scratch.file("run")), *alone);
   const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
   const SafetensorsFile file(test::golden("gpt2") + "/" + kExpectedFile);
   std::vector<SafeTensor> tensors = file.tensors();
@@ -87,7 +101,8 @@ TEST(Verify, WantsLogitsOfTheModelsShape) {
     }
     writer.finish();
   }
-  test::expect_error(ExitCode::usage, {"logits is " + Shape(wrong).str(), "the model gives " + Shape(right).str()},
+  test::expect_error(ExitCode::usage,
+                     {"logits is " + Shape(wrong).str(), "the model gives " + Shape(right).str()},
                      [&] { verify_logits(info, model, scratch.file("turned"), false); });
 }
 

@@ -1,10 +1,12 @@
 // One small model of each family under every config.json that may be said of it (in
-// tests/convert/golden/variants, of tools/make_huggingface_golden.py), and the names that are refused.
+// tests/convert/golden/variants, of tools/make_huggingface_golden.py), and the names that are
+// refused.
 #include <gtest/gtest.h>
 
-#include "convert/against_transformers.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/json.h"
+
+#include "convert/against_transformers.h"
 
 namespace skein {
 namespace {
@@ -16,7 +18,9 @@ std::string family_folder(const std::string& family) { return test::golden("vari
 
 Json json_of(const std::string& path) { return Json::parse(test::bytes_of_file(path)); }
 
-Json config_of(const std::string& family) { return json_of(family_folder(family) + "/config.json"); }
+Json config_of(const std::string& family) {
+  return json_of(family_folder(family) + "/config.json");
+}
 
 // A folder with the family's weights and a changed config.json.
 std::string changed_folder(const Scratch& scratch, const std::string& family, const Json& config) {
@@ -118,9 +122,10 @@ TEST(Names, OfActivationsAreRightOrRefused) {
 
 TEST(Names, OfRotaryPositionsAreRightOrRefused) {
   const auto name_it = [](Json& config, const std::string& name) {
-    config["rope_parameters"] = {{"rope_type", name}, {"rope_theta", 50.0}, {"factor", 2.0},
-                                 {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0},
-                                 {"original_max_position_embeddings", 16}};
+    config["rope_parameters"] = {
+        {"rope_type", name},       {"rope_theta", 50.0},
+        {"factor", 2.0},           {"low_freq_factor", 1.0},
+        {"high_freq_factor", 4.0}, {"original_max_position_embeddings", 16}};
   };
   EXPECT_GE(names()["rope_types"].size(), 7u);
   expect_known("llama", names()["rope_types"], {"default", "linear", "llama3"}, name_it);
@@ -134,8 +139,8 @@ TEST(Names, OfClassesAreRightOrRefused) {
        {"BertForMaskedLM", "BertLMHeadModel", "BertForPreTraining", "BertForNextSentencePrediction",
         "BertModel", "BertForSequenceClassification", "BertForTokenClassification"}},
       {"roberta",
-       {"RobertaForMaskedLM", "RobertaForCausalLM", "RobertaModel", "RobertaForSequenceClassification",
-        "RobertaForTokenClassification"}}};
+       {"RobertaForMaskedLM", "RobertaForCausalLM", "RobertaModel",
+        "RobertaForSequenceClassification", "RobertaForTokenClassification"}}};
   for (const std::string& family : kFamilies) {
     const auto name_it = [](Json& config, const std::string& name) {
       config["architectures"] = Json::array({name});
@@ -157,8 +162,8 @@ std::map<std::string, std::string> tensors_in(const std::string& folder) {
   return all;
 }
 
-// transformers 5 reads the decoder's bias and keeps another one, which it never reads; transformers 4
-// has one under both names.
+// transformers 5 reads the decoder's bias and keeps another one, which it never reads; transformers
+// 4 has one under both names.
 TEST(Untied, BiasOfTheDecoderIsTheOneThatIsRead) {
   const auto before = tensors_in(family_folder("bert"));
   const std::string read = "cls.predictions.decoder.bias", unread = "cls.predictions.bias";

@@ -1,9 +1,8 @@
 #include "skein/core/error.h"
 
-#include <gtest/gtest.h>
-
 #include <cerrno>
 #include <functional>
+#include <gtest/gtest.h>
 
 namespace skein {
 namespace {

@@ -1,9 +1,8 @@
 #include "skein/core/last_moment.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <pthread.h>
 #include <unistd.h>
 

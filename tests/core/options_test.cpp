@@ -1,14 +1,13 @@
 #include "skein/core/options.h"
 
-#include <gtest/gtest.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <limits>
 #include <sstream>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "skein/core/error.h"
 
@@ -42,13 +41,16 @@ struct Bound {
     options.add("data.note", config.note, "free text");
     options.add("data.stores", config.stores, "what to read");
     options.add("train.layers", config.layers, "blocks of each stage");
-    options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}}, "kind of norm");
+    options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}},
+                       "kind of norm");
   }
 };
 
 class Variable {
  public:
-  Variable(std::string name, const std::string& value) : name_(std::move(name)) { setenv(name_.c_str(), value.c_str(), 1); }
+  Variable(std::string name, const std::string& value) : name_(std::move(name)) {
+    setenv(name_.c_str(), value.c_str(), 1);
+  }
   ~Variable() { unsetenv(name_.c_str()); }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
@@ -98,15 +100,17 @@ std::string ini_error(const std::string& text) {
 }
 
 void expect_words(const std::string& text, const Words& words) {
-  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
 }
 
 TEST(Options, ReadsEveryTypeFromFlags) {
   Bound bound;
-  EXPECT_EQ(bound.options.parse({"--data.shuffle=off", "--train.stages", "4", "--train.steps=10k", "--train.seed=1_000",
-                                 "--train.rate=-2.5e-3", "--data.note=a b#c", "--data.stores", "x, y,z",
-                                 "--train.layers=3,2,1k", "--model.norm=rms"}),
-            Options::Outcome::run);
+  EXPECT_EQ(
+      bound.options.parse({"--data.shuffle=off", "--train.stages", "4", "--train.steps=10k",
+                           "--train.seed=1_000", "--train.rate=-2.5e-3", "--data.note=a b#c",
+                           "--data.stores", "x, y,z", "--train.layers=3,2,1k", "--model.norm=rms"}),
+      Options::Outcome::run);
   const Config& c = bound.config;
   EXPECT_FALSE(c.shuffle);
   EXPECT_EQ(c.stages, 4);
@@ -160,7 +164,8 @@ TEST(Options, AFlagMayTakeTheNextWordOrAnEmptyValue) {
 }
 
 TEST(Options, ProfileAloneStandsForRunProfile) {
-  for (const auto& [flag, steps] : std::map<std::string, int64_t>{{"--profile", 3}, {"--profile=7", 7}}) {
+  for (const auto& [flag, steps] :
+       std::map<std::string, int64_t>{{"--profile", 3}, {"--profile=7", 7}}) {
     int64_t profile = 0, other = 0;
     Options options("test", "");
     options.add("run.profile", profile, "");
@@ -190,9 +195,11 @@ TEST(Options, ABareTruthLeavesOtherWordsAlone) {
 
 TEST(Options, FlagsBeatEnvironmentBeatsFilesBeatDefaults) {
   const Folder folder;
-  const std::string base = folder.file("base.ini", "[train]\nsteps = 1\nstages = 2\nseed = 3\nrate = 4\n");
+  const std::string base =
+      folder.file("base.ini", "[train]\nsteps = 1\nstages = 2\nseed = 3\nrate = 4\n");
   const std::string run = folder.file("run.ini", "train.stages = 5\n");
-  const Variable seed("SKEIN_TRAIN_SEED", "6"), rate("SKEIN_TRAIN_RATE", "7"), free("SKEIN_TEST_ANYTHING", "8");
+  const Variable seed("SKEIN_TRAIN_SEED", "6"), rate("SKEIN_TRAIN_RATE", "7"),
+      free("SKEIN_TEST_ANYTHING", "8");
   Bound bound;
   bound.options.parse({"--train.rate=8", "--config", base, "--train.rate=9", "--config=" + run});
   EXPECT_EQ(bound.config.steps, 1);
@@ -201,14 +208,18 @@ TEST(Options, FlagsBeatEnvironmentBeatsFilesBeatDefaults) {
   EXPECT_EQ(bound.config.rate, 9);
   EXPECT_TRUE(bound.options.given("train.steps"));
   EXPECT_FALSE(bound.options.given("data.note"));
-  expect_words(bound.options.resolved(), {"steps = 1  # " + base + ":2", "seed = 6  # environment SKEIN_TRAIN_SEED",
-                                          "rate = 9  # flag --train.rate", "note = none  # default"});
+  expect_words(bound.options.resolved(),
+               {"steps = 1  # " + base + ":2", "seed = 6  # environment SKEIN_TRAIN_SEED",
+                "rate = 9  # flag --train.rate", "note = none  # default"});
 }
 
 TEST(Options, ReadsIniComments) {
   Bound bound;
-  bound.options.read_ini("\xEF\xBB\xBF; first\r\n# second\r\n[train] # third\r\n  steps = 5 # fourth\r\n\r\n[data]\nnote=a#b ;c\n"
-                         "stores =   # nothing\n[train]\nseed=2", "x");
+  bound.options.read_ini(
+      "\xEF\xBB\xBF; first\r\n# second\r\n[train] # third\r\n  steps = 5 # "
+      "fourth\r\n\r\n[data]\nnote=a#b ;c\n"
+      "stores =   # nothing\n[train]\nseed=2",
+      "x");
   EXPECT_EQ(bound.config.steps, 5);
   EXPECT_EQ(bound.config.note, "a#b ;c");
   EXPECT_TRUE(bound.config.stores.empty());
@@ -216,13 +227,19 @@ TEST(Options, ReadsIniComments) {
 }
 
 TEST(Options, ResolvedReadsBackToTheSameValues) {
-  const Words notes = {"", " blank ends ", "a # b", "#", "; x", "\"quoted\"", "back\\slash", "two\nlines\r\t", "a=b [c]", "ä"};
+  const Words notes = {"",           " blank ends ", "a # b",          "#",       "; x",
+                       "\"quoted\"", "back\\slash",  "two\nlines\r\t", "a=b [c]", "ä"};
   for (const std::string& note : notes) {
     Bound first, second;
     first.options.set("data.note", note, "a\norigin");
-    for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
-             {"train.rate", "0.1"}, {"train.seed", "18446744073709551615"}, {"train.steps", "-9223372036854775808"},
-             {"train.layers", "1,2"}, {"data.stores", ""}, {"data.shuffle", "no"}, {"model.norm", "rms"}})
+    for (const auto& [key, value] :
+         std::vector<std::pair<std::string, std::string>>{{"train.rate", "0.1"},
+                                                          {"train.seed", "18446744073709551615"},
+                                                          {"train.steps", "-9223372036854775808"},
+                                                          {"train.layers", "1,2"},
+                                                          {"data.stores", ""},
+                                                          {"data.shuffle", "no"},
+                                                          {"model.norm", "rms"}})
       first.options.set(key, value, "test");
     const std::string text = first.options.resolved();
     second.options.read_ini(text, "resolved");
@@ -250,7 +267,8 @@ TEST(Options, OutcomesOfHelpAndPrintConfig) {
   EXPECT_EQ(Bound().options.parse({"--help"}), Options::Outcome::help);
   EXPECT_EQ(Bound().options.parse({"-h", "--config", "/no/such/file"}), Options::Outcome::help);
   Bound bound;
-  EXPECT_EQ(bound.options.parse({"--print-config", "--train.steps=3"}), Options::Outcome::print_config);
+  EXPECT_EQ(bound.options.parse({"--print-config", "--train.steps=3"}),
+            Options::Outcome::print_config);
   EXPECT_EQ(bound.config.steps, 3);
 }
 
@@ -261,22 +279,27 @@ TEST(Options, HelpListsKeysDefaultsUnitsAndChoicesWithin100Columns) {
   for (int i = 0; i < 60; ++i) wordy += "word" + std::to_string(i) + " ";
   options.add("train.steps", config.steps, wordy, "steps");
   options.add("train.a_key_that_is_far_too_long_for_the_left_column", config.rate, "how fast");
-  options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}}, "kind of norm");
+  options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}},
+                     "kind of norm");
   options.parse({"--train.steps=5"});
   const std::string help = options.help();
-  expect_words(help, {"Does things.", "Usage: prog", "[train]", "[model]", "--train.steps", "steps; default 100",
-                      "one of layer, rms; default layer", "how fast (default 0.0003)", "word59", "--print-config"});
+  expect_words(help, {"Does things.", "Usage: prog", "[train]", "[model]", "--train.steps",
+                      "steps; default 100", "one of layer, rms; default layer",
+                      "how fast (default 0.0003)", "word59", "--print-config"});
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
 TEST(OptionsErrors, UnknownKeysNameTheNearestAndTheirPlace) {
-  expect_words(parse_error({"--train.stpes=3"}), {"train.stpes", "flag --train.stpes", "did you mean 'train.steps'"});
+  expect_words(parse_error({"--train.stpes=3"}),
+               {"train.stpes", "flag --train.stpes", "did you mean 'train.steps'"});
   expect_words(parse_error({"--steps=3"}), {"'steps'", "did you mean 'train.steps'"});
   expect_words(parse_error({"--train.stpes", "3"}), {"did you mean 'train.steps'"});
-  expect_words(ini_error("[train]\n\nstpes = 3\n"), {"train.stpes", "run.ini:3", "did you mean 'train.steps'"});
+  expect_words(ini_error("[train]\n\nstpes = 3\n"),
+               {"train.stpes", "run.ini:3", "did you mean 'train.steps'"});
   const Variable wrong("SKEIN_TRAIN_STPES", "1");
-  expect_words(parse_error({}), {"SKEIN_TRAIN_STPES", "environment", "did you mean 'SKEIN_TRAIN_STEPS'"});
+  expect_words(parse_error({}),
+               {"SKEIN_TRAIN_STPES", "environment", "did you mean 'SKEIN_TRAIN_STEPS'"});
 }
 
 TEST(OptionsErrors, HelpAndVersionAreNamedAsTheyAreWritten) {
@@ -288,8 +311,9 @@ TEST(OptionsErrors, HelpAndVersionAreNamedAsTheyAreWritten) {
 
 TEST(OptionsErrors, VariablesOfTheLaunchAreKnown) {
   {
-    const Variable place("SKEIN_RENDEZVOUS", "node7:4711"), rank("SKEIN_RANK", "1"), ranks("SKEIN_RANKS", "2"),
-        timeout("SKEIN_RENDEZVOUS_TIMEOUT", "9"), secret("SKEIN_RENDEZVOUS_SECRET", "0123456789abcdef"),
+    const Variable place("SKEIN_RENDEZVOUS", "node7:4711"), rank("SKEIN_RANK", "1"),
+        ranks("SKEIN_RANKS", "2"), timeout("SKEIN_RENDEZVOUS_TIMEOUT", "9"),
+        secret("SKEIN_RENDEZVOUS_SECRET", "0123456789abcdef"),
         key("SKEIN_RENDEZVOUS_SECRET_FILE", "/key"), open("SKEIN_RENDEZVOUS_OPEN", "1");
     EXPECT_NO_THROW(Bound().options.parse({}));
   }
@@ -337,19 +361,23 @@ TEST(OptionsErrors, WrongTypesNameKeyTextAndPlace) {
   expect_words(parse_error({"--train.seed=-1"}), {"train.seed = '-1'", "from 0"});
   for (const char* text : {"fast", "nan", "inf", "1e999", "1x", ""})
     expect_words(parse_error({"--train.rate=" + std::string(text)}), {"train.rate", "a number"});
-  expect_words(ini_error("[data]\nshuffle = maybe"), {"data.shuffle = 'maybe'", "run.ini:2", "true or false"});
-  expect_words(parse_error({"--train.layers=1,x"}), {"train.layers = '1,x'", "list of whole numbers"});
+  expect_words(ini_error("[data]\nshuffle = maybe"),
+               {"data.shuffle = 'maybe'", "run.ini:2", "true or false"});
+  expect_words(parse_error({"--train.layers=1,x"}),
+               {"train.layers = '1,x'", "list of whole numbers"});
   expect_words(parse_error({"--data.stores=a,,b"}), {"data.stores = 'a,,b'", "empty"});
   const Variable wrong("SKEIN_TRAIN_STEPS", "many");
   expect_words(parse_error({}), {"train.steps = 'many'", "environment SKEIN_TRAIN_STEPS"});
 }
 
 TEST(OptionsErrors, UnknownChoicesListTheKnownOnes) {
-  expect_words(parse_error({"--model.norm=layr"}), {"model.norm = 'layr'", "one of layer, rms", "did you mean 'layer'"});
+  expect_words(parse_error({"--model.norm=layr"}),
+               {"model.norm = 'layr'", "one of layer, rms", "did you mean 'layer'"});
 }
 
 TEST(OptionsErrors, AKeyTwiceInOneFileNamesBothLines) {
-  expect_words(ini_error("[train]\nsteps = 1\nsteps = 1\n"), {"run.ini:3", "train.steps", "line 2"});
+  expect_words(ini_error("[train]\nsteps = 1\nsteps = 1\n"),
+               {"run.ini:3", "train.steps", "line 2"});
 }
 
 TEST(OptionsErrors, LinesThatAreNoIniNameTheirPlace) {
@@ -378,20 +406,23 @@ TEST(OptionsErrors, ShowLittleOfWhatIsNoIni) {
 TEST(OptionsErrors, FlagsWithoutTheirValue) {
   expect_words(parse_error({"--train.steps"}), {"train.steps", "--help"});
   expect_words(parse_error({"--train.steps", "--train.seed=3"}), {"--train.steps"});
-  expect_words(parse_error({"--data.note", "--nothing.known=3"}), {"--data.note", "--nothing.known=3"});
+  expect_words(parse_error({"--data.note", "--nothing.known=3"}),
+               {"--data.note", "--nothing.known=3"});
   expect_words(parse_error({"--config"}), {"config"});
   expect_words(parse_error({"--=3"}), {"--=3"});
 }
 
 TEST(OptionsErrors, FilesThatCannotBeRead) {
   const Folder folder;
-  expect_words(parse_error({"--config", folder.path() + "/none.ini"}), {folder.path() + "/none.ini", "No such file"});
+  expect_words(parse_error({"--config", folder.path() + "/none.ini"}),
+               {folder.path() + "/none.ini", "No such file"});
   expect_words(parse_error({"--config", folder.path()}), {folder.path(), "directory"});
   EXPECT_EQ(parse_error({"--config", folder.file("empty.ini", "")}), "");
 }
 
 TEST(OptionsErrors, WordsAreRefusedUnlessAllowed) {
-  expect_words(parse_error({"train.steps=5"}), {"'train.steps=5' is no option", "did you mean 'train.steps'"});
+  expect_words(parse_error({"train.steps=5"}),
+               {"'train.steps=5' is no option", "did you mean 'train.steps'"});
   EXPECT_EQ(parse_error({"train.steps=5"}, true), "");
 }
 

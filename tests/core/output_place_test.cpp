@@ -1,7 +1,5 @@
 #include "skein/core/output_place.h"
 
-#include "skein/core/error.h"
-
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
@@ -13,6 +11,8 @@
 #include <sys/un.h>
 #include <thread>
 #include <unistd.h>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {

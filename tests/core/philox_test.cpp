@@ -1,7 +1,6 @@
 #include "skein/core/philox.h"
 
 #include <gtest/gtest.h>
-
 #include <limits>
 #include <set>
 
@@ -10,7 +9,8 @@ namespace {
 
 // Known answers of Random123 1.14 for philox4x32 with 10 rounds.
 TEST(Philox, GivesTheKnownAnswers) {
-  EXPECT_EQ(philox(0, PhiloxBlock{0, 0, 0, 0}), (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox(0, PhiloxBlock{0, 0, 0, 0}),
+            (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   const uint32_t ones = 0xffffffff;
   EXPECT_EQ(philox(~uint64_t{0}, PhiloxBlock{ones, ones, ones, ones}),
             (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
@@ -20,7 +20,8 @@ TEST(Philox, GivesTheKnownAnswers) {
 
 TEST(Philox, StreamAndIndexFillTheCounter) {
   const uint64_t stream = 0x1122334455667788, index = 0x99aabbccddeeff00;
-  EXPECT_EQ(philox(5, stream, index), philox(5, PhiloxBlock{0xddeeff00, 0x99aabbcc, 0x55667788, 0x11223344}));
+  EXPECT_EQ(philox(5, stream, index),
+            philox(5, PhiloxBlock{0xddeeff00, 0x99aabbcc, 0x55667788, 0x11223344}));
   EXPECT_NE(philox(5, 1, 0), philox(5, 0, 1));
 }
 
@@ -62,8 +63,8 @@ TEST(Philox, NormalNumbersDependOnKeyStreamAndIndexOnly) {
 
 TEST(DeriveKey, DiffersByNameAndSeed) {
   EXPECT_EQ(derive_key(1, "init"), derive_key(1, "init"));
-  const std::set<uint64_t> keys{derive_key(1, "init"), derive_key(1, "dropout"), derive_key(2, "init"),
-                                derive_key(1, ""), derive_key(2, "")};
+  const std::set<uint64_t> keys{derive_key(1, "init"), derive_key(1, "dropout"),
+                                derive_key(2, "init"), derive_key(1, ""), derive_key(2, "")};
   EXPECT_EQ(keys.size(), 5u);
 }
 

@@ -1,11 +1,11 @@
 #include "skein/core/private_folder.h"
 
-#include "skein/core/error.h"
-
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {

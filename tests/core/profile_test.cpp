@@ -1,8 +1,7 @@
 #include "skein/core/profile.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
+#include <gtest/gtest.h>
 #include <thread>
 
 namespace skein {

@@ -1,11 +1,9 @@
 #include "skein/core/repeated_warnings.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <stdexcept>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stdexcept>
 
 #include "skein/core/numbers.h"
 

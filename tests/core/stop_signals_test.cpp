@@ -1,16 +1,14 @@
 #include "skein/core/stop_signals.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <stdexcept>
 #include <string>
-
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -89,7 +87,8 @@ using CaughtSignals = StopSignalsTest;
 TEST_F(CaughtSignals, EndAtOnceWhileNobodyLooks) {
   const auto ended = [](int number) {
     catch_stop_signals([](int) { _exit(1); });
-    catch_stop_signals([](int signal) { _exit(signal == SIGUSR1 ? 85 : code_without_commit(signal)); });
+    catch_stop_signals(
+        [](int signal) { _exit(signal == SIGUSR1 ? 85 : code_without_commit(signal)); });
     raise(number);
     wait_for_end();
   };

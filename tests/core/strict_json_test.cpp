@@ -1,8 +1,9 @@
-#include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 
-#include <gtest/gtest.h>
 #include <chrono>
+#include <gtest/gtest.h>
+
+#include "skein/core/json.h"
 
 #include "data/data_fixtures.h"
 
@@ -26,13 +27,16 @@ TEST(StrictJson, WholeNumbersAreThoseThatFit) {
                            "\"3\"", "[3]", "null", "true"}) {
     const Json value = Json::parse(text, nullptr, false);
     EXPECT_FALSE(is_whole<int64_t>(value)) << text;
-    expect_error(ExitCode::usage, {"here: \"step\" is ", "whole number from -9223372036854775808"}, [&] { whole<int64_t>(value, "step", "here"); });
+    expect_error(ExitCode::usage, {"here: \"step\" is ", "whole number from -9223372036854775808"},
+                 [&] { whole<int64_t>(value, "step", "here"); });
   }
   EXPECT_TRUE(is_whole<uint32_t>(Json(4294967295)));
   EXPECT_FALSE(is_whole<uint32_t>(Json(4294967296)));
   EXPECT_FALSE(is_whole<uint32_t>(Json(-1)));
-  EXPECT_EQ(whole_list<int32_t>(Json::parse("[1, 2]"), "shape", "here"), (std::vector<int32_t>{1, 2}));
-  expect_error(ExitCode::usage, {"\"shape\" is a JSON string"}, [] { whole_list<int32_t>(Json::parse("[1, \"2\"]"), "shape", "here"); });
+  EXPECT_EQ(whole_list<int32_t>(Json::parse("[1, 2]"), "shape", "here"),
+            (std::vector<int32_t>{1, 2}));
+  expect_error(ExitCode::usage, {"\"shape\" is a JSON string"},
+               [] { whole_list<int32_t>(Json::parse("[1, \"2\"]"), "shape", "here"); });
 }
 
 TEST(StrictJson, RefusesWhatIsDeepOrTwice) {
@@ -43,9 +47,11 @@ TEST(StrictJson, RefusesWhatIsDeepOrTwice) {
     for (const int depth : {5, 200'000}) {
       std::string text;
       for (int i = 0; i < depth; ++i) text += open;
-      expect_error(ExitCode::usage, {"here is nested deeper than the 3 levels"}, [&] { parsed(text); });
+      expect_error(ExitCode::usage, {"here is nested deeper than the 3 levels"},
+                   [&] { parsed(text); });
     }
-  expect_error(ExitCode::usage, {"here names b twice"}, [&] { parsed(R"({"a": {"b": 1, "b": 2}})"); });
+  expect_error(ExitCode::usage, {"here names b twice"},
+               [&] { parsed(R"({"a": {"b": 1, "b": 2}})"); });
   expect_error(ExitCode::usage, {"here is not JSON"}, [&] { parsed("[1, 2"); });
 }
 

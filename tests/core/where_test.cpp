@@ -1,7 +1,6 @@
 #include "skein/core/where.h"
 
 #include <gtest/gtest.h>
-
 #include <thread>
 
 namespace skein {

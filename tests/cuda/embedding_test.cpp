@@ -26,20 +26,25 @@ Tensor on_cuda(const Tensor& dy, const Tensor& ids, int64_t first_id, const Tens
 // Rows of up to 64 places have the CPU's bits.
 void expect_same(const Ids& ids, int64_t rows, int64_t columns, DType dtype, const Tensor& dy) {
   const Tensor places = Tensor::from(ids, {static_cast<int64_t>(ids.size())});
-  const Tensor wanted = random_tensor({rows, columns}, 3, gradient_dtype(dtype)), found = on_cuda(dy, places, kFirst, wanted);
+  const Tensor wanted = random_tensor({rows, columns}, 3, gradient_dtype(dtype)),
+               found = on_cuda(dy, places, kFirst, wanted);
   kernels::embedding_backward(Cpu{}, dy, places, kFirst, wanted);
   std::map<int64_t, int64_t> uses;
   for (int32_t id : ids) ++uses[id - kFirst];
   const std::vector<double> left = test::values_of(wanted), right = test::values_of(found);
   for (int64_t i = 0; i < rows * columns; ++i) {
     const double x = left[static_cast<size_t>(i)], y = right[static_cast<size_t>(i)];
-    if (uses[i / columns] <= kFoldedAsOnTheCpu) ASSERT_EQ(y, x) << "row " << i / columns << " column " << i % columns;
-    else ASSERT_NEAR(y, x, 1e-5 * std::sqrt(uses[i / columns]) * (1 + std::abs(x))) << "row " << i / columns << " column " << i % columns;
+    if (uses[i / columns] <= kFoldedAsOnTheCpu)
+      ASSERT_EQ(y, x) << "row " << i / columns << " column " << i % columns;
+    else
+      ASSERT_NEAR(y, x, 1e-5 * std::sqrt(uses[i / columns]) * (1 + std::abs(x)))
+          << "row " << i / columns << " column " << i % columns;
   }
 }
 
 void expect_same(const Ids& ids, int64_t rows, int64_t columns, DType dtype) {
-  expect_same(ids, rows, columns, dtype, random_tensor({static_cast<int64_t>(ids.size()), columns}, 2, dtype));
+  expect_same(ids, rows, columns, dtype,
+              random_tensor({static_cast<int64_t>(ids.size()), columns}, 2, dtype));
 }
 
 Ids ids_of(int64_t count, const std::function<int64_t(int64_t)>& row) {
@@ -51,11 +56,13 @@ Ids ids_of(int64_t count, const std::function<int64_t(int64_t)>& row) {
 class EmbeddingOnCuda : public testing::TestWithParam<DType> {};
 
 TEST_P(EmbeddingOnCuda, OneIdEverywhere) {
-  for (int64_t count : {1, 63, 64, 65, 129, 5000}) expect_same(ids_of(count, [](int64_t) { return 2; }), 5, 24, GetParam());
+  for (int64_t count : {1, 63, 64, 65, 129, 5000})
+    expect_same(ids_of(count, [](int64_t) { return 2; }), 5, 24, GetParam());
 }
 
 TEST_P(EmbeddingOnCuda, AllDifferent) {
-  for (int64_t columns : {1, 7, 32}) expect_same(ids_of(700, [](int64_t i) { return i * 311 % 700; }), 700, columns, GetParam());
+  for (int64_t columns : {1, 7, 32})
+    expect_same(ids_of(700, [](int64_t i) { return i * 311 % 700; }), 700, columns, GetParam());
 }
 
 TEST_P(EmbeddingOnCuda, IdsThatAreElsewhere) {
@@ -65,9 +72,11 @@ TEST_P(EmbeddingOnCuda, IdsThatAreElsewhere) {
 }
 
 TEST_P(EmbeddingOnCuda, FewFrequentIdsAmongMany) {
-  expect_same(ids_of(20000, [](int64_t i) { return i % 3 ? i * i % 11 : i * 7919 % 50000; }), 50000, 3, GetParam());
+  expect_same(ids_of(20000, [](int64_t i) { return i % 3 ? i * i % 11 : i * 7919 % 50000; }), 50000,
+              3, GetParam());
   expect_same(ids_of(3000, [](int64_t i) { return i % 40 * 1700 + i % 3; }), 70000, 8, GetParam());
-  expect_same(ids_of(4000, [](int64_t i) { return i < 2000 ? i / 65 : i % 30; }), 256, 16, GetParam());
+  expect_same(ids_of(4000, [](int64_t i) { return i < 2000 ? i / 65 : i % 30; }), 256, 16,
+              GetParam());
 }
 
 TEST_P(EmbeddingOnCuda, RowsThatBeginAnywhere) {
@@ -77,8 +86,10 @@ TEST_P(EmbeddingOnCuda, RowsThatBeginAnywhere) {
 
 TEST_P(EmbeddingOnCuda, PartsOfATableHaveTheBitsOfTheWhole) {
   const Tensor dy = random_tensor({3000, 24}, 2, GetParam());
-  const Tensor ids = Tensor::from(ids_of(3000, [](int64_t i) { return i % 5 ? i % 7 * 13 : i % 100; }), {3000});
-  const Tensor zeros = Tensor::zeros({100, 24}, gradient_dtype(GetParam())), whole = on_cuda(dy, ids, kFirst, zeros);
+  const Tensor ids =
+      Tensor::from(ids_of(3000, [](int64_t i) { return i % 5 ? i % 7 * 13 : i % 100; }), {3000});
+  const Tensor zeros = Tensor::zeros({100, 24}, gradient_dtype(GetParam())),
+               whole = on_cuda(dy, ids, kFirst, zeros);
   EXPECT_EQ(test::values_of(on_cuda(dy, ids, kFirst, zeros)), test::values_of(whole));
   for (int64_t begin : {0, 37, 91}) {
     const Tensor part = on_cuda(dy, ids, kFirst + begin, zeros.rows(begin, 100));
@@ -88,7 +99,8 @@ TEST_P(EmbeddingOnCuda, PartsOfATableHaveTheBitsOfTheWhole) {
 
 TEST_P(EmbeddingOnCuda, NoIdsChangeNothing) { expect_same({}, 4, 8, GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Types, EmbeddingOnCuda, testing::Values(DType::f32, DType::bf16, DType::f16),
+INSTANTIATE_TEST_SUITE_P(Types, EmbeddingOnCuda,
+                         testing::Values(DType::f32, DType::bf16, DType::f16),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

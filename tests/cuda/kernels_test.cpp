@@ -8,6 +8,7 @@
 #include "skein/kernels/norm.h"
 #include "skein/kernels/reduce.h"
 #include "skein/kernels/rotary.h"
+
 #include "support/kernel_check.h"
 #include "support/kernel_home.h"
 
@@ -23,7 +24,9 @@ Tensor like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype()); }
 struct Here {
   const Tensor& operator()(const Tensor& x) const { return x; }
   template <class Arguments>
-  const Arguments& operator()(const Arguments& x) const { return x; }
+  const Arguments& operator()(const Arguments& x) const {
+    return x;
+  }
 };
 
 // Copies of tensors where the kernels want them.
@@ -46,7 +49,8 @@ struct There {
 };
 
 // work(device, at, results) fills `results`, of which each side gets a copy.
-void expect_equal(const Tensors& results, double tolerance, const std::function<void(Cpu, const Here&, const Tensors&)>& on_cpu,
+void expect_equal(const Tensors& results, double tolerance,
+                  const std::function<void(Cpu, const Here&, const Tensors&)>& on_cpu,
                   const std::function<void(Cuda, const There&, const Tensors&)>& on_cuda) {
   Tensors wanted, found;
   for (const Tensor& result : results) {
@@ -59,129 +63,204 @@ void expect_equal(const Tensors& results, double tolerance, const std::function<
   for (size_t r = 0; r < results.size(); ++r) {
     const auto left = test::values_of(wanted[r]), right = test::values_of(found[r]);
     for (size_t i = 0; i < left.size(); ++i) {
-      if (std::isinf(left[i])) ASSERT_EQ(left[i], right[i]) << "result " << r << " element " << i;
-      else ASSERT_NEAR(left[i], right[i], tolerance * (1 + std::abs(left[i]))) << "result " << r << " element " << i;
+      if (std::isinf(left[i]))
+        ASSERT_EQ(left[i], right[i]) << "result " << r << " element " << i;
+      else
+        ASSERT_NEAR(left[i], right[i], tolerance * (1 + std::abs(left[i])))
+            << "result " << r << " element " << i;
     }
   }
 }
 
-#define EXPECT_EQUAL_ON_DEVICES(results, tolerance, ...)                                        \
-  expect_equal(results, tolerance, [&](auto device, const auto& at, const Tensors& out) { __VA_ARGS__; }, \
-               [&](auto device, const auto& at, const Tensors& out) { __VA_ARGS__; })
+#define EXPECT_EQUAL_ON_DEVICES(results, tolerance, ...)                                         \
+  expect_equal(                                                                                  \
+      results, tolerance, [&](auto device, const auto& at, const Tensors& out) { __VA_ARGS__; }, \
+      [&](auto device, const auto& at, const Tensors& out) { __VA_ARGS__; })
 
 class OnCuda : public testing::TestWithParam<DType> {
  protected:
   DType dtype() const { return GetParam(); }
   // A result may round the other way.
-  double tolerance() const { return dtype() == DType::bf16 ? 1e-2 : dtype() == DType::f16 ? 1.5e-3 : 1e-5; }
+  double tolerance() const {
+    return dtype() == DType::bf16 ? 1e-2 : dtype() == DType::f16 ? 1.5e-3 : 1e-5;
+  }
 };
 
 TEST_P(OnCuda, Elementwise) {
   for (int64_t count : {1, 7, 1000, 4096}) {
-    const Tensor x = random_tensor({count}, 1, dtype()), y = random_tensor({count}, 2, dtype()), z = random_tensor({count}, 3, dtype());
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add(device, at(x), at(y), out[0]));
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::scale(device, at(x), 0.3, out[0]));
-    EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({count}, 4, DType::f32)}, 1e-5, kernels::accumulate(device, at(x), out[0]));
-    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu, kernels::Activation::tanh}) {
-      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::activation(device, kind, at(x), out[0]));
-      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::activation_backward(device, kind, at(x), at(y), out[0]));
+    const Tensor x = random_tensor({count}, 1, dtype()), y = random_tensor({count}, 2, dtype()),
+                 z = random_tensor({count}, 3, dtype());
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+                            kernels::add(device, at(x), at(y), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+                            kernels::scale(device, at(x), 0.3, out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({count}, 4, DType::f32)}, 1e-5,
+                            kernels::accumulate(device, at(x), out[0]));
+    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
+                      kernels::Activation::relu, kernels::Activation::tanh}) {
+      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+                              kernels::activation(device, kind, at(x), out[0]));
+      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+                              kernels::activation_backward(device, kind, at(x), at(y), out[0]));
     }
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::swiglu(device, at(x), at(y), out[0]));
-    EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), like(x)}), tolerance(), kernels::swiglu_backward(device, at(x), at(y), at(z), out[0], out[1]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+                            kernels::swiglu(device, at(x), at(y), out[0]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), like(x)}), tolerance(),
+                            kernels::swiglu_backward(device, at(x), at(y), at(z), out[0], out[1]));
   }
 }
 
 TEST_P(OnCuda, ElementsThatBeginAnywhere) {
-  const Tensor x = random_tensor({100}, 1, dtype()).flat(3, 90), y = random_tensor({100}, 2, dtype()).flat(5, 90);
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add(device, at(x), at(y), out[0]));
+  const Tensor x = random_tensor({100}, 1, dtype()).flat(3, 90),
+               y = random_tensor({100}, 2, dtype()).flat(5, 90);
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+                          kernels::add(device, at(x), at(y), out[0]));
 }
 
 TEST_P(OnCuda, Bias) {
   for (int64_t columns : {1, 33, 256}) {
-    const Tensor x = random_tensor({137, columns}, 1, dtype()), bias = random_tensor({columns}, 2, dtype());
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::add_bias(device, at(x), at(bias), out[0]));
+    const Tensor x = random_tensor({137, columns}, 1, dtype()),
+                 bias = random_tensor({columns}, 2, dtype());
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+                            kernels::add_bias(device, at(x), at(bias), out[0]));
     const Tensor sums = x.to(gradient_dtype(dtype()));
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(sums)}, tolerance(), kernels::add_bias(device, at(sums), at(bias), out[0]));
-    EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({columns}, 3, DType::f32)}, 1e-5, kernels::bias_backward(device, at(x), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{like(sums)}, tolerance(),
+                            kernels::add_bias(device, at(sums), at(bias), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({columns}, 3, DType::f32)}, 1e-5,
+                            kernels::bias_backward(device, at(x), out[0]));
     const Tensor dy = random_tensor({137, columns}, 4, dtype());
-    EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), random_tensor({columns}, 3, DType::f32)}), dtype() == DType::f32 ? 1e-5 : 3e-2,
-                            kernels::activation_backward(device, kernels::Activation::gelu_tanh, at(x), at(dy), out[0], out[1]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), random_tensor({columns}, 3, DType::f32)}),
+                            dtype() == DType::f32 ? 1e-5 : 3e-2,
+                            kernels::activation_backward(device, kernels::Activation::gelu_tanh,
+                                                         at(x), at(dy), out[0], out[1]));
   }
 }
 
 TEST_P(OnCuda, DropoutDrawsTheSameMask) {
   const Tensor x = random_tensor({2, 10, 33}, 1, dtype());
-  const kernels::DropoutMask mask{0.3, 77, Tensor::from(std::vector<int64_t>{5, 1ll << 40}, {2}), 7};
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::dropout(device, at(x), at(mask), out[0]));
+  const kernels::DropoutMask mask{0.3, 77, Tensor::from(std::vector<int64_t>{5, 1ll << 40}, {2}),
+                                  7};
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+                          kernels::dropout(device, at(x), at(mask), out[0]));
 }
 
 TEST_P(OnCuda, Norms) {
   for (auto kind : {kernels::Norm::layer, kernels::Norm::rms})
     for (int64_t columns : {8, 100, 768}) {
       const int64_t rows = 75;
-      const Tensor x = random_tensor({rows, columns}, 1, dtype()), branch = random_tensor({rows, columns}, 2, dtype()), gain = random_tensor({columns}, 3, dtype()),
-                   bias = random_tensor({columns}, 4, dtype()), dy = random_tensor({rows, columns}, 5, dtype());
-      const Tensor stats = Tensor::zeros({rows}, DType::f32), sums = random_tensor({columns}, 6, DType::f32);
-      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), stats, stats}), tolerance(), kernels::norm(device, kind, at(x), at(gain), at(bias), 1e-5, out[0], out[1], out[2]));
+      const Tensor x = random_tensor({rows, columns}, 1, dtype()),
+                   branch = random_tensor({rows, columns}, 2, dtype()),
+                   gain = random_tensor({columns}, 3, dtype()),
+                   bias = random_tensor({columns}, 4, dtype()),
+                   dy = random_tensor({rows, columns}, 5, dtype());
+      const Tensor stats = Tensor::zeros({rows}, DType::f32),
+                   sums = random_tensor({columns}, 6, DType::f32);
+      EXPECT_EQUAL_ON_DEVICES(
+          (Tensors{like(x), stats, stats}), tolerance(),
+          kernels::norm(device, kind, at(x), at(gain), at(bias), 1e-5, out[0], out[1], out[2]));
       EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), stats, stats, like(x)}), tolerance(),
-                              kernels::norm(device, kind, at(x), at(gain), {}, 1e-5, out[0], out[1], out[2], {at(branch), out[3]}));
+                              kernels::norm(device, kind, at(x), at(gain), {}, 1e-5, out[0], out[1],
+                                            out[2], {at(branch), out[3]}));
       const Tensor mean = stats.clone(), rstd = stats.clone();
       kernels::norm(Cpu{}, kind, x, gain, bias, 1e-5, like(x), mean, rstd);
-      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), sums, sums}), tolerance(),
-                              kernels::norm_backward(device, kind, at(x), at(gain), at(mean), at(rstd), at(dy), out[0], out[1], out[2], at(branch)));
-      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), sums}), tolerance(), kernels::norm_backward(device, kind, at(x), at(gain), at(mean), at(rstd), at(dy), out[0], out[1], {}));
+      EXPECT_EQUAL_ON_DEVICES(
+          (Tensors{like(x), sums, sums}), tolerance(),
+          kernels::norm_backward(device, kind, at(x), at(gain), at(mean), at(rstd), at(dy), out[0],
+                                 out[1], out[2], at(branch)));
+      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), sums}), tolerance(),
+                              kernels::norm_backward(device, kind, at(x), at(gain), at(mean),
+                                                     at(rstd), at(dy), out[0], out[1], {}));
     }
 }
 
 TEST_P(OnCuda, Embeddings) {
-  const Tensor table = random_tensor({20, 36}, 1, dtype()), dy = random_tensor({300, 36}, 2, dtype());
+  const Tensor table = random_tensor({20, 36}, 1, dtype()),
+               dy = random_tensor({300, 36}, 2, dtype());
   std::vector<int32_t> numbers(300);
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int32_t>(i * i * 7 % 31);
   const Tensor ids = Tensor::from(numbers, {300});
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, 0, kernels::embedding(device, at(table), at(ids), 5, out[0]));
-  EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({20, 36}, 3, DType::f32)}, 0, kernels::embedding_backward(device, at(dy), at(ids), 5, out[0]));
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, tolerance(), kernels::sinusoid(device, at(ids), out[0]));
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, 0,
+                          kernels::embedding(device, at(table), at(ids), 5, out[0]));
+  EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({20, 36}, 3, DType::f32)}, 0,
+                          kernels::embedding_backward(device, at(dy), at(ids), 5, out[0]));
+  EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, tolerance(),
+                          kernels::sinusoid(device, at(ids), out[0]));
 }
 
 TEST_P(OnCuda, SquaredErrors) {
   for (int64_t rows : {1, 9, 300}) {
-    const Tensor x = random_tensor({rows}, 1, dtype()), values = random_tensor({rows}, 2, DType::f32), scales = random_tensor({rows}, 3, DType::f32);
-    EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({rows}, DType::f32)}, 1e-6, kernels::squared_errors(device, at(x), at(values), out[0]));
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::squared_errors_backward(device, at(x), at(values), at(scales), out[0]));
+    const Tensor x = random_tensor({rows}, 1, dtype()),
+                 values = random_tensor({rows}, 2, DType::f32),
+                 scales = random_tensor({rows}, 3, DType::f32);
+    EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({rows}, DType::f32)}, 1e-6,
+                            kernels::squared_errors(device, at(x), at(values), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(
+        Tensors{like(x)}, tolerance(),
+        kernels::squared_errors_backward(device, at(x), at(values), at(scales), out[0]));
   }
 }
 
 TEST_P(OnCuda, CrossEntropy) {
   for (const auto& [columns, valid] : {std::pair{700, 690}, {704, 704}, {701, 699}}) {
     const int64_t rows = 9;
-    const Tensor logits = random_tensor({rows, columns}, 1, dtype()), scales = random_tensor({rows}, 2, DType::f32), row = Tensor::zeros({rows}, DType::f32);
-    const Tensor targets = Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 789, 790, 795, 2000}, {rows});
-    EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 0, kernels::row_maximum(device, at(logits), valid, out[0]));
-    const Tensor own_targets = Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 0, 698, 1, 2}, {rows});
-    EXPECT_EQUAL_ON_DEVICES((Tensors{row, row, row}), 1e-5, kernels::row_statistics(device, at(logits), valid, at(own_targets), out[0], out[1], out[2]));
+    const Tensor logits = random_tensor({rows, columns}, 1, dtype()),
+                 scales = random_tensor({rows}, 2, DType::f32),
+                 row = Tensor::zeros({rows}, DType::f32);
+    const Tensor targets =
+        Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 789, 790, 795, 2000}, {rows});
+    EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 0,
+                            kernels::row_maximum(device, at(logits), valid, out[0]));
+    const Tensor own_targets =
+        Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 0, 698, 1, 2}, {rows});
+    EXPECT_EQUAL_ON_DEVICES((Tensors{row, row, row}), 1e-5,
+                            kernels::row_statistics(device, at(logits), valid, at(own_targets),
+                                                    out[0], out[1], out[2]));
     const Tensor maximum = row.clone(), sums = row.clone(), picked = row.clone();
     kernels::row_maximum(Cpu{}, logits, valid, maximum);
-    EXPECT_EQUAL_ON_DEVICES((Tensors{row, row}), 1e-5, kernels::row_sum_exp(device, at(logits), valid, at(maximum), at(targets), 100, out[0], out[1]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{row, row}), 1e-5,
+                            kernels::row_sum_exp(device, at(logits), valid, at(maximum),
+                                                 at(targets), 100, out[0], out[1]));
     kernels::row_sum_exp(Cpu{}, logits, valid, maximum, targets, 100, sums, picked);
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(logits)}, tolerance(),
-                            kernels::cross_entropy_backward(device, at(logits), valid, at(maximum), at(sums), at(targets), 100, at(scales), out[0]));
-    const Tensor entropies = random_tensor({rows}, 4, DType::f32), entropy_scales = random_tensor({rows}, 5, DType::f32);
-    EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 1e-5, kernels::row_exp_moment(device, at(logits), valid, at(maximum), out[0]));
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(logits)}, tolerance(),
-                            kernels::entropic_backward(device, at(logits), valid, at(maximum), at(sums), at(targets), 100, at(scales), at(entropies),
-                                                       at(entropy_scales), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(
+        Tensors{like(logits)}, tolerance(),
+        kernels::cross_entropy_backward(device, at(logits), valid, at(maximum), at(sums),
+                                        at(targets), 100, at(scales), out[0]));
+    const Tensor entropies = random_tensor({rows}, 4, DType::f32),
+                 entropy_scales = random_tensor({rows}, 5, DType::f32);
+    EXPECT_EQUAL_ON_DEVICES(
+        Tensors{row}, 1e-5,
+        kernels::row_exp_moment(device, at(logits), valid, at(maximum), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(
+        Tensors{like(logits)}, tolerance(),
+        kernels::entropic_backward(device, at(logits), valid, at(maximum), at(sums), at(targets),
+                                   100, at(scales), at(entropies), at(entropy_scales), out[0]));
     if (dtype() == DType::f32)
-      EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros(logits.shape(), DType::bf16)}, 1e-2,
-                              kernels::cross_entropy_backward(device, at(logits), valid, at(maximum), at(sums), at(targets), 100, at(scales), out[0]));
+      EXPECT_EQUAL_ON_DEVICES(
+          Tensors{Tensor::zeros(logits.shape(), DType::bf16)}, 1e-2,
+          kernels::cross_entropy_backward(device, at(logits), valid, at(maximum), at(sums),
+                                          at(targets), 100, at(scales), out[0]));
   }
 }
 
 TEST_P(OnCuda, Attention) {
-  struct Case { int64_t batch, length, heads, groups, width; bool causal; int64_t window; bool segments; double dropout; };
-  for (const Case& c : {Case{1, 1, 1, 1, 8, true, 0, false, 0}, {2, 70, 2, 1, 16, true, 0, false, 0}, {1, 65, 2, 2, 64, false, 0, false, 0},
-                        {1, 100, 2, 1, 20, true, 17, false, 0}, {1, 50, 1, 1, 16, false, 9, false, 0}, {2, 40, 2, 2, 16, true, 0, true, 0.2},
-                        {1, 200, 4, 2, 128, true, 70, false, 0}, {1, 150, 2, 1, 96, true, 0, false, 0.1}, {1, 140, 1, 1, 72, false, 30, false, 0},
-                        {1, 192, 1, 1, 40, false, 0, false, 0}, {1, 130, 2, 2, 136, true, 0, false, 0}}) {
+  struct Case {
+    int64_t batch, length, heads, groups, width;
+    bool causal;
+    int64_t window;
+    bool segments;
+    double dropout;
+  };
+  for (const Case& c : {Case{1, 1, 1, 1, 8, true, 0, false, 0},
+                        {2, 70, 2, 1, 16, true, 0, false, 0},
+                        {1, 65, 2, 2, 64, false, 0, false, 0},
+                        {1, 100, 2, 1, 20, true, 17, false, 0},
+                        {1, 50, 1, 1, 16, false, 9, false, 0},
+                        {2, 40, 2, 2, 16, true, 0, true, 0.2},
+                        {1, 200, 4, 2, 128, true, 70, false, 0},
+                        {1, 150, 2, 1, 96, true, 0, false, 0.1},
+                        {1, 140, 1, 1, 72, false, 30, false, 0},
+                        {1, 192, 1, 1, 40, false, 0, false, 0},
+                        {1, 130, 2, 2, 136, true, 0, false, 0}}) {
     kernels::AttentionArguments arguments;
     arguments.scale = 1 / std::sqrt(static_cast<double>(c.width));
     arguments.causal = c.causal;
@@ -193,14 +272,20 @@ TEST_P(OnCuda, Attention) {
     std::vector<int32_t> documents(static_cast<size_t>(c.batch * c.length));
     for (size_t i = 0; i < documents.size(); ++i) documents[i] = static_cast<int32_t>(i / 13);
     if (c.segments) arguments.segments = Tensor::from(documents, {c.batch, c.length});
-    const Tensor q = random_tensor({c.batch, c.length, c.heads, c.width}, 1, dtype()), k = random_tensor({c.batch, c.length, c.groups, c.width}, 2, dtype()),
-                 v = random_tensor(k.shape(), 3, dtype()), dout = random_tensor(q.shape(), 4, dtype());
+    const Tensor q = random_tensor({c.batch, c.length, c.heads, c.width}, 1, dtype()),
+                 k = random_tensor({c.batch, c.length, c.groups, c.width}, 2, dtype()),
+                 v = random_tensor(k.shape(), 3, dtype()),
+                 dout = random_tensor(q.shape(), 4, dtype());
     const Tensor sums = Tensor::zeros({c.batch, c.heads, c.length}, DType::f32);
-    EXPECT_EQUAL_ON_DEVICES((Tensors{like(q), sums}), 2 * tolerance(), kernels::attention(device, at(q), at(k), at(v), at(arguments), out[0], out[1]));
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{like(q), sums}), 2 * tolerance(),
+        kernels::attention(device, at(q), at(k), at(v), at(arguments), out[0], out[1]));
     const Tensor out_cpu = like(q), logsumexp = sums.clone();
     kernels::attention(Cpu{}, q, k, v, arguments, out_cpu, logsumexp);
-    EXPECT_EQUAL_ON_DEVICES((Tensors{like(q), like(k), like(v)}), 4 * tolerance(),
-                            kernels::attention_backward(device, at(q), at(k), at(v), at(arguments), at(out_cpu), at(logsumexp), at(dout), out[0], out[1], out[2]));
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{like(q), like(k), like(v)}), 4 * tolerance(),
+        kernels::attention_backward(device, at(q), at(k), at(v), at(arguments), at(out_cpu),
+                                    at(logsumexp), at(dout), out[0], out[1], out[2]));
   }
 }
 
@@ -209,46 +294,66 @@ TEST_P(OnCuda, AttentionToACache) {
   arguments.scale = 0.25;
   arguments.first_query = 40;
   arguments.first_key = Tensor::from(std::vector<int32_t>{0, 33}, {2});
-  const Tensor q = random_tensor({2, 3, 4, 16}, 1, dtype()), k = random_tensor({2, 50, 2, 16}, 2, dtype()), v = random_tensor({2, 50, 2, 16}, 3, dtype());
+  const Tensor q = random_tensor({2, 3, 4, 16}, 1, dtype()),
+               k = random_tensor({2, 50, 2, 16}, 2, dtype()),
+               v = random_tensor({2, 50, 2, 16}, 3, dtype());
   for (const Tensor& cached : {k, v})
     for (int64_t sample : {0, 1}) {
       const Tensor unused = cached.reshape({100, 32}).rows(sample * 50 + 43, sample * 50 + 50);
       std::memset(unused.bytes_data(), 0xff, static_cast<size_t>(unused.bytes()));
     }
-  EXPECT_EQUAL_ON_DEVICES((Tensors{like(q), Tensor::zeros({2, 4, 3}, DType::f32)}), 2 * tolerance(),
-                          kernels::attention(device, at(q), at(k), at(v), at(arguments), out[0], out[1]));
+  EXPECT_EQUAL_ON_DEVICES(
+      (Tensors{like(q), Tensor::zeros({2, 4, 3}, DType::f32)}), 2 * tolerance(),
+      kernels::attention(device, at(q), at(k), at(v), at(arguments), out[0], out[1]));
 }
 
 TEST_P(OnCuda, Rotary) {
   const Tensor x = random_tensor({2, 5, 3, 16}, 1, dtype());
-  const Tensor positions = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 9, 100, 1000, 5000, 7}, {2, 5});
-  for (const auto scaling : {kernels::RopeScaling::none, kernels::RopeScaling::linear, kernels::RopeScaling::llama3})
+  const Tensor positions =
+      Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 9, 100, 1000, 5000, 7}, {2, 5});
+  for (const auto scaling :
+       {kernels::RopeScaling::none, kernels::RopeScaling::linear, kernels::RopeScaling::llama3})
     for (bool inverse : {false, true}) {
       const kernels::RotaryWaves waves{1e4, scaling, 8, 1, 4, 512};
-      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(), kernels::rotary(device, at(x), at(positions), waves, inverse, out[0]));
+      EXPECT_EQUAL_ON_DEVICES(
+          Tensors{like(x)}, tolerance(),
+          kernels::rotary(device, at(x), at(positions), waves, inverse, out[0]));
     }
 }
 
 TEST_P(OnCuda, AdamW) {
   for (int64_t count : {1, 30, 1000}) {
-    const Tensor gradient = random_tensor({count}, 1, DType::f32), master = random_tensor({count}, 2, DType::f32), m = random_tensor({count}, 3, DType::f32);
+    const Tensor gradient = random_tensor({count}, 1, DType::f32),
+                 master = random_tensor({count}, 2, DType::f32),
+                 m = random_tensor({count}, 3, DType::f32);
     const Tensor v = Tensor::from(std::vector<float>(static_cast<size_t>(count), 0.25f), {count});
     EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v, Tensor::zeros({count}, dtype())}), 1e-2,
-                            kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3}, at(gradient), out[0], out[1], out[2], out[3]));
-    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v}), 1e-6, kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3}, at(gradient), out[0], out[1], out[2], {}));
+                            kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3},
+                                           at(gradient), out[0], out[1], out[2], out[3]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v}), 1e-6,
+                            kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3},
+                                           at(gradient), out[0], out[1], out[2], {}));
   }
 }
 
 TEST_P(OnCuda, AdamWClipsByANormOnTheDevice) {
-  const Tensor gradient = random_tensor({1000}, 1, DType::f32), master = random_tensor({1000}, 2, DType::f32), m = random_tensor({1000}, 3, DType::f32);
+  const Tensor gradient = random_tensor({1000}, 1, DType::f32),
+               master = random_tensor({1000}, 2, DType::f32),
+               m = random_tensor({1000}, 3, DType::f32);
   const Tensor v = Tensor::from(std::vector<float>(1000, 0.25f), {1000});
-  for (double square_sum : {4.0, 400.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
-    const kernels::AdamWArguments arguments{1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3, Tensor::from(std::vector<double>{square_sum}, {1}), 2.0};
-    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v}), 1e-6, kernels::adamw(device, at(arguments), at(gradient), out[0], out[1], out[2], {}));
+  for (double square_sum : {4.0, 400.0, std::numeric_limits<double>::infinity(),
+                            std::numeric_limits<double>::quiet_NaN()}) {
+    const kernels::AdamWArguments arguments{
+        1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3, Tensor::from(std::vector<double>{square_sum}, {1}),
+        2.0};
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{master, m, v}), 1e-6,
+        kernels::adamw(device, at(arguments), at(gradient), out[0], out[1], out[2], {}));
     if (std::isfinite(square_sum)) continue;
     const There at;
     const Tensor untouched = at(master.clone());
-    kernels::adamw(Cuda{}, at(arguments), at(gradient), untouched, at(m.clone()), at(v.clone()), {});
+    kernels::adamw(Cuda{}, at(arguments), at(gradient), untouched, at(m.clone()), at(v.clone()),
+                   {});
     EXPECT_EQ(test::values_of(untouched.to(Device{})), test::values_of(master));
   }
 }
@@ -256,29 +361,42 @@ TEST_P(OnCuda, AdamWClipsByANormOnTheDevice) {
 TEST_P(OnCuda, StochasticRounding) {
   const Tensor x = random_tensor({1003}, 1, DType::f32);
   for (int64_t first : {0, 5})
-    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1003}, DType::bf16)}), 0, kernels::stochastic_round(device, {5, 7, first, {}}, at(x), out[0]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1003}, DType::bf16)}), 0,
+                            kernels::stochastic_round(device, {5, 7, first, {}}, at(x), out[0]));
 }
 
 TEST_P(OnCuda, ReductionsAndMoves) {
   const Tensor x = random_tensor({5000}, 1, dtype());
-  EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({5}, DType::f64)}, 1e-12, kernels::chunk_square_sums(device, at(x), 1024, out[0]));
+  EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({5}, DType::f64)}, 1e-12,
+                          kernels::chunk_square_sums(device, at(x), 1024, out[0]));
   std::vector<double> numbers;
   for (int i = 0; i < 2000; ++i) numbers.push_back(1.0 / (i + 1));
-  const Tensor values = Tensor::from(numbers, {2000}), ranges = Tensor::from(std::vector<int64_t>{0, 1000, 5, 5, 1000, 2000}, {3, 2});
-  EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3}, DType::f64)}), 1e-12, kernels::range_sums(device, at(values), at(ranges), out[0]));
+  const Tensor values = Tensor::from(numbers, {2000}),
+               ranges = Tensor::from(std::vector<int64_t>{0, 1000, 5, 5, 1000, 2000}, {3, 2});
+  EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3}, DType::f64)}), 1e-12,
+                          kernels::range_sums(device, at(values), at(ranges), out[0]));
   const Tensor order = Tensor::from(std::vector<int64_t>{1999, 3, 7}, {3});
-  EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1}, DType::f64)}), 1e-12, kernels::ordered_sum(device, at(values), at(order), out[0]));
+  EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1}, DType::f64)}), 1e-12,
+                          kernels::ordered_sum(device, at(values), at(order), out[0]));
   for (int64_t last : {1, 3, 8, 64}) {
     const Tensor y = random_tensor({3, 5, last}, 2, dtype());
-    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0, kernels::swap_leading(device, at(y), out[0]));
-    EXPECT_EQUAL_ON_DEVICES((Tensors{random_tensor({3, 7, last}, 3, dtype())}), 0, kernels::copy_places(device, at(y), 1, 3, out[0], 2));
-    const Tensor kept = Tensor::from(std::vector<int32_t>{0, 0, 0, -1, -1, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1}, {3, 5}), dy = random_tensor({3, last}, 4, dtype());
-    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3, last}, dtype())}), 0, kernels::sample_means(device, at(y), at(kept), out[0]));
-    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3, 5, last}, dtype())}), 0, kernels::sample_means_backward(device, at(dy), at(kept), out[0]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0,
+                            kernels::swap_leading(device, at(y), out[0]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{random_tensor({3, 7, last}, 3, dtype())}), 0,
+                            kernels::copy_places(device, at(y), 1, 3, out[0], 2));
+    const Tensor kept = Tensor::from(
+                     std::vector<int32_t>{0, 0, 0, -1, -1, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1},
+                     {3, 5}),
+                 dy = random_tensor({3, last}, 4, dtype());
+    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3, last}, dtype())}), 0,
+                            kernels::sample_means(device, at(y), at(kept), out[0]));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3, 5, last}, dtype())}), 0,
+                            kernels::sample_means_backward(device, at(dy), at(kept), out[0]));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, OnCuda, testing::Values(DType::f32, DType::bf16, DType::f16), [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Types, OnCuda, testing::Values(DType::f32, DType::bf16, DType::f16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace
 }  // namespace skein

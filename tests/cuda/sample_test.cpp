@@ -1,14 +1,14 @@
 // Sampling on the device against the CPU's on the same logits and draws.
 #include "skein/kernels/sample.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <vector>
 
 #include "skein/core/philox.h"
+
 #include "support/kernel_home.h"
 
 namespace skein {
@@ -17,7 +17,8 @@ namespace {
 using kernels::SampleArguments;
 using test::kHome;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                kNaN = std::numeric_limits<float>::quiet_NaN();
 
 struct Rows {
   Tensor logits;    // [B,V] f32
@@ -26,7 +27,8 @@ struct Rows {
 
 Rows random_rows(int64_t rows, int64_t columns, float spread, uint64_t key) {
   Rows made{Tensor::empty({rows, columns}, DType::f32), Tensor::empty({rows}, DType::f64)};
-  for (int64_t i = 0; i < rows * columns; ++i) made.logits.data<float>()[i] = spread * normal_at(key, 1, static_cast<uint64_t>(i));
+  for (int64_t i = 0; i < rows * columns; ++i)
+    made.logits.data<float>()[i] = spread * normal_at(key, 1, static_cast<uint64_t>(i));
   for (int64_t r = 0; r < rows; ++r) {
     const PhiloxBlock bits = philox(key, 2, static_cast<uint64_t>(r));
     made.uniforms.data<double>()[r] = uniform_double(bits[0], bits[1]);
@@ -35,15 +37,20 @@ Rows random_rows(int64_t rows, int64_t columns, float spread, uint64_t key) {
 }
 
 template <class Tag>
-std::vector<int32_t> ids_on(Tag tag, Device home, const Rows& rows, int64_t valid, const SampleArguments& arguments) {
+std::vector<int32_t> ids_on(Tag tag, Device home, const Rows& rows, int64_t valid,
+                            const SampleArguments& arguments) {
   const Tensor ids = Tensor::zeros({rows.logits.dim(0)}, DType::i32).to(home);
   kernels::sample(tag, rows.logits.to(home), valid, arguments, rows.uniforms.to(home), ids);
   const Tensor here = ids.to(Device{});
   return {here.data<int32_t>(), here.data<int32_t>() + here.size()};
 }
 
-std::vector<int32_t> on_cpu(const Rows& rows, int64_t valid, const SampleArguments& arguments) { return ids_on(Cpu{}, Device{}, rows, valid, arguments); }
-std::vector<int32_t> on_cuda(const Rows& rows, int64_t valid, const SampleArguments& arguments) { return ids_on(Cuda{}, kHome, rows, valid, arguments); }
+std::vector<int32_t> on_cpu(const Rows& rows, int64_t valid, const SampleArguments& arguments) {
+  return ids_on(Cpu{}, Device{}, rows, valid, arguments);
+}
+std::vector<int32_t> on_cuda(const Rows& rows, int64_t valid, const SampleArguments& arguments) {
+  return ids_on(Cuda{}, kHome, rows, valid, arguments);
+}
 
 std::vector<SampleArguments> settings(int64_t columns, const std::vector<double>& temperatures) {
   std::vector<SampleArguments> made{{0, 0, 1}, {0, 5, 0.5}, {1, 1, 0.5}};
@@ -55,7 +62,9 @@ std::vector<SampleArguments> settings(int64_t columns, const std::vector<double>
 
 void expect_same(const Rows& rows, int64_t valid, const std::vector<SampleArguments>& cases) {
   for (const SampleArguments& c : cases)
-    EXPECT_EQ(on_cuda(rows, valid, c), on_cpu(rows, valid, c)) << valid << " ids, temperature " << c.temperature << " top_k " << c.top_k << " top_p " << c.top_p;
+    EXPECT_EQ(on_cuda(rows, valid, c), on_cpu(rows, valid, c))
+        << valid << " ids, temperature " << c.temperature << " top_k " << c.top_k << " top_p "
+        << c.top_p;
 }
 
 TEST(SampleOnCuda, TakesTheIdsOfTheCpu) {
@@ -69,18 +78,27 @@ TEST(SampleOnCuda, TakesTheIdsOfTheCpu) {
 TEST(SampleOnCuda, OfAWholeVocabulary) {
   const int64_t columns = 50257;
   const Rows rows = random_rows(2, columns, 3, 9);
-  expect_same(rows, columns, {{0, 0, 1}, {1, 0, 1}, {0.7, 40, 1}, {1, 0, 0.9}, {1.5, 40, 0.5}, {5, columns, 0.1}, {1, 1000, 0.999}});
+  expect_same(rows, columns,
+              {{0, 0, 1},
+               {1, 0, 1},
+               {0.7, 40, 1},
+               {1, 0, 0.9},
+               {1.5, 40, 0.5},
+               {5, columns, 0.1},
+               {1, 1000, 0.999}});
 }
 
 TEST(SampleOnCuda, EqualLogitsGoByTheLowerId) {
   for (int64_t columns : {7, 257, 2100}) {
     Rows rows = random_rows(3, columns, 1, 4);
-    for (float& logit : rows.logits.span<float>()) logit = std::round(2 * logit) / 2 * (logit < 0.2f ? 1 : -1);
+    for (float& logit : rows.logits.span<float>())
+      logit = std::round(2 * logit) / 2 * (logit < 0.2f ? 1 : -1);
     expect_same(rows, columns, settings(columns, {0.5, 1}));
     for (float& logit : rows.logits.span<float>()) logit = 2;
     expect_same(rows, columns, settings(columns, {1}));
   }
-  const Rows zeros{Tensor::from(std::vector<float>{-1, -0.0f, 0.0f, -0.0f}, {1, 4}), Tensor::from(std::vector<double>{0.4}, {1})};
+  const Rows zeros{Tensor::from(std::vector<float>{-1, -0.0f, 0.0f, -0.0f}, {1, 4}),
+                   Tensor::from(std::vector<double>{0.4}, {1})};
   expect_same(zeros, 4, settings(4, {1}));
   EXPECT_EQ(on_cuda(zeros, 4, {0, 0, 1}), std::vector<int32_t>{1});
 }
@@ -113,7 +131,9 @@ TEST(SampleOnCuda, TellsWhatIsNoNumberAndSkipsRows) {
   for (const SampleArguments& c : settings(50, {1})) {
     const std::vector<int32_t> found = on_cuda(rows, 50, c);
     EXPECT_EQ(found, on_cpu(rows, 50, c));
-    EXPECT_EQ(std::vector<int32_t>(found.begin(), found.begin() + 5), (std::vector<int32_t>{-32, -10, kernels::kLargestIsInfinite, kernels::kAllAreMinusInfinite, 0}));
+    EXPECT_EQ(std::vector<int32_t>(found.begin(), found.begin() + 5),
+              (std::vector<int32_t>{-32, -10, kernels::kLargestIsInfinite,
+                                    kernels::kAllAreMinusInfinite, 0}));
   }
 }
 

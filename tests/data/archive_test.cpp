@@ -1,10 +1,10 @@
+#include <random>
+
 #include "skein/core/log.h"
 #include "skein/data/corpus.h"
 #include "skein/data/encode.h"
 #include "skein/data/examples.h"
 #include "skein/data/learn_tokenizer.h"
-
-#include <random>
 
 #include "archives.h"
 #include "data_fixtures.h"
@@ -182,14 +182,17 @@ std::string read_on(const std::string& path) {
       text += piece.text;
     } catch (const Error& error) {
       EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ExitCode::usage)) << error.what();
-      if (errors++ == 0) text = error.what();
-      else EXPECT_EQ(text, error.what());
+      if (errors++ == 0)
+        text = error.what();
+      else
+        EXPECT_EQ(text, error.what());
     }
   }
   return text;
 }
 
-// libarchive 3.6 frees the sum of a frame where it is compared and keeps the flag that there is one.
+// libarchive 3.6 frees the sum of a frame where it is compared and keeps the flag that there is
+// one.
 TEST(Archives, NoDamageOfLz4FramesIsTakenForText) {
   const Scratch scratch;
   const std::string path = scratch.file("x.lz4"), text = words(20000), frame = packed("lz4", text);
@@ -203,7 +206,8 @@ TEST(Archives, NoDamageOfLz4FramesIsTakenForText) {
   const auto refused = [&](const std::string& bytes, const char* why) {
     const std::string said = read_back(bytes);
     EXPECT_TRUE(said.starts_with(path)) << why << ": " << said.substr(0, 100);
-    EXPECT_TRUE(said.find("damaged") != said.npos || said.find("cut short") != said.npos) << why << ": " << said.substr(0, 100);
+    EXPECT_TRUE(said.find("damaged") != said.npos || said.find("cut short") != said.npos)
+        << why << ": " << said.substr(0, 100);
   };
   std::string wrong = frame;
   wrong.back() ^= 0x20;

@@ -10,7 +10,8 @@ std::vector<int32_t> numbers_of(const Tensor& tensor) {
   return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.size()};
 }
 
-// Two rows of 40 tokens, of which 3 and 11 are no padding, with 20 places, of which 2 and 1 are there.
+// Two rows of 40 tokens, of which 3 and 11 are no padding, with 20 places, of which 2 and 1 are
+// there.
 Batch padded() {
   Batch batch;
   batch.tokens = filled(2, 40, 0);
@@ -39,7 +40,8 @@ TEST(Trimmed, KeepsWhatTheLongestRowHas) {
   EXPECT_EQ(numbers_of(made.tokens), tokens);
   EXPECT_EQ(made.positions.shape(), (Shape{2, 16}));
   EXPECT_EQ(made.segments.shape(), (Shape{2, 16}));
-  EXPECT_EQ(numbers_of(made.places), (std::vector<int32_t>{1, 2, -1, -1, -1, -1, -1, -1, 10, -1, -1, -1, -1, -1, -1, -1}));
+  EXPECT_EQ(numbers_of(made.places),
+            (std::vector<int32_t>{1, 2, -1, -1, -1, -1, -1, -1, 10, -1, -1, -1, -1, -1, -1, -1}));
   EXPECT_EQ(made.targets.shape(), (Shape{2, 8}));
   EXPECT_EQ(made.weights.shape(), (Shape{2, 1})) << "of samples, not of places";
   EXPECT_EQ(made.known.shape(), (Shape{2, 8, 3}));

@@ -21,11 +21,14 @@ TemplatedChat chat(const std::string& text) {
   return made;
 }
 
-ChatSamplesConfig plain(int64_t length, bool pack = true) { return {.length = length, .pack = pack, .pad = '.', .seed = 3, .shuffle = false}; }
+ChatSamplesConfig plain(int64_t length, bool pack = true) {
+  return {.length = length, .pack = pack, .pad = '.', .seed = 3, .shuffle = false};
+}
 
 std::string row_of(const Tensor& tensor, int64_t row) {
   std::string text;
-  for (int64_t t = 0; t < tensor.dim(1); ++t) text += static_cast<char>(tensor.data<int32_t>()[row * tensor.dim(1) + t]);
+  for (int64_t t = 0; t < tensor.dim(1); ++t)
+    text += static_cast<char>(tensor.data<int32_t>()[row * tensor.dim(1) + t]);
   return text;
 }
 
@@ -46,12 +49,15 @@ TEST(PackedRows, HoldEachOnceAndFillWell) {
   std::mt19937 random(5);
   std::vector<int64_t> lengths;
   int64_t tokens = 0;
-  for (int i = 0; i < 3000; ++i) tokens += lengths.emplace_back(1 + static_cast<int64_t>(random() % 60) * (random() % 4 == 0 ? 4 : 1));
+  for (int i = 0; i < 3000; ++i)
+    tokens +=
+        lengths.emplace_back(1 + static_cast<int64_t>(random() % 60) * (random() % 4 == 0 ? 4 : 1));
   const Rows rows = packed_rows(lengths, 256);
   std::vector<int> seen(lengths.size());
   for (const auto& row : rows) {
     int64_t sum = 0;
-    for (int64_t one : row) sum += lengths[static_cast<size_t>(one)], ++seen[static_cast<size_t>(one)];
+    for (int64_t one : row)
+      sum += lengths[static_cast<size_t>(one)], ++seen[static_cast<size_t>(one)];
     EXPECT_LE(sum, 256);
     EXPECT_TRUE(std::is_sorted(row.begin(), row.end()));
   }
@@ -72,7 +78,8 @@ TEST(ChatSamples, FeedSeveralARowAndLearnAnswersOnly) {
   EXPECT_EQ(numbers_of(batch.places, 1), (Ids{0, 1, 3, 4, -1}));
   EXPECT_EQ(row_of(batch.targets, 1).substr(0, 4), "D3E4");
   const auto weights = batch.weights.span<float>();
-  EXPECT_EQ(std::vector<float>(weights.begin(), weights.end()), (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 1, 0}));
+  EXPECT_EQ(std::vector<float>(weights.begin(), weights.end()),
+            (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 1, 0}));
   EXPECT_EQ(samples.counts().tokens, 12);
   EXPECT_EQ(samples.counts().answers, 9);
   EXPECT_EQ(samples.counts().left_out + samples.counts().shortened, 0);
@@ -111,7 +118,8 @@ TEST(ChatSamples, OneARowNeedsNoSegments) {
 }
 
 TEST(ChatSamples, KeepWholeAnswersOfWhatIsTooLong) {
-  const std::vector<TemplatedChat> chats{chat("abA1cB2"), chat("abcABCD1"), chat("abcdefA1"), chat("aA1b")};
+  const std::vector<TemplatedChat> chats{chat("abA1cB2"), chat("abcABCD1"), chat("abcdefA1"),
+                                         chat("aA1b")};
   const ChatSamples whole(chats, plain(5));
   EXPECT_EQ(whole.counts().chats, 4);
   EXPECT_EQ(whole.counts().left_out, 2) << "whose first answer does not end within the row";
@@ -130,10 +138,12 @@ TEST(ChatSamples, KeepWholeAnswersOfWhatIsTooLong) {
 }
 
 TEST(ChatSamples, OfLengthsThatJustFit) {
-  EXPECT_EQ(ChatSamples({chat("abAB1")}, plain(4)).counts().shortened, 0) << "the end is only predicted";
+  EXPECT_EQ(ChatSamples({chat("abAB1")}, plain(4)).counts().shortened, 0)
+      << "the end is only predicted";
   EXPECT_EQ(ChatSamples({chat("abAB1")}, plain(3)).counts().left_out, 1);
   EXPECT_EQ(ChatSamples({chat("abAB1")}, plain(3)).samples_per_epoch(), 0);
-  EXPECT_EQ(ChatSamples({chat("1")}, plain(3)).counts().left_out, 1) << "nothing stands before its only token";
+  EXPECT_EQ(ChatSamples({chat("1")}, plain(3)).counts().left_out, 1)
+      << "nothing stands before its only token";
 }
 
 TEST(ChatSamples, AreShuffledByEpochAndPure) {
@@ -154,12 +164,15 @@ TEST(ChatSamples, AreShuffledByEpochAndPure) {
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(sorted, "abcdefghijklmnopqrst");
   const Batch some = samples.batch(7, 3);
-  for (int64_t row = 0; row < 3; ++row) EXPECT_EQ(row_of(some.tokens, row)[0], first[static_cast<size_t>(7 + row)]);
+  for (int64_t row = 0; row < 3; ++row)
+    EXPECT_EQ(row_of(some.tokens, row)[0], first[static_cast<size_t>(7 + row)]);
   EXPECT_EQ(some.sample_ids.data<int64_t>()[2], 9);
 }
 
 TEST(ChatSamples, ChecksumsTellSamplesApart) {
-  const auto sum = [](const std::vector<TemplatedChat>& chats, int64_t length) { return ChatSamples(chats, plain(length)).checksum(); };
+  const auto sum = [](const std::vector<TemplatedChat>& chats, int64_t length) {
+    return ChatSamples(chats, plain(length)).checksum();
+  };
   const uint32_t one = sum({chat("abA1"), chat("cB2")}, 6);
   EXPECT_EQ(one, sum({chat("abA1"), chat("cB2")}, 6));
   EXPECT_NE(one, sum({chat("abA1"), chat("cB3")}, 6));

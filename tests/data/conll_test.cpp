@@ -17,14 +17,16 @@ std::vector<TaggedSentence> read(const std::string& bytes, ConllConfig config = 
   return read_conll(config);
 }
 
-void refused(const std::string& bytes, std::initializer_list<std::string> words, const ConllConfig& config = {}) {
+void refused(const std::string& bytes, std::initializer_list<std::string> words,
+             const ConllConfig& config = {}) {
   SCOPED_TRACE(bytes.substr(0, 60));
   expect_error(ExitCode::usage, words, [&] { read(bytes, config); });
 }
 
 std::string written(const std::vector<TaggedSentence>& sentences) {
   std::ostringstream out;
-  for (const auto& sentence : sentences) write_conll(out, sentence, Lines(sentence.words.size(), "P"));
+  for (const auto& sentence : sentences)
+    write_conll(out, sentence, Lines(sentence.words.size(), "P"));
   return out.str();
 }
 
@@ -54,7 +56,9 @@ TEST(Conll, ColumnsAndSeparators) {
 }
 
 TEST(Conll, DocumentsAndCommentsBelongToNoSentence) {
-  const std::string text = "-DOCSTART- -X- O\n\n# 1 O\na N O\n# 2 O\n\n-DOCSTART- -X- O\nc N O\n-DOCSTART- -X- O\nd N O\n";
+  const std::string text =
+      "-DOCSTART- -X- O\n\n# 1 O\na N O\n# 2 O\n\n-DOCSTART- -X- O\nc N O\n-DOCSTART- -X- O\nd N "
+      "O\n";
   const auto plain = read(text);
   ASSERT_EQ(plain.size(), 3u);
   EXPECT_EQ(plain[0].words, (Lines{"#", "a", "#"}));
@@ -65,7 +69,8 @@ TEST(Conll, DocumentsAndCommentsBelongToNoSentence) {
   EXPECT_EQ(sentences.at(0).words, Lines{"a"});
   EXPECT_EQ(sentences.at(0).ahead, (Lines{"-DOCSTART- -X- O", "# 1 O", "# 2 O"}));
   EXPECT_EQ(written(sentences),
-            "-DOCSTART- -X- O\n\n# 1 O\n# 2 O\na N O P\n\n-DOCSTART- -X- O\n\nc N O P\n\n-DOCSTART- -X- O\n\nd N O P\n\n");
+            "-DOCSTART- -X- O\n\n# 1 O\n# 2 O\na N O P\n\n-DOCSTART- -X- O\n\nc N O "
+            "P\n\n-DOCSTART- -X- O\n\nd N O P\n\n");
 }
 
 TEST(Conll, RaggedAndEmptyFields) {
@@ -104,7 +109,8 @@ TEST(Conll, WritesWhatItReadAndOneColumnMore) {
   EXPECT_EQ(written(read("a\tO\nb c\tB-X\n\n\nd\tO")), "a\tO\tP\nb c\tB-X\tP\n\nd\tO\tP\n\n");
   EXPECT_EQ(written(read("a  X O\r\n")), "a  X O P\n\n");
   EXPECT_EQ(written(read("a\nb\n", {.tag = 0})), "a P\nb P\n\n");
-  EXPECT_EQ(written(read("New York\n", {.tag = 0, .separator = ColumnSeparator::tab})), "New York\tP\n\n");
+  EXPECT_EQ(written(read("New York\n", {.tag = 0, .separator = ColumnSeparator::tab})),
+            "New York\tP\n\n");
 }
 
 TEST(Conll, SeveralFilesAndPlaces) {

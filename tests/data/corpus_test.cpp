@@ -1,9 +1,9 @@
 #include "skein/data/corpus.h"
 
-#include "skein/text/split.h"
-
 #include <algorithm>
 #include <random>
+
+#include "skein/text/split.h"
 
 #include "archives.h"
 #include "data_fixtures.h"
@@ -29,12 +29,14 @@ Texts read_all(const Texts& inputs, const CorpusOptions& options = {}) {
   return documents;
 }
 
-Texts read_text(const Scratch& scratch, const std::string& text, const CorpusOptions& options = {}) {
+Texts read_text(const Scratch& scratch, const std::string& text,
+                const CorpusOptions& options = {}) {
   write_file(scratch.file("one.txt"), text);
   return read_all({scratch.file("one.txt")}, options);
 }
 
-Texts read_jsonl(const Scratch& scratch, const std::string& text, const CorpusOptions& options = {}) {
+Texts read_jsonl(const Scratch& scratch, const std::string& text,
+                 const CorpusOptions& options = {}) {
   write_file(scratch.file("one.jsonl"), text);
   return read_all({scratch.file("one.jsonl")}, options);
 }
@@ -43,7 +45,8 @@ std::string random_text(size_t size) {
   std::mt19937 random(23);
   std::string text;
   while (text.size() < size)
-    text += random() % 6 == 0 ? (random() % 9 == 0 ? '\n' : ' ') : static_cast<char>('a' + random() % 26);
+    text += random() % 6 == 0 ? (random() % 9 == 0 ? '\n' : ' ')
+                              : static_cast<char>('a' + random() % 26);
   return text;
 }
 
@@ -109,7 +112,8 @@ TEST(CorpusText, DividesAfterABlankLine) {
   const Scratch scratch;
   CorpusOptions options;
   options.divide_at = 4;
-  EXPECT_EQ(read_text(scratch, "aa\nbb\ncc\n\ndd\n\nee\n", options), (Texts{"aa\nbb\ncc\n\n", "dd\n\nee\n"}));
+  EXPECT_EQ(read_text(scratch, "aa\nbb\ncc\n\ndd\n\nee\n", options),
+            (Texts{"aa\nbb\ncc\n\n", "dd\n\nee\n"}));
   EXPECT_EQ(read_text(scratch, "aaaaaaaaaaaaaa", options), Texts{"aaaaaaaaaaaaaa"});
   std::string lines;
   for (int i = 0; i < 20000; ++i) lines += "line\n";
@@ -122,11 +126,13 @@ TEST(CorpusText, DividesAfterABlankLine) {
 TEST(CorpusJsonl, TakesTheField) {
   const Scratch scratch;
   EXPECT_EQ(
-      read_jsonl(scratch, "\xEF\xBB\xBF{\"text\":\"a\\n\\u00e9\"}\r\n\n  \r\n{\"id\":1,\"text\":\"b\"}"),
+      read_jsonl(scratch,
+                 "\xEF\xBB\xBF{\"text\":\"a\\n\\u00e9\"}\r\n\n  \r\n{\"id\":1,\"text\":\"b\"}"),
       (Texts{"a\n\u00e9", "b"}));
   CorpusOptions options;
   options.field = "body";
-  EXPECT_EQ(read_jsonl(scratch, "{\"text\":\"a\",\"body\":\"c\"}\n{\"body\":\"\"}\n", options), Texts{"c"});
+  EXPECT_EQ(read_jsonl(scratch, "{\"text\":\"a\",\"body\":\"c\"}\n{\"body\":\"\"}\n", options),
+            Texts{"c"});
 }
 
 TEST(CorpusJsonl, BadLinesAreNamed) {
@@ -189,7 +195,8 @@ constexpr std::pair<const char*, const char*> kFilters[] = {
 
 TEST(CorpusCompressed, IsReadThrough) {
   const Scratch scratch;
-  const std::string text = random_text(1 << 20), half = text.substr(0, 500000), rest = text.substr(500000);
+  const std::string text = random_text(1 << 20), half = text.substr(0, 500000),
+                    rest = text.substr(500000);
   for (const auto& [name, filter] : kFilters) {
     write_file(scratch.file(name), packed(filter, half) + packed(filter, rest));
     EXPECT_TRUE(read_all({scratch.file(name)}) == Texts{text}) << name;
@@ -209,7 +216,8 @@ TEST(CorpusCompressed, DamageIsFoundAndNamed) {
     const std::string path = scratch.file(name), bytes = packed(filter, text);
     for (int round = 0; round < 20; ++round) {
       write_file(path, bytes.substr(0, 12 + random() % (bytes.size() - 12)));
-      expect_error(ExitCode::usage, {name, "cut short", "compressed bytes"}, [&] { read_all({path}); });
+      expect_error(ExitCode::usage, {name, "cut short", "compressed bytes"},
+                   [&] { read_all({path}); });
     }
     write_file(path, bytes + "bytes that are no such data");
     expect_error(ExitCode::usage, {name}, [&] { read_all({path}); });
@@ -247,7 +255,8 @@ TEST(CorpusCompressed, ChecksumsOfZstdAreLookedAt) {
 
 TEST(CorpusInputs, ForeignFilesAreRefused) {
   const Scratch scratch;
-  const auto refused = [&](const std::string& name, const std::string& bytes, const std::string& word) {
+  const auto refused = [&](const std::string& name, const std::string& bytes,
+                           const std::string& word) {
     write_file(scratch.file(name), bytes);
     expect_error(ExitCode::usage, {name, word}, [&] { read_all({scratch.file(name)}); });
   };
@@ -299,7 +308,8 @@ TEST(CorpusInputs, OptionsThatContradictAreRefused) {
   lines.document_separator = "a\nb";
   expect_error(ExitCode::usage, {"data.document_separator", "data.blank_lines"},
                [&] { read_text(scratch, "a", both); });
-  expect_error(ExitCode::usage, {"data.max_bad_lines", "-1"}, [&] { read_text(scratch, "a", negative); });
+  expect_error(ExitCode::usage, {"data.max_bad_lines", "-1"},
+               [&] { read_text(scratch, "a", negative); });
   expect_error(ExitCode::usage, {"one line"}, [&] { read_text(scratch, "a", lines); });
 }
 
@@ -314,7 +324,8 @@ TEST(CorpusInputs, OutputsMustDoNoHarm) {
                [&] { check_output("output.path", scratch.file("no/b.h5"), taken); });
   expect_error(ExitCode::usage, {"output.path", "directory"},
                [&] { check_output("output.path", scratch.file(""), taken); });
-  expect_error(ExitCode::usage, {"output.path", "empty"}, [&] { check_output("output.path", "", taken); });
+  expect_error(ExitCode::usage, {"output.path", "empty"},
+               [&] { check_output("output.path", "", taken); });
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
-// What the tests of this folder share: scratch space, small stores, and the text of an expected error.
+// What the tests of this folder share: scratch space, small stores, and the text of an expected
+// error.
 #pragma once
-
-#include "skein/core/error.h"
-#include "skein/data/store.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +12,9 @@
 #include <stdlib.h>
 #include <string>
 #include <vector>
+
+#include "skein/core/error.h"
+#include "skein/data/store.h"
 
 namespace skein::test {
 
@@ -53,7 +54,8 @@ inline StoreInfo write_store(const std::string& path, int64_t vocab_size, int64_
                              const Documents& documents,
                              const std::string& tokenizer = "{\"kind\":\"test\"}") {
   TokenStoreWriter writer(path, vocab_size, end_of_text, tokenizer);
-  for (const auto& document : documents) writer.add_document(document, static_cast<int64_t>(document.size()));
+  for (const auto& document : documents)
+    writer.add_document(document, static_cast<int64_t>(document.size()));
   return writer.finish();
 }
 

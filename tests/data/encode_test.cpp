@@ -1,8 +1,8 @@
 #include "skein/data/encode.h"
 
-#include "skein/data/learn_tokenizer.h"
-
 #include <cmath>
+
+#include "skein/data/learn_tokenizer.h"
 
 #include "data_fixtures.h"
 
@@ -13,7 +13,8 @@ using namespace test;
 
 std::string jsonl(int documents) {
   std::string text;
-  for (int i = 0; i < documents; ++i) text += fmt::format("{{\"text\":\"document {} of them\"}}\n", i);
+  for (int i = 0; i < documents; ++i)
+    text += fmt::format("{{\"text\":\"document {} of them\"}}\n", i);
   return text;
 }
 
@@ -89,7 +90,8 @@ std::vector<std::string> sentences_in(const std::string& path, const Tokenizer& 
 TEST(Encode, SentencesAreKnownWhereWanted) {
   const Scratch scratch;
   const auto tokenizer = small_tokenizer(scratch);
-  write_file(scratch.file("in.jsonl"), "{\"text\":\"It came. Mr. X left.\\nAll is well\"}\n{\"text\":\"End.\"}\n");
+  write_file(scratch.file("in.jsonl"),
+             "{\"text\":\"It came. Mr. X left.\\nAll is well\"}\n{\"text\":\"End.\"}\n");
   EncodeConfig config = config_for(scratch);
   config.corpus.sentences = SentenceRule::automatic;
   const EncodeSummary summary = encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config);
@@ -156,7 +158,8 @@ TEST(Encode, OfOneTextTheEndIsHeldOut) {
   config.validation = scratch.file("valid.h5");
   config.validation_fraction = 0.2;
   encode_corpus({scratch.file("in.txt")}, *tokenizer, config);
-  const std::string head = decoded(config.output, *tokenizer), tail = decoded(config.validation, *tokenizer);
+  const std::string head = decoded(config.output, *tokenizer),
+                    tail = decoded(config.validation, *tokenizer);
   EXPECT_EQ(head + tail, text);
   EXPECT_EQ(tail.substr(0, 9), "paragraph");
   EXPECT_NEAR(static_cast<double>(tail.size()), 0.2 * static_cast<double>(text.size()), 30);
@@ -212,7 +215,8 @@ TEST(Encode, StoresAreReplacedOnlyWhereAskedFor) {
   EncodeConfig config = config_for(scratch);
   config.replace = false;
   const auto encoded = [&] { encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config); };
-  expect_error(ExitCode::usage, {"output.path is", "out.h5, which exists already", "--output.replace"}, encoded);
+  expect_error(ExitCode::usage,
+               {"output.path is", "out.h5, which exists already", "--output.replace"}, encoded);
   std::swap(config.output, config.validation);
   config.output = scratch.file("new.h5");
   expect_error(ExitCode::usage, {"output.validation is", "out.h5, which exists already"}, encoded);
@@ -226,7 +230,8 @@ TEST(Encode, StoresAreReplacedOnlyWhereAskedFor) {
   config.validation.clear();
   config.replace = false;
   expect_error(ExitCode::failure, {"late.h5 has come to exist"}, [&] {
-    encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config, [&](const CorpusProgress&) { write_file(config.output, "mine"); });
+    encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config,
+                  [&](const CorpusProgress&) { write_file(config.output, "mine"); });
   });
   EXPECT_EQ(bytes_of_file(config.output), "mine");
   EXPECT_EQ(scratch.entries(), 3);

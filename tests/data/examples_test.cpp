@@ -1,7 +1,8 @@
 #include "skein/data/examples.h"
-#include "skein/data/suffix.h"
 
 #include <zlib.h>
+
+#include "skein/data/suffix.h"
 
 #include "data_fixtures.h"
 
@@ -10,28 +11,31 @@ namespace {
 
 using namespace test;
 
-std::vector<LabelledExample> read(const std::string& name, const std::string& bytes, ExamplesConfig config = {}) {
+std::vector<LabelledExample> read(const std::string& name, const std::string& bytes,
+                                  ExamplesConfig config = {}) {
   const Scratch scratch;
   write_file(scratch.file(name), bytes);
   config.files = {scratch.file(name)};
   return read_examples(config);
 }
 
-ExamplesConfig columns(const std::string& text, const std::string& label, const std::string& pair = "") {
+ExamplesConfig columns(const std::string& text, const std::string& label,
+                       const std::string& pair = "") {
   return {.text = text, .pair = pair, .label = label};
 }
 
 // "text|label@line" of each example.
 std::vector<std::string> summary(const std::vector<LabelledExample>& examples) {
   std::vector<std::string> lines;
-  for (const auto& e : examples) lines.push_back(e.text + "|" + e.label + "@" + std::to_string(e.line));
+  for (const auto& e : examples)
+    lines.push_back(e.text + "|" + e.label + "@" + std::to_string(e.line));
   return lines;
 }
 
 using Lines = std::vector<std::string>;
 
-void refused(const std::string& name, const std::string& bytes, std::initializer_list<std::string> words,
-             const ExamplesConfig& config = {}) {
+void refused(const std::string& name, const std::string& bytes,
+             std::initializer_list<std::string> words, const ExamplesConfig& config = {}) {
   SCOPED_TRACE(bytes.substr(0, 60));
   expect_error(ExitCode::usage, words, [&] { read(name, bytes, config); });
 }
@@ -46,21 +50,26 @@ TEST(ExamplesCsv, QuotesCommasAndLineBreaks) {
       "5,\"\",a\n"
       "6,,a\n"
       "7,\"\"\"\",a";
-  EXPECT_EQ(summary(read("x.csv", text)), (Lines{"plain text|a@2", "with, comma|b@3", "said \"no\"|a@4", "two\nlines\n|b@5",
-                                                 "|a@8", "|a@9", "\"|a@10"}));
+  EXPECT_EQ(summary(read("x.csv", text)),
+            (Lines{"plain text|a@2", "with, comma|b@3", "said \"no\"|a@4", "two\nlines\n|b@5",
+                   "|a@8", "|a@9", "\"|a@10"}));
 }
 
 TEST(ExamplesCsv, LineEndsMarkAndEmptyLines) {
   const Lines wanted{"x\r\ny|a@3", "z|b@6"};
-  EXPECT_EQ(summary(read("x.csv", "\xEF\xBB\xBFtext,label\r\n\r\n\"x\r\ny\",a\r\n\r\nz,b\r\n")), wanted);
-  EXPECT_EQ(summary(read("x.csv", "\xEF\xBB\xBF\"text\",label\r\n\r\n\"x\r\ny\",a\r\n\r\nz,b\r")), wanted);
+  EXPECT_EQ(summary(read("x.csv", "\xEF\xBB\xBFtext,label\r\n\r\n\"x\r\ny\",a\r\n\r\nz,b\r\n")),
+            wanted);
+  EXPECT_EQ(summary(read("x.csv", "\xEF\xBB\xBF\"text\",label\r\n\r\n\"x\r\ny\",a\r\n\r\nz,b\r")),
+            wanted);
   EXPECT_EQ(summary(read("x.csv", "text,label\n,a\n ,b\n")), (Lines{"|a@2", " |b@3"}));
 }
 
 TEST(ExamplesCsv, ColumnsHaveNamesThatAreText) {
   const std::string header = "text,pr\xE9nom,label\n";
-  refused("x.csv", "\n" + header + "a,b,c\n", {"x.csv:2", "name of column 2", "begins \"pr\"", "not valid UTF-8"});
-  refused("x.tsv", "text\tlabel\t\xFFid\na\tb\tc\n", {"x.tsv:1", "name of column 3", "begins \"\""});
+  refused("x.csv", "\n" + header + "a,b,c\n",
+          {"x.csv:2", "name of column 2", "begins \"pr\"", "not valid UTF-8"});
+  refused("x.tsv", "text\tlabel\t\xFFid\na\tb\tc\n",
+          {"x.tsv:1", "name of column 3", "begins \"\""});
   ExamplesConfig numbers = columns("1", "2");
   numbers.header = Header::no;
   EXPECT_EQ(read("x.csv", "\xFF,a\n", numbers).at(0).text, "\xFF") << "a row of no names";
@@ -87,21 +96,25 @@ TEST(ExamplesCsv, ColumnsByNameOrNumber) {
 }
 
 TEST(ExamplesCsv, BrokenQuotes) {
-  refused("x.csv", "text,label\na,b\n\"never closed,a\nmore,b\n", {"x.csv:3", "field 1", "never closed"});
+  refused("x.csv", "text,label\na,b\n\"never closed,a\nmore,b\n",
+          {"x.csv:3", "field 1", "never closed"});
   refused("x.csv", "text,label\n\"a\" b,c\n", {"x.csv:2", "closing quote", "\" b,c\""});
   refused("x.csv", "text,label\n\"open,c\nd,e\nlast,\"f\"\n", {"x.csv:4", "opened on line 2", "f"});
   refused("x.csv", "text,label\na \"b\" c,d\n", {"x.csv:2", "field 1 holds a quote", "a \"b\" c"});
 }
 
 TEST(ExamplesCsv, RaggedRows) {
-  refused("x.csv", "text,label\na,b\nc\n", {"x.csv:3", "1 fields", "header on line 1 has 2", "text, label"});
+  refused("x.csv", "text,label\na,b\nc\n",
+          {"x.csv:3", "1 fields", "header on line 1 has 2", "text, label"});
   refused("x.csv", "text,label\na,b,c\n", {"x.csv:2", "3 fields", "has 2"});
   refused("x.csv", "text,label\na,b\n \n", {"x.csv:3", "1 fields"});
 }
 
 TEST(ExamplesCsv, MissingColumns) {
-  refused("x.csv", "txet,label,other\na,b,c\n", {"x.csv:1", "no column \"text\"", "txet, label, other", "did you mean \"txet\""});
-  refused("x.csv", "text,label\na,b\n", {"\"category\"", "for the label", "text, label"}, columns("text", "category"));
+  refused("x.csv", "txet,label,other\na,b,c\n",
+          {"x.csv:1", "no column \"text\"", "txet, label, other", "did you mean \"txet\""});
+  refused("x.csv", "text,label\na,b\n", {"\"category\"", "for the label", "text, label"},
+          columns("text", "category"));
   refused("x.csv", "text,label,text\na,b,c\n", {"2 columns", "\"text\""});
   refused("x.csv", "text,label\na,b\n", {"number 3", "2 columns"}, columns("text", "3"));
   refused("x.csv", "text,label\na,b\n", {"number 0", "from 1"}, columns("text", "0"));
@@ -133,7 +146,8 @@ TEST(Examples, SizesAreBounded) {
   EXPECT_EQ(read("x.csv", "text,label\n" + fits + ",b\n", config).at(0).text, fits);
   EXPECT_EQ(read("x.csv", "text,label\n" + fits + ",b\n" + fits + ",b\n", config).size(), 2u);
   refused("x.csv", "text,label\n" + fits + fits + ",b\n", {"x.csv:2", "1000 bytes"}, config);
-  refused("x.tsv", "text\tlabel\n" + fits + fits + "\tb\n", {"x.tsv:2", "1000 bytes", "TSV"}, config);
+  refused("x.tsv", "text\tlabel\n" + fits + fits + "\tb\n", {"x.tsv:2", "1000 bytes", "TSV"},
+          config);
   refused("x.jsonl", "{\"text\":\"" + fits + fits + "\"}\n", {"x.jsonl:1", "1000 bytes"}, config);
   std::string open = "text,label\n\"";
   for (int i = 0; i < 500; ++i) open += "line\n";
@@ -149,9 +163,12 @@ TEST(Examples, HugeFieldsAreRead) {
 
 TEST(ExamplesTsv, NothingIsQuoted) {
   const std::string text = "1\tsaid \"no\", left\n0\t\"open\r\n\n1\tlast";
-  EXPECT_EQ(summary(read("x.tsv", text, columns("2", "1"))), (Lines{"said \"no\", left|1@1", "\"open|0@2", "last|1@4"}));
-  EXPECT_EQ(summary(read("x.tsv", "label\ttext\n1\ta\n", columns("text", "label"))), Lines{"a|1@2"});
-  refused("x.tsv", "1\ta\n0\n", {"x.tsv:2", "1 fields", "first row on line 1 has 2"}, columns("2", "1"));
+  EXPECT_EQ(summary(read("x.tsv", text, columns("2", "1"))),
+            (Lines{"said \"no\", left|1@1", "\"open|0@2", "last|1@4"}));
+  EXPECT_EQ(summary(read("x.tsv", "label\ttext\n1\ta\n", columns("text", "label"))),
+            Lines{"a|1@2"});
+  refused("x.tsv", "1\ta\n0\n", {"x.tsv:2", "1 fields", "first row on line 1 has 2"},
+          columns("2", "1"));
   refused("x.tsv", "1\ta\n0\tb\n", {"x.tsv:1", "no column \"text\"", "1, a"});
   auto config = columns("text", "1");
   config.header = Header::no;
@@ -160,15 +177,19 @@ TEST(ExamplesTsv, NothingIsQuoted) {
 
 TEST(ExamplesJsonl, KeysAndKindsOfLabels) {
   EXPECT_EQ(summary(read("x.jsonl",
-                         "{\"text\":\"a\",\"label\":\"x\"}\r\n\n{\"label\":3,\"text\":\"b\"}\n{\"text\":\"c\",\"label\":true}")),
+                         "{\"text\":\"a\",\"label\":\"x\"}\r\n\n{\"label\":3,\"text\":\"b\"}\n{"
+                         "\"text\":\"c\",\"label\":true}")),
             (Lines{"a|x@1", "b|3@3", "c|true@4"}));
-  const auto pair = read("x.json", "{\"a\":\"first\",\"b\":\"second\",\"c\":\"yes\"}", columns("a", "c", "b"));
+  const auto pair =
+      read("x.json", "{\"a\":\"first\",\"b\":\"second\",\"c\":\"yes\"}", columns("a", "c", "b"));
   EXPECT_EQ(pair.at(0).pair, "second");
 }
 
 TEST(ExamplesJsonl, Faults) {
-  refused("x.jsonl", "{\"text\":\"a\",\"lable\":\"x\"}", {"x.jsonl:1", "no key \"label\"", "lable, text", "did you mean \"lable\""});
-  refused("x.jsonl", "{\"text\":1,\"label\":\"x\"}", {"x.jsonl:1", "\"text\" is a JSON number, not a string"});
+  refused("x.jsonl", "{\"text\":\"a\",\"lable\":\"x\"}",
+          {"x.jsonl:1", "no key \"label\"", "lable, text", "did you mean \"lable\""});
+  refused("x.jsonl", "{\"text\":1,\"label\":\"x\"}",
+          {"x.jsonl:1", "\"text\" is a JSON number, not a string"});
   refused("x.jsonl", "{\"text\":\"a\",\"label\":1.5}", {"fraction"});
   refused("x.jsonl", "{\"text\":\"a\",\"label\":null}", {"JSON null", "a label is"});
   refused("x.jsonl", "{\"text\":\"a\"", {"x.jsonl:1", "parse error"});
@@ -224,9 +245,17 @@ TEST(Examples, CompressedFilesAndSeveral) {
 
 TEST(Examples, FormatsAreInTheirNames) {
   using Named = std::pair<const char*, NamedFormat>;
-  for (const auto& [name, format] : {Named{"a.csv", NamedFormat::csv}, {"a.tsv", NamedFormat::tsv}, {"a.tab.gz", NamedFormat::tsv}, {"a/b.jsonl.zst", NamedFormat::jsonl},
-                                     {"a.ndjson.xz", NamedFormat::jsonl}, {"a.json", NamedFormat::jsonl}, {"a.txt", NamedFormat::other}, {"csv", NamedFormat::other},
-                                     {"a.csv.bz2", NamedFormat::csv}, {"a.csv.zip", NamedFormat::other}, {"", NamedFormat::other}})
+  for (const auto& [name, format] : {Named{"a.csv", NamedFormat::csv},
+                                     {"a.tsv", NamedFormat::tsv},
+                                     {"a.tab.gz", NamedFormat::tsv},
+                                     {"a/b.jsonl.zst", NamedFormat::jsonl},
+                                     {"a.ndjson.xz", NamedFormat::jsonl},
+                                     {"a.json", NamedFormat::jsonl},
+                                     {"a.txt", NamedFormat::other},
+                                     {"csv", NamedFormat::other},
+                                     {"a.csv.bz2", NamedFormat::csv},
+                                     {"a.csv.zip", NamedFormat::other},
+                                     {"", NamedFormat::other}})
     EXPECT_EQ(format_in_name(name), format) << name;
 }
 
@@ -239,7 +268,8 @@ TEST(Examples, FormatsAndConfigurationsThatCannotBe) {
   refused("x.csv", "a", {"second text", "label as well"}, columns("text", "label", "label"));
   refused("x.csv", "a", {"no text column"}, columns("", "label"));
   expect_error(ExitCode::usage, {"no file"}, [] { read_examples({}); });
-  expect_error(ExitCode::usage, {"missing.csv"}, [] { read_examples({.files = {"/nowhere/missing.csv"}}); });
+  expect_error(ExitCode::usage, {"missing.csv"},
+               [] { read_examples({.files = {"/nowhere/missing.csv"}}); });
 }
 
 }  // namespace

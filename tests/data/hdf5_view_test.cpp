@@ -1,9 +1,9 @@
 // What reads HDF5 without its library, against files that the library writes.
 #include "skein/data/hdf5_view.h"
 
-#include "skein/data/hdf5.h"
-
 #include <cstring>
+
+#include "skein/data/hdf5.h"
 
 #include "data_fixtures.h"
 
@@ -154,7 +154,8 @@ TEST(Hdf5View, ReadsAttributesInHeadersAndHeaps) {
 // Else a small file could take any time: here its attributes are listed as often as it is said.
 TEST(Hdf5View, RefusesMetadataThatOverlaps) {
   const std::string good = written([&](hid_t file) {
-    for (int i = 0; i < 300; ++i) put_text(file, fmt::format("{}", i), std::string(1000, 'x'), false);
+    for (int i = 0; i < 300; ++i)
+      put_text(file, fmt::format("{}", i), std::string(1000, 'x'), false);
   });
   const uint64_t heap = good.find("FRHP"), tree = good.find("BTHD");
   ASSERT_TRUE(heap < good.size() && tree < good.size());

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "data_fixtures.h"
 #include "skein/data/label_samples.h"
+
+#include "data_fixtures.h"
 
 namespace skein {
 namespace {
@@ -21,7 +22,8 @@ class Letters : public Tokenizer {
   int32_t end_of_text() const override { return roles_.eos; }
   Ids encode(std::string_view text) const override {
     Ids ids;
-    std::copy_if(text.begin(), text.end(), std::back_inserter(ids), [](char c) { return c != ' '; });
+    std::copy_if(text.begin(), text.end(), std::back_inserter(ids),
+                 [](char c) { return c != ' '; });
     return ids;
   }
   TokenRoles roles() const override { return roles_; }
@@ -58,7 +60,8 @@ TEST(LabelForm, DecodersAreReadAtTheLastPlace) {
   EXPECT_EQ(form.text("abc").tokens, (Ids{'a', 'b', 'c', 3}));
   EXPECT_EQ(form.text("abc").places, Ids{3});
   EXPECT_EQ(form.pair("a", "b").tokens, (Ids{'a', '|', 'b', 3}));
-  EXPECT_EQ(LabelForm(open_ended(), {false, 8, "|", false}).text("abc").tokens, (Ids{'a', 'b', 'c'}));
+  EXPECT_EQ(LabelForm(open_ended(), {false, 8, "|", false}).text("abc").tokens,
+            (Ids{'a', 'b', 'c'}));
   EXPECT_EQ(LabelForm(Letters({}), {false, 8}).text("").tokens, Ids{0});
 }
 
@@ -162,25 +165,35 @@ TEST(LabelForm, DecodersReadTagsAtTheLastSubword) {
 
 TEST(LabelForm, RefusesWhatCannotBe) {
   expect_error(ExitCode::usage, {"encoder", "[CLS]"}, [] { LabelForm(open_ended(), {true, 8}); });
-  expect_error(ExitCode::usage, {"template", "leaves out"}, [] { LabelForm(Textless(), {true, 8}); });
-  expect_error(ExitCode::usage, {"task.separator", "UTF-8"}, [] { LabelForm(framed(), {true, 8, "\xC3"}); });
-  expect_error(ExitCode::usage, {"task.length=4", "no room"}, [] { LabelForm(framed(), {true, 4}); });
+  expect_error(ExitCode::usage, {"template", "leaves out"}, [] {
+    LabelForm(Textless(), {true, 8});
+  });
+  expect_error(ExitCode::usage, {"task.separator", "UTF-8"}, [] {
+    LabelForm(framed(), {true, 8, "\xC3"});
+  });
+  expect_error(ExitCode::usage, {"task.length=4", "no room"}, [] {
+    LabelForm(framed(), {true, 4});
+  });
 }
 
 TEST(LabelSamples, MakeBatchesByTheSamplesAlone) {
   const LabelForm form(framed(), {true, 8});
   std::vector<LabelledSample> samples;
-  for (const char* text : {"a", "bc", "def"}) samples.push_back({form.text(text), {static_cast<int32_t>(samples.size())}});
+  for (const char* text : {"a", "bc", "def"})
+    samples.push_back({form.text(text), {static_cast<int32_t>(samples.size())}});
   samples[1].labels = {-1};
   EXPECT_EQ(padded_length(samples, 4, 100), 8);
   EXPECT_EQ(padded_length(samples, 4, 6), 6);
   const LabelSamples plain(samples, {6, 1, form.pad(), true, true, false}, 1, false);
   const Batch batch = plain.batch(0, 3);
-  const auto row = [](const Tensor& tensor, int64_t at) { return Ids(tensor.data<int32_t>() + at * 6, tensor.data<int32_t>() + (at + 1) * 6); };
+  const auto row = [](const Tensor& tensor, int64_t at) {
+    return Ids(tensor.data<int32_t>() + at * 6, tensor.data<int32_t>() + (at + 1) * 6);
+  };
   EXPECT_EQ(row(batch.tokens, 0), (Ids{1, 'a', 2, 9, 9, 9}));
   EXPECT_EQ(row(batch.segments, 1), (Ids{0, 0, 0, 0, -1, -1}));
   EXPECT_EQ(row(batch.positions, 2), (Ids{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(std::vector<float>(batch.weights.data<float>(), batch.weights.data<float>() + 3), (std::vector<float>{1, 0, 1}));
+  EXPECT_EQ(std::vector<float>(batch.weights.data<float>(), batch.weights.data<float>() + 3),
+            (std::vector<float>{1, 0, 1}));
   EXPECT_EQ(batch.targets.data<int32_t>()[2], 2);
   const LabelSamples shuffled(samples, plain.shape(), 7, true);
   std::multiset<int32_t> seen;

@@ -13,7 +13,8 @@ LabelledExample example(const std::string& label, int64_t line) {
 }
 
 TEST(Labels, DistinctInByteOrder) {
-  const LabelSet labels = labels_of({example("b", 1), example("a", 2), example("B", 3), example("\u00e9", 4), example("b", 5)});
+  const LabelSet labels = labels_of(
+      {example("b", 1), example("a", 2), example("B", 3), example("\u00e9", 4), example("b", 5)});
   EXPECT_EQ(labels.names(), (Lines{"B", "a", "b", "\u00e9"}));
   EXPECT_EQ(labels.find("b"), 2);
   EXPECT_EQ(labels.name(0), "B");
@@ -36,7 +37,8 @@ TEST(Labels, UnknownOnesNamePlaceAndNearest) {
   const ExamplesConfig config{.files = {"dev.csv"}};
   EXPECT_EQ(label_ids(labels, {example("card_linking", 2), example("card_arrival", 3)}, config),
             (std::vector<int32_t>{1, 0}));
-  expect_error(ExitCode::usage, {"dev.csv:7", "\"card_arival\"", "2 known", "did you mean \"card_arrival\""},
+  expect_error(ExitCode::usage,
+               {"dev.csv:7", "\"card_arival\"", "2 known", "did you mean \"card_arrival\""},
                [&] { label_ids(labels, {example("card_arival", 7)}, config); });
   expect_error(ExitCode::usage, {"dev.csv:8", "card_arrival, card_linking"},
                [&] { label_ids(labels, {example(std::string(1 << 20, 'x'), 8)}, config); });

@@ -31,12 +31,19 @@ DataConfig in_order() {
 }
 
 void expect_equal_rows(const Batch& left, int64_t left_row, const Batch& right, int64_t right_row) {
-  const auto row = [](const Tensor& tensor, int64_t index) { return tensor.rows(index, index + 1); };
-  EXPECT_EQ(values<int32_t>(row(left.tokens, left_row)), values<int32_t>(row(right.tokens, right_row)));
-  EXPECT_EQ(values<int32_t>(row(left.targets, left_row)), values<int32_t>(row(right.targets, right_row)));
-  EXPECT_EQ(values<int32_t>(row(left.positions, left_row)), values<int32_t>(row(right.positions, right_row)));
-  EXPECT_EQ(values<int32_t>(row(left.segments, left_row)), values<int32_t>(row(right.segments, right_row)));
-  EXPECT_EQ(values<float>(row(left.weights, left_row)), values<float>(row(right.weights, right_row)));
+  const auto row = [](const Tensor& tensor, int64_t index) {
+    return tensor.rows(index, index + 1);
+  };
+  EXPECT_EQ(values<int32_t>(row(left.tokens, left_row)),
+            values<int32_t>(row(right.tokens, right_row)));
+  EXPECT_EQ(values<int32_t>(row(left.targets, left_row)),
+            values<int32_t>(row(right.targets, right_row)));
+  EXPECT_EQ(values<int32_t>(row(left.positions, left_row)),
+            values<int32_t>(row(right.positions, right_row)));
+  EXPECT_EQ(values<int32_t>(row(left.segments, left_row)),
+            values<int32_t>(row(right.segments, right_row)));
+  EXPECT_EQ(values<float>(row(left.weights, left_row)),
+            values<float>(row(right.weights, right_row)));
   EXPECT_EQ(values<int64_t>(row(left.sample_ids, left_row)),
             values<int64_t>(row(right.sample_ids, right_row)));
 }
@@ -92,9 +99,11 @@ TEST(Loader, MaskingDocumentEndsSparesTheFirstTokenOfTheNext) {
 
 TEST(Loader, ResumingAnywhereEqualsAStraightRun) {
   const Scratch scratch;
-  write_store(scratch.file("a.h5"), 100, 99, {ascending(0, 30), ascending(30, 17), ascending(5, 40)});
+  write_store(scratch.file("a.h5"), 100, 99,
+              {ascending(0, 30), ascending(30, 17), ascending(5, 40)});
   write_store(scratch.file("b.h5"), 100, 99, {ascending(50, 9), ascending(60, 12)});
-  const std::vector<std::string> entries{"0.8:" + scratch.file("a.h5"), "0.2:" + scratch.file("b.h5")};
+  const std::vector<std::string> entries{"0.8:" + scratch.file("a.h5"),
+                                         "0.2:" + scratch.file("b.h5")};
   DataConfig config;
   config.cross_document_attention = false;
   config.mask_document_ends = true;
@@ -151,7 +160,9 @@ TEST(Loader, AStoreOfExactlyOneSampleIsEnough) {
 TEST(Loader, RefusesBadEntries) {
   const Scratch scratch;
   const std::string path = three_documents(scratch);
-  const auto load = [](const std::vector<std::string>& entries) { Loader loader(entries, 4, 0, {}); };
+  const auto load = [](const std::vector<std::string>& entries) {
+    Loader loader(entries, 4, 0, {});
+  };
   expect_error(ExitCode::usage, {"data.train"}, [&] { load({}); });
   expect_error(ExitCode::usage, {"weight -1", "above 0"}, [&] { load({"-1:" + path}); });
   expect_error(ExitCode::usage, {"weight 0"}, [&] { load({"0:" + path}); });
@@ -176,12 +187,14 @@ TEST(Loader, RefusesStoresOfDifferentTokenizers) {
   expect_error(ExitCode::usage, {"a.h5", "sized.h5", "100", "101", "different tokenizers"},
                [&] { blend("sized.h5"); });
   expect_error(ExitCode::usage, {"a.h5", "ended.h5", "99", "98"}, [&] { blend("ended.h5"); });
-  expect_error(ExitCode::usage, {"a.h5", "other.h5", "different tokenizers"}, [&] { blend("other.h5"); });
+  expect_error(ExitCode::usage, {"a.h5", "other.h5", "different tokenizers"},
+               [&] { blend("other.h5"); });
 }
 
 TEST(Prefetcher, GivesWhatTheLoaderGives) {
   const Scratch scratch;
-  write_store(scratch.file("a.h5"), 100, 99, {ascending(0, 30), ascending(30, 17), ascending(5, 40)});
+  write_store(scratch.file("a.h5"), 100, 99,
+              {ascending(0, 30), ascending(30, 17), ascending(5, 40)});
   DataConfig config;
   config.cross_document_attention = false;
   const Loader loader({scratch.file("a.h5")}, 6, 3, config);

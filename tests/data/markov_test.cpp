@@ -1,14 +1,14 @@
-#include "skein/core/json.h"
 #include "skein/data/markov.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <map>
 #include <numeric>
 
-#include "data_fixtures.h"
 #include "skein/core/error.h"
+#include "skein/core/json.h"
+
+#include "data_fixtures.h"
 
 namespace skein {
 namespace {
@@ -45,15 +45,19 @@ TEST(Markov, IsStationaryAndEachSymbolKnownHelps) {
   const MarkovChain chain(config);
   std::vector<double> next(static_cast<size_t>(chain.contexts()));
   for (int64_t context = 0; context < chain.contexts(); ++context) {
-    EXPECT_NEAR(std::accumulate(chain.row(context).begin(), chain.row(context).end(), 0.0), 1, 1e-12);
+    EXPECT_NEAR(std::accumulate(chain.row(context).begin(), chain.row(context).end(), 0.0), 1,
+                1e-12);
     for (int32_t s = 0; s < chain.symbols(); ++s) {
       EXPECT_GT(chain.probability(context, s), 0);
-      next[static_cast<size_t>(chain.next_context(context, s))] += chain.stationary()[static_cast<size_t>(context)] * chain.probability(context, s);
+      next[static_cast<size_t>(chain.next_context(context, s))] +=
+          chain.stationary()[static_cast<size_t>(context)] * chain.probability(context, s);
     }
   }
   for (size_t i = 0; i < next.size(); ++i) EXPECT_NEAR(next[i], chain.stationary()[i], 1e-12);
-  for (int64_t known = 1; known <= 3; ++known) EXPECT_LT(chain.entropy(known), chain.entropy(known - 1) - 0.04);
-  EXPECT_NEAR(chain.least_loss(10), (chain.entropy(1) + chain.entropy(2) + 8 * chain.entropy(3)) / 10, 1e-12);
+  for (int64_t known = 1; known <= 3; ++known)
+    EXPECT_LT(chain.entropy(known), chain.entropy(known - 1) - 0.04);
+  EXPECT_NEAR(chain.least_loss(10),
+              (chain.entropy(1) + chain.entropy(2) + 8 * chain.entropy(3)) / 10, 1e-12);
   EXPECT_EQ(chain.least_loss(1), chain.entropy(1));
 }
 
@@ -89,7 +93,9 @@ TEST(Markov, WhatItSaysHasTheEntropyItTells) {
   MarkovSampler sampler(chain, 3, 0);
   std::vector<int32_t> said(400'000);
   sampler.read(said);
-  for (int64_t known = 0; known <= 2; ++known) EXPECT_NEAR(counted_entropy(said, static_cast<size_t>(known)), chain.entropy(known), 0.004) << known;
+  for (int64_t known = 0; known <= 2; ++known)
+    EXPECT_NEAR(counted_entropy(said, static_cast<size_t>(known)), chain.entropy(known), 0.004)
+        << known;
   EXPECT_NEAR(sampler.mean_surprise(), chain.entropy_rate(), 0.004);
 }
 
@@ -113,12 +119,19 @@ TEST(Markov, RefusesWhatIsNoChain) {
   };
   test::expect_error(ExitCode::usage, {"markov.order=0"}, with([](auto& c) { c.order = 0; }));
   test::expect_error(ExitCode::usage, {"markov.symbols=1"}, with([](auto& c) { c.symbols = 1; }));
-  test::expect_error(ExitCode::usage, {"markov.symbols=64", "markov.order=4", "16777216"}, with([](auto& c) { c.order = 4; }));
-  test::expect_error(ExitCode::usage, {"16777216"}, with([](auto& c) { c.order = 1'000'000'000'000; }));
+  test::expect_error(ExitCode::usage, {"markov.symbols=64", "markov.order=4", "16777216"},
+                     with([](auto& c) { c.order = 4; }));
+  test::expect_error(ExitCode::usage, {"16777216"},
+                     with([](auto& c) { c.order = 1'000'000'000'000; }));
   test::expect_error(ExitCode::usage, {"markov.branches=0"}, with([](auto& c) { c.branches = 0; }));
-  test::expect_error(ExitCode::usage, {"markov.zipf=nan"}, with([](auto& c) { c.zipf = std::nan(""); }));
-  test::expect_error(ExitCode::usage, {"context 0", "sum to 0.9"}, [] { MarkovChain(1, 2, {0.5, 0.4, 0.5, 0.5}); });
-  test::expect_error(ExitCode::usage, {"symbol 1", "-0.5"}, [] { MarkovChain(1, 2, {1.5, -0.5, 0.5, 0.5}); });
+  test::expect_error(ExitCode::usage, {"markov.zipf=nan"},
+                     with([](auto& c) { c.zipf = std::nan(""); }));
+  test::expect_error(ExitCode::usage, {"context 0", "sum to 0.9"}, [] {
+    MarkovChain(1, 2, {0.5, 0.4, 0.5, 0.5});
+  });
+  test::expect_error(ExitCode::usage, {"symbol 1", "-0.5"}, [] {
+    MarkovChain(1, 2, {1.5, -0.5, 0.5, 0.5});
+  });
   test::expect_error(ExitCode::usage, {"2 probabilities"}, [] { MarkovChain(1, 2, {1, 0}); });
 }
 
@@ -147,7 +160,9 @@ TEST(Markov, StoresSayWhatTheyHold) {
   EXPECT_EQ(json.at("entropy_rate").get<double>(), summary.entropies.back());
   EXPECT_EQ(json.at("least_loss").get<double>(), MarkovChain(config.chain).least_loss(16));
   EXPECT_EQ(json.at("entropies").size(), 3u);
-  EXPECT_NE(markov_text(config, summary).find(fmt::format("{:.10f} nats a token", summary.entropies.back())), std::string::npos);
+  EXPECT_NE(markov_text(config, summary)
+                .find(fmt::format("{:.10f} nats a token", summary.entropies.back())),
+            std::string::npos);
 }
 
 TEST(Markov, StoresRefuseWhatCannotBe) {
@@ -159,8 +174,10 @@ TEST(Markov, StoresRefuseWhatCannotBe) {
     return [config] { make_markov_stores(config); };
   };
   test::expect_error(ExitCode::usage, {"output.path"}, with([](auto& c) { c.output = ""; }));
-  test::expect_error(ExitCode::usage, {"output.validation", "destroy"}, with([](auto& c) { c.validation = c.output; }));
-  test::expect_error(ExitCode::usage, {"output.path=/dev/null is a device"}, with([](auto& c) { c.output = "/dev/null", c.replace = true; }));
+  test::expect_error(ExitCode::usage, {"output.validation", "destroy"},
+                     with([](auto& c) { c.validation = c.output; }));
+  test::expect_error(ExitCode::usage, {"output.path=/dev/null is a device"},
+                     with([](auto& c) { c.output = "/dev/null", c.replace = true; }));
   test::expect_error(ExitCode::usage, {"markov.tokens=0"}, with([](auto& c) { c.tokens = 0; }));
   test::expect_error(ExitCode::usage, {"markov.context=0"}, with([](auto& c) { c.context = 0; }));
   EXPECT_EQ(scratch.entries(), 0);
@@ -174,7 +191,8 @@ TEST(Markov, StoresAreReplacedOnlyWhereAskedFor) {
   config.output = scratch.file("a.h5");
   test::write_file(config.output + ".entropy.json", "{}");
   const auto made = [&] { make_markov_stores(config); };
-  test::expect_error(ExitCode::usage, {"a.h5.entropy.json, which exists already", "--output.replace"}, made);
+  test::expect_error(ExitCode::usage,
+                     {"a.h5.entropy.json, which exists already", "--output.replace"}, made);
   std::filesystem::remove(config.output + ".entropy.json");
   made();
   const std::string before = test::bytes_of_file(config.output);

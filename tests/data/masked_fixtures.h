@@ -13,11 +13,14 @@ constexpr int32_t kPad = 0, kCls = 2, kSep = 3, kMask = 4;
 // [PAD] [UNK] [CLS] [SEP] [MASK], then words w5 to w47 and pieces ##p48 to ##p63 by their ids.
 inline std::string small_wordpiece() {
   std::string vocab = R"("[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"[MASK]":4)", added;
-  for (int id = 5; id < 64; ++id) vocab += (id < 48 ? ",\"w" : ",\"##p") + std::to_string(id) + "\":" + std::to_string(id);
+  for (int id = 5; id < 64; ++id)
+    vocab += (id < 48 ? ",\"w" : ",\"##p") + std::to_string(id) + "\":" + std::to_string(id);
   const char* special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   for (int id = 0; id < 5; ++id)
-    added += std::string(id ? "," : "") + R"({"id":)" + std::to_string(id) + R"(,"content":")" + special[id] +
-             R"(","single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":true})";
+    added +=
+        std::string(id ? "," : "") + R"({"id":)" + std::to_string(id) + R"(,"content":")" +
+        special[id] +
+        R"(","single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":true})";
   return R"({"version":"1.0","truncation":null,"padding":null,"added_tokens":[)" + added +
          R"(],"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},)"
          R"("pre_tokenizer":{"type":"BertPreTokenizer"},"post_processor":null,"decoder":{"type":"WordPiece","prefix":"##","cleanup":true},)"
@@ -25,7 +28,8 @@ inline std::string small_wordpiece() {
          vocab + "}}}";
 }
 
-// `documents` of 3 to 12 sentences of 3 to 9 tokens: a few ids most of the time, for a model to learn soon, and steps upwards.
+// `documents` of 3 to 12 sentences of 3 to 9 tokens: a few ids most of the time, for a model to
+// learn soon, and steps upwards.
 inline void write_sentence_store(const std::string& path, int documents = 60) {
   TokenStoreWriter writer(path, 64, kSep, small_wordpiece(), true);
   std::mt19937 random(7);

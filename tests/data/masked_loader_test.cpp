@@ -1,7 +1,6 @@
 #include "skein/data/masked_loader.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 
 #include "data_fixtures.h"
@@ -22,14 +21,17 @@ constexpr int64_t kLength = 24;
 class MaskedSamples : public testing::Test {
  protected:
   MaskedSamples() { test::write_sentence_store(store_); }
-  MaskedLoader loader(const MaskConfig& mask = {}, const DataConfig& data = {}) const { return {{store_}, kLength, 5, data, mask}; }
+  MaskedLoader loader(const MaskConfig& mask = {}, const DataConfig& data = {}) const {
+    return {{store_}, kLength, 5, data, mask};
+  }
 
   Scratch scratch_;
   std::string store_ = scratch_.file("train.h5");
 };
 
 std::vector<int32_t> row(const Tensor& tensor, int64_t at) {
-  const auto all = tensor.span<int32_t>().subspan(static_cast<size_t>(at * tensor.dim(1)), static_cast<size_t>(tensor.dim(1)));
+  const auto all = tensor.span<int32_t>().subspan(static_cast<size_t>(at * tensor.dim(1)),
+                                                  static_cast<size_t>(tensor.dim(1)));
   return {all.begin(), all.end()};
 }
 
@@ -38,7 +40,8 @@ std::vector<int32_t> unmasked(const Batch& batch, int64_t at) {
   std::vector<int32_t> ids = row(batch.tokens, at);
   for (int64_t i = 0; i < batch.places.dim(1); ++i) {
     const int32_t place = batch.places.data<int32_t>()[at * batch.places.dim(1) + i];
-    if (place >= 0) ids[static_cast<size_t>(place)] = batch.targets.data<int32_t>()[at * batch.places.dim(1) + i];
+    if (place >= 0)
+      ids[static_cast<size_t>(place)] = batch.targets.data<int32_t>()[at * batch.places.dim(1) + i];
   }
   return ids;
 }
@@ -55,7 +58,8 @@ TEST_F(MaskedSamples, OfRunningTextAreTheTextBetweenClsAndSep) {
   EXPECT_EQ(batch.places.dim(1), 4);  // 15% of 24
   for (int64_t sample = 0; sample < 5; ++sample) {
     std::vector<int32_t> wanted{kCls};
-    wanted.insert(wanted.end(), text.begin() + sample * (kLength - 2), text.begin() + (sample + 1) * (kLength - 2));
+    wanted.insert(wanted.end(), text.begin() + sample * (kLength - 2),
+                  text.begin() + (sample + 1) * (kLength - 2));
     wanted.push_back(kSep);
     EXPECT_EQ(unmasked(batch, sample), wanted);
     EXPECT_EQ(batch.positions.data<int32_t>()[sample * kLength + 7], 7);
@@ -93,8 +97,10 @@ TEST_F(MaskedSamples, HaveOtherMasksInEachEpochUnlessStatic) {
       EXPECT_EQ(unmasked(first, 0), unmasked(second, 0));
       same += row(first.places, 0) == row(second.places, 0);
     }
-    if (fixed) EXPECT_EQ(same, 10);
-    else EXPECT_LT(same, 3);
+    if (fixed)
+      EXPECT_EQ(same, 10);
+    else
+      EXPECT_LT(same, 3);
   }
 }
 
@@ -104,10 +110,13 @@ TEST_F(MaskedSamples, KeepDocumentsApartWhereAsked) {
   const Batch batch = loader({}, data).batch(0, 20);
   int64_t ends = 0;
   for (int64_t sample = 0; sample < 20; ++sample) {
-    const auto ids = unmasked(batch, sample), segments = row(batch.segments, sample), positions = row(batch.positions, sample);
+    const auto ids = unmasked(batch, sample), segments = row(batch.segments, sample),
+               positions = row(batch.positions, sample);
     for (size_t t = 1; t < ids.size(); ++t) {
       const bool begins = segments[t] != segments[t - 1];
-      if (begins) { EXPECT_EQ(ids[t - 1], kSep); }
+      if (begins) {
+        EXPECT_EQ(ids[t - 1], kSep);
+      }
       EXPECT_EQ(positions[t], begins ? 0 : positions[t - 1] + 1);
       ends += begins;
     }
@@ -123,8 +132,10 @@ TEST_F(MaskedSamples, OfPairsHaveTwoPartsTypesAndPadding) {
   std::set<int32_t> labels;
   int64_t padded = 0;
   for (int64_t sample = 0; sample < 40; ++sample) {
-    const auto ids = unmasked(batch, sample), types = row(batch.types, sample), segments = row(batch.segments, sample);
-    const auto first = std::find(ids.begin(), ids.end(), kSep), second = std::find(first + 1, ids.end(), kSep);
+    const auto ids = unmasked(batch, sample), types = row(batch.types, sample),
+               segments = row(batch.segments, sample);
+    const auto first = std::find(ids.begin(), ids.end(), kSep),
+               second = std::find(first + 1, ids.end(), kSep);
     ASSERT_NE(second, ids.end());
     EXPECT_EQ(ids.front(), kCls);
     EXPECT_GT(first - ids.begin(), 1);
@@ -133,7 +144,9 @@ TEST_F(MaskedSamples, OfPairsHaveTwoPartsTypesAndPadding) {
       const auto t = static_cast<size_t>(at - ids.begin());
       EXPECT_EQ(types[t], at > first && at <= second ? 1 : 0);
       EXPECT_EQ(segments[t], at > second ? -1 : 0);
-      if (at > second) { EXPECT_EQ(*at, kPad); }
+      if (at > second) {
+        EXPECT_EQ(*at, kPad);
+      }
       padded += at > second;
     }
     labels.insert(batch.pair_labels.data<int32_t>()[sample]);
@@ -152,18 +165,23 @@ TEST_F(MaskedSamples, HideWholeWords) {
   for (int64_t sample = 0; sample < 20; ++sample) {
     const auto ids = unmasked(batch, sample), shown = row(batch.tokens, sample);
     for (size_t t = 1; t < ids.size(); ++t)
-      if (ids[t] >= 48 && ids[t - 1] > 4) { EXPECT_EQ(shown[t] == kMask, shown[t - 1] == kMask) << sample << " " << t; }
+      if (ids[t] >= 48 && ids[t - 1] > 4) {
+        EXPECT_EQ(shown[t] == kMask, shown[t - 1] == kMask) << sample << " " << t;
+      }
   }
 }
 
 TEST_F(MaskedSamples, RefuseWhatCannotBe) {
   const std::string plain = scratch_.file("bytes.h5");
   test::write_store(plain, 257, 256, {test::ascending(0, 200)}, R"({"type":"bytes","version":1})");
-  expect_error(ExitCode::usage, {"bytes.h5", "CLS"}, [&] { MaskedLoader({plain}, kLength, 1, {}, {}); });
-  expect_error(ExitCode::usage, {"train.h5", "5000", "4998"}, [&] { MaskedLoader({store_}, 5000, 1, {}, {}); });
+  expect_error(ExitCode::usage, {"bytes.h5", "CLS"},
+               [&] { MaskedLoader({plain}, kLength, 1, {}, {}); });
+  expect_error(ExitCode::usage, {"train.h5", "5000", "4998"},
+               [&] { MaskedLoader({store_}, 5000, 1, {}, {}); });
   const std::string larger = scratch_.file("larger.h5");
   test::write_store(larger, 70, kSep, {test::ascending(5, 60)}, test::small_wordpiece());
-  expect_error(ExitCode::usage, {"larger.h5", "69", "64"}, [&] { MaskedLoader({larger}, kLength, 1, {}, {}); });
+  expect_error(ExitCode::usage, {"larger.h5", "69", "64"},
+               [&] { MaskedLoader({larger}, kLength, 1, {}, {}); });
   expect_error(ExitCode::usage, {"at least 8"}, [&] { MaskedLoader({store_}, 7, 1, {}, {}); });
 }
 

@@ -1,7 +1,6 @@
 #include "skein/data/masking.h"
 
 #include <gtest/gtest.h>
-
 #include <map>
 #include <set>
 
@@ -17,7 +16,9 @@ class Words : public Tokenizer {
   int32_t end_of_text() const override { return 2; }
   std::vector<int32_t> encode(std::string_view) const override { return {}; }
   TokenRoles roles() const override { return {.pad = 0, .unk = 4, .cls = 1, .sep = 2, .mask = 3}; }
-  std::string_view bytes_of(int32_t id) const override { return id < 5 ? "" : id % 2 == 0 ? " a" : "b"; }
+  std::string_view bytes_of(int32_t id) const override {
+    return id < 5 ? "" : id % 2 == 0 ? " a" : "b";
+  }
   std::string to_json() const override { return "{}"; }
 };
 
@@ -46,7 +47,8 @@ TEST(Masking, HidesTheAskedPartAndRemembersWhatItWas) {
   EXPECT_TRUE(std::is_sorted(masked.places.begin(), masked.places.end()));
   std::set<int32_t> places(masked.places.begin(), masked.places.end());
   EXPECT_EQ(places.size(), masked.places.size());
-  for (size_t i = 0; i < masked.places.size(); ++i) EXPECT_EQ(masked.targets[i], before[static_cast<size_t>(masked.places[i])]);
+  for (size_t i = 0; i < masked.places.size(); ++i)
+    EXPECT_EQ(masked.targets[i], before[static_cast<size_t>(masked.places[i])]);
   for (size_t i = 0; i < ids.size(); ++i)
     if (!places.contains(static_cast<int32_t>(i))) EXPECT_EQ(ids[i], before[i]);
   for (int32_t target : masked.targets) EXPECT_GE(target, 5);
@@ -76,11 +78,14 @@ TEST(Masking, SharesOfMaskRandomAndUnchanged) {
       ++by_place[masked.places[i]];
     }
   }
-  const auto share = [&](int64_t part) { return static_cast<double>(part) / static_cast<double>(all); };
+  const auto share = [&](int64_t part) {
+    return static_cast<double>(part) / static_cast<double>(all);
+  };
   EXPECT_NEAR(share(masked_tokens), 0.8, 0.01);
   EXPECT_NEAR(share(kept), 0.1 + 0.1 / 95, 0.01);
   EXPECT_EQ(by_place.size(), 60u);  // every ordinary place, and no special one
-  for (const auto& [place, count] : by_place) EXPECT_NEAR(static_cast<double>(count), 2000 * 0.15, 90) << place;
+  for (const auto& [place, count] : by_place)
+    EXPECT_NEAR(static_cast<double>(count), 2000 * 0.15, 90) << place;
 }
 
 TEST(Masking, WordsAreHiddenWhole) {
@@ -116,7 +121,9 @@ TEST(Masking, SpansAreRunsOfWordsWithOneFate) {
       run = masked.places[i] == masked.places[i - 1] + 1 ? run + 1 : 1;
       longest = std::max(longest, run);
       const bool same_word = masked.targets[i] % 2 == 1;
-      if (same_word) EXPECT_EQ(ids[static_cast<size_t>(masked.places[i])] == 3, ids[static_cast<size_t>(masked.places[i - 1])] == 3);
+      if (same_word)
+        EXPECT_EQ(ids[static_cast<size_t>(masked.places[i])] == 3,
+                  ids[static_cast<size_t>(masked.places[i - 1])] == 3);
     }
   }
   EXPECT_GT(longest, 9);
@@ -146,7 +153,8 @@ TEST(Masking, RefusesWhatCannotBe) {
   config = {};
   config.random = 0.3;
   test::expect_error(ExitCode::usage, {"mlm.random=0.3"}, [&] { check(config); });
-  test::expect_error(ExitCode::usage, {"books.h5 has no CLS, SEP, MASK, PAD"}, [] { MaskVocabulary(*byte_tokenizer(), "books.h5"); });
+  test::expect_error(ExitCode::usage, {"books.h5 has no CLS, SEP, MASK, PAD"},
+                     [] { MaskVocabulary(*byte_tokenizer(), "books.h5"); });
 }
 
 }  // namespace

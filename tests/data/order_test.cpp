@@ -41,7 +41,8 @@ TEST(Permuted, DiffersByEpochAndSeed) {
 
 TEST(Permuted, SpreadsTheFirstSampleEvenly) {
   std::vector<int> hits(10, 0);
-  for (uint64_t seed = 0; seed < 2000; ++seed) ++hits[static_cast<size_t>(permuted(seed, 0, 10, 0))];
+  for (uint64_t seed = 0; seed < 2000; ++seed)
+    ++hits[static_cast<size_t>(permuted(seed, 0, 10, 0))];
   for (const int count : hits) EXPECT_NEAR(count, 200, 80);
 }
 
@@ -90,7 +91,8 @@ TEST(SampleOrder, BlendCountsFollowTheWeights) {
     counts[static_cast<size_t>(order.at(i).dataset)] += 1;
     if ((i + 1) % 1000 != 0) continue;
     for (size_t k = 0; k < 4; ++k)
-      EXPECT_LE(std::abs(counts[k] - weights[k] / 100 * static_cast<double>(i + 1)), 3.0) << k << " at " << i;
+      EXPECT_LE(std::abs(counts[k] - weights[k] / 100 * static_cast<double>(i + 1)), 3.0)
+          << k << " at " << i;
   }
 }
 
@@ -124,8 +126,10 @@ TEST(SampleOrder, AnyIndexInAnyOrderGivesTheSamePlace) {
   const SampleOrder jumping(sizes, weights, 99);
   const std::vector<int64_t> indices{131073, 5,      0,     65535, 65536,  65537, 199999, 131071,
                                      131072, 140000, 70000, 1,     196608, 3,     196607, 199998};
-  for (const int64_t i : indices) EXPECT_TRUE(equal(jumping.at(i), places[static_cast<size_t>(i)])) << i;
-  for (const int64_t i : indices) EXPECT_TRUE(equal(straight.at(i), places[static_cast<size_t>(i)])) << i;
+  for (const int64_t i : indices)
+    EXPECT_TRUE(equal(jumping.at(i), places[static_cast<size_t>(i)])) << i;
+  for (const int64_t i : indices)
+    EXPECT_TRUE(equal(straight.at(i), places[static_cast<size_t>(i)])) << i;
 }
 
 TEST(SampleOrder, WeightsOnlyCountInProportion) {

@@ -1,8 +1,10 @@
-// Token stores compared with their sums on a thread of their own, and what tells files of data apart.
+// Token stores compared with their sums on a thread of their own, and what tells files of data
+// apart.
 #include "skein/data/store_check.h"
 
-#include "data_fixtures.h"
 #include "skein/data/data_file.h"
+
+#include "data_fixtures.h"
 
 namespace skein {
 namespace {
@@ -47,7 +49,8 @@ TEST(StoreCheck, NamesTheStoreWithBothSums) {
   const std::string right = fmt::format("it should be {:016x}", store->fingerprint());
   StoreCheck check(Stores{good, store});
   for (int again = 0; again < 2; ++again)
-    expect_error(ExitCode::failure, {path, "is damaged: the XXH3 sum of its tokens is ", right, "copy it again"},
+    expect_error(ExitCode::failure,
+                 {path, "is damaged: the XXH3 sum of its tokens is ", right, "copy it again"},
                  [&] { check.finish(); });
   expect_error(ExitCode::failure, {path, right}, [&] { check.look(); });
 }
@@ -101,7 +104,8 @@ TEST(StoreCheck, LeavesOffWhenItIsNotWantedAnyMore) {
 
 TEST(DataFile, OfAStoreIsKnownByItsTokens) {
   const Scratch scratch;
-  for (const char* name : {"a.h5", "b.h5"}) write_store(scratch.file(name), 300, -1, {ascending(1, 40)});
+  for (const char* name : {"a.h5", "b.h5"})
+    write_store(scratch.file(name), 300, -1, {ascending(1, 40)});
   write_store(scratch.file("c.h5"), 300, -1, {ascending(2, 40)});
   std::vector<std::shared_ptr<TokenStore>> stores;
   for (const char* name : {"a.h5", "./b.h5", "c.h5"})
@@ -120,9 +124,9 @@ TEST(DataFile, OfRecordsIsKnownByItsBytes) {
   const Scratch scratch;
   write_file(scratch.file("a.jsonl"), "abc");
   write_file(scratch.file("b.jsonl"), "");
-  const std::vector<DataFile> files =
-      record_files({{"data.train", {scratch.file("a.jsonl"), "-", "/dev/null", scratch.file("none")}},
-                    {"data.validation", {scratch.file("b.jsonl")}}});
+  const std::vector<DataFile> files = record_files(
+      {{"data.train", {scratch.file("a.jsonl"), "-", "/dev/null", scratch.file("none")}},
+       {"data.validation", {scratch.file("b.jsonl")}}});
   ASSERT_EQ(files.size(), 2u) << "what cannot be read again has no identity";
   // Of `xxhsum -H3`.
   EXPECT_EQ(files[0].identity(), "3 bytes with sum 78af5f94892f3950");

@@ -1,7 +1,7 @@
 // Token stores made by other programs, right and wrong.
-#include "skein/data/hdf5.h"
-
 #include <functional>
+
+#include "skein/data/hdf5.h"
 
 #include "data_fixtures.h"
 
@@ -27,7 +27,8 @@ struct Recipe {
 void put_number(hid_t file, const Recipe& recipe, const char* name, int64_t value) {
   if (recipe.skipped == name) return;
   const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Hdf5Id made(H5Acreate2(file, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Id made(H5Acreate2(file, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                    H5Aclose);
   H5Awrite(made.get(), H5T_NATIVE_INT64, &value);
 }
 
@@ -37,7 +38,8 @@ void put_text(hid_t file, const Recipe& recipe, const char* name, const std::str
   const Hdf5Id type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.get(), H5T_VARIABLE);
   const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Hdf5Id made(H5Acreate2(file, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Id made(H5Acreate2(file, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                    H5Aclose);
   const char* text = value.c_str();
   H5Awrite(made.get(), type.get(), &text);
 }
@@ -48,8 +50,9 @@ void put_dataset(hid_t file, const char* name, hid_t file_type, hid_t memory_typ
   const hsize_t chunk = 2;
   if (chunked) H5Pset_chunk(plan.get(), 1, &chunk);
   const Hdf5Id space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-  const Hdf5Id made(H5Dcreate2(file, name, file_type, space.get(), H5P_DEFAULT, plan.get(), H5P_DEFAULT),
-                    H5Dclose);
+  const Hdf5Id made(
+      H5Dcreate2(file, name, file_type, space.get(), H5P_DEFAULT, plan.get(), H5P_DEFAULT),
+      H5Dclose);
   H5Dwrite(made.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
 }
 
@@ -73,13 +76,15 @@ void write_foreign(const std::string& path, const Recipe& recipe) {
   const Hdf5Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
   put_attributes(file.get(), recipe);
   const int32_t tokens[] = {5, 6, 7, 8, 9, 10, 11};
-  put_dataset(file.get(), "tokens", recipe.token_type(), H5T_NATIVE_INT32, 7, tokens, recipe.chunked);
+  put_dataset(file.get(), "tokens", recipe.token_type(), H5T_NATIVE_INT32, 7, tokens,
+              recipe.chunked);
   if (recipe.with_documents)
     put_dataset(file.get(), "documents", H5T_STD_U64LE, H5T_NATIVE_UINT64, recipe.starts.size(),
                 recipe.starts.data(), false);
 }
 
-void expect_refused(const std::function<void(Recipe&)>& spoil, std::initializer_list<std::string> words) {
+void expect_refused(const std::function<void(Recipe&)>& spoil,
+                    std::initializer_list<std::string> words) {
   const Scratch scratch;
   const std::string path = scratch.file("foreign.h5");
   Recipe recipe;
@@ -97,7 +102,8 @@ TEST(ForeignStore, IsReadWhenItFollowsTheLayout) {
   EXPECT_EQ(store.info().documents, 2);
   EXPECT_EQ(store.info().text_bytes, 21);
   EXPECT_EQ(store.info().tokenizer, "{\"foreign\":true}");
-  expect_error(ExitCode::failure, {"sum"}, [&] { TokenStore verified(scratch.file("foreign.h5"), true); });
+  expect_error(ExitCode::failure, {"sum"},
+               [&] { TokenStore verified(scratch.file("foreign.h5"), true); });
 }
 
 TEST(ForeignStore, WiderTokensThanNeededAreRead) {
@@ -112,11 +118,13 @@ TEST(ForeignStore, NamesWhatIsMissing) {
   for (const std::string name :
        {"format", "version", "vocab_size", "end_of_text", "text_bytes", "tokenizer", "xxh3"})
     expect_refused([&](Recipe& recipe) { recipe.skipped = name; }, {"not a token store", name});
-  expect_refused([](Recipe& recipe) { recipe.with_documents = false; }, {"not a token store", "/documents"});
+  expect_refused([](Recipe& recipe) { recipe.with_documents = false; },
+                 {"not a token store", "/documents"});
 }
 
 TEST(ForeignStore, NamesWhatIsWrong) {
-  expect_refused([](Recipe& recipe) { recipe.format = "model"; }, {"\"model\"", "\"skein-tokens\""});
+  expect_refused([](Recipe& recipe) { recipe.format = "model"; },
+                 {"\"model\"", "\"skein-tokens\""});
   expect_refused([](Recipe& recipe) { recipe.version = 2; }, {"version 2", "version 1"});
   expect_refused([](Recipe& recipe) { recipe.vocab_size = 0; }, {"vocab_size is 0"});
   expect_refused([](Recipe& recipe) { recipe.vocab_size = int64_t{1} << 40; },

@@ -40,7 +40,8 @@ TEST_P(Widths, RoundTrip) {
   const auto last = static_cast<int32_t>(vocab_size - 1);
   const Scratch scratch;
   const Documents documents{{0, 1, 2}, {}, {last - 1, 7}};
-  const StoreInfo made = write_store(scratch.file("a.h5"), vocab_size, last, documents, "{\"v\":1}");
+  const StoreInfo made =
+      write_store(scratch.file("a.h5"), vocab_size, last, documents, "{\"v\":1}");
   const TokenStore store(scratch.file("a.h5"), true);
   const std::vector<int32_t> expected{0, 1, 2, last, last, last - 1, 7, last};
   EXPECT_EQ(all_tokens(store), expected);
@@ -79,7 +80,8 @@ TEST(TokenStore, HoldsMoreThanOneWriteAndALongTokenizer) {
   const Scratch scratch;
   const std::string tokenizer = "{\"merges\":\"" + std::string(300000, 'm') + "\"}";
   std::vector<int32_t> tokens(1500000);
-  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 2654435761u % 50000u);
+  for (size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = static_cast<int32_t>(i * 2654435761u % 50000u);
   write_store(scratch.file("a.h5"), 50257, -1, {tokens}, tokenizer);
   const TokenStore store(scratch.file("a.h5"), true);
   EXPECT_TRUE(all_tokens(store) == tokens);
@@ -106,7 +108,8 @@ TEST(TokenStore, SurvivesBeingMovedAndReadFromManyThreads) {
 TEST(TokenStore, MissingFileIsNamedWithACureAndACause) {
   const Scratch scratch;
   const std::string path = scratch.file("absent.h5");
-  expect_error(ExitCode::usage, {path, "No such file", "skein-data encode"}, [&] { TokenStore store(path); });
+  expect_error(ExitCode::usage, {path, "No such file", "skein-data encode"},
+               [&] { TokenStore store(path); });
   expect_error(ExitCode::usage, {"directory"}, [&] { TokenStore store(scratch.file("")); });
 }
 
@@ -118,7 +121,8 @@ TEST(TokenStore, IsNotWrittenThroughALink) {
   writer.add_document(std::vector<int32_t>{1, 2, 3}, 3);
   std::string stem;
   for (const auto& entry : std::filesystem::directory_iterator(scratch.file("")))
-    if (entry.path().extension() == ".tokens") stem = entry.path().parent_path() / entry.path().stem();
+    if (entry.path().extension() == ".tokens")
+      stem = entry.path().parent_path() / entry.path().stem();
   ASSERT_FALSE(stem.empty());
   std::filesystem::create_symlink(scratch.file("other"), stem);
   expect_error(ExitCode::failure, {stem, "File exists"}, [&] { writer.finish(); });
@@ -131,9 +135,11 @@ TEST(TokenStore, IsNoPipeAndNoDeviceAndWaitsForNone) {
   const Scratch scratch;
   for (const std::string name : {"pipe.h5", "pipe.bin"}) {
     ASSERT_EQ(mkfifo(scratch.file(name).c_str(), 0600), 0);
-    expect_error(ExitCode::usage, {name, "not a regular file"}, [&] { TokenStore store(scratch.file(name)); });
+    expect_error(ExitCode::usage, {name, "not a regular file"},
+                 [&] { TokenStore store(scratch.file(name)); });
   }
-  expect_error(ExitCode::usage, {"/dev/zero", "not a regular file"}, [&] { TokenStore store("/dev/zero"); });
+  expect_error(ExitCode::usage, {"/dev/zero", "not a regular file"},
+               [&] { TokenStore store("/dev/zero"); });
 }
 
 TEST(TokenStore, OtherFilesAreToldByTheirLooks) {
@@ -181,8 +187,8 @@ TEST(TokenStore, NoFlippedByteChangesAVerifiedStore) {
       const TokenStore store(path, true);
       EXPECT_EQ(all_tokens(store), all_tokens(good)) << "byte " << i;
       EXPECT_EQ(store.info().tokenizer, good.info().tokenizer) << "byte " << i;
-      EXPECT_TRUE(std::equal(store.documents().begin(), store.documents().end(), good.documents().begin(),
-                             good.documents().end()))
+      EXPECT_TRUE(std::equal(store.documents().begin(), store.documents().end(),
+                             good.documents().begin(), good.documents().end()))
           << "byte " << i;
     } catch (const Error& error) {
       const bool of_tokens = std::string(error.what()).find("XXH3 sum") != std::string::npos;
@@ -207,7 +213,8 @@ TEST(TokenStore, TokenOutsideTheVocabularyIsNamedWhenItIsRead) {
 
 TEST(TokenStore, DocumentsMustAscendToTheNumberOfTokens) {
   const Scratch scratch;
-  write_store(scratch.file("good.h5"), 100000, -1, {ascending(0, 1000), ascending(0, 234), ascending(0, 77)});
+  write_store(scratch.file("good.h5"), 100000, -1,
+              {ascending(0, 1000), ascending(0, 234), ascending(0, 77)});
   const std::string whole = bytes_of_file(scratch.file("good.h5"));
   const uint64_t starts[] = {0, 1000, 1234, 1311};
   const size_t at = whole.find(std::string(reinterpret_cast<const char*>(starts), sizeof starts));
@@ -223,7 +230,9 @@ TEST(TokenStore, DocumentsMustAscendToTheNumberOfTokens) {
   expect_refused(scratch, with(3, 1400), {"1400", "1311"});
 }
 
-std::vector<uint64_t> starts_of(std::span<const uint64_t> starts) { return {starts.begin(), starts.end()}; }
+std::vector<uint64_t> starts_of(std::span<const uint64_t> starts) {
+  return {starts.begin(), starts.end()};
+}
 
 // Documents 0 1 | 2 E, E, 3 E, and 4 5 | 6 E.
 std::string store_with_sentences(const Scratch& scratch, int64_t end_of_text) {
@@ -274,7 +283,8 @@ TEST(TokenStore, DamagedSentencesAreRefusedWhenAskedFor) {
   const uint64_t starts[] = {0, 2, 4, 5, 7, 9, 11};
   const size_t at = whole.find(std::string(reinterpret_cast<const char*>(starts), sizeof starts));
   ASSERT_NE(at, std::string::npos);
-  const auto expect_damage = [&](size_t entry, uint64_t value, std::initializer_list<std::string> words) {
+  const auto expect_damage = [&](size_t entry, uint64_t value,
+                                 std::initializer_list<std::string> words) {
     std::string damaged = whole;
     damaged.replace(at + entry * 8, 8, reinterpret_cast<const char*>(&value), 8);
     write_file(path, damaged);
@@ -302,7 +312,8 @@ TEST(TokenStoreWriter, LeavesNothingBehindUnlessFinished) {
 
 TEST(TokenStoreWriter, TwoAtOnceDoNotMeet) {
   const Scratch scratch;
-  TokenStoreWriter left(scratch.file("a.h5"), 10, -1, "{}"), right(scratch.file("a.h5"), 10, -1, "{}");
+  TokenStoreWriter left(scratch.file("a.h5"), 10, -1, "{}"),
+      right(scratch.file("a.h5"), 10, -1, "{}");
   left.add_document(ascending(0, 5), 5);
   right.add_document(ascending(5, 5), 5);
   left.finish();
@@ -327,7 +338,8 @@ TEST(TokenStore, StorageThatDoesNotAnswerIsNoMistakeOfTheUser) {
 TEST(TokenStoreWriter, RefusesWhatCannotBeRead) {
   const Scratch scratch;
   const std::string path = scratch.file("a.h5");
-  expect_error(ExitCode::usage, {path, "0 ids"}, [&] { TokenStoreWriter writer(path, 0, -1, "{}"); });
+  expect_error(ExitCode::usage, {path, "0 ids"},
+               [&] { TokenStoreWriter writer(path, 0, -1, "{}"); });
   expect_error(ExitCode::usage, {path, "end_of_text is 10"},
                [&] { TokenStoreWriter writer(path, 10, 10, "{}"); });
   expect_error(ExitCode::usage, {path, "no token"}, [&] { write_store(path, 10, -1, {{}, {}}); });
@@ -341,10 +353,12 @@ TEST(TokenStoreWriter, RefusesWhatCannotBeRead) {
 TEST(TokenStoreWriter, FailuresOfTheDiskNameThePathAndTheCause) {
   const Scratch scratch;
   const std::string nowhere = scratch.file("absent/a.h5");
-  expect_error(ExitCode::failure, {nowhere, "No such file"}, [&] { write_store(nowhere, 10, -1, {{1}}); });
+  expect_error(ExitCode::failure, {nowhere, "No such file"},
+               [&] { write_store(nowhere, 10, -1, {{1}}); });
   const std::string directory = scratch.file("directory");
   std::filesystem::create_directory(directory);
-  expect_error(ExitCode::usage, {directory, "is a directory"}, [&] { write_store(directory, 10, -1, {{1}}); });
+  expect_error(ExitCode::usage, {directory, "is a directory"},
+               [&] { write_store(directory, 10, -1, {{1}}); });
   EXPECT_EQ(scratch.entries(), 1);
 }
 

@@ -18,7 +18,8 @@ class Letters final : public Tokenizer {
   int32_t end_of_text() const override { return -1; }
   Ids encode(std::string_view text) const override {
     Ids ids;
-    std::copy_if(text.begin(), text.end(), std::back_inserter(ids), [](char c) { return c >= 'a' && c <= 'm'; });
+    std::copy_if(text.begin(), text.end(), std::back_inserter(ids),
+                 [](char c) { return c >= 'a' && c <= 'm'; });
     return ids;
   }
   TokenRoles roles() const override { return {.unk = unknown_}; }
@@ -57,13 +58,15 @@ TEST(Subwords, CutOffWordsAreLeftOut) {
   EXPECT_EQ(inside.ids, (Ids{'a', 'b', 'c'}));
   EXPECT_EQ(inside.begin, (std::vector<int64_t>{0, 2, 3}));
   EXPECT_EQ(encode_words(tokenizer, words, 2).words(), 1);
-  EXPECT_EQ(encode_words(tokenizer, std::vector<std::string>{std::string(1000, 'a')}, 4).ids.size(), 4u);
+  EXPECT_EQ(encode_words(tokenizer, std::vector<std::string>{std::string(1000, 'a')}, 4).ids.size(),
+            4u);
   EXPECT_EQ(encode_words(tokenizer, {}, 4).words(), 0);
 }
 
 TEST(Subwords, AWordWithoutTokensNeedsAnUnknownToken) {
   const std::vector<std::string> words{"zz"};
-  expect_error(ExitCode::usage, {"\"zz\"", "unknown"}, [&] { encode_words(Letters(-1), words, 4); });
+  expect_error(ExitCode::usage, {"\"zz\"", "unknown"},
+               [&] { encode_words(Letters(-1), words, 4); });
 }
 
 }  // namespace

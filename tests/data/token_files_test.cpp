@@ -1,12 +1,12 @@
 // Token files of Megatron-LM, nanoGPT and llm.c: read, trained on, converted, refused.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
 #include "skein/data/convert.h"
 #include "skein/data/loader.h"
 #include "skein/formats/indexed.h"
 #include "skein/text/tokenizer.h"
-
-#include <algorithm>
-#include <chrono>
-#include <cstring>
 
 #include "data_fixtures.h"
 
@@ -16,7 +16,8 @@ namespace {
 using namespace test;
 
 constexpr int32_t kEnd = 299;
-const TokenNotes kNotes{.tokenizer = "", .vocab_size = 300, .end_of_text = kEnd, .text_bytes = 0, .end_of_text_at = ""};
+const TokenNotes kNotes{
+    .tokenizer = "", .vocab_size = 300, .end_of_text = kEnd, .text_bytes = 0, .end_of_text_at = ""};
 const std::string kGolden = "data/golden/";
 
 // The documents of tools/make_token_files.py.
@@ -40,7 +41,9 @@ std::vector<int32_t> joined(bool end_first) {
   return tokens;
 }
 
-std::vector<uint64_t> list(std::span<const uint64_t> starts) { return {starts.begin(), starts.end()}; }
+std::vector<uint64_t> list(std::span<const uint64_t> starts) {
+  return {starts.begin(), starts.end()};
+}
 const std::vector<uint64_t> kStarts{0, 6, 8, 49, 67};
 
 // The golden tokens as a native store.
@@ -73,7 +76,8 @@ TEST_P(GoldenFiles, ComeBackByteForByteThroughANativeStore) {
   EXPECT_EQ(all_tokens(native), all_tokens(source));
   EXPECT_EQ(list(native.documents()), kStarts);
   EXPECT_EQ(list(native.sentences()), list(source.sentences()));
-  if (name.find("_i") != std::string::npos || name.find("sentences") != std::string::npos || name.find("u32") != std::string::npos)
+  if (name.find("_i") != std::string::npos || name.find("sentences") != std::string::npos ||
+      name.find("u32") != std::string::npos)
     return;  // Skein chooses u16 for 300 ids
   convert_tokens(native, scratch.file("back.bin"), source.info().format);
   for (const char* suffix : {".bin", ".idx"}) {
@@ -84,8 +88,9 @@ TEST_P(GoldenFiles, ComeBackByteForByteThroughANativeStore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(TokenFiles, GoldenFiles,
-                         testing::Values("megatron_i2", "megatron_i4.idx", "megatron_i8.bin", "megatron_u2",
-                                         "megatron_sentences", "nanogpt.bin", "llmc_u16.bin", "llmc_u32.bin"));
+                         testing::Values("megatron_i2", "megatron_i4.idx", "megatron_i8.bin",
+                                         "megatron_u2", "megatron_sentences", "nanogpt.bin",
+                                         "llmc_u16.bin", "llmc_u32.bin"));
 
 TEST(TokenFiles, SequencesAreSentencesWhereDocumentsHaveSeveral) {
   const TokenStore store(kGolden + "megatron_sentences", kNotes);
@@ -100,8 +105,9 @@ TEST(TokenFiles, TokensMayBeBytes) {
   const int32_t length = 3;
   const int64_t rest[] = {0, 0, 1};  // offset, documents
   for (const TokenType type : {TokenType::u8, TokenType::i8}) {
-    write_file(scratch.file("a.idx"), index_header(type, 1, 2) + std::string(reinterpret_cast<const char*>(&length), 4) +
-                                          std::string(reinterpret_cast<const char*>(rest), sizeof rest));
+    write_file(scratch.file("a.idx"),
+               index_header(type, 1, 2) + std::string(reinterpret_cast<const char*>(&length), 4) +
+                   std::string(reinterpret_cast<const char*>(rest), sizeof rest));
     write_file(scratch.file("a.bin"), "\x05\x7f\xff");
     const TokenStore store(scratch.file("a"));
     std::vector<int32_t> ids(2);
@@ -119,7 +125,8 @@ uint64_t fingerprint_with(const Scratch& scratch, size_t place, uint16_t token) 
   std::vector<uint16_t> tokens(1'500'000);
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i * 7919 % kEnd);
   tokens[place] = token;
-  write_file(scratch.file("bare.bin"), std::string(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(uint16_t)));
+  write_file(scratch.file("bare.bin"), std::string(reinterpret_cast<const char*>(tokens.data()),
+                                                   tokens.size() * sizeof(uint16_t)));
   return TokenStore(scratch.file("bare.bin"), kNotes).fingerprint();
 }
 
@@ -133,9 +140,11 @@ TEST(TokenFiles, HaveAFingerprintOfTheirTokens) {
   Documents other = golden_documents();
   other[2][20] ^= 1;
   write_store(scratch.file("b.h5"), 300, kEnd, other, "");
-  EXPECT_NE(TokenStore(scratch.file("a.h5")).fingerprint(), TokenStore(scratch.file("b.h5")).fingerprint());
+  EXPECT_NE(TokenStore(scratch.file("a.h5")).fingerprint(),
+            TokenStore(scratch.file("b.h5")).fingerprint());
   write_store(scratch.file("b.h5"), 300, kEnd, golden_documents(), "");
-  EXPECT_EQ(TokenStore(scratch.file("a.h5")).fingerprint(), TokenStore(scratch.file("b.h5")).fingerprint());
+  EXPECT_EQ(TokenStore(scratch.file("a.h5")).fingerprint(),
+            TokenStore(scratch.file("b.h5")).fingerprint());
 }
 
 TEST(TokenFiles, WithoutAnEndOfTextBareTokensAreOneDocument) {
@@ -157,7 +166,8 @@ TEST(TokenFiles, EveryFormatGoesToEveryFormatAndBack) {
   const auto tokenizer = byte_tokenizer();
   write_sentences(scratch.file("a.h5"), *tokenizer);
   const TokenStore source(scratch.file("a.h5"));
-  for (const auto format : {TokenFormat::native, TokenFormat::megatron, TokenFormat::nanogpt, TokenFormat::llmc}) {
+  for (const auto format :
+       {TokenFormat::native, TokenFormat::megatron, TokenFormat::nanogpt, TokenFormat::llmc}) {
     const std::string name = scratch.file(format == TokenFormat::native ? "b.h5" : "b.bin");
     const StoreInfo made = convert_tokens(source, name, format);
     EXPECT_EQ(static_cast<int>(made.format), static_cast<int>(format));
@@ -167,9 +177,11 @@ TEST(TokenFiles, EveryFormatGoesToEveryFormatAndBack) {
     EXPECT_EQ(list(foreign.documents()), list(source.documents()));
     convert_tokens(foreign, scratch.file("c.h5"), TokenFormat::native);
     const bool keeps_sentences = format == TokenFormat::native || format == TokenFormat::megatron;
-    EXPECT_EQ(bytes_of_file(scratch.file("c.h5")) == bytes_of_file(scratch.file("a.h5")), keeps_sentences);
+    EXPECT_EQ(bytes_of_file(scratch.file("c.h5")) == bytes_of_file(scratch.file("a.h5")),
+              keeps_sentences);
     EXPECT_EQ(all_tokens(TokenStore(scratch.file("c.h5"), true)), all_tokens(source));
-    for (const char* left : {"b.h5", "b.bin", "b.idx", "b.meta.json", "c.h5"}) std::filesystem::remove(scratch.file(left));
+    for (const char* left : {"b.h5", "b.bin", "b.idx", "b.meta.json", "c.h5"})
+      std::filesystem::remove(scratch.file(left));
   }
   EXPECT_EQ(scratch.entries(), 1);
 }
@@ -190,29 +202,34 @@ TEST(TokenFiles, IdsThatDoNotFitAreNamed) {
 TEST(TokenFiles, OutputsThatCouldNotBeReadBackAreRefused) {
   const Scratch scratch;
   const TokenStore source(kGolden + "megatron_u2", kNotes), bare(kGolden + "nanogpt.bin");
-  expect_error(ExitCode::usage, {"x.h5", ".bin"}, [&] { convert_tokens(source, scratch.file("x.h5"), TokenFormat::llmc); });
+  expect_error(ExitCode::usage, {"x.h5", ".bin"},
+               [&] { convert_tokens(source, scratch.file("x.h5"), TokenFormat::llmc); });
   write_file(scratch.file("x.idx"), "");
-  expect_error(ExitCode::usage, {"x.idx"}, [&] { convert_tokens(source, scratch.file("x.bin"), TokenFormat::nanogpt); });
+  expect_error(ExitCode::usage, {"x.idx"},
+               [&] { convert_tokens(source, scratch.file("x.bin"), TokenFormat::nanogpt); });
   expect_error(ExitCode::usage, {"nanogpt.bin", "data.tokenizer"},
                [&] { convert_tokens(bare, scratch.file("x.h5"), TokenFormat::native); });
   EXPECT_EQ(scratch.entries(), 1);
 }
 
 std::string copy_of(const Scratch& scratch, const std::string& name, const std::string& as) {
-  std::filesystem::copy_file(kGolden + name, scratch.file(as), std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(kGolden + name, scratch.file(as),
+                             std::filesystem::copy_options::overwrite_existing);
   return scratch.file(as);
 }
 
 TEST(TokenNotes, StandBesideTheFile) {
   const Scratch scratch;
   const std::string path = copy_of(scratch, "nanogpt.bin", "train.bin");
-  write_file(scratch.file("train.meta.json"), R"({"vocab_size": 300, "end_of_text": 299, "text_bytes": 268})");
+  write_file(scratch.file("train.meta.json"),
+             R"({"vocab_size": 300, "end_of_text": 299, "text_bytes": 268})");
   const TokenStore store(path);
   EXPECT_EQ(store.info().vocab_size, 300);
   EXPECT_EQ(store.info().text_bytes, 268);
   EXPECT_EQ(list(store.documents()), kStarts);
   EXPECT_EQ(Loader({path}, 5, 0, {}).bytes_per_token(), 4);
-  write_file(scratch.file("train.meta.json"), R"({"vocab_size": 300, "end_of_text": 299, "end_of_text_at": "begin"})");
+  write_file(scratch.file("train.meta.json"),
+             R"({"vocab_size": 300, "end_of_text": 299, "end_of_text_at": "begin"})");
   EXPECT_EQ(list(TokenStore(path).documents()), (std::vector<uint64_t>{0, 5, 7, 48, 66, 67}));
   const auto tokenizer = bpe_tokenizer({{0, 1}});
   write_file(scratch.file("tok.json"), tokenizer->to_json());
@@ -245,7 +262,11 @@ TEST(TokenNotes, FaultsAreNamed) {
   refused(R"({"end_of_text_at": "middle"})", {"begin"});
   write_file(scratch.file("train.meta.json"), R"({"tokenizer": "bytes"})");
   expect_error(ExitCode::usage, {"train.meta.json", "257", "300"}, [&] {
-    TokenStore store(path, {.tokenizer = "{}", .vocab_size = 300, .end_of_text = -1, .text_bytes = 0, .end_of_text_at = ""});
+    TokenStore store(path, {.tokenizer = "{}",
+                            .vocab_size = 300,
+                            .end_of_text = -1,
+                            .text_bytes = 0,
+                            .end_of_text_at = ""});
   });
   expect_error(ExitCode::usage, {"native.h5", "data.tokenizer"},
                [&] { TokenStore store(native_store(scratch), notes_of_tokenizer("bytes")); });
@@ -254,9 +275,11 @@ TEST(TokenNotes, FaultsAreNamed) {
 TEST(TokenFiles, AnUnknownVocabularyIsAskedFor) {
   const Scratch scratch;
   const std::string path = copy_of(scratch, "nanogpt.bin", "train.bin");
-  expect_error(ExitCode::usage, {path, "data.tokenizer", "model.vocab_size", "train.meta.json"}, [&] { Loader loader({path}, 5, 0, {}); });
+  expect_error(ExitCode::usage, {path, "data.tokenizer", "model.vocab_size", "train.meta.json"},
+               [&] { Loader loader({path}, 5, 0, {}); });
   write_file(scratch.file("meta.pkl"), "\x80");
-  expect_error(ExitCode::usage, {"pickle", "train.meta.json"}, [&] { Loader loader({path}, 5, 0, {}); });
+  expect_error(ExitCode::usage, {"pickle", "train.meta.json"},
+               [&] { Loader loader({path}, 5, 0, {}); });
   DataConfig config;
   config.vocab_size = 300;
   EXPECT_EQ(Loader({path}, 5, 0, config).vocab_size(), 300);
@@ -270,7 +293,8 @@ TEST(TokenFiles, IdsOutsideTheVocabularyAreNamedWhenRead) {
     notes.end_of_text = -1;
     const TokenStore store(kGolden + name, notes);
     expect_error(ExitCode::usage, {name, "is 299", "299 ids"}, [&] { store.read(0, ids); });
-    expect_error(ExitCode::usage, {name}, [&] { TokenStore verified(kGolden + name, notes, true); });
+    expect_error(ExitCode::usage, {name},
+                 [&] { TokenStore verified(kGolden + name, notes, true); });
   }
   const Scratch scratch;
   copy_of(scratch, "megatron_i8.idx", "a.idx");
@@ -278,7 +302,8 @@ TEST(TokenFiles, IdsOutsideTheVocabularyAreNamedWhenRead) {
   for (const int64_t bad : {int64_t{-1}, int64_t{1} << 40}) {
     std::memcpy(tokens.data() + 8 * 20, &bad, sizeof bad);
     write_file(scratch.file("a.bin"), tokens);
-    expect_error(ExitCode::usage, {"a", "token 20", std::to_string(bad)}, [&] { TokenStore(scratch.file("a")).read(0, ids); });
+    expect_error(ExitCode::usage, {"a", "token 20", std::to_string(bad)},
+                 [&] { TokenStore(scratch.file("a")).read(0, ids); });
   }
 }
 
@@ -321,7 +346,8 @@ TEST(TokenFiles, LooksCountOnlyWhereNothingNamesTheVocabulary) {
 
 TEST(TokenFiles, TheHintNamesTheNotesThatAreRead) {
   const Scratch scratch;
-  for (const char* suffix : {"bin", "idx"}) copy_of(scratch, std::string("megatron_u2.") + suffix, std::string("corpus.v1.") + suffix);
+  for (const char* suffix : {"bin", "idx"})
+    copy_of(scratch, std::string("megatron_u2.") + suffix, std::string("corpus.v1.") + suffix);
   expect_error(ExitCode::usage, {scratch.file("corpus.v1.meta.json")},
                [&] { TokenStore(scratch.file("corpus.v1")).require_vocabulary(); });
 }
@@ -333,12 +359,15 @@ TEST(TokenNotes, GiveNativeStoresTheTokenizerTheyLack) {
   EXPECT_EQ(TokenStore(scratch.file("a.h5"), notes).info().tokenizer, byte_tokenizer()->to_json());
   EXPECT_EQ(TokenStore(scratch.file("a.h5")).info().tokenizer, "");
   write_store(scratch.file("b.h5"), 300, 256, {ascending(0, 9)}, "");
-  expect_error(ExitCode::usage, {"b.h5", "300", "257"}, [&] { TokenStore(scratch.file("b.h5"), notes); });
-  write_store(scratch.file("c.h5"), 257, 256, {ascending(0, 9)}, R"({ "version": 1, "type": "bytes" })");
+  expect_error(ExitCode::usage, {"b.h5", "300", "257"},
+               [&] { TokenStore(scratch.file("b.h5"), notes); });
+  write_store(scratch.file("c.h5"), 257, 256, {ascending(0, 9)},
+              R"({ "version": 1, "type": "bytes" })");
   EXPECT_EQ(TokenStore(scratch.file("c.h5"), notes).info().vocab_size, 257);
 }
 
-std::string warnings_of_converting(const TokenStore& source, const std::string& output, TokenFormat format) {
+std::string warnings_of_converting(const TokenStore& source, const std::string& output,
+                                   TokenFormat format) {
   testing::internal::CaptureStderr();
   convert_tokens(source, output, format);
   return testing::internal::GetCapturedStderr();
@@ -350,27 +379,34 @@ TEST(TokenFiles, DocumentsThatTheFormatCannotKeepAreWarnedOf) {
   const TokenStore none(scratch.file("none.h5"));
   for (const auto format : {TokenFormat::nanogpt, TokenFormat::llmc}) {
     const std::string said = warnings_of_converting(none, scratch.file("none.bin"), format);
-    for (const char* word : {"none.h5 has 4 documents", "none.bin", "read as 1:", "unknown"}) EXPECT_NE(said.find(word), said.npos) << said;
+    for (const char* word : {"none.h5 has 4 documents", "none.bin", "read as 1:", "unknown"})
+      EXPECT_NE(said.find(word), said.npos) << said;
   }
   write_store(scratch.file("inside.h5"), 300, kEnd, {{1, kEnd, 2}, {3}}, "");
   const TokenStore inside(scratch.file("inside.h5"));
-  const std::string said = warnings_of_converting(inside, scratch.file("inside.bin"), TokenFormat::nanogpt);
+  const std::string said =
+      warnings_of_converting(inside, scratch.file("inside.bin"), TokenFormat::nanogpt);
   EXPECT_NE(said.find("2 documents"), said.npos) << said;
   EXPECT_NE(said.find("read as 3:"), said.npos) << said;
   EXPECT_EQ(warnings_of_converting(inside, scratch.file("m"), TokenFormat::megatron), "");
-  EXPECT_EQ(warnings_of_converting(TokenStore(native_store(scratch)), scratch.file("good.bin"), TokenFormat::nanogpt), "");
+  EXPECT_EQ(warnings_of_converting(TokenStore(native_store(scratch)), scratch.file("good.bin"),
+                                   TokenFormat::nanogpt),
+            "");
 }
 
 TEST(TokenNotes, LargeTokenizersTakeNoAge) {
   constexpr int32_t kPieces = 150'000;
   std::string vocabulary;
-  for (int32_t id = 0; id < kPieces; ++id) vocabulary += fmt::format("{}\"{:06}\":{}", id > 0 ? "," : "", id, id);
+  for (int32_t id = 0; id < kPieces; ++id)
+    vocabulary += fmt::format("{}\"{:06}\":{}", id > 0 ? "," : "", id, id);
   const auto tokenizer = tokenizer_from_json(fmt::format(
-      R"({{"pre_tokenizer":{{"type":"BertPreTokenizer"}},"model":{{"type":"WordPiece","unk_token":"000000","vocab":{{{}}}}}}})", vocabulary));
+      R"({{"pre_tokenizer":{{"type":"BertPreTokenizer"}},"model":{{"type":"WordPiece","unk_token":"000000","vocab":{{{}}}}}}})",
+      vocabulary));
   const Scratch scratch;
   write_store(scratch.file("a.h5"), kPieces, -1, {{1, 2, 3}}, tokenizer->to_json());
   const auto begin = std::chrono::steady_clock::now();
-  const StoreInfo made = convert_tokens(TokenStore(scratch.file("a.h5")), scratch.file("a.bin"), TokenFormat::llmc);
+  const StoreInfo made =
+      convert_tokens(TokenStore(scratch.file("a.h5")), scratch.file("a.bin"), TokenFormat::llmc);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
   EXPECT_EQ(made.tokenizer, tokenizer->to_json());
 }
@@ -397,13 +433,16 @@ TEST(TokenFiles, BatchesAreThoseOfNativeStores) {
     DataConfig config;
     config.cross_document_attention = crossing;
     config.mask_document_ends = !crossing;
-    const Batch expected = Loader({"0.7:" + native, "0.3:" + scratch.file("other.h5")}, 5, 3, config).batch(0, 40);
+    const Batch expected =
+        Loader({"0.7:" + native, "0.3:" + scratch.file("other.h5")}, 5, 3, config).batch(0, 40);
     for (const char* name : {"megatron_i4", "megatron_u2.idx", "nanogpt.bin"}) {
       const TokenStore source(kGolden + name, kNotes);
       const std::string copy = scratch.file("copy.bin");
       const StoreInfo made = convert_tokens(source, copy, source.info().format);
       EXPECT_EQ(made.end_of_text, kEnd);
-      expect_same_batch(Loader({"0.7:" + copy, "0.3:" + scratch.file("other.h5")}, 5, 3, config).batch(0, 40), expected);
+      expect_same_batch(
+          Loader({"0.7:" + copy, "0.3:" + scratch.file("other.h5")}, 5, 3, config).batch(0, 40),
+          expected);
       std::filesystem::remove(scratch.file("copy.idx"));
     }
   }

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "data/data_fixtures.h"
 #include "skein/core/error.h"
+
+#include "data/data_fixtures.h"
 
 namespace skein {
 namespace {
@@ -13,7 +14,8 @@ TokenStore counting_store(const std::string& path, int64_t tokens, int64_t docum
   TokenStoreWriter writer(path, 1000, -1, R"({"type":"bytes","version":1})");
   for (int64_t first = 0; first < tokens; first += document) {
     std::vector<int32_t> ids;
-    for (int64_t i = first; i < std::min(tokens, first + document); ++i) ids.push_back(static_cast<int32_t>(i));
+    for (int64_t i = first; i < std::min(tokens, first + document); ++i)
+      ids.push_back(static_cast<int32_t>(i));
     writer.add_document(ids, static_cast<int64_t>(ids.size()));
   }
   writer.finish();
@@ -38,7 +40,8 @@ TEST(EvalWindows, ScoreEveryTokenButTheFirstOnce) {
         }
       }
       EXPECT_EQ(scored[0], 0);
-      for (size_t i = 1; i < scored.size(); ++i) EXPECT_EQ(scored[i], 1) << tokens << " " << stride << " " << i;
+      for (size_t i = 1; i < scored.size(); ++i)
+        EXPECT_EQ(scored[i], 1) << tokens << " " << stride << " " << i;
     }
 }
 

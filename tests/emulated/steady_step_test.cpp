@@ -1,8 +1,9 @@
 // What a training step on a GPU asks of the driver, once it runs.
 #include <gtest/gtest.h>
 
-#include "support/emulated_device.h"
 #include "skein/train/replica.h"
+
+#include "support/emulated_device.h"
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -16,15 +17,17 @@ emulation::DriverCalls calls_of_steps(const PretrainConfig& c) {
   run_ranks(1, [&](Group& world) {
     const MeshShape shape = mesh_shape(c.parallel, world.size());
     Mesh mesh(world, shape);
-    Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch), mesh);
+    Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
+                    mesh);
     const Batch batch = some_batch(c.train.global_batch, c.model);
     int64_t step = 0;
     for (; step < kFirst; ++step) replica.step(batch, step, 1e-4);
     const emulation::DriverCalls before = emulation::driver_calls();
     for (; step < kFirst + kSteps; ++step) replica.step(batch, step, 1e-4);
     const emulation::DriverCalls after = emulation::driver_calls();
-    made = {after.device_memory - before.device_memory, after.host_memory - before.host_memory, after.waits - before.waits,
-            after.copies_to_host - before.copies_to_host, after.graphs - before.graphs};
+    made = {after.device_memory - before.device_memory, after.host_memory - before.host_memory,
+            after.waits - before.waits, after.copies_to_host - before.copies_to_host,
+            after.graphs - before.graphs};
   });
   EXPECT_GT(emulation::driver_calls().device_memory, 0);
   EXPECT_GT(emulation::driver_calls().host_memory, 0);
@@ -41,7 +44,8 @@ PretrainConfig config_on_gpu() {
   return c;
 }
 
-// For the gradient norm, then for the losses of all micro-batches: each is a copy to the host, which waits.
+// For the gradient norm, then for the losses of all micro-batches: each is a copy to the host,
+// which waits.
 void expect_steady(const PretrainConfig& config, const std::string& what) {
   const emulation::DriverCalls made = calls_of_steps(config);
   EXPECT_EQ(made.device_memory, 0) << what;

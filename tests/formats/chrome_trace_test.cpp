@@ -1,14 +1,17 @@
-#include "skein/core/json.h"
 #include "skein/formats/chrome_trace.h"
 
 #include <gtest/gtest.h>
+
+#include "skein/core/json.h"
 
 namespace skein {
 namespace {
 
 TEST(ChromeTrace, HoldsEachEventInMicroseconds) {
-  const std::vector<ProfileEvent> events{{"matmul", 5000, 9000, 100, 0, 0, 0}, {"norm", 9500, 9600, 0, 8, 0, 1}};
-  const auto json = nlohmann::json::parse(chrome_trace({chrome_trace_events(events, 3, 1000), chrome_trace_events({}, 4, 0)}));
+  const std::vector<ProfileEvent> events{{"matmul", 5000, 9000, 100, 0, 0, 0},
+                                         {"norm", 9500, 9600, 0, 8, 0, 1}};
+  const auto json = nlohmann::json::parse(
+      chrome_trace({chrome_trace_events(events, 3, 1000), chrome_trace_events({}, 4, 0)}));
   const auto& all = json["traceEvents"];
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[3]["pid"], 4);

@@ -8,13 +8,16 @@
 namespace skein {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 
 // Pseudo-random, but the same every time.
 std::vector<std::byte> noise(size_t count) {
   std::vector<std::byte> bytes(count);
   uint32_t state = 12345;
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>((state = state * 1664525u + 1013904223u) >> 24);
+  for (std::byte& byte : bytes)
+    byte = static_cast<std::byte>((state = state * 1664525u + 1013904223u) >> 24);
   return bytes;
 }
 
@@ -46,7 +49,8 @@ TEST(Crc32c, BothPathsAgreeAtEveryLengthAndAlignment) {
     for (size_t count = 0; begin + count <= bytes.size(); ++count) {
       const auto part = std::span(bytes).subspan(begin, count);
       ASSERT_EQ(crc32c(part), crc32c_by_table(part)) << begin << " " << count;
-      ASSERT_EQ(crc32c(part, 0xDEADBEEFu), crc32c_by_table(part, 0xDEADBEEFu)) << begin << " " << count;
+      ASSERT_EQ(crc32c(part, 0xDEADBEEFu), crc32c_by_table(part, 0xDEADBEEFu))
+          << begin << " " << count;
     }
 }
 

@@ -1,11 +1,11 @@
 #include "skein/formats/indexed.h"
 
-#include "skein/core/error.h"
-
 #include <cstring>
 #include <gtest/gtest.h>
 #include <initializer_list>
 #include <vector>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {
@@ -39,7 +39,9 @@ std::string index_of(const Recipe& recipe) {
   return bytes + recipe.tail;
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 template <class Body>
 void expect_usage(std::initializer_list<std::string> words, Body&& body) {
@@ -48,13 +50,15 @@ void expect_usage(std::initializer_list<std::string> words, Body&& body) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
     for (const std::string& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " in: " << error.what();
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << word << " in: " << error.what();
     return;
   }
   ADD_FAILURE() << "no Error was thrown";
 }
 
-void expect_refused(const Recipe& recipe, std::initializer_list<std::string> words, uint64_t bin_bytes = 16) {
+void expect_refused(const Recipe& recipe, std::initializer_list<std::string> words,
+                    uint64_t bin_bytes = 16) {
   const std::string bytes = index_of(recipe);
   const auto read = [&] { TokenIndex(bytes_of(bytes), "a.idx").check(bin_bytes, "a.bin"); };
   expect_usage(words, read);
@@ -75,7 +79,8 @@ TEST(TokenIndex, ReadsWhatItsRecipeSays) {
 }
 
 TEST(TokenIndex, KnowsEveryTypeAndRefusesFloats) {
-  constexpr std::pair<uint8_t, const char*> codes[] = {{1, "u8"}, {2, "i8"}, {3, "i16"}, {4, "i32"}, {5, "i64"}, {8, "u16"}};
+  constexpr std::pair<uint8_t, const char*> codes[] = {{1, "u8"},  {2, "i8"},  {3, "i16"},
+                                                       {4, "i32"}, {5, "i64"}, {8, "u16"}};
   for (const auto& [code, name] : codes) {
     Recipe recipe;
     recipe.code = code;
@@ -103,7 +108,8 @@ TEST(TokenIndex, RefusesCountsThatLie) {
   expect_refused({.sequences = 4}, {"4 sequences", "94 bytes"});
   expect_refused({.count = 4}, {"4 document entries", "94 bytes"});
   expect_refused({.sequences = 2}, {"94 bytes", "82"});
-  for (const uint64_t huge : {uint64_t{1} << 32, uint64_t{1} << 61, UINT64_MAX / 12 + 1, UINT64_MAX}) {
+  for (const uint64_t huge :
+       {uint64_t{1} << 32, uint64_t{1} << 61, UINT64_MAX / 12 + 1, UINT64_MAX}) {
     expect_refused({.sequences = huge}, {std::to_string(huge)});
     expect_refused({.count = huge}, {std::to_string(huge)});
     expect_refused({.sequences = huge, .count = huge}, {std::to_string(huge)});
@@ -137,7 +143,8 @@ TEST(Shards, HeadersRoundTrip) {
     const std::string head = shard_header({type, 5});
     ASSERT_EQ(head.size(), kShardHeaderBytes);
     EXPECT_TRUE(is_shard(bytes_of(head)));
-    const TokenShardHeader read = parse_shard_header(bytes_of(head), kShardHeaderBytes + 5u * token_bytes(type), "a.bin");
+    const TokenShardHeader read =
+        parse_shard_header(bytes_of(head), kShardHeaderBytes + 5u * token_bytes(type), "a.bin");
     EXPECT_EQ(read.type, type);
     EXPECT_EQ(read.tokens, 5u);
   }
@@ -171,7 +178,8 @@ TEST(Shards, LiesAreRefused) {
 
 TEST(BareTokens, MustBeWhole) {
   EXPECT_EQ(parse_bare_tokens(10, TokenType::u16, "a.bin"), 5u);
-  expect_usage({"a.bin", "11 bytes", "u16"}, [] { parse_bare_tokens(11, TokenType::u16, "a.bin"); });
+  expect_usage({"a.bin", "11 bytes", "u16"},
+               [] { parse_bare_tokens(11, TokenType::u16, "a.bin"); });
   expect_usage({"a.bin", "empty"}, [] { parse_bare_tokens(0, TokenType::u16, "a.bin"); });
 }
 

@@ -1,7 +1,5 @@
 #include "skein/formats/tensorboard.h"
 
-#include "skein/core/error.h"
-
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -13,6 +11,8 @@
 #include <stdexcept>
 #include <stdlib.h>
 #include <vector>
+
+#include "skein/core/error.h"
 
 namespace skein {
 namespace {

@@ -1,7 +1,8 @@
-// Chat templates; what is read must come back from its own JSON, and prompts must begin their conversations.
-#include "skein/text/template.h"
-
+// Chat templates; what is read must come back from its own JSON, and prompts must begin their
+// conversations.
 #include <algorithm>
+
+#include "skein/text/template.h"
 
 #include "fuzz.h"
 
@@ -12,10 +13,12 @@ void fuzz(std::string_view input) {
   if (skein::ChatTemplate::from_json(json, *tokenizer).to_json() != json ||
       !skein::same_template(std::string(input), json))
     std::abort();
-  const std::vector<skein::Message> turns{{"user", " What?\n"}, {"assistant", "\xff that <|endoftext|>"}};
+  const std::vector<skein::Message> turns{{"user", " What?\n"},
+                                          {"assistant", "\xff that <|endoftext|>"}};
   const auto prompt = form.prompt(std::span(turns).first(1));
   const auto chat = form.conversation(turns);
   if (chat.tokens.size() != chat.answer.size() || chat.tokens.size() < prompt.size()) std::abort();
-  if (!std::equal(prompt.begin(), prompt.end(), chat.tokens.begin()) || !chat.answer[prompt.size()]) std::abort();
+  if (!std::equal(prompt.begin(), prompt.end(), chat.tokens.begin()) || !chat.answer[prompt.size()])
+    std::abort();
   form.answer_text(chat.tokens);
 }

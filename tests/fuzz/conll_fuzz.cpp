@@ -1,7 +1,8 @@
-// Columns of tagged words: the first byte chooses the columns and what divides them; what is read is written out and read again.
-#include "skein/data/conll.h"
-
+// Columns of tagged words: the first byte chooses the columns and what divides them; what is read
+// is written out and read again.
 #include <sstream>
+
+#include "skein/data/conll.h"
 
 #include "fuzz.h"
 
@@ -21,7 +22,8 @@ void fuzz(std::string_view input) {
   config.most_words = 1000;
   const auto sentences = skein::read_conll(config);
   std::ostringstream out;
-  out << '\n';  // for a byte order mark that begins a word is the file's where it begins the file, too
+  out << '\n';  // for a byte order mark that begins a word is the file's where it begins the file,
+                // too
   for (const skein::TaggedSentence& sentence : sentences) {
     if (sentence.words.empty() || sentence.words.size() != sentence.rows.size()) std::abort();
     skein::write_conll(out, sentence, std::vector<std::string>(sentence.words.size(), "O"));

@@ -1,7 +1,8 @@
-// Files of conversations: the first byte chooses their kind and what is done with them; the rest is the file, which may be compressed.
-#include "skein/data/conversations.h"
-
+// Files of conversations: the first byte chooses their kind and what is done with them; the rest is
+// the file, which may be compressed.
 #include <algorithm>
+
+#include "skein/data/conversations.h"
 
 #include "fuzz.h"
 
@@ -32,10 +33,12 @@ void fuzz(std::string_view input) {
   const bool prompts = choice & 32;
   static const auto tokenizer = skein::byte_tokenizer();
   static const skein::ChatTemplate form("plain", *tokenizer);
-  for (const auto& one : prompts ? skein::read_prompts(config) : skein::read_conversations(config)) {
+  for (const auto& one :
+       prompts ? skein::read_prompts(config) : skein::read_conversations(config)) {
     const skein::TemplatedChat chat = form.conversation(one.messages);
     const auto ids = prompts ? form.prompt(one.messages) : chat.tokens;
     if (!answers_end(chat, one.messages)) std::abort();
-    if (ids.empty() || one.line < 1 || (one.messages.back().role == "assistant" && prompts)) std::abort();
+    if (ids.empty() || one.line < 1 || (one.messages.back().role == "assistant" && prompts))
+      std::abort();
   }
 }

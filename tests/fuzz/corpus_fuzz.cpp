@@ -1,5 +1,5 @@
-// Corpora: the first byte chooses text or JSONL and how documents and pieces are divided; the rest is the file, which may
-// be compressed.
+// Corpora: the first byte chooses text or JSONL and how documents and pieces are divided; the rest
+// is the file, which may be compressed.
 #include "skein/data/corpus.h"
 
 #include "fuzz.h"

@@ -1,4 +1,5 @@
-// Files of texts and labels: the first byte chooses format, header and columns; the rest is the file, which may be compressed.
+// Files of texts and labels: the first byte chooses format, header and columns; the rest is the
+// file, which may be compressed.
 #include "skein/data/examples.h"
 
 #include "fuzz.h"
@@ -19,5 +20,6 @@ void fuzz(std::string_view input) {
   config.numbers = choice & 64;
   config.header = choice & 128 ? skein::Header::yes : skein::Header::automatic;
   for (const skein::LabelledExample& example : skein::read_examples(config))
-    if (example.line < 1 || static_cast<int64_t>(example.text.size()) > config.most_record_bytes) std::abort();
+    if (example.line < 1 || static_cast<int64_t>(example.text.size()) > config.most_record_bytes)
+      std::abort();
 }

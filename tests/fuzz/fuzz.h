@@ -1,9 +1,8 @@
-// What the fuzz targets share. A target is X_fuzz.cpp with a function fuzz() and a folder corpus/X of seeds; tests/fuzz/run
-// builds and runs it. A parser may refuse its input with an Error, of the user or of the outside world; anything else
-// (another exception, a failed check of our own, a sanitizer's report, much memory, much time) is a find.
+// What the fuzz targets share. A target is X_fuzz.cpp with a function fuzz() and a folder corpus/X
+// of seeds; tests/fuzz/run builds and runs it. A parser may refuse its input with an Error, of the
+// user or of the outside world; anything else (another exception, a failed check of our own, a
+// sanitizer's report, much memory, much time) is a find.
 #pragma once
-
-#include "skein/core/error.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
+
+#include "skein/core/error.h"
 
 void fuzz(std::string_view input);
 
@@ -28,7 +29,8 @@ class FuzzFile {
   }
   void write(std::string_view bytes) const {
     std::FILE* file = std::fopen(path_.c_str(), "wb");
-    if (file == nullptr || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) std::abort();
+    if (file == nullptr || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size())
+      std::abort();
     std::fclose(file);
   }
   void remove() const { ::unlink(path_.c_str()); }
@@ -41,7 +43,8 @@ class FuzzFile {
   }
   static std::string make_folder() {
     std::string& folder = folder_made();
-    folder = std::filesystem::is_directory("/dev/shm") ? "/dev/shm/skein-fuzz-XXXXXX" : "/tmp/skein-fuzz-XXXXXX";
+    folder = std::filesystem::is_directory("/dev/shm") ? "/dev/shm/skein-fuzz-XXXXXX"
+                                                       : "/tmp/skein-fuzz-XXXXXX";
     if (mkdtemp(folder.data()) == nullptr) std::abort();
     std::atexit([] {
       std::error_code ignored;

@@ -1,9 +1,9 @@
 // A folder of checkpoints: files of generations, by their contents and by names. The first line is
 // the name of one more.
+#include <limits>
+
 #include "skein/checkpoint/directory.h"
 #include "skein/core/log.h"
-
-#include <limits>
 
 #include "fuzz.h"
 

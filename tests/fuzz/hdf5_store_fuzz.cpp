@@ -1,7 +1,7 @@
 // Skein's own token stores, as they are and with the checksums of HDF5's metadata put right.
-#include "skein/data/store.h"
-
 #include <vector>
+
+#include "skein/data/store.h"
 
 #include "fuzz.h"
 #include "hdf5_sums.h"

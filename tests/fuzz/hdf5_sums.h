@@ -1,14 +1,14 @@
 // Puts the checksums in the metadata of an HDF5 file right, so that what lies behind them is
-// reached: of files whose parts do not overlap, with at most 64 headers, trees and heaps each. Others
-// stay damaged, so that the repair takes no square of an input.
+// reached: of files whose parts do not overlap, with at most 64 headers, trees and heaps each.
+// Others stay damaged, so that the repair takes no square of an input.
 #pragma once
-
-#include "skein/data/hdf5_view.h"
 
 #include <bit>
 #include <cstring>
 #include <string>
 #include <string_view>
+
+#include "skein/data/hdf5_view.h"
 
 namespace skein::test {
 

@@ -1,7 +1,7 @@
 // llm.c's model files.
-#include "skein/convert/weights.h"
-
 #include <vector>
+
+#include "skein/convert/weights.h"
 
 #include "fuzz.h"
 

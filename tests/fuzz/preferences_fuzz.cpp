@@ -1,7 +1,8 @@
-// Files of preferences: the first byte chooses the layout and what is tolerated; the rest is the file, which may be compressed.
-#include "skein/data/preferences.h"
-
+// Files of preferences: the first byte chooses the layout and what is tolerated; the rest is the
+// file, which may be compressed.
 #include <cmath>
+
+#include "skein/data/preferences.h"
 
 #include "fuzz.h"
 
@@ -18,9 +19,12 @@ void fuzz(std::string_view input) {
   config.diverging = choice & 8 ? skein::Diverging::keep : skein::Diverging::drop;
   config.bad_records = choice & 16 ? 3 : 0;
   config.most_record_bytes = 4096;
-  const skein::Preferences data = choice & 32 ? skein::read_demonstrations(config) : skein::read_preferences(config);
+  const skein::Preferences data =
+      choice & 32 ? skein::read_demonstrations(config) : skein::read_preferences(config);
   for (const skein::PreferenceRecord& record : data.records) {
-    if (record.prompt.empty() || record.answers.empty() || record.answers.size() > skein::kMostAnswers) std::abort();
+    if (record.prompt.empty() || record.answers.empty() ||
+        record.answers.size() > skein::kMostAnswers)
+      std::abort();
     if (record.grades.size() != record.answers.size()) std::abort();
     for (const double value : record.values)
       if (!std::isfinite(value)) std::abort();

@@ -1,9 +1,8 @@
 // What a reward process replies: lines for a batch of five answers from id 7 on.
-#include "rlhf/reward_questions.h"
-
 #include <cmath>
 
 #include "fuzz.h"
+#include "rlhf/reward_questions.h"
 
 void fuzz(std::string_view input) {
   constexpr size_t kAnswers = 5;

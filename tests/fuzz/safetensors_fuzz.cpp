@@ -1,7 +1,7 @@
 // Single files of safetensors: what the header promises must be readable.
-#include "skein/formats/safetensors.h"
-
 #include <vector>
+
+#include "skein/formats/safetensors.h"
 
 #include "fuzz.h"
 

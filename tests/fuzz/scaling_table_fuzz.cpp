@@ -1,8 +1,8 @@
 // Tables of runs and their curves, at tokens or at steps, divided by a line of "----"; what is read
 // comes back from its own CSV.
-#include "skein/scaling/results.h"
-
 #include <cmath>
+
+#include "skein/scaling/results.h"
 
 #include "fuzz.h"
 
@@ -10,7 +10,8 @@ void fuzz(std::string_view input) {
   static const skein::test::FuzzFile table("results.csv"), curves("curves.csv"), again("again.csv");
   table.write(skein::test::take_part(input));
   curves.write(input);
-  const skein::ScalingTable read = skein::read_table(table.path(), {}, input.empty() ? "" : curves.path());
+  const skein::ScalingTable read =
+      skein::read_table(table.path(), {}, input.empty() ? "" : curves.path());
   for (const skein::ScalingRun& run : read.runs)
     if (run.status == "done" && !(std::isfinite(run.loss) && run.loss > 0)) std::abort();
   for (const skein::ScalingRun& run : read.runs)
@@ -21,7 +22,8 @@ void fuzz(std::string_view input) {
         std::abort();
       if (i > 0 && point.tokens < run.curve[i - 1].tokens) std::abort();
     }
-  for (const skein::Convention& convention : skein::conventions_of(read)) skein::points_of(read, convention);
+  for (const skein::Convention& convention : skein::conventions_of(read))
+    skein::points_of(read, convention);
   again.write(skein::table_csv(read.runs));
   if (skein::read_table(again.path()).runs.size() != read.runs.size()) std::abort();
 }

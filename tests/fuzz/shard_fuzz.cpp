@@ -1,8 +1,8 @@
 // Shards of checkpoints whose sums are right, those of HDF5's metadata too: the datasets that the
 // seeds hold, and more.
-#include "skein/checkpoint/shard.h"
-
 #include <cstring>
+
+#include "skein/checkpoint/shard.h"
 
 #include "fuzz.h"
 #include "hdf5_sums.h"

@@ -1,8 +1,8 @@
-// Whole stores of other programs: notes, index and tokens, divided by lines of "----". An empty index leaves a file of
-// nanoGPT or llm.c.
-#include "skein/data/store.h"
-
+// Whole stores of other programs: notes, index and tokens, divided by lines of "----". An empty
+// index leaves a file of nanoGPT or llm.c.
 #include <vector>
+
+#include "skein/data/store.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 // Headers of llm.c's token files.
-#include "skein/formats/indexed.h"
-
 #include <algorithm>
+
+#include "skein/formats/indexed.h"
 
 #include "fuzz.h"
 
@@ -10,6 +10,8 @@ void fuzz(std::string_view input) {
   const auto head = bytes.first(std::min(bytes.size(), skein::kShardHeaderBytes));
   if (!skein::is_shard(head)) return;
   const skein::TokenShardHeader header = skein::parse_shard_header(head, bytes.size(), "fuzz.bin");
-  if (skein::kShardHeaderBytes + header.tokens * static_cast<uint64_t>(skein::token_bytes(header.type)) != bytes.size())
+  if (skein::kShardHeaderBytes +
+          header.tokens * static_cast<uint64_t>(skein::token_bytes(header.type)) !=
+      bytes.size())
     std::abort();
 }

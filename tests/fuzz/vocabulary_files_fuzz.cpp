@@ -1,4 +1,5 @@
-// Vocabularies of GPT-2 (vocab.json and merges.txt, divided by a line of "----") and of BERT (vocab.txt, where nothing divides).
+// Vocabularies of GPT-2 (vocab.json and merges.txt, divided by a line of "----") and of BERT
+// (vocab.txt, where nothing divides).
 #include "skein/text/tokenizer.h"
 
 #include "fuzz.h"
@@ -16,7 +17,8 @@ void fuzz(std::string_view input) {
     merges.remove();
   }
   const auto tokenizer = skein::load_tokenizer(pieces ? vocab.path() : words.path());
-  if (skein::tokenizer_from_json(tokenizer->to_json())->to_json() != tokenizer->to_json()) std::abort();
+  if (skein::tokenizer_from_json(tokenizer->to_json())->to_json() != tokenizer->to_json())
+    std::abort();
   for (const int32_t id : tokenizer->encode("The cat, it's 42\n\xff \xe3\x80\x82"))
     if (id < 0 || id >= tokenizer->vocab_size()) std::abort();
 }

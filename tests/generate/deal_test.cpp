@@ -1,8 +1,7 @@
 #include "skein/generate/deal.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 
 namespace skein {
 namespace {
@@ -28,7 +27,8 @@ TEST(Deal, NoRunIsMoreThanAnEqualShare) {
 
 TEST(Deal, EveryPromptOnce) {
   Prompts prompts;
-  for (int32_t i = 0; i < 100; ++i) prompts.push_back(std::vector<int32_t>(static_cast<size_t>(i * 7 % 13), i / 3));
+  for (int32_t i = 0; i < 100; ++i)
+    prompts.push_back(std::vector<int32_t>(static_cast<size_t>(i * 7 % 13), i / 3));
   for (int ranks : {1, 3, 8, 200}) {
     const auto dealt = deal_prompts(prompts, ranks);
     EXPECT_EQ(dealt.size(), static_cast<size_t>(ranks));

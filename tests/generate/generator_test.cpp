@@ -1,9 +1,8 @@
 #include "skein/generate/generator.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
+#include <gtest/gtest.h>
 #include <limits>
 #include <set>
 
@@ -31,7 +30,8 @@ ModelConfig model(bool rotary) {
   return c;
 }
 
-const std::vector<Tokens> kPrompts{{1, 2, 3}, {5}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11}, {}, {66, 1}, {3, 3, 3, 3, 3}, {42}};
+const std::vector<Tokens> kPrompts{
+    {1, 2, 3}, {5}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11}, {}, {66, 1}, {3, 3, 3, 3, 3}, {42}};
 
 struct Layout {
   int pipeline = 1, tensor = 1, chunks = 1, ranks = 1;
@@ -67,7 +67,8 @@ void with_generator(const ModelConfig& config, const Layout& setup, const F& f) 
   });
 }
 
-std::vector<Generated> generated(const ModelConfig& config, const Layout& setup, const std::vector<Tokens>& prompts = kPrompts) {
+std::vector<Generated> generated(const ModelConfig& config, const Layout& setup,
+                                 const std::vector<Tokens>& prompts = kPrompts) {
   std::vector<Generated> result;
   with_generator(config, setup, [&](Generator& generator, Group& world) {
     const auto own = generator.run(prompts);
@@ -98,7 +99,8 @@ std::vector<Tokens> many_prompts(int count) {
 }
 
 // The likeliest next token of the whole sequence, run without a cache.
-int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Tokens& sequence, Group& alone) {
+int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Tokens& sequence,
+                           Group& alone) {
   const auto length = static_cast<int64_t>(sequence.size());
   Batch batch;
   batch.tokens = Tensor::from(sequence, {1, length});
@@ -142,20 +144,24 @@ TEST_P(Generation, WithACacheIsTheSameAsWithout) {
 TEST_P(Generation, DoesNotDependOnBatchOrLayout) {
   const ModelConfig config = model(GetParam());
   const auto expected = generated(config, {});
-  for (const Layout& setup : {Layout{1, 1, 1, 1, 1}, Layout{1, 1, 1, 1, 7}, Layout{1, 1, 1, 2, 2}, Layout{1, 1, 1, 4, 1}, Layout{2, 1, 1, 2, 3},
-                             Layout{4, 1, 1, 4, 2}, Layout{2, 1, 2, 2, 3}, Layout{2, 1, 1, 4, 1}})
-    EXPECT_EQ(generated(config, setup), expected) << setup.pipeline << setup.chunks << setup.ranks << setup.batch;
+  for (const Layout& setup :
+       {Layout{1, 1, 1, 1, 1}, Layout{1, 1, 1, 1, 7}, Layout{1, 1, 1, 2, 2}, Layout{1, 1, 1, 4, 1},
+        Layout{2, 1, 1, 2, 3}, Layout{4, 1, 1, 4, 2}, Layout{2, 1, 2, 2, 3}, Layout{2, 1, 1, 4, 1}})
+    EXPECT_EQ(generated(config, setup), expected)
+        << setup.pipeline << setup.chunks << setup.ranks << setup.batch;
 }
 
 TEST_P(Generation, WhereSequencesEndAndOthersTakeTheirPlacesIsTheSameOneByOne) {
   const ModelConfig config = model(GetParam());
   const auto prompts = many_prompts(20);
   const auto expected = generated(config, brief(1), prompts);
-  const auto ended = std::count_if(expected.begin(), expected.end(), [](const Generated& one) { return one.ended; });
+  const auto ended = std::count_if(expected.begin(), expected.end(),
+                                   [](const Generated& one) { return one.ended; });
   EXPECT_GT(ended, 20);
   EXPECT_LT(ended, 30) << "some are cut";
   for (const Generated& one : expected) EXPECT_TRUE(one.ended || one.tokens.size() == 24u);
-  for (int64_t batch : {2, 5, 8, 30, 1000}) EXPECT_EQ(generated(config, brief(batch), prompts), expected) << batch;
+  for (int64_t batch : {2, 5, 8, 30, 1000})
+    EXPECT_EQ(generated(config, brief(batch), prompts), expected) << batch;
   for (const auto& [pipeline, chunks, ranks] : {std::array{1, 1, 3}, {2, 1, 2}, {2, 2, 4}}) {
     Layout setup = brief(5);
     setup.pipeline = pipeline;
@@ -181,10 +187,12 @@ INSTANTIATE_TEST_SUITE_P(Models, Generation, testing::Bool());
 TEST(OnGpu, TakesTheTokensOfTheCpu) {
   if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
   for (bool rotary : {false, true})
-    for (Layout setup : {Layout{1, 1, 1, 1, 3}, {1, 1, 1, 1, 3, 0}, {1, 2, 1, 2, 3}, {2, 1, 1, 2, 3}}) {
+    for (Layout setup :
+         {Layout{1, 1, 1, 1, 3}, {1, 1, 1, 1, 3, 0}, {1, 2, 1, 2, 3}, {2, 1, 1, 2, 3}}) {
       const auto expected = generated(model(rotary), setup);
       setup.device = DeviceKind::cuda;
-      EXPECT_EQ(generated(model(rotary), setup), expected) << rotary << setup.tensor << setup.pipeline << setup.temperature;
+      EXPECT_EQ(generated(model(rotary), setup), expected)
+          << rotary << setup.tensor << setup.pipeline << setup.temperature;
     }
   // Rows are moved there, and tokens banned.
   Layout setup = brief(4);
@@ -217,7 +225,9 @@ TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {
     }
     return std::string("no error");
   };
-  EXPECT_NE(message(Tokens(12, 1)).find("prompt 2 has 12 tokens, which leaves no room in the model's context of 12"), std::string::npos);
+  EXPECT_NE(message(Tokens(12, 1))
+                .find("prompt 2 has 12 tokens, which leaves no room in the model's context of 12"),
+            std::string::npos);
   EXPECT_NE(message({67}).find("token 67, outside of the vocabulary of 67"), std::string::npos);
   EXPECT_NE(message({}).find("prompt 2 is empty"), std::string::npos);
 }
@@ -225,7 +235,9 @@ TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {
 // One rank's generator over a model of 67 ids and a context of 12.
 struct Small {
   explicit Small(const GenerateConfig& options, int64_t vocabulary = 0)
-      : config(made()), local(config, {}, mesh, DType::f32), generator(config, local, mesh, options, -1, vocabulary) {
+      : config(made()),
+        local(config, {}, mesh, DType::f32),
+        generator(config, local, mesh, options, -1, vocabulary) {
     local.parameters().allocate(false);
     local.parameters().initialize(3);
   }
@@ -278,7 +290,8 @@ TEST(Generator, TellsHowManyPromptsAreFinished) {
   EXPECT_EQ(told, (std::vector<size_t>{2, 4, 5}));
 }
 
-// Ranks with different numbers of tokens to make; afterwards it continues prompts as if nothing had been.
+// Ranks with different numbers of tokens to make; afterwards it continues prompts as if nothing had
+// been.
 TEST(Generator, IsInterruptedOnAllRanksBetweenTwoTokens) {
   for (const bool stages : {false, true}) {
     Layout setup = brief(3);
@@ -335,14 +348,16 @@ TEST(Generator, FeedsFewRowsOfFinishedSequences) {
       EXPECT_GE(work.rows, work.live);
       EXPECT_LE((work.rows - work.live) * 4, work.rows) << batch;
       EXPECT_TRUE(batch > 1 || work.rows == work.live);
-      EXPECT_TRUE(batch != 16 || work.rows > work.steps * 10) << "full batches but for the last sequences";
+      EXPECT_TRUE(batch != 16 || work.rows > work.steps * 10)
+          << "full batches but for the last sequences";
     });
 }
 
 TEST(Generator, FeedsEqualNeighboursOnce) {
   Layout setup = brief(1000);
   with_generator(model(true), setup, [&](Generator& generator, Group&) {
-    const std::vector<Tokens> apart{{1, 2}, {3, 4}, {1, 2}, {3, 4}, {1, 2}, {3, 4}}, together{{1, 2}, {1, 2}, {1, 2}, {3, 4}, {3, 4}, {3, 4}};
+    const std::vector<Tokens> apart{{1, 2}, {3, 4}, {1, 2}, {3, 4}, {1, 2}, {3, 4}},
+        together{{1, 2}, {1, 2}, {1, 2}, {3, 4}, {3, 4}, {3, 4}};
     const std::vector<uint64_t> numbers{0, 2, 4, 1, 3, 5};
     const auto expected = generator.run(apart);
     EXPECT_EQ(generator.work().prompts, 6);
@@ -376,7 +391,9 @@ TEST_P(Generation, GoesOnWhenTheCacheIsFull) {
       const Tokens more = run(50, {sequence})[0].tokens;
       sequence.insert(sequence.end(), more.begin(), more.end());
     }
-    EXPECT_EQ(Tokens(sequence.begin() + static_cast<int64_t>(prompts[i].size()), sequence.end()), whole[i].tokens) << i;
+    EXPECT_EQ(Tokens(sequence.begin() + static_cast<int64_t>(prompts[i].size()), sequence.end()),
+              whole[i].tokens)
+        << i;
   }
 }
 
@@ -417,7 +434,8 @@ TEST(Generator, RefusesBansThatLeaveNothingOrNameNothing) {
     return std::string("no error");
   };
   EXPECT_EQ(message({0, 66}, 3), "no error");
-  EXPECT_NE(message({67}, 3).find("token 67, outside of the model's vocabulary of 67"), std::string::npos);
+  EXPECT_NE(message({67}, 3).find("token 67, outside of the model's vocabulary of 67"),
+            std::string::npos);
   EXPECT_NE(message({-1}, 3).find("token -1"), std::string::npos);
   EXPECT_NE(message({0, 1, 2, 2}, 3).find("all 3 tokens"), std::string::npos);
 }

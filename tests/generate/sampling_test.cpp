@@ -1,8 +1,7 @@
 #include "skein/generate/sampling.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <map>
 #include <set>
@@ -15,10 +14,14 @@ namespace {
 
 const std::vector<float> kLogits{1.0f, 3.0f, 2.0f, 3.0f, -1.0f};
 
-Tensor as_row(const std::vector<float>& logits) { return Tensor::from(logits, {1, static_cast<int64_t>(logits.size())}); }
+Tensor as_row(const std::vector<float>& logits) {
+  return Tensor::from(logits, {1, static_cast<int64_t>(logits.size())});
+}
 
-int32_t sample(const std::vector<float>& logits, const SamplingConfig& c, uint64_t prompt, int64_t position) {
-  return sample(as_row(logits), static_cast<int64_t>(logits.size()), c, {{prompt, position}}).data<int32_t>()[0];
+int32_t sample(const std::vector<float>& logits, const SamplingConfig& c, uint64_t prompt,
+               int64_t position) {
+  return sample(as_row(logits), static_cast<int64_t>(logits.size()), c, {{prompt, position}})
+      .data<int32_t>()[0];
 }
 
 std::map<int32_t, double> shares(const SamplingConfig& c, int draws = 20000) {
@@ -45,7 +48,9 @@ TEST(Sampling, DrawsFromTheSoftmax) {
     const auto found = shares(c);
     for (size_t i = 0; i < kLogits.size(); ++i) {
       const auto at = found.find(static_cast<int32_t>(i));
-      EXPECT_NEAR(at == found.end() ? 0 : at->second, std::exp(kLogits[i] / temperature) / sum, 0.015) << temperature << " " << i;
+      EXPECT_NEAR(at == found.end() ? 0 : at->second, std::exp(kLogits[i] / temperature) / sum,
+                  0.015)
+          << temperature << " " << i;
     }
   }
 }
@@ -60,7 +65,8 @@ TEST(Sampling, BannedIdsLeaveTheirProbabilityToTheOthers) {
     const double sum = std::exp(3.0) + std::exp(2.0) + (all ? std::exp(1.0) : 0);
     const auto found = shares(c);
     EXPECT_EQ(found.size(), all ? 3u : 2u);
-    for (const auto& [id, share] : found) EXPECT_NEAR(share, std::exp(double{kLogits[static_cast<size_t>(id)]}) / sum, 0.015) << id;
+    for (const auto& [id, share] : found)
+      EXPECT_NEAR(share, std::exp(double{kLogits[static_cast<size_t>(id)]}) / sum, 0.015) << id;
   }
   SamplingConfig greedy;
   greedy.temperature = 0;
@@ -76,7 +82,8 @@ TEST(Sampling, SharesAreExponentialsToTheLastPlaces) {
       const double border = 1 / (1 + std::exp(-double{below} / temperature));
       for (double beyond : {-3e-15, 3e-15}) {
         const Tensor uniform = Tensor::from(std::vector<double>{border + beyond}, {1});
-        kernels::sample(Cpu{}, Tensor::from(std::vector<float>{0, -below}, {1, 2}), 2, {temperature, 0, 1}, uniform, ids);
+        kernels::sample(Cpu{}, Tensor::from(std::vector<float>{0, -below}, {1, 2}), 2,
+                        {temperature, 0, 1}, uniform, ids);
         EXPECT_EQ(ids.data<int32_t>()[0], beyond > 0) << below << " " << temperature;
       }
     }
@@ -85,7 +92,8 @@ TEST(Sampling, SharesAreExponentialsToTheLastPlaces) {
 TEST(Sampling, DrawsAreFoundAmongManyIds) {
   const int64_t count = 5000;
   std::vector<float> logits(count);
-  for (int64_t i = 0; i < count; ++i) logits[static_cast<size_t>(i)] = static_cast<float>(i % 97) / 40;
+  for (int64_t i = 0; i < count; ++i)
+    logits[static_cast<size_t>(i)] = static_cast<float>(i % 97) / 40;
   double total = 0;
   for (float logit : logits) total += std::exp(double{logit});
   const Tensor row = Tensor::from(logits, {1, count}), ids = Tensor::empty({1}, DType::i32);
@@ -93,7 +101,8 @@ TEST(Sampling, DrawsAreFoundAmongManyIds) {
   for (int64_t i = 0; i < count; ++i) {
     const double share = std::exp(double{logits[static_cast<size_t>(i)]});
     if (i % 73 == 0 || i % 1024 < 2 || i % 1024 == 1023) {
-      kernels::sample(Cpu{}, row, count, {}, Tensor::from(std::vector<double>{(before + share / 2) / total}, {1}), ids);
+      kernels::sample(Cpu{}, row, count, {},
+                      Tensor::from(std::vector<double>{(before + share / 2) / total}, {1}), ids);
       EXPECT_EQ(ids.data<int32_t>()[0], i);
     }
     before += share;
@@ -101,7 +110,8 @@ TEST(Sampling, DrawsAreFoundAmongManyIds) {
 }
 
 TEST(Sampling, NothingImpossibleIsDrawnAtTheVeryEnd) {
-  const Tensor logits = Tensor::from(std::vector<float>{0, 0.3f, 0.1f, -std::numeric_limits<float>::infinity()}, {1, 4});
+  const Tensor logits = Tensor::from(
+      std::vector<float>{0, 0.3f, 0.1f, -std::numeric_limits<float>::infinity()}, {1, 4});
   const Tensor ids = Tensor::empty({1}, DType::i32);
   for (double uniform : {0.0, 0.5, std::nextafter(1.0, 0.0), 1.0}) {
     kernels::sample(Cpu{}, logits, 4, {}, Tensor::from(std::vector<double>{uniform}, {1}), ids);
@@ -149,7 +159,8 @@ TEST(Sampling, RowsAreDrawnApart) {
   for (int64_t position = 0; position < 20; ++position) {
     const Tensor ids = sample(Tensor::from(two, {2, 5}), 4, c, {{3, position}, {9, position + 1}});
     EXPECT_EQ(ids.data<int32_t>()[0], sample({two.begin(), two.begin() + 4}, c, 3, position));
-    EXPECT_EQ(ids.data<int32_t>()[1], sample({two.begin() + 5, two.begin() + 9}, c, 9, position + 1));
+    EXPECT_EQ(ids.data<int32_t>()[1],
+              sample({two.begin() + 5, two.begin() + 9}, c, 9, position + 1));
   }
   EXPECT_THROW(sample(Tensor::from(two, {2, 5}), 5, c, {{0, 0}}), Error);
 }
@@ -169,18 +180,21 @@ std::string refusal(float logit, int64_t position = 0, const std::vector<int64_t
 }
 
 TEST(Sampling, RefusesLogitsThatAreNoNumbers) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                  kNaN = std::numeric_limits<float>::quiet_NaN();
   EXPECT_NE(refusal(kNaN).find("the logit of token 2 is not a number"), std::string::npos);
   EXPECT_NE(refusal(kInfinity).find("the largest logit is inf"), std::string::npos);
   EXPECT_EQ(refusal(-kInfinity), "");
   EXPECT_EQ(refusal(kNaN, -1), "");
   EXPECT_THROW(sample(std::vector<float>(5, -kInfinity), {}, 0, 0), Error);
-  EXPECT_NE(refusal(kNaN, 0, {2}).find("the logit of token 2 is not a number"), std::string::npos) << "a ban hides no damage";
+  EXPECT_NE(refusal(kNaN, 0, {2}).find("the logit of token 2 is not a number"), std::string::npos)
+      << "a ban hides no damage";
   EXPECT_NE(refusal(1, 0, {0, 1, 2, 3, 4}).find("the largest logit is -inf"), std::string::npos);
 }
 
 TEST(Sampling, RefusesOptionsOutOfRange) {
-  for (const SamplingConfig& c : {SamplingConfig{{-1, 0, 1}}, SamplingConfig{{1, -1, 1}}, SamplingConfig{{1, 0, 0}}, SamplingConfig{{1, 0, 1.5}}})
+  for (const SamplingConfig& c : {SamplingConfig{{-1, 0, 1}}, SamplingConfig{{1, -1, 1}},
+                                  SamplingConfig{{1, 0, 0}}, SamplingConfig{{1, 0, 1.5}}})
     EXPECT_THROW(check(c), Error);
 }
 

@@ -1,10 +1,9 @@
 // Logits, loss and every gradient against PyTorch's (tools/make_golden.py), on one rank and over
 // tensor-parallel shards.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -42,8 +41,11 @@ class Golden {
     const Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
     std::vector<hsize_t> dims(static_cast<size_t>(H5Sget_simple_extent_ndims(space.get())));
     H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
-    Tensor made = Tensor::empty(Shape(std::vector<int64_t>(dims.begin(), dims.end())), DTypeOf<T>::value);
-    demand(H5Dread(set.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, made.bytes_data()) >= 0, name);
+    Tensor made =
+        Tensor::empty(Shape(std::vector<int64_t>(dims.begin(), dims.end())), DTypeOf<T>::value);
+    demand(
+        H5Dread(set.get(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, made.bytes_data()) >= 0,
+        name);
     return made;
   }
 
@@ -114,7 +116,9 @@ Batch batch_of(const Golden& golden) {
 // All of a file, read before ranks begin.
 struct Reference {
   explicit Reference(const Golden& golden)
-      : config(config_of(golden)), batch(batch_of(golden)), logits(golden.tensor<float>("logits")),
+      : config(config_of(golden)),
+        batch(batch_of(golden)),
+        logits(golden.tensor<float>("logits")),
         loss(golden.tensor<double>("loss").data<double>()[0]) {
     Parameters all(DType::f32, 0, 1);
     const Gpt model(config, whole(), false, all);
@@ -124,7 +128,8 @@ struct Reference {
       gradients[p.name] = golden.tensor<float>("gradient:" + p.name);
     }
     const size_t others = 7;  // tokens, targets, weights, positions, segments, logits, loss
-    EXPECT_EQ(golden.tensors(), others + 2 * values.size()) << "PyTorch's model has other parameters";
+    EXPECT_EQ(golden.tensors(), others + 2 * values.size())
+        << "PyTorch's model has other parameters";
   }
   ModelPiece whole() const { return {0, static_cast<int>(config.n_layers), true, true, 0}; }
 
@@ -149,9 +154,9 @@ std::vector<float> part_of(const Parameter& p, const Tensor& whole) {
   return part;
 }
 
-// Largest difference, relative to the largest number wanted; to 1 where that is zero in exact arithmetic, as
-// is the gradient of key biases, which move all scores of a query alike. Infinite where a number is not
-// finite.
+// Largest difference, relative to the largest number wanted; to 1 where that is zero in exact
+// arithmetic, as is the gradient of key biases, which move all scores of a query alike. Infinite
+// where a number is not finite.
 double error_of(std::span<const float> found, std::span<const float> wanted) {
   if (found.size() != wanted.size()) return std::numeric_limits<double>::infinity();
   double difference = 0, size = 0;
@@ -164,7 +169,8 @@ double error_of(std::span<const float> found, std::span<const float> wanted) {
   return size > 1e-10 ? difference / size : difference;
 }
 
-void check_logits(const Reference& reference, const Tensor& found, const ops::VocabShard& shard, Group& tp) {
+void check_logits(const Reference& reference, const Tensor& found, const ops::VocabShard& shard,
+                  Group& tp) {
   EXPECT_EQ(found.dim(0), reference.batch.tokens.size());
   EXPECT_EQ(tp.sum(shard.valid), reference.config.vocab_size);
   std::vector<float> here, wanted;
@@ -183,7 +189,9 @@ void check_gradients(const Reference& reference, const Parameters& parameters, G
     const Tensor gradient = p.gradient.to(Device{}).clone();
     for (const Parameter& second : parameters.all())
       if (second.tied_to == p.name)
-        on_device(Device{}, [&](auto device) { kernels::accumulate(device, second.gradient.to(Device{}), gradient); });
+        on_device(Device{}, [&](auto device) {
+          kernels::accumulate(device, second.gradient.to(Device{}), gradient);
+        });
     if (p.sum_over_shards) tp.all_reduce_sum(gradient);
     const std::vector<float> wanted = part_of(p, reference.gradients.at(p.name));
     EXPECT_LT(error_of(gradient.span<float>(), wanted), kTolerance) << p.name;
@@ -258,7 +266,8 @@ TEST_P(GoldenOnGpu, AgreesOnOneRankAndOverShards) {
   check_layouts(GetParam(), {DeviceKind::cuda, 0});
 }
 
-INSTANTIATE_TEST_SUITE_P(OnGpu, GoldenOnGpu, testing::ValuesIn(kCases), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(OnGpu, GoldenOnGpu, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param; });
 
 INSTANTIATE_TEST_SUITE_P(Cases, PyTorch, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param; });

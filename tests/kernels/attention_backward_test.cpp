@@ -1,5 +1,6 @@
 // The backward of attention under every option at once, and which weights its dropout drops.
 #include "skein/kernels/attention.h"
+
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -17,7 +18,8 @@ struct Forward {
 
 // in: q, k, v.
 Forward run(const AttentionArguments& arguments, const Tensors& in) {
-  const Forward made{like(in[0]), Tensor::zeros({in[0].dim(0), in[0].dim(2), in[0].dim(1)}, gradient_dtype(in[0].dtype()))};
+  const Forward made{like(in[0]), Tensor::zeros({in[0].dim(0), in[0].dim(2), in[0].dim(1)},
+                                                gradient_dtype(in[0].dtype()))};
   kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, made.out, made.logsumexp);
   return made;
 }
@@ -25,7 +27,8 @@ Forward run(const AttentionArguments& arguments, const Tensors& in) {
 Tensors gradients(const AttentionArguments& arguments, const Tensors& in, const Tensor& dy) {
   const Forward made = run(arguments, in);
   const Tensors found{like(in[0]), like(in[1]), like(in[2])};
-  kernels::attention_backward(Cpu{}, in[0], in[1], in[2], arguments, made.out, made.logsumexp, dy, found[0], found[1], found[2]);
+  kernels::attention_backward(Cpu{}, in[0], in[1], in[2], arguments, made.out, made.logsumexp, dy,
+                              found[0], found[1], found[2]);
   return found;
 }
 
@@ -33,7 +36,8 @@ AttentionArguments every_option(int64_t length) {
   AttentionArguments arguments;
   arguments.scale = 0.6;
   arguments.segments = Tensor::zeros({2, length}, DType::i32);
-  for (int64_t i = 0; i < 2 * length; ++i) arguments.segments.data<int32_t>()[i] = static_cast<int32_t>(i / 29);
+  for (int64_t i = 0; i < 2 * length; ++i)
+    arguments.segments.data<int32_t>()[i] = static_cast<int32_t>(i / 29);
   arguments.first_key = Tensor::from(std::vector<int32_t>{3, 0}, {2});
   arguments.dropout = 0.3;
   arguments.dropout_key = 5;
@@ -88,24 +92,29 @@ TEST(AttentionBackward, OfQueriesThatSeeNothingIsZero) {
 TEST(AttentionBackward, OfASampleDoesNotKnowItsBatch) {
   const int64_t length = 70;
   for (DType dtype : {DType::f32, DType::bf16}) {
-    const Tensors in = test::random_tensors({{2, length, 4, 8}, {2, length, 2, 8}, {2, length, 2, 8}}, dtype);
+    const Tensors in =
+        test::random_tensors({{2, length, 4, 8}, {2, length, 2, 8}, {2, length, 2, 8}}, dtype);
     const Tensor dy = test::random_tensor({2, length, 4, 8}, 9, dtype);
     AttentionArguments arguments = every_option(length);
     const Tensors all = gradients(arguments, in, dy);
     for (int64_t sample : {0, 1}) {
       AttentionArguments own = arguments;
-      for (Tensor* part : {&own.segments, &own.first_key, &own.sample_ids}) *part = part->rows(sample, sample + 1);
+      for (Tensor* part : {&own.segments, &own.first_key, &own.sample_ids})
+        *part = part->rows(sample, sample + 1);
       const auto alone = [&](const Tensor& x) { return x.rows(sample, sample + 1); };
       const Tensors found = gradients(own, {alone(in[0]), alone(in[1]), alone(in[2])}, alone(dy));
-      for (size_t i = 0; i < 3; ++i) EXPECT_EQ(bytes_of(found[i]), bytes_of(alone(all[i]))) << sample << " " << i;
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(bytes_of(found[i]), bytes_of(alone(all[i]))) << sample << " " << i;
     }
   }
 }
 
 constexpr int64_t kLength = 64;
 
-// out [B,T,H,kLength] holds the weights themselves: alike before dropout since k is zero, apart since v is the unit matrix.
-Tensor dropped_weights(const std::vector<int64_t>& samples, int64_t heads, uint64_t key, int64_t first_head, int64_t length = kLength) {
+// out [B,T,H,kLength] holds the weights themselves: alike before dropout since k is zero, apart
+// since v is the unit matrix.
+Tensor dropped_weights(const std::vector<int64_t>& samples, int64_t heads, uint64_t key,
+                       int64_t first_head, int64_t length = kLength) {
   const int64_t batch = static_cast<int64_t>(samples.size());
   AttentionArguments arguments;
   arguments.dropout = 0.3;
@@ -122,7 +131,8 @@ Tensor dropped_weights(const std::vector<int64_t>& samples, int64_t heads, uint6
 std::vector<float> head_of(const Tensor& weights, int64_t sample, int64_t head) {
   std::vector<float> made;
   for (int64_t t = 0; t < kLength; ++t) {
-    const float* row = weights.data<float>() + ((sample * kLength + t) * weights.dim(2) + head) * kLength;
+    const float* row =
+        weights.data<float>() + ((sample * kLength + t) * weights.dim(2) + head) * kLength;
     made.insert(made.end(), row, row + kLength);
   }
   return made;
@@ -152,12 +162,14 @@ TEST(AttentionDropout, HangsOnSampleAndGlobalHeadOnly) {
     EXPECT_EQ(head_of(swapped, 0, head), head_of(whole, 1, head));
     EXPECT_EQ(head_of(alone, 0, head), head_of(whole, 1, head));
   }
-  for (int64_t head = 1; head < 3; ++head) EXPECT_EQ(head_of(upper, 1, head - 1), head_of(whole, 1, head));
+  for (int64_t head = 1; head < 3; ++head)
+    EXPECT_EQ(head_of(upper, 1, head - 1), head_of(whole, 1, head));
 }
 
 TEST(AttentionDropout, DoesNotKnowHowLongRowsArePadded) {
   constexpr int64_t kShort = 40, kHeads = 2;
-  const Tensor whole = dropped_weights({7}, kHeads, 5, 1), part = dropped_weights({7}, kHeads, 5, 1, kShort);
+  const Tensor whole = dropped_weights({7}, kHeads, 5, 1),
+               part = dropped_weights({7}, kHeads, 5, 1, kShort);
   EXPECT_EQ(bytes_of(part), bytes_of(whole.flat(0, kShort * kHeads * kLength)));
 }
 

@@ -1,11 +1,11 @@
 // Attention against its definition, and what its bits may not depend on.
 #include "skein/kernels/attention.h"
-#include "skein/kernels/rotary.h"
-
-#include <omp.h>
 
 #include <cmath>
 #include <limits>
+#include <omp.h>
+
+#include "skein/kernels/rotary.h"
 
 #include "support/gradient_check.h"
 
@@ -20,8 +20,8 @@ struct Sizes {
   int64_t batch, queries, keys, heads, kv_heads, width;
 };
 
-double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& a, int64_t b, int64_t t,
-             int64_t h, int64_t d) {
+double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
+             const AttentionArguments& a, int64_t b, int64_t t, int64_t h, int64_t d) {
   const int64_t g = h / (s.heads / s.kv_heads), place = a.first_query + t;
   std::vector<double> scores;
   for (int64_t j = 0; j < s.keys; ++j) {
@@ -29,9 +29,11 @@ double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v, 
     for (int64_t e = 0; e < s.width; ++e)
       dot += q.data<double>()[((b * s.queries + t) * s.heads + h) * s.width + e] *
              k.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + e];
-    const bool hidden = (a.first_key.defined() && j < a.first_key.data<int32_t>()[b]) || (a.causal && j > place) ||
-                        (a.window && std::abs(j - place) >= a.window) ||
-                        (a.segments.defined() && a.segments.data<int32_t>()[b * s.keys + j] != a.segments.data<int32_t>()[b * s.keys + place]);
+    const bool hidden =
+        (a.first_key.defined() && j < a.first_key.data<int32_t>()[b]) || (a.causal && j > place) ||
+        (a.window && std::abs(j - place) >= a.window) ||
+        (a.segments.defined() && a.segments.data<int32_t>()[b * s.keys + j] !=
+                                     a.segments.data<int32_t>()[b * s.keys + place]);
     scores.push_back(hidden ? -std::numeric_limits<double>::infinity() : a.scale * dot);
   }
   double sum = 0, y = 0;
@@ -43,20 +45,25 @@ double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v, 
   return sum > 0 ? y / sum : 0;
 }
 
-Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments) {
+Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v,
+                const AttentionArguments& arguments) {
   const Tensor out = Tensor::empty(q.shape(), q.dtype());
-  kernels::attention(Cpu{}, q, k, v, arguments, out, Tensor::empty({q.dim(0), q.dim(2), q.dim(1)}, gradient_dtype(q.dtype())));
+  kernels::attention(Cpu{}, q, k, v, arguments, out,
+                     Tensor::empty({q.dim(0), q.dim(2), q.dim(1)}, gradient_dtype(q.dtype())));
   return out;
 }
 
 void compare(const Sizes& s, const AttentionArguments& arguments) {
-  const Tensor q = random_tensor({s.batch, s.queries, s.heads, s.width}, 1), k = random_tensor({s.batch, s.keys, s.kv_heads, s.width}, 2),
+  const Tensor q = random_tensor({s.batch, s.queries, s.heads, s.width}, 1),
+               k = random_tensor({s.batch, s.keys, s.kv_heads, s.width}, 2),
                v = random_tensor({s.batch, s.keys, s.kv_heads, s.width}, 3);
   const Tensor exact = attended(q, k, v, arguments);
   const Tensor single = attended(q.to(DType::f32), k.to(DType::f32), v.to(DType::f32), arguments);
-  const Tensor half = attended(q.to(DType::bf16), k.to(DType::bf16), v.to(DType::bf16), arguments).to(DType::f32);
+  const Tensor half =
+      attended(q.to(DType::bf16), k.to(DType::bf16), v.to(DType::bf16), arguments).to(DType::f32);
   for (int64_t i = 0; i < exact.size(); ++i) {
-    const int64_t d = i % s.width, h = i / s.width % s.heads, t = i / s.width / s.heads % s.queries, b = i / s.width / s.heads / s.queries;
+    const int64_t d = i % s.width, h = i / s.width % s.heads, t = i / s.width / s.heads % s.queries,
+                  b = i / s.width / s.heads / s.queries;
     const double wanted = naive(s, q, k, v, arguments, b, t, h, d);
     ASSERT_NEAR(exact.data<double>()[i], wanted, 1e-12) << b << " " << t << " " << h << " " << d;
     ASSERT_NEAR(single.data<float>()[i], wanted, 1e-5);
@@ -82,7 +89,8 @@ TEST(Attention, IsItsDefinitionAtAllBlockBorders) {
     arguments.scale = 0.3;
     compare({2, length, length, 4, 2, 8}, arguments);
     arguments.segments = Tensor::zeros({2, length}, DType::i32);
-    for (int64_t i = 0; i < 2 * length; ++i) arguments.segments.data<int32_t>()[i] = static_cast<int32_t>(i / 29);
+    for (int64_t i = 0; i < 2 * length; ++i)
+      arguments.segments.data<int32_t>()[i] = static_cast<int32_t>(i / 29);
     compare({2, length, length, 4, 4, 3}, arguments);
   }
 }
@@ -99,7 +107,8 @@ TEST(Attention, IsItsDefinitionWithACacheAndLeftPadding) {
 
 TEST(Attention, BitsDoNotDependOnPaddingBatchOrThreads) {
   const int64_t length = 70, pad = 13;
-  const Tensor q = random_tensor({2, length, 2, 8}, 1, DType::f32), k = random_tensor({2, length, 2, 8}, 2, DType::f32),
+  const Tensor q = random_tensor({2, length, 2, 8}, 1, DType::f32),
+               k = random_tensor({2, length, 2, 8}, 2, DType::f32),
                v = random_tensor({2, length, 2, 8}, 3, DType::f32);
   AttentionArguments plain;
   plain.scale = 0.3;
@@ -112,7 +121,8 @@ TEST(Attention, BitsDoNotDependOnPaddingBatchOrThreads) {
   AttentionArguments padded = plain;
   padded.first_key = Tensor::from(std::vector<int32_t>{pad}, {1});
   const Tensor alone = attended(shifted(q), shifted(k), shifted(v), padded);
-  EXPECT_EQ(bytes_of(alone.flat(pad * 16, length * 16)), bytes_of(together.flat(length * 16, length * 16)));
+  EXPECT_EQ(bytes_of(alone.flat(pad * 16, length * 16)),
+            bytes_of(together.flat(length * 16, length * 16)));
   const int before = omp_get_max_threads();
   omp_set_num_threads(3);
   EXPECT_EQ(bytes_of(attended(q, k, v, plain)), bytes_of(together));
@@ -120,17 +130,22 @@ TEST(Attention, BitsDoNotDependOnPaddingBatchOrThreads) {
 }
 
 TEST(Rotary, TurnsPairsAndBack) {
-  const Tensor x = random_tensor({1, 2, 1, 4}, 1), positions = Tensor::from(std::vector<int32_t>{0, 3}, {1, 2});
-  const Tensor turned = Tensor::empty(x.shape(), DType::f64), back = Tensor::empty(x.shape(), DType::f64);
+  const Tensor x = random_tensor({1, 2, 1, 4}, 1),
+               positions = Tensor::from(std::vector<int32_t>{0, 3}, {1, 2});
+  const Tensor turned = Tensor::empty(x.shape(), DType::f64),
+               back = Tensor::empty(x.shape(), DType::f64);
   kernels::rotary(Cpu{}, x, positions, {100}, false, turned);
   const double* from = x.data<double>() + 4;
   for (int j = 0; j < 2; ++j) {
     const double angle = 3 * std::pow(100, -2.0 * j / 4);
-    EXPECT_NEAR(turned.data<double>()[4 + j], from[j] * std::cos(angle) - from[j + 2] * std::sin(angle), 1e-12);
-    EXPECT_NEAR(turned.data<double>()[6 + j], from[j + 2] * std::cos(angle) + from[j] * std::sin(angle), 1e-12);
+    EXPECT_NEAR(turned.data<double>()[4 + j],
+                from[j] * std::cos(angle) - from[j + 2] * std::sin(angle), 1e-12);
+    EXPECT_NEAR(turned.data<double>()[6 + j],
+                from[j + 2] * std::cos(angle) + from[j] * std::sin(angle), 1e-12);
   }
   kernels::rotary(Cpu{}, turned, positions, {100}, true, back);
-  for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(back.data<double>()[i], x.data<double>()[i], 1e-12);
+  for (int64_t i = 0; i < x.size(); ++i)
+    EXPECT_NEAR(back.data<double>()[i], x.data<double>()[i], 1e-12);
 }
 
 // Frequencies read off a head of ones and zeros at position 1.
@@ -138,7 +153,8 @@ void expect_frequencies(const kernels::RotaryWaves& waves, const std::vector<dou
   const int64_t half = static_cast<int64_t>(wanted.size());
   std::vector<double> ones(static_cast<size_t>(2 * half), 0.0);
   std::fill_n(ones.begin(), half, 1.0);
-  const Tensor x = Tensor::from(ones, {1, 1, 1, 2 * half}), turned = Tensor::empty(x.shape(), DType::f64);
+  const Tensor x = Tensor::from(ones, {1, 1, 1, 2 * half}),
+               turned = Tensor::empty(x.shape(), DType::f64);
   kernels::rotary(Cpu{}, x, Tensor::from(std::vector<int32_t>{1}, {1, 1}), waves, false, turned);
   for (int64_t j = 0; j < half; ++j) {
     const double frequency = std::atan2(turned.data<double>()[half + j], turned.data<double>()[j]);
@@ -146,17 +162,44 @@ void expect_frequencies(const kernels::RotaryWaves& waves, const std::vector<dou
   }
 }
 
-// ROPE_INIT_FUNCTIONS of transformers 5.23, in f32: theta 500000, factor 8, low 1, high 4, original context 8192, heads of 64; and
-// linear: theta 10000, factor 4, heads of 16.
+// ROPE_INIT_FUNCTIONS of transformers 5.23, in f32: theta 500000, factor 8, low 1, high 4, original
+// context 8192, heads of 64; and linear: theta 10000, factor 4, heads of 16.
 TEST(Rotary, StretchesFrequenciesAsTransformersDoes) {
-  expect_frequencies({500000, kernels::RopeScaling::llama3, 8, 1, 4, 8192},
-                     {1.0, 0.663601279, 0.440366626, 0.292227834, 0.193922758, 0.128687382, 0.0853971019, 0.0566696189,
-                      0.0376060307, 0.0249554086, 0.0165604409, 0.0109895291, 0.00729266508, 0.00483942125, 0.00321144611,
-                      0.00137189368, 0.000524846022, 0.000178507791, 7.78465546e-05, 5.16590699e-05, 3.42810235e-05,
-                      2.2748929e-05, 1.50962178e-05, 1.00178686e-05, 6.64786967e-06, 4.41153452e-06, 2.92749974e-06,
-                      1.94269251e-06, 1.28917316e-06, 8.55496921e-07, 5.6770881e-07, 3.7673226e-07});
+  expect_frequencies({500000, kernels::RopeScaling::llama3, 8, 1, 4, 8192}, {1.0,
+                                                                             0.663601279,
+                                                                             0.440366626,
+                                                                             0.292227834,
+                                                                             0.193922758,
+                                                                             0.128687382,
+                                                                             0.0853971019,
+                                                                             0.0566696189,
+                                                                             0.0376060307,
+                                                                             0.0249554086,
+                                                                             0.0165604409,
+                                                                             0.0109895291,
+                                                                             0.00729266508,
+                                                                             0.00483942125,
+                                                                             0.00321144611,
+                                                                             0.00137189368,
+                                                                             0.000524846022,
+                                                                             0.000178507791,
+                                                                             7.78465546e-05,
+                                                                             5.16590699e-05,
+                                                                             3.42810235e-05,
+                                                                             2.2748929e-05,
+                                                                             1.50962178e-05,
+                                                                             1.00178686e-05,
+                                                                             6.64786967e-06,
+                                                                             4.41153452e-06,
+                                                                             2.92749974e-06,
+                                                                             1.94269251e-06,
+                                                                             1.28917316e-06,
+                                                                             8.55496921e-07,
+                                                                             5.6770881e-07,
+                                                                             3.7673226e-07});
   expect_frequencies({10000, kernels::RopeScaling::linear, 4},
-                     {0.25, 0.079056941, 0.0250000004, 0.00790569466, 0.00249999994, 0.000790569466, 0.000250000012, 7.90569466e-05});
+                     {0.25, 0.079056941, 0.0250000004, 0.00790569466, 0.00249999994, 0.000790569466,
+                      0.000250000012, 7.90569466e-05});
 }
 
 }  // namespace

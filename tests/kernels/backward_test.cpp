@@ -1,10 +1,12 @@
-// The backward of every small kernel, called directly: its values in all types, and that parameters' gradients add.
+// The backward of every small kernel, called directly: its values in all types, and that
+// parameters' gradients add.
 #include "skein/kernels/attention.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
 #include "skein/kernels/rotary.h"
+
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -19,7 +21,8 @@ using test::sums_like;
 using test::Tensors;
 
 TEST(Backward, Activations) {
-  for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu, kernels::Activation::tanh}) {
+  for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
+                    kernels::Activation::relu, kernels::Activation::tanh}) {
     SCOPED_TRACE(static_cast<int>(kind));
     const auto forward = [=](const Tensors& in) {
       const Tensor out = like(in[0]);
@@ -70,8 +73,10 @@ struct NormRun {
 // in: x, gain and, or not, bias.
 NormRun run_norm(kernels::Norm kind, const Tensors& in) {
   const DType wide = gradient_dtype(in[0].dtype());
-  const NormRun made{like(in[0]), Tensor::zeros({in[0].dim(0)}, wide), Tensor::zeros({in[0].dim(0)}, wide)};
-  kernels::norm(Cpu{}, kind, in[0], in[1], in.size() > 2 ? in[2] : Tensor(), 1e-5, made.out, made.mean, made.rstd);
+  const NormRun made{like(in[0]), Tensor::zeros({in[0].dim(0)}, wide),
+                     Tensor::zeros({in[0].dim(0)}, wide)};
+  kernels::norm(Cpu{}, kind, in[0], in[1], in.size() > 2 ? in[2] : Tensor(), 1e-5, made.out,
+                made.mean, made.rstd);
   return made;
 }
 
@@ -86,10 +91,13 @@ Tensors norm_gradients(kernels::Norm kind, const Tensors& in, const Tensor& dy) 
 
 TEST(Backward, Norms) {
   for (auto kind : {kernels::Norm::layer, kernels::Norm::rms})
-    for (const std::vector<Shape>& shapes : {std::vector<Shape>{{5, 37}, {37}, {37}}, std::vector<Shape>{{3, 16}, {16}}}) {
+    for (const std::vector<Shape>& shapes :
+         {std::vector<Shape>{{5, 37}, {37}, {37}}, std::vector<Shape>{{3, 16}, {16}}}) {
       SCOPED_TRACE(static_cast<int>(kind));
-      check_backward([=](const Tensors& in) { return run_norm(kind, in).out; },
-                     [=](const Tensors& in, const Tensor& dy) { return norm_gradients(kind, in, dy); }, shapes);
+      check_backward(
+          [=](const Tensors& in) { return run_norm(kind, in).out; },
+          [=](const Tensors& in, const Tensor& dy) { return norm_gradients(kind, in, dy); },
+          shapes);
     }
 }
 
@@ -116,7 +124,8 @@ TEST(Backward, Rotary) {
     return out;
   };
   check_backward([&](const Tensors& in) { return turn(in[0], false); },
-                 [&](const Tensors&, const Tensor& dy) { return Tensors{turn(dy, true)}; }, {{2, 3, 2, 6}});
+                 [&](const Tensors&, const Tensor& dy) { return Tensors{turn(dy, true)}; },
+                 {{2, 3, 2, 6}});
 }
 
 // The target of row 2 is held elsewhere; columns 6 and 7 are padding.
@@ -126,7 +135,8 @@ struct Loss {
   Tensor maximum, sum, target;
 
   explicit Loss(const Tensor& logits) {
-    for (Tensor* made : {&maximum, &sum, &target}) *made = Tensor::zeros({3}, gradient_dtype(logits.dtype()));
+    for (Tensor* made : {&maximum, &sum, &target})
+      *made = Tensor::zeros({3}, gradient_dtype(logits.dtype()));
     kernels::row_maximum(Cpu{}, logits, kValid, maximum);
     kernels::row_sum_exp(Cpu{}, logits, kValid, maximum, targets, kFirst, sum, target);
   }
@@ -146,8 +156,8 @@ TEST(Backward, CrossEntropy) {
   const auto backward = [](const Tensors& in, const Tensor& row_scale) {
     const Loss loss(in[0]);
     const Tensor dlogits = like(in[0]);
-    kernels::cross_entropy_backward(Cpu{}, in[0], Loss::kValid, loss.maximum, loss.sum, loss.targets, Loss::kFirst,
-                                    row_scale, dlogits);
+    kernels::cross_entropy_backward(Cpu{}, in[0], Loss::kValid, loss.maximum, loss.sum,
+                                    loss.targets, Loss::kFirst, row_scale, dlogits);
     return Tensors{dlogits};
   };
   check_backward([](const Tensors& in) { return Loss(in[0]).values(); }, backward, {{3, 8}});
@@ -161,26 +171,31 @@ TEST(Backward, DropoutIsItsOwn) {
     return out;
   };
   check_backward([&](const Tensors& in) { return masked(in[0]); },
-                 [&](const Tensors&, const Tensor& dy) { return Tensors{masked(dy)}; }, {{2, 3, 5}});
+                 [&](const Tensors&, const Tensor& dy) { return Tensors{masked(dy)}; },
+                 {{2, 3, 5}});
 }
 
 TEST(Backward, OfParametersAddsToWhatIsThere) {
-  const Tensor x = random_tensor({6, 5}, 1), gain = random_tensor({5}, 2), dy = random_tensor({6, 5}, 3);
+  const Tensor x = random_tensor({6, 5}, 1), gain = random_tensor({5}, 2),
+               dy = random_tensor({6, 5}, 3);
   const Tensor ids = Tensor::from(std::vector<int32_t>{0, 3, 1, 0, 2, 7}, {6});
   const NormRun run = run_norm(kernels::Norm::layer, {x, gain});
   const auto all = [&](double start) {
     Tensors made;
     for (const Shape& shape : {Shape{5}, Shape{5}, Shape{5}, Shape{4, 5}})
-      made.push_back(Tensor::from(std::vector<double>(static_cast<size_t>(shape.size()), start), shape));
+      made.push_back(
+          Tensor::from(std::vector<double>(static_cast<size_t>(shape.size()), start), shape));
     kernels::bias_backward(Cpu{}, dy, made[0]);
-    kernels::norm_backward(Cpu{}, kernels::Norm::layer, x, gain, run.mean, run.rstd, dy, like(x), made[1], made[2]);
+    kernels::norm_backward(Cpu{}, kernels::Norm::layer, x, gain, run.mean, run.rstd, dy, like(x),
+                           made[1], made[2]);
     kernels::embedding_backward(Cpu{}, dy, ids, 0, made[3]);
     return made;
   };
   const Tensors fresh = all(0), added = all(1);
   for (size_t i = 0; i < fresh.size(); ++i)
     for (int64_t j = 0; j < fresh[i].size(); ++j)
-      EXPECT_NEAR(added[i].data<double>()[j], fresh[i].data<double>()[j] + 1, 1e-12) << i << " " << j;
+      EXPECT_NEAR(added[i].data<double>()[j], fresh[i].data<double>()[j] + 1, 1e-12)
+          << i << " " << j;
 }
 
 TEST(Rotary, TurnsEveryHeadByItsPosition) {
@@ -188,11 +203,14 @@ TEST(Rotary, TurnsEveryHeadByItsPosition) {
   const Tensor x = random_tensor({2, 3, 2, 6}, 1), wanted = like(x);
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t j = i % 6 % 3, pair = i / 6 * 6 + j;
-    const double angle = positions.data<int32_t>()[i / 12] * std::pow(10000.0, -2.0 * static_cast<double>(j) / 6.0);
+    const double angle =
+        positions.data<int32_t>()[i / 12] * std::pow(10000.0, -2.0 * static_cast<double>(j) / 6.0);
     const double a = x.data<double>()[pair], b = x.data<double>()[pair + 3];
-    wanted.data<double>()[i] = i % 6 < 3 ? a * std::cos(angle) - b * std::sin(angle) : b * std::cos(angle) + a * std::sin(angle);
+    wanted.data<double>()[i] = i % 6 < 3 ? a * std::cos(angle) - b * std::sin(angle)
+                                         : b * std::cos(angle) + a * std::sin(angle);
   }
-  for (const auto& [dtype, tolerance] : {std::pair{DType::f64, 1e-10}, {DType::f32, 1e-5}, {DType::bf16, 4e-2}}) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::f64, 1e-10}, {DType::f32, 1e-5}, {DType::bf16, 4e-2}}) {
     const Tensor out = Tensor::empty(x.shape(), dtype);
     kernels::rotary(Cpu{}, x.to(dtype), positions, {10000}, false, out);
     expect_near(out, wanted, tolerance, std::string(name_of(dtype)));
@@ -201,18 +219,23 @@ TEST(Rotary, TurnsEveryHeadByItsPosition) {
 
 TEST(Dropout, OfAnyRowsAloneIsThatOfTheWhole) {
   // 3 columns: rows begin inside of a block of four random numbers.
-  const Tensor x = random_tensor({2, 20, 3}, 1, DType::f32), whole = like(x), ids = Tensor::from(std::vector<int64_t>{4, 7}, {2});
+  const Tensor x = random_tensor({2, 20, 3}, 1, DType::f32), whole = like(x),
+               ids = Tensor::from(std::vector<int64_t>{4, 7}, {2});
   kernels::dropout(Cpu{}, x, {0.5, 9, ids, 0}, whole);
   for (int64_t sample : {0, 1})
     for (int64_t first = 0; first < 20; first += 3) {
-      const Tensor rows = x.flat((sample * 20 + first) * 3, (20 - first) * 3).reshape({1, 20 - first, 3}), out = like(rows);
+      const Tensor rows = x.flat((sample * 20 + first) * 3, (20 - first) * 3)
+                              .reshape({1, 20 - first, 3}),
+                   out = like(rows);
       kernels::dropout(Cpu{}, rows, {0.5, 9, ids.rows(sample, sample + 1), first}, out);
-      EXPECT_EQ(bytes_of(out), bytes_of(whole.flat((sample * 20 + first) * 3, (20 - first) * 3))) << sample << " " << first;
+      EXPECT_EQ(bytes_of(out), bytes_of(whole.flat((sample * 20 + first) * 3, (20 - first) * 3)))
+          << sample << " " << first;
     }
 }
 
 TEST(Dropout, HangsOnKeyAndSampleAndKeepsAllAtZero) {
-  const Tensor x = Tensor::from(std::vector<float>(2 * 64, 1.0f), {2, 8, 8}), none = like(x), one = like(x), other = like(x);
+  const Tensor x = Tensor::from(std::vector<float>(2 * 64, 1.0f), {2, 8, 8}), none = like(x),
+               one = like(x), other = like(x);
   const Tensor ids = Tensor::from(std::vector<int64_t>{4, 7}, {2});
   kernels::dropout(Cpu{}, x, {0, 9, ids, 0}, none);
   EXPECT_EQ(bytes_of(none), bytes_of(x));

@@ -1,8 +1,8 @@
-// The smaller kernels against their formulas, in every type; and equal bits whatever the batch and the threads.
-#include <omp.h>
-
+// The smaller kernels against their formulas, in every type; and equal bits whatever the batch and
+// the threads.
 #include <cmath>
 #include <limits>
+#include <omp.h>
 
 #include "skein/core/philox.h"
 #include "skein/kernels/adamw.h"
@@ -11,6 +11,7 @@
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
 #include "skein/kernels/reduce.h"
+
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -21,8 +22,12 @@ using test::random_tensor;
 
 class Types : public testing::TestWithParam<DType> {
  protected:
-  double tolerance() const { return GetParam() == DType::f64 ? 1e-12 : GetParam() == DType::f32 ? 2e-6 : 2e-2; }
-  Tensor random(const Shape& shape, uint64_t seed) const { return random_tensor(shape, seed, GetParam()); }
+  double tolerance() const {
+    return GetParam() == DType::f64 ? 1e-12 : GetParam() == DType::f32 ? 2e-6 : 2e-2;
+  }
+  Tensor random(const Shape& shape, uint64_t seed) const {
+    return random_tensor(shape, seed, GetParam());
+  }
   Tensor blank(const Shape& shape) const { return Tensor::zeros(shape, GetParam()); }
   Tensor sums(const Shape& shape) const { return Tensor::zeros(shape, gradient_dtype(GetParam())); }
   static double at(const Tensor& x, int64_t i) { return x.to(DType::f64).data<double>()[i]; }
@@ -38,7 +43,8 @@ INSTANTIATE_TEST_SUITE_P(All, Types, testing::Values(DType::f32, DType::f64, DTy
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_P(Types, Arithmetic) {
-  const Tensor a = random({3, 7}, 1), b = random({3, 7}, 2), bias = random({7}, 3), out = blank({3, 7});
+  const Tensor a = random({3, 7}, 1), b = random({3, 7}, 2), bias = random({7}, 3),
+               out = blank({3, 7});
   kernels::add(Cpu{}, a, b, out);
   expect_each(out, [&](int64_t i) { return at(a, i) + at(b, i); });
   kernels::scale(Cpu{}, a, 0.3, out);
@@ -59,43 +65,53 @@ TEST_P(Types, Activations) {
   kernels::activation(Cpu{}, kernels::Activation::relu, x, out);
   expect_each(out, [&](int64_t i) { return std::max(0.0, at(x, i)); });
   kernels::activation(Cpu{}, kernels::Activation::gelu_erf, x, out);
-  expect_each(out, [&](int64_t i) { return at(x, i) * (1 + std::erf(at(x, i) / std::sqrt(2))) / 2; });
+  expect_each(out,
+              [&](int64_t i) { return at(x, i) * (1 + std::erf(at(x, i) / std::sqrt(2))) / 2; });
   kernels::activation(Cpu{}, kernels::Activation::gelu_tanh, x, out);
   expect_each(out, [&](int64_t i) {
     const double v = at(x, i);
     return v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))) / 2;
   });
   kernels::swiglu(Cpu{}, gate, x, out);
-  expect_each(out, [&](int64_t i) { return at(gate, i) / (1 + std::exp(-at(gate, i))) * at(x, i); });
+  expect_each(out,
+              [&](int64_t i) { return at(gate, i) / (1 + std::exp(-at(gate, i))) * at(x, i); });
 }
 
 TEST_P(Types, TangentKeepsItsDigitsNearZero) {
   const int64_t count = 400;
   const Tensor spread = Tensor::empty({count}, DType::f64), out = blank({count});
-  for (int64_t i = 0; i < count; ++i) spread.data<double>()[i] = (i % 2 ? 1 : -1) * std::exp(-18 + 0.05 * static_cast<double>(i));
+  for (int64_t i = 0; i < count; ++i)
+    spread.data<double>()[i] = (i % 2 ? 1 : -1) * std::exp(-18 + 0.05 * static_cast<double>(i));
   const Tensor x = spread.to(GetParam());
   kernels::activation(Cpu{}, kernels::Activation::tanh, x, out);
-  for (int64_t i = 0; i < count; ++i) ASSERT_NEAR(at(out, i) / std::tanh(at(x, i)), 1, tolerance()) << at(x, i);
+  for (int64_t i = 0; i < count; ++i)
+    ASSERT_NEAR(at(out, i) / std::tanh(at(x, i)), 1, tolerance()) << at(x, i);
 }
 
 TEST_P(Types, Norms) {
   const int64_t width = 37;
-  const Tensor x = random({5, width}, 1), gain = random({width}, 2), bias = random({width}, 3), out = blank({5, width});
+  const Tensor x = random({5, width}, 1), gain = random({width}, 2), bias = random({width}, 3),
+               out = blank({5, width});
   const Tensor mean = sums({5}), rstd = sums({5});
   for (auto kind : {kernels::Norm::layer, kernels::Norm::rms}) {
     const bool layer = kind == kernels::Norm::layer;
     kernels::norm(Cpu{}, kind, x, gain, layer ? bias : Tensor(), 1e-5, out, mean, rstd);
     expect_each(out, [&](int64_t i) {
       double centre = 0, square = 0;
-      for (int64_t j = 0; j < width; ++j) centre += layer ? at(x, i / width * width + j) / width : 0;
-      for (int64_t j = 0; j < width; ++j) square += std::pow(at(x, i / width * width + j) - centre, 2) / width;
-      return (at(x, i) - centre) / std::sqrt(square + 1e-5) * at(gain, i % width) + (layer ? at(bias, i % width) : 0);
+      for (int64_t j = 0; j < width; ++j)
+        centre += layer ? at(x, i / width * width + j) / width : 0;
+      for (int64_t j = 0; j < width; ++j)
+        square += std::pow(at(x, i / width * width + j) - centre, 2) / width;
+      return (at(x, i) - centre) / std::sqrt(square + 1e-5) * at(gain, i % width) +
+             (layer ? at(bias, i % width) : 0);
     });
   }
 }
 
 TEST_P(Types, EmbeddingAndSinusoid) {
-  const Tensor table = random({4, 6}, 1), ids = Tensor::from(std::vector<int32_t>{5, 9, 6, 5, 2}, {1, 5}), out = blank({1, 5, 6});
+  const Tensor table = random({4, 6}, 1),
+               ids = Tensor::from(std::vector<int32_t>{5, 9, 6, 5, 2}, {1, 5}),
+               out = blank({1, 5, 6});
   kernels::embedding(Cpu{}, table, ids, 5, out);
   expect_each(out, [&](int64_t i) {
     const int32_t row = ids.data<int32_t>()[i / 6] - 5;
@@ -104,7 +120,8 @@ TEST_P(Types, EmbeddingAndSinusoid) {
   const Tensor gradient = sums({4, 6});
   kernels::embedding_backward(Cpu{}, out, ids, 5, gradient);
   expect_each(gradient, [&](int64_t i) { return (i < 6 ? 2 : i < 12 ? 1 : 0) * at(table, i); });
-  const Tensor positions = Tensor::from(std::vector<int32_t>{0, 7}, {1, 2}), waves = blank({1, 2, 6});
+  const Tensor positions = Tensor::from(std::vector<int32_t>{0, 7}, {1, 2}),
+               waves = blank({1, 2, 6});
   kernels::sinusoid(Cpu{}, positions, waves);
   expect_each(waves, [&](int64_t i) {
     const double angle = (i / 6 ? 7 : 0) * std::pow(10000, -static_cast<double>(i % 3) / 3);
@@ -113,8 +130,11 @@ TEST_P(Types, EmbeddingAndSinusoid) {
 }
 
 TEST_P(Types, SquaredErrors) {
-  const Tensor x = random({7}, 1), values = random_tensor({7}, 2, DType::f32), losses = sums({7}), scale = sums({7}), gradient = blank({7});
-  const auto miss = [&](int64_t i) { return at(x, i) - static_cast<double>(values.data<float>()[i]); };
+  const Tensor x = random({7}, 1), values = random_tensor({7}, 2, DType::f32), losses = sums({7}),
+               scale = sums({7}), gradient = blank({7});
+  const auto miss = [&](int64_t i) {
+    return at(x, i) - static_cast<double>(values.data<float>()[i]);
+  };
   kernels::squared_errors(Cpu{}, x, values, losses);
   expect_each(losses, [&](int64_t i) { return miss(i) * miss(i); });
   scale.copy_from(random_tensor({7}, 3).to(scale.dtype()));
@@ -123,8 +143,10 @@ TEST_P(Types, SquaredErrors) {
 }
 
 TEST_P(Types, CrossEntropyPieces) {
-  const Tensor logits = random({3, 8}, 1), targets = Tensor::from(std::vector<int32_t>{10, 15, 3}, {3});
-  const Tensor maximum = sums({3}), sum = sums({3}), target = sums({3}), scale = sums({3}), gradient = blank({3, 8});
+  const Tensor logits = random({3, 8}, 1),
+               targets = Tensor::from(std::vector<int32_t>{10, 15, 3}, {3});
+  const Tensor maximum = sums({3}), sum = sums({3}), target = sums({3}), scale = sums({3}),
+               gradient = blank({3, 8});
   const int64_t valid = 6, first = 10;
   kernels::row_maximum(Cpu{}, logits, valid, maximum);
   const auto largest = [&](int64_t row) {
@@ -140,9 +162,12 @@ TEST_P(Types, CrossEntropyPieces) {
     return found;
   };
   expect_each(sum, whole);
-  expect_each(target, [&](int64_t row) { return row == 2 ? 0.0 : at(logits, row * 8 + (row == 0 ? 0 : 5)) - largest(row); });
+  expect_each(target, [&](int64_t row) {
+    return row == 2 ? 0.0 : at(logits, row * 8 + (row == 0 ? 0 : 5)) - largest(row);
+  });
   scale.copy_from(random_tensor({3}, 4).to(scale.dtype()));
-  kernels::cross_entropy_backward(Cpu{}, logits, valid, maximum, sum, targets, first, scale, gradient);
+  kernels::cross_entropy_backward(Cpu{}, logits, valid, maximum, sum, targets, first, scale,
+                                  gradient);
   expect_each(gradient, [&](int64_t i) {
     const int64_t row = i / 8, j = i % 8;
     if (j >= valid) return 0.0;
@@ -154,9 +179,13 @@ TEST_P(Types, CrossEntropyPieces) {
 // row_sum_exp of one column is the vectors' exponential of logit - maximum.
 TEST(Exponential, IsWithinTwoUlp) {
   const int64_t rows = 200000;
-  const Tensor logits = Tensor::empty({rows, 1}, DType::f32), maximum = Tensor::zeros({rows}, DType::f32), sums = Tensor::empty({rows}, DType::f32),
-               targets = Tensor::zeros({rows}, DType::i32), target = Tensor::empty({rows}, DType::f32);
-  for (int64_t i = 0; i < rows; ++i) logits.data<float>()[i] = -87.0f + 175.0f * static_cast<float>(i) / rows;
+  const Tensor logits = Tensor::empty({rows, 1}, DType::f32),
+               maximum = Tensor::zeros({rows}, DType::f32),
+               sums = Tensor::empty({rows}, DType::f32),
+               targets = Tensor::zeros({rows}, DType::i32),
+               target = Tensor::empty({rows}, DType::f32);
+  for (int64_t i = 0; i < rows; ++i)
+    logits.data<float>()[i] = -87.0f + 175.0f * static_cast<float>(i) / rows;
   kernels::row_sum_exp(Cpu{}, logits, 1, maximum, targets, 0, sums, target);
   double worst = 0;
   for (int64_t i = 0; i < rows; ++i) {
@@ -170,9 +199,10 @@ TEST(Exponential, IsWithinTwoUlp) {
 
 TEST(Exponential, OfInfinitiesAndNaN) {
   const float infinity = std::numeric_limits<float>::infinity();
-  const Tensor logits = Tensor::from(std::vector<float>{-infinity, infinity, std::nanf(""), -200, 0}, {5, 1});
-  const Tensor maximum = Tensor::zeros({5}, DType::f32), sums = Tensor::empty({5}, DType::f32), targets = Tensor::zeros({5}, DType::i32),
-               target = Tensor::empty({5}, DType::f32);
+  const Tensor logits =
+      Tensor::from(std::vector<float>{-infinity, infinity, std::nanf(""), -200, 0}, {5, 1});
+  const Tensor maximum = Tensor::zeros({5}, DType::f32), sums = Tensor::empty({5}, DType::f32),
+               targets = Tensor::zeros({5}, DType::i32), target = Tensor::empty({5}, DType::f32);
   kernels::row_sum_exp(Cpu{}, logits, 1, maximum, targets, 0, sums, target);
   const float* found = sums.data<float>();
   EXPECT_EQ(found[0], 0);
@@ -185,7 +215,9 @@ TEST(Exponential, OfInfinitiesAndNaN) {
 // Against f64: what is lost where 1 + erf(x) cancels is at most an ulp or two of the sum.
 TEST(Activation, ByTheErrorFunctionIsNearItsFormula) {
   const int64_t count = 40001;
-  const Tensor x = Tensor::empty({count}, DType::f32), out = Tensor::empty(x.shape(), x.dtype()), slopes = Tensor::empty(x.shape(), x.dtype()), ones = Tensor::empty(x.shape(), x.dtype());
+  const Tensor x = Tensor::empty({count}, DType::f32), out = Tensor::empty(x.shape(), x.dtype()),
+               slopes = Tensor::empty(x.shape(), x.dtype()),
+               ones = Tensor::empty(x.shape(), x.dtype());
   for (int64_t i = 0; i < count; ++i) {
     x.data<float>()[i] = -8.0f + 16.0f * static_cast<float>(i) / count;
     ones.data<float>()[i] = 1;
@@ -195,14 +227,17 @@ TEST(Activation, ByTheErrorFunctionIsNearItsFormula) {
   for (int64_t i = 0; i < count; ++i) {
     const double at = x.data<float>()[i], cdf = 0.5 * std::erfc(-at * std::sqrt(0.5));
     ASSERT_NEAR(out.data<float>()[i], at * cdf, 2e-7 * std::max(1.0, std::abs(at))) << at;
-    ASSERT_NEAR(slopes.data<float>()[i], cdf + at * std::exp(-at * at / 2) / std::sqrt(2 * M_PI), 5e-7) << at;
+    ASSERT_NEAR(slopes.data<float>()[i], cdf + at * std::exp(-at * at / 2) / std::sqrt(2 * M_PI),
+                5e-7)
+        << at;
   }
 }
 
 TEST(Bits, OfAnElementDoNotDependOnItsPlace) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
     const Tensor x = random_tensor({100}, 1, dtype), whole = Tensor::empty(x.shape(), x.dtype());
-    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu, kernels::Activation::tanh}) {
+    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
+                      kernels::Activation::relu, kernels::Activation::tanh}) {
       kernels::activation(Cpu{}, kind, x, whole);
       for (int64_t first = 0; first < 40; ++first) {
         const Tensor part = Tensor::empty({7}, dtype);
@@ -216,7 +251,8 @@ TEST(Bits, OfAnElementDoNotDependOnItsPlace) {
 TEST(AdamW, IsItsFormula) {
   for (DType working : {DType::f32, DType::bf16}) {
     const int64_t n = 1000;
-    const Tensor master = random_tensor({n}, 1, DType::f32), m = Tensor::zeros({n}, DType::f32), v = Tensor::zeros({n}, DType::f32);
+    const Tensor master = random_tensor({n}, 1, DType::f32), m = Tensor::zeros({n}, DType::f32),
+                 v = Tensor::zeros({n}, DType::f32);
     const Tensor copy = Tensor::zeros({n}, working);
     std::vector<double> x(n), first(n, 0), second(n, 0);
     for (int64_t i = 0; i < n; ++i) x[static_cast<size_t>(i)] = master.data<float>()[i];
@@ -227,13 +263,16 @@ TEST(AdamW, IsItsFormula) {
         const double g = 0.5 * gradient.data<float>()[i];
         first[i] = 0.9 * first[i] + 0.1 * g;
         second[i] = 0.95 * second[i] + 0.05 * g * g;
-        const double power = static_cast<double>(step), mean = first[i] / (1 - std::pow(0.9, power));
-        x[i] -= 1e-2 * (mean / (std::sqrt(second[i] / (1 - std::pow(0.95, power))) + 1e-8) + 0.1 * x[i]);
+        const double power = static_cast<double>(step),
+                     mean = first[i] / (1 - std::pow(0.9, power));
+        x[i] -= 1e-2 *
+                (mean / (std::sqrt(second[i] / (1 - std::pow(0.95, power))) + 1e-8) + 0.1 * x[i]);
       }
     }
     for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
       ASSERT_NEAR(master.data<float>()[i], x[i], 2e-6 * std::max(1.0, std::abs(x[i])));
-      ASSERT_EQ(copy.to(DType::f32).data<float>()[i], master.to(working).to(DType::f32).data<float>()[i]);
+      ASSERT_EQ(copy.to(DType::f32).data<float>()[i],
+                master.to(working).to(DType::f32).data<float>()[i]);
     }
   }
 }
@@ -241,7 +280,9 @@ TEST(AdamW, IsItsFormula) {
 TEST(AdamW, StochasticRoundingKeepsTheMeanAndItsStream) {
   const int64_t n = 20000;
   const float value = 1.0f + 0x1p-9f;  // a quarter of the way from 1 to the next bf16
-  const Tensor values = Tensor::from(std::vector<float>(n, value), {n}), rounded = Tensor::empty({n}, DType::bf16), part = Tensor::empty({n - 11}, DType::bf16);
+  const Tensor values = Tensor::from(std::vector<float>(n, value), {n}),
+               rounded = Tensor::empty({n}, DType::bf16),
+               part = Tensor::empty({n - 11}, DType::bf16);
   kernels::stochastic_round(Cpu{}, {5, 7, 0, {}}, values, rounded);
   kernels::stochastic_round(Cpu{}, {5, 7, 11, {}}, values.flat(11, n - 11), part);
   EXPECT_EQ(test::bytes_of(part), test::bytes_of(rounded.flat(11, n - 11)));
@@ -252,13 +293,15 @@ TEST(AdamW, StochasticRoundingKeepsTheMeanAndItsStream) {
   }
   EXPECT_NEAR(mean, value, 1e-4);
   const float infinity = std::numeric_limits<float>::infinity();
-  const Tensor ends = Tensor::from(std::vector<float>{infinity, -infinity, 0, 1}, {4}), kept = Tensor::empty({4}, DType::bf16);
+  const Tensor ends = Tensor::from(std::vector<float>{infinity, -infinity, 0, 1}, {4}),
+               kept = Tensor::empty({4}, DType::bf16);
   kernels::stochastic_round(Cpu{}, {5, 7, 0, {}}, ends, kept);
   EXPECT_EQ(test::values_of(kept), (std::vector<double>{infinity, -infinity, 0, 1}));
 }
 
 TEST(Dropout, DropsItsShareAndScalesTheRest) {
-  const Tensor ones = Tensor::from(std::vector<float>(2 * 100 * 50, 1.0f), {2, 100, 50}), out = Tensor::zeros({2, 100, 50}, DType::f32);
+  const Tensor ones = Tensor::from(std::vector<float>(2 * 100 * 50, 1.0f), {2, 100, 50}),
+               out = Tensor::zeros({2, 100, 50}, DType::f32);
   const kernels::DropoutMask mask{0.25, 9, Tensor::from(std::vector<int64_t>{4, 7}, {2}), 0};
   kernels::dropout(Cpu{}, ones, mask, out);
   double kept = 0;
@@ -271,7 +314,8 @@ TEST(Dropout, DropsItsShareAndScalesTheRest) {
   EXPECT_NEAR(kept / 10000, 0.75, 0.02);
   // One sample alone, from its 30th position on, has the same mask.
   const Tensor part = Tensor::zeros({1, 70, 50}, DType::f32);
-  kernels::dropout(Cpu{}, ones.flat(0, 3500).reshape({1, 70, 50}), {0.25, 9, Tensor::from(std::vector<int64_t>{7}, {1}), 30}, part);
+  kernels::dropout(Cpu{}, ones.flat(0, 3500).reshape({1, 70, 50}),
+                   {0.25, 9, Tensor::from(std::vector<int64_t>{7}, {1}), 30}, part);
   EXPECT_EQ(bytes_of(part), bytes_of(out.flat(5000 + 1500, 3500)));
 }
 
@@ -280,40 +324,51 @@ TEST(Reduce, SquareSumsAndSwaps) {
   kernels::chunk_square_sums(Cpu{}, x, 1000, sums);
   for (int64_t c = 0; c < 3; ++c) {
     double sum = 0;
-    for (int64_t i = c * 1000; i < std::min<int64_t>(2500, c * 1000 + 1000); ++i) sum += std::pow(double{x.data<float>()[i]}, 2);
+    for (int64_t i = c * 1000; i < std::min<int64_t>(2500, c * 1000 + 1000); ++i)
+      sum += std::pow(double{x.data<float>()[i]}, 2);
     EXPECT_NEAR(sums.data<double>()[c], sum, 1e-9 * sum);
   }
-  const Tensor swapped = Tensor::zeros({5, 2, 3}, DType::f32), from = random_tensor({2, 5, 3}, 2, DType::f32);
+  const Tensor swapped = Tensor::zeros({5, 2, 3}, DType::f32),
+               from = random_tensor({2, 5, 3}, 2, DType::f32);
   kernels::swap_leading(Cpu{}, from, swapped);
   for (int64_t a = 0; a < 2; ++a)
     for (int64_t b = 0; b < 5; ++b)
-      for (int64_t c = 0; c < 3; ++c) EXPECT_EQ(swapped.data<float>()[(b * 2 + a) * 3 + c], from.data<float>()[(a * 5 + b) * 3 + c]);
+      for (int64_t c = 0; c < 3; ++c)
+        EXPECT_EQ(swapped.data<float>()[(b * 2 + a) * 3 + c],
+                  from.data<float>()[(a * 5 + b) * 3 + c]);
 }
 
 TEST(Reduce, CopiesPlacesAndNothingElse) {
-  const Tensor from = random_tensor({2, 5, 3}, 2, DType::f32), before = random_tensor({2, 4, 3}, 3, DType::f32), out = before.clone();
+  const Tensor from = random_tensor({2, 5, 3}, 2, DType::f32),
+               before = random_tensor({2, 4, 3}, 3, DType::f32), out = before.clone();
   kernels::copy_places(Cpu{}, from, 3, 2, out, 1);
   for (int64_t a = 0; a < 2; ++a)
     for (int64_t b = 0; b < 4; ++b)
       for (int64_t c = 0; c < 3; ++c) {
         const bool copied = b == 1 || b == 2;
-        EXPECT_EQ(out.data<float>()[(a * 4 + b) * 3 + c], copied ? from.data<float>()[(a * 5 + b + 2) * 3 + c] : before.data<float>()[(a * 4 + b) * 3 + c]);
+        EXPECT_EQ(out.data<float>()[(a * 4 + b) * 3 + c],
+                  copied ? from.data<float>()[(a * 5 + b + 2) * 3 + c]
+                         : before.data<float>()[(a * 4 + b) * 3 + c]);
       }
 }
 
 // Every result of a few kernels, as bytes.
 std::vector<std::byte> some_results(int64_t rows) {
   const int64_t width = 129;
-  const Tensor x = random_tensor({40, width}, 1, DType::f32).rows(0, rows), gain = random_tensor({width}, 2, DType::f32);
-  const Tensor out = Tensor::zeros(x.shape(), DType::f32), dx = Tensor::zeros(x.shape(), DType::f32);
+  const Tensor x = random_tensor({40, width}, 1, DType::f32).rows(0, rows),
+               gain = random_tensor({width}, 2, DType::f32);
+  const Tensor out = Tensor::zeros(x.shape(), DType::f32),
+               dx = Tensor::zeros(x.shape(), DType::f32);
   const Tensor mean = Tensor::zeros({rows}, DType::f32), rstd = Tensor::zeros({rows}, DType::f32);
   kernels::norm(Cpu{}, kernels::Norm::layer, x, gain, gain, 1e-5, out, mean, rstd);
-  const Tensor dgain = Tensor::zeros({width}, DType::f32), dbias = Tensor::zeros({width}, DType::f32);
+  const Tensor dgain = Tensor::zeros({width}, DType::f32),
+               dbias = Tensor::zeros({width}, DType::f32);
   // In two calls of half the rows each: gradients fold over rows in order.
   for (int64_t half = 0; half < 2; ++half) {
     const int64_t from = half * (rows / 2), to = half ? rows : rows / 2;
-    kernels::norm_backward(Cpu{}, kernels::Norm::layer, x.rows(from, to), gain, mean.rows(from, to), rstd.rows(from, to),
-                           out.rows(from, to), dx.rows(from, to), dgain, dbias);
+    kernels::norm_backward(Cpu{}, kernels::Norm::layer, x.rows(from, to), gain, mean.rows(from, to),
+                           rstd.rows(from, to), out.rows(from, to), dx.rows(from, to), dgain,
+                           dbias);
   }
   std::vector<std::byte> all = bytes_of(dx);
   for (const Tensor& tensor : {out, dgain, dbias}) {
@@ -336,16 +391,20 @@ TEST(Bits, DoNotDependOnThreads) {
 
 TEST(Bits, OfWeightGradientsDoNotDependOnHowRowsAreCut) {
   const int64_t width = 65;
-  const Tensor x = random_tensor({24, width}, 1, DType::f32), gain = random_tensor({width}, 2, DType::f32), dy = random_tensor({24, width}, 3, DType::f32);
-  const Tensor out = Tensor::zeros(x.shape(), DType::f32), dx = Tensor::zeros(x.shape(), DType::f32);
+  const Tensor x = random_tensor({24, width}, 1, DType::f32),
+               gain = random_tensor({width}, 2, DType::f32),
+               dy = random_tensor({24, width}, 3, DType::f32);
+  const Tensor out = Tensor::zeros(x.shape(), DType::f32),
+               dx = Tensor::zeros(x.shape(), DType::f32);
   const Tensor mean = Tensor::zeros({24}, DType::f32), rstd = Tensor::zeros({24}, DType::f32);
   kernels::norm(Cpu{}, kernels::Norm::rms, x, gain, {}, 1e-5, out, mean, rstd);
   std::vector<std::byte> expected;
   for (int64_t rows : {24, 12, 8, 1}) {
     const Tensor dgain = Tensor::zeros({width}, DType::f32);
     for (int64_t from = 0; from < 24; from += rows)
-      kernels::norm_backward(Cpu{}, kernels::Norm::rms, x.rows(from, from + rows), gain, mean.rows(from, from + rows),
-                             rstd.rows(from, from + rows), dy.rows(from, from + rows), dx.rows(from, from + rows), dgain, {});
+      kernels::norm_backward(Cpu{}, kernels::Norm::rms, x.rows(from, from + rows), gain,
+                             mean.rows(from, from + rows), rstd.rows(from, from + rows),
+                             dy.rows(from, from + rows), dx.rows(from, from + rows), dgain, {});
     if (expected.empty()) expected = bytes_of(dgain);
     EXPECT_EQ(bytes_of(dgain), expected) << rows;
   }

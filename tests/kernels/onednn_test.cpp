@@ -1,7 +1,7 @@
 // Products of a transformer's shapes beside oneDNN's.
-#include "oneapi/dnnl/dnnl.hpp"
-
 #include "skein/kernels/matmul.h"
+
+#include "oneapi/dnnl/dnnl.hpp"
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -14,31 +14,41 @@ using test::random_tensor;
 memory wrap(const dnnl::engine& engine, const Tensor& x, Transpose transpose) {
   const auto type = x.dtype() == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
   const int64_t rows = x.dim(0), columns = x.dim(1);
-  const memory::desc plain({rows, columns}, type, memory::dims{columns, 1}), turned({columns, rows}, type, memory::dims{1, columns});
+  const memory::desc plain({rows, columns}, type, memory::dims{columns, 1}),
+      turned({columns, rows}, type, memory::dims{1, columns});
   return {transpose == Transpose::no ? plain : turned, engine, x.bytes_data()};
 }
 
-Tensor product_of_onednn(const Tensor& a, Transpose ta, const Tensor& b, Transpose tb, int64_t rows, int64_t columns) {
+Tensor product_of_onednn(const Tensor& a, Transpose ta, const Tensor& b, Transpose tb, int64_t rows,
+                         int64_t columns) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
   const Tensor c = Tensor::empty({rows, columns}, DType::f32);
-  const memory left = wrap(engine, a, ta), right = wrap(engine, b, tb), result = wrap(engine, c, Transpose::no);
-  const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(left.get_desc(), right.get_desc(), result.get_desc()), engine);
-  dnnl::matmul(description).execute(stream, {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
+  const memory left = wrap(engine, a, ta), right = wrap(engine, b, tb),
+               result = wrap(engine, c, Transpose::no);
+  const dnnl::matmul::primitive_desc description(
+      dnnl::matmul::desc(left.get_desc(), right.get_desc(), result.get_desc()), engine);
+  dnnl::matmul(description)
+      .execute(stream, {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
   stream.wait();
   return c;
 }
 
 // The forms of training with `tokens` rows, weights [outputs, inputs].
 void check_forms(int64_t tokens, int64_t outputs, int64_t inputs, DType dtype) {
-  const Tensor x = random_tensor({tokens, inputs}, 1, dtype), w = random_tensor({outputs, inputs}, 2, dtype), dy = random_tensor({tokens, outputs}, 3, dtype);
-  const auto check = [&](const Tensor& a, Transpose ta, const Tensor& b, Transpose tb, int64_t rows, int64_t columns, int64_t depth) {
-    const Tensor c = Tensor::empty({rows, columns}, DType::f32), wanted = product_of_onednn(a, ta, b, tb, rows, columns);
+  const Tensor x = random_tensor({tokens, inputs}, 1, dtype),
+               w = random_tensor({outputs, inputs}, 2, dtype),
+               dy = random_tensor({tokens, outputs}, 3, dtype);
+  const auto check = [&](const Tensor& a, Transpose ta, const Tensor& b, Transpose tb, int64_t rows,
+                         int64_t columns, int64_t depth) {
+    const Tensor c = Tensor::empty({rows, columns}, DType::f32),
+                 wanted = product_of_onednn(a, ta, b, tb, rows, columns);
     kernels::matmul(Cpu{}, a, ta, b, tb, c);
     const auto found = c.span<float>(), theirs = wanted.span<float>();
     // Both round sums of `depth` products of numbers around 1.
     const double tolerance = 2e-6 * std::sqrt(static_cast<double>(depth)) * 4;
-    for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], theirs[i], tolerance + 2e-6 * std::abs(theirs[i])) << i;
+    for (size_t i = 0; i < found.size(); ++i)
+      ASSERT_NEAR(found[i], theirs[i], tolerance + 2e-6 * std::abs(theirs[i])) << i;
   };
   check(x, Transpose::no, w, Transpose::yes, tokens, outputs, inputs);
   check(dy, Transpose::no, w, Transpose::no, tokens, inputs, outputs);
@@ -47,7 +57,11 @@ void check_forms(int64_t tokens, int64_t outputs, int64_t inputs, DType dtype) {
 
 TEST(OneDnn, AgreesOnTheProductsOfATransformer) {
   for (DType dtype : {DType::f32, DType::bf16})
-    for (const auto& [tokens, outputs, inputs] : {std::array<int64_t, 3>{256, 768, 768}, {250, 3072, 768}, {100, 768, 3072}, {65, 5003, 384}, {3, 384, 1536}}) {
+    for (const auto& [tokens, outputs, inputs] : {std::array<int64_t, 3>{256, 768, 768},
+                                                  {250, 3072, 768},
+                                                  {100, 768, 3072},
+                                                  {65, 5003, 384},
+                                                  {3, 384, 1536}}) {
       SCOPED_TRACE(fmt::format("{} tokens, {} x {}, {}", tokens, outputs, inputs, name_of(dtype)));
       check_forms(tokens, outputs, inputs, dtype);
     }

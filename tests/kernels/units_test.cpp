@@ -3,6 +3,7 @@
 
 #include "skein/kernels/attention.h"
 #include "skein/kernels/matmul.h"
+
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -16,7 +17,8 @@ class Units : public testing::TestWithParam<Bf16Unit> {
  protected:
   void SetUp() override {
     before_ = kernels::bf16_unit(Cpu{});
-    if (!kernels::use_bf16_unit(Cpu{}, GetParam())) GTEST_SKIP() << "not on this CPU or in this build";
+    if (!kernels::use_bf16_unit(Cpu{}, GetParam()))
+      GTEST_SKIP() << "not on this CPU or in this build";
   }
   void TearDown() override { kernels::use_bf16_unit(Cpu{}, before_); }
 
@@ -26,17 +28,23 @@ class Units : public testing::TestWithParam<Bf16Unit> {
 
 // Sizes of op(a) [m,k] and op(b) [k,n].
 void check_product(int64_t m, int64_t n, int64_t k, Transpose ta, Transpose tb) {
-  const Shape left = ta == Transpose::no ? Shape{m, k} : Shape{k, m}, right = tb == Transpose::no ? Shape{k, n} : Shape{n, k};
+  const Shape left = ta == Transpose::no ? Shape{m, k} : Shape{k, m},
+              right = tb == Transpose::no ? Shape{k, n} : Shape{n, k};
   const Tensor a = random_tensor(left, 1, DType::bf16), b = random_tensor(right, 2, DType::bf16);
-  const Tensor single = random_tensor({m, n}, 3, DType::f32), start = single.to(DType::f64), half = Tensor::empty({m, n}, DType::bf16);
+  const Tensor single = random_tensor({m, n}, 3, DType::f32), start = single.to(DType::f64),
+               half = Tensor::empty({m, n}, DType::bf16);
   kernels::matmul(Cpu{}, a, ta, b, tb, single, kernels::Write::accumulate);
   kernels::matmul(Cpu{}, a, ta, b, tb, half);
   const Tensor wanted = Tensor::zeros({m, n}, DType::f64);
   kernels::matmul(Cpu{}, a.to(DType::f64), ta, b.to(DType::f64), tb, wanted);
-  const auto exact = test::values_of(wanted), found = test::values_of(single), rounded = test::values_of(half), begun = test::values_of(start);
+  const auto exact = test::values_of(wanted), found = test::values_of(single),
+             rounded = test::values_of(half), begun = test::values_of(start);
   for (size_t i = 0; i < exact.size(); ++i) {
-    ASSERT_NEAR(found[i], exact[i] + begun[i], 2e-5 * std::sqrt(static_cast<double>(k)) + 1e-5 * std::abs(exact[i])) << m << " " << n << " " << k;
-    ASSERT_NEAR(rounded[i], exact[i], 4e-3 * std::abs(exact[i]) + 2e-5 * std::sqrt(static_cast<double>(k)));
+    ASSERT_NEAR(found[i], exact[i] + begun[i],
+                2e-5 * std::sqrt(static_cast<double>(k)) + 1e-5 * std::abs(exact[i]))
+        << m << " " << n << " " << k;
+    ASSERT_NEAR(rounded[i], exact[i],
+                4e-3 * std::abs(exact[i]) + 2e-5 * std::sqrt(static_cast<double>(k)));
   }
 }
 
@@ -52,61 +60,78 @@ TEST_P(Units, ProductsOfEveryForm) {
 
 TEST_P(Units, ProductsCutAtTheGranuleKeepTheirBits) {
   const int64_t granule = kernels::depth_granule(Cpu{}, DType::bf16), depth = 6 * granule;
-  const Tensor dy = random_tensor({depth, 40}, 1, DType::bf16), x = random_tensor({depth, 50}, 2, DType::bf16);
-  const Tensor whole = Tensor::zeros({40, 50}, DType::f32), parts = Tensor::zeros({40, 50}, DType::f32);
+  const Tensor dy = random_tensor({depth, 40}, 1, DType::bf16),
+               x = random_tensor({depth, 50}, 2, DType::bf16);
+  const Tensor whole = Tensor::zeros({40, 50}, DType::f32),
+               parts = Tensor::zeros({40, 50}, DType::f32);
   kernels::matmul(Cpu{}, dy, Transpose::yes, x, Transpose::no, whole, kernels::Write::accumulate);
   for (int64_t row = 0; row < depth; row += 2 * granule)
-    kernels::matmul(Cpu{}, dy.rows(row, row + 2 * granule), Transpose::yes, x.rows(row, row + 2 * granule), Transpose::no, parts,
+    kernels::matmul(Cpu{}, dy.rows(row, row + 2 * granule), Transpose::yes,
+                    x.rows(row, row + 2 * granule), Transpose::no, parts,
                     kernels::Write::accumulate);
   EXPECT_EQ(test::bytes_of(whole), test::bytes_of(parts));
 }
 
 TEST_P(Units, ARowOfAProductDoesNotKnowItsBatch) {
-  const Tensor a = random_tensor({70, 100}, 1, DType::bf16), b = random_tensor({50, 100}, 2, DType::bf16), all = Tensor::empty({70, 50}, DType::f32);
+  const Tensor a = random_tensor({70, 100}, 1, DType::bf16),
+               b = random_tensor({50, 100}, 2, DType::bf16),
+               all = Tensor::empty({70, 50}, DType::f32);
   kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, all);
   for (int64_t rows : {1, 3, 20})
     for (int64_t first : {0, 13, 50}) {
       const Tensor some = Tensor::empty({rows, 50}, DType::f32);
       kernels::matmul(Cpu{}, a.rows(first, first + rows), Transpose::no, b, Transpose::yes, some);
-      EXPECT_EQ(test::bytes_of(some), test::bytes_of(all.rows(first, first + rows))) << rows << " " << first;
+      EXPECT_EQ(test::bytes_of(some), test::bytes_of(all.rows(first, first + rows)))
+          << rows << " " << first;
     }
 }
 
 TEST_P(Units, AProductPastTheCachesHasTheBitsOfItsParts) {
   for (int64_t n : {1000, 1024}) {  // rows that begin a cache line or do not
     const int64_t m = 2200, part = 550;
-    const Tensor a = random_tensor({m, 32}, 1, DType::bf16), b = random_tensor({n, 32}, 2, DType::bf16), bias = random_tensor({n}, 3, DType::bf16);
-    const Tensor whole = Tensor::empty({m, n}, DType::bf16), some = Tensor::empty({part, n}, DType::bf16);
+    const Tensor a = random_tensor({m, 32}, 1, DType::bf16),
+                 b = random_tensor({n, 32}, 2, DType::bf16),
+                 bias = random_tensor({n}, 3, DType::bf16);
+    const Tensor whole = Tensor::empty({m, n}, DType::bf16),
+                 some = Tensor::empty({part, n}, DType::bf16);
     ASSERT_GT(whole.bytes(), 4 << 20);
-    kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, whole, kernels::Write::overwrite, {bias, {}, {}});
+    kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, whole, kernels::Write::overwrite,
+                    {bias, {}, {}});
     for (int64_t first = 0; first < m; first += part) {
-      kernels::matmul(Cpu{}, a.rows(first, first + part), Transpose::no, b, Transpose::yes, some, kernels::Write::overwrite, {bias, {}, {}});
-      EXPECT_EQ(test::bytes_of(some), test::bytes_of(whole.rows(first, first + part))) << n << " " << first;
+      kernels::matmul(Cpu{}, a.rows(first, first + part), Transpose::no, b, Transpose::yes, some,
+                      kernels::Write::overwrite, {bias, {}, {}});
+      EXPECT_EQ(test::bytes_of(some), test::bytes_of(whole.rows(first, first + part)))
+          << n << " " << first;
     }
   }
 }
 
 // Rows alone or together, with copies of b or without: the same bits.
 void check_ending(int64_t m, int64_t n, int64_t k, DType dtype) {
-  const Tensor a = random_tensor({m, k}, 1, dtype), b = random_tensor({n, k}, 2, dtype), bias = random_tensor({n}, 3, dtype);
+  const Tensor a = random_tensor({m, k}, 1, dtype), b = random_tensor({n, k}, 2, dtype),
+               bias = random_tensor({n}, 3, dtype);
   const Tensor c = Tensor::empty({m, n}, dtype), activated = Tensor::empty({m, n}, dtype);
   kernels::PackedCopies copies;
-  kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, c, kernels::Write::overwrite, {bias, activated, kernels::Activation::gelu_erf},
-                  &copies);
+  kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, c, kernels::Write::overwrite,
+                  {bias, activated, kernels::Activation::gelu_erf}, &copies);
   const Tensor sums = Tensor::empty({m, n}, DType::f64), wanted = Tensor::empty({m, n}, DType::f64);
   kernels::matmul(Cpu{}, a.to(DType::f64), Transpose::no, b.to(DType::f64), Transpose::yes, sums);
   kernels::add_bias(Cpu{}, sums, bias.to(DType::f64), sums);
   kernels::activation(Cpu{}, kernels::Activation::gelu_erf, c.to(DType::f64), wanted);
-  const auto exact = test::values_of(sums), found = test::values_of(c), bent = test::values_of(activated), smooth = test::values_of(wanted);
+  const auto exact = test::values_of(sums), found = test::values_of(c),
+             bent = test::values_of(activated), smooth = test::values_of(wanted);
   const double share = dtype == DType::bf16 ? 4e-3 : 1e-6;
   for (size_t i = 0; i < exact.size(); ++i) {
-    ASSERT_NEAR(found[i], exact[i], share * std::abs(exact[i]) + 2e-5 * std::sqrt(static_cast<double>(k))) << m << " " << n << " " << k;
+    ASSERT_NEAR(found[i], exact[i],
+                share * std::abs(exact[i]) + 2e-5 * std::sqrt(static_cast<double>(k)))
+        << m << " " << n << " " << k;
     ASSERT_NEAR(bent[i], smooth[i], share * std::abs(smooth[i]) + 1e-6);
   }
   const Tensor one = Tensor::empty({1, n}, dtype), one_activated = Tensor::empty({1, n}, dtype);
   for (kernels::PackedCopies* kept : {static_cast<kernels::PackedCopies*>(nullptr), &copies}) {
-    kernels::matmul(Cpu{}, a.rows(m - 1, m), Transpose::no, b, Transpose::yes, one, kernels::Write::overwrite,
-                    {bias, one_activated, kernels::Activation::gelu_erf}, kept);
+    kernels::matmul(Cpu{}, a.rows(m - 1, m), Transpose::no, b, Transpose::yes, one,
+                    kernels::Write::overwrite, {bias, one_activated, kernels::Activation::gelu_erf},
+                    kept);
     EXPECT_EQ(test::bytes_of(one), test::bytes_of(c.rows(m - 1, m)));
     EXPECT_EQ(test::bytes_of(one_activated), test::bytes_of(activated.rows(m - 1, m)));
   }
@@ -123,12 +148,17 @@ TEST_P(Units, AProductEndsWithBiasAndActivation) {
 
 TEST_P(Units, CopiesOfAnOperandLiveUntilTheyAreForgotten) {
   const int64_t m = 50, n = 70, k = 100;
-  const Tensor a = random_tensor({m, k}, 1, DType::bf16), b = random_tensor({n, k}, 2, DType::bf16), dy = random_tensor({m, n}, 3, DType::bf16);
-  const Tensor y = Tensor::empty({m, n}, DType::bf16), dx = Tensor::empty({m, k}, DType::bf16), plain_y = test::like(y), plain_dx = test::like(dx);
+  const Tensor a = random_tensor({m, k}, 1, DType::bf16), b = random_tensor({n, k}, 2, DType::bf16),
+               dy = random_tensor({m, n}, 3, DType::bf16);
+  const Tensor y = Tensor::empty({m, n}, DType::bf16), dx = Tensor::empty({m, k}, DType::bf16),
+               plain_y = test::like(y), plain_dx = test::like(dx);
   kernels::PackedCopies copies;
-  const auto multiply = [&](const Tensor& forward, const Tensor& back, kernels::PackedCopies* kept) {
-    kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, forward, kernels::Write::overwrite, {}, kept);
-    kernels::matmul(Cpu{}, dy, Transpose::no, b, Transpose::no, back, kernels::Write::overwrite, {}, kept);
+  const auto multiply = [&](const Tensor& forward, const Tensor& back,
+                            kernels::PackedCopies* kept) {
+    kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, forward, kernels::Write::overwrite,
+                    {}, kept);
+    kernels::matmul(Cpu{}, dy, Transpose::no, b, Transpose::no, back, kernels::Write::overwrite, {},
+                    kept);
   };
   for (int round = 0; round < 3; ++round) {
     multiply(plain_y, plain_dx, nullptr);
@@ -138,7 +168,8 @@ TEST_P(Units, CopiesOfAnOperandLiveUntilTheyAreForgotten) {
     EXPECT_GE(copies.bytes(), 2 * b.bytes());
     b.copy_from(random_tensor({n, k}, 10 + round, DType::bf16));
     multiply(y, dx, &copies);
-    EXPECT_EQ(test::bytes_of(y), test::bytes_of(plain_y)) << "a stale copy was not used, so nothing shows that it ever is";
+    EXPECT_EQ(test::bytes_of(y), test::bytes_of(plain_y))
+        << "a stale copy was not used, so nothing shows that it ever is";
     copies.forget();
   }
 }
@@ -149,22 +180,29 @@ TEST_P(Units, AttentionAndItsBackward) {
     arguments.scale = 0.2;
     const auto forward = [&](const test::Tensors& in) {
       const Tensor out = test::like(in[0]);
-      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out, Tensor::zeros({1, 2, length}, gradient_dtype(in[0].dtype())));
+      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out,
+                         Tensor::zeros({1, 2, length}, gradient_dtype(in[0].dtype())));
       return out;
     };
     const auto backward = [&](const test::Tensors& in, const Tensor& dy) {
-      const Tensor out = test::like(in[0]), logsumexp = Tensor::zeros({1, 2, length}, gradient_dtype(in[0].dtype()));
+      const Tensor out = test::like(in[0]),
+                   logsumexp = Tensor::zeros({1, 2, length}, gradient_dtype(in[0].dtype()));
       kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp);
       const test::Tensors found{test::like(in[0]), test::like(in[1]), test::like(in[2])};
-      kernels::attention_backward(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp, dy, found[0], found[1], found[2]);
+      kernels::attention_backward(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp, dy,
+                                  found[0], found[1], found[2]);
       return found;
     };
     // Each weight and slope is rounded to 8 bits, and up to 450 of them are summed.
-    test::check_type(forward, backward, {{1, length, 2, 40}, {1, length, 1, 40}, {1, length, 1, 40}}, DType::bf16, 4e-2);
+    test::check_type(forward, backward,
+                     {{1, length, 2, 40}, {1, length, 1, 40}, {1, length, 1, 40}}, DType::bf16,
+                     4e-2);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Units, testing::Values(Bf16Unit::f32, Bf16Unit::avx512_bf16, Bf16Unit::amx_emulated, Bf16Unit::amx),
+INSTANTIATE_TEST_SUITE_P(All, Units,
+                         testing::Values(Bf16Unit::f32, Bf16Unit::avx512_bf16,
+                                         Bf16Unit::amx_emulated, Bf16Unit::amx),
                          [](const auto& info) -> std::string {
                            switch (info.param) {
                              case Bf16Unit::f32: return "f32";

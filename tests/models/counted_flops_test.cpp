@@ -1,6 +1,5 @@
 // What model_flops_per_token says against the work that the kernels were handed, by their shapes.
 #include <gtest/gtest.h>
-
 #include <string_view>
 
 #include "skein/comm/local.h"
@@ -28,12 +27,15 @@ Batch batch_of(const ModelConfig& config) {
   batch.tokens = Tensor::zeros({kRows, config.context}, DType::i32);
   batch.targets = Tensor::zeros({kRows, config.context}, DType::i32);
   batch.positions = Tensor::zeros({kRows, config.context}, DType::i32);
-  batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(kRows * config.context), 1.0f), {kRows, config.context});
+  batch.weights =
+      Tensor::from(std::vector<float>(static_cast<size_t>(kRows * config.context), 1.0f),
+                   {kRows, config.context});
   batch.sample_ids = Tensor::zeros({kRows}, DType::i64);
   return batch;
 }
 
-// Of one forward and backward of two sequences. Attention's backward makes its scores again, one product of five, which is no work of the model.
+// Of one forward and backward of two sequences. Attention's backward makes its scores again, one
+// product of five, which is no work of the model.
 double counted(const ModelConfig& config) {
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
@@ -50,7 +52,8 @@ double counted(const ModelConfig& config) {
   const Losses losses = objective.losses(model.forward({}, pass), pass);
   backward(losses.rows, losses.row_weights);
   double flops = 0;
-  for (const ProfileEvent& event : Profile::stop()) flops += event.flops * (std::string_view(event.name) == "attention backward" ? 0.8 : 1);
+  for (const ProfileEvent& event : Profile::stop())
+    flops += event.flops * (std::string_view(event.name) == "attention backward" ? 0.8 : 1);
   return flops;
 }
 
@@ -86,7 +89,9 @@ TEST(CountedFlops, HalfTheScoresAreCounted) {
   expect_agreement(c, "mostly scores");
   const double scores = 6.0 * static_cast<double>(c.n_layers * c.d_model * c.context);
   EXPECT_GT(scores / model_flops_per_token(c, c.context), 0.5);
-  EXPECT_GT(model_flops_per_token(c, c.context, AttentionCount::full) * static_cast<double>(kRows * c.context) / counted(c), 1.5);
+  EXPECT_GT(model_flops_per_token(c, c.context, AttentionCount::full) *
+                static_cast<double>(kRows * c.context) / counted(c),
+            1.5);
 }
 
 // Six per parameter is off where models are small: the reason for the exact count.

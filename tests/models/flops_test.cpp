@@ -20,13 +20,15 @@ TEST(Flops, OfGpt3AreSixTimesItsMatricesPlusAttention) {
   const double matrices = 96 * 12.0 * 12288 * 12288 + 12288.0 * 50257;
   const double attention = 6.0 * 96 * 12288 * 2048;
   EXPECT_DOUBLE_EQ(model_flops_per_token(c, 2048), 6 * matrices + attention);
-  EXPECT_DOUBLE_EQ(model_flops_per_token(c, 2048, AttentionCount::full), 6 * matrices + 2 * attention);
+  EXPECT_DOUBLE_EQ(model_flops_per_token(c, 2048, AttentionCount::full),
+                   6 * matrices + 2 * attention);
   EXPECT_NEAR(model_flops_per_token(c, 2048) / (6 * 175e9), 1, 0.02);
 }
 
 TEST(Flops, OfGpt2AreThoseOfItsMatricesAndHalfItsScores) {
   const double blocks = 84'934'656, head = 38'597'376, scores = 6 * 12 * 768 * 1024;
-  EXPECT_DOUBLE_EQ(model_flops_per_token(gpt(768, 12, 12, 1024), 1024), 6 * (blocks + head) + scores);
+  EXPECT_DOUBLE_EQ(model_flops_per_token(gpt(768, 12, 12, 1024), 1024),
+                   6 * (blocks + head) + scores);
 }
 
 TEST(Flops, CountGroupedQueriesAndGates) {

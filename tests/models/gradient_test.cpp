@@ -1,9 +1,9 @@
 // Gradients of the whole GPT and of its options against central differences in f64.
-#include "support/gradient_check.h"
-
 #include "skein/comm/local.h"
 #include "skein/models/bert.h"
 #include "skein/models/gpt.h"
+
+#include "support/gradient_check.h"
 
 namespace skein {
 namespace {
@@ -20,8 +20,9 @@ Batch small_batch(int64_t vocab) {
   std::vector<float> weights(static_cast<size_t>(batch * length), 1.0f);
   weights[3] = 0;
   const Shape shape{batch, length};
-  return {Tensor::from(tokens, shape), Tensor::from(targets, shape), Tensor::from(weights, shape),
-          Tensor::from(positions, shape), Tensor::from(segments, shape), Tensor::from(std::vector<int64_t>{4, 9}, {2})};
+  return {Tensor::from(tokens, shape),   Tensor::from(targets, shape),
+          Tensor::from(weights, shape),  Tensor::from(positions, shape),
+          Tensor::from(segments, shape), Tensor::from(std::vector<int64_t>{4, 9}, {2})};
 }
 
 ModelConfig small(ModelConfig config) {
@@ -70,13 +71,17 @@ void check_gradients_of(const ModelConfig& config, const Batch& batch) {
     learnt += p.value.size();
     for (const Parameter& second : parameters.all())
       if (second.tied_to == p.name)
-        for (int64_t i = 0; i < p.value.size(); ++i) p.gradient.data<double>()[i] += second.gradient.data<double>()[i];
-    test::compare_with_differences(p.value, p.gradient, loss, 1e-6, p.name, std::max<int64_t>(1, p.value.size() / 7));
+        for (int64_t i = 0; i < p.value.size(); ++i)
+          p.gradient.data<double>()[i] += second.gradient.data<double>()[i];
+    test::compare_with_differences(p.value, p.gradient, loss, 1e-6, p.name,
+                                   std::max<int64_t>(1, p.value.size() / 7));
   }
   EXPECT_EQ(learnt, config.parameters());
 }
 
-void check_gradients(const ModelConfig& config) { check_gradients_of<Gpt, NextToken>(small(config), small_batch(11)); }
+void check_gradients(const ModelConfig& config) {
+  check_gradients_of<Gpt, NextToken>(small(config), small_batch(11));
+}
 
 TEST(Gradients, Gpt2) { check_gradients({}); }
 
@@ -142,7 +147,8 @@ ModelConfig encoder() {
   return c;
 }
 
-// Two of five places are masked in the first sample, one in the second, whose last token is padding.
+// Two of five places are masked in the first sample, one in the second, whose last token is
+// padding.
 Batch masked_batch() {
   Batch batch = small_batch(11);
   batch.targets = Tensor::from(std::vector<int32_t>{4, 7, 2, 0}, {2, 2});
@@ -179,7 +185,8 @@ TEST(Gradients, EncoderWithAnotherActivationInItsHead) {
 
 Batch labelled_batch(bool tokens) {
   Batch batch = masked_batch();
-  batch.targets = Tensor::from(tokens ? std::vector<int32_t>{2, 0, 1, 0} : std::vector<int32_t>{2, 1}, {2, tokens ? 2 : 1});
+  batch.targets = Tensor::from(
+      tokens ? std::vector<int32_t>{2, 0, 1, 0} : std::vector<int32_t>{2, 1}, {2, tokens ? 2 : 1});
   if (tokens) return batch;
   batch.weights = Tensor::from(std::vector<float>{1, 1}, {2, 1});
   batch.places = Tensor::from(std::vector<int32_t>{4, 3}, {2, 1});

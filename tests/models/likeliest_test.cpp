@@ -1,10 +1,10 @@
 #include "skein/models/likeliest.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "skein/comm/local.h"
+
 #include "support/gradient_check.h"
 
 namespace skein {
@@ -22,13 +22,16 @@ TEST(Likeliest, IsTheSameOnAllRanksOfASplitVocabulary) {
   EXPECT_EQ(expected[0], 3);
   for (int ranks : {1, 2, 4})
     run_ranks(ranks, [&](Group& group) {
-      const int64_t part = (ids + ranks - 1) / ranks, first = part * group.rank(), valid = std::clamp<int64_t>(ids - first, 0, part);
+      const int64_t part = (ids + ranks - 1) / ranks, first = part * group.rank(),
+                    valid = std::clamp<int64_t>(ids - first, 0, part);
       const Tensor own = Tensor::zeros({rows, part}, DType::f32);
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t i = 0; i < part; ++i)  // padding must not matter
-          own.data<float>()[row * part + i] = i < valid ? logits.data<float>()[row * ids + first + i] : 100.0f;
+          own.data<float>()[row * part + i] =
+              i < valid ? logits.data<float>()[row * ids + first + i] : 100.0f;
       const Tensor found = likeliest(own, {first, valid}, group);
-      EXPECT_EQ(std::vector<int32_t>(found.data<int32_t>(), found.data<int32_t>() + rows), expected) << ranks << " ranks, rank " << group.rank();
+      EXPECT_EQ(std::vector<int32_t>(found.data<int32_t>(), found.data<int32_t>() + rows), expected)
+          << ranks << " ranks, rank " << group.rank();
     });
 }
 

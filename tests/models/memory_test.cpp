@@ -1,10 +1,10 @@
 // The formula of what blocks keep against what they keep.
-#include "skein/models/gpt.h"
 #include "skein/models/memory.h"
 
 #include <gtest/gtest.h>
 
 #include "skein/comm/local.h"
+#include "skein/models/gpt.h"
 #include "skein/tensor/buffer.h"
 
 namespace skein {
@@ -13,7 +13,8 @@ namespace {
 // Bytes that a forward pass of the blocks leaves behind on all ranks of the group together.
 double kept(ModelConfig config, DType dtype, int64_t rows, Group& tp, bool sequence) {
   Parameters parameters(dtype, tp.rank(), tp.size());
-  const Gpt model(config, {0, static_cast<int>(config.n_layers), true, false, 0}, sequence, parameters);
+  const Gpt model(config, {0, static_cast<int>(config.n_layers), true, false, 0}, sequence,
+                  parameters);
   parameters.allocate(true);
   parameters.initialize(1);
   Batch batch;
@@ -57,9 +58,12 @@ TEST(ActivationBytes, AreWhatTheBlocksKeep) {
         for (bool sequence : {false, true}) {
           if (sequence && tensor == 1) continue;
           run_ranks(tensor, [&](Group& tp) {
-            const double found = kept(config, dtype, 2, tp, sequence) - kept(fewer, dtype, 2, tp, sequence);
-            const double wanted = activation_bytes(config, {128, 4, dtype, tensor, sequence}) * tensor;
-            EXPECT_NEAR(found / wanted, 1, 0.05) << llama << " " << name_of(dtype) << " " << tensor << " " << sequence;
+            const double found =
+                kept(config, dtype, 2, tp, sequence) - kept(fewer, dtype, 2, tp, sequence);
+            const double wanted =
+                activation_bytes(config, {128, 4, dtype, tensor, sequence}) * tensor;
+            EXPECT_NEAR(found / wanted, 1, 0.05)
+                << llama << " " << name_of(dtype) << " " << tensor << " " << sequence;
           });
         }
     }
@@ -73,7 +77,8 @@ TEST(ActivationBytes, FollowTheFormulaAt16Bits) {
   EXPECT_EQ(plain, 32.0 * 768);
   EXPECT_EQ(activation_bytes(config, {1, 1, DType::bf16, 4, true}), (8.0 / 4 + 24.0 / 4) * 768);
   EXPECT_EQ(activation_bytes(config, {1, 1, DType::bf16, 4, false}), (8 + 24.0 / 4) * 768);
-  EXPECT_EQ(activation_bytes(config, {1, 12, DType::bf16, 1, false, Recompute::full}), (12 * 2 + 32) * 768.0);
+  EXPECT_EQ(activation_bytes(config, {1, 12, DType::bf16, 1, false, Recompute::full}),
+            (12 * 2 + 32) * 768.0);
 }
 
 }  // namespace

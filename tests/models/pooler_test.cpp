@@ -1,8 +1,7 @@
 // How a pooler begins: with the rest where it is pretrained, by its width where it is added to a
 // pretrained encoder.
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "skein/models/bert.h"
 
@@ -48,7 +47,8 @@ TEST(PoolerStarts, AreByTheWidthUnderAHeadOfSequences) {
   for (const Pool pool : {Pool::first, Pool::mean})
     for (const int64_t width : {64, 256}) {
       const double fan_in = 1 / std::sqrt(static_cast<double>(width));
-      EXPECT_NEAR(deviation(classifier(width, pool), "pooler.weight"), fan_in, 0.05 * fan_in) << width;
+      EXPECT_NEAR(deviation(classifier(width, pool), "pooler.weight"), fan_in, 0.05 * fan_in)
+          << width;
       EXPECT_NEAR(deviation(classifier(width, pool), "classifier.weight"), 0.02, 0.001) << width;
     }
 }

@@ -2,7 +2,6 @@
 #include "skein/models/tensors.h"
 
 #include <gtest/gtest.h>
-
 #include <limits>
 
 #include "skein/models/bert.h"

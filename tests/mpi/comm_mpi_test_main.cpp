@@ -1,13 +1,14 @@
-#include "skein/comm/world.h"
-
 #include <chrono>
 #include <thread>
+
+#include "skein/comm/world.h"
 
 #include "comm/mpi_main.h"
 
 namespace {
 
-// As a watchdog does: rank 1 ends the job from another thread while its own, like all others, waits in a call.
+// As a watchdog does: rank 1 ends the job from another thread while its own, like all others, waits
+// in a call.
 int end_from_another_thread() {
   const auto world = skein::start_world();
   if (world->rank() == 1) {
@@ -24,4 +25,6 @@ int end_from_another_thread() {
 
 }  // namespace
 
-int main(int argc, char**) { return argc > 1 ? end_from_another_thread() : skein::test::run_bodies(skein::start_world); }
+int main(int argc, char**) {
+  return argc > 1 ? end_from_another_thread() : skein::test::run_bodies(skein::start_world);
+}

@@ -1,9 +1,10 @@
-// The layout and resume tests of tests/train with ranks as processes: every layout that the job's ranks allow has the bits of
-// one rank, also when it goes on with what another layout saved.
+// The layout and resume tests of tests/train with ranks as processes: every layout that the job's
+// ranks allow has the bits of one rank, also when it goes on with what another layout saved.
 #include <cstdio>
 
 #include "skein/comm/mpi.h"
 #include "skein/core/log.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -21,17 +22,24 @@ struct Layout {
 
 constexpr auto k1f1b = ScheduleKind::one_f_one_b;
 const Layout kLayouts[] = {
-    {1, 1, 1, false, false, 1, k1f1b, 4, Recompute::none},      {1, 2, 1, false, false, 1, k1f1b, 1, Recompute::none},
-    {1, 2, 1, true, false, 1, k1f1b, 2, Recompute::full},       {2, 1, 1, false, false, 1, k1f1b, 2, Recompute::selective},
+    {1, 1, 1, false, false, 1, k1f1b, 4, Recompute::none},
+    {1, 2, 1, false, false, 1, k1f1b, 1, Recompute::none},
+    {1, 2, 1, true, false, 1, k1f1b, 2, Recompute::full},
+    {2, 1, 1, false, false, 1, k1f1b, 2, Recompute::selective},
     {2, 1, 1, true, false, 2, ScheduleKind::interleaved, 1, Recompute::none},
-    {1, 4, 1, true, false, 1, k1f1b, 4, Recompute::none},       {4, 1, 1, false, false, 1, k1f1b, 1, Recompute::full},
+    {1, 4, 1, true, false, 1, k1f1b, 4, Recompute::none},
+    {4, 1, 1, false, false, 1, k1f1b, 1, Recompute::full},
     {2, 2, 1, true, false, 1, ScheduleKind::gpipe, 1, Recompute::none},
     {2, 2, 1, false, false, 2, ScheduleKind::interleaved, 1, Recompute::none},
-    {2, 4, 1, true, false, 1, k1f1b, 2, Recompute::full},       {4, 2, 1, false, false, 1, k1f1b, 1, Recompute::none},
+    {2, 4, 1, true, false, 1, k1f1b, 2, Recompute::full},
+    {4, 2, 1, false, false, 1, k1f1b, 1, Recompute::none},
     {2, 4, 1, false, false, 2, ScheduleKind::interleaved, 1, Recompute::selective},
-    {4, 4, 1, true, false, 1, k1f1b, 1, Recompute::none},       {2, 2, 4, true, true, 1, k1f1b, 1, Recompute::none},
-    {1, 1, 2, false, false, 1, k1f1b, 2, Recompute::none},      {1, 2, 2, true, true, 1, k1f1b, 1, Recompute::none},
-    {2, 1, 2, false, true, 1, k1f1b, 1, Recompute::selective},  {1, 1, 4, false, true, 1, k1f1b, 4, Recompute::none}};
+    {4, 4, 1, true, false, 1, k1f1b, 1, Recompute::none},
+    {2, 2, 4, true, true, 1, k1f1b, 1, Recompute::none},
+    {1, 1, 2, false, false, 1, k1f1b, 2, Recompute::none},
+    {1, 2, 2, true, true, 1, k1f1b, 1, Recompute::none},
+    {2, 1, 2, false, true, 1, k1f1b, 1, Recompute::selective},
+    {1, 1, 4, false, true, 1, k1f1b, 4, Recompute::none}};
 
 PretrainConfig laid_out(PretrainConfig c, const Layout& layout) {
   c.parallel.pipeline = layout.pipeline;
@@ -55,11 +63,15 @@ Finished run(const PretrainConfig& config, int ranks, Group& world) {
   return finished;
 }
 
-void compare(const Finished& found, const Finished& expected, size_t first, bool exact, const std::string& what) {
-  if (found.losses.size() + first != expected.losses.size()) fail("{}: {} losses", what, found.losses.size());
+void compare(const Finished& found, const Finished& expected, size_t first, bool exact,
+             const std::string& what) {
+  if (found.losses.size() + first != expected.losses.size())
+    fail("{}: {} losses", what, found.losses.size());
   for (size_t i = 0; i < found.losses.size(); ++i) {
-    const double wanted = expected.losses[first + i], difference = std::abs(found.losses[i] - wanted);
-    if (difference > (exact ? 0 : 1e-5 * wanted)) fail("{}: loss {} at step {}, not {}", what, found.losses[i], i, wanted);
+    const double wanted = expected.losses[first + i],
+                 difference = std::abs(found.losses[i] - wanted);
+    if (difference > (exact ? 0 : 1e-5 * wanted))
+      fail("{}: loss {} at step {}, not {}", what, found.losses[i], i, wanted);
   }
   const std::string tensor = exact ? first_difference(found.state, expected.state) : "";
   if (!tensor.empty()) fail("{}: {} differs", what, tensor);
@@ -78,7 +90,8 @@ int run_layouts(PretrainConfig c, const std::string& folder, int stride, Group& 
     if (layout.ranks() > world.size() || (world.size() > 4 && layout.ranks() <= 4)) continue;
     PretrainConfig laid = laid_out(c, layout);
     laid.run.dir = fmt::format("{}/run{}", folder, count);
-    const std::string what = fmt::format("layout {} (pipeline {}, data {}, tensor {})", count, layout.pipeline, layout.data, layout.tensor);
+    const std::string what = fmt::format("layout {} (pipeline {}, data {}, tensor {})", count,
+                                         layout.pipeline, layout.data, layout.tensor);
     const Finished found = run(laid, layout.ranks(), world);
     if (world.rank() == 0) compare(found, expected, 0, layout.tensor == 1, what);
     laid.checkpoint.load = c.run.dir + "/checkpoints/step-00000008.g000001";
@@ -90,7 +103,8 @@ int run_layouts(PretrainConfig c, const std::string& folder, int stride, Group& 
 }
 
 int run_all(Group& world) {
-  const std::unique_ptr<Workspace> own = world.rank() == 0 ? std::make_unique<Workspace>() : nullptr;
+  const std::unique_ptr<Workspace> own =
+      world.rank() == 0 ? std::make_unique<Workspace>() : nullptr;
   const std::string folder = world.broadcast(own ? own->path() : "", 0);
   if (own) {
     write_small_store(own->at("train.h5"));

@@ -1,6 +1,8 @@
-// A prompt at once and then one position at a time, with a cache, is the same as the whole sequence without.
-#include "nn/small_blocks.h"
+// A prompt at once and then one position at a time, with a cache, is the same as the whole sequence
+// without.
 #include "skein/comm/local.h"
+
+#include "nn/small_blocks.h"
 
 namespace skein {
 namespace {
@@ -20,7 +22,8 @@ Tensor columns(const Tensor& x, int64_t from, int64_t to) {
   return made;
 }
 
-Tensor forward(const Stack& stack, const Tensor& x, const Tensor& positions, Group& tp, KvCache* cache) {
+Tensor forward(const Stack& stack, const Tensor& x, const Tensor& positions, Group& tp,
+               KvCache* cache) {
   Batch batch;
   batch.positions = positions;
   Pass pass;
@@ -48,7 +51,8 @@ std::vector<Tensor> decoded(const Stack& stack, const Tensor& x, KvCache& cache,
     const int64_t to = from == 0 ? kPrompt : from + 1;
     const Tensor own = Tensor::empty({2, to - from}, DType::i32);
     for (int64_t row = 0; row < 2; ++row)
-      own.flat(row * (to - from), to - from).copy_from(positions.flat(row * kLength + from, to - from));
+      own.flat(row * (to - from), to - from)
+          .copy_from(positions.flat(row * kLength + from, to - from));
     made.push_back(forward(stack, columns(x, from, to), own, tp, &cache));
     cache.length = to;
   }
@@ -79,7 +83,8 @@ void compare(Family family, Group& tp) {
       const Tensor& part = parts[static_cast<size_t>(in_prompt ? 0 : t - kPrompt + 1)];
       const int64_t place = row * part.dim(1) + (in_prompt ? t : 0);
       for (int64_t c = 0; c < kWidth; ++c)
-        ASSERT_NEAR(part.data<double>()[place * kWidth + c], expected.data<double>()[(t - first) * kWidth + c], 1e-11)
+        ASSERT_NEAR(part.data<double>()[place * kWidth + c],
+                    expected.data<double>()[(t - first) * kWidth + c], 1e-11)
             << "row " << row << " position " << t;
     }
   }
@@ -98,12 +103,14 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
   const BlockSpec spec = test::small_block(Family::llama);
   const Stack stack(parameters, 0, 2, 0, spec);
   test::initialize_all(parameters, false);
-  const Tensor x = test::random_tensor({2, kLength, kWidth}, 1), positions = test::counted_positions(2, kLength, kFirst);
+  const Tensor x = test::random_tensor({2, kLength, kWidth}, 1),
+               positions = test::counted_positions(2, kLength, kFirst);
   std::vector<KvCache> caches;
   for (int64_t prompt : {kPrompt, kPrompt + 1}) {
     caches.push_back(empty_cache(1, spec.attention));
     const Tensor own = Tensor::empty({2, prompt}, DType::i32);
-    for (int64_t row = 0; row < 2; ++row) own.flat(row * prompt, prompt).copy_from(positions.flat(row * kLength, prompt));
+    for (int64_t row = 0; row < 2; ++row)
+      own.flat(row * prompt, prompt).copy_from(positions.flat(row * kLength, prompt));
     forward(stack, columns(x, 0, prompt), own, *alone, &caches.back());
     caches.back().length = prompt;
   }
@@ -115,7 +122,8 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
   for (const KvCache& old : caches) EXPECT_FALSE(old.layers[1].values.defined());
   // The next position of each: its row of x, and place.
   const std::vector<std::pair<int64_t, int64_t>> next{{1, 5}, {1, 4}, {0, 4}, {1, 4}};
-  const Tensor given = Tensor::empty({4, 1, kWidth}, DType::f64), places = Tensor::empty({4, 1}, DType::i32);
+  const Tensor given = Tensor::empty({4, 1, kWidth}, DType::f64),
+               places = Tensor::empty({4, 1}, DType::i32);
   for (int64_t r = 0; r < 4; ++r) {
     const auto [row, place] = next[static_cast<size_t>(r)];
     given.flat(r * kWidth, kWidth).copy_from(x.flat((row * kLength + place) * kWidth, kWidth));
@@ -126,7 +134,10 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
     const auto [row, place] = next[static_cast<size_t>(r)];
     const Tensor expected = whole(stack, x, row, *alone);
     for (int64_t c = 0; c < kWidth; ++c)
-      ASSERT_NEAR(made.data<double>()[r * kWidth + c], expected.data<double>()[(place - kFirst[static_cast<size_t>(row)]) * kWidth + c], 1e-11) << r;
+      ASSERT_NEAR(made.data<double>()[r * kWidth + c],
+                  expected.data<double>()[(place - kFirst[static_cast<size_t>(row)]) * kWidth + c],
+                  1e-11)
+          << r;
   }
 }
 
@@ -135,12 +146,14 @@ TEST(Cache, OfOneSizeStaysInItsMemory) {
   const Tensor one = KvCache::layer_memory({5, 7, 1, 4}, 4321, DType::f32, {});
   EXPECT_EQ(one.size(), 140);
   EXPECT_EQ(one.bytes_data(), before);
-  EXPECT_EQ(KvCache::layer_memory({5, 9, 2, 4}, 96, DType::f32, {}).size(), 360) << "more than was asked for";
+  EXPECT_EQ(KvCache::layer_memory({5, 9, 2, 4}, 96, DType::f32, {}).size(), 360)
+      << "more than was asked for";
 }
 
 TEST(Cache, RefusesMorePositionsThanItHolds) {
   KvCache cache;
-  cache.layers.push_back({Tensor::zeros({1, 3, 2, 4}, DType::f64), Tensor::zeros({1, 3, 2, 4}, DType::f64)});
+  cache.layers.push_back(
+      {Tensor::zeros({1, 3, 2, 4}, DType::f64), Tensor::zeros({1, 3, 2, 4}, DType::f64)});
   const Tensor two = test::random_tensor({1, 2, 2, 4}, 1);
   cache.append(0, two, two);
   EXPECT_EQ(test::bytes_of(cache.layers[0].keys.flat(0, 16)), test::bytes_of(two));

@@ -1,11 +1,14 @@
 // Single layers: what is applied once, which formula, which tensors they make, and what is refused.
-#include "nn/small_blocks.h"
 #include "skein/comm/local.h"
+
+#include "nn/small_blocks.h"
 
 namespace skein {
 namespace {
 
-double& weight(Parameters& parameters, const std::string& name) { return parameters.find(name)->value.data<double>()[0]; }
+double& weight(Parameters& parameters, const std::string& name) {
+  return parameters.find(name)->value.data<double>()[0];
+}
 
 // A product of zeros, so that only the bias is left; its gradient counts all 4 positions once.
 void expect_bias_once(Group& tp, bool sequence_parallel) {
@@ -18,8 +21,10 @@ void expect_bias_once(Group& tp, bool sequence_parallel) {
   const Var y = linear(Var::leaf(test::random_tensor({1, 4, 8 / tp.size()}, 1)), pass);
   const Parameter& bias = *parameters.find("down.bias");
   ASSERT_EQ(y.shape()[1], sequence_parallel ? 4 / tp.size() : 4);
-  for (int64_t i = 0; i < y.value().size(); ++i) EXPECT_EQ(y.value().data<double>()[i], bias.value.data<double>()[i % 3]);
-  backward(y, Tensor::from(std::vector<double>(static_cast<size_t>(y.value().size()), 1.0), y.shape()));
+  for (int64_t i = 0; i < y.value().size(); ++i)
+    EXPECT_EQ(y.value().data<double>()[i], bias.value.data<double>()[i % 3]);
+  backward(
+      y, Tensor::from(std::vector<double>(static_cast<size_t>(y.value().size()), 1.0), y.shape()));
   EXPECT_EQ(bias.sum_over_shards, sequence_parallel && tp.size() > 1);
   if (bias.sum_over_shards) tp.all_reduce_sum(bias.gradient);
   for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(bias.gradient.data<double>()[i], 4);
@@ -53,8 +58,10 @@ TEST(MlpLayer, HasTheAskedActivation) {
   pass.tp = alone.get();
   const double x = 0.8, silu = 2 * x / (1 + std::exp(-2 * x));
   const double inner = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
-  for (const auto& [kind, wanted] : {std::pair{MlpKind::relu, x}, {MlpKind::gelu_erf, x * (1 + std::erf(x / std::sqrt(2))) / 2},
-                                     {MlpKind::gelu_tanh, x * (1 + std::tanh(inner)) / 2}, {MlpKind::swiglu, silu * x}}) {
+  for (const auto& [kind, wanted] : {std::pair{MlpKind::relu, x},
+                                     {MlpKind::gelu_erf, x * (1 + std::erf(x / std::sqrt(2))) / 2},
+                                     {MlpKind::gelu_tanh, x * (1 + std::tanh(inner)) / 2},
+                                     {MlpKind::swiglu, silu * x}}) {
     Parameters parameters(DType::f64, 0, 1);
     const Mlp mlp(parameters, {"mlp", 1, 1, kind, false});
     parameters.allocate(false);
@@ -86,8 +93,11 @@ TEST(ParameterSet, RefusesADimThatShardsDoNotDivide) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_NE(std::string(error.what()).find("block.0.mlp.up.weight: dimension 0 of size 6 does not divide by "
-                                             "parallel.tensor=4"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what())
+                  .find("block.0.mlp.up.weight: dimension 0 of size 6 does not divide by "
+                        "parallel.tensor=4"),
+              std::string::npos)
+        << error.what();
   }
   EXPECT_NO_THROW(parameters.add({"w", {6, 8}, Split::rows}));
   EXPECT_NO_THROW(parameters.add({"table", {6, 8}, Split::vocab}));
@@ -107,13 +117,15 @@ TEST(ParameterSet, KnowsWhichRowsOfAVocabularyArePadding) {
 TEST(ParameterSet, TiedUsesShareValuesButNotGradients) {
   Parameters parameters(DType::f32, 0, 1);
   const Parameter& first = parameters.add({"table", {5, 3}, Split::vocab, {Start::normal, 1}});
-  const Parameter& second = parameters.add({"head", {5, 3}, Split::vocab, {Start::normal, 1}, false, "table"});
+  const Parameter& second =
+      parameters.add({"head", {5, 3}, Split::vocab, {Start::normal, 1}, false, "table"});
   parameters.allocate(true);
   parameters.initialize(4);
   EXPECT_EQ(first.value.bytes_data(), second.value.bytes_data());
   EXPECT_NE(first.gradient.bytes_data(), second.gradient.bytes_data());
   Parameters elsewhere(DType::f32, 0, 1);  // another stage, which has the second use alone
-  const Parameter& copy = elsewhere.add({"head", {5, 3}, Split::vocab, {Start::normal, 1}, false, "table"});
+  const Parameter& copy =
+      elsewhere.add({"head", {5, 3}, Split::vocab, {Start::normal, 1}, false, "table"});
   elsewhere.allocate(true);
   elsewhere.initialize(4);
   EXPECT_EQ(test::bytes_of(copy.value), test::bytes_of(first.value));

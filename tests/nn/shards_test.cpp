@@ -1,9 +1,11 @@
-// Layers over tensor-parallel ranks are the same function as on one, with the same start values; gradients too.
+// Layers over tensor-parallel ranks are the same function as on one, with the same start values;
+// gradients too.
 #include <map>
 #include <mutex>
 
-#include "nn/small_blocks.h"
 #include "skein/comm/local.h"
+
+#include "nn/small_blocks.h"
 
 namespace skein {
 namespace {
@@ -26,14 +28,17 @@ void place(const Parameter& p, const Tensor& part, std::vector<double>& whole) {
   whole.resize(static_cast<size_t>(p.shape.size()));
   const auto start = p.box_start(), extent = p.box_extent();
   const bool matrix = p.shape.rank() > 1;
-  const int64_t columns = matrix ? p.shape[1] : 1, width = matrix ? extent[1] : 1, first = matrix ? start[1] : 0;
+  const int64_t columns = matrix ? p.shape[1] : 1, width = matrix ? extent[1] : 1,
+                first = matrix ? start[1] : 0;
   for (int64_t r = 0; r < extent[0]; ++r)
     for (int64_t c = 0; c < width; ++c)
-      whole[static_cast<size_t>((start[0] + r) * columns + first + c)] = part.data<double>()[r * (matrix ? p.local[1] : 1) + c];
+      whole[static_cast<size_t>((start[0] + r) * columns + first + c)] =
+          part.data<double>()[r * (matrix ? p.local[1] : 1) + c];
 }
 
 // Output, input gradient, start values and gradients of two blocks, all whole.
-Gathered run(int shards, bool sequence_parallel, Family family, double dropout, Recompute recompute) {
+Gathered run(int shards, bool sequence_parallel, Family family, double dropout,
+             Recompute recompute) {
   Gathered all;
   std::mutex one;
   run_ranks(shards, [&](Group& tp) {
@@ -48,10 +53,12 @@ Gathered run(int shards, bool sequence_parallel, Family family, double dropout, 
     pass.seed = 4;
     pass.batch = &batch;
     pass.recompute = recompute;
-    const int64_t part = sequence_parallel ? 4 / shards : 4, from = sequence_parallel ? part * tp.rank() : 0;
+    const int64_t part = sequence_parallel ? 4 / shards : 4,
+                  from = sequence_parallel ? part * tp.rank() : 0;
     const auto slice = [&](const Tensor& x) {
       const Tensor own = Tensor::empty({2, part, 16}, DType::f64);
-      for (int64_t b = 0; b < 2; ++b) own.flat(b * part * 16, part * 16).copy_from(x.flat((b * 4 + from) * 16, part * 16));
+      for (int64_t b = 0; b < 2; ++b)
+        own.flat(b * part * 16, part * 16).copy_from(x.flat((b * 4 + from) * 16, part * 16));
       return own;
     };
     const Var x = Var::leaf(slice(test::random_tensor({2, 4, 16}, 1)));
@@ -61,10 +68,12 @@ Gathered run(int shards, bool sequence_parallel, Family family, double dropout, 
     for (const Parameter& p : parameters.all())
       if (p.sum_over_shards) tp.all_reduce_sum(p.gradient);
     const std::lock_guard hold(one);
-    for (const auto& [name, tensor] : {std::pair{"output", output}, std::pair{"input gradient", x.gradient()}}) {
+    for (const auto& [name, tensor] :
+         {std::pair{"output", output}, std::pair{"input gradient", x.gradient()}}) {
       all[name].resize(2 * 4 * 16);
       for (int64_t b = 0; b < 2; ++b)
-        std::copy_n(tensor.data<double>() + b * part * 16, part * 16, all[name].begin() + (b * 4 + from) * 16);
+        std::copy_n(tensor.data<double>() + b * part * 16, part * 16,
+                    all[name].begin() + (b * 4 + from) * 16);
     }
     for (const Parameter& p : parameters.all()) {
       place(p, p.value, all["value " + p.name]);
@@ -86,14 +95,19 @@ TEST_P(Shards, GiveTheSameFunctionAndGradients) {
         ASSERT_EQ(found.size(), expected.size());
         for (const auto& [name, values] : expected)
           for (size_t i = 0; i < values.size(); ++i) {
-            if (name.starts_with("value")) EXPECT_EQ(found.at(name)[i], values[i]) << name;
-            else ASSERT_NEAR(found.at(name)[i], values[i], 1e-11) << name << " " << i << " shards " << shards << sequence_parallel;
+            if (name.starts_with("value"))
+              EXPECT_EQ(found.at(name)[i], values[i]) << name;
+            else
+              ASSERT_NEAR(found.at(name)[i], values[i], 1e-11)
+                  << name << " " << i << " shards " << shards << sequence_parallel;
           }
       }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Shards,
-                         testing::Combine(testing::Values(Family::gpt2, Family::post_norm, Family::llama), testing::Values(0.0, 0.3)));
+                         testing::Combine(testing::Values(Family::gpt2, Family::post_norm,
+                                                          Family::llama),
+                                          testing::Values(0.0, 0.3)));
 
 TEST(Recomputing, GivesTheSameBits) {
   const Gathered expected = run(1, false, Family::llama, 0.3, Recompute::none);
@@ -112,7 +126,8 @@ TEST(StartValues, DoNotDependOnShardsWhereTheVocabularyDoesNotDivide) {
       parameters.allocate(false);
       parameters.initialize(5);
       place(p, p.value, whole);
-      for (int64_t i = p.valid_size(); i < p.value.size(); ++i) EXPECT_EQ(p.value.data<double>()[i], 0) << "padding";
+      for (int64_t i = p.valid_size(); i < p.value.size(); ++i)
+        EXPECT_EQ(p.value.data<double>()[i], 0) << "padding";
     }
     EXPECT_EQ(whole, found.front()) << shards;
   }

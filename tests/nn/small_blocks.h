@@ -2,6 +2,7 @@
 #pragma once
 
 #include "skein/nn/stack.h"
+
 #include "support/gradient_check.h"
 
 namespace skein::test {
@@ -14,9 +15,12 @@ inline BlockSpec small_block(Family family, bool sequence_parallel = false, doub
   const bool llama = family == Family::llama;
   const int64_t heads = llama ? 8 : 4;  // in pairs over 4 key heads, for llama
   BlockSpec made;
-  made.attention = {"", 0, kWidth, heads, 4, kWidth / heads, llama, {100}, !llama, dropout, 0.3, 0.3, sequence_parallel};
-  made.mlp = {"", kWidth, 24, llama ? MlpKind::swiglu : MlpKind::gelu_erf, !llama, 0.3, 0.3, sequence_parallel};
-  made.norm = {"", kWidth, llama ? ops::Norm::rms : ops::Norm::layer, 1e-5, !llama, sequence_parallel};
+  made.attention = {"",    0,      kWidth,  heads, 4,   kWidth / heads,   llama,
+                    {100}, !llama, dropout, 0.3,   0.3, sequence_parallel};
+  made.mlp = {"",     kWidth, 24,  llama ? MlpKind::swiglu : MlpKind::gelu_erf,
+              !llama, 0.3,    0.3, sequence_parallel};
+  made.norm = {"",   kWidth, llama ? ops::Norm::rms : ops::Norm::layer,
+               1e-5, !llama, sequence_parallel};
   made.placement = family == Family::post_norm ? NormPlacement::post : NormPlacement::pre;
   made.dropout = dropout;
   return made;
@@ -34,7 +38,8 @@ inline void initialize_all(Parameters& parameters, bool gradients) {
 inline Tensor counted_positions(int64_t rows, int64_t length, const std::vector<int32_t>& first) {
   const Tensor made = Tensor::empty({rows, length}, DType::i32);
   for (int64_t i = 0; i < rows * length; ++i)
-    made.data<int32_t>()[i] = std::max(0, static_cast<int32_t>(i % length) - first[static_cast<size_t>(i / length)]);
+    made.data<int32_t>()[i] =
+        std::max(0, static_cast<int32_t>(i % length) - first[static_cast<size_t>(i / length)]);
   return made;
 }
 

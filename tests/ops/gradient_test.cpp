@@ -1,6 +1,4 @@
 // A gradient check in f64 of every operation and option.
-#include "support/gradient_check.h"
-
 #include "skein/comm/local.h"
 #include "skein/core/where.h"
 #include "skein/ops/attention.h"
@@ -10,6 +8,8 @@
 #include "skein/ops/math.h"
 #include "skein/ops/recompute.h"
 
+#include "support/gradient_check.h"
+
 namespace skein {
 namespace {
 
@@ -17,24 +17,33 @@ using test::check_gradients;
 using test::Checked;
 
 Tensor ids(std::vector<int32_t> values, const Shape& shape) { return Tensor::from(values, shape); }
-Tensor sample_ids(std::vector<int64_t> values) { return Tensor::from(values, {static_cast<int64_t>(values.size())}); }
+Tensor sample_ids(std::vector<int64_t> values) {
+  return Tensor::from(values, {static_cast<int64_t>(values.size())});
+}
 
 TEST(Gradient, Add) {
-  check_gradients([](const Checked& at) { return ops::add(at.inputs[0], at.inputs[1]); }, {{3, 5}, {3, 5}});
+  check_gradients([](const Checked& at) { return ops::add(at.inputs[0], at.inputs[1]); },
+                  {{3, 5}, {3, 5}});
 }
 
 TEST(Gradient, UseOfOneVarTwice) {
-  check_gradients([](const Checked& at) { return ops::add(at.inputs[0], ops::activation(at.inputs[0], ops::Activation::gelu_erf)); },
-                  {{4, 4}});
+  check_gradients(
+      [](const Checked& at) {
+        return ops::add(at.inputs[0], ops::activation(at.inputs[0], ops::Activation::gelu_erf));
+      },
+      {{4, 4}});
 }
 
 TEST(Gradient, Activations) {
-  for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu, ops::Activation::tanh})
-    check_gradients([=](const Checked& at) { return ops::activation(at.inputs[0], kind); }, {{5, 7}});
+  for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu,
+                    ops::Activation::tanh})
+    check_gradients([=](const Checked& at) { return ops::activation(at.inputs[0], kind); },
+                    {{5, 7}});
 }
 
 TEST(Gradient, Swiglu) {
-  check_gradients([](const Checked& at) { return ops::swiglu(at.inputs[0], at.inputs[1]); }, {{4, 9}, {4, 9}});
+  check_gradients([](const Checked& at) { return ops::swiglu(at.inputs[0], at.inputs[1]); },
+                  {{4, 9}, {4, 9}});
 }
 
 TEST(Gradient, Dropout) {
@@ -44,32 +53,49 @@ TEST(Gradient, Dropout) {
 
 TEST(Gradient, Norms) {
   for (auto kind : {ops::Norm::layer, ops::Norm::rms}) {
-    check_gradients([=](const Checked& at) { return ops::norm(at.inputs[0], kind, at.weights[0], {}, 1e-5); }, {{2, 3, 6}}, {{6}});
+    check_gradients(
+        [=](const Checked& at) { return ops::norm(at.inputs[0], kind, at.weights[0], {}, 1e-5); },
+        {{2, 3, 6}}, {{6}});
     if (kind == ops::Norm::layer)
-      check_gradients([=](const Checked& at) { return ops::norm(at.inputs[0], kind, at.weights[0], at.weights[1], 1e-5); }, {{2, 3, 6}},
-                      {{6}, {6}});
+      check_gradients(
+          [=](const Checked& at) {
+            return ops::norm(at.inputs[0], kind, at.weights[0], at.weights[1], 1e-5);
+          },
+          {{2, 3, 6}}, {{6}, {6}});
     // Both results go on, as in a residual stream.
-    check_gradients([=](const Checked& at) {
-      const auto [sum, normed] = ops::add_norm(at.inputs[0], at.inputs[1], kind, at.weights[0], {}, 1e-5);
-      return ops::add(sum, ops::activation(normed, ops::Activation::gelu_tanh));
-    }, {{2, 3, 6}, {2, 3, 6}}, {{6}});
+    check_gradients(
+        [=](const Checked& at) {
+          const auto [sum, normed] =
+              ops::add_norm(at.inputs[0], at.inputs[1], kind, at.weights[0], {}, 1e-5);
+          return ops::add(sum, ops::activation(normed, ops::Activation::gelu_tanh));
+        },
+        {{2, 3, 6}, {2, 3, 6}}, {{6}});
   }
 }
 
 TEST(Gradient, LinearWithActivation) {
   for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf})
-    check_gradients([=](const Checked& at) { return ops::linear(at.inputs[0], at.weights[0], at.weights[1], kind); }, {{2, 3, 4}}, {{5, 4}, {5}});
+    check_gradients(
+        [=](const Checked& at) {
+          return ops::linear(at.inputs[0], at.weights[0], at.weights[1], kind);
+        },
+        {{2, 3, 4}}, {{5, 4}, {5}});
 }
 
 TEST(Gradient, Linear) {
-  check_gradients([](const Checked& at) { return ops::linear(at.inputs[0], at.weights[0], {}); }, {{2, 3, 4}}, {{5, 4}});
-  check_gradients([](const Checked& at) { return ops::linear(at.inputs[0], at.weights[0], at.weights[1]); }, {{2, 3, 4}}, {{5, 4}, {5}});
-  check_gradients([](const Checked& at) { return ops::add_bias(at.inputs[0], at.weights[0]); }, {{2, 3, 4}}, {{4}});
+  check_gradients([](const Checked& at) { return ops::linear(at.inputs[0], at.weights[0], {}); },
+                  {{2, 3, 4}}, {{5, 4}});
+  check_gradients(
+      [](const Checked& at) { return ops::linear(at.inputs[0], at.weights[0], at.weights[1]); },
+      {{2, 3, 4}}, {{5, 4}, {5}});
+  check_gradients([](const Checked& at) { return ops::add_bias(at.inputs[0], at.weights[0]); },
+                  {{2, 3, 4}}, {{4}});
 }
 
 TEST(Gradient, OfAFrozenWeightIsNotMade) {
   const Weight frozen{test::random_tensor({3, 4}, 1), {}};
-  check_gradients([&](const Checked& at) { return ops::linear(at.inputs[0], frozen, {}); }, {{2, 4}});
+  check_gradients([&](const Checked& at) { return ops::linear(at.inputs[0], frozen, {}); },
+                  {{2, 4}});
   EXPECT_FALSE(ops::linear(Var(test::random_tensor({2, 4}, 2)), frozen, {}).needs_gradient());
 }
 
@@ -85,29 +111,43 @@ TEST(Gradient, Attention) {
   padded.first_key = ids({2, 0}, {2});
   for (const auto& arguments : {plain, segments, dropout, padded})
     for (int64_t kv_heads : {4, 2, 1})
-      check_gradients([&](const Checked& at) { return ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments); },
-                      {q, {2, 6, kv_heads, 3}, {2, 6, kv_heads, 3}});
+      check_gradients(
+          [&](const Checked& at) {
+            return ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments);
+          },
+          {q, {2, 6, kv_heads, 3}, {2, 6, kv_heads, 3}});
 }
 
 TEST(Gradient, AttentionOverSeveralBlocksOfQueries) {
   ops::AttentionArguments arguments;
   arguments.scale = 0.5;
-  check_gradients([&](const Checked& at) { return ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments); },
-                  {{1, 70, 1, 2}, {1, 70, 1, 2}, {1, 70, 1, 2}});
+  check_gradients(
+      [&](const Checked& at) {
+        return ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments);
+      },
+      {{1, 70, 1, 2}, {1, 70, 1, 2}, {1, 70, 1, 2}});
 }
 
 TEST(Gradient, RotaryAndReshape) {
   const Tensor positions = ids({0, 1, 5, 2, 0, 9}, {2, 3});
-  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, {100}); }, {{2, 3, 2, 4}});
+  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, {100}); },
+                  {{2, 3, 2, 4}});
   const ops::RotaryWaves stretched{100, kernels::RopeScaling::llama3, 8, 1, 4, 64};
-  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, stretched); }, {{2, 3, 2, 8}});
-  check_gradients([](const Checked& at) { return ops::reshape(at.inputs[0], {6, 4}); }, {{2, 3, 4}});
+  check_gradients(
+      [&](const Checked& at) { return ops::rotary(at.inputs[0], positions, stretched); },
+      {{2, 3, 2, 8}});
+  check_gradients(
+      [](const Checked& at) {
+        return ops::reshape(at.inputs[0], {6, 4});
+      },
+      {{2, 3, 4}});
 }
 
 TEST(Gradient, Embedding) {
   const Tensor words = ids({0, 3, 3, 9, 4, 1}, {2, 3});
   for (int64_t first : {0, 3})
-    check_gradients([&](const Checked& at) { return ops::embedding(words, at.weights[0], first); }, {}, {{5, 4}});
+    check_gradients([&](const Checked& at) { return ops::embedding(words, at.weights[0], first); },
+                    {}, {{5, 4}});
 }
 
 TEST(Gradient, TakenPlaces) {
@@ -115,18 +155,23 @@ TEST(Gradient, TakenPlaces) {
   batch.tokens = ids({0, 0, 0, 0, 0, 0}, {2, 3});
   batch.places = ids({2, 0, 1, -1}, {2, 2});
   batch = placed(batch, {});
-  check_gradients([&](const Checked& at) { return ops::take_places(at.inputs[0], batch); }, {{2, 3, 4}});
-  const Tensor x = test::random_tensor({2, 3, 4}, 3), taken = ops::take_places(Var(x), batch).value();
+  check_gradients([&](const Checked& at) { return ops::take_places(at.inputs[0], batch); },
+                  {{2, 3, 4}});
+  const Tensor x = test::random_tensor({2, 3, 4}, 3),
+               taken = ops::take_places(Var(x), batch).value();
   for (const auto& [row, from] : {std::pair{0, 2}, {1, 0}, {2, 4}})
-    for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(taken.data<double>()[row * 4 + c], x.data<double>()[from * 4 + c]);
+    for (int64_t c = 0; c < 4; ++c)
+      EXPECT_EQ(taken.data<double>()[row * 4 + c], x.data<double>()[from * 4 + c]);
   EXPECT_EQ(taken.data<double>()[3 * 4], 0);
 }
 
 TEST(Gradient, SampleMeans) {
   const Tensor segments = ids({0, 0, -1, 1, 0, 1}, {2, 3});
   for (const Tensor& kept : {segments, Tensor()})
-    check_gradients([&](const Checked& at) { return ops::sample_means(at.inputs[0], kept); }, {{2, 3, 4}});
-  const Tensor x = test::random_tensor({2, 3, 4}, 3), means = ops::sample_means(Var(x), segments).value();
+    check_gradients([&](const Checked& at) { return ops::sample_means(at.inputs[0], kept); },
+                    {{2, 3, 4}});
+  const Tensor x = test::random_tensor({2, 3, 4}, 3),
+               means = ops::sample_means(Var(x), segments).value();
   EXPECT_EQ(means.shape(), (Shape{2, 1, 4}));
   const double* from = x.data<double>();
   for (int64_t c = 0; c < 4; ++c) {
@@ -137,13 +182,20 @@ TEST(Gradient, SampleMeans) {
 
 TEST(Gradient, CrossEntropyOfALinearHeadWithPaddingRows) {
   const auto alone = single_rank();
-  const Tensor targets = ids({0, 4, 2}, {3}), row_weights = test::random_tensor({3}, 99);  // what the check hands to backward
-  check_gradients([&](const Checked& at) {
-    return ops::linear_cross_entropy(at.inputs[0], at.weights[0], {}, targets, row_weights, 3, {0, 5}, alone.get());
-  }, {{3, 4}}, {{7, 4}});
-  check_gradients([&](const Checked& at) {
-    return ops::linear_cross_entropy(at.inputs[0], at.weights[0], at.weights[1], targets, row_weights, 3, {0, 5}, nullptr);
-  }, {{3, 4}}, {{7, 4}, {7}});
+  const Tensor targets = ids({0, 4, 2}, {3}),
+               row_weights = test::random_tensor({3}, 99);  // what the check hands to backward
+  check_gradients(
+      [&](const Checked& at) {
+        return ops::linear_cross_entropy(at.inputs[0], at.weights[0], {}, targets, row_weights, 3,
+                                         {0, 5}, alone.get());
+      },
+      {{3, 4}}, {{7, 4}});
+  check_gradients(
+      [&](const Checked& at) {
+        return ops::linear_cross_entropy(at.inputs[0], at.weights[0], at.weights[1], targets,
+                                         row_weights, 3, {0, 5}, nullptr);
+      },
+      {{3, 4}}, {{7, 4}, {7}});
 }
 
 TEST(Gradient, Scale) {
@@ -152,18 +204,27 @@ TEST(Gradient, Scale) {
 
 TEST(Gradient, SmallLosses) {
   const Tensor targets = ids({0, 4, 2}, {3}), values = test::random_tensor({3}, 5, DType::f32);
-  check_gradients([&](const Checked& at) { return ops::cross_entropy(at.inputs[0], targets); }, {{3, 5}});
-  check_gradients([&](const Checked& at) { return ops::squared_error(at.inputs[0], values); }, {{3}});
-  check_gradients([&](const Checked& at) { return ops::end_to_end({ops::squared_error(at.inputs[0], values), at.inputs[1]}); }, {{3}, {4}});
+  check_gradients([&](const Checked& at) { return ops::cross_entropy(at.inputs[0], targets); },
+                  {{3, 5}});
+  check_gradients([&](const Checked& at) { return ops::squared_error(at.inputs[0], values); },
+                  {{3}});
+  check_gradients(
+      [&](const Checked& at) {
+        return ops::end_to_end({ops::squared_error(at.inputs[0], values), at.inputs[1]});
+      },
+      {{3}, {4}});
 }
 
 TEST(Gradient, Recompute) {
   const ops::DropoutMask mask{0.4, 77, sample_ids({3, 8}), 0};
-  check_gradients([&](const Checked& at) {
-    return ops::recompute(at.inputs[0], [&, weight = at.weights[0]](const Var& x) {
-      return ops::dropout(ops::activation(ops::linear(x, weight, {}), ops::Activation::gelu_tanh), mask);
-    });
-  }, {{2, 3, 4}}, {{4, 4}});
+  check_gradients(
+      [&](const Checked& at) {
+        return ops::recompute(at.inputs[0], [&, weight = at.weights[0]](const Var& x) {
+          return ops::dropout(
+              ops::activation(ops::linear(x, weight, {}), ops::Activation::gelu_tanh), mask);
+        });
+      },
+      {{2, 3, 4}}, {{4, 4}});
 }
 
 TEST(Tape, RunsInReverseOrderAndFreesLongGraphsInALoop) {
@@ -179,7 +240,8 @@ TEST(Tape, RunsInReverseOrderAndFreesLongGraphsInALoop) {
   EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
   EXPECT_EQ(x.gradient().data<double>()[0], 2.5);
   Var dropped = x;
-  for (int i = 0; i < 200'000; ++i) dropped = record(dropped.value(), {dropped}, false, [](const Tensor&) {});
+  for (int i = 0; i < 200'000; ++i)
+    dropped = record(dropped.value(), {dropped}, false, [](const Tensor&) {});
 }
 
 TEST(Tape, EachStepRunsInThePartThatRecordedIt) {

@@ -1,10 +1,10 @@
-#include "support/gradient_check.h"
-
 #include <cmath>
 
 #include "skein/comm/local.h"
 #include "skein/ops/collective.h"
 #include "skein/ops/loss.h"
+
+#include "support/gradient_check.h"
 
 namespace skein {
 namespace {
@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kRows = 5, kWidth = 4, kIds = 6, kValid = 5;
 
 struct Rows {
-  Tensor x = test::random_tensor({kRows, kWidth}, 1), weight = test::random_tensor({kIds, kWidth}, 2);
+  Tensor x = test::random_tensor({kRows, kWidth}, 1),
+         weight = test::random_tensor({kIds, kWidth}, 2);
   Tensor targets = Tensor::from(std::vector<int32_t>{0, 4, 2, 3, 1}, {kRows});
   Tensor entropy_weights = test::random_tensor({kRows}, 3);
 };
@@ -27,15 +28,21 @@ Found run(const Rows& in, bool entropic) {
   Found found;
   const Tensor row_weights = Tensor::empty({kRows}, DType::f64);
   ops::RowExtras extras;
-  extras.weigh = [](int64_t, const Tensor& losses, const Tensor& weights) { weights.copy_from(losses); };
+  extras.weigh = [](int64_t, const Tensor& losses, const Tensor& weights) {
+    weights.copy_from(losses);
+  };
   extras.entropies = found.entropies = Tensor::empty({kRows}, DType::f64);
   if (entropic) extras.entropy_weights = in.entropy_weights;
   const Weight weight{in.weight, found.dweight = Tensor::zeros({kIds, kWidth}, DType::f64)};
-  const Var x = Var::leaf(in.x), rows = ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows, {0, kValid}, nullptr, extras);
+  const Var x = Var::leaf(in.x),
+            rows = ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows,
+                                             {0, kValid}, nullptr, extras);
   found.losses = rows.value();
   for (int64_t i = 0; i < kRows; ++i) {
     const double loss = found.losses.data<double>()[i];
-    found.total += loss * loss / 2 + (entropic ? in.entropy_weights.data<double>()[i] * found.entropies.data<double>()[i] : 0);
+    found.total +=
+        loss * loss / 2 +
+        (entropic ? in.entropy_weights.data<double>()[i] * found.entropies.data<double>()[i] : 0);
   }
   backward(ops::stand_in(rows, Tensor::zeros({kRows}, DType::f64)), row_weights);
   found.dx = x.gradient();
@@ -62,7 +69,8 @@ TEST(RowExtras, WeightsMayHangOnTheLosses) {
   expect_slopes(in, in.weight, found.dweight, false);
 }
 
-// The square of what all rows lose together, whose slope is known only after all of them: they are made twice.
+// The square of what all rows lose together, whose slope is known only after all of them: they are
+// made twice.
 struct Square {
   Tensor total, dx, dweight;
 };
@@ -71,7 +79,10 @@ Square square(const Rows& in) {
   Square made{Tensor::zeros({1}, DType::f64), {}, Tensor::zeros({kIds, kWidth}, DType::f64)};
   const Weight weight{in.weight, made.dweight};
   const Var x = Var::leaf(in.x);
-  const auto losses = [&](const Tensor& row_weights) { return ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows, {0, kValid}, nullptr); };
+  const auto losses = [&](const Tensor& row_weights) {
+    return ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows, {0, kValid},
+                                     nullptr);
+  };
   double sum = 0;
   {
     const NoGrad no_grad;
@@ -79,7 +90,8 @@ Square square(const Rows& in) {
   }
   made.total.data<double>()[0] = sum * sum;
   const Tensor slopes = Tensor::from(std::vector<double>(kRows, 2 * sum), {kRows});
-  backward(ops::stand_in(losses(slopes), made.total, slopes), Tensor::from(std::vector<double>{7}, {1}));
+  backward(ops::stand_in(losses(slopes), made.total, slopes),
+           Tensor::from(std::vector<double>{7}, {1}));
   made.dx = x.gradient();
   return made;
 }
@@ -115,7 +127,8 @@ TEST(RowExtras, EntropiesAreThoseOfTheSoftmax) {
     double sum = 0, entropy = 0;
     for (int64_t id = 0; id < kValid; ++id) {
       double score = 0;
-      for (int64_t c = 0; c < kWidth; ++c) score += in.x.data<double>()[r * kWidth + c] * in.weight.data<double>()[id * kWidth + c];
+      for (int64_t c = 0; c < kWidth; ++c)
+        score += in.x.data<double>()[r * kWidth + c] * in.weight.data<double>()[id * kWidth + c];
       sum += scores[static_cast<size_t>(id)] = std::exp(score);
     }
     for (double score : scores) entropy -= score / sum * std::log(score / sum);
@@ -129,23 +142,34 @@ TEST(RowExtras, ShardsGiveTheSame) {
   const Found whole = run(in, true);
   run_ranks(2, [&](Group& group) {
     const int64_t first = group.rank() * 3, valid = group.rank() == 0 ? 3 : 2;
-    const Tensor row_weights = Tensor::empty({kRows}, DType::f64), entropies = Tensor::empty({kRows}, DType::f64);
-    ops::RowExtras extras{[](int64_t, const Tensor& losses, const Tensor& weights) { weights.copy_from(losses); }, entropies, in.entropy_weights};
-    const Weight weight{in.weight.rows(first, first + 3).clone(), Tensor::zeros({3, kWidth}, DType::f64)};
+    const Tensor row_weights = Tensor::empty({kRows}, DType::f64),
+                 entropies = Tensor::empty({kRows}, DType::f64);
+    ops::RowExtras extras{
+        [](int64_t, const Tensor& losses, const Tensor& weights) { weights.copy_from(losses); },
+        entropies, in.entropy_weights};
+    const Weight weight{in.weight.rows(first, first + 3).clone(),
+                        Tensor::zeros({3, kWidth}, DType::f64)};
     const Var x = Var::leaf(in.x.clone()), entered = ops::copy_to_shards(x, group);
-    const Var rows = ops::linear_cross_entropy(entered, weight, {}, in.targets, row_weights, kRows, {first, valid}, &group, extras);
+    const Var rows = ops::linear_cross_entropy(entered, weight, {}, in.targets, row_weights, kRows,
+                                               {first, valid}, &group, extras);
     backward(rows, row_weights);
-    for (int64_t i = 0; i < kRows; ++i) EXPECT_NEAR(entropies.data<double>()[i], whole.entropies.data<double>()[i], 1e-12);
-    for (int64_t i = 0; i < in.x.size(); ++i) EXPECT_NEAR(x.gradient().data<double>()[i], whole.dx.data<double>()[i], 1e-12);
-    for (int64_t i = 0; i < valid * kWidth; ++i) EXPECT_NEAR(weight.gradient.data<double>()[i], whole.dweight.data<double>()[first * kWidth + i], 1e-12);
+    for (int64_t i = 0; i < kRows; ++i)
+      EXPECT_NEAR(entropies.data<double>()[i], whole.entropies.data<double>()[i], 1e-12);
+    for (int64_t i = 0; i < in.x.size(); ++i)
+      EXPECT_NEAR(x.gradient().data<double>()[i], whole.dx.data<double>()[i], 1e-12);
+    for (int64_t i = 0; i < valid * kWidth; ++i)
+      EXPECT_NEAR(weight.gradient.data<double>()[i],
+                  whole.dweight.data<double>()[first * kWidth + i], 1e-12);
   });
 }
 
 // What every rank makes of a copied x adds to its gradient once.
 TEST(RowExtras, OnceAddsOnce) {
   run_ranks(2, [](Group& group) {
-    const Var x = Var::leaf(test::random_tensor({1, 2, 3}, 7)), entered = ops::copy_to_shards(x, group);
-    backward(ops::once(entered, group), Tensor::from(std::vector<double>{1, 2, 3, 4, 5, 6}, {1, 2, 3}));
+    const Var x = Var::leaf(test::random_tensor({1, 2, 3}, 7)),
+              entered = ops::copy_to_shards(x, group);
+    backward(ops::once(entered, group),
+             Tensor::from(std::vector<double>{1, 2, 3, 4, 5, 6}, {1, 2, 3}));
     for (int i = 0; i < 6; ++i) EXPECT_EQ(x.gradient().data<double>()[i], i + 1);
   });
 }

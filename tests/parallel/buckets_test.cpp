@@ -7,6 +7,7 @@
 #include "skein/models/bert.h"
 #include "skein/models/gpt.h"
 #include "skein/parallel/layout.h"
+
 #include "support/gradient_check.h"
 
 namespace skein {
@@ -14,14 +15,16 @@ namespace {
 
 using test::random_tensor;
 
-Parameter& add(Parameters& parameters, const std::string& bucket, const std::string& name, const Shape& shape, Split split = Split::none) {
+Parameter& add(Parameters& parameters, const std::string& bucket, const std::string& name,
+               const Shape& shape, Split split = Split::none) {
   parameters.enter(bucket, 0);
   return parameters.add({name, shape, split, {Start::normal, 1.0}});
 }
 
 // The gradient of one of 8 groups: numbers whose sum depends on its order.
 Tensor group_gradient(int group, const Shape& shape) {
-  return random_tensor(shape, 1000 + static_cast<uint64_t>(group), DType::f32, std::pow(10, group % 4));
+  return random_tensor(shape, 1000 + static_cast<uint64_t>(group), DType::f32,
+                       std::pow(10, group % 4));
 }
 
 // The sum over all groups as rank 0 of `ranks` sees it.
@@ -42,7 +45,8 @@ Tensor summed(int ranks, bool everywhere) {
     buckets.reduce(everywhere);
     if (!everywhere) {  // each rank has its own slice only
       const auto& bucket = buckets.all().front();
-      const Tensor slice = bucket.gradients.flat(buckets.own_begin(bucket), buckets.own_size(bucket)).clone();
+      const Tensor slice =
+          bucket.gradients.flat(buckets.own_begin(bucket), buckets.own_size(bucket)).clone();
       world.all_gather(slice, bucket.gradients);
     }
     if (world.rank() == 0) result = p.gradient.clone();
@@ -54,7 +58,8 @@ TEST(Buckets, SumGroupsInOneTreeAtAnyDataParallelSize) {
   const Tensor expected = summed(1, true);
   for (int ranks : {1, 2, 4, 8})
     for (bool everywhere : {true, false})
-      EXPECT_EQ(test::bytes_of(summed(ranks, everywhere)), test::bytes_of(expected)) << ranks << everywhere;
+      EXPECT_EQ(test::bytes_of(summed(ranks, everywhere)), test::bytes_of(expected))
+          << ranks << everywhere;
   double left_fold = 0;
   int differences = 0;
   for (int64_t j = 0; j < 1500; ++j) {
@@ -66,7 +71,8 @@ TEST(Buckets, SumGroupsInOneTreeAtAnyDataParallelSize) {
   EXPECT_GT(differences, 100) << "these numbers would not show another order";
 }
 
-// Square sum of gradients that are 1 everywhere (0 in padding, as the loss leaves it), for a whole GPT, for each parameter.
+// Square sum of gradients that are 1 everywhere (0 in padding, as the loss leaves it), for a whole
+// GPT, for each parameter.
 double square_sum(int pp, int dp, int tp) {
   double sum = 0;
   ModelConfig config;
@@ -79,7 +85,8 @@ double square_sum(int pp, int dp, int tp) {
     Mesh mesh(world, {pp, dp, tp});
     Parameters parameters(DType::f32, mesh.tp().rank(), tp);
     const int blocks = 4 / pp, first = blocks * mesh.stage();
-    const Gpt gpt(config, {first, first + blocks, mesh.first_stage(), mesh.last_stage(), 0}, false, parameters);
+    const Gpt gpt(config, {first, first + blocks, mesh.first_stage(), mesh.last_stage(), 0}, false,
+                  parameters);
     Buckets buckets(parameters, mesh, 1);
     for (const auto& bucket : buckets.all())
       for (const auto& member : bucket.members)
@@ -116,7 +123,8 @@ TEST(Buckets, TheDecoderOfAnEncoderIsItsEmbedding) {
       Parameters parameters(DType::f32, 0, 1);
       const Bert bert(config, {0, 2, true, true, 0}, false, parameters);
       Buckets buckets(parameters, mesh, 1);
-      const Parameter &first = *parameters.find("embedding.tokens.weight"), &second = *parameters.find("head.weight");
+      const Parameter &first = *parameters.find("embedding.tokens.weight"),
+                      &second = *parameters.find("head.weight");
       EXPECT_EQ(first.value.bytes_data() == second.value.bytes_data(), tied);
     });
 }
@@ -133,9 +141,12 @@ TEST(Buckets, AddUsesOverStagesOnlyWhereTheyAreTied) {
       config.tie_embeddings = tied;
       Mesh mesh(world, {2, 1, 1});
       Parameters parameters(DType::f32, 0, 1);
-      const Gpt gpt(config, {mesh.stage(), mesh.stage() + 1, mesh.first_stage(), mesh.last_stage(), 0}, false, parameters);
+      const Gpt gpt(config,
+                    {mesh.stage(), mesh.stage() + 1, mesh.first_stage(), mesh.last_stage(), 0},
+                    false, parameters);
       Buckets buckets(parameters, mesh, 1);
-      const Parameter& own = *parameters.find(mesh.first_stage() ? "embedding.tokens.weight" : "head.weight");
+      const Parameter& own =
+          *parameters.find(mesh.first_stage() ? "embedding.tokens.weight" : "head.weight");
       own.gradient.data<float>()[0] = 1;
       buckets.reduce(true);
       EXPECT_EQ(own.gradient.data<float>()[0], tied ? 2 : 1);
@@ -150,7 +161,8 @@ TEST(Buckets, GatherValuesBringsOwnSlicesToAll) {
     Buckets buckets(parameters, mesh, 1);
     const auto& bucket = buckets.all().front();
     for (int64_t i = 0; i < buckets.own_size(bucket); ++i)
-      bucket.values.data<float>()[buckets.own_begin(bucket) + i] = static_cast<float>(buckets.own_begin(bucket) + i);
+      bucket.values.data<float>()[buckets.own_begin(bucket) + i] =
+          static_cast<float>(buckets.own_begin(bucket) + i);
     buckets.gather_values();
     for (int64_t i = 0; i < 5000; ++i) ASSERT_EQ(p.value.data<float>()[i], static_cast<float>(i));
   });
@@ -166,7 +178,9 @@ TEST(BatchPlan, RefusesWhatDoesNotDivideWithTheNumbers) {
     return std::string("fits");
   };
   EXPECT_EQ(message({}, 2, 8, 2), "fits");
-  EXPECT_NE(message({}, 3, 16, 1).find("train.global_batch=16 does not divide by the 3 data-parallel ranks; the nearest that does is 15"),
+  EXPECT_NE(message({}, 3, 16, 1)
+                .find("train.global_batch=16 does not divide by the 3 data-parallel ranks; the "
+                      "nearest that does is 15"),
             std::string::npos);
   EXPECT_NE(message({}, 1, 8, 3).find("train.micro_batch=3"), std::string::npos);
   EXPECT_NE(message({}, 1, 0, 1).find("train.global_batch=0"), std::string::npos);

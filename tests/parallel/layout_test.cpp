@@ -21,7 +21,9 @@ TEST(Layout, TheTimeoutIsAnOptionOfAtLeastZeroSeconds) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_NE(std::string(error.what()).find("parallel.timeout=-1 must be at least 0"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("parallel.timeout=-1 must be at least 0"),
+              std::string::npos)
+        << error.what();
   }
 }
 

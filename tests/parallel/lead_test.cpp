@@ -1,12 +1,12 @@
 // Forward passes over stages of different speed.
 #include "skein/parallel/lead.h"
 
-#include "skein/comm/local.h"
-
 #include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <thread>
+
+#include "skein/comm/local.h"
 
 #include "comm/tcp_fixture.h"
 

@@ -1,10 +1,9 @@
 // What stages send each other, checked over whole schedules without a single rank.
 #include "skein/parallel/messages.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <functional>
+#include <gtest/gtest.h>
 #include <map>
 
 #include "skein/comm/ring.h"
@@ -23,15 +22,20 @@ std::vector<Case> cases() {
     for (const int m : {1, 2, 3, 7, 12}) {
       for (const int chunks : {1, 2, 3}) all.push_back({ScheduleKind::gpipe, stages, m, chunks});
       all.push_back({ScheduleKind::one_f_one_b, stages, m, 1});
-      for (const int chunks : {1, 2, 3, 4}) all.push_back({ScheduleKind::interleaved, stages, m * stages, chunks});
+      for (const int chunks : {1, 2, 3, 4})
+        all.push_back({ScheduleKind::interleaved, stages, m * stages, chunks});
     }
   return all;
 }
 
-std::vector<Action> actions_of(const Case& c, int stage) { return make_schedule(c.kind, stage, c.stages, c.micro_batches, c.chunks); }
+std::vector<Action> actions_of(const Case& c, int stage) {
+  return make_schedule(c.kind, stage, c.stages, c.micro_batches, c.chunks);
+}
 
 size_t edge_of(const std::vector<RingEdge>& edges, int from, int to, int tag, int stages) {
-  const auto found = std::find_if(edges.begin(), edges.end(), [&](const RingEdge& e) { return e.carries(from, to, tag, stages); });
+  const auto found = std::find_if(edges.begin(), edges.end(), [&](const RingEdge& e) {
+    return e.carries(from, to, tag, stages);
+  });
   EXPECT_NE(found, edges.end()) << from << " to " << to;
   return static_cast<size_t>(found - edges.begin());
 }
@@ -43,13 +47,16 @@ TEST(Messages, ArriveInTheOrderOfTheirReceivesOnEveryEdge) {
     for (int s = 0; s < c.stages; ++s)
       for (const Action& action : actions_of(c, s)) {
         const StagePieces pieces{s, c.stages, c.chunks};
-        if (const auto m = pieces.received(action)) received[edge_of(edges, m->peer, s, m->tag, c.stages)].push_back(m->tag);
-        if (const auto m = pieces.sent(action)) sent[edge_of(edges, s, m->peer, m->tag, c.stages)].push_back(m->tag);
+        if (const auto m = pieces.received(action))
+          received[edge_of(edges, m->peer, s, m->tag, c.stages)].push_back(m->tag);
+        if (const auto m = pieces.sent(action))
+          sent[edge_of(edges, s, m->peer, m->tag, c.stages)].push_back(m->tag);
       }
     size_t messages = 0;
     for (size_t e = 0; e < edges.size(); ++e) {
-      EXPECT_EQ(sent[e], received[e]) << c.stages << " stages, " << c.micro_batches << " micro-batches, " << c.chunks << " chunks, edge "
-                                      << edges[e].from << " to " << edges[e].to;
+      EXPECT_EQ(sent[e], received[e])
+          << c.stages << " stages, " << c.micro_batches << " micro-batches, " << c.chunks
+          << " chunks, edge " << edges[e].from << " to " << edges[e].to;
       messages += sent[e].size();
     }
     EXPECT_EQ(messages, static_cast<size_t>(2 * (c.stages * c.chunks - 1) * c.micro_batches));
@@ -65,8 +72,8 @@ TEST(Messages, OfOneStageStayThere) {
   EXPECT_EQ(pieces.received({Action::backward, 2, 2}), std::nullopt);
 }
 
-// A step as devices run it: a stage's compute stream does its work in order; a transfer starts when its edge is free and both ends
-// have come to it, and neither end can do without the other.
+// A step as devices run it: a stage's compute stream does its work in order; a transfer starts when
+// its edge is free and both ends have come to it, and neither end can do without the other.
 class Devices {
  public:
   explicit Devices(const Case& c) : case_(c), edges_(ring_edges(c.stages)) {
@@ -79,7 +86,8 @@ class Devices {
       for (auto& [edge, lane] : lanes_) moved |= transfer(lane);
       for (auto& stage : stages_) moved |= compute(stage);
     }
-    return std::all_of(stages_.begin(), stages_.end(), [](const Stage& s) { return s.at == s.work.size(); });
+    return std::all_of(stages_.begin(), stages_.end(),
+                       [](const Stage& s) { return s.at == s.work.size(); });
   }
 
  private:
@@ -115,8 +123,10 @@ class Devices {
         Lane& lane = lane_of(s, m->peer, m->tag);
         lane.send_after.push_back(stage.work.size());
         const Item sent{edge_number(s, m->peer, m->tag), lane.send_after.size() - 1};
-        if (action.kind == Action::forward) open[{action.micro_batch, action.chunk}] = sent;
-        else at_end.push_back(sent);
+        if (action.kind == Action::forward)
+          open[{action.micro_batch, action.chunk}] = sent;
+        else
+          at_end.push_back(sent);
       }
     }
     stage.work.insert(stage.work.end(), at_end.begin(), at_end.end());
@@ -135,7 +145,9 @@ class Devices {
     if (next.edge >= 0 && lanes_[next.edge].done <= next.transfer) return false;
     return ++stage.at;
   }
-  int64_t edge_number(int from, int to, int tag) const { return static_cast<int64_t>(edge_of(edges_, from, to, tag, case_.stages)); }
+  int64_t edge_number(int from, int to, int tag) const {
+    return static_cast<int64_t>(edge_of(edges_, from, to, tag, case_.stages));
+  }
   Lane& lane_of(int from, int to, int tag) {
     Lane& lane = lanes_[edge_number(from, to, tag)];
     lane.from = from;
@@ -151,7 +163,8 @@ class Devices {
 
 TEST(Messages, NoStageWaitsForEverOnAStreamAnEdge) {
   for (const Case& c : cases())
-    EXPECT_TRUE(Devices(c).finish()) << c.stages << " stages, " << c.micro_batches << " micro-batches, " << c.chunks << " chunks";
+    EXPECT_TRUE(Devices(c).finish()) << c.stages << " stages, " << c.micro_batches
+                                     << " micro-batches, " << c.chunks << " chunks";
 }
 
 }  // namespace

@@ -22,17 +22,23 @@ TEST(Precision, AutoIsBf16OnGpusAndF32OnCpus) {
   EXPECT_EQ(precision_on(DeviceKind::cpu, {}), DType::f32);
   EXPECT_EQ(precision_on(DeviceKind::cuda, {}), DType::bf16);
   for (DType asked : {DType::f32, DType::bf16, DType::f16})
-    for (DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) EXPECT_EQ(precision_on(device, asked), asked);
+    for (DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda})
+      EXPECT_EQ(precision_on(device, asked), asked);
 }
 
 TEST(Precision, TheConfigShowsWhatAutoMeans) {
   Bound cpu, gpu, asked;
-  EXPECT_NE(cpu.settled(DeviceKind::cpu).find("precision = f32  # auto on a CPU"), std::string::npos) << cpu.options.resolved();
+  EXPECT_NE(cpu.settled(DeviceKind::cpu).find("precision = f32  # auto on a CPU"),
+            std::string::npos)
+      << cpu.options.resolved();
   EXPECT_EQ(cpu.precision, DType::f32);
-  EXPECT_NE(gpu.settled(DeviceKind::cuda).find("precision = bf16  # auto on a GPU"), std::string::npos) << gpu.options.resolved();
+  EXPECT_NE(gpu.settled(DeviceKind::cuda).find("precision = bf16  # auto on a GPU"),
+            std::string::npos)
+      << gpu.options.resolved();
   EXPECT_EQ(gpu.precision, DType::bf16);
   asked.options.read_ini("[train]\nprecision = f16\n", "run.ini");
-  EXPECT_NE(asked.settled(DeviceKind::cuda).find("precision = f16  # run.ini:2"), std::string::npos) << asked.options.resolved();
+  EXPECT_NE(asked.settled(DeviceKind::cuda).find("precision = f16  # run.ini:2"), std::string::npos)
+      << asked.options.resolved();
   EXPECT_EQ(asked.precision, DType::f16);
 }
 
@@ -48,7 +54,9 @@ TEST(Precision, HelpAndErrorsNameTheChoices) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_NE(std::string(error.what()).find("one of auto, f32, bf16, f16 was expected"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("one of auto, f32, bf16, f16 was expected"),
+              std::string::npos)
+        << error.what();
   }
 }
 

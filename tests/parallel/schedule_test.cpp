@@ -1,9 +1,8 @@
 #include "skein/parallel/schedule.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <functional>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
 
@@ -15,7 +14,8 @@ namespace {
 // Walks all ranks' lists, honouring what each action waits for; false when none can go on.
 bool completes(ScheduleKind kind, int stages, int micro_batches, int chunks) {
   std::vector<std::vector<Action>> lists;
-  for (int s = 0; s < stages; ++s) lists.push_back(make_schedule(kind, s, stages, micro_batches, chunks));
+  for (int s = 0; s < stages; ++s)
+    lists.push_back(make_schedule(kind, s, stages, micro_batches, chunks));
   std::vector<size_t> at(lists.size(), 0);
   std::set<std::tuple<int, int, int>> done;
   const int pieces = stages * chunks;
@@ -27,9 +27,10 @@ bool completes(ScheduleKind kind, int stages, int micro_batches, int chunks) {
       if (next == list.size()) continue;
       const Action a = list[next];
       const int piece = a.chunk * stages + s;
-      const bool ready = a.kind == Action::forward ? piece == 0 || done.contains({0, a.micro_batch, piece - 1})
-                         : piece == pieces - 1     ? done.contains({0, a.micro_batch, piece})
-                                                   : done.contains({1, a.micro_batch, piece + 1});
+      const bool ready = a.kind == Action::forward
+                             ? piece == 0 || done.contains({0, a.micro_batch, piece - 1})
+                         : piece == pieces - 1 ? done.contains({0, a.micro_batch, piece})
+                                               : done.contains({1, a.micro_batch, piece + 1});
       if (!ready) continue;
       EXPECT_TRUE(done.insert({a.kind == Action::backward, a.micro_batch, piece}).second);
       ++next;
@@ -44,16 +45,20 @@ TEST(Schedule, EveryActionOnceAndNoDeadlock) {
     for (int m : {1, 2, 5, 12}) {
       EXPECT_TRUE(completes(ScheduleKind::gpipe, stages, m, 1));
       EXPECT_TRUE(completes(ScheduleKind::one_f_one_b, stages, m, 1));
-      for (int chunks : {1, 2, 3}) EXPECT_TRUE(completes(ScheduleKind::interleaved, stages, m * stages, chunks));
+      for (int chunks : {1, 2, 3})
+        EXPECT_TRUE(completes(ScheduleKind::interleaved, stages, m * stages, chunks));
     }
 }
 
-// Time until all is done when a forward of one of `chunks` pieces takes forward / chunks, a backward backward / chunks, and
-// messages take none; each rank carries out its list in order, waiting where it must.
-double makespan(ScheduleKind kind, int stages, int micro_batches, int chunks, double forward, double backward) {
+// Time until all is done when a forward of one of `chunks` pieces takes forward / chunks, a
+// backward backward / chunks, and messages take none; each rank carries out its list in order,
+// waiting where it must.
+double makespan(ScheduleKind kind, int stages, int micro_batches, int chunks, double forward,
+                double backward) {
   std::map<std::tuple<bool, int, int>, double> finished;
   std::vector<std::vector<Action>> lists;
-  for (int s = 0; s < stages; ++s) lists.push_back(make_schedule(kind, s, stages, micro_batches, chunks));
+  for (int s = 0; s < stages; ++s)
+    lists.push_back(make_schedule(kind, s, stages, micro_batches, chunks));
   std::vector<size_t> at(lists.size(), 0);
   std::vector<double> now(lists.size(), 0);
   const int pieces = stages * chunks;
@@ -63,11 +68,16 @@ double makespan(ScheduleKind kind, int stages, int micro_batches, int chunks, do
       if (at[s] == lists[s].size()) continue;
       const Action a = lists[s][at[s]];
       const int piece = a.chunk * stages + static_cast<int>(s);
-      const bool is_backward = a.kind == Action::backward, turns = is_backward && piece == pieces - 1;
+      const bool is_backward = a.kind == Action::backward,
+                 turns = is_backward && piece == pieces - 1;
       const bool starts = !is_backward && piece == 0;
-      const auto needed = finished.find({is_backward && !turns, a.micro_batch, turns ? piece : is_backward ? piece + 1 : piece - 1});
+      const auto needed = finished.find({is_backward && !turns, a.micro_batch,
+                                         turns         ? piece
+                                         : is_backward ? piece + 1
+                                                       : piece - 1});
       if (!starts && needed == finished.end()) continue;
-      now[s] = std::max(now[s], starts ? 0 : needed->second) + (is_backward ? backward : forward) / chunks;
+      now[s] = std::max(now[s], starts ? 0 : needed->second) +
+               (is_backward ? backward : forward) / chunks;
       finished[{is_backward, a.micro_batch, piece}] = now[s];
       ++at[s];
       moved = true;
@@ -83,10 +93,15 @@ TEST(Schedule, IdleTimeIsWhatTheFormulasSay) {
     for (int groups : {1, 2, 3}) {
       const int m = groups * stages;
       const double ideal = m * (forward + backward), bubble = (stages - 1) * (forward + backward);
-      EXPECT_NEAR(makespan(ScheduleKind::gpipe, stages, m, 1, forward, backward), ideal + bubble, 1e-9) << stages << " " << m;
-      EXPECT_NEAR(makespan(ScheduleKind::one_f_one_b, stages, m, 1, forward, backward), ideal + bubble, 1e-9) << stages << " " << m;
+      EXPECT_NEAR(makespan(ScheduleKind::gpipe, stages, m, 1, forward, backward), ideal + bubble,
+                  1e-9)
+          << stages << " " << m;
+      EXPECT_NEAR(makespan(ScheduleKind::one_f_one_b, stages, m, 1, forward, backward),
+                  ideal + bubble, 1e-9)
+          << stages << " " << m;
       for (int chunks : {2, 4})
-        EXPECT_NEAR(makespan(ScheduleKind::interleaved, stages, m, chunks, forward, backward), ideal + bubble / chunks, 1e-9)
+        EXPECT_NEAR(makespan(ScheduleKind::interleaved, stages, m, chunks, forward, backward),
+                    ideal + bubble / chunks, 1e-9)
             << stages << " " << m << " " << chunks;
     }
 }
@@ -116,10 +131,16 @@ void expect_refused(const std::function<void()>& call, const std::string& words)
 }
 
 TEST(Schedule, WhatDoesNotFitIsSaidWithTheNumbers) {
-  expect_refused([] { check_schedule_fits(ScheduleKind::one_f_one_b, 2, 4, 2); }, "parallel.chunks=2");
-  expect_refused([] { check_schedule_fits(ScheduleKind::interleaved, 4, 6, 2); }, "micro-batches, 6, to be a multiple of parallel.pipeline=4");
+  expect_refused([] { check_schedule_fits(ScheduleKind::one_f_one_b, 2, 4, 2); },
+                 "parallel.chunks=2");
+  expect_refused([] { check_schedule_fits(ScheduleKind::interleaved, 4, 6, 2); },
+                 "micro-batches, 6, to be a multiple of parallel.pipeline=4");
   expect_refused([] { split_layers(2, 3, {}); }, "model.n_layers=2 is fewer than the 3");
-  expect_refused([] { split_layers(30, 4, {7, 7, 7, 7}); }, "parallel.layers sums to 28, but model.n_layers is 30");
+  expect_refused(
+      [] {
+        split_layers(30, 4, {7, 7, 7, 7});
+      },
+      "parallel.layers sums to 28, but model.n_layers is 30");
   expect_refused([] { split_layers(4, 2, {4}); }, "names 1 pieces, but there are 2");
 }
 

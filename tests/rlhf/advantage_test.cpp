@@ -1,8 +1,7 @@
 #include "skein/rlhf/advantage.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 #include "rlhf/expect_error.h"
@@ -13,7 +12,8 @@ namespace {
 using test::expect_error;
 using MissingEnd = ShapingConfig::MissingEnd;
 
-Trajectory response(std::vector<double> logp, std::vector<double> ref_logp, double score, bool ended = true) {
+Trajectory response(std::vector<double> logp, std::vector<double> ref_logp, double score,
+                    bool ended = true) {
   Trajectory made;
   made.logp = std::move(logp);
   made.ref_logp = std::move(ref_logp);
@@ -27,7 +27,9 @@ Trajectory random_response(std::mt19937& random, size_t n) {
   std::normal_distribution<double> normal;
   Trajectory made;
   for (size_t t = 0; t < n; ++t) {
-    for (auto field : {&Trajectory::logp, &Trajectory::ref_logp, &Trajectory::values, &Trajectory::rewards}) (made.*field).push_back(normal(random));
+    for (auto field :
+         {&Trajectory::logp, &Trajectory::ref_logp, &Trajectory::values, &Trajectory::rewards})
+      (made.*field).push_back(normal(random));
   }
   return made;
 }
@@ -65,7 +67,9 @@ TEST(ShapedRewards, TreatWhatHasNotEnded) {
     EXPECT_EQ(one.counted, kind != MissingEnd::mask || ended);
     return one.rewards[0];
   };
-  for (const MissingEnd kind : {MissingEnd::none, MissingEnd::replace, MissingEnd::subtract, MissingEnd::mask}) EXPECT_EQ(last(kind, true), 5);
+  for (const MissingEnd kind :
+       {MissingEnd::none, MissingEnd::replace, MissingEnd::subtract, MissingEnd::mask})
+    EXPECT_EQ(last(kind, true), 5);
   EXPECT_EQ(last(MissingEnd::none, false), 5);
   EXPECT_EQ(last(MissingEnd::replace, false), -3);
   EXPECT_EQ(last(MissingEnd::subtract, false), 2);
@@ -82,15 +86,19 @@ TEST(ShapedRewards, RefuseWhatIsNoResponseOrNoNumber) {
   Trajectory none;
   expect_error(ExitCode::internal, {"n > 0"}, [&] { shape_rewards(none, 0.1, {}); });
   Trajectory wrong = response({-1, NAN}, {-1, -1}, 0);
-  expect_error(ExitCode::failure, {"token 2 of a response of 2", "nan under the policy"}, [&] { shape_rewards(wrong, 0.1, {}); });
+  expect_error(ExitCode::failure, {"token 2 of a response of 2", "nan under the policy"},
+               [&] { shape_rewards(wrong, 0.1, {}); });
   wrong = response({-1, -1}, {-INFINITY, -1}, 0);
-  expect_error(ExitCode::failure, {"token 1", "-inf under the reference"}, [&] { shape_rewards(wrong, 0.1, {}); });
+  expect_error(ExitCode::failure, {"token 1", "-inf under the reference"},
+               [&] { shape_rewards(wrong, 0.1, {}); });
   wrong = response({-1}, {-1}, INFINITY);
   expect_error(ExitCode::failure, {"score", "inf"}, [&] { shape_rewards(wrong, 0.1, {}); });
   wrong = response({-1, -1}, {-1}, 0);
   expect_error(ExitCode::internal, {"1 against 2"}, [&] { shape_rewards(wrong, 0.1, {}); });
-  expect_error(ExitCode::usage, {"reward.score_clip=-1"}, [] { check(ShapingConfig{.score_clip = -1}); });
-  expect_error(ExitCode::usage, {"reward.missing_end_value=nan"}, [] { check(ShapingConfig{.missing_end_value = NAN}); });
+  expect_error(ExitCode::usage, {"reward.score_clip=-1"},
+               [] { check(ShapingConfig{.score_clip = -1}); });
+  expect_error(ExitCode::usage, {"reward.missing_end_value=nan"},
+               [] { check(ShapingConfig{.missing_end_value = NAN}); });
 }
 
 // A_t as the sum of all later deltas, each discounted by gamma lambda for every step between.
@@ -104,7 +112,8 @@ TEST(Advantages, AreDiscountedSumsOfDeltas) {
       double expected = 0;
       for (size_t later = t; later < n; ++later) {
         const double next = later + 1 < n ? made.values[later + 1] : 0;
-        expected += std::pow(gamma * lambda, static_cast<double>(later - t)) * (made.rewards[later] + gamma * next - made.values[later]);
+        expected += std::pow(gamma * lambda, static_cast<double>(later - t)) *
+                    (made.rewards[later] + gamma * next - made.values[later]);
       }
       EXPECT_NEAR(made.advantages[t], expected, 1e-12) << t << " of " << n;
       EXPECT_NEAR(made.returns[t], expected + made.values[t], 1e-12) << t << " of " << n;
@@ -129,7 +138,8 @@ TEST(Advantages, RefuseWhatIsNoNumberAndNoResponse) {
   std::mt19937 random(3);
   Trajectory made = random_response(random, 3);
   made.values[1] = NAN;
-  expect_error(ExitCode::failure, {"critic", "token 2 of a response of 3", "nan"}, [&] { estimate_advantages(made, 1, 0.95); });
+  expect_error(ExitCode::failure, {"critic", "token 2 of a response of 3", "nan"},
+               [&] { estimate_advantages(made, 1, 0.95); });
   Trajectory none;
   expect_error(ExitCode::internal, {"n > 0"}, [&] { estimate_advantages(none, 1, 0.95); });
 }
@@ -214,13 +224,18 @@ TEST(GroupBaselines, AreTheirFormulas) {
 
 TEST(GroupBaselines, GiveFlatGroupsExactlyNothing) {
   const std::vector<double> rewards(7, 0.1);  // their mean is not 0.1 in floating point
-  for (const GroupBaseline kind : {GroupBaseline::leave_one_out, GroupBaseline::mean_and_std, GroupBaseline::mean})
-    for (const double advantage : group_advantages(kind, rewards, 7).advantages) EXPECT_EQ(advantage, 0);
+  for (const GroupBaseline kind :
+       {GroupBaseline::leave_one_out, GroupBaseline::mean_and_std, GroupBaseline::mean})
+    for (const double advantage : group_advantages(kind, rewards, 7).advantages)
+      EXPECT_EQ(advantage, 0);
 }
 
 TEST(GroupBaselines, NeedTwoResponses) {
-  expect_error(ExitCode::usage, {"1 responses to a prompt", "at least 2"}, [] { group_advantages(GroupBaseline::mean, std::vector<double>{1}, 1); });
-  expect_error(ExitCode::internal, {"1 against 0"}, [] { group_advantages(GroupBaseline::mean, std::vector<double>{1, 2, 3}, 2); });
+  expect_error(ExitCode::usage, {"1 responses to a prompt", "at least 2"},
+               [] { group_advantages(GroupBaseline::mean, std::vector<double>{1}, 1); });
+  expect_error(ExitCode::internal, {"1 against 0"}, [] {
+    group_advantages(GroupBaseline::mean, std::vector<double>{1, 2, 3}, 2);
+  });
 }
 
 TEST(GroupBaselines, AreSpreadOverTheTokens) {

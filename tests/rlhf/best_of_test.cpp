@@ -3,7 +3,6 @@
 #include "skein/rlhf/best_of.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 
 namespace skein {

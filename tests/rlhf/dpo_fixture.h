@@ -1,15 +1,15 @@
 // A small policy to begin from, and pairs of answers for it.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <fstream>
+#include <gtest/gtest.h>
 #include <tuple>
 
-#include "rlhf/reward_model_fixture.h"
 #include "skein/core/json.h"
 #include "skein/rlhf/dpo_task.h"
 #include "skein/train/sft.h"
+
+#include "rlhf/reward_model_fixture.h"
 
 namespace skein {
 
@@ -25,9 +25,11 @@ inline ModelConfig small_policy() {
 }
 
 // The folder of a policy that has seen a few answers.
-inline std::string write_policy(const Workspace& folder, const std::string& name = "start", int64_t steps = 10) {
+inline std::string write_policy(const Workspace& folder, const std::string& name = "start",
+                                int64_t steps = 10) {
   std::ofstream file(folder.at(name + ".jsonl"));
-  for (const char* answer : {"a", "b b", "c d", "d"}) file << nlohmann::json{{"prompt", "ask"}, {"completion", answer}}.dump() << '\n';
+  for (const char* answer : {"a", "b b", "c d", "d"})
+    file << nlohmann::json{{"prompt", "ask"}, {"completion", answer}}.dump() << '\n';
   file.close();
   SftConfig c = sft_defaults();
   c.run.model = small_policy();
@@ -68,7 +70,8 @@ struct TunedByPairs {
   std::vector<nlohmann::json> metrics;
 };
 
-inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int ranks, const std::string& name) {
+inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int ranks,
+                                  const std::string& name) {
   c.run.run.dir = folder.at(name);
   TunedByPairs tuned;
   run_ranks(ranks, [&](Group& world) {
@@ -77,16 +80,18 @@ inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int 
     DpoTask task(own, byte_tokenizer(), "");
     if (has_reference(own.task.rules.loss.kind)) task.ask_reference(own.run, *reference, world);
     const TrainResult result = train(own.run, task, world);
-    if (world.rank() == 0) tuned = {result.losses, result.grad_norms, result.validation, {}, task.notes(), {}};
+    if (world.rank() == 0)
+      tuned = {result.losses, result.grad_norms, result.validation, {}, task.notes(), {}};
   });
   tuned.state = state_of(folder.at(name));
   std::ifstream file(folder.at(name) + "/metrics.jsonl");
-  for (std::string line; std::getline(file, line);) tuned.metrics.push_back(nlohmann::json::parse(line));
+  for (std::string line; std::getline(file, line);)
+    tuned.metrics.push_back(nlohmann::json::parse(line));
   return tuned;
 }
 
-// Runs at other data- and pipeline-parallel sizes and micro-batches have the bits of `expected`, which
-// one rank made of the same config under that name.
+// Runs at other data- and pipeline-parallel sizes and micro-batches have the bits of `expected`,
+// which one rank made of the same config under that name.
 inline void expect_equal_at_every_layout(DpoTuneConfig c, const Workspace& folder,
                                          const std::string& name, const TunedByPairs& expected) {
   for (const auto& [data, pipeline, micro] :

@@ -1,8 +1,7 @@
 #include "skein/rlhf/dpo_losses.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "rlhf/expect_error.h"
 

@@ -1,11 +1,11 @@
 // Pairs drawn from a policy and judged by a known utility teach it the optimum for that utility,
 // which an enumerable language tells exactly; and by IPO the optimum for the chance of being
 // preferred (Azar et al. 2023, theorem 1).
-#include "rlhf/dpo_fixture.h"
-
 #include "skein/rlhf/losses.h"
 #include "skein/rlhf/oracle.h"
 #include "skein/rlhf/oracle_samples.h"
+
+#include "rlhf/dpo_fixture.h"
 #include "rlhf/small_language.h"
 
 namespace skein {
@@ -13,7 +13,8 @@ namespace {
 
 class OracleTask : public Task {
  public:
-  OracleTask(const OracleLanguage& language, const SampleSource& samples, int64_t length) : tokenizer_(oracle_tokenizer(language)->to_json()), samples_(samples), length_(length) {}
+  OracleTask(const OracleLanguage& language, const SampleSource& samples, int64_t length)
+      : tokenizer_(oracle_tokenizer(language)->to_json()), samples_(samples), length_(length) {}
   const SampleSource& samples() const override { return samples_; }
   int64_t length() const override { return length_; }
   std::string tokenizer() const override { return tokenizer_; }
@@ -28,8 +29,11 @@ class OracleTask : public Task {
 
 class OracleDpo : public OracleTask {
  public:
-  OracleDpo(const OracleLanguage& language, const DpoSamples& samples, const DpoRules& rules) : OracleTask(language, samples, samples.length()), rules_(rules) {}
-  std::unique_ptr<Objective> objective(const LocalModel& model) const override { return std::make_unique<DpoObjective>(*model.decoder(), rules_); }
+  OracleDpo(const OracleLanguage& language, const DpoSamples& samples, const DpoRules& rules)
+      : OracleTask(language, samples, samples.length()), rules_(rules) {}
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
+    return std::make_unique<DpoObjective>(*model.decoder(), rules_);
+  }
   std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
   bool adapts() const override { return true; }
 
@@ -54,7 +58,8 @@ class DpoOracle : public testing::Test {
     config_.run.tensorboard = false;
   }
 
-  CheckpointInfo trained(const std::string& name, const Task& task, int64_t steps, double lr, const std::string& from = "") {
+  CheckpointInfo trained(const std::string& name, const Task& task, int64_t steps, double lr,
+                         const std::string& from = "") {
     PretrainConfig c = config_;
     c.run.dir = folder_.at(name);
     c.train.steps = steps;
@@ -86,7 +91,8 @@ class DpoOracle : public testing::Test {
     DpoSamples samples(std::move(all), 1, language_.pad_id(), 1, false);
     run_ranks(1, [&](Group& world) { ask_reference(config_, policy, world, {&samples}); });
     ResponseLogs logs(language_.prompts.size());
-    for (int64_t i = 0; i < samples.samples_per_epoch(); ++i) logs[static_cast<size_t>(i / responses)].push_back(samples.reference(i).ref_chosen);
+    for (int64_t i = 0; i < samples.samples_per_epoch(); ++i)
+      logs[static_cast<size_t>(i / responses)].push_back(samples.reference(i).ref_chosen);
     for (std::vector<double>& row : logs) {
       const double sum = log_sum(row);
       for (double& log : row) log -= sum;
@@ -118,7 +124,8 @@ class DpoOracle : public testing::Test {
       made.answers.push_back(sequence(x, first));
       made.answers.push_back(sequence(x, second));
       const size_t at = made.answers.size() - 2;
-      made.pairs.push_back(first_better ? AnswerPairs::Pair{at, at + 1} : AnswerPairs::Pair{at + 1, at});
+      made.pairs.push_back(first_better ? AnswerPairs::Pair{at, at + 1}
+                                        : AnswerPairs::Pair{at + 1, at});
     }
     return made;
   }
@@ -172,7 +179,8 @@ TEST_F(DpoOracle, ComesNearTheOptimumOfTheUtility) {
       oracle_numbers(language_, language_.rewards[0], rules.loss.beta, reference,
                      tuned_by(rules, judged_pairs(reference, 6000), start));
   RecordProperty("closed", fmt::format("{:.4f}", numbers.closed()));
-  EXPECT_GT(numbers.closed(), 0.95) << numbers.value << " of " << numbers.best << ", begun at " << numbers.reference;
+  EXPECT_GT(numbers.closed(), 0.95)
+      << numbers.value << " of " << numbers.best << ", begun at " << numbers.reference;
   EXPECT_FALSE(numbers.above_best());
   EXPECT_NEAR(numbers.divergence, numbers.best_divergence, 0.1 * numbers.best_divergence);
   EXPECT_GT(numbers.best - numbers.reference, 0.2) << "there is something to learn";

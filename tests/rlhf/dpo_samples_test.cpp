@@ -1,9 +1,10 @@
-// What a row of a pair holds, which pairs records give, and the gradient of what is learnt from them.
-#include "support/gradient_check.h"
-
-#include "data/data_fixtures.h"
+// What a row of a pair holds, which pairs records give, and the gradient of what is learnt from
+// them.
 #include "skein/comm/local.h"
 #include "skein/rlhf/dpo_task.h"
+
+#include "data/data_fixtures.h"
+#include "support/gradient_check.h"
 
 namespace skein {
 namespace {
@@ -34,9 +35,11 @@ TEST(DpoSamples, PutsBothAnswersInOneRow) {
   EXPECT_EQ(row_of(batch.targets, 0), (std::vector<int32_t>{3, 4, 5, 6, 7}));
   EXPECT_EQ(row_of(batch.places, 1), (std::vector<int32_t>{0, 1, 2, -1, -1}));
   EXPECT_EQ(row_of(batch.targets, 1), (std::vector<int32_t>{3, 10, 9, 0, 0}));
-  const std::vector<float> weights(batch.weights.span<float>().begin(), batch.weights.span<float>().end());
+  const std::vector<float> weights(batch.weights.span<float>().begin(),
+                                   batch.weights.span<float>().end());
   EXPECT_EQ(weights, (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 0, 0}));
-  for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(batch.known.data<float>()[2 * i], i == 3 || i == 4 || i == 7) << i;
+  for (int64_t i = 0; i < 10; ++i)
+    EXPECT_EQ(batch.known.data<float>()[2 * i], i == 3 || i == 4 || i == 7) << i;
 }
 
 TEST(DpoSamples, RemembersTheReferenceInAnyOrder) {
@@ -51,19 +54,22 @@ TEST(DpoSamples, RemembersTheReferenceInAnyOrder) {
   double sum = 0;
   for (int64_t i = 0; i < 40; ++i) {
     EXPECT_EQ(before.known.data<float>()[2 * i + 1], 0);
-    EXPECT_EQ(after.known.data<float>()[2 * i + 1], after.weights.data<float>()[i] > 0 ? -i - 1 : 0) << i;
+    EXPECT_EQ(after.known.data<float>()[2 * i + 1], after.weights.data<float>()[i] > 0 ? -i - 1 : 0)
+        << i;
     sum += after.known.data<float>()[2 * i + 1];
   }
   double again = 0, of_pairs = 0;
   for (int64_t i = 0; i < 40; ++i) again += next.known.data<float>()[2 * i + 1];
-  for (int64_t pair = 0; pair < 8; ++pair) of_pairs += samples.reference(pair).ref_chosen + samples.reference(pair).ref_rejected;
+  for (int64_t pair = 0; pair < 8; ++pair)
+    of_pairs += samples.reference(pair).ref_chosen + samples.reference(pair).ref_rejected;
   EXPECT_EQ(again, sum) << "the next epoch has the same pairs";
   EXPECT_EQ(of_pairs, sum);
   EXPECT_NEAR(samples.mean_reference(), sum / (4 * 5 + 4 * 3), 1e-12);
   EXPECT_NE(samples.checksum(), DpoSamples(two_pairs(), 1, 0, 3, true).checksum());
 }
 
-PreferenceRecord record_of(PreferenceKind kind, std::vector<std::string> answers, std::vector<double> values) {
+PreferenceRecord record_of(PreferenceKind kind, std::vector<std::string> answers,
+                           std::vector<double> values) {
   PreferenceRecord made;
   made.kind = kind;
   made.prompt = {{"user", "ask"}};
@@ -103,29 +109,40 @@ TEST(DpoPairs, AreAllOfWhichOneIsBetter) {
   const auto tokenizer = byte_tokenizer();
   const ChatTemplate form("none", *tokenizer);
   const PreferencesConfig files{.files = {"x.jsonl"}};
-  const auto of = [&](const std::vector<PreferenceRecord>& records, int64_t length = 20, LongPrompts longer = LongPrompts::cut) { return paired(form, records, files, length, longer); };
-  const PairData ranked = of({record_of(PreferenceKind::ranked, {"a", "b", "c", "d"}, {3, 1, 1, 2}), record_of(PreferenceKind::scored, {"e", "f"}, {0.5, 0.75})});
+  const auto of = [&](const std::vector<PreferenceRecord>& records, int64_t length = 20,
+                      LongPrompts longer = LongPrompts::cut) {
+    return paired(form, records, files, length, longer);
+  };
+  const PairData ranked = of({record_of(PreferenceKind::ranked, {"a", "b", "c", "d"}, {3, 1, 1, 2}),
+                              record_of(PreferenceKind::scored, {"e", "f"}, {0.5, 0.75})});
   EXPECT_EQ(indices(ranked), (Indices{{0, 1}, {0, 2}, {0, 3}, {3, 1}, {3, 2}, {5, 4}}));
-  EXPECT_EQ(indices(of({record_of(PreferenceKind::best, {"a", "b", "c"}, {0, 1, 0})})), (Indices{{1, 0}, {1, 2}}));
-  const PairData without = of({record_of(PreferenceKind::scored, {"a"}, {1}), record_of(PreferenceKind::scored, {"a", "b"}, {1, 1})});
+  EXPECT_EQ(indices(of({record_of(PreferenceKind::best, {"a", "b", "c"}, {0, 1, 0})})),
+            (Indices{{1, 0}, {1, 2}}));
+  const PairData without = of({record_of(PreferenceKind::scored, {"a"}, {1}),
+                               record_of(PreferenceKind::scored, {"a", "b"}, {1, 1})});
   EXPECT_EQ(without.without, 2);
   EXPECT_TRUE(without.pairs.pairs.empty());
   const std::string text = "ask";
   const AnswerSequence& first = ranked.pairs.answers.front();
   EXPECT_EQ(first.tokens, (std::vector<int32_t>{'a', 's', 'k', 'a', 256}));
   EXPECT_EQ(first.begin, 3);
-  const std::vector<PreferenceRecord> longer{record_of(PreferenceKind::ranked, {"aaaa", "b"}, {1, 0}), record_of(PreferenceKind::ranked, {"aaaaaaa", "b"}, {1, 0})};
+  const std::vector<PreferenceRecord> longer{
+      record_of(PreferenceKind::ranked, {"aaaa", "b"}, {1, 0}),
+      record_of(PreferenceKind::ranked, {"aaaaaaa", "b"}, {1, 0})};
   const PairData cut = of(longer, 6);
   EXPECT_EQ(std::pair(cut.cut, cut.left_out), std::pair(int64_t{1}, int64_t{1}));
   EXPECT_EQ(cut.pairs.answers.at(0).tokens, (std::vector<int32_t>{'k', 'a', 'a', 'a', 'a', 256}));
-  EXPECT_EQ(cut.pairs.answers.at(1).tokens, (std::vector<int32_t>{'k', 'b', 256})) << "both lose the same of the prompt";
+  EXPECT_EQ(cut.pairs.answers.at(1).tokens, (std::vector<int32_t>{'k', 'b', 256}))
+      << "both lose the same of the prompt";
   EXPECT_EQ(cut.pairs.answers.at(1).begin, 1);
   EXPECT_EQ(of(longer, 6, LongPrompts::drop).left_out, 2);
   PreferenceRecord system = record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0});
   system.prompt.insert(system.prompt.begin(), {"system", "be good"});
   test::expect_error(ExitCode::usage, {"x.jsonl:7", "system"}, [&] { of({system}); });
   testing::internal::CaptureStderr();
-  const PairData most = paired(form, {system, record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0})}, {.files = {"x.jsonl"}, .bad_records = 1}, 20, LongPrompts::cut);
+  const PairData most =
+      paired(form, {system, record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0})},
+             {.files = {"x.jsonl"}, .bad_records = 1}, 20, LongPrompts::cut);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: x.jsonl:7"), std::string::npos);
   EXPECT_EQ(std::pair(most.bad, most.pairs.pairs.size()), std::pair(int64_t{1}, size_t{1}));
   PreferenceRecord silent = record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0});
@@ -191,7 +208,8 @@ struct TinyPolicy {
       const NoGrad no_grad;
       const Losses made = objective.losses(model.forward({}, pass), pass);
       double sum = 0;
-      for (int64_t i = 0; i < made.row_weights.size(); ++i) sum += made.rows.value().data<double>()[i] * made.row_weights.data<double>()[i];
+      for (int64_t i = 0; i < made.row_weights.size(); ++i)
+        sum += made.rows.value().data<double>()[i] * made.row_weights.data<double>()[i];
       return sum;
     };
     Losses losses = objective.losses(model.forward({}, pass), pass);
@@ -200,8 +218,10 @@ struct TinyPolicy {
       if (p.tied()) continue;
       for (const Parameter& second : parameters.all())
         if (second.tied_to == p.name)
-          for (int64_t i = 0; i < p.value.size(); ++i) p.gradient.data<double>()[i] += second.gradient.data<double>()[i];
-      test::compare_with_differences(p.value, p.gradient, loss, 1e-6, p.name, std::max<int64_t>(1, p.value.size() / 7));
+          for (int64_t i = 0; i < p.value.size(); ++i)
+            p.gradient.data<double>()[i] += second.gradient.data<double>()[i];
+      test::compare_with_differences(p.value, p.gradient, loss, 1e-6, p.name,
+                                     std::max<int64_t>(1, p.value.size() / 7));
     }
     return losses;
   }
@@ -228,7 +248,8 @@ TEST(DpoObjective, HasTheGradientOfItsLoss) {
     EXPECT_EQ(told.shape(), (Shape{2, 5, 1}));
     const double* terms = losses.rows.value().data<double>();
     const int64_t chosen = 2 * (static_cast<int64_t>(losses.weights.size()) - 2);
-    EXPECT_NEAR(terms[chosen], told.data<float>()[0] + told.data<float>()[1] + told.data<float>()[2], 1e-5);
+    EXPECT_NEAR(terms[chosen],
+                told.data<float>()[0] + told.data<float>()[1] + told.data<float>()[2], 1e-5);
     EXPECT_NEAR(terms[chosen + 2], told.data<float>()[3] + told.data<float>()[4], 1e-5);
   }
 }

@@ -1,6 +1,6 @@
-// Policies learn from pairs of answers, beginning at their reference to the bit, to the same bits at every layout.
+// Policies learn from pairs of answers, beginning at their reference to the bit, to the same bits
+// at every layout.
 #include "rlhf/dpo_fixture.h"
-
 #include "rlhf/expect_error.h"
 
 namespace skein {
@@ -10,22 +10,33 @@ using Json = nlohmann::json;
 
 std::string drawn_answer(Chance& chance, char better) {
   std::string answer(1, better);
-  for (int i = 0, more = chance.below(3); i < more; ++i) answer += static_cast<char>('a' + chance.below(6));
+  for (int i = 0, more = chance.below(3); i < more; ++i)
+    answer += static_cast<char>('a' + chance.below(6));
   return answer;
 }
 
-// Answers that begin with g are better than those that begin with h; some prompts have lists of three.
+// Answers that begin with g are better than those that begin with h; some prompts have lists of
+// three.
 std::string write_pairs(const std::string& path, int count, uint64_t seed) {
   Chance chance(seed);
   std::ofstream file(path);
   for (int i = 0; i < count; ++i)
-    file << Json{{"prompt", std::string(static_cast<size_t>(i % 4), 'p') + "ask"}, {"chosen", drawn_answer(chance, 'g')}, {"rejected", drawn_answer(chance, 'h')}}.dump() << '\n';
+    file << Json{{"prompt", std::string(static_cast<size_t>(i % 4), 'p') + "ask"},
+                 {"chosen", drawn_answer(chance, 'g')},
+                 {"rejected", drawn_answer(chance, 'h')}}
+                .dump()
+         << '\n';
   return path;
 }
 
 std::string write_lists(const std::string& path, int count) {
   std::ofstream file(path);
-  for (int i = 0; i < count; ++i) file << Json{{"prompt", "ask"}, {"answers", {"gg", "ga", "hb" + std::string(static_cast<size_t>(i % 3), 'c')}}, {"ranks", {1, 2, 3}}}.dump() << '\n';
+  for (int i = 0; i < count; ++i)
+    file << Json{{"prompt", "ask"},
+                 {"answers", {"gg", "ga", "hb" + std::string(static_cast<size_t>(i % 3), 'c')}},
+                 {"ranks", {1, 2, 3}}}
+                .dump()
+         << '\n';
   return path;
 }
 
@@ -41,11 +52,15 @@ class DpoTasks : public testing::Test {
 TEST_F(DpoTasks, BeginAtTheReferenceToTheBit) {
   for (const DType precision : {DType::f32, DType::bf16}) {
     c_.run.train.precision = precision;
-    c_.run.data.train = {write_pairs(folder_.at("train.jsonl"), 40, 1), write_lists(folder_.at("lists.jsonl"), 8)};
+    c_.run.data.train = {write_pairs(folder_.at("train.jsonl"), 40, 1),
+                         write_lists(folder_.at("lists.jsonl"), 8)};
     c_.run.train.steps = 2;
-    const TunedByPairs tuned = tune_by_pairs(c_, folder_, 1, fmt::format("begin{}", name_of(precision)));
+    const TunedByPairs tuned =
+        tune_by_pairs(c_, folder_, 1, fmt::format("begin{}", name_of(precision)));
     const Json& first = tuned.metrics.at(0);
-    for (const char* name : {"reward_margin", "chosen_reward", "rejected_reward", "reward_accuracy"}) EXPECT_EQ(first[name].get<double>(), 0) << name;
+    for (const char* name :
+         {"reward_margin", "chosen_reward", "rejected_reward", "reward_accuracy"})
+      EXPECT_EQ(first[name].get<double>(), 0) << name;
     EXPECT_EQ(first["dpo_loss"].get<double>(), static_cast<float>(std::log(2.0)));
     EXPECT_EQ(first["loss"].get<double>(), first["dpo_loss"].get<double>());
     EXPECT_LT(first["chosen_logp"].get<double>(), -3);
@@ -61,16 +76,22 @@ TEST_F(DpoTasks, LearnWhichAnswersAreBetter) {
   for (const double sft : {0.0, 1.0}) {
     c_.task.rules.sft = sft;
     const TunedByPairs tuned = tune_by_pairs(c_, folder_, 1, fmt::format("learnt{}", sft));
-    const std::map<std::string, double> found(tuned.validation.values.begin(), tuned.validation.values.end());
+    const std::map<std::string, double> found(tuned.validation.values.begin(),
+                                              tuned.validation.values.end());
     EXPECT_EQ(found.at("validation_reward_accuracy"), 1);
     EXPECT_LT(found.at("validation_loss"), 0.5);
-    EXPECT_NEAR(found.at("validation_reward_margin"), found.at("validation_chosen_reward") - found.at("validation_rejected_reward"), 1e-5);
+    EXPECT_NEAR(found.at("validation_reward_margin"),
+                found.at("validation_chosen_reward") - found.at("validation_rejected_reward"),
+                1e-5);
     const Json& last = tuned.metrics.at(tuned.losses.size() - 1);
     EXPECT_EQ(last.contains("sft_loss"), sft > 0);
-    EXPECT_NE(tuned.validation.text.find("accuracy 1.0000 of 40 pairs"), std::string::npos) << tuned.validation.text;
+    EXPECT_NE(tuned.validation.text.find("accuracy 1.0000 of 40 pairs"), std::string::npos)
+        << tuned.validation.text;
     if (sft == 0) continue;
-    EXPECT_NEAR(last["loss"].get<double>(), last["dpo_loss"].get<double>() + last["sft_loss"].get<double>(), 1e-6);
-    EXPECT_GT(last["chosen_logp"].get<double>(), tuned.metrics.at(0)["chosen_logp"].get<double>() + 3);
+    EXPECT_NEAR(last["loss"].get<double>(),
+                last["dpo_loss"].get<double>() + last["sft_loss"].get<double>(), 1e-6);
+    EXPECT_GT(last["chosen_logp"].get<double>(),
+              tuned.metrics.at(0)["chosen_logp"].get<double>() + 3);
   }
 }
 
@@ -99,7 +120,8 @@ TEST_F(DpoTasks, TensorParallelRanksAgree) {
     const TunedByPairs found = tune_by_pairs(c_, folder_, 2, fmt::format("two{}", sequence));
     ASSERT_EQ(found.losses.size(), 5u);
     EXPECT_EQ(found.metrics.at(0)["reward_margin"].get<double>(), 0);
-    for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-4) << sequence;
+    for (size_t i = 0; i < 5; ++i)
+      EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-4) << sequence;
   }
 }
 
@@ -152,11 +174,20 @@ TEST_F(DpoTasks, RefuseWhatCannotBe) {
     c.run.data.train = {folder_.at("bad.jsonl")};
     return c;
   };
-  refused(with("{\"prompt\":\"a\",\"chosen\":\"b\",\"rejected\":\"c\"}\n{\"prompt\":\"a\",\"chosen\":\"b\"}\n"), {"bad.jsonl:2", "rejected"});
+  refused(with("{\"prompt\":\"a\",\"chosen\":\"b\",\"rejected\":\"c\"}\n{\"prompt\":\"a\","
+               "\"chosen\":\"b\"}\n"),
+          {"bad.jsonl:2", "rejected"});
   refused(with("{\"prompt\":\"a\",\"chosen\":\"b\",\"rejected\":\"b\"}\n"), {"bad.jsonl:1"});
-  refused(with("{\"prompt\":\"a\",\"answer\":\"b\",\"score\":1}\n"), {"no pair of answers is left of 1 training records", "no two answers"});
-  refused(with(Json{{"prompt", "p"}, {"chosen", std::string(60, 'a')}, {"rejected", "b"}}.dump() + "\n"), {"no pair of answers", "1 are too long", "dpo.length"});
-  refused(with(R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"u"}],"chosen":"b","rejected":"c"})" "\n"), {"bad.jsonl:1", "system"});
+  refused(with("{\"prompt\":\"a\",\"answer\":\"b\",\"score\":1}\n"),
+          {"no pair of answers is left of 1 training records", "no two answers"});
+  refused(with(Json{{"prompt", "p"}, {"chosen", std::string(60, 'a')}, {"rejected", "b"}}.dump() +
+               "\n"),
+          {"no pair of answers", "1 are too long", "dpo.length"});
+  refused(
+      with(
+          R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"u"}],"chosen":"b","rejected":"c"})"
+          "\n"),
+      {"bad.jsonl:1", "system"});
   const auto changed = [&](const std::function<void(DpoTuneConfig&)>& change) {
     DpoTuneConfig c = c_;
     change(c);
@@ -164,12 +195,14 @@ TEST_F(DpoTasks, RefuseWhatCannotBe) {
   };
   refused(changed([](DpoTuneConfig& c) { c.run.data.train.clear(); }), {"data.train"});
   refused(changed([](DpoTuneConfig& c) { c.task.rules.loss.beta = 0; }), {"dpo.beta=0"});
-  refused(changed([](DpoTuneConfig& c) { c.task.rules.loss.label_smoothing = 0.5; }), {"dpo.label_smoothing=0.5"});
+  refused(changed([](DpoTuneConfig& c) { c.task.rules.loss.label_smoothing = 0.5; }),
+          {"dpo.label_smoothing=0.5"});
   refused(changed([](DpoTuneConfig& c) { c.task.rules.sft = -1; }), {"dpo.sft=-1"});
   refused(changed([](DpoTuneConfig& c) { c.task.epochs = 0; }), {"dpo.epochs=0"});
   refused(changed([](DpoTuneConfig& c) { c.task.length = 25; }), {"dpo.length=25", "24"});
   refused(changed([](DpoTuneConfig& c) { c.run.model.dropout = 0.1; }), {"model.dropout=0.1"});
-  refused(changed([](DpoTuneConfig& c) { c.run.model.head = Head::sequence; }), {"does not continue text"});
+  refused(changed([](DpoTuneConfig& c) { c.run.model.head = Head::sequence; }),
+          {"does not continue text"});
   refused(changed([](DpoTuneConfig& c) { c.run.parallel.cuda_graph = true; }), {"cuda_graph"});
 }
 

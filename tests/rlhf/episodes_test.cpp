@@ -43,7 +43,8 @@ using Numbers = std::vector<float>;
 TEST(EpisodeSamples, PredictEachTokenWhereTheOneBeforeItStands) {
   const std::vector<Episode> episodes{episode({7, 8, 9}, {4, 5}), episode({6}, {3, 2, 1})};
   const Batch batch = EpisodeSamples(episodes, 6, 3).batch(0, 2);
-  EXPECT_EQ(row<int32_t>(batch.tokens, 0), (Ids{7, 8, 9, 4, 0, 0})) << "the last token of an answer is not fed";
+  EXPECT_EQ(row<int32_t>(batch.tokens, 0), (Ids{7, 8, 9, 4, 0, 0}))
+      << "the last token of an answer is not fed";
   EXPECT_EQ(row<int32_t>(batch.tokens, 1), (Ids{6, 3, 2, 0, 0, 0}));
   EXPECT_EQ(row<int32_t>(batch.positions, 1), (Ids{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(row<int32_t>(batch.places, 0), (Ids{2, 3, -1}));
@@ -80,7 +81,8 @@ TEST(EpisodeSamples, ComeInTheirOrder) {
 double share_of(const Batch& batch, int64_t at) {
   double sum = 0, counted = 0;
   for (float weight : batch.weights.span<float>()) counted += weight;
-  const std::vector<float> weights = row<float>(batch.weights, at), factors = column(batch, at, known::factor);
+  const std::vector<float> weights = row<float>(batch.weights, at),
+                           factors = column(batch, at, known::factor);
   for (size_t i = 0; i < weights.size(); ++i) sum += weights[i] * factors[i];
   return sum / counted;
 }
@@ -94,7 +96,8 @@ class Aggregations : public ::testing::Test {
     return samples.batch(number * 2, 2);
   }
 
-  std::vector<Episode> episodes_{episode({1}, {1}), episode({1}, {1, 2, 3}), episode({1}, {1, 2}), episode({1}, {1, 2, 3, 4}, false)};
+  std::vector<Episode> episodes_{episode({1}, {1}), episode({1}, {1, 2, 3}), episode({1}, {1, 2}),
+                                 episode({1}, {1, 2, 3, 4}, false)};
 };
 
 TEST_F(Aggregations, CountTokensAlike) {
@@ -104,7 +107,8 @@ TEST_F(Aggregations, CountTokensAlike) {
 }
 
 TEST_F(Aggregations, CountAnswersAlike) {
-  const Batch batch = minibatch(Aggregation::sequence_mean, 0), masked = minibatch(Aggregation::sequence_mean, 1);
+  const Batch batch = minibatch(Aggregation::sequence_mean, 0),
+              masked = minibatch(Aggregation::sequence_mean, 1);
   EXPECT_NEAR(share_of(batch, 0), 0.5, 1e-7);
   EXPECT_NEAR(share_of(batch, 1), 0.5, 1e-7);
   EXPECT_NEAR(share_of(masked, 0), 1, 1e-7) << "the only one that counts";
@@ -112,14 +116,16 @@ TEST_F(Aggregations, CountAnswersAlike) {
 }
 
 TEST_F(Aggregations, DivideByAConstantLength) {
-  const Batch batch = minibatch(Aggregation::constant, 0), masked = minibatch(Aggregation::constant, 1);
+  const Batch batch = minibatch(Aggregation::constant, 0),
+              masked = minibatch(Aggregation::constant, 1);
   EXPECT_NEAR(share_of(batch, 0), 1.0 / 10, 1e-7);
   EXPECT_NEAR(share_of(batch, 1), 3.0 / 10, 1e-7);
   EXPECT_NEAR(share_of(masked, 0), 2.0 / 5, 1e-7);
 }
 
 TEST(EpisodeRows, AreAsLongAsTheLongestWithinTheContext) {
-  const std::vector<Episode> episodes{episode({1, 2, 3}, {4, 5}), episode({1}, {2, 3, 4, 5, 6, 7, 8, 9, 1})};
+  const std::vector<Episode> episodes{episode({1, 2, 3}, {4, 5}),
+                                      episode({1}, {2, 3, 4, 5, 6, 7, 8, 9, 1})};
   EXPECT_EQ(longest_answer(episodes), 9);
   EXPECT_EQ(longest_row(episodes, 64, 8), 16) << "9 tokens are fed";
   EXPECT_EQ(longest_row(episodes, 12, 8), 12);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
 #include <initializer_list>
 #include <string>
 
@@ -19,7 +18,8 @@ void expect_error(ExitCode code, std::initializer_list<std::string> words, Body&
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), code) << error.what();
     for (const std::string& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << "\"" << word << "\" in: " << error.what();
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << "\"" << word << "\" in: " << error.what();
   }
 }
 

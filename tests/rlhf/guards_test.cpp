@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "rlhf/expect_error.h"
 #include "skein/rlhf/ppo_config.h"
+
+#include "rlhf/expect_error.h"
 
 namespace skein {
 namespace {
@@ -30,7 +31,8 @@ std::string said(Body&& body) {
 }
 
 void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << "\"" << word << "\" in: " << text;
+  for (const char* word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "\"" << word << "\" in: " << text;
 }
 
 TEST(KlGuard, MeasuresTheMeanAndItsStandardError) {
@@ -47,11 +49,14 @@ TEST(KlGuard, HoldsOnlyWhatChanceCannotDoImpossible) {
   EXPECT_FALSE((KlFinding{-1e-9, 0}.impossible())) << "rounding";
 }
 
-// A policy that nearly always says the same may say it a little less often than its reference, and nothing else comes up: of what has 6.6% of the
-// mass, 100 draws hold nothing in 0.135% of all cases.
+// A policy that nearly always says the same may say it a little less often than its reference, and
+// nothing else comes up: of what has 6.6% of the mass, 100 draws hold nothing in 0.135% of all
+// cases.
 TEST(KlGuard, KnowsThatRareAnswersAreNotDrawn) {
   RepeatedWarnings warnings;
-  const auto found = [](size_t answers, double kl) { return kl_finding(std::vector<Episode>(answers, episode(kl))); };
+  const auto found = [](size_t answers, double kl) {
+    return kl_finding(std::vector<Episode>(answers, episode(kl)));
+  };
   EXPECT_NEAR(found(100, -0.02).hidden, 0.066077, 1e-6);
   EXPECT_FALSE(found(100, -0.02).impossible());
   EXPECT_FALSE(found(8, -0.8).impossible());
@@ -78,7 +83,10 @@ TEST(KlGuard, WarnsNamingTheCauseAndFailsAtTheThirdInARow) {
 
 TEST(RatioGuard, FailsWhenThePolicySaysSomethingElseThanItDid) {
   guard_ratio(0, 1);
-  expect_error(ExitCode::failure, {"iteration 7", "0.25 of the sampled tokens", "ratio not 1", "dropout", "nothing of this iteration is saved"}, [] { guard_ratio(0.25, 7); });
+  expect_error(ExitCode::failure,
+               {"iteration 7", "0.25 of the sampled tokens", "ratio not 1", "dropout",
+                "nothing of this iteration is saved"},
+               [] { guard_ratio(0.25, 7); });
 }
 
 TEST(ScoreGuard, WarnsOfScoresThatAreAllEqual) {
@@ -100,7 +108,8 @@ TEST(ScoreGuard, WarnsOfFlatGroups) {
 
 TEST(ScoreGuard, WarnsOfAnswersThatAreCut) {
   RepeatedWarnings warnings;
-  const std::vector<Episode> most{episode(0, 1, false), episode(0, 2, false), episode(0, 3)}, half{episode(0, 1, false), episode(0, 2)};
+  const std::vector<Episode> most{episode(0, 1, false), episode(0, 2, false), episode(0, 3)},
+      half{episode(0, 1, false), episode(0, 2)};
   expect_words(said([&] { guard_scores(most, 0, 0, 8, warnings); }),
                {"2 of 3 answers were cut", "generate.max_tokens=8", "reward.missing_end"});
   EXPECT_EQ(said([&] { guard_scores(half, 0, 0, 8, warnings); }), "");

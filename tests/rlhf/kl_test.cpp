@@ -1,8 +1,7 @@
 #include "skein/rlhf/kl.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <vector>
 
@@ -13,7 +12,8 @@ namespace {
 
 using test::expect_error;
 
-constexpr KlEstimator kAll[] = {KlEstimator::k1, KlEstimator::k2, KlEstimator::k3, KlEstimator::abs};
+constexpr KlEstimator kAll[] = {KlEstimator::k1, KlEstimator::k2, KlEstimator::k3,
+                                KlEstimator::abs};
 
 TEST(KlEstimates, AreTheirFormulas) {
   EXPECT_DOUBLE_EQ(kl_estimate(KlEstimator::k1, -0.5), -0.5);
@@ -38,7 +38,8 @@ TEST(KlEstimates, OneAndThreeAreUnbiased) {
   EXPECT_GT(std::abs(mean[3] - kl), 0.02);
 }
 
-// For logits z of pi: the mean over pi of derivative(d) times the score of the token is the gradient that is claimed.
+// For logits z of pi: the mean over pi of derivative(d) times the score of the token is the
+// gradient that is claimed.
 TEST(KlEstimates, DerivativesAreTheGradientsOfTheClaimedDivergences) {
   const std::vector<double> logits = {0.3, -0.2, 0.9}, reference = {0.2, 0.5, 0.3};
   const auto policy = [](const std::vector<double>& z) {
@@ -66,8 +67,12 @@ TEST(KlEstimates, DerivativesAreTheGradientsOfTheClaimedDivergences) {
     up[at] += 1e-6;
     down[at] -= 1e-6;
     EXPECT_NEAR(one, 0, 1e-15);
-    EXPECT_NEAR(two, (divergence(policy(up), reference) - divergence(policy(down), reference)) / 2e-6, 1e-9);
-    EXPECT_NEAR(three, (divergence(reference, policy(up)) - divergence(reference, policy(down))) / 2e-6, 1e-9);
+    EXPECT_NEAR(two,
+                (divergence(policy(up), reference) - divergence(policy(down), reference)) / 2e-6,
+                1e-9);
+    EXPECT_NEAR(three,
+                (divergence(reference, policy(up)) - divergence(reference, policy(down))) / 2e-6,
+                1e-9);
   }
 }
 
@@ -75,7 +80,8 @@ TEST(KlEstimates, DerivativesAgreeWithDifferences) {
   for (const KlEstimator kind : kAll)
     for (const double d : {-30.0, -2.0, -0.3, 0.4, 3.0, 30.0}) {
       const double slope = (kl_estimate(kind, d + 1e-5) - kl_estimate(kind, d - 1e-5)) / 2e-5;
-      EXPECT_NEAR(kl_derivative(kind, d), slope, 1e-6 * std::max(1.0, std::abs(slope))) << static_cast<int>(kind) << " at " << d;
+      EXPECT_NEAR(kl_derivative(kind, d), slope, 1e-6 * std::max(1.0, std::abs(slope)))
+          << static_cast<int>(kind) << " at " << d;
     }
   EXPECT_EQ(kl_derivative(KlEstimator::abs, 0), 0);
 }
@@ -99,7 +105,9 @@ TEST(KlEstimates, SayWhatTheyAreNotFor) {
   EXPECT_NE(kl_caveat(KlEstimator::abs, KlUse::number).find("unbiased"), std::string::npos);
 }
 
-KlConfig adaptive(double beta, double target, double horizon) { return {beta, KlConfig::Control::adaptive, target, horizon}; }
+KlConfig adaptive(double beta, double target, double horizon) {
+  return {beta, KlConfig::Control::adaptive, target, horizon};
+}
 
 TEST(KlController, FollowsItsTarget) {
   KlController controller(adaptive(0.2, 6, 10000));
@@ -128,23 +136,28 @@ TEST(KlController, GoesOnFromAStoredState) {
   whole.update(5.5, 100);
   resumed.update(5.5, 100);
   EXPECT_EQ(whole.beta(), resumed.beta());
-  expect_error(ExitCode::usage, {"stored state", "nan"}, [&] { KlController(config, KlState{std::nan("")}); });
+  expect_error(ExitCode::usage, {"stored state", "nan"},
+               [&] { KlController(config, KlState{std::nan("")}); });
 }
 
 TEST(KlController, RefusesWhatCannotBe) {
   expect_error(ExitCode::usage, {"kl.beta=-1"}, [] { check(KlConfig{.beta = -1}, 1); });
   expect_error(ExitCode::usage, {"kl.beta=0", "adaptive"}, [] { check(adaptive(0, 6, 100), 1); });
   expect_error(ExitCode::usage, {"kl.target=0"}, [] { check(adaptive(0.1, 0, 100), 1); });
-  expect_error(ExitCode::usage, {"kl.horizon=-3"}, [] { KlController controller(adaptive(0.1, 6, -3)); });
-  expect_error(ExitCode::usage, {"kl.horizon=100", "500 episodes", "100"}, [] { check(adaptive(0.1, 6, 100), 500); });
+  expect_error(ExitCode::usage, {"kl.horizon=-3"},
+               [] { KlController controller(adaptive(0.1, 6, -3)); });
+  expect_error(ExitCode::usage, {"kl.horizon=100", "500 episodes", "100"},
+               [] { check(adaptive(0.1, 6, 100), 500); });
   EXPECT_NO_THROW(check(adaptive(0.1, 6, 101), 500));
   EXPECT_NO_THROW(check(KlConfig{.target = 0, .horizon = 0}, 500));
 }
 
 TEST(KlController, RefusesAKlThatIsNoNumber) {
   KlController controller(KlConfig{});
-  expect_error(ExitCode::failure, {"512 responses is nan"}, [&] { controller.update(std::nan(""), 512); });
-  expect_error(ExitCode::failure, {"inf"}, [&] { controller.update(std::numeric_limits<double>::infinity(), 512); });
+  expect_error(ExitCode::failure, {"512 responses is nan"},
+               [&] { controller.update(std::nan(""), 512); });
+  expect_error(ExitCode::failure, {"inf"},
+               [&] { controller.update(std::numeric_limits<double>::infinity(), 512); });
 }
 
 }  // namespace

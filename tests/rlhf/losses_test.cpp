@@ -1,8 +1,7 @@
 #include "skein/rlhf/losses.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "rlhf/expect_error.h"
 
@@ -15,15 +14,18 @@ const PolicyClip kClip{0.2, 0.3, 0};
 const PolicyClip kDual{0.2, 0.3, 3};
 
 TEST(PolicyLoss, IsTheClippedSurrogate) {
-  const auto at = [](double ratio, double advantage) { return policy_loss(std::log(ratio) - 2, -2, advantage, kClip); };
-  EXPECT_NEAR(at(1.1, 2).loss, -2.2, 1e-14);   // inside
-  EXPECT_NEAR(at(1.5, 2).loss, -2.6, 1e-14);   // too far up for a good token
-  EXPECT_NEAR(at(0.5, 2).loss, -1, 1e-14);     // below, and good: plain
-  EXPECT_NEAR(at(0.5, -2).loss, 1.6, 1e-14);   // too far down for a bad token
-  EXPECT_NEAR(at(1.5, -2).loss, 3, 1e-14);     // above, and bad: plain
+  const auto at = [](double ratio, double advantage) {
+    return policy_loss(std::log(ratio) - 2, -2, advantage, kClip);
+  };
+  EXPECT_NEAR(at(1.1, 2).loss, -2.2, 1e-14);  // inside
+  EXPECT_NEAR(at(1.5, 2).loss, -2.6, 1e-14);  // too far up for a good token
+  EXPECT_NEAR(at(0.5, 2).loss, -1, 1e-14);    // below, and good: plain
+  EXPECT_NEAR(at(0.5, -2).loss, 1.6, 1e-14);  // too far down for a bad token
+  EXPECT_NEAR(at(1.5, -2).loss, 3, 1e-14);    // above, and bad: plain
   EXPECT_TRUE(at(1.5, 2).clipped);
   EXPECT_TRUE(at(0.5, -2).clipped);
-  for (const auto& [ratio, advantage] : {std::pair{1.1, 2.0}, {0.5, 2.0}, {1.5, -2.0}, {0.9, -2.0}, {1.5, 0.0}})
+  for (const auto& [ratio, advantage] :
+       {std::pair{1.1, 2.0}, {0.5, 2.0}, {1.5, -2.0}, {0.9, -2.0}, {1.5, 0.0}})
     EXPECT_FALSE(at(ratio, advantage).clipped) << ratio << " " << advantage;
 }
 
@@ -52,8 +54,11 @@ TEST(PolicyLoss, DerivativeAgreesWithDifferences) {
     for (const double advantage : {-1.5, 0.7})
       for (const double difference : {-25.0, -1.0, -0.1, 0.0, 0.1, 0.5, 1.0, 2.0, 25.0}) {
         const double old = -1.3, step = 1e-6, logp = old + difference;
-        const double slope = (policy_loss(logp + step, old, advantage, clip).loss - policy_loss(logp - step, old, advantage, clip).loss) / (2 * step);
-        EXPECT_NEAR(policy_loss(logp, old, advantage, clip).derivative, slope, 1e-6 * std::max(1.0, std::abs(slope)))
+        const double slope = (policy_loss(logp + step, old, advantage, clip).loss -
+                              policy_loss(logp - step, old, advantage, clip).loss) /
+                             (2 * step);
+        EXPECT_NEAR(policy_loss(logp, old, advantage, clip).derivative, slope,
+                    1e-6 * std::max(1.0, std::abs(slope)))
             << advantage << " at " << difference;
       }
 }
@@ -62,7 +67,8 @@ TEST(PolicyLoss, StaysFiniteAtExtremes) {
   for (const double advantage : {-3.0, 3.0})
     for (const double difference : {-100.0, 100.0, 1e6}) {
       const PolicyLoss found = policy_loss(difference, 0, advantage, kClip);
-      EXPECT_TRUE(std::isfinite(found.loss) && std::isfinite(found.derivative) && std::isfinite(found.ratio));
+      EXPECT_TRUE(std::isfinite(found.loss) && std::isfinite(found.derivative) &&
+                  std::isfinite(found.ratio));
     }
   EXPECT_NEAR(policy_loss(100, 0, -3, kClip).loss, 3 * std::exp(20.0), 1);
   EXPECT_EQ(policy_loss(100, 0, -3, kDual).loss, 9);
@@ -73,13 +79,16 @@ TEST(PolicyLoss, RefusesClipsThatCannotBe) {
   expect_error(ExitCode::usage, {"ppo.clip_low=1.5"}, [] { check(PolicyClip{1.5, 0.2, 0}); });
   expect_error(ExitCode::usage, {"ppo.clip_low=0"}, [] { check(PolicyClip{0, 0.2, 0}); });
   expect_error(ExitCode::usage, {"ppo.clip_high=0"}, [] { check(PolicyClip{0.2, 0, 0}); });
-  expect_error(ExitCode::usage, {"ppo.dual_clip=0.5", "above 1"}, [] { check(PolicyClip{0.2, 0.2, 0.5}); });
+  expect_error(ExitCode::usage, {"ppo.dual_clip=0.5", "above 1"}, [] {
+    check(PolicyClip{0.2, 0.2, 0.5});
+  });
 }
 
 TEST(ValueLoss, TakesTheLargerOfPlainAndClipped) {
   EXPECT_DOUBLE_EQ(value_loss(1, 0, 3, 0).loss, 2);
   EXPECT_DOUBLE_EQ(value_loss(1, 0, 3, 0).derivative, -2);
-  EXPECT_DOUBLE_EQ(value_loss(1, 0, 3, 0.25).loss, 0.5 * 2.75 * 2.75);  // moved towards the target further than allowed
+  EXPECT_DOUBLE_EQ(value_loss(1, 0, 3, 0.25).loss,
+                   0.5 * 2.75 * 2.75);  // moved towards the target further than allowed
   EXPECT_TRUE(value_loss(1, 0, 3, 0.25).clipped);
   EXPECT_EQ(value_loss(1, 0, 3, 0.25).derivative, 0);
   EXPECT_DOUBLE_EQ(value_loss(-1, 0, 3, 0.25).loss, 8);  // moved away: plain
@@ -90,8 +99,11 @@ TEST(ValueLoss, TakesTheLargerOfPlainAndClipped) {
 TEST(ValueLoss, DerivativeAgreesWithDifferences) {
   for (const double range : {0.0, 0.2})
     for (const double value : {-2.0, -0.1, 0.15, 0.4, 0.9, 1.5}) {
-      const double slope = (value_loss(value + 1e-6, 0, 0.8, range).loss - value_loss(value - 1e-6, 0, 0.8, range).loss) / 2e-6;
-      EXPECT_NEAR(value_loss(value, 0, 0.8, range).derivative, slope, 1e-8) << value << " within " << range;
+      const double slope = (value_loss(value + 1e-6, 0, 0.8, range).loss -
+                            value_loss(value - 1e-6, 0, 0.8, range).loss) /
+                           2e-6;
+      EXPECT_NEAR(value_loss(value, 0, 0.8, range).derivative, slope, 1e-8)
+          << value << " within " << range;
     }
 }
 
@@ -116,7 +128,8 @@ TEST(TokenWeights, AddUpToOne) {
   EXPECT_EQ(counts.tokens, 10);
   for (const Aggregation kind : {Aggregation::token_mean, Aggregation::sequence_mean}) {
     double sum = 0;
-    for (const int64_t length : {1, 4, 5}) sum += static_cast<double>(length) * token_weight(kind, length, counts);
+    for (const int64_t length : {1, 4, 5})
+      sum += static_cast<double>(length) * token_weight(kind, length, counts);
     EXPECT_NEAR(sum, 1, 1e-15);
   }
   EXPECT_DOUBLE_EQ(token_weight(Aggregation::token_mean, 4, counts), 0.1);
@@ -125,8 +138,12 @@ TEST(TokenWeights, AddUpToOne) {
 }
 
 TEST(TokenWeights, RefuseEmptyResponses) {
-  expect_error(ExitCode::internal, {"length > 0"}, [] { token_weight(Aggregation::token_mean, 0, {1, 1}); });
-  expect_error(ExitCode::internal, {"constant > 0"}, [] { token_weight(Aggregation::constant, 1, {1, 1}); });
+  expect_error(ExitCode::internal, {"length > 0"}, [] {
+    token_weight(Aggregation::token_mean, 0, {1, 1});
+  });
+  expect_error(ExitCode::internal, {"constant > 0"}, [] {
+    token_weight(Aggregation::constant, 1, {1, 1});
+  });
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TEST(OracleEpisodes, LogsOfTokensAreSummed) {
     std::vector<double> logs;
     int32_t last = episode.prompt.tokens[episode.prompt.tokens.size() - 2];
     for (const int32_t token : episode.tokens) {
-      logs.push_back(std::log(language.transitions[static_cast<size_t>(last)][static_cast<size_t>(token)]));
+      logs.push_back(
+          std::log(language.transitions[static_cast<size_t>(last)][static_cast<size_t>(token)]));
       last = token;
     }
     token_logs.push_back(logs);
@@ -54,17 +55,20 @@ TEST(OracleEpisodes, LogsOfTokensAreSummed) {
 }
 
 TEST(OracleEpisodes, ShapedScoresAreTheRewards) {
-  for (const char* unended : {"unended keep\n", "unended replace -1\n", "unended replace 0.25\n", "unended subtract 0.75\n"}) {
+  for (const char* unended : {"unended keep\n", "unended replace -1\n", "unended replace 0.25\n",
+                              "unended subtract 0.75\n"}) {
     SCOPED_TRACE(unended);
     std::string text = kSmallLanguage;
-    const OracleLanguage language = parsed(text.replace(text.find("unended replace -1\n"), 19, unended));
+    const OracleLanguage language =
+        parsed(text.replace(text.find("unended replace -1\n"), 19, unended));
     const OracleReward& reward = language.rewards[0];
     ShapingConfig shaping{.estimator = KlEstimator::k3};
     charge_unended(language, shaping);
     EXPECT_EQ(shaping.estimator, KlEstimator::k3);
     for (int64_t y = 0; y < language.responses.size(); ++y)
-      EXPECT_EQ(shaped_score(shaping, reward.scores[static_cast<size_t>(y)], language.responses.ended(y)),
-                reward.rewards[static_cast<size_t>(y)]);
+      EXPECT_EQ(
+          shaped_score(shaping, reward.scores[static_cast<size_t>(y)], language.responses.ended(y)),
+          reward.rewards[static_cast<size_t>(y)]);
   }
 }
 

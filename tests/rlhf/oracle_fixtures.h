@@ -1,12 +1,12 @@
 // What the oracle's tests share: a small language, and its numbers by brute force over strings.
 #pragma once
 
-#include "skein/rlhf/oracle_language.h"
-
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "skein/rlhf/oracle_language.h"
 
 #include "data/data_fixtures.h"
 
@@ -30,23 +30,27 @@ inline const std::string kSmallLanguage = kSmallChain +
                                           "reward length\n"
                                           "beta 0.5\n";
 
-inline OracleLanguage parsed(const std::string& text) { return parse_oracle_language(text, "x.txt"); }
+inline OracleLanguage parsed(const std::string& text) {
+  return parse_oracle_language(text, "x.txt");
+}
 
 // A response as text ("AB$", $ being the end) and its probability.
 using Probabilities = std::map<std::string, double>;
 
 // All responses of up to `most` tokens that the chain of kSmallChain makes after a symbol.
 inline Probabilities small_responses(char after, int most) {
-  const std::map<char, std::map<char, double>> rows = {{'A', {{'A', 0.5}, {'B', 0.25}, {'$', 0.25}}},
-                                                       {'B', {{'A', 0.125}, {'B', 0.5}, {'$', 0.375}}}};
+  const std::map<char, std::map<char, double>> rows = {
+      {'A', {{'A', 0.5}, {'B', 0.25}, {'$', 0.25}}},
+      {'B', {{'A', 0.125}, {'B', 0.5}, {'$', 0.375}}}};
   Probabilities made;
-  const std::function<void(const std::string&, char, double)> go_on = [&](const std::string& text, char last, double probability) {
-    if (last == '$' || static_cast<int>(text.size()) == most) {
-      made[text] = probability;
-      return;
-    }
-    for (const auto& [next, p] : rows.at(last)) go_on(text + next, next, probability * p);
-  };
+  const std::function<void(const std::string&, char, double)> go_on =
+      [&](const std::string& text, char last, double probability) {
+        if (last == '$' || static_cast<int>(text.size()) == most) {
+          made[text] = probability;
+          return;
+        }
+        for (const auto& [next, p] : rows.at(last)) go_on(text + next, next, probability * p);
+      };
   go_on("", after, 1);
   return made;
 }

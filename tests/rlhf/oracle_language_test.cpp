@@ -42,7 +42,8 @@ TEST(OracleLanguage, TokensChainAndPrompts) {
 
 TEST(OracleLanguage, LayoutIsForgivingAndNumbersMayBeFractions) {
   const OracleLanguage language = parsed(
-      "\xEF\xBB\xBF# a comment\r\n\r\n  reward ended # another\r\nbeta 1/2 2\r\nresponse\t1\nprompt 1\nalphabet one two\nend .\nseparator "
+      "\xEF\xBB\xBF# a comment\r\n\r\n  reward ended # another\r\nbeta 1/2 "
+      "2\r\nresponse\t1\nprompt 1\nalphabet one two\nend .\nseparator "
       "|\npad _\n"
       "initial two 1/3 one 2/3\nfrom two one 1\nfrom one . 1e-1 two +0.9");
   EXPECT_EQ(language.initial, (std::vector<double>{2.0 / 3, 1.0 / 3, 0}));
@@ -56,7 +57,8 @@ TEST(OracleLanguage, LayoutIsForgivingAndNumbersMayBeFractions) {
 }
 
 TEST(OracleLanguage, PromptsOfTheChainAreAllItsBeginnings) {
-  const OracleLanguage language = parsed(with("prompt 0.75 A\nprompt 0.25 A B\n", "prompts chain 0 2\n"));
+  const OracleLanguage language =
+      parsed(with("prompt 0.75 A\nprompt 0.25 A B\n", "prompts chain 0 2\n"));
   std::map<Ids, double> prompts;
   double sum = 0;
   for (const OraclePrompt& prompt : language.prompts) {
@@ -79,14 +81,19 @@ TEST(OracleLanguage, PromptsThatTheChainNeverMakesAreLeftOut) {
 
 TEST(OracleLanguage, ResponsesOfTokens) {
   const OracleLanguage language = parsed(kSmallLanguage);
-  for (int64_t i = 0; i < language.responses.size(); ++i) EXPECT_EQ(language.response_of(language.response_tokens(i)), i);
-  const std::vector<Ids> none = {{}, {0}, {0, 1}, {0, 1, 0, 2}, {0, 1, 1, 1}, {3, 2}, {2, 2}, {-1, 2}, {9, 2}, {2, 0, 0}};
+  for (int64_t i = 0; i < language.responses.size(); ++i)
+    EXPECT_EQ(language.response_of(language.response_tokens(i)), i);
+  const std::vector<Ids> none = {{},     {0},    {0, 1},  {0, 1, 0, 2}, {0, 1, 1, 1},
+                                 {3, 2}, {2, 2}, {-1, 2}, {9, 2},       {2, 0, 0}};
   for (const Ids& tokens : none) EXPECT_EQ(language.response_of(tokens), -1);
 }
 
 TEST(OracleLanguage, UnendedScores) {
-  const auto rewards = [](const std::string& how) { return parsed(with("unended replace -1\n", how)).rewards.at(0); };
-  const OracleReward keep = rewards("unended keep\n"), none = rewards(""), replace = rewards("unended replace -1\n"),
+  const auto rewards = [](const std::string& how) {
+    return parsed(with("unended replace -1\n", how)).rewards.at(0);
+  };
+  const OracleReward keep = rewards("unended keep\n"), none = rewards(""),
+                     replace = rewards("unended replace -1\n"),
                      subtract = rewards("unended subtract 0.25\n");
   EXPECT_EQ(keep.rewards, keep.scores);
   EXPECT_EQ(none.rewards, keep.scores);
@@ -98,8 +105,9 @@ TEST(OracleLanguage, UnendedScores) {
 }
 
 TEST(OracleLanguage, ThresholdsByReward) {
-  const OracleLanguage language = parsed(
-      with("reward length\nbeta 0.5\n", "reward length\nbeta 1\nreward palindrome\nbeta 1\nclosed 0.5\nreward palindrome\nbeta 1 2"));
+  const OracleLanguage language = parsed(with(
+      "reward length\nbeta 0.5\n",
+      "reward length\nbeta 1\nreward palindrome\nbeta 1\nclosed 0.5\nreward palindrome\nbeta 1 2"));
   ASSERT_EQ(language.rewards.size(), 3u);
   EXPECT_EQ(language.rewards[0].closed, 0.97);
   EXPECT_EQ(language.rewards[1].closed, 0.5);
@@ -117,11 +125,15 @@ TEST(OracleLanguage, LinesThatSayNothingKnown) {
 
 TEST(OracleLanguage, TokensThatCannotBe) {
   refused(with("alphabet A B", "alphabet"), {"x.txt:1:", "0 words", "alphabet A B C"});
-  refused(with("alphabet A B", "alphabet A B A"), {"x.txt:1:", "'A' is both symbol 1 of the alphabet and symbol 3"});
-  refused(with("alphabet A B", "alphabet A </s>"), {"x.txt:1:", "'</s>' is both the end and symbol 2"});
-  refused(with("pad <pad>", "pad <sep>"), {"x.txt:4:", "'<sep>' is both the separator and the pad"});
+  refused(with("alphabet A B", "alphabet A B A"),
+          {"x.txt:1:", "'A' is both symbol 1 of the alphabet and symbol 3"});
+  refused(with("alphabet A B", "alphabet A </s>"),
+          {"x.txt:1:", "'</s>' is both the end and symbol 2"});
+  refused(with("pad <pad>", "pad <sep>"),
+          {"x.txt:4:", "'<sep>' is both the separator and the pad"});
   refused(with("alphabet A B", "alphabet A B=1"), {"x.txt:1:", "'B=1' is no name"});
-  refused(with("alphabet A B", "alphabet A " + std::string(33, 'b')), {"x.txt:1:", "at most 32 bytes"});
+  refused(with("alphabet A B", "alphabet A " + std::string(33, 'b')),
+          {"x.txt:1:", "at most 32 bytes"});
   refused(with("alphabet A B",
                "alphabet A b\xC2\xA0"
                "b"),
@@ -131,10 +143,12 @@ TEST(OracleLanguage, TokensThatCannotBe) {
 }
 
 TEST(OracleLanguage, ProbabilitiesThatCannotBe) {
-  refused(with("B 0.25  </s> 0.25", "B 0.25  </s> 0.2"), {"x.txt:6:", "what follows A sum to 0.95", "must sum to 1"});
+  refused(with("B 0.25  </s> 0.25", "B 0.25  </s> 0.2"),
+          {"x.txt:6:", "what follows A sum to 0.95", "must sum to 1"});
   refused(with("B 0.25  </s> 0.25", "B 0.25  </s> 0.250001"), {"x.txt:6:", "1.000001"});
   refused(with("A 0.5  B 0.25", "A 1  B -0.25"), {"x.txt:6:", "-0.25", "below 0"});
-  refused(with("A 0.5  B 0.25", "A half  B 0.25"), {"x.txt:6:", "probability of A", "'half'", "no number"});
+  refused(with("A 0.5  B 0.25", "A half  B 0.25"),
+          {"x.txt:6:", "probability of A", "'half'", "no number"});
   refused(with("A 0.5  B 0.25", "A nan  B 0.25"), {"x.txt:6:", "'nan'", "no number"});
   refused(with("A 0.5  B 0.25", "A 1/0  B 0.25"), {"x.txt:6:", "'1/0'", "no number"});
   refused(with("A 0.5  B 0.25", "A 0.5  X 0.25"), {"x.txt:6:", "'X' is no symbol", "A B"});
@@ -142,7 +156,8 @@ TEST(OracleLanguage, ProbabilitiesThatCannotBe) {
   refused(with("A 0.5  B 0.25", "A 0.5  B"), {"x.txt:6:", "in pairs"});
   refused(with("from B ", "from A "), {"x.txt:7:", "what follows A", "second time", "x.txt:6"});
   refused(with("from B ", "from </s> "), {"x.txt:7:", "</s>", "cannot stand here"});
-  refused(with("from B  A 0.125  B 0.5  </s> 0.375\n", ""), {"x.txt does not say what follows B", "from B"});
+  refused(with("from B  A 0.125  B 0.5  </s> 0.375\n", ""),
+          {"x.txt does not say what follows B", "from B"});
   refused(with("from A  A 0.5  B 0.25  </s> 0.25", "from"), {"x.txt:6:", "followed by nothing"});
   refused(with("A 0.75 B 0.25", "A 0.75"), {"x.txt:5:", "initial probabilities sum to 0.75"});
 }
@@ -158,19 +173,22 @@ TEST(OracleLanguage, PromptsThatCannotBe) {
   refused(with("prompt 0.25 A B", "prompt 0.25 A C"), {"x.txt:9:", "'C' is no symbol"});
   refused(with("prompt 0.25 A B", "prompt 0.25 A </s>"), {"x.txt:9:", "</s>", "cannot stand here"});
   std::string text = with("prompt 0.25 A B", "prompt 0.25");
-  refused(text.replace(text.find("initial A 0.75 B 0.25\n"), 22, ""), {"x.txt:8:", "empty prompt", "initial"});
+  refused(text.replace(text.find("initial A 0.75 B 0.25\n"), 22, ""),
+          {"x.txt:8:", "empty prompt", "initial"});
   refused(with(both, "prompts chain 3 1\n"), {"x.txt:8:", "'1'", "between 3 and 1000"});
   refused(with(both, "prompts chain 1\n"), {"x.txt:8:", "2 words", "prompts chain 1 3"});
   refused(with(both, "prompts list 1 3\n"), {"x.txt:8:", "'prompts list'"});
   text = with(both, "prompts chain 1 2\n");
-  refused(text.replace(text.find("initial A 0.75 B 0.25\n"), 22, ""), {"x.txt:7:", "no line 'initial'"});
+  refused(text.replace(text.find("initial A 0.75 B 0.25\n"), 22, ""),
+          {"x.txt:7:", "no line 'initial'"});
   text = with(both, "prompts chain 1 2\n");
   refused(text.replace(text.find("from B  A 0.125  B 0.5  </s> 0.375"), 34, "from B  </s> 1"),
           {"x.txt:8:", "after 'B' the chain always ends"});
 }
 
 TEST(OracleLanguage, TooManyToEnumerate) {
-  refused(with("response 3", "response 17"), {"x.txt:10:", "2 symbols", "262143", "at most 200000"});
+  refused(with("response 3", "response 17"),
+          {"x.txt:10:", "2 symbols", "262143", "at most 200000"});
   refused(with("response 3", "response 1000"), {"x.txt:10:", "at most 200000"});
   refused(with("response 3", "response 1001"), {"x.txt:10:", "'1001'", "between 1 and 1000"});
   refused(with("response 3", "response 0"), {"x.txt:10:", "'0'"});
@@ -196,7 +214,8 @@ TEST(OracleLanguage, Files) {
                [&] { read_oracle_language(scratch.file("")); });
   write_file(scratch.file("large.txt"), "");
   std::filesystem::resize_file(scratch.file("large.txt"), (uintmax_t{1} << 26) + 1);
-  expect_error(ExitCode::usage, {"large.txt", "67108865 bytes"}, [&] { read_oracle_language(scratch.file("large.txt")); });
+  expect_error(ExitCode::usage, {"large.txt", "67108865 bytes"},
+               [&] { read_oracle_language(scratch.file("large.txt")); });
 }
 
 TEST(OracleLanguage, TokenizerIsReadFromItsJson) {
@@ -215,8 +234,11 @@ TEST(OracleLanguage, TokenizerIsReadFromItsJson) {
 }
 
 TEST(OracleLanguage, TokenizersOfManyAndOddSymbols) {
-  std::string text = "end $\nseparator |\npad ~\nresponse 1\nprompt 1 s0\nreward ended\nbeta 1\nalphabet \\ \" ## ##x € <s";
-  std::string rows = "from \\ $ 1\nfrom \" $ 1\nfrom ## $ 1\nfrom ##x $ 1\nfrom € $ 1\nfrom <s $ 1\n";
+  std::string text =
+      "end $\nseparator |\npad ~\nresponse 1\nprompt 1 s0\nreward ended\nbeta 1\nalphabet \\ \" ## "
+      "##x € <s";
+  std::string rows =
+      "from \\ $ 1\nfrom \" $ 1\nfrom ## $ 1\nfrom ##x $ 1\nfrom € $ 1\nfrom <s $ 1\n";
   for (int i = 0; i < 900; ++i) {
     text += " s" + std::to_string(i);
     rows += "from s" + std::to_string(i) + " $ 1\n";

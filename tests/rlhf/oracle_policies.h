@@ -1,10 +1,10 @@
 // Policies for the oracle's tests.
 #pragma once
 
-#include "skein/rlhf/oracle.h"
-
 #include <cmath>
 #include <vector>
+
+#include "skein/rlhf/oracle.h"
 
 #include "oracle_fixtures.h"
 

@@ -1,8 +1,9 @@
-#include "skein/core/json.h"
 #include "skein/rlhf/oracle_report.h"
 
 #include <limits>
 #include <sstream>
+
+#include "skein/core/json.h"
 
 #include "oracle_policies.h"
 
@@ -17,9 +18,12 @@ struct Case {
   ResponseLogs best;
 
   Case() {
-    for (const auto& logs : chain) best.push_back(best_logs(language.rewards[0].rewards, 0.5, logs));
+    for (const auto& logs : chain)
+      best.push_back(best_logs(language.rewards[0].rewards, 0.5, logs));
   }
-  OracleOutcome of(const ResponseLogs& policy) const { return oracle_outcome(language, language.rewards[0], 0.5, chain, policy); }
+  OracleOutcome of(const ResponseLogs& policy) const {
+    return oracle_outcome(language, language.rewards[0], 0.5, chain, policy);
+  }
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -41,9 +45,11 @@ TEST(OracleReport, OutcomesPassOnlyWhereAllIsWell) {
   EXPECT_FALSE(outcome.passed());
   outcome = small.of(small.best);
   outcome.least_closed = 0.97;
-  outcome.numbers.value = outcome.numbers.reference + 0.9699 * (outcome.numbers.best - outcome.numbers.reference);
+  outcome.numbers.value =
+      outcome.numbers.reference + 0.9699 * (outcome.numbers.best - outcome.numbers.reference);
   EXPECT_FALSE(outcome.passed());
-  outcome.numbers.value = outcome.numbers.reference + 0.9701 * (outcome.numbers.best - outcome.numbers.reference);
+  outcome.numbers.value =
+      outcome.numbers.reference + 0.9701 * (outcome.numbers.best - outcome.numbers.reference);
   EXPECT_TRUE(outcome.passed());
   outcome.numbers.value = std::nan("");
   EXPECT_FALSE(outcome.passed());
@@ -55,7 +61,8 @@ TEST(OracleReport, TableIsAlignedAndSaysWhatFailed) {
   above.reward = "contains A B";
   above.numbers.value += 0.25;
   above.sampled_above = true;
-  const auto lines = lines_of(oracle_table(std::vector{small.of(small.best), small.of(small.chain), above}));
+  const auto lines =
+      lines_of(oracle_table(std::vector{small.of(small.best), small.of(small.chain), above}));
   ASSERT_EQ(lines.size(), 7u);
   EXPECT_TRUE(lines[0].starts_with("reward "));
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(lines[i].size(), lines[0].size());
@@ -94,7 +101,8 @@ TEST(OracleReport, Json) {
   EXPECT_EQ(first.at("best_objective").get<double>(), small.of(small.best).numbers.best);
   EXPECT_NEAR(first.at("closed").get<double>(), 1, 1e-12);
   EXPECT_TRUE(json.at("outcomes").at(1).at("objective").is_null());
-  EXPECT_EQ(nlohmann::json::parse(oracle_json(std::vector{small.of(small.best)})).at("passed"), true);
+  EXPECT_EQ(nlohmann::json::parse(oracle_json(std::vector{small.of(small.best)})).at("passed"),
+            true);
 }
 
 TEST(OracleReport, DumpHoldsEveryResponse) {

@@ -8,7 +8,9 @@ namespace {
 using namespace test;
 
 // Of an alphabet A B and at most 3 tokens, without anything for responses that did not end.
-std::string language_with(const std::string& rewards) { return kSmallChain + "prompt 1 A\nresponse 3\n" + rewards; }
+std::string language_with(const std::string& rewards) {
+  return kSmallChain + "prompt 1 A\nresponse 3\n" + rewards;
+}
 
 // By response, as "AB$".
 std::map<std::string, double> scores(const std::string& reward) {
@@ -27,8 +29,10 @@ void refused(const std::string& lines, std::initializer_list<std::string> words)
 
 TEST(OracleReward, Palindrome) {
   const auto plain = scores("palindrome");
-  for (const char* yes : {"AA$", "BB$", "ABA", "AAA", "BBB", "BAB"}) EXPECT_EQ(plain.at(yes), 1) << yes;
-  for (const char* no : {"$", "A$", "B$", "AB$", "BA$", "AAB", "ABB", "BBA", "BAA"}) EXPECT_EQ(plain.at(no), 0) << no;
+  for (const char* yes : {"AA$", "BB$", "ABA", "AAA", "BBB", "BAB"})
+    EXPECT_EQ(plain.at(yes), 1) << yes;
+  for (const char* no : {"$", "A$", "B$", "AB$", "BA$", "AAB", "ABB", "BBA", "BAA"})
+    EXPECT_EQ(plain.at(no), 0) << no;
   const auto any = scores("palindrome shortest=0");
   for (const char* yes : {"$", "A$", "B$", "AA$"}) EXPECT_EQ(any.at(yes), 1) << yes;
   EXPECT_EQ(scores("palindrome shortest=3").at("AA$"), 0);
@@ -60,7 +64,8 @@ TEST(OracleReward, Length) {
 TEST(OracleReward, SymbolsWithinAndAtTheEnds) {
   EXPECT_DOUBLE_EQ(scores("count B").at("BAB"), 2.0 / 3);
   EXPECT_EQ(scores("count B").at("AA$"), 0);
-  const auto contains = scores("contains A B"), begins = scores("begins A B"), ends = scores("ends A B");
+  const auto contains = scores("contains A B"), begins = scores("begins A B"),
+             ends = scores("ends A B");
   EXPECT_EQ(contains.at("BAB"), 1);
   EXPECT_EQ(contains.at("ABB"), 1);
   EXPECT_EQ(contains.at("BBA"), 0);
@@ -83,7 +88,8 @@ TEST(OracleReward, EndedScaleAndOffset) {
 }
 
 TEST(OracleReward, Tables) {
-  const auto listed = scores("table default=-0.5 scale=2\nscore 1.5 A B </s>\nscore 1/4 </s>\nscore 3 B B B");
+  const auto listed =
+      scores("table default=-0.5 scale=2\nscore 1.5 A B </s>\nscore 1/4 </s>\nscore 3 B B B");
   EXPECT_EQ(listed.at("AB$"), 3);
   EXPECT_EQ(listed.at("$"), 0.5);
   EXPECT_EQ(listed.at("BBB"), 6);
@@ -97,7 +103,8 @@ TEST(OracleReward, Tables) {
 
 TEST(OracleReward, TablesThatCannotBe) {
   const std::string table = "reward table default=0\nbeta 1\n";
-  refused("reward table\nbeta 1\nscore 1 </s>\n", {"x.txt:10:", "does not list 'A </s>'", "default=0"});
+  refused("reward table\nbeta 1\nscore 1 </s>\n",
+          {"x.txt:10:", "does not list 'A </s>'", "default=0"});
   refused(table + "score 1 A A A A </s>\n", {"x.txt:12:", "no response", "5 tokens"});
   refused(table + "score 1 A B\n", {"x.txt:12:", "no response", "2 tokens"});
   refused(table + "score 1 A </s> A\n", {"x.txt:12:", "</s>", "cannot stand here"});
@@ -124,7 +131,8 @@ TEST(OracleReward, RewardsThatCannotBe) {
   refused("reward length target=4\nbeta 1\n", {"x.txt:10:", "target is 4", "between 0 and 3"});
   refused("reward length target=1 target=2\nbeta 1\n", {"x.txt:10:", "target is given twice"});
   refused("reward length scale=1e6 offset=1\nbeta 1\n", {"x.txt:10:", "1000001", "between"});
-  refused("reward length scale=0\nbeta 1\n", {"x.txt:10:", "0 for every response", "nothing to tune"});
+  refused("reward length scale=0\nbeta 1\n",
+          {"x.txt:10:", "0 for every response", "nothing to tune"});
   refused("unended replace 1\nreward ended\nbeta 1\n", {"x.txt:11:", "1 for every response"});
   refused("reward palindrome graded=2\nbeta 1\n", {"x.txt:10:", "graded is 2"});
 }

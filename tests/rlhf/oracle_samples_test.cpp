@@ -13,15 +13,18 @@ using Ids = std::vector<int32_t>;
 
 constexpr int64_t kDraws = 40'000;
 
-// Pearson's statistic of counts against kDraws times their probabilities; all below 0 mean something impossible was drawn.
+// Pearson's statistic of counts against kDraws times their probabilities; all below 0 mean
+// something impossible was drawn.
 double chi_square(const std::map<Ids, int64_t>& counts, const std::map<Ids, double>& expected) {
   double sum = 0;
   for (const auto& [what, probability] : expected) {
     const auto found = counts.find(what);
-    const double seen = found == counts.end() ? 0 : static_cast<double>(found->second), wanted = probability * static_cast<double>(kDraws);
+    const double seen = found == counts.end() ? 0 : static_cast<double>(found->second),
+                 wanted = probability * static_cast<double>(kDraws);
     sum += (seen - wanted) * (seen - wanted) / wanted;
   }
-  for (const auto& [what, count] : counts) EXPECT_TRUE(expected.contains(what)) << testing::PrintToString(what);
+  for (const auto& [what, count] : counts)
+    EXPECT_TRUE(expected.contains(what)) << testing::PrintToString(what);
   return sum;
 }
 
@@ -56,7 +59,8 @@ TEST(OracleSamples, PromptsComeAsOftenAsTheySay) {
   for (const OraclePrompt& prompt : language.prompts) expected[prompt.symbols] = prompt.probability;
   std::map<Ids, int64_t> counts;
   const OracleDraws draws(language, 7);
-  for (int64_t k = 0; k < kDraws; ++k) ++counts[language.prompts[static_cast<size_t>(draws.prompt(k))].symbols];
+  for (int64_t k = 0; k < kDraws; ++k)
+    ++counts[language.prompts[static_cast<size_t>(draws.prompt(k))].symbols];
   EXPECT_LT(chi_square(counts, expected), 6 + 5 * std::sqrt(12.0));
 }
 
@@ -105,26 +109,33 @@ TEST(OracleSamples, RowsArePaddedAndShifted) {
     }
   }
   EXPECT_GE(lengths.size(), 3u);
-  EXPECT_TRUE(std::ranges::equal(samples.batch(12, 1).tokens.span<int32_t>(), batch.tokens.span<int32_t>().subspan(10, 5)));
+  EXPECT_TRUE(std::ranges::equal(samples.batch(12, 1).tokens.span<int32_t>(),
+                                 batch.tokens.span<int32_t>().subspan(10, 5)));
 }
 
-// A coin thrown up to twice after A: p(end) = 1/2 each time. Texts A| $, A| A$, A| AA with 1/2, 1/4, 1/4.
+// A coin thrown up to twice after A: p(end) = 1/2 each time. Texts A| $, A| A$, A| AA with 1/2,
+// 1/4, 1/4.
 TEST(OracleSamples, LeastLossByHand) {
-  const std::string coin = "alphabet A B\nend $\nseparator |\npad _\nfrom A $ 0.5 A 0.5\nfrom B $ 1\nresponse 2\nreward ended\nbeta 1\n";
+  const std::string coin =
+      "alphabet A B\nend $\nseparator |\npad _\nfrom A $ 0.5 A 0.5\nfrom B $ 1\nresponse 2\nreward "
+      "ended\nbeta 1\n";
   const OracleTextNumbers one = oracle_text_numbers(parsed(coin + "prompt 1 A\n"));
   EXPECT_NEAR(one.response_tokens, 1.5, 1e-15);
   EXPECT_NEAR(one.tokens, 2.5, 1e-15);
   EXPECT_NEAR(one.loss, 1.5 * std::log(2) / 2.5, 1e-15);
   EXPECT_NEAR(one.response_loss, std::log(2), 1e-15);
-  // B| $ as often as A|...: the first token is not predicted. A B| $ as often again: what follows A is a second bit.
+  // B| $ as often as A|...: the first token is not predicted. A B| $ as often again: what follows A
+  // is a second bit.
   const OracleTextNumbers two = oracle_text_numbers(parsed(coin + "prompt 0.5 A\nprompt 0.5 B\n"));
   EXPECT_NEAR(two.loss, 0.75 * std::log(2) / (1 + 1.25), 1e-15);
-  const OracleTextNumbers fork = oracle_text_numbers(parsed(coin + "prompt 0.5 A\nprompt 0.5 A B\n"));
+  const OracleTextNumbers fork =
+      oracle_text_numbers(parsed(coin + "prompt 0.5 A\nprompt 0.5 A B\n"));
   EXPECT_NEAR(fork.loss, 1.75 * std::log(2) / (1.5 + 1.25), 1e-15);
 }
 
 TEST(OracleSamples, LeastLossOfTheFileThatComesWithTheProgram) {
-  const OracleTextNumbers numbers = oracle_text_numbers(read_oracle_language("../configs/oracle/palindrome.txt"));
+  const OracleTextNumbers numbers =
+      oracle_text_numbers(read_oracle_language("../configs/oracle/palindrome.txt"));
   EXPECT_NEAR(numbers.loss, 1.1346499357430666, 1e-12);
   EXPECT_NEAR(numbers.tokens, 5.5225058993800555, 1e-12);
 }

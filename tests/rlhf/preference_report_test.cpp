@@ -1,11 +1,10 @@
-#include "skein/core/json.h"
 #include "skein/rlhf/preference_report.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <numbers>
 
+#include "skein/core/json.h"
 #include "skein/core/philox.h"
 
 namespace skein {
@@ -14,20 +13,31 @@ namespace {
 // Samples whose answers are told apart by their first token and have so many tokens.
 class Judged {
  public:
-  void pair(double better, double worse, int32_t better_id, int32_t worse_id, size_t better_length = 2, size_t worse_length = 2) {
-    samples_.push_back({PreferenceKind::ranked, {answer(better_id, better_length), answer(worse_id, worse_length)}, {1, 0}, {0, 0}});
+  void pair(double better, double worse, int32_t better_id, int32_t worse_id,
+            size_t better_length = 2, size_t worse_length = 2) {
+    samples_.push_back({PreferenceKind::ranked,
+                        {answer(better_id, better_length), answer(worse_id, worse_length)},
+                        {1, 0},
+                        {0, 0}});
     scores_.insert(scores_.end(), {static_cast<float>(better), static_cast<float>(worse), 0});
   }
-  void add(PreferenceKind kind, const std::vector<float>& values, const std::vector<float>& scores) {
+  void add(PreferenceKind kind, const std::vector<float>& values,
+           const std::vector<float>& scores) {
     PreferenceSample sample{kind, {}, values, std::vector<float>(values.size())};
-    for (size_t k = 0; k < values.size(); ++k) sample.sequences.push_back(answer(static_cast<int32_t>(k), 2));
+    for (size_t k = 0; k < values.size(); ++k)
+      sample.sequences.push_back(answer(static_cast<int32_t>(k), 2));
     samples_.push_back(sample);
     for (size_t k = 0; k < 3; ++k) scores_.push_back(k < scores.size() ? scores[k] : 0);
   }
-  PreferenceReport report() const { return report_of(samples_, Tensor::from(scores_, {static_cast<int64_t>(samples_.size()), 3}), 0.25); }
+  PreferenceReport report() const {
+    return report_of(samples_, Tensor::from(scores_, {static_cast<int64_t>(samples_.size()), 3}),
+                     0.25);
+  }
 
  private:
-  static FormedSample answer(int32_t id, size_t length) { return {std::vector<int32_t>(length, id), {}, {0}}; }
+  static FormedSample answer(int32_t id, size_t length) {
+    return {std::vector<int32_t>(length, id), {}, {0}};
+  }
   std::vector<PreferenceSample> samples_;
   std::vector<float> scores_;
 };
@@ -42,7 +52,8 @@ TEST(PreferenceReport, CountsTiesAsWrongAndKnowsMarginAndLoss) {
   EXPECT_EQ(report.loss, 0.25);
   EXPECT_DOUBLE_EQ(report.accuracy, 1.0 / 3);
   EXPECT_DOUBLE_EQ(report.margin, -2.0 / 3);
-  EXPECT_NEAR(report.pair_loss, (0.31326168751822286 + std::numbers::ln2 + 3.048587351573742) / 3, 1e-12);
+  EXPECT_NEAR(report.pair_loss, (0.31326168751822286 + std::numbers::ln2 + 3.048587351573742) / 3,
+              1e-12);
   EXPECT_EQ(report.label_entropy, 0);
   EXPECT_EQ(report.repeated, 0);
 }
@@ -60,7 +71,8 @@ TEST(PreferenceReport, EntropyIsThatOfRepeatedJudgements) {
 
 TEST(PreferenceReport, TellsWhenLengthAloneExplainsThePreferences) {
   Judged judged;
-  for (int32_t i = 0; i < 8; ++i) judged.pair(i < 6 ? 1 : 0, 0.5, 2 * i, 2 * i + 1, i < 6 ? 5 : 1, 3);
+  for (int32_t i = 0; i < 8; ++i)
+    judged.pair(i < 6 ? 1 : 0, 0.5, 2 * i, 2 * i + 1, i < 6 ? 5 : 1, 3);
   const PreferenceReport report = judged.report();
   EXPECT_EQ(report.longer, 6.0 / 8);
   EXPECT_TRUE(report.length_explains());
@@ -75,20 +87,25 @@ TEST(PreferenceReport, TellsWhenLengthAloneExplainsThePreferences) {
   EXPECT_FALSE(equal.report().length_explains());
 }
 
-// Labels drawn from σ(true gap), scores that are twice too sure: slope 1/2, and what is said is more than what is right.
+// Labels drawn from σ(true gap), scores that are twice too sure: slope 1/2, and what is said is
+// more than what is right.
 TEST(PreferenceReport, CalibrationFindsTheSlope) {
   for (double size : {1.0, 2.0}) {
     Judged judged;
     const int count = 20000;
     for (int i = 0; i < count; ++i) {
-      const double gap = 1.5 * normal_at(7, 0, static_cast<uint64_t>(i)), draw = uniform_double(philox(8, 0, static_cast<uint64_t>(i))[0], philox(8, 0, static_cast<uint64_t>(i))[1]);
+      const double gap = 1.5 * normal_at(7, 0, static_cast<uint64_t>(i)),
+                   draw = uniform_double(philox(8, 0, static_cast<uint64_t>(i))[0],
+                                         philox(8, 0, static_cast<uint64_t>(i))[1]);
       const bool first = draw < 1 / (1 + std::exp(-gap));
       judged.pair(size * (first ? gap : 0), size * (first ? 0 : gap), 2 * i, 2 * i + 1);
     }
     const PreferenceReport report = judged.report();
     EXPECT_NEAR(report.slope, 1 / size, 0.04 / size);
-    if (size == 1) EXPECT_LT(report.calibration_error, 0.02);
-    else EXPECT_GT(report.calibration_error, 0.08);
+    if (size == 1)
+      EXPECT_LT(report.calibration_error, 0.02);
+    else
+      EXPECT_GT(report.calibration_error, 0.08);
     int64_t pairs = 0;
     for (const PairBin& bin : report.by_confidence) pairs += bin.pairs;
     EXPECT_EQ(pairs, count);

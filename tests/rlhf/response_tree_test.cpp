@@ -35,7 +35,8 @@ TEST(ResponseTree, EveryResponseOnceAndBelowItsBeginning) {
     EXPECT_GE(i, responses.first_of(responses.symbols_in(i)));
     EXPECT_LT(i, responses.first_of(responses.symbols_in(i) + 1));
     if (i == 0) continue;
-    EXPECT_EQ(responses.symbols_of(responses.parent(i)), Symbols(symbols.begin(), symbols.end() - 1));
+    EXPECT_EQ(responses.symbols_of(responses.parent(i)),
+              Symbols(symbols.begin(), symbols.end() - 1));
     EXPECT_EQ(responses.child(responses.parent(i), symbols.back()), i);
     EXPECT_EQ(responses.last_symbol(i), symbols.back());
   }

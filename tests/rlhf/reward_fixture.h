@@ -4,14 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "rlhf/expect_error.h"
 #include "skein/comm/local.h"
 #include "skein/rlhf/rewards.h"
+
+#include "rlhf/expect_error.h"
 
 namespace skein::test {
 
 // As many tokens as `tokens`, the end token among them where it ended.
-inline Answer answer(const std::string& text, const std::string& record = "", int64_t tokens = 1, bool ended = true) {
+inline Answer answer(const std::string& text, const std::string& record = "", int64_t tokens = 1,
+                     bool ended = true) {
   Answer made;
   made.prompt = 12;
   made.messages = {{"user", "What?"}};
@@ -27,10 +29,13 @@ inline std::vector<double> scores_of(const std::string& list, const std::vector<
   return make_rewards(list, {*world}).scores(answers);
 }
 
-inline double score_of(const std::string& list, const Answer& one) { return scores_of(list, {one}).at(0); }
+inline double score_of(const std::string& list, const Answer& one) {
+  return scores_of(list, {one}).at(0);
+}
 
 // Makes the rewards and scores one answer; either must fail.
-inline void expect_refused_reward(const std::string& list, std::initializer_list<std::string> words, const Answer& one = answer("x")) {
+inline void expect_refused_reward(const std::string& list, std::initializer_list<std::string> words,
+                                  const Answer& one = answer("x")) {
   expect_error(ExitCode::usage, words, [&] { score_of(list, one); });
 }
 

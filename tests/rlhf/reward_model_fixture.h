@@ -1,23 +1,24 @@
 // A small reward problem: answers of words whose worth is known.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <map>
 
 #include "skein/core/json.h"
 #include "skein/core/philox.h"
 #include "skein/rlhf/reward_model.h"
 #include "skein/rlhf/reward_task.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
 
 // Words of one token each, with the tokens that stand around a text for encoders.
 inline void write_vocabulary(const Workspace& folder) {
-  std::ofstream(folder.at("vocab.txt")) << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\nf\nask\n";
+  std::ofstream(folder.at("vocab.txt"))
+      << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\nf\nask\n";
 }
 
 // Random numbers that a test draws one after the other.
@@ -85,12 +86,14 @@ inline Trained train_reward(RewardConfig c, const Workspace& folder, int ranks =
     RewardConfig own = c;
     const RewardTask task(own, reward_tokenizer(own, folder, tokenizer), "");
     const TrainResult result = train(own.run, task, world);
-    if (world.rank() == 0) trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};
+    if (world.rank() == 0)
+      trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};
   });
   if (name.empty()) return trained;
   trained.state = state_of(folder.at(name));
   const auto alone = single_rank();
-  trained.notes = nlohmann::json::parse(find_checkpoint(folder.at(name), *alone)->metadata)["notes"].dump();
+  trained.notes =
+      nlohmann::json::parse(find_checkpoint(folder.at(name), *alone)->metadata)["notes"].dump();
   return trained;
 }
 

@@ -1,9 +1,10 @@
-// Reward models learn the utility that preferences were drawn by, to the same bits at every layout, and go on where they were.
-#include "rlhf/reward_model_fixture.h"
-
-#include "rlhf/expect_error.h"
+// Reward models learn the utility that preferences were drawn by, to the same bits at every layout,
+// and go on where they were.
 #include "skein/rlhf/model_reward.h"
 #include "skein/train/scores.h"
+
+#include "rlhf/expect_error.h"
+#include "rlhf/reward_model_fixture.h"
 
 namespace skein {
 namespace {
@@ -21,7 +22,8 @@ double worth(const std::string& answer) {
 
 std::string drawn_answer(Chance& chance) {
   std::string answer;
-  for (int i = 0, length = 1 + chance.below(3); i < length; ++i) answer += fmt::format("{}{}", i ? " " : "", static_cast<char>('a' + chance.below(6)));
+  for (int i = 0, length = 1 + chance.below(3); i < length; ++i)
+    answer += fmt::format("{}{}", i ? " " : "", static_cast<char>('a' + chance.below(6)));
   return answer;
 }
 
@@ -32,7 +34,8 @@ std::string write_pairs(const std::string& path, int count, uint64_t seed) {
   for (int i = 0; i < count;) {
     std::string first = drawn_answer(chance), second = drawn_answer(chance);
     if (first == second) continue;
-    if (chance.uniform() > 1 / (1 + std::exp(worth(second) - worth(first)))) std::swap(first, second);
+    if (chance.uniform() > 1 / (1 + std::exp(worth(second) - worth(first))))
+      std::swap(first, second);
     file << Json{{"prompt", "ask"}, {"chosen", first}, {"rejected", second}}.dump() << '\n';
     ++i;
   }
@@ -47,11 +50,18 @@ std::string write_mixed(const std::string& path) {
     std::vector<std::string> answers;
     while (answers.size() < 2 + static_cast<size_t>(i % 3)) {
       const std::string drawn = drawn_answer(chance);
-      if (std::find(answers.begin(), answers.end(), drawn) == answers.end()) answers.push_back(drawn);
+      if (std::find(answers.begin(), answers.end(), drawn) == answers.end())
+        answers.push_back(drawn);
     }
     std::vector<double> ranks;
-    for (const std::string& answer : answers) ranks.push_back(-worth(answer) - 1e-3 * static_cast<double>(ranks.size()));
-    file << Json{{"prompt", std::string(static_cast<size_t>(i % 4), 'e') + " ask"}, {"answers", answers}, {"ranks", ranks}, {"scores", ranks}}.dump() << '\n';
+    for (const std::string& answer : answers)
+      ranks.push_back(-worth(answer) - 1e-3 * static_cast<double>(ranks.size()));
+    file << Json{{"prompt", std::string(static_cast<size_t>(i % 4), 'e') + " ask"},
+                 {"answers", answers},
+                 {"ranks", ranks},
+                 {"scores", ranks}}
+                .dump()
+         << '\n';
   }
   return path;
 }
@@ -71,7 +81,8 @@ class RewardTasks : public testing::Test {
   Workspace folder_;
 };
 
-// The floor of the loss is what the utility itself has on the fresh pairs; within a prompt the score is the utility plus a constant.
+// The floor of the loss is what the utility itself has on the fresh pairs; within a prompt the
+// score is the utility plus a constant.
 TEST_F(RewardTasks, LearnAKnownUtility) {
   for (bool encoder : {false, true}) {
     RewardConfig c = small_reward(encoder);
@@ -99,15 +110,20 @@ TEST_F(RewardTasks, LearnAKnownUtility) {
       Chance chance(3);
       std::vector<std::string> answers;
       std::vector<double> truth;
-      for (int i = 0; i < 200; ++i) truth.push_back(worth(answers.emplace_back(drawn_answer(chance))));
+      for (int i = 0; i < 200; ++i)
+        truth.push_back(worth(answers.emplace_back(drawn_answer(chance))));
       const std::vector<Message> prompt{{"user", "ask"}};
       std::vector<double> found = model.scores(model.form().sequences(prompt, answers));
-      RecordProperty(encoder ? "pearson_of_encoder" : "pearson_of_decoder", fmt::format("{:.4f}", pearson(truth, found)));
+      RecordProperty(encoder ? "pearson_of_encoder" : "pearson_of_decoder",
+                     fmt::format("{:.4f}", pearson(truth, found)));
       EXPECT_GT(pearson(truth, found), 0.98);
       for (double& score : found) score *= model.head().deviation;
       double covariance = 0, variance = 0, mean = 0, mean_found = 0;
-      for (size_t i = 0; i < truth.size(); ++i) mean += truth[i] / 200, mean_found += found[i] / 200;
-      for (size_t i = 0; i < truth.size(); ++i) covariance += (truth[i] - mean) * (found[i] - mean_found), variance += (truth[i] - mean) * (truth[i] - mean);
+      for (size_t i = 0; i < truth.size(); ++i)
+        mean += truth[i] / 200, mean_found += found[i] / 200;
+      for (size_t i = 0; i < truth.size(); ++i)
+        covariance += (truth[i] - mean) * (found[i] - mean_found),
+            variance += (truth[i] - mean) * (truth[i] - mean);
       EXPECT_NEAR(covariance / variance, 1, 0.15);
     });
   }
@@ -137,7 +153,8 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
       EXPECT_EQ(scores, alone) << "rank " << world.rank() << " of " << data << " x " << pipeline;
       // The same as tokens, whose end is appended where it is missing.
       std::vector<std::vector<int32_t>> tokens;
-      for (const FormedSample& sequence : model.form().sequences(prompt, answers)) tokens.push_back(sequence.tokens);
+      for (const FormedSample& sequence : model.form().sequences(prompt, answers))
+        tokens.push_back(sequence.tokens);
       tokens[1].pop_back();
       EXPECT_EQ(model.scores(tokens), alone);
       EXPECT_TRUE(model.scores(std::vector<FormedSample>()).empty());
@@ -145,8 +162,10 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
   run_ranks(2, [&](Group& world) {
     Mesh mesh(world, {1, 2, 1});
     const std::string own_template = ChatTemplate("none", *byte_tokenizer()).to_json();
-    ModelReward reward(folder_.at("run"), {byte_tokenizer()->to_json(), own_template}, {}, DType::f32, 2, mesh);
-    ModelReward by_text(folder_.at("run"), {bpe_tokenizer({{1, 2}})->to_json(), own_template}, {}, DType::f32, 2, mesh);
+    ModelReward reward(folder_.at("run"), {byte_tokenizer()->to_json(), own_template}, {},
+                       DType::f32, 2, mesh);
+    ModelReward by_text(folder_.at("run"), {bpe_tokenizer({{1, 2}})->to_json(), own_template}, {},
+                        DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
     for (size_t i = 0; i < 4; ++i) {
       asked[i].messages = {{"user", "ask"}};
@@ -156,7 +175,8 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
       asked[i].ended = i % 2;
       if (asked[i].ended) asked[i].tokens.push_back(256);
     }
-    EXPECT_EQ(reward.scores(asked), alone) << "an answer that was cut off is judged as if it had ended";
+    EXPECT_EQ(reward.scores(asked), alone)
+        << "an answer that was cut off is judged as if it had ended";
     EXPECT_EQ(by_text.scores(asked), alone);
     EXPECT_NE(reward.name().find("model:"), std::string::npos);
     // The whole dialogue is judged, not its last turn.
@@ -246,11 +266,18 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
 }
 
 TEST_F(RewardTasks, GiveEqualBitsAtEveryLayout) {
-  struct Case { bool encoder; DType precision; int64_t frozen; double ridge; };
-  for (const Case& each : {Case{false, DType::f32, -1, 0.001}, Case{true, DType::f32, 1, 0}, Case{false, DType::bf16, -1, 0}}) {
+  struct Case {
+    bool encoder;
+    DType precision;
+    int64_t frozen;
+    double ridge;
+  };
+  for (const Case& each : {Case{false, DType::f32, -1, 0.001}, Case{true, DType::f32, 1, 0},
+                           Case{false, DType::bf16, -1, 0}}) {
     RewardConfig c = small_reward(each.encoder);
     c.run.model.context = 16;
-    c.run.data.train = {write_mixed(folder_.at("mixed.jsonl")), write_scores(folder_.at("scores.jsonl"))};
+    c.run.data.train = {write_mixed(folder_.at("mixed.jsonl")),
+                        write_scores(folder_.at("scores.jsonl"))};
     c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 20, 2)};
     c.run.train.steps = 6;
     c.run.train.precision = each.precision;
@@ -260,7 +287,8 @@ TEST_F(RewardTasks, GiveEqualBitsAtEveryLayout) {
     c.task.loss = {0.1, 0.01};
     const std::string name = fmt::format("case{}{}", each.encoder, name_of(each.precision));
     const Trained expected = train_reward(c, folder_, 1, name);
-    for (const auto& [data, pipeline, zero] : {std::tuple{2, 1, false}, {4, 1, true}, {1, 2, false}, {2, 2, true}}) {
+    for (const auto& [data, pipeline, zero] :
+         {std::tuple{2, 1, false}, {4, 1, true}, {1, 2, false}, {2, 2, true}}) {
       c.run.parallel.pipeline = pipeline;
       c.run.parallel.zero = zero;
       c.run.train.micro_batch = data == 2 ? 2 : 1;
@@ -287,7 +315,8 @@ TEST_F(RewardTasks, TensorParallelRanksAgree) {
       c.run.parallel.sequence = sequence;
       const Trained found = train_reward(c, folder_, 2);
       ASSERT_EQ(found.losses.size(), 5u);
-      for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-4) << encoder << sequence;
+      for (size_t i = 0; i < 5; ++i)
+        EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-4) << encoder << sequence;
     }
 }
 
@@ -313,19 +342,24 @@ TEST_F(RewardTasks, GoOnWithEqualBits) {
   testing::internal::CaptureStderr();
   train_reward(c, folder_, 1, "run");
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("reward.margin=0 and reward.centring=0, now they are 0 and 0.5"), std::string::npos) << said;
+  EXPECT_NE(said.find("reward.margin=0 and reward.centring=0, now they are 0 and 0.5"),
+            std::string::npos)
+      << said;
   c.task.length = 20;
-  test::expect_error(ExitCode::usage, {"reward.length=24, now it is 20"}, [&] { train_reward(c, folder_, 1, "run"); });
+  test::expect_error(ExitCode::usage, {"reward.length=24, now it is 20"},
+                     [&] { train_reward(c, folder_, 1, "run"); });
   c.task.length = 0;
   c.task.chat_template = "plain";
-  test::expect_error(ExitCode::usage, {"another chat template"}, [&] { train_reward(c, folder_, 1, "run"); });
+  test::expect_error(ExitCode::usage, {"another chat template"},
+                     [&] { train_reward(c, folder_, 1, "run"); });
 }
 
 TEST_F(RewardTasks, LongPromptsLoseTheirBeginningOrAreLeftOut) {
   RewardConfig c = small_reward();
-  std::ofstream(folder_.at("long.jsonl")) << Json{{"prompt", std::string(60, 'p')}, {"chosen", "a"}, {"rejected", "bbb"}}.dump() << "\n"
-                                          << Json{{"prompt", "p"}, {"chosen", "a"}, {"rejected", "b"}}.dump() << "\n"
-                                          << Json{{"prompt", "p"}, {"chosen", std::string(60, 'a')}, {"rejected", "b"}}.dump() << "\n";
+  std::ofstream(folder_.at("long.jsonl"))
+      << Json{{"prompt", std::string(60, 'p')}, {"chosen", "a"}, {"rejected", "bbb"}}.dump() << "\n"
+      << Json{{"prompt", "p"}, {"chosen", "a"}, {"rejected", "b"}}.dump() << "\n"
+      << Json{{"prompt", "p"}, {"chosen", std::string(60, 'a')}, {"rejected", "b"}}.dump() << "\n";
   c.run.data.train = {folder_.at("long.jsonl")};
   const auto samples = [&] {
     RewardConfig own = c;
@@ -410,17 +444,24 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   error_of([](RewardConfig& c) { c.task.loss.margin = -1; }, {"reward.margin=-1"});
   error_of([](RewardConfig& c) { c.task.epochs = 0; }, {"reward.epochs=0"});
   error_of([](RewardConfig& c) { c.task.chat_template = "chatml"; }, {"chatml"});
-  std::ofstream(folder_.at("system.jsonl")) << R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"u"}],"chosen":"a","rejected":"b"})";
-  std::ofstream(folder_.at("form.json")) << R"({"user":{"open":"U","close":""},"assistant":{"open":"A","close":"{eos}"},"end":"{eos}"})";
-  error_of([&](RewardConfig& c) {
-    c.run.data.train = {folder_.at("system.jsonl")};
-    c.task.chat_template = folder_.at("form.json");
-  }, {"system.jsonl:1", "system", "data.bad_records=N"});
-  error_of([](RewardConfig& c) { c.task.loss.margin = 0.5; }, {"reward.margin=0.5", "no pair or ranked list of data.train has grades"});
-  error_of([&](RewardConfig& c) {
-    c.task.reference = c.run.data.train;
-    c.task.reference_samples = 0;
-  }, {"data.reference=", "reward.reference_samples=0"});
+  std::ofstream(folder_.at("system.jsonl"))
+      << R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"u"}],"chosen":"a","rejected":"b"})";
+  std::ofstream(folder_.at("form.json"))
+      << R"({"user":{"open":"U","close":""},"assistant":{"open":"A","close":"{eos}"},"end":"{eos}"})";
+  error_of(
+      [&](RewardConfig& c) {
+        c.run.data.train = {folder_.at("system.jsonl")};
+        c.task.chat_template = folder_.at("form.json");
+      },
+      {"system.jsonl:1", "system", "data.bad_records=N"});
+  error_of([](RewardConfig& c) { c.task.loss.margin = 0.5; },
+           {"reward.margin=0.5", "no pair or ranked list of data.train has grades"});
+  error_of(
+      [&](RewardConfig& c) {
+        c.task.reference = c.run.data.train;
+        c.task.reference_samples = 0;
+      },
+      {"data.reference=", "reward.reference_samples=0"});
   error_of([](RewardConfig& c) { c.task.epochs = 1e30; }, {"reward.epochs=1e+30", "at most 1e+12"});
   RewardConfig some = small_reward();
   some.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1), folder_.at("system.jsonl")};
@@ -430,7 +471,8 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   error_of([](RewardConfig& c) { c.run.model.vocab_size = 100; }, {"the model knows 100 ids"});
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
-    test::expect_error(ExitCode::usage, {"holds no checkpoint"}, [&] { RewardModel(folder_.path(), {}, DType::f32, 1, mesh); });
+    test::expect_error(ExitCode::usage, {"holds no checkpoint"},
+                       [&] { RewardModel(folder_.path(), {}, DType::f32, 1, mesh); });
   });
 }
 
@@ -438,11 +480,16 @@ TEST(RewardNotes, KeepAllOfThem) {
   const RewardHead head{R"({"name":"mine"})", 77, -3.25, 0.1, {0.5, 0.25}};
   const auto back = reward_head(to_json(head, 4'000'000'000u), "here");
   ASSERT_NE(back, nullptr);
-  EXPECT_EQ(to_json(*back, reward_checksum(to_json(head, 4'000'000'000u))), to_json(head, 4'000'000'000u));
+  EXPECT_EQ(to_json(*back, reward_checksum(to_json(head, 4'000'000'000u))),
+            to_json(head, 4'000'000'000u));
   EXPECT_EQ(reward_head("", "here"), nullptr);
   EXPECT_EQ(reward_head(R"({"task":"labels"})", "here"), nullptr);
-  test::expect_error(ExitCode::usage, {"here are damaged"}, [] { reward_head(R"({"task":"reward"})", "here"); });
-  test::expect_error(ExitCode::usage, {"here are damaged"}, [] { reward_head(R"({"task":"reward","length":4,"mean":0,"deviation":0,"margin":0,"centring":0})", "here"); });
+  test::expect_error(ExitCode::usage, {"here are damaged"},
+                     [] { reward_head(R"({"task":"reward"})", "here"); });
+  test::expect_error(ExitCode::usage, {"here are damaged"}, [] {
+    reward_head(R"({"task":"reward","length":4,"mean":0,"deviation":0,"margin":0,"centring":0})",
+                "here");
+  });
 }
 
 }  // namespace

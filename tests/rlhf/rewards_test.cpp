@@ -1,9 +1,8 @@
 #include "skein/rlhf/rewards.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "rlhf/reward_fixture.h"
 #include "text/golden_files.h"
@@ -54,7 +53,9 @@ TEST(Rules, RegexIsOneWhereItMatches) {
   EXPECT_EQ(scores_of("regex:\\d+", answers), (std::vector<double>{1, 1, 0}));
   EXPECT_EQ(scores_of("regex_full:\\d+", answers), (std::vector<double>{0, 1, 0}));
   EXPECT_EQ(score_of("regex:^caf\u00e9$", answer("caf\u00e9")), 1);
-  EXPECT_EQ(score_of("regex:a.b", answer("a\xff" "b")), 1);
+  EXPECT_EQ(score_of("regex:a.b", answer("a\xff"
+                                         "b")),
+            1);
   expect_refused_reward("regex:a(", {"regular expression a(", "byte 2"});
   expect_refused_reward("regex", {"regex needs a regular expression"});
 }
@@ -82,7 +83,8 @@ TEST(Rules, LengthIsDistanceFromATargetOrRises) {
 }
 
 TEST(Rules, EndedTellsWhetherItEnded) {
-  EXPECT_EQ(scores_of("ended", {answer("a"), answer("a", "", 1, false)}), (std::vector<double>{1, 0}));
+  EXPECT_EQ(scores_of("ended", {answer("a"), answer("a", "", 1, false)}),
+            (std::vector<double>{1, 0}));
   expect_refused_reward("ended:x", {"takes no argument", "\"x\""});
 }
 
@@ -97,7 +99,8 @@ TEST(Rules, ExactComparesNormalisedTexts) {
 
 TEST(Rules, ExactComparesLastNumbers) {
   const auto right = [](const std::string& text, const std::string& truth) {
-    return score_of("exact:match=number", answer(text, nlohmann::json{{"answer", truth}}.dump())) == 1;
+    return score_of("exact:match=number", answer(text, nlohmann::json{{"answer", truth}}.dump())) ==
+           1;
   };
   EXPECT_TRUE(right("She has 3 + 15 = $18.", "9 and 9 <<9+9=18>>\n#### 18"));
   EXPECT_FALSE(right("18, no, 19", "#### 18"));
@@ -117,16 +120,20 @@ TEST(Rules, ExactComparesLastNumbers) {
 
 TEST(Rules, ExactRefusesRecordsItCannotCompareWith) {
   expect_refused_reward("exact", {"prompt 12 has no record", "field answer", "JSONL"});
-  expect_refused_reward("exact", {"prompt 12", "no field answer", "question, reply"}, answer("x", R"({"question":1,"reply":2})"));
-  expect_refused_reward("exact", {"field answer", "prompt 12", "null"}, answer("x", R"({"answer":null})"));
+  expect_refused_reward("exact", {"prompt 12", "no field answer", "question, reply"},
+                        answer("x", R"({"question":1,"reply":2})"));
+  expect_refused_reward("exact", {"field answer", "prompt 12", "null"},
+                        answer("x", R"({"answer":null})"));
   expect_refused_reward("exact", {"empty list"}, answer("x", R"({"answer":[]})"));
-  expect_refused_reward("exact:match=number", {"prompt 12", "has no number", "\"none\""}, answer("x", R"({"answer":"none"})"));
+  expect_refused_reward("exact:match=number", {"prompt 12", "has no number", "\"none\""},
+                        answer("x", R"({"answer":"none"})"));
   expect_refused_reward("exact:match=near", {"match=near", "text and number"});
   expect_refused_reward("exact:field=", {"names no field"});
   const auto world = single_rank();
   const RewardMixture rewards = make_rewards("ended; exact", {*world});
   EXPECT_NO_THROW(rewards.check_prompt(3, {}, R"({"answer":"a"})"));
-  expect_error(ExitCode::usage, {"prompt 3", "no field answer"}, [&] { rewards.check_prompt(3, {}, "{}"); });
+  expect_error(ExitCode::usage, {"prompt 3", "no field answer"},
+               [&] { rewards.check_prompt(3, {}, "{}"); });
 }
 
 TEST(Rules, WordsAddUpTheirWeights) {
@@ -136,7 +143,8 @@ TEST(Rules, WordsAddUpTheirWeights) {
   EXPECT_DOUBLE_EQ(score_of("words:" + path, answer("A well-known bad-good")), 3);
   EXPECT_DOUBLE_EQ(score_of("words:" + path + ",cap=2", answer("bad bad")), -2);
   EXPECT_DOUBLE_EQ(score_of("words:" + path + ",per=token", answer("bad bad", "", 9)), -0.5);
-  EXPECT_DOUBLE_EQ(score_of("words:" + path + ",per=token,cap=0.25", answer("bad bad", "", 9)), -0.25);
+  EXPECT_DOUBLE_EQ(score_of("words:" + path + ",per=token,cap=0.25", answer("bad bad", "", 9)),
+                   -0.25);
   EXPECT_DOUBLE_EQ(score_of("words:" + path + ",per=token", answer("", "", 0)), 0);
 }
 
@@ -173,12 +181,16 @@ class Told : public RewardSource {
 
 RewardMixture told(const std::string& list, const std::vector<double>& scores) {
   const auto world = single_rank();
-  return make_rewards(list, {*world, 60, {{"told", [&](const RewardSpec&) { return std::make_unique<Told>(scores); }}}});
+  return make_rewards(
+      list,
+      {*world, 60, {{"told", [&](const RewardSpec&) { return std::make_unique<Told>(scores); }}}});
 }
 
 TEST(Mixtures, AddUpWeightedPartsAndRememberThem) {
-  RewardMixture rewards = told("2*told; -0.5*length:max=10; 0*regex_full:a; regex:b; regex:c", {1, 3});
-  const std::vector<double> sums = rewards.scores(std::vector<Answer>{answer("a", "", 6), answer("bc", "", 11)});
+  RewardMixture rewards =
+      told("2*told; -0.5*length:max=10; 0*regex_full:a; regex:b; regex:c", {1, 3});
+  const std::vector<double> sums =
+      rewards.scores(std::vector<Answer>{answer("a", "", 6), answer("bc", "", 11)});
   EXPECT_EQ(sums, (std::vector<double>{2 - 0.25, 6 - 0.5 + 2}));
   std::vector<std::string> labels;
   for (const auto& part : rewards.parts()) labels.push_back(part.label);
@@ -192,8 +204,12 @@ TEST(Mixtures, AddUpWeightedPartsAndRememberThem) {
 
 TEST(Mixtures, RefuseScoresThatAreNoNumbers) {
   const std::vector<Answer> two = {answer("first"), answer("second")};
-  expect_error(ExitCode::failure, {"reward told", "nan", "prompt 12", "\"second\""}, [&] { told("told", {1, NAN}).scores(two); });
-  expect_error(ExitCode::failure, {"inf", "\"first\""}, [&] { told("10*told", {1e308, 1}).scores(two); });
+  expect_error(ExitCode::failure, {"reward told", "nan", "prompt 12", "\"second\""}, [&] {
+    told("told", {1, NAN}).scores(two);
+  });
+  expect_error(ExitCode::failure, {"inf", "\"first\""}, [&] {
+    told("10*told", {1e308, 1}).scores(two);
+  });
   expect_error(ExitCode::internal, {"1 against 2"}, [&] { told("told", {1}).scores(two); });
 }
 

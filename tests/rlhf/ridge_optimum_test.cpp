@@ -1,9 +1,10 @@
-// With a frozen trunk the pairwise loss and its ridge are convex in the head: there is one optimum, and training must land on it.
-#include "rlhf/reward_model_fixture.h"
-
+// With a frozen trunk the pairwise loss and its ridge are convex in the head: there is one optimum,
+// and training must land on it.
+#include "skein/checkpoint/parameters.h"
 #include "skein/models/pooled.h"
 #include "skein/train/judge.h"
-#include "skein/checkpoint/parameters.h"
+
+#include "rlhf/reward_model_fixture.h"
 
 namespace skein {
 namespace {
@@ -46,10 +47,12 @@ Vector optimum(const std::vector<Vector>& differences, double ridge) {
     std::vector<Vector> curvature(n, Vector(n));
     for (size_t i = 0; i < n; ++i) gradient[i] = 2 * ridge * w[i], curvature[i][i] = 2 * ridge;
     for (const Vector& difference : differences) {
-      const double wrong = 1 / (1 + std::exp(dot(w, difference))), share = 1 / static_cast<double>(differences.size());
+      const double wrong = 1 / (1 + std::exp(dot(w, difference))),
+                   share = 1 / static_cast<double>(differences.size());
       for (size_t i = 0; i < n; ++i) {
         gradient[i] -= share * wrong * difference[i];
-        for (size_t k = 0; k < n; ++k) curvature[i][k] += share * wrong * (1 - wrong) * difference[i] * difference[k];
+        for (size_t k = 0; k < n; ++k)
+          curvature[i][k] += share * wrong * (1 - wrong) * difference[i] * difference[k];
       }
     }
     const Vector move = solved(curvature, gradient);
@@ -60,7 +63,8 @@ Vector optimum(const std::vector<Vector>& differences, double ridge) {
 
 double value_at(const Vector& w, const std::vector<Vector>& differences, double ridge) {
   double value = ridge * dot(w, w);
-  for (const Vector& difference : differences) value += std::log1p(std::exp(-dot(w, difference))) / static_cast<double>(differences.size());
+  for (const Vector& difference : differences)
+    value += std::log1p(std::exp(-dot(w, difference))) / static_cast<double>(differences.size());
   return value;
 }
 
@@ -71,32 +75,39 @@ void write_contradictions(const std::string& path) {
   const char* const answers[] = {"a", "b", "cc", "d e", "fa", "ab c"};
   for (int i = 0; i < 24; ++i) {
     const int first = chance.below(6), second = (first + 1 + chance.below(5)) % 6;
-    file << Json{{"prompt", "ask"}, {"chosen", answers[first]}, {"rejected", answers[second]}}.dump() << '\n';
+    file
+        << Json{{"prompt", "ask"}, {"chosen", answers[first]}, {"rejected", answers[second]}}.dump()
+        << '\n';
   }
 }
 
 // What the frozen trunk of a run makes of the better answers less what it makes of the worse ones.
-std::vector<Vector> differences_in(const std::string& run, const ModelConfig& model, const std::vector<PreferenceSample>& samples) {
+std::vector<Vector> differences_in(const std::string& run, const ModelConfig& model,
+                                   const std::vector<PreferenceSample>& samples) {
   std::vector<Vector> differences;
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
     LocalModel local(model, {}, mesh, DType::f32);
     local.parameters().allocate(false);
-    load_checkpoint(*find_checkpoint(run, world), parameter_pieces(local.parameters()), false, world);
+    load_checkpoint(*find_checkpoint(run, world), parameter_pieces(local.parameters()), false,
+                    world);
     const Pooled last(Pool::last);
     PipelineModel pieces = local.pipeline_model();
     pieces.objective = &last;
     Pipeline pipeline(mesh, pieces, ScheduleKind::gpipe);
     std::vector<PreferenceSample> single;
     for (const PreferenceSample& sample : samples)
-      for (const FormedSample& sequence : sample.sequences) single.push_back({PreferenceKind::none, {sequence}, {0}, {0}});
+      for (const FormedSample& sequence : sample.sequences)
+        single.push_back({PreferenceKind::none, {sequence}, {0}, {0}});
     const auto count = static_cast<int64_t>(single.size()), width = model.d_model;
     const PreferenceBatchShape shape = shape_of(single, 8, 0, false);
     const PreferenceSamples source(std::move(single), shape, 0, false);
     const Tensor features = all_answers({pipeline, local.pass(), mesh, 4}, source, count, 1, width);
     for (int64_t i = 0; i < count; i += 2) {
       Vector& difference = differences.emplace_back();
-      for (int64_t k = 0; k < width; ++k) difference.push_back(features.data<float>()[i * width + k] - features.data<float>()[(i + 1) * width + k]);
+      for (int64_t k = 0; k < width; ++k)
+        difference.push_back(features.data<float>()[i * width + k] -
+                             features.data<float>()[(i + 1) * width + k]);
     }
   });
   return differences;
@@ -123,7 +134,8 @@ TEST(RidgeOptimum, IsWhereTheHeadLands) {
     const Trained trained = train_reward(c, folder, 1, name);
     RewardConfig own = c;
     const RewardTask task(own, byte_tokenizer(), "");
-    const std::vector<Vector> differences = differences_in(folder.at(name), own.run.model, task.samples().all());
+    const std::vector<Vector> differences =
+        differences_in(folder.at(name), own.run.model, task.samples().all());
     ASSERT_EQ(differences.size(), 24u);
     const Vector wanted = optimum(differences, ridge);
     const auto& bytes = trained.state.at("param/classifier.weight");

@@ -1,7 +1,8 @@
 // What is learnt from rows of very different lengths does not know how far they are padded.
-#include "rlhf/dpo_fixture.h"
 #include "skein/rlhf/preference_objective.h"
 #include "skein/train/replica.h"
+
+#include "rlhf/dpo_fixture.h"
 
 namespace skein {
 namespace {
@@ -24,7 +25,9 @@ PreferenceSamples preferences(bool encoder) {
     PreferenceSample sample{PreferenceKind::ranked, {}, {}, {}};
     for (int k = 0; k < 2 + i % 2; ++k) {
       const std::vector<int32_t> tokens = drawn_tokens(chance, drawn_length(chance, i) - 1);
-      sample.sequences.push_back({tokens, std::vector<int32_t>(tokens.size()), {encoder ? 0 : static_cast<int32_t>(tokens.size()) - 1}});
+      sample.sequences.push_back({tokens,
+                                  std::vector<int32_t>(tokens.size()),
+                                  {encoder ? 0 : static_cast<int32_t>(tokens.size()) - 1}});
       sample.values.push_back(static_cast<float>(chance.below(100)) + 0.1f * static_cast<float>(k));
       sample.grades.push_back(0);
     }
@@ -38,7 +41,8 @@ AnswerPairs pairs() {
   Chance chance(5);
   AnswerPairs made;
   for (int i = 0; i < 32; ++i) {
-    for (int side = 0; side < 2; ++side) made.answers.push_back({drawn_tokens(chance, 3 + drawn_length(chance, i)), 2});
+    for (int side = 0; side < 2; ++side)
+      made.answers.push_back({drawn_tokens(chance, 3 + drawn_length(chance, i)), 2});
     made.pairs.push_back({static_cast<size_t>(2 * i), static_cast<size_t>(2 * i + 1)});
   }
   return made;
@@ -62,7 +66,8 @@ struct Learnt {
 };
 
 // Four steps of eight samples; told: whether batches say how long their rows are.
-Learnt learn(const PretrainConfig& c, const SampleSource& samples, const Learning& learning, bool told) {
+Learnt learn(const PretrainConfig& c, const SampleSource& samples, const Learning& learning,
+             bool told) {
   const auto alone = single_rank();
   const MeshShape shape = mesh_shape(c.parallel, 1);
   Mesh mesh(*alone, shape);
@@ -76,12 +81,15 @@ Learnt learn(const PretrainConfig& c, const SampleSource& samples, const Learnin
     made.tokens += result.tokens;
   }
   made.memory = replica.memory();
-  for (const Parameter& p : replica.model().parameters().all()) made.weights[p.name].assign(p.value.bytes_data(), p.value.bytes_data() + p.value.bytes());
+  for (const Parameter& p : replica.model().parameters().all())
+    made.weights[p.name].assign(p.value.bytes_data(), p.value.bytes_data() + p.value.bytes());
   return made;
 }
 
-void expect_same(const PretrainConfig& c, const SampleSource& samples, const Learning& learning, const std::string& what) {
-  const Learnt expected = learn(c, samples, learning, false), found = learn(c, samples, learning, true);
+void expect_same(const PretrainConfig& c, const SampleSource& samples, const Learning& learning,
+                 const std::string& what) {
+  const Learnt expected = learn(c, samples, learning, false),
+               found = learn(c, samples, learning, true);
   EXPECT_EQ(found.numbers, expected.numbers) << what;
   EXPECT_EQ(first_difference(found.weights, expected.weights), "") << what;
   EXPECT_EQ(expected.tokens, static_cast<double>(32 * samples.batch(0, 1).length())) << what;
@@ -89,7 +97,8 @@ void expect_same(const PretrainConfig& c, const SampleSource& samples, const Lea
   const Batch longest = samples.batch(0, 32);
   EXPECT_EQ(expected.memory.longest, longest.length());
   EXPECT_EQ(found.memory.longest, trimmed(longest, 8).length());
-  EXPECT_DOUBLE_EQ(found.memory.activations * static_cast<double>(expected.memory.longest), expected.memory.activations * static_cast<double>(found.memory.longest));
+  EXPECT_DOUBLE_EQ(found.memory.activations * static_cast<double>(expected.memory.longest),
+                   expected.memory.activations * static_cast<double>(found.memory.longest));
 }
 
 TEST(Trimmed, RewardModelsLearnTheSameBits) {
@@ -98,8 +107,12 @@ TEST(Trimmed, RewardModelsLearnTheSameBits) {
       PretrainConfig c = config_of(encoder, precision, 0.1);
       c.model.head = encoder ? Head::token : Head::sequence;
       c.model.labels = 1;
-      const Learning learning{[](const LocalModel& model) { return std::make_unique<PreferenceObjective>(*model.labelled(), ops::PreferenceLossConfig{}); }};
-      expect_same(c, preferences(encoder), learning, fmt::format("{} {}", encoder, name_of(precision)));
+      const Learning learning{[](const LocalModel& model) {
+        return std::make_unique<PreferenceObjective>(*model.labelled(),
+                                                     ops::PreferenceLossConfig{});
+      }};
+      expect_same(c, preferences(encoder), learning,
+                  fmt::format("{} {}", encoder, name_of(precision)));
     }
 }
 
@@ -107,7 +120,10 @@ TEST(Trimmed, PoliciesLearnTheSameBits) {
   for (const DType precision : {DType::f32, DType::bf16}) {
     const DpoSamples samples(pairs(), 8, 0, 1, false);
     const DpoRules rules{{0.1, 0.1}, 0.5};
-    const Learning learning{[&](const LocalModel& model) { return std::make_unique<DpoObjective>(*model.decoder(), rules); }, DpoObjective::terms(rules)};
+    const Learning learning{[&](const LocalModel& model) {
+                              return std::make_unique<DpoObjective>(*model.decoder(), rules);
+                            },
+                            DpoObjective::terms(rules)};
     expect_same(config_of(false, precision, 0), samples, learning, std::string(name_of(precision)));
   }
 }

@@ -1,12 +1,14 @@
-// What a policy may keep and learn beside its answers: texts, a running mean, a coefficient that follows the KL, a critic begun elsewhere.
-#include "rlhf/expect_error.h"
-#include "rlhf/tune_fixture.h"
+// What a policy may keep and learn beside its answers: texts, a running mean, a coefficient that
+// follows the KL, a critic begun elsewhere.
 #include "skein/checkpoint/parameters.h"
 #include "skein/data/store.h"
 #include "skein/rlhf/oracle_episodes.h"
 #include "skein/rlhf/ppo.h"
 #include "skein/rlhf/reward_form.h"
 #include "skein/train/run_state.h"
+
+#include "rlhf/expect_error.h"
+#include "rlhf/tune_fixture.h"
 
 namespace skein {
 namespace {
@@ -17,19 +19,23 @@ class ManyFirst : public RewardSource {
   std::string name() const override { return "many"; }
   std::vector<double> scores(std::span<const Answer> answers) override {
     std::vector<double> made;
-    for (const Answer& one : answers) made.push_back(static_cast<double>(std::count(one.tokens.begin(), one.tokens.end(), 0)));
+    for (const Answer& one : answers)
+      made.push_back(static_cast<double>(std::count(one.tokens.begin(), one.tokens.end(), 0)));
     return made;
   }
 };
 
 class TunedBeside : public TunedPolicy {
  protected:
-  TunedBeside() : language_(oracle_language(folder_.at("language.txt"))), tokenizer_(oracle_tokenizer(language_)) {}
+  TunedBeside()
+      : language_(oracle_language(folder_.at("language.txt"))),
+        tokenizer_(oracle_tokenizer(language_)) {}
 
   // Texts of the language, each as a document.
   std::string texts(const std::string& name = "texts.h5", uint64_t seed = 5) {
     const OracleDraws draws(language_, seed);
-    TokenStoreWriter writer(folder_.at(name), language_.vocab_size(), language_.end_id(), tokenizer_->to_json());
+    TokenStoreWriter writer(folder_.at(name), language_.vocab_size(), language_.end_id(),
+                            tokenizer_->to_json());
     for (int64_t i = 0; i < 100; ++i) writer.add_document(draws.text(i), 8);
     writer.finish();
     return folder_.at(name);
@@ -41,16 +47,28 @@ class TunedBeside : public TunedPolicy {
     return *find_checkpoint(folder_.at(name) + "/pretrained", *single_rank());
   }
 
-  // As run(), but begun from `start`, with that reward, and with settings that run() decides itself.
-  Tuned tune_from(const CheckpointInfo& start, int ranks, const Settings& settings, const std::string& name) {
+  // As run(), but begun from `start`, with that reward, and with settings that run() decides
+  // itself.
+  Tuned tune_from(const CheckpointInfo& start, int ranks, const Settings& settings,
+                  const std::string& name) {
     TuneConfig config = tune_defaults();
     Options options("test", "");
     bind(options, config);
     for (const auto& [key, value] : oracle_defaults()) options.set(key, value, "test");
-    for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)}, {"ppo.iterations", "4"}, {"ppo.rollout_batch", "32"}, {"train.global_batch", "16"},
-                                             {"train.micro_batch", "4"}, {"generate.batch", "8"}, {"ppo.epochs", "1"}, {"parallel.reduction_groups", "4"},
-                                             {"lr.lr", "3e-3"}, {"ppo.shown", "0"}, {"run.log_every", "1000"}, {"generate.max_tokens", "3"},
-                                             {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}})
+    for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)},
+                                             {"ppo.iterations", "4"},
+                                             {"ppo.rollout_batch", "32"},
+                                             {"train.global_batch", "16"},
+                                             {"train.micro_batch", "4"},
+                                             {"generate.batch", "8"},
+                                             {"ppo.epochs", "1"},
+                                             {"parallel.reduction_groups", "4"},
+                                             {"lr.lr", "3e-3"},
+                                             {"ppo.shown", "0"},
+                                             {"run.log_every", "1000"},
+                                             {"generate.max_tokens", "3"},
+                                             {"checkpoint.every", "1"},
+                                             {"checkpoint.keep", "10"}})
       options.set(key, value, "test");
     for (const auto& [key, value] : settings) options.set(key, value, "test");
     config.run.model = stored_model(run_state(start.metadata, start.path), start.path);
@@ -60,7 +78,9 @@ class TunedBeside : public TunedPolicy {
       parts.push_back({1, "many", std::make_unique<ManyFirst>()});
       RewardMixture rewards(std::move(parts));
       const OraclePrompts prompts(language_, 1);
-      tune(config, {prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)}, world);
+      tune(config,
+           {prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)},
+           world);
     });
     Tuned tuned;
     tuned.metrics = metrics_in(folder_.at(name) + "/metrics.jsonl");
@@ -74,7 +94,8 @@ class TunedBeside : public TunedPolicy {
   }
 
   // A critic of random weights, saved as a reward model is; head: size of its last ones.
-  CheckpointInfo some_critic(const ModelConfig& policy, const std::string& name = "critic", float head = 0, const std::string& notes = "") {
+  CheckpointInfo some_critic(const ModelConfig& policy, const std::string& name = "critic",
+                             float head = 0, const std::string& notes = "") {
     const auto alone = single_rank();
     Mesh mesh(*alone, {1, 1, 1});
     LocalModel critic(critic_model(policy), {}, mesh, DType::f32);
@@ -86,7 +107,9 @@ class TunedBeside : public TunedPolicy {
     const std::vector<Piece> pieces = parameter_pieces(critic.parameters());
     for (const Piece& piece : pieces)
       if (piece.name == "param/classifier.weight")
-        for (float& weight : std::span(reinterpret_cast<float*>(piece.data), static_cast<size_t>(piece.end - piece.begin))) weight = head = -head;
+        for (float& weight : std::span(reinterpret_cast<float*>(piece.data),
+                                       static_cast<size_t>(piece.end - piece.begin)))
+          weight = head = -head;
     CheckpointStore(folder_.at(name), 1, *alone).save(1, pieces, to_json(state, {1, 1, 1}));
     return *find_checkpoint(folder_.at(name), *alone);
   }
@@ -102,11 +125,18 @@ std::vector<double> told(const Tuned& tuned, const char* name) {
 }
 
 TEST_F(TunedBeside, TextsAndAMeanGiveEqualBits) {
-  expect_equal_at_layouts({{"ptx.data", texts()}, {"ptx.batch", "8"}, {"ptx.length", "5"}, {"ptx.coefficient", "0.7"}, {"ppo.ema", "0.9"}});
+  expect_equal_at_layouts({{"ptx.data", texts()},
+                           {"ptx.batch", "8"},
+                           {"ptx.length", "5"},
+                           {"ptx.coefficient", "0.7"},
+                           {"ppo.ema", "0.9"}});
 }
 
 TEST_F(TunedBeside, TextsAndAMeanInBf16GiveEqualBits) {
-  expect_equal_at_layouts({{"ptx.data", texts()}, {"ppo.ema", "0.9"}, {"train.precision", "bf16"}, {"critic.kind", "shared"}});
+  expect_equal_at_layouts({{"ptx.data", texts()},
+                           {"ppo.ema", "0.9"},
+                           {"train.precision", "bf16"},
+                           {"critic.kind", "shared"}});
 }
 
 TEST_F(TunedBeside, TextsOverShardsOfTheVocabularyAgree) {
@@ -118,7 +148,11 @@ TEST_F(TunedBeside, TextsOverShardsOfTheVocabularyAgree) {
 }
 
 TEST_F(TunedBeside, TextsAndAMeanGoOnWhereTheyWere) {
-  const Settings settings{{"ptx.data", texts()}, {"ppo.ema", "0.9"}, {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}, {"critic.kind", "shared"}};
+  const Settings settings{{"ptx.data", texts()},
+                          {"ppo.ema", "0.9"},
+                          {"checkpoint.every", "1"},
+                          {"checkpoint.keep", "10"},
+                          {"critic.kind", "shared"}};
   const Tuned whole = run(1, settings, "killed");
   forget_from(tuned_at("killed"), 2);
   std::filesystem::remove_all(tuned_at("killed") + "/ema");
@@ -133,14 +167,20 @@ TEST_F(TunedBeside, OtherTextsUnderTheirNameAreRefused) {
   run(1, settings);
   texts("texts.h5", 6);
   settings[1].second = "2";
-  test::expect_error(ExitCode::usage, {"ptx.data: " + folder_.at("texts.h5") + " was ", "checkpoint.other_data=true"}, [&] { run(1, settings); });
+  test::expect_error(
+      ExitCode::usage,
+      {"ptx.data: " + folder_.at("texts.h5") + " was ", "checkpoint.other_data=true"},
+      [&] { run(1, settings); });
   settings.emplace_back("checkpoint.other_data", "true");
   EXPECT_EQ(run(1, settings).metrics.size(), 2u);
 }
 
 // Tuning alone takes the policy away from its texts; with them beside it stays nearer.
 TEST_F(TunedBeside, TextsAreLearnt) {
-  const Settings longer{{"ppo.iterations", "12"}, {"oracle.pretraining", "200"}, {"ptx.data", texts()}, {"lr.decay", "constant"}};
+  const Settings longer{{"ppo.iterations", "12"},
+                        {"oracle.pretraining", "200"},
+                        {"ptx.data", texts()},
+                        {"lr.decay", "constant"}};
   const auto last_loss = [&](const char* coefficient) {
     Settings settings = longer;
     settings.emplace_back("ptx.coefficient", coefficient);
@@ -177,18 +217,24 @@ TEST_F(TunedBeside, TheMeanIsAModelOfItsOwn) {
   }
   const CheckpointInfo found = *find_checkpoint(folder_.at("mean/ema"), *single_rank());
   const Tuned again = tune_from(found, 1, {{"ppo.iterations", "1"}}, "from-mean");
-  EXPECT_EQ(told(again, "kl"), std::vector<double>{0}) << "it begins as the mean, which is its reference too";
+  EXPECT_EQ(told(again, "kl"), std::vector<double>{0})
+      << "it begins as the mean, which is its reference too";
 }
 
 TEST_F(TunedBeside, AMeanIsOfAllStepsOrOfNone) {
   const CheckpointInfo start = pretrained("base");
   tune_from(start, 1, {{"ppo.iterations", "1"}}, "run2");
-  test::expect_error(ExitCode::usage, {"ppo.ema=0", "0.9", "another run.dir"}, [&] { tune_from(start, 1, {{"ppo.ema", "0.9"}}, "run2"); });
+  test::expect_error(ExitCode::usage, {"ppo.ema=0", "0.9", "another run.dir"}, [&] {
+    tune_from(start, 1, {{"ppo.ema", "0.9"}}, "run2");
+  });
 }
 
 TEST_F(TunedBeside, AnAdaptiveCoefficientGivesEqualBitsAndGoesOn) {
   const CheckpointInfo start = pretrained("base");
-  const Settings settings{{"kl.control", "adaptive"}, {"kl.target", "0.001"}, {"kl.horizon", "500"}, {"kl.beta", "0.2"}};
+  const Settings settings{{"kl.control", "adaptive"},
+                          {"kl.target", "0.001"},
+                          {"kl.horizon", "500"},
+                          {"kl.beta", "0.2"}};
   const Tuned whole = tune_from(start, 1, settings, "alone");
   const std::vector<double> betas = told(whole, "kl_beta");
   ASSERT_EQ(betas.size(), 4u);
@@ -208,7 +254,8 @@ TEST_F(TunedBeside, ACriticLearnsFirst) {
   const Tuned tuned = tune_from(start, 1, settings, "warm");
   const std::vector<double> kl = told(tuned, "kl"), explained = told(tuned, "explained_variance");
   ASSERT_EQ(kl.size(), 4u);
-  for (size_t i : {0u, 1u, 2u}) EXPECT_EQ(kl[i], 0) << "nothing but the critic has learnt before iteration " << i + 1;
+  for (size_t i : {0u, 1u, 2u})
+    EXPECT_EQ(kl[i], 0) << "nothing but the critic has learnt before iteration " << i + 1;
   EXPECT_NE(kl[3], 0);
   EXPECT_EQ(explained[0], 0) << "its head begins with zeros";
   EXPECT_NE(explained[1], 0);
@@ -220,21 +267,34 @@ TEST_F(TunedBeside, ACriticLearnsFirst) {
 
 TEST_F(TunedBeside, ACriticBeginsWithGivenWeights) {
   const CheckpointInfo start = pretrained("base");
-  const CheckpointInfo critic = some_critic(stored_model(run_state(start.metadata, start.path), start.path));
-  const Tuned tuned = tune_from(start, 1, {{"critic.load", critic.path}, {"ppo.iterations", "1"}, {"critic.lr", "1e-30"}}, "loaded");
+  const CheckpointInfo critic =
+      some_critic(stored_model(run_state(start.metadata, start.path), start.path));
+  const Tuned tuned = tune_from(
+      start, 1, {{"critic.load", critic.path}, {"ppo.iterations", "1"}, {"critic.lr", "1e-30"}},
+      "loaded");
   const std::string name = "param/embedding.tokens.weight";
-  EXPECT_EQ(tuned.state.at("critic_" + name), state_of(critic.path).at(name)) << "a learning rate that moves nothing";
+  EXPECT_EQ(tuned.state.at("critic_" + name), state_of(critic.path).at(name))
+      << "a learning rate that moves nothing";
   EXPECT_NE(tuned.state.at("critic_" + name), state_of(start.path).at(name));
   test::expect_error(ExitCode::usage, {"critic.load=" + folder_.at("nothing"), "no checkpoint"},
-                     [&] { tune_from(start, 1, {{"critic.load", folder_.at("nothing")}}, "refused"); });
+                     [&] {
+                       tune_from(start, 1, {{"critic.load", folder_.at("nothing")}}, "refused");
+                     });
 }
 
 TEST_F(TunedBeside, ACriticBegunFromARewardModelHasTheScaleOfItsRewards) {
   const CheckpointInfo start = pretrained("base");
   const ModelConfig policy = stored_model(run_state(start.metadata, start.path), start.path);
-  const auto notes = [](double mean) { return to_json(RewardHead{.chat_template = "", .length = 8, .mean = mean, .deviation = 4}, 1); };
+  const auto notes = [](double mean) {
+    return to_json(RewardHead{.chat_template = "", .length = 8, .mean = mean, .deviation = 4}, 1);
+  };
   const auto value_loss = [&](const CheckpointInfo& critic, const std::string& name) {
-    return told(tune_from(start, 1, {{"critic.load", critic.path}, {"ppo.iterations", "1"}, {"critic.lr", "1e-30"}}, name), "critic_value_loss").front();
+    return told(tune_from(
+                    start, 1,
+                    {{"critic.load", critic.path}, {"ppo.iterations", "1"}, {"critic.lr", "1e-30"}},
+                    name),
+                "critic_value_loss")
+        .front();
   };
   const double divided = value_loss(some_critic(policy, "divided", 0.25f), "one");
   EXPECT_EQ(value_loss(some_critic(policy, "scored", 1, notes(0)), "two"), divided);
@@ -255,7 +315,9 @@ TEST_F(TunedBeside, TheReferenceIsKnownByItsBytes) {
   tune_from(*find_checkpoint(folder_.at("copy"), *alone), 1, {{"ppo.iterations", "2"}}, "run");
   CheckpointInfo other = start;
   ++other.sum;
-  test::expect_error(ExitCode::usage, {"was tuned from " + start.path, "others"}, [&] { tune_from(other, 1, {{"ppo.iterations", "3"}}, "run"); });
+  test::expect_error(ExitCode::usage, {"was tuned from " + start.path, "others"}, [&] {
+    tune_from(other, 1, {{"ppo.iterations", "3"}}, "run");
+  });
 }
 
 }  // namespace

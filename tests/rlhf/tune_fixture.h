@@ -1,15 +1,15 @@
 // Small policies to tune: those of an enumerable language.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/rlhf/oracle_run.h"
+
 #include "rlhf/small_language.h"
 #include "train/train_fixture.h"
 
@@ -26,14 +26,17 @@ struct Tuned {
   const OracleNumbers& numbers() const { return result.outcomes.front().numbers; }
 };
 
-inline bool is_time(const std::string& name) { return name == "seconds" || name.ends_with("_share") || name.ends_with("_per_second"); }
+inline bool is_time(const std::string& name) {
+  return name == "seconds" || name.ends_with("_share") || name.ends_with("_per_second");
+}
 
 inline std::vector<nlohmann::json> metrics_in(const std::string& path) {
   std::vector<nlohmann::json> all;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     auto json = nlohmann::json::parse(line);
-    for (auto it = json.begin(); it != json.end();) it = is_time(it.key()) ? json.erase(it) : std::next(it);
+    for (auto it = json.begin(); it != json.end();)
+      it = is_time(it.key()) ? json.erase(it) : std::next(it);
     all.push_back(std::move(json));
   }
   return all;
@@ -43,7 +46,9 @@ class TunedPolicy : public ::testing::Test {
  protected:
   TunedPolicy() { write_language(kTunedLanguage); }
 
-  void write_language(const std::string& text) { std::ofstream(folder_.at("language.txt")) << text; }
+  void write_language(const std::string& text) {
+    std::ofstream(folder_.at("language.txt")) << text;
+  }
 
   Tuned run(int ranks, const Settings& settings, const std::string& name = "run") {
     OracleRunConfig oracle;
@@ -52,10 +57,21 @@ class TunedPolicy : public ::testing::Test {
     bind(options, oracle);
     bind(options, config);
     for (const auto& [key, value] : oracle_defaults()) options.set(key, value, "test");
-    for (const auto& [key, value] : Settings{{"oracle.language", folder_.at("language.txt")}, {"oracle.pretraining", "60"}, {"oracle.d_model", "16"},
-                                             {"oracle.n_heads", "2"}, {"run.dir", folder_.at(name)}, {"ppo.iterations", "3"}, {"ppo.rollout_batch", "32"},
-                                             {"train.global_batch", "16"}, {"train.micro_batch", "4"}, {"generate.batch", "8"}, {"ppo.epochs", "2"},
-                                             {"parallel.reduction_groups", "4"}, {"lr.lr", "3e-3"}, {"ppo.shown", "0"}, {"run.log_every", "1000"}})
+    for (const auto& [key, value] : Settings{{"oracle.language", folder_.at("language.txt")},
+                                             {"oracle.pretraining", "60"},
+                                             {"oracle.d_model", "16"},
+                                             {"oracle.n_heads", "2"},
+                                             {"run.dir", folder_.at(name)},
+                                             {"ppo.iterations", "3"},
+                                             {"ppo.rollout_batch", "32"},
+                                             {"train.global_batch", "16"},
+                                             {"train.micro_batch", "4"},
+                                             {"generate.batch", "8"},
+                                             {"ppo.epochs", "2"},
+                                             {"parallel.reduction_groups", "4"},
+                                             {"lr.lr", "3e-3"},
+                                             {"ppo.shown", "0"},
+                                             {"run.log_every", "1000"}})
       options.set(key, value, "test");
     for (const auto& [key, value] : settings) options.set(key, value, "test");
     Tuned tuned;
@@ -74,7 +90,8 @@ class TunedPolicy : public ::testing::Test {
   // As if the run had been killed before the checkpoint of that iteration, and later ones.
   void forget_from(const std::string& tuned, int iteration) {
     for (const auto& entry : std::filesystem::directory_iterator(tuned + "/checkpoints"))
-      if (entry.path().filename().string() >= fmt::format("step-{:08}", iteration)) std::filesystem::remove_all(entry.path());
+      if (entry.path().filename().string() >= fmt::format("step-{:08}", iteration))
+        std::filesystem::remove_all(entry.path());
   }
 
   // Bit for bit, what was learnt and all that was told on the way.

@@ -1,11 +1,13 @@
-// A tuning that is stopped inside of an iteration or an evaluation makes it again with the same bits.
+// A tuning that is stopped inside of an iteration or an evaluation makes it again with the same
+// bits.
 #include <csignal>
 
-#include "rlhf/tune_fixture.h"
 #include "skein/core/stop_signals.h"
 #include "skein/rlhf/oracle_episodes.h"
 #include "skein/rlhf/ppo.h"
 #include "skein/train/run_state.h"
+
+#include "rlhf/tune_fixture.h"
 
 namespace skein {
 namespace {
@@ -29,7 +31,9 @@ class LongAnswers : public RewardSource {
 
 class StoppedTuning : public TunedPolicy {
  protected:
-  StoppedTuning() : language_(oracle_language(folder_.at("language.txt"))), tokenizer_(oracle_tokenizer(language_)) {
+  StoppedTuning()
+      : language_(oracle_language(folder_.at("language.txt"))),
+        tokenizer_(oracle_tokenizer(language_)) {
     run(1, {{"ppo.iterations", "1"}}, "start");
     start_ = *find_checkpoint(folder_.at("start") + "/pretrained", *single_rank());
   }
@@ -39,28 +43,41 @@ class StoppedTuning : public TunedPolicy {
     Options options("test", "");
     bind(options, made);
     for (const auto& [key, value] : oracle_defaults()) options.set(key, value, "test");
-    for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)}, {"ppo.iterations", "3"}, {"ppo.rollout_batch", "32"}, {"train.global_batch", "16"},
-                                             {"train.micro_batch", "4"}, {"generate.batch", "8"}, {"ppo.epochs", "1"}, {"parallel.reduction_groups", "4"},
-                                             {"lr.lr", "3e-3"}, {"ppo.shown", "0"}, {"run.log_every", "1000"}, {"generate.max_tokens", "3"},
-                                             {"checkpoint.every", "10"}, {"validation.every", "1"}})
+    for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)},
+                                             {"ppo.iterations", "3"},
+                                             {"ppo.rollout_batch", "32"},
+                                             {"train.global_batch", "16"},
+                                             {"train.micro_batch", "4"},
+                                             {"generate.batch", "8"},
+                                             {"ppo.epochs", "1"},
+                                             {"parallel.reduction_groups", "4"},
+                                             {"lr.lr", "3e-3"},
+                                             {"ppo.shown", "0"},
+                                             {"run.log_every", "1000"},
+                                             {"generate.max_tokens", "3"},
+                                             {"checkpoint.every", "10"},
+                                             {"validation.every", "1"}})
       options.set(key, value, "test");
     made.run.model = stored_model(run_state(start_.metadata, start_.path), start_.path);
     settle(made);
     return made;
   }
 
-  // Scores are asked for in turn by an iteration and by its evaluation. stop_at: which of these times is interrupted; 0: none.
+  // Scores are asked for in turn by an iteration and by its evaluation. stop_at: which of these
+  // times is interrupted; 0: none.
   TuneResult tuned(const std::string& name, int ranks, int stop_at) {
     const TuneConfig c = config(name);
     TuneResult found;
     run_ranks(ranks, [&](Group& world) {
       std::vector<RewardMixture::Part> parts;
-      parts.push_back({1, "long", std::make_unique<LongAnswers>(stop_at, world.rank() == ranks - 1)});
+      parts.push_back(
+          {1, "long", std::make_unique<LongAnswers>(stop_at, world.rank() == ranks - 1)});
       RewardMixture rewards(std::move(parts));
       const OraclePrompts prompts(language_, 1);
       std::vector<Prompt> held_out;
       for (int64_t i = 0; i < 8; ++i) held_out.push_back(prompts.at(i));
-      Tuning tuning{prompts, rewards, start_, *tokenizer_, language_.end_id(), oracle_banned(language_)};
+      Tuning tuning{
+          prompts, rewards, start_, *tokenizer_, language_.end_id(), oracle_banned(language_)};
       tuning.held_out = &held_out;
       const TuneResult result = tune(c, tuning, world);
       if (world.rank() == 0) found = result;
@@ -82,7 +99,8 @@ TEST_F(StoppedTuning, GoesOnWithEqualBits) {
     bool owed;
   };
   // In iterations 1 and 2, in the evaluations of 2 and of the last one.
-  for (const Case& one : {Case{1, 1, 0, false}, Case{2, 3, 1, false}, Case{2, 4, 2, true}, Case{1, 6, 3, true}}) {
+  for (const Case& one :
+       {Case{1, 1, 0, false}, Case{2, 3, 1, false}, Case{2, 4, 2, true}, Case{1, 6, 3, true}}) {
     const std::string name = fmt::format("run{}", one.stop_at);
     const TuneResult stopped = tuned(name, one.ranks, one.stop_at);
     EXPECT_TRUE(stopped.stopped) << name;
@@ -93,9 +111,15 @@ TEST_F(StoppedTuning, GoesOnWithEqualBits) {
     EXPECT_EQ(left->step, one.done) << name;
     EXPECT_EQ(run_state(left->metadata, left->path).validation_owed, one.owed) << name;
     EXPECT_FALSE(tuned(name, one.ranks, 0).stopped) << name;
-    EXPECT_EQ(metrics_in(folder_.at(name) + "/metrics.jsonl"), metrics_in(folder_.at("whole") + "/metrics.jsonl")) << name;
-    EXPECT_EQ(first_difference(state_of(folder_.at(name)), state_of(folder_.at("whole"))), "") << name;
-    EXPECT_EQ(first_difference(state_of(folder_.at(name) + "/best"), state_of(folder_.at("whole") + "/best")), "") << name;
+    EXPECT_EQ(metrics_in(folder_.at(name) + "/metrics.jsonl"),
+              metrics_in(folder_.at("whole") + "/metrics.jsonl"))
+        << name;
+    EXPECT_EQ(first_difference(state_of(folder_.at(name)), state_of(folder_.at("whole"))), "")
+        << name;
+    EXPECT_EQ(first_difference(state_of(folder_.at(name) + "/best"),
+                               state_of(folder_.at("whole") + "/best")),
+              "")
+        << name;
   }
 }
 

@@ -1,28 +1,37 @@
-// Policies that are tuned reach what is exactly best, to the same bits at every layout, and go on where they were.
-#include "rlhf/tune_fixture.h"
-#include "support/retry_waits.h"
-
+// Policies that are tuned reach what is exactly best, to the same bits at every layout, and go on
+// where they were.
 #include <csignal>
 #include <sstream>
 
-#include "rlhf/expect_error.h"
 #include "skein/core/stop_signals.h"
+
+#include "rlhf/expect_error.h"
+#include "rlhf/tune_fixture.h"
+#include "support/retry_waits.h"
 
 namespace skein {
 namespace {
 
 TEST_F(TunedPolicy, GivesEqualBitsAtAnyLayout) { expect_equal_at_layouts({}); }
 TEST_F(TunedPolicy, WithOneTrunkGivesEqualBits) {
-  expect_equal_at_layouts({{"critic.kind", "shared"}, {"ppo.entropy", "0.01"}, {"ppo.aggregation", "sequence_mean"}, {"critic.coefficient", "0.1"}});
+  expect_equal_at_layouts({{"critic.kind", "shared"},
+                           {"ppo.entropy", "0.01"},
+                           {"ppo.aggregation", "sequence_mean"},
+                           {"critic.coefficient", "0.1"}});
 }
 TEST_F(TunedPolicy, OfComparedAnswersGivesEqualBits) {
-  expect_equal_at_layouts({{"ppo.algorithm", "grpo"}, {"ppo.kl_loss", "0.1"}, {"kl.beta", "0.1"}, {"ppo.aggregation", "constant"}, {"train.precision", "bf16"}});
+  expect_equal_at_layouts({{"ppo.algorithm", "grpo"},
+                           {"ppo.kl_loss", "0.1"},
+                           {"kl.beta", "0.1"},
+                           {"ppo.aggregation", "constant"},
+                           {"train.precision", "bf16"}});
 }
 
 TEST_F(TunedPolicy, OverShardsOfTheVocabularyAgrees) {
   const Tuned alone = run(1, {}, "alone");
   for (const char* kind : {"separate", "shared"}) {
-    const Tuned found = run(2, {{"parallel.tensor", "2"}, {"critic.kind", kind}}, std::string("tensor-") + kind);
+    const Tuned found =
+        run(2, {{"parallel.tensor", "2"}, {"critic.kind", kind}}, std::string("tensor-") + kind);
     EXPECT_NEAR(found.numbers().reference, alone.numbers().reference, 1e-4);
     EXPECT_NEAR(found.numbers().best, alone.numbers().best, 1e-4);
     EXPECT_GT(found.numbers().closed(), 0);
@@ -32,8 +41,9 @@ TEST_F(TunedPolicy, OverShardsOfTheVocabularyAgrees) {
 // Killed after the second of four iterations, whatever it had begun on the third.
 TEST_F(TunedPolicy, GoesOnWhereItWasKilled) {
   for (const char* kind : {"separate", "shared"}) {
-    const Settings settings{{"ppo.iterations", "4"}, {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}, {"critic.kind", kind},
-                            {"kl.control", "fixed"}, {"ppo.stop_kl", "0.001"}};
+    const Settings settings{{"ppo.iterations", "4"},   {"checkpoint.every", "1"},
+                            {"checkpoint.keep", "10"}, {"critic.kind", kind},
+                            {"kl.control", "fixed"},   {"ppo.stop_kl", "0.001"}};
     const std::string name = std::string("killed-") + kind;
     const Tuned whole = run(1, settings, name);
     forget_from(tuned_at(name), 3);
@@ -82,8 +92,9 @@ TEST_F(TunedPolicy, KeepsAllAnswersThroughAKill) {
 }
 
 TEST_F(TunedPolicy, LearnsByEachAlgorithm) {
-  const Settings longer{{"ppo.iterations", "40"}, {"oracle.pretraining", "400"}, {"ppo.rollout_batch", "64"}, {"train.global_batch", "32"}, {"generate.batch", "64"},
-                        {"train.micro_batch", "8"}};
+  const Settings longer{{"ppo.iterations", "40"},    {"oracle.pretraining", "400"},
+                        {"ppo.rollout_batch", "64"}, {"train.global_batch", "32"},
+                        {"generate.batch", "64"},    {"train.micro_batch", "8"}};
   struct Case {
     std::string name;
     Settings settings;
@@ -134,7 +145,8 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   };
   refused({{"ppo.rollout_batch", "24"}}, "train.global_batch=16");
   refused({{"oracle.dump", folder_.at("nowhere/dump.tsv")}}, "oracle.dump");
-  EXPECT_FALSE(std::filesystem::exists(folder_.at("run"))) << "it is refused before anything is computed";
+  EXPECT_FALSE(std::filesystem::exists(folder_.at("run")))
+      << "it is refused before anything is computed";
   refused({{"oracle.pretraining", "0"}}, "oracle.pretraining=0 must be at least 1");
   refused({{"ppo.algorithm", "rloo"}, {"ppo.answers", "1"}}, "several answers");
   refused({{"ppo.answers", "3"}}, "ppo.answers");
@@ -165,7 +177,8 @@ TEST_F(TunedPolicy, NeverCutsAnswersThatItCannotRead) {
   settings[0].second = "2";
   {
     const RetryWaits waits;
-    test::expect_error(ExitCode::failure, {path, "Too many levels of symbolic links", "start again"},
+    test::expect_error(ExitCode::failure,
+                       {path, "Too many levels of symbolic links", "start again"},
                        [&] { run(1, settings); });
   }
   std::filesystem::remove(path);
@@ -190,8 +203,9 @@ TEST_F(TunedPolicy, GivesUpWithAdviceAndCountsTheStepsItSkipped) {
                                {"train.max_skipped", "13"}});
                      });
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("13 warnings of gradient norms that are not finite, of which 3 are not shown"),
-            std::string::npos)
+  EXPECT_NE(
+      said.find("13 warnings of gradient norms that are not finite, of which 3 are not shown"),
+      std::string::npos)
       << said;
 }
 
@@ -209,10 +223,13 @@ TEST_F(TunedPolicy, OfTheProofKeepsItsSettingsAndItsLanguage) {
   refused({}, "another language");
 }
 
-constexpr const char* kFirstTable = "reward table default=0\nscore 1 A B </s>\nbeta 0.5\nclosed 0\n";
-constexpr const char* kSecondTable = "reward table default=0\nscore 1 B </s>\nscore 2 B A </s>\nbeta 0.5\nclosed 0\n";
+constexpr const char* kFirstTable =
+    "reward table default=0\nscore 1 A B </s>\nbeta 0.5\nclosed 0\n";
+constexpr const char* kSecondTable =
+    "reward table default=0\nscore 1 B </s>\nscore 2 B A </s>\nbeta 0.5\nclosed 0\n";
 
-// Rewards that are called alike are tuned for one by one, and no policy is taken for one that was tuned for another.
+// Rewards that are called alike are tuned for one by one, and no policy is taken for one that was
+// tuned for another.
 TEST_F(TunedPolicy, OfTwoTablesIsTuned) {
   const std::string plain = kTunedLanguage.substr(0, kTunedLanguage.find("reward"));
   write_language(plain + kFirstTable + kSecondTable);
@@ -222,7 +239,9 @@ TEST_F(TunedPolicy, OfTwoTablesIsTuned) {
   ASSERT_EQ(both.result.outcomes.size(), 2u);
   EXPECT_EQ(both.result.outcomes[1].numbers.value, second.numbers().value);
   EXPECT_NE(both.numbers().divergence, second.numbers().divergence);
-  test::expect_error(ExitCode::usage, {"oracle.reward=table default=0 (checksum ", "another run.dir"}, [&] { run(1, {}, "both"); });
+  test::expect_error(ExitCode::usage,
+                     {"oracle.reward=table default=0 (checksum ", "another run.dir"},
+                     [&] { run(1, {}, "both"); });
 }
 
 }  // namespace

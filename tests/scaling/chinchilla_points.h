@@ -1,11 +1,11 @@
-// Runs to fit: those read off figure 4 of Hoffmann et al. (2022) by Besiroglu et al. (2024), and runs drawn from a law.
+// Runs to fit: those read off figure 4 of Hoffmann et al. (2022) by Besiroglu et al. (2024), and
+// runs drawn from a law.
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -42,7 +42,8 @@ inline std::vector<ScalingPoint> chinchilla_points(bool all = false) {
 
 // Sizes by budgets around the optimum, C = 6 N D; ln loss with normal noise.
 template <class Loss>
-std::vector<ScalingPoint> drawn_points(const Loss& loss, int budgets, int sizes, double noise, uint64_t seed) {
+std::vector<ScalingPoint> drawn_points(const Loss& loss, int budgets, int sizes, double noise,
+                                       uint64_t seed) {
   std::vector<ScalingPoint> points;
   for (int b = 0; b < budgets; ++b) {
     const double c = 1e15 * std::pow(10.0, 2.5 * b / (budgets - 1));
@@ -59,8 +60,10 @@ std::vector<ScalingPoint> drawn_points(const Loss& loss, int budgets, int sizes,
   return points;
 }
 
-inline std::vector<ScalingPoint> drawn_points(const ChinchillaLaw& law, int budgets, int sizes, double noise, uint64_t seed) {
-  return drawn_points([&](const ScalingPoint& point) { return law.loss(point.n, point.d); }, budgets, sizes, noise, seed);
+inline std::vector<ScalingPoint> drawn_points(const ChinchillaLaw& law, int budgets, int sizes,
+                                              double noise, uint64_t seed) {
+  return drawn_points([&](const ScalingPoint& point) { return law.loss(point.n, point.d); },
+                      budgets, sizes, noise, seed);
 }
 
 inline ParametricOptions point_estimate(LossKind kind = LossKind::huber) {

@@ -1,14 +1,13 @@
 // `skein plan` and `skein report` say what the library says.
-#include <sys/wait.h>
-
 #include <cstdlib>
 #include <filesystem>
-
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
-#include "data/data_fixtures.h"
 #include "skein/scaling/plan.h"
 #include "skein/scaling/report.h"
+
+#include "data/data_fixtures.h"
 
 namespace skein {
 namespace {
@@ -21,7 +20,8 @@ const std::string kPoints = "scaling/data/chinchilla_245.csv";
 // The program of this build, its output in a file. Quotes keep what a shell would read.
 int run_skein(const std::string& words, const std::string& output) {
   const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "skein").string();
-  const int status = std::system(("'" + program + "' " + words + " >'" + output + "' 2>'" + output + ".log'").c_str());
+  const int status = std::system(
+      ("'" + program + "' " + words + " >'" + output + "' 2>'" + output + ".log'").c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -39,7 +39,8 @@ StudyOptions few_resamples() {
   return options;
 }
 
-const std::string kFlags = kPoints + " --fit.drop_highest_losses=5 --fit.resamples=20 --fit.target=5.88e23";
+const std::string kFlags =
+    kPoints + " --fit.drop_highest_losses=5 --fit.resamples=20 --fit.target=5.88e23";
 
 TEST(CommandLine, PlansAsTheLibraryDoes) {
   const test::Scratch scratch;
@@ -53,10 +54,15 @@ TEST(CommandLine, PlansAsTheLibraryDoes) {
   o.machine.share_low = 0.3;
   o.machine.price = 2.5;
   o.machine.carbon = 380;
-  const std::string json = scratch.file("plan.json"), ini = scratch.file("plan.ini"), text = scratch.file("plan.txt");
-  ASSERT_EQ(run_skein("plan --plan.gpu_hours=20000 --plan.tokens=5e10 --plan.lr_rule=deepseek --model.vocab_size=50000 --machine.kind=h100 "
-                      "--machine.count=128 --machine.share_low=0.3 --machine.price=2.5 --machine.carbon=380 --output.path=" + json + " --plan.config=" + ini,
-                      text), 0)
+  const std::string json = scratch.file("plan.json"), ini = scratch.file("plan.ini"),
+                    text = scratch.file("plan.txt");
+  ASSERT_EQ(
+      run_skein("plan --plan.gpu_hours=20000 --plan.tokens=5e10 --plan.lr_rule=deepseek "
+                "--model.vocab_size=50000 --machine.kind=h100 --machine.count=128 "
+                "--machine.share_low=0.3 --machine.price=2.5 --machine.carbon=380 --output.path=" +
+                    json + " --plan.config=" + ini,
+                text),
+      0)
       << bytes_of_file(text + ".log");
   const Plan plan = make_plan(o);
   EXPECT_EQ(bytes_of_file(json), plan_json(plan));
@@ -66,10 +72,15 @@ TEST(CommandLine, PlansAsTheLibraryDoes) {
 
 TEST(CommandLine, PlansByAFitAsTheLibraryDoes) {
   const test::Scratch scratch;
-  const std::string fit = scratch.file("fit.json"), json = scratch.file("plan.json"), text = scratch.file("plan.txt");
-  ASSERT_EQ(run_skein("fit " + kFlags + " --output.path=" + fit, text), 0) << bytes_of_file(text + ".log");
-  EXPECT_EQ(bytes_of_file(fit), study_json(make_study(read_input(points_input()), few_resamples())));
-  ASSERT_EQ(run_skein("plan --plan.budget=5.88e23 --plan.fit=" + fit + " --output.path=" + json, text), 0) << bytes_of_file(text + ".log");
+  const std::string fit = scratch.file("fit.json"), json = scratch.file("plan.json"),
+                    text = scratch.file("plan.txt");
+  ASSERT_EQ(run_skein("fit " + kFlags + " --output.path=" + fit, text), 0)
+      << bytes_of_file(text + ".log");
+  EXPECT_EQ(bytes_of_file(fit),
+            study_json(make_study(read_input(points_input()), few_resamples())));
+  ASSERT_EQ(
+      run_skein("plan --plan.budget=5.88e23 --plan.fit=" + fit + " --output.path=" + json, text), 0)
+      << bytes_of_file(text + ".log");
   PlanOptions o = plan_defaults();
   o.budget = 5.88e23;
   o.fit = fit;
@@ -84,7 +95,8 @@ TEST(CommandLine, PlansByAFitAsTheLibraryDoes) {
 TEST(CommandLine, ReportsAsTheLibraryDoes) {
   const test::Scratch scratch;
   const std::string folder = scratch.file("program"), text = scratch.file("report.txt");
-  ASSERT_EQ(run_skein("report " + kFlags + " --output.path=" + folder, text), 0) << bytes_of_file(text + ".log");
+  ASSERT_EQ(run_skein("report " + kFlags + " --output.path=" + folder, text), 0)
+      << bytes_of_file(text + ".log");
   const Study study = make_study(read_input(points_input()), few_resamples());
   const ReportFiles made = write_report(study, scratch.file("library"));
   std::string said;

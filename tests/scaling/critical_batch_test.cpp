@@ -1,8 +1,7 @@
 #include "skein/scaling/critical_batch.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 namespace skein {
 namespace {
@@ -39,8 +38,10 @@ TEST(CriticalBatch, IsWhereTokensDouble) {
 }
 
 TEST(CriticalBatch, NeedsThreeBatchSizesThatMatter) {
-  EXPECT_NE(fit_critical_batch(table_of({1e4, 4e4}, 1e5)).problem.find("3 or more batch sizes"), std::string::npos);
-  EXPECT_NE(fit_critical_batch(table_of({1e4, 4e4, 1.6e5}, -1e7)).problem.find("do not grow"), std::string::npos);
+  EXPECT_NE(fit_critical_batch(table_of({1e4, 4e4}, 1e5)).problem.find("3 or more batch sizes"),
+            std::string::npos);
+  EXPECT_NE(fit_critical_batch(table_of({1e4, 4e4, 1.6e5}, -1e7)).problem.find("do not grow"),
+            std::string::npos);
   ScalingTable table = table_of({1e4, 4e4, 1.6e5}, 1e5);
   table.runs[0].status = "diverged";
   EXPECT_FALSE(fit_critical_batch(table).valid());

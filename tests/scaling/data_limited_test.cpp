@@ -1,14 +1,14 @@
 // Runs that see data again, after Muennighoff et al. (2023).
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
+
+#include "skein/scaling/study.h"
 
 #include "rlhf/expect_error.h"
 #include "scaling/chinchilla_points.h"
 #include "scaling/table_fixture.h"
-#include "skein/scaling/study.h"
 
 namespace skein {
 namespace {
@@ -18,18 +18,24 @@ using test::point_estimate;
 
 const DataLimitedLaw kTruth{{1.87, 521, 1488, 0.353, 0.353}, 15.39, 5.31};
 
-// A grid of sizes and tokens on fresh data, and the same sizes over 1.5 to 40 passes of several corpora.
-std::vector<ScalingPoint> repeated_points(const DataLimitedLaw& law, double noise = 0, uint64_t seed = 1) {
+// A grid of sizes and tokens on fresh data, and the same sizes over 1.5 to 40 passes of several
+// corpora.
+std::vector<ScalingPoint> repeated_points(const DataLimitedLaw& law, double noise = 0,
+                                          uint64_t seed = 1) {
   std::vector<ScalingPoint> points;
   const auto add = [&](double n, double d, double unique) {
     const auto i = static_cast<int64_t>(points.size());
-    const double loss = law.loss(n, d, unique) * std::exp(noise * normal_at(seed, 0, static_cast<uint64_t>(i)));
+    const double loss =
+        law.loss(n, d, unique) * std::exp(noise * normal_at(seed, 0, static_cast<uint64_t>(i)));
     points.push_back({n, d, 6 * n * d, loss, i, i, unique});
   };
   for (double n = 1e7; n < 5e9; n *= 3)
     for (double d = 2e8; d < 2e11; d *= 5) {
       const auto i = static_cast<int64_t>(points.size());
-      points.push_back({n, d, 6 * n * d, law.law.loss(n, d) * std::exp(noise * normal_at(seed, 1, static_cast<uint64_t>(i))), i, i, kUnknown});
+      points.push_back(
+          {n, d, 6 * n * d,
+           law.law.loss(n, d) * std::exp(noise * normal_at(seed, 1, static_cast<uint64_t>(i))), i,
+           i, kUnknown});
     }
   for (double n = 1e7; n < 5e9; n *= 3)
     for (const double unique : {1e8, 1e9})
@@ -95,7 +101,8 @@ TEST(FitDataLimited, SaysWhatTheRunsDoNotShow) {
 
   DataLimitedLaw tokens_alone = kTruth;
   tokens_alone.r_n = std::numeric_limits<double>::infinity();
-  const DataLimitedFit one = fit_data_limited(repeated_points(tokens_alone, 0.003), point_estimate());
+  const DataLimitedFit one =
+      fit_data_limited(repeated_points(tokens_alone, 0.003), point_estimate());
   EXPECT_TRUE(one.convergence.converged) << one.convergence.problem;
   EXPECT_NEAR(one.law.r_d / 15.39, 1, 0.2);
   EXPECT_NE(one.r_n_problem.find("do not show R_N"), std::string::npos) << one.r_n_problem;
@@ -105,20 +112,26 @@ TEST(FitDataLimited, RefusesRunsWithoutRepeats) {
   auto points = repeated_points(kTruth, 0.003);
   auto fresh = points;
   std::erase_if(fresh, [](const ScalingPoint& point) { return point.repeated(); });
-  expect_error(ExitCode::usage, {"column unique_tokens"}, [&] { fit_data_limited(fresh, point_estimate()); });
+  expect_error(ExitCode::usage, {"column unique_tokens"},
+               [&] { fit_data_limited(fresh, point_estimate()); });
   fresh.push_back(points.back());
-  expect_error(ExitCode::usage, {"3 or more runs that see data again", "there are 1"}, [&] { fit_data_limited(fresh, point_estimate()); });
+  expect_error(ExitCode::usage, {"3 or more runs that see data again", "there are 1"},
+               [&] { fit_data_limited(fresh, point_estimate()); });
   auto repeated = points;
   std::erase_if(repeated, [](const ScalingPoint& point) { return !point.repeated(); });
-  expect_error(ExitCode::usage, {"0 runs on fresh data", "too few points"}, [&] { fit_data_limited(repeated, point_estimate()); });
+  expect_error(ExitCode::usage, {"0 runs on fresh data", "too few points"},
+               [&] { fit_data_limited(repeated, point_estimate()); });
   points[3].unique_tokens = -1;
-  expect_error(ExitCode::usage, {"run 4 has -1 unique tokens"}, [&] { fit_data_limited(points, point_estimate()); });
+  expect_error(ExitCode::usage, {"run 4 has -1 unique tokens"},
+               [&] { fit_data_limited(points, point_estimate()); });
 }
 
 ScalingTable table_of(const std::vector<ScalingPoint>& points) {
   std::string rows = "n_params,tokens,unique_tokens,loss\n";
   for (const ScalingPoint& point : points)
-    rows += fmt::format("{},{},{},{}\n", point.n, point.d, std::isnan(point.unique_tokens) ? "" : fmt::format("{}", point.unique_tokens), point.loss);
+    rows += fmt::format(
+        "{},{},{},{}\n", point.n, point.d,
+        std::isnan(point.unique_tokens) ? "" : fmt::format("{}", point.unique_tokens), point.loss);
   return test::read(rows);
 }
 
@@ -133,7 +146,8 @@ TEST(Study, FitsTheDataLimitedLawWhereAColumnTellsOfRepeats) {
   const std::string warnings = fmt::format("{}", fmt::join(study.warnings, "|"));
   EXPECT_NE(warnings.find("48 runs see data again, up to 40 times"), std::string::npos) << warnings;
   EXPECT_NE(study_json(study).find("\"RD\""), std::string::npos);
-  EXPECT_NE(study_text(study).find("48 runs that see data again"), std::string::npos) << study_text(study);
+  EXPECT_NE(study_text(study).find("48 runs that see data again"), std::string::npos)
+      << study_text(study);
 }
 
 }  // namespace

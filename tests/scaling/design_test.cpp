@@ -1,8 +1,7 @@
 #include "skein/scaling/design.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "scaling/sweep_fixture.h"
 
@@ -40,10 +39,12 @@ TEST(Design, SomeCellsAreRepeatedWithOtherSeeds) {
   const auto with_seed = [](std::string name, char seed) { return name.back() = seed, name; };
   c.repeat_seeds = {1, 2, 3};
   c.repeat_shapes = {"1x32"};
-  EXPECT_EQ(names_of(c), (std::vector<std::string>{all[0], all[1], with_seed(all[1], '2'), with_seed(all[1], '3'), all[2], all[3], with_seed(all[3], '2'),
-                                                   with_seed(all[3], '3')}));
+  EXPECT_EQ(names_of(c), (std::vector<std::string>{
+                             all[0], all[1], with_seed(all[1], '2'), with_seed(all[1], '3'), all[2],
+                             all[3], with_seed(all[3], '2'), with_seed(all[3], '3')}));
   c.repeat_budgets = {"1e9"};
-  EXPECT_EQ(names_of(c), (std::vector<std::string>{all[0], all[1], with_seed(all[1], '2'), with_seed(all[1], '3'), all[2], all[3]}));
+  EXPECT_EQ(names_of(c), (std::vector<std::string>{all[0], all[1], with_seed(all[1], '2'),
+                                                   with_seed(all[1], '3'), all[2], all[3]}));
   c.repeat_shapes.clear();
   EXPECT_EQ(make_design(c).cells.size(), 8u);
   SweepConfig grid = config();
@@ -53,7 +54,8 @@ TEST(Design, SomeCellsAreRepeatedWithOtherSeeds) {
 }
 
 TEST(Design, RepeatsOfNothingAreRefused) {
-  const auto expect_told = [](const std::function<void(SweepConfig&)>& change, const std::string& word) {
+  const auto expect_told = [](const std::function<void(SweepConfig&)>& change,
+                              const std::string& word) {
     SweepConfig c = isoflop();
     c.repeat_seeds = {2};
     c.repeat_budgets = {"1e9"};
@@ -61,9 +63,12 @@ TEST(Design, RepeatsOfNothingAreRefused) {
     expect_error([&] { make_design(c); }, word);
   };
   expect_told([](SweepConfig& c) { c.repeat_budgets.clear(); }, "sweep.seeds is for all");
-  expect_told([](SweepConfig& c) { c.repeat_seeds.clear(); }, "sweep.repeat_seeds= is for some cells");
-  expect_told([](SweepConfig& c) { c.repeat_budgets = {"2e9"}; }, "2e+09 is none of sweep.budgets=1e9,1e10");
-  expect_told([](SweepConfig& c) { c.repeat_shapes = {"9x999"}; }, "no model 9x999 here at sweep.repeat_budgets=1e9; there are ");
+  expect_told([](SweepConfig& c) { c.repeat_seeds.clear(); },
+              "sweep.repeat_seeds= is for some cells");
+  expect_told([](SweepConfig& c) { c.repeat_budgets = {"2e9"}; },
+              "2e+09 is none of sweep.budgets=1e9,1e10");
+  expect_told([](SweepConfig& c) { c.repeat_shapes = {"9x999"}; },
+              "no model 9x999 here at sweep.repeat_budgets=1e9; there are ");
   expect_told([](SweepConfig& c) { c.repeat_seeds = {-2}; }, "-2 must be at least 0");
   expect_told([](SweepConfig& c) { c.kind = SweepConfig::Kind::list; }, "column seed");
   expect_told([](SweepConfig& c) { c.kind = SweepConfig::Kind::grid; }, "sweep.kind=isoflop only");
@@ -77,7 +82,8 @@ TEST(Design, MuPTakesItsBaseFromEitherOption) {
   const SweepCell cell = make_design(c).cells[0];
   EXPECT_EQ(cell.run.model.mup_base_width, 16);
   EXPECT_EQ(cell.run.model.mup_base_head, 4);
-  EXPECT_DOUBLE_EQ(cell.run.model.attention_scale(), std::sqrt(4.0) / 8) << "heads of 8 with scores as heads of 4 have them";
+  EXPECT_DOUBLE_EQ(cell.run.model.attention_scale(), std::sqrt(4.0) / 8)
+      << "heads of 8 with scores as heads of 4 have them";
   check(cell.run.model, 1, false);
   c.base_width = 32;
   expect_error([&] { make_design(c); }, "sweep.base_width=32 and model.mup_base_width=16");
@@ -93,7 +99,8 @@ TEST(Design, NumbersAreReadAsTheyAreSpoken) {
   EXPECT_EQ(number_of("2.5M", "x"), 2.5e6);
   EXPECT_EQ(number_of("10k", "x"), 1e4);
   EXPECT_EQ(number_of("1e12", "x"), 1e12);
-  for (const char* bad : {"", "k", "1q", "10kk", "-1", "0", "nan", "inf", "1e999", "1 k"}) expect_error([&] { number_of(bad, "sweep.sizes"); }, "sweep.sizes");
+  for (const char* bad : {"", "k", "1q", "10kk", "-1", "0", "nan", "inf", "1e999", "1 k"})
+    expect_error([&] { number_of(bad, "sweep.sizes"); }, "sweep.sizes");
 }
 
 TEST(Design, GridIsAllCombinationsWithWholeSteps) {
@@ -143,9 +150,11 @@ TEST(Design, BudgetsAreMetBySizesAroundTheirCentres) {
 TEST(Design, BudgetsAreCountedAsAsked) {
   SweepConfig c = isoflop();
   c.flops = FlopCount::six_n;
-  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(6 * cell.counts.all * cell.tokens / cell.budget, 1, 0.02);
+  for (const SweepCell& cell : make_design(c).cells)
+    EXPECT_NEAR(6 * cell.counts.all * cell.tokens / cell.budget, 1, 0.02);
   c.flops = FlopCount::six_n_head;
-  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(6 * (cell.counts.blocks + cell.counts.head) * cell.tokens / cell.budget, 1, 0.02);
+  for (const SweepCell& cell : make_design(c).cells)
+    EXPECT_NEAR(6 * (cell.counts.blocks + cell.counts.head) * cell.tokens / cell.budget, 1, 0.02);
 }
 
 TEST(Design, CentresFollowTheRatioUnlessTheyAreGiven) {
@@ -153,7 +162,8 @@ TEST(Design, CentresFollowTheRatioUnlessTheyAreGiven) {
   c.centres.clear();
   c.sizes_per_budget = 1;
   c.centre_ratio = 5;
-  for (const SweepCell& cell : make_design(c).cells) EXPECT_NEAR(std::log(cell.counts.blocks / std::sqrt(cell.budget / 30)), 0, 0.4);
+  for (const SweepCell& cell : make_design(c).cells)
+    EXPECT_NEAR(std::log(cell.counts.blocks / std::sqrt(cell.budget / 30)), 0, 0.4);
 }
 
 TEST(Design, MissedBudgetsAndEqualCellsAreTold) {
@@ -198,7 +208,8 @@ TEST(Design, RatesFollowTheRule) {
   c.lr_rule = "porian";
   c.lr_factor = 0.5;
   const SweepCell cell = make_design(c).cells[0];
-  EXPECT_NEAR(cell.run.lr.lr, 0.5 * hyperparameters("porian", cell.counts, cell.tokens).lr, 1e-3 * cell.run.lr.lr);
+  EXPECT_NEAR(cell.run.lr.lr, 0.5 * hyperparameters("porian", cell.counts, cell.tokens).lr,
+              1e-3 * cell.run.lr.lr);
   c.lr_rule = "fixed";
   c.batch.clear();
   c.batch_rule = "step_law";
@@ -254,16 +265,21 @@ TEST(Design, ListsAreReadByTheirColumns) {
 }
 
 TEST(Design, ContradictionsAreRefused) {
-  const auto expect_told = [](const std::function<void(SweepConfig&)>& change, const std::string& word) {
+  const auto expect_told = [](const std::function<void(SweepConfig&)>& change,
+                              const std::string& word) {
     SweepConfig c = config();
     change(c);
     expect_error([&] { make_design(c); }, word);
   };
-  expect_told([](SweepConfig& c) { c.tokens.clear(); }, "sweep.tokens or sweep.tokens_per_parameter");
+  expect_told([](SweepConfig& c) { c.tokens.clear(); },
+              "sweep.tokens or sweep.tokens_per_parameter");
   expect_told([](SweepConfig& c) { c.sizes = {"1000"}; }, "sweep.sizes and sweep.shapes");
   expect_told([](SweepConfig& c) { c.budgets = {"1e9"}; }, "isoflop only");
   expect_told([](SweepConfig& c) { c.list = "x"; }, "kind=list only");
-  const auto listed = [](SweepConfig& c) { c.kind = SweepConfig::Kind::list, c.list = "x", c.shapes.clear(), c.tokens.clear(), c.batch.clear(); };
+  const auto listed = [](SweepConfig& c) {
+    c.kind = SweepConfig::Kind::list, c.list = "x", c.shapes.clear(), c.tokens.clear(),
+    c.batch.clear();
+  };
   expect_told([=](SweepConfig& c) { listed(c), c.lr = {"1e-3"}; }, "sweep.lr is for grids");
   expect_told([=](SweepConfig& c) { listed(c), c.batch = {"512"}; }, "sweep.batch is for grids");
   expect_told([](SweepConfig& c) { c.lr_rule = "best"; }, "sweep.lr_rule=best");

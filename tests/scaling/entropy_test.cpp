@@ -1,9 +1,9 @@
 // A model of text whose entropy is known must come down towards it and cannot come below.
+#include <cmath>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "skein/data/markov.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {

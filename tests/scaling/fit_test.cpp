@@ -1,13 +1,13 @@
 #include "skein/scaling/fit.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
-#include "scaling/chinchilla_points.h"
 #include "skein/core/error.h"
+
+#include "scaling/chinchilla_points.h"
 
 namespace skein {
 namespace {
@@ -64,7 +64,8 @@ TEST(FitChinchilla, LandsOnTheLeastSquares) {
   expect_proof(fit.convergence);
   // No smaller with any unknown moved.
   double squares = 0;
-  for (const ScalingPoint& point : chinchilla_points()) squares += std::pow(std::log(fit.law.loss(point.n, point.d) / point.loss), 2);
+  for (const ScalingPoint& point : chinchilla_points())
+    squares += std::pow(std::log(fit.law.loss(point.n, point.d) / point.loss), 2);
   EXPECT_NEAR(fit.objective, squares, 1e-12);
 }
 
@@ -79,7 +80,8 @@ TEST(FitChinchilla, HasThePublishedStandardErrors) {
   ParametricOptions options;
   options.resamples = 300;
   const ParametricFit fit = fit_chinchilla(chinchilla_points(), options);
-  // Of their own 4,000 resamples, which ours are not: 300 have a spread of about 4%, more for the heavy tail of B.
+  // Of their own 4,000 resamples, which ours are not: 300 have a spread of about 4%, more for the
+  // heavy tail of B.
   EXPECT_NEAR(fit.a.error / 124.5, 1, 0.15);
   EXPECT_NEAR(fit.b.error / 1293, 1, 0.4);
   EXPECT_NEAR(fit.e.error / 0.02566, 1, 0.15);
@@ -90,7 +92,8 @@ TEST(FitChinchilla, HasThePublishedStandardErrors) {
   EXPECT_NEAR(fit.n_exponent.high, 0.556, 0.01);
   EXPECT_EQ(static_cast<int64_t>(fit.draws.size()) + fit.failed_draws, 300);
   EXPECT_LE(fit.failed_draws, 1);
-  const Interval ratio = band(fit.law, fit.draws, [](const ChinchillaLaw& law) { return optimum(law, 5.88e23).ratio(); });
+  const Interval ratio = band(
+      fit.law, fit.draws, [](const ChinchillaLaw& law) { return optimum(law, 5.88e23).ratio(); });
   EXPECT_NEAR(ratio.value, 17.9, 0.05);
   EXPECT_NEAR(ratio.low, 7.6, 1);
   EXPECT_NEAR(ratio.high, 35.9, 4);
@@ -100,7 +103,8 @@ TEST(FitChinchilla, RecoversALawWithoutNoiseToSixDigits) {
   const ChinchillaLaw course{2.69, 1606.4, 3210.7, 0.34, 0.36}, steep{0.4, 25, 4000, 0.25, 0.55};
   for (const ChinchillaLaw& truth : {course, steep}) {
     for (LossKind kind : {LossKind::huber, LossKind::absolute, LossKind::squared}) {
-      const ParametricFit fit = fit_chinchilla(drawn_points(truth, 4, 6, 0, 1), point_estimate(kind));
+      const ParametricFit fit =
+          fit_chinchilla(drawn_points(truth, 4, 6, 0, 1), point_estimate(kind));
       expect_law(fit.law, truth, 1e-6);
       EXPECT_TRUE(fit.convergence.converged) << fit.convergence.problem;
     }
@@ -111,7 +115,8 @@ TEST(FitChinchilla, StartsFromAll4500WhereAsked) {
   const auto points = drawn_points({1.7, 400, 900, 0.34, 0.33}, 3, 5, 0.01, 5);
   ParametricOptions every = point_estimate();
   every.every_start = true;
-  const ParametricFit fit = fit_chinchilla(points, every), scored = fit_chinchilla(points, point_estimate());
+  const ParametricFit fit = fit_chinchilla(points, every),
+                      scored = fit_chinchilla(points, point_estimate());
   EXPECT_EQ(fit.convergence.starts, 4500);
   EXPECT_NEAR(fit.objective / scored.objective, 1, 1e-9);
   expect_law(fit.law, scored.law, 1e-6);
@@ -126,14 +131,19 @@ TEST(FitChinchilla, HasIntervalsThatCoverTheTruth) {
     ParametricOptions options;
     options.resamples = 200;
     options.seed = static_cast<uint64_t>(set);
-    const ParametricFit fit = fit_chinchilla(drawn_points(truth, 6, 7, 0.005, 1000 + static_cast<uint64_t>(set)), options);
+    const ParametricFit fit = fit_chinchilla(
+        drawn_points(truth, 6, 7, 0.005, 1000 + static_cast<uint64_t>(set)), options);
     std::vector<double> exponents;
     for (const ChinchillaLaw& draw : fit.draws) exponents.push_back(draw.n_exponent());
     std::sort(exponents.begin(), exponents.end());
-    const auto inside = [](const Interval& interval, double value) { return interval.low <= value && value <= interval.high; };
-    const Interval loss = band(fit.law, fit.draws, [](const ChinchillaLaw& law) { return optimum(law, 1e19).loss; });
+    const auto inside = [](const Interval& interval, double value) {
+      return interval.low <= value && value <= interval.high;
+    };
+    const Interval loss =
+        band(fit.law, fit.draws, [](const ChinchillaLaw& law) { return optimum(law, 1e19).loss; });
     exponent95 += inside(fit.n_exponent, truth.n_exponent());
-    exponent80 += exponents[exponents.size() / 10] <= truth.n_exponent() && truth.n_exponent() <= exponents[exponents.size() * 9 / 10];
+    exponent80 += exponents[exponents.size() / 10] <= truth.n_exponent() &&
+                  truth.n_exponent() <= exponents[exponents.size() * 9 / 10];
     alpha95 += inside(fit.alpha, truth.alpha);
     loss95 += inside(loss, optimum(truth, 1e19).loss);
   }
@@ -144,9 +154,17 @@ TEST(FitChinchilla, HasIntervalsThatCoverTheTruth) {
 }
 
 std::vector<double> digits_of(const ParametricFit& fit) {
-  std::vector<double> made{fit.law.e, fit.law.a, fit.law.b, fit.law.alpha, fit.law.beta, fit.objective, fit.convergence.gradient_norm, fit.convergence.condition,
+  std::vector<double> made{fit.law.e,
+                           fit.law.a,
+                           fit.law.b,
+                           fit.law.alpha,
+                           fit.law.beta,
+                           fit.objective,
+                           fit.convergence.gradient_norm,
+                           fit.convergence.condition,
                            fit.convergence.second_solver};
-  for (const ChinchillaLaw& draw : fit.draws) made.insert(made.end(), {draw.e, draw.a, draw.b, draw.alpha, draw.beta});
+  for (const ChinchillaLaw& draw : fit.draws)
+    made.insert(made.end(), {draw.e, draw.a, draw.b, draw.alpha, draw.beta});
   return made;
 }
 
@@ -159,7 +177,8 @@ TEST(FitChinchilla, DependsOnNeitherOrderNorDuplicatesNorThreads) {
   std::mt19937 random(3);
   for (int threads : {1, 3}) {
     std::shuffle(points.begin(), points.end(), random);
-    for (size_t i = 0; i < points.size(); ++i) points[i].run = points[i].cluster = static_cast<int64_t>(7 * i);
+    for (size_t i = 0; i < points.size(); ++i)
+      points[i].run = points[i].cluster = static_cast<int64_t>(7 * i);
     std::vector<ScalingPoint> twice = points;
     for (size_t i = 0; i < 5; ++i) {
       twice.push_back(points[3 * i]);
@@ -184,7 +203,8 @@ TEST(FitChinchilla, ResamplesRunsNotTheirPoints) {
       point.d = 1e8 * std::pow(1.6, i);
       point.c = 6 * point.n * point.d;
       point.cluster = run;
-      point.loss = truth.loss(point.n, point.d) * std::exp(0.02 * normal_at(4, 1, static_cast<uint64_t>(run)));
+      point.loss = truth.loss(point.n, point.d) *
+                   std::exp(0.02 * normal_at(4, 1, static_cast<uint64_t>(run)));
       points.push_back(point);
     }
   }
@@ -197,14 +217,20 @@ TEST(FitChinchilla, ResamplesRunsNotTheirPoints) {
 
 TEST(FitChinchilla, SaysThatATermHasVanished) {
   // A pure power of D and N has no E to find.
-  const auto points = drawn_points([](const ScalingPoint& point) { return std::pow(point.n, -0.1) * 30 + std::pow(point.d, -0.12) * 40; }, 5, 6, 0, 1);
+  const auto points = drawn_points(
+      [](const ScalingPoint& point) {
+        return std::pow(point.n, -0.1) * 30 + std::pow(point.d, -0.12) * 40;
+      },
+      5, 6, 0, 1);
   const ParametricFit fit = fit_chinchilla(points, point_estimate());
   EXPECT_FALSE(fit.convergence.converged);
-  EXPECT_NE(fit.convergence.problem.find("E has vanished"), std::string::npos) << fit.convergence.problem;
+  EXPECT_NE(fit.convergence.problem.find("E has vanished"), std::string::npos)
+      << fit.convergence.problem;
 }
 
 TEST(FitChinchilla, GivesNoIntervalsOfTheFewResamplesThatConverge) {
-  const std::vector<double> tokens{1e8, 2e8, 4e8, 6e8, 9e8, 2e9}, losses{3, 2.9, 2.8, 2.7, 2.65, 2.5};
+  const std::vector<double> tokens{1e8, 2e8, 4e8, 6e8, 9e8, 2e9},
+      losses{3, 2.9, 2.8, 2.7, 2.65, 2.5};
   std::vector<ScalingPoint> points;
   for (int64_t i = 0; i < 6; ++i) {
     const double n = 1e6 * static_cast<double>(i + 1), d = tokens[static_cast<size_t>(i)];
@@ -224,7 +250,8 @@ int believed(const Loss& loss, double noise, const std::string& reason) {
   int count = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     try {
-      const ParametricFit fit = fit_chinchilla(drawn_points(loss, 5, 6, noise, seed), point_estimate());
+      const ParametricFit fit =
+          fit_chinchilla(drawn_points(loss, 5, 6, noise, seed), point_estimate());
       count += fit.convergence.converged;
       if (fit.convergence.converged) continue;
       EXPECT_NE(fit.convergence.problem.find(reason), std::string::npos) << fit.convergence.problem;
@@ -236,15 +263,26 @@ int believed(const Loss& loss, double noise, const std::string& reason) {
 }
 
 TEST(FitChinchilla, FindsNoPowerThatTheRunsDoNotShow) {
-  EXPECT_LE(believed([](const ScalingPoint& point) { return 1.7 + 900 * std::pow(point.d, -0.33); }, 0.005, "alpha"), 1);
-  EXPECT_LE(believed([](const ScalingPoint& point) { return 1.7 + 400 * std::pow(point.n, -0.34); }, 0.005, "beta"), 1);
+  EXPECT_LE(believed([](const ScalingPoint& point) { return 1.7 + 900 * std::pow(point.d, -0.33); },
+                     0.005, "alpha"),
+            1);
+  EXPECT_LE(believed([](const ScalingPoint& point) { return 1.7 + 400 * std::pow(point.n, -0.34); },
+                     0.005, "beta"),
+            1);
   // Falls by 0.1% over these sizes, a fifth of the noise.
-  EXPECT_LE(believed([](const ScalingPoint& point) { return 2 + 0.04 * std::pow(point.n, -0.2) + 900 * std::pow(point.d, -0.33); }, 0.005, "alpha"), 2);
+  EXPECT_LE(believed(
+                [](const ScalingPoint& point) {
+                  return 2 + 0.04 * std::pow(point.n, -0.2) + 900 * std::pow(point.d, -0.33);
+                },
+                0.005, "alpha"),
+            2);
 }
 
 TEST(FitChinchilla, BelievesWhatNoisyRunsShow) {
   const ChinchillaLaw truth{1.7, 400, 900, 0.34, 0.33};
-  EXPECT_GE(believed([&](const ScalingPoint& point) { return truth.loss(point.n, point.d); }, 0.02, "E"), 19);
+  EXPECT_GE(
+      believed([&](const ScalingPoint& point) { return truth.loss(point.n, point.d); }, 0.02, "E"),
+      19);
 }
 
 }  // namespace

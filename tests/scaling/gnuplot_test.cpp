@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-
 #include <gtest/gtest.h>
 
 #include "data/data_fixtures.h"
@@ -20,7 +19,11 @@ using test::Scratch;
 
 ScalingFigure small_figure(const std::string& name) {
   ScalingFigure figure{"small", "Small", "", "counted: it's 'all'", "", {}};
-  Series series{name, Ink::alert, Mark::dots, 2, {{1, 2, kUnknown, kUnknown, name, true}, {10, 3}, {}, {100, 5}}};
+  Series series{name,
+                Ink::alert,
+                Mark::dots,
+                2,
+                {{1, 2, kUnknown, kUnknown, name, true}, {10, 3}, {}, {100, 5}}};
   figure.panels.push_back({"", {"x", true}, {"y"}, {series}});
   return figure;
 }
@@ -51,8 +54,10 @@ TEST(Gnuplot, DrawsSvgWhoseColoursAreThePages) {
 TEST(Gnuplot, RunsNothingThatAFileSays) {
   const Scratch scratch;
   const std::string victim = scratch.file("made");
-  for (const std::string& name : {"'; system('touch " + victim + "'); '", "`touch " + victim + "`", "\nsystem('touch " + victim + "')\n",
-                                  "EOD\n!touch " + victim + "\n", std::string("@x \\n {/Bold y} %d \xff")}) {
+  for (const std::string& name :
+       {"'; system('touch " + victim + "'); '", "`touch " + victim + "`",
+        "\nsystem('touch " + victim + "')\n", "EOD\n!touch " + victim + "\n",
+        std::string("@x \\n {/Bold y} %d \xff")}) {
     ScalingFigure figure = small_figure(name);
     figure.convention = figure.panels[0].x.label = figure.panels[0].title = name;
     EXPECT_NO_THROW(draw(figure, scratch.file("small"))) << name;
@@ -76,8 +81,10 @@ TEST(Gnuplot, MarksLogarithmicAxesDenselyEnough) {
   ScalingFigure figure = small_figure("runs");
   figure.panels[0].y.logarithmic = true;
   figure.panels[0].series[0].samples = {{1, 2.09}, {1e4, 3.4}};
-  const std::string script = gnuplot_script(figure, Canvas::wide), ticks = script.substr(script.find("set ytics"));
-  EXPECT_GE(count_of(ticks.substr(0, ticks.find('\n')), "\" "), 5) << ticks.substr(0, ticks.find('\n'));
+  const std::string script = gnuplot_script(figure, Canvas::wide),
+                    ticks = script.substr(script.find("set ytics"));
+  EXPECT_GE(count_of(ticks.substr(0, ticks.find('\n')), "\" "), 5)
+      << ticks.substr(0, ticks.find('\n'));
 }
 
 TEST(Gnuplot, KeepsDigitsThatFollowWhatIsEscaped) {
@@ -95,11 +102,14 @@ TEST(Gnuplot, CutsLongNames) {
 }
 
 TEST(Gnuplot, SaysWhatIsWrong) {
-  expect_error(ExitCode::failure, {"gnuplot failed", "nonsense"}, [] { run_gnuplot("nonsense words\n"); });
-  expect_error(ExitCode::failure, {"still drawing", "stopped"}, [] { run_gnuplot("pause 20\n", 0.2); });
+  expect_error(ExitCode::failure, {"gnuplot failed", "nonsense"},
+               [] { run_gnuplot("nonsense words\n"); });
+  expect_error(ExitCode::failure, {"still drawing", "stopped"},
+               [] { run_gnuplot("pause 20\n", 0.2); });
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", "/nowhere", 1);
-  expect_error(ExitCode::failure, {"not installed", "gnuplot-nox"}, [] { run_gnuplot("plot 1\n"); });
+  expect_error(ExitCode::failure, {"not installed", "gnuplot-nox"},
+               [] { run_gnuplot("plot 1\n"); });
   ::setenv("PATH", path.c_str(), 1);
 }
 
@@ -110,7 +120,8 @@ TEST(Gnuplot, DrawsPanelsOfOnePointAndOfEqualValues) {
     figure.panels[0].x.logarithmic = figure.panels[0].y.logarithmic = logarithmic;
     figure.panels[0].series[0].samples = {{5, 5}, {5, 5}};
     EXPECT_NO_THROW(draw(figure, scratch.file("one")));
-    for (const Sample& one : {Sample{3e-300, 1e300}, Sample{1e-200, 1e200}, Sample{}, Sample{INFINITY, -INFINITY}}) {
+    for (const Sample& one :
+         {Sample{3e-300, 1e300}, Sample{1e-200, 1e200}, Sample{}, Sample{INFINITY, -INFINITY}}) {
       figure.panels[0].series[0].samples = {{-1, 0}, one};
       EXPECT_NO_THROW(draw(figure, scratch.file("one"))) << one.x;
     }

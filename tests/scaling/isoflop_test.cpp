@@ -1,9 +1,8 @@
 #include "skein/scaling/isoflop.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
@@ -27,7 +26,8 @@ struct ParabolicLaw {
 std::vector<ScalingPoint> points_in(const ScalingTable& table) { return points_of(table, {}); }
 
 TEST(Isoflop, FindsParabolasToTheLastDigits) {
-  const auto fit = fit_isoflop(points_in(isoflop_table(ParabolicLaw(), 4, 7, 1.5)), {.resamples = 0});
+  const auto fit =
+      fit_isoflop(points_in(isoflop_table(ParabolicLaw(), 4, 7, 1.5)), {.resamples = 0});
   ASSERT_TRUE(fit.valid()) << fit.problem;
   ASSERT_EQ(fit.budgets.size(), 4u);
   for (const IsoflopBudget& budget : fit.budgets) {
@@ -44,9 +44,11 @@ TEST(Isoflop, FindsParabolasToTheLastDigits) {
 }
 
 TEST(Isoflop, SaysWhereTheGridIsOffItsMinimum) {
-  const auto fit = fit_isoflop(points_in(isoflop_table(ParabolicLaw(), 3, 7, 1.5, 0, 1.4)), {.resamples = 0});
+  const auto fit =
+      fit_isoflop(points_in(isoflop_table(ParabolicLaw(), 3, 7, 1.5, 0, 1.4)), {.resamples = 0});
   ASSERT_TRUE(fit.valid());
-  for (const IsoflopBudget& budget : fit.budgets) EXPECT_NEAR(budget.centre_offset, std::log(1.4), 1e-8);
+  for (const IsoflopBudget& budget : fit.budgets)
+    EXPECT_NEAR(budget.centre_offset, std::log(1.4), 1e-8);
 }
 
 TEST(Isoflop, ExponentsOfALawStayAndItsCoefficientsAreBiased) {
@@ -67,11 +69,13 @@ TEST(Isoflop, ExponentsOfALawStayAndItsCoefficientsAreBiased) {
 
 TEST(Isoflop, BudgetsWithoutAVertexAreNamedAndLeftOut) {
   auto table = isoflop_table(ParabolicLaw(), 7, 5, 1.5);
-  const auto run = [&](int budget, int size) -> ScalingRun& { return table.runs[static_cast<size_t>(5 * budget + size)]; };
+  const auto run = [&](int budget, int size) -> ScalingRun& {
+    return table.runs[static_cast<size_t>(5 * budget + size)];
+  };
   for (int i = 0; i < 5; ++i) {
-    run(1, i).loss = 3 - 0.01 * i * i;                       // concave
-    run(3, i).loss = 3 - 0.1 * i + 0.001 * i * i;            // falls to the largest
-    run(5, i).loss = 3;                                      // flat
+    run(1, i).loss = 3 - 0.01 * i * i;             // concave
+    run(3, i).loss = 3 - 0.1 * i + 0.001 * i * i;  // falls to the largest
+    run(5, i).loss = 3;                            // flat
   }
   for (int i = 2; i < 5; ++i) run(6, i).status = "failed";  // two sizes
   const auto fit = fit_isoflop(points_in(table), {.resamples = 0});
@@ -100,12 +104,14 @@ TEST(Isoflop, NeedsThreeBudgetsWithAMinimum) {
   EXPECT_FALSE(fit.valid());
   EXPECT_NE(fit.problem.find("2 of 2 budgets"), std::string::npos) << fit.problem;
   EXPECT_TRUE(std::isnan(fit.n_of_c.exponent.value));
-  test::expect_error(ExitCode::usage, {"fit.budget_tolerance=2"}, [&] { fit_isoflop({}, {.tolerance = 2}); });
+  test::expect_error(ExitCode::usage, {"fit.budget_tolerance=2"},
+                     [&] { fit_isoflop({}, {.tolerance = 2}); });
 }
 
 TEST(Isoflop, BudgetsTakeInWhatIsWithinTheTolerance) {
   auto table = isoflop_table(ParabolicLaw(), 3, 5, 1.5);
-  for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].flops *= 1 + 0.04 * test::uniform(2, i);
+  for (size_t i = 0; i < table.runs.size(); ++i)
+    table.runs[i].flops *= 1 + 0.04 * test::uniform(2, i);
   EXPECT_EQ(fit_isoflop(points_in(table), {.resamples = 0}).budgets.size(), 3u);
   EXPECT_GT(fit_isoflop(points_in(table), {.tolerance = 1e-4, .resamples = 0}).budgets.size(), 10u);
 }
@@ -130,7 +136,8 @@ TEST(Isoflop, CoversTheTruthAtItsNominalRate) {
     auto table = isoflop_table(ParabolicLaw(), 5, 12, 1.35);
     for (size_t i = 0; i < table.runs.size(); ++i) {
       double noise = 0;
-      for (int k = 0; k < 12; ++k) noise += test::uniform(static_cast<uint64_t>(set), i * 12 + static_cast<uint64_t>(k)) - 0.5;
+      for (int k = 0; k < 12; ++k)
+        noise += test::uniform(static_cast<uint64_t>(set), i * 12 + static_cast<uint64_t>(k)) - 0.5;
       table.runs[i].loss *= 1 + 0.003 * noise;
     }
     const Interval a = fit_isoflop(points_in(table), {.resamples = 200, .seed = 7}).n_of_c.exponent;
@@ -163,12 +170,18 @@ TEST(Envelope, NeedsModelsBetweenTheSmallestAndTheLargest) {
 TEST(Isoflop, SaysOfEachBudgetWhyItDoesNotCount) {
   auto points = points_of(isoflop_table(TrueLaw(), 4, 5, 1.5), {});
   for (ScalingPoint& point : points)
-    if (point.c == 1e18) point.loss = 3 - 0.1 * std::pow(std::log(point.n / TrueLaw().best_n(1e18)), 2);
-    else if (point.c == 1.6e19) point.loss = 2.5 + 0.1 * std::log(point.n / 1e8) + 0.005 * std::pow(std::log(point.n / 1e8), 2);
-    else if (point.c == 6.4e19) point.n = 1e9;
+    if (point.c == 1e18)
+      point.loss = 3 - 0.1 * std::pow(std::log(point.n / TrueLaw().best_n(1e18)), 2);
+    else if (point.c == 1.6e19)
+      point.loss =
+          2.5 + 0.1 * std::log(point.n / 1e8) + 0.005 * std::pow(std::log(point.n / 1e8), 2);
+    else if (point.c == 6.4e19)
+      point.n = 1e9;
   const std::string problem = fit_isoflop(points, {.resamples = 0, .seed = 1}).problem;
-  EXPECT_EQ(problem, "1 of 4 budgets have their minimum inside of the sizes; a power law needs 3 (concave at 1e+18 FLOPs; inside at 4e+18 FLOPs; "
-                     "minimum below the smallest size at 1.6e+19 FLOPs; one size at 6.4e+19 FLOPs)");
+  EXPECT_EQ(problem,
+            "1 of 4 budgets have their minimum inside of the sizes; a power law needs 3 (concave "
+            "at 1e+18 FLOPs; inside at 4e+18 FLOPs; minimum below the smallest size at 1.6e+19 "
+            "FLOPs; one size at 6.4e+19 FLOPs)");
 }
 
 TEST(Envelope, CountsTheRunsWhoseCurvesAreMissing) {
@@ -180,7 +193,8 @@ TEST(Envelope, CountsTheRunsWhoseCurvesAreMissing) {
 }
 
 TEST(Envelope, GoesByLastLossesWithoutCurves) {
-  const auto fit = fit_envelope(isoflop_table(TrueLaw(), 6, 7, 1.3), {}, {.resamples = 0, .seed = 1});
+  const auto fit =
+      fit_envelope(isoflop_table(TrueLaw(), 6, 7, 1.3), {}, {.resamples = 0, .seed = 1});
   ASSERT_TRUE(fit.valid()) << fit.problem;
   EXPECT_FALSE(fit.from_curves);
   EXPECT_EQ(fit.envelope.size(), 6u);

@@ -1,8 +1,7 @@
 #include "skein/scaling/law.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "rlhf/expect_error.h"
 
@@ -24,7 +23,8 @@ TEST(Optimum, IsLowerThanItsNeighboursAtTheSameBudget) {
       const Optimum best = optimum(law, 1e21, k);
       EXPECT_NEAR(k * best.n * best.d / 1e21, 1, 1e-12);
       EXPECT_DOUBLE_EQ(best.loss, law.loss(best.n, best.d));
-      for (double factor : {0.999, 1.001}) EXPECT_GT(law.loss(best.n * factor, best.d / factor), best.loss);
+      for (double factor : {0.999, 1.001})
+        EXPECT_GT(law.loss(best.n * factor, best.d / factor), best.loss);
       // First order: doubling C multiplies N* by 2^a.
       EXPECT_NEAR(std::log2(optimum(law, 2e21, k).n / best.n), law.n_exponent(), 1e-12);
     }
@@ -41,7 +41,9 @@ TEST(Optimum, OfThePublishedLawsIsWhatTheirReadersFound) {
 }
 
 TEST(Optimum, RefusesWhatHasNone) {
-  expect_error(ExitCode::usage, {"no optimum", "beta -0.1"}, [] { optimum({1, 1, 1, 0.3, -0.1}, 1e20); });
+  expect_error(ExitCode::usage, {"no optimum", "beta -0.1"}, [] {
+    optimum({1, 1, 1, 0.3, -0.1}, 1e20);
+  });
   expect_error(ExitCode::usage, {"FLOPs"}, [] { optimum({1, 1, 1, 0.3, 0.3}, 0); });
 }
 
@@ -106,8 +108,10 @@ TEST(OverTrainingLaw, IsChinchillasWithEqualExponentsForSixND) {
   const double n = 3e8, d = 2e10, c = 6 * n * d;
   const ChinchillaLaw same{1.8, 90 * std::pow(6, -0.15), 40 * std::pow(6, -0.15), 0.3, 0.3};
   // M^h C^-h = (6 N^2)^-h and M^-h C^-h = (6 D^2)^-h.
-  EXPECT_NEAR(law.loss(c, d / n), 1.8 + 40 * std::pow(6 * n * n, -0.15) + 90 * std::pow(6 * d * d, -0.15), 1e-12);
-  EXPECT_NEAR(law.loss(c, d / n), 1.8 + same.b * std::pow(n, -0.3) + same.a * std::pow(d, -0.3), 1e-12);
+  EXPECT_NEAR(law.loss(c, d / n),
+              1.8 + 40 * std::pow(6 * n * n, -0.15) + 90 * std::pow(6 * d * d, -0.15), 1e-12);
+  EXPECT_NEAR(law.loss(c, d / n), 1.8 + same.b * std::pow(n, -0.3) + same.a * std::pow(d, -0.3),
+              1e-12);
 }
 
 TEST(PublishedLaws, SayWhereTheyAreFromAndWhatTheyCount) {
@@ -120,7 +124,9 @@ TEST(PublishedLaws, SayWhereTheyAreFromAndWhatTheyCount) {
   EXPECT_EQ(digits.e, 1.6934);
   EXPECT_EQ(digits.alpha, 0.3392);
   EXPECT_EQ(digits.beta, 0.2849);
-  expect_error(ExitCode::usage, {"\"gopher\"", "kaplan, chinchilla, chinchilla-replication, muennighoff"}, [] { published_law("gopher"); });
+  expect_error(ExitCode::usage,
+               {"\"gopher\"", "kaplan, chinchilla, chinchilla-replication, muennighoff"},
+               [] { published_law("gopher"); });
 }
 
 }  // namespace

@@ -1,17 +1,17 @@
 // What a study says where not all can be fitted: one law alone, tables that no approach can be
 // fitted to, runs far off, points of curves.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
+
+#include "skein/core/json.h"
+#include "skein/scaling/report.h"
+#include "skein/scaling/study.h"
 
 #include "data/data_fixtures.h"
 #include "report_checks.h"
 #include "scaling/table_fixture.h"
-#include "skein/core/json.h"
-#include "skein/scaling/report.h"
-#include "skein/scaling/study.h"
 
 namespace skein {
 namespace {
@@ -220,7 +220,8 @@ TEST(Outliers, OfALawAloneAreAmongTheRunsItIsFittedTo) {
   ASSERT_EQ(study.outliers.size(), 1u) << study_text(study);
   EXPECT_EQ(study.outliers[0].run, 4);
   EXPECT_EQ(study.outliers[0].found, table.runs[4].loss);
-  EXPECT_NEAR(study.outliers[0].found / study.outliers[0].predicted, 1.4, 0.05);  // the law leans to it
+  EXPECT_NEAR(study.outliers[0].found / study.outliers[0].predicted, 1.4,
+              0.05);  // the law leans to it
 }
 
 TEST(PointsOfCurves, AreFittedBesideTheEndsOfRuns) {

@@ -1,8 +1,7 @@
 #include "skein/scaling/minimise.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 
 #include "scaling/chinchilla_points.h"
@@ -25,7 +24,8 @@ std::vector<PowerSum> forms() {
     loss.push_back(1 + 0.3 * normal_at(1, 2, i));
   }
   const std::vector<double> weight(24, 1.0);
-  PowerSum::Term first = power_term("first", 0, x), second = power_term("second", 1, y), same = power_term("second", 0, y), fixed = fixed_term("second", y);
+  PowerSum::Term first = power_term("first", 0, x), second = power_term("second", 1, y),
+                 same = power_term("second", 0, y), fixed = fixed_term("second", y);
   const PowerSum::Term constant = constant_term("constant", 24);
   return {{{first, second, constant}, {"alpha", "beta"}, -1, loss, weight},
           {{first, same, constant}, {"alpha"}, -1, loss, weight},
@@ -45,10 +45,14 @@ TEST(PowerSum, HasTheDerivativesOfItsValues) {
         Unknowns up = at, down = at, gradient_up{}, gradient_down{};
         const double h = 1e-6;
         up[i] += h, down[i] -= h;
-        const double slope = (objective(sum, {delta}, up, gradient_up) - objective(sum, {delta}, down, gradient_down)) / (2 * h);
+        const double slope = (objective(sum, {delta}, up, gradient_up) -
+                              objective(sum, {delta}, down, gradient_down)) /
+                             (2 * h);
         EXPECT_NEAR(gradient[i], slope, 1e-6);
         EXPECT_NEAR(gradient[i], there.gradient[i], 1e-12);
-        for (size_t j = 0; j < static_cast<size_t>(sum.unknowns()); ++j) EXPECT_NEAR(there.hessian[i][j], (gradient_up[j] - gradient_down[j]) / (2 * h), 1e-4) << i << j;
+        for (size_t j = 0; j < static_cast<size_t>(sum.unknowns()); ++j)
+          EXPECT_NEAR(there.hessian[i][j], (gradient_up[j] - gradient_down[j]) / (2 * h), 1e-4)
+              << i << j;
       }
     }
   }
@@ -59,7 +63,8 @@ TEST(PowerSum, TakesOnlyTheCentreOff) {
     const Unknowns at{0.3, -0.4, 0.2, 0.7, 0.4}, plain = uncentred(sum, at);
     for (size_t k = 0; k < sum.terms.size(); ++k) {
       const PowerSum::Term& term = sum.terms[k];
-      const double slope = term.slope < 0 ? term.fixed : at[sum.terms.size() + static_cast<size_t>(term.slope)];
+      const double slope =
+          term.slope < 0 ? term.fixed : at[sum.terms.size() + static_cast<size_t>(term.slope)];
       EXPECT_NEAR(at[k] + slope * term.z[5], plain[k] + slope * (term.z[5] + term.centre), 1e-12);
       double total = 0;
       for (double one : term.z) total += one;
@@ -97,7 +102,9 @@ TEST(Minimise, SaysThatItDidNotLeaveItsStart) {
   EXPECT_FALSE(stuck.converged);
   EXPECT_FALSE(stuck.moved);
   EXPECT_NE(stuck.problem.find("did not leave its start"), std::string::npos) << stuck.problem;
-  const Minimum nowhere = minimise([](const Unknowns&, Unknowns& gradient) { return gradient.fill(1), std::nan(""); }, {}, 2, 1e-10);
+  const Minimum nowhere =
+      minimise([](const Unknowns&, Unknowns& gradient) { return gradient.fill(1), std::nan(""); },
+               {}, 2, 1e-10);
   EXPECT_FALSE(nowhere.converged);
 }
 
@@ -130,10 +137,13 @@ TEST(SmallMatrix, SolvesAndHasItsEigenvalues) {
   const UnknownsSquared matrix{{{4, 1, 0.5}, {1, 3, -0.25}, {0.5, -0.25, 2}}};
   Unknowns x{};
   ASSERT_TRUE(solve_positive(matrix, {1, 2, 3}, 3, x));
-  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(matrix[i][0] * x[0] + matrix[i][1] * x[1] + matrix[i][2] * x[2], static_cast<double>(i + 1), 1e-12);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(matrix[i][0] * x[0] + matrix[i][1] * x[1] + matrix[i][2] * x[2],
+                static_cast<double>(i + 1), 1e-12);
   const std::vector<double> values = eigenvalues(matrix, 3);
   EXPECT_NEAR(values[0] + values[1] + values[2], 9, 1e-12);
-  EXPECT_NEAR(values[0] * values[1] * values[2], 4 * (6 - 0.0625) - 1 * (2 + 0.125) + 0.5 * (-0.25 - 1.5), 1e-12);
+  EXPECT_NEAR(values[0] * values[1] * values[2],
+              4 * (6 - 0.0625) - 1 * (2 + 0.125) + 0.5 * (-0.25 - 1.5), 1e-12);
   EXPECT_FALSE(solve_positive({{{1, 2}, {2, 1}}}, {1, 1}, 2, x));
 }
 

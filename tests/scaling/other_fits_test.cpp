@@ -1,7 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
+#include <gtest/gtest.h>
 #include <utility>
 
 #include "rlhf/expect_error.h"
@@ -14,11 +13,13 @@ using test::drawn_points;
 using test::expect_error;
 using test::point_estimate;
 
-std::vector<XY> pairs_of(int count, const std::function<double(double)>& law, double noise = 0, uint64_t seed = 1) {
+std::vector<XY> pairs_of(int count, const std::function<double(double)>& law, double noise = 0,
+                         uint64_t seed = 1) {
   std::vector<XY> pairs;
   for (int i = 0; i < count; ++i) {
     const double x = 1e5 * std::pow(10.0, 4.0 * i / (count - 1));
-    pairs.push_back({x, law(x) * std::exp(noise * normal_at(seed, 0, static_cast<uint64_t>(i))), 1, i});
+    pairs.push_back(
+        {x, law(x) * std::exp(noise * normal_at(seed, 0, static_cast<uint64_t>(i))), 1, i});
   }
   return pairs;
 }
@@ -31,7 +32,9 @@ TEST(FitPower, FindsALineAndItsSpread) {
   EXPECT_NEAR(exact.exponent.error, 0, 1e-12);
   int covered = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    const PowerFit fit = fit_power(pairs_of(30, [&](double x) { return truth.at(x); }, 0.05, seed), 400);
+    const PowerFit fit = fit_power(pairs_of(
+                                       30, [&](double x) { return truth.at(x); }, 0.05, seed),
+                                   400);
     covered += fit.exponent.low <= truth.exponent && truth.exponent <= fit.exponent.high;
   }
   EXPECT_GE(covered, 50);
@@ -47,7 +50,8 @@ TEST(FitPower, CountsWeights) {
 }
 
 TEST(FitPower, DependsOnNoOrder) {
-  std::vector<XY> pairs = pairs_of(9, [](double x) { return std::pow(x, 0.5); }, 0.1);
+  std::vector<XY> pairs = pairs_of(
+      9, [](double x) { return std::pow(x, 0.5); }, 0.1);
   const PowerFit fit = fit_power(pairs, 50);
   std::reverse(pairs.begin(), pairs.end());
   const PowerFit again = fit_power(pairs, 50);
@@ -58,15 +62,22 @@ TEST(FitPower, DependsOnNoOrder) {
 }
 
 TEST(FitPower, RefusesWhatHasNoLine) {
-  expect_error(ExitCode::usage, {"2 or more x", "at 1"}, [] { fit_power(std::vector<XY>{{3, 1, 1, 0}, {3, 2, 1, 1}}); });
-  expect_error(ExitCode::usage, {"positive x and y", "y = -2"}, [] { fit_power(std::vector<XY>{{3, 1, 1, 0}, {4, -2, 1, 1}}); });
-  expect_error(ExitCode::usage, {"weight 0"}, [] { fit_power(std::vector<XY>{{3, 1, 1, 0}, {4, 2, 0, 1}}); });
+  expect_error(ExitCode::usage, {"2 or more x", "at 1"}, [] {
+    fit_power(std::vector<XY>{{3, 1, 1, 0}, {3, 2, 1, 1}});
+  });
+  expect_error(ExitCode::usage, {"positive x and y", "y = -2"}, [] {
+    fit_power(std::vector<XY>{{3, 1, 1, 0}, {4, -2, 1, 1}});
+  });
+  expect_error(ExitCode::usage, {"weight 0"}, [] {
+    fit_power(std::vector<XY>{{3, 1, 1, 0}, {4, 2, 0, 1}});
+  });
   EXPECT_TRUE(std::isnan(fit_power(std::vector<XY>{{3, 1, 1, 0}, {4, 2, 1, 1}}).exponent.low));
 }
 
 TEST(FitOffsetPower, RecoversALawWithoutNoise) {
   for (const OffsetPowerLaw& truth : {OffsetPowerLaw{1.7, 60, 0.25}, OffsetPowerLaw{0.5, 8, 0.1}}) {
-    const OffsetPowerFit fit = fit_offset_power(pairs_of(10, [&](double x) { return truth.at(x); }), point_estimate());
+    const OffsetPowerFit fit =
+        fit_offset_power(pairs_of(10, [&](double x) { return truth.at(x); }), point_estimate());
     EXPECT_TRUE(fit.convergence.converged) << fit.convergence.problem;
     EXPECT_NEAR(fit.law.e / truth.e, 1, 1e-6);
     EXPECT_NEAR(fit.law.k / truth.k, 1, 1e-6);
@@ -77,7 +88,10 @@ TEST(FitOffsetPower, RecoversALawWithoutNoise) {
 TEST(FitOffsetPower, HasIntervalsAroundTheTruth) {
   ParametricOptions options;
   options.resamples = 200;
-  const OffsetPowerFit fit = fit_offset_power(pairs_of(30, [](double x) { return 1.7 + 60 * std::pow(x, -0.25); }, 0.01), options);
+  const OffsetPowerFit fit =
+      fit_offset_power(pairs_of(
+                           30, [](double x) { return 1.7 + 60 * std::pow(x, -0.25); }, 0.01),
+                       options);
   EXPECT_LT(fit.e.low, 1.7);
   EXPECT_GT(fit.e.high, 1.7);
   EXPECT_LT(fit.p.low, 0.25);
@@ -87,19 +101,26 @@ TEST(FitOffsetPower, HasIntervalsAroundTheTruth) {
 
 // What sits on one of its starts and says nothing of it is the failure to avoid.
 TEST(FitOffsetPower, SaysWhatItCouldNotFind) {
-  const OffsetPowerFit pure = fit_offset_power(pairs_of(8, [](double x) { return 30 * std::pow(x, -0.1); }), point_estimate());
+  const OffsetPowerFit pure = fit_offset_power(
+      pairs_of(8, [](double x) { return 30 * std::pow(x, -0.1); }), point_estimate());
   EXPECT_FALSE(pure.convergence.converged);
-  EXPECT_NE(pure.convergence.problem.find("E has vanished"), std::string::npos) << pure.convergence.problem;
-  const OffsetPowerFit rising = fit_offset_power(pairs_of(8, [](double x) { return 2 + 0.001 * std::pow(x, 0.3); }), point_estimate());
+  EXPECT_NE(pure.convergence.problem.find("E has vanished"), std::string::npos)
+      << pure.convergence.problem;
+  const OffsetPowerFit rising = fit_offset_power(
+      pairs_of(8, [](double x) { return 2 + 0.001 * std::pow(x, 0.3); }), point_estimate());
   EXPECT_FALSE(rising.convergence.converged);
   EXPECT_FALSE(rising.convergence.problem.empty());
-  expect_error(ExitCode::usage, {"4 or more x", "3 pairs at 3"}, [] { fit_offset_power(pairs_of(3, [](double x) { return 1 + 1 / x; }), point_estimate()); });
-  expect_error(ExitCode::usage, {"all 8 pairs have y = 2"}, [] { fit_offset_power(pairs_of(8, [](double) { return 2.0; }), point_estimate()); });
+  expect_error(ExitCode::usage, {"4 or more x", "3 pairs at 3"}, [] {
+    fit_offset_power(pairs_of(3, [](double x) { return 1 + 1 / x; }), point_estimate());
+  });
+  expect_error(ExitCode::usage, {"all 8 pairs have y = 2"},
+               [] { fit_offset_power(pairs_of(8, [](double) { return 2.0; }), point_estimate()); });
 }
 
 TEST(FitKaplan, RecoversALawWithoutNoise) {
   const KaplanLaw truth{0.076, 0.103, 6.4e13, 1.8e13};
-  const auto points = drawn_points([&](const ScalingPoint& point) { return truth.loss(point.n, point.d); }, 4, 6, 0, 1);
+  const auto points = drawn_points(
+      [&](const ScalingPoint& point) { return truth.loss(point.n, point.d); }, 4, 6, 0, 1);
   const KaplanFit fit = fit_kaplan(points, point_estimate());
   EXPECT_TRUE(fit.convergence.converged) << fit.convergence.problem;
   EXPECT_NEAR(fit.law.a_n / truth.a_n, 1, 1e-6);
@@ -110,7 +131,9 @@ TEST(FitKaplan, RecoversALawWithoutNoise) {
 
 TEST(FitOverTraining, RecoversALawWithoutNoise) {
   const OverTrainingLaw truth{1.8, 40, 90, 0.15};
-  const auto loss = [&](const ScalingPoint& point) { return truth.loss(point.c, point.d / point.n); };
+  const auto loss = [&](const ScalingPoint& point) {
+    return truth.loss(point.c, point.d / point.n);
+  };
   auto points = drawn_points(loss, 4, 6, 0, 1);
   const OverTrainingFit fit = fit_over_training(points, point_estimate());
   EXPECT_TRUE(fit.convergence.converged) << fit.convergence.problem;
@@ -119,13 +142,16 @@ TEST(FitOverTraining, RecoversALawWithoutNoise) {
   EXPECT_NEAR(fit.law.b / truth.b, 1, 1e-6);
   EXPECT_NEAR(fit.law.h / truth.h, 1, 1e-6);
   points[1].c = kUnknown;
-  expect_error(ExitCode::usage, {"C = nan", "FLOPs of every run"}, [&] { fit_over_training(points, point_estimate()); });
+  expect_error(ExitCode::usage, {"C = nan", "FLOPs of every run"},
+               [&] { fit_over_training(points, point_estimate()); });
 }
 
 TEST(JointFits, RefuseTooFewRuns) {
   auto points = drawn_points({1.7, 400, 900, 0.34, 0.33}, 2, 2, 0.01, 1);
-  expect_error(ExitCode::usage, {"too few points", "there are 4"}, [&] { fit_kaplan(points, point_estimate()); });
-  expect_error(ExitCode::usage, {"too few points", "there are 4"}, [&] { fit_over_training(points, point_estimate()); });
+  expect_error(ExitCode::usage, {"too few points", "there are 4"},
+               [&] { fit_kaplan(points, point_estimate()); });
+  expect_error(ExitCode::usage, {"too few points", "there are 4"},
+               [&] { fit_over_training(points, point_estimate()); });
 }
 
 // Runs of a pair (N, D) each, whose losses follow Chinchilla's law with noise.
@@ -175,14 +201,16 @@ TEST(CompareLaws, FindsTheLawThatTheRunsFollow) {
   EXPECT_EQ(laws[0].fitted, 24);
   EXPECT_EQ(laws[0].held_out, 6);
   EXPECT_LT(laws[0].worst_error, 0.003);
-  for (size_t i = 1; i < laws.size(); ++i) EXPECT_GT(laws[i].worst_error, laws[0].worst_error) << laws[i].law;
+  for (size_t i = 1; i < laws.size(); ++i)
+    EXPECT_GT(laws[i].worst_error, laws[0].worst_error) << laws[i].law;
   // A pure power has no E to level off at.
   EXPECT_LT(laws[4].mean_error, 0);
   EXPECT_EQ(laws[4].fitted, 4);
 }
 
 TEST(CompareLaws, SaysWhatCouldNotBeFitted) {
-  const std::vector<HeldOut> laws = compare_laws(drawn_points({1.7, 400, 900, 0.34, 0.33}, 2, 8, 0.001, 1), point_estimate());
+  const std::vector<HeldOut> laws =
+      compare_laws(drawn_points({1.7, 400, 900, 0.34, 0.33}, 2, 8, 0.001, 1), point_estimate());
   EXPECT_FALSE(laws[0].converged);
   EXPECT_NE(laws[0].problem.find("one budget only"), std::string::npos) << laws[0].problem;
   EXPECT_TRUE(std::isnan(laws[0].mean_error));

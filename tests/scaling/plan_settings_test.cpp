@@ -1,16 +1,16 @@
 // A plan by a fit goes on with what the fit's runs were trained with.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <gtest/gtest.h>
 #include <limits>
+
+#include "skein/scaling/plan.h"
+#include "skein/scaling/study.h"
 
 #include "data/data_fixtures.h"
 #include "scaling/fit_fixture.h"
 #include "scaling/table_fixture.h"
-#include "skein/scaling/plan.h"
-#include "skein/scaling/study.h"
 
 namespace skein {
 namespace {

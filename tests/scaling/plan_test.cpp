@@ -1,15 +1,15 @@
-#include "skein/core/json.h"
 #include "skein/scaling/plan.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "data/data_fixtures.h"
-#include "scaling/fit_fixture.h"
+#include "skein/core/json.h"
 #include "skein/models/memory.h"
 #include "skein/scaling/isoflop.h"
 #include "skein/train/config.h"
+
+#include "data/data_fixtures.h"
+#include "scaling/fit_fixture.h"
 
 namespace skein {
 namespace {
@@ -29,7 +29,9 @@ PlanOptions large() {
 }
 
 bool has_warning(const Plan& plan, const std::string& words) {
-  return std::any_of(plan.warnings.begin(), plan.warnings.end(), [&](const std::string& text) { return text.find(words) != std::string::npos; });
+  return std::any_of(plan.warnings.begin(), plan.warnings.end(), [&](const std::string& text) {
+    return text.find(words) != std::string::npos;
+  });
 }
 
 TEST(PlanLaw, HasItsOptimumInClosedForm) {
@@ -47,14 +49,17 @@ double kaplan_best_size(double flops) {
   return best;
 }
 
-// Of his equation the exponent is 1 / (aN / aS + 4.76 aN + 1), where the rule fitted to his runs says .73.
+// Of his equation the exponent is 1 / (aN / aS + 4.76 aN + 1), where the rule fitted to his runs
+// says .73.
 TEST(PlanLaw, KaplansLossHasItsMinimumWhereItsExponentsSay) {
-  const double loss = kaplan_loss(1e9, 1e20), steps = 1e20 / (6 * 1e9 * 2e8 * std::pow(loss, -4.76));
+  const double loss = kaplan_loss(1e9, 1e20),
+               steps = 1e20 / (6 * 1e9 * 2e8 * std::pow(loss, -4.76));
   EXPECT_NEAR(loss, std::pow(6.5e13 / 1e9, 0.077) + std::pow(2.1e3 / steps, 0.76), 1e-9);
   const double day = kaplan_best_size(8.64e19), thousand = kaplan_best_size(8.64e22);
   EXPECT_GT(day, 0.4 * 1.3e9);
   EXPECT_LT(day, 1.3e9);
-  EXPECT_NEAR(std::log(thousand / day) / std::log(1000), 1 / (0.077 / 0.76 + 4.76 * 0.077 + 1), 0.003);
+  EXPECT_NEAR(std::log(thousand / day) / std::log(1000), 1 / (0.077 / 0.76 + 4.76 * 0.077 + 1),
+              0.003);
 }
 
 TEST(Plan, SpendsTheBudgetOnTheShapeOfLeastLoss) {
@@ -63,12 +68,15 @@ TEST(Plan, SpendsTheBudgetOnTheShapeOfLeastLoss) {
   EXPECT_NEAR(p.tokens * p.counts.flops_per_token / 5.88e23, 1, 1e-12);
   EXPECT_NEAR(std::log(p.n / plan.best_n.value), 0, 0.35);
   EXPECT_NEAR(p.loss.value, plan.best_loss.value, 0.003);
-  EXPECT_NEAR(static_cast<double>(plan.steps * plan.layout.global_batch * p.model.context) / p.tokens, 1, 0.001);
+  EXPECT_NEAR(
+      static_cast<double>(plan.steps * plan.layout.global_batch * p.model.context) / p.tokens, 1,
+      0.001);
   ASSERT_EQ(plan.same_flops.size(), 4u);
   const ChinchillaLaw& law = plan.law.fit.law;
   for (const Proposal& other : plan.same_flops) {
     EXPECT_GT(other.penalty.value, 0);
-    EXPECT_NEAR(other.penalty.value, law.loss(other.n, other.tokens) - law.loss(p.n, p.tokens), 1e-12);
+    EXPECT_NEAR(other.penalty.value, law.loss(other.n, other.tokens) - law.loss(p.n, p.tokens),
+                1e-12);
     EXPECT_NEAR(other.tokens * other.counts.flops_per_token / 5.88e23, 1, 1e-12);
   }
   EXPECT_NEAR(plan.same_flops[1].counts.blocks / p.counts.blocks, 0.5, 0.05);
@@ -125,8 +133,8 @@ TEST(Plan, CostsWhatTheMachineTakes) {
   EXPECT_TRUE(std::isnan(make_plan(unknown).proposal.cost.seconds.value));
 }
 
-// The bootstrap of Besiroglu et al. (2024): 4,000 resamples of 240 runs give these at 5.88e23 FLOPs; they are a little skewed, unlike a normal
-// distribution.
+// The bootstrap of Besiroglu et al. (2024): 4,000 resamples of 240 runs give these at 5.88e23
+// FLOPs; they are a little skewed, unlike a normal distribution.
 TEST(PlanLaw, TheReplicationHasTheIntervalsOfItsBootstrap) {
   PlanOptions o = large();
   const Plan plan = make_plan(o);
@@ -209,7 +217,8 @@ TEST(Layout, FitsAndUsesEveryDevice) {
   EXPECT_TRUE(plan.layout.fits);
   EXPECT_LE(plan.layout.bytes, 0.9 * 79.2 * (1 << 30));
   EXPECT_GT(p.tensor * p.pipeline, 1);  // 18 bytes of 7e10 parameters are no part of one device
-  const BatchPlan batch = plan_batch(p, mesh_shape(p, 1024), plan.layout.global_batch, plan.layout.micro_batch);
+  const BatchPlan batch =
+      plan_batch(p, mesh_shape(p, 1024), plan.layout.global_batch, plan.layout.micro_batch);
   EXPECT_EQ(batch.groups_per_rank, 1);
   check(plan.proposal.model, p.tensor, p.sequence);
   EXPECT_EQ(plan.proposal.model.n_heads % 8, 0);
@@ -253,7 +262,10 @@ TEST(Layout, CountsParametersAndActivations) {
   const Layout four = lay_out(model, machine, 2048 * 4);
   EXPECT_EQ(four.parallel.data, 4);
   EXPECT_TRUE(four.parallel.zero);
-  EXPECT_NEAR(four.bytes, 9 * static_cast<double>(model.parameters()) + activation_bytes(model, {2048, 8, DType::bf16}), 1e-3 * four.bytes);
+  EXPECT_NEAR(
+      four.bytes,
+      9 * static_cast<double>(model.parameters()) + activation_bytes(model, {2048, 8, DType::bf16}),
+      1e-3 * four.bytes);
 }
 
 TEST(Layout, GivesUpTimeForMemoryAndSaysWhenThatIsNotEnough) {
@@ -293,7 +305,9 @@ TEST(Layout, LeavesDevicesAtRestWhereNotAllCanShareTheModel) {
     const Layout layout = lay_out(model, machine, 1 << 28);
     EXPECT_LE(layout.devices(), count);
     EXPECT_GT(layout.devices(), count / 2);
-    if ((count & (count - 1)) == 0) { EXPECT_EQ(layout.devices(), count); }
+    if ((count & (count - 1)) == 0) {
+      EXPECT_EQ(layout.devices(), count);
+    }
     plan_batch(layout.parallel, mesh_shape(layout.parallel, static_cast<int>(layout.devices())),
                layout.global_batch, layout.micro_batch);
   }
@@ -352,7 +366,8 @@ TEST(PlanConfig, IsReadBackAsItWasMeant) {
   check(run.lr, run.train.steps, run.train.global_batch * run.model.context);
   PlanOptions small = large();
   small.machine.count = 1;
-  test::expect_error(ExitCode::usage, {"plan.config", "no layout fits", "1 devices"}, [&] { plan_config(make_plan(small)); });
+  test::expect_error(ExitCode::usage, {"plan.config", "no layout fits", "1 devices"},
+                     [&] { plan_config(make_plan(small)); });
 }
 
 TEST(PlanText, NamesWhatIsUnknownAndHasNoNan) {
@@ -436,35 +451,55 @@ TEST(Plan, RefusesWhatCannotBe) {
   };
   using test::expect_error;
   expect_error(ExitCode::usage, {"one budget", "both"}, with([](auto& o) { o.gpu_hours = 1; }));
-  expect_error(ExitCode::usage, {"one budget", "both"}, with([](auto& o) { o.gpu_hours = 1, o.machine.kind = ""; }));
+  expect_error(ExitCode::usage, {"one budget", "both"},
+               with([](auto& o) { o.gpu_hours = 1, o.machine.kind = ""; }));
   expect_error(ExitCode::usage, {"one budget", "none"}, with([](auto& o) { o.budget = 0; }));
-  expect_error(ExitCode::usage, {"plan.budget=nan", "FLOPs above 0"}, with([](auto& o) { o.budget = std::nan(""); }));
+  expect_error(ExitCode::usage, {"plan.budget=nan", "FLOPs above 0"},
+               with([](auto& o) { o.budget = std::nan(""); }));
   expect_error(ExitCode::usage, {"plan.budget=inf"}, with([](auto& o) { o.budget = HUGE_VAL; }));
   expect_error(ExitCode::usage, {"plan.budget=-1e+20"}, with([](auto& o) { o.budget = -1e20; }));
-  expect_error(ExitCode::usage, {"plan.gpu_hours=-3", "hours of devices above 0"}, with([](auto& o) { o.gpu_hours = -3; }));
-  expect_error(ExitCode::usage, {"plan.gpu_hours=1e-15 x 3600 x 9.894e+14", "1e6 to 1e32"}, with([](auto& o) { o.budget = 0, o.gpu_hours = 1e-15; }));
-  expect_error(ExitCode::usage, {"machine.price=1e+300", "1e+30"}, with([](auto& o) { o.machine.price = 1e300; }));
-  expect_error(ExitCode::usage, {"machine.peak=0.001", "one FLOP/s"}, with([](auto& o) { o.machine.peak = 1e-3; }));
+  expect_error(ExitCode::usage, {"plan.gpu_hours=-3", "hours of devices above 0"},
+               with([](auto& o) { o.gpu_hours = -3; }));
+  expect_error(ExitCode::usage, {"plan.gpu_hours=1e-15 x 3600 x 9.894e+14", "1e6 to 1e32"},
+               with([](auto& o) { o.budget = 0, o.gpu_hours = 1e-15; }));
+  expect_error(ExitCode::usage, {"machine.price=1e+300", "1e+30"},
+               with([](auto& o) { o.machine.price = 1e300; }));
+  expect_error(ExitCode::usage, {"machine.peak=0.001", "one FLOP/s"},
+               with([](auto& o) { o.machine.peak = 1e-3; }));
   expect_error(ExitCode::usage, {"machine.price=-2"}, with([](auto& o) { o.machine.price = -2; }));
-  expect_error(ExitCode::usage, {"machine.peak"}, with([](auto& o) { o.budget = 0, o.gpu_hours = 5, o.machine.kind = ""; }));
-  expect_error(ExitCode::usage, {"machine.kind=h1000", "h100, h200"}, with([](auto& o) { o.machine.kind = "h1000"; }));
+  expect_error(ExitCode::usage, {"machine.peak"},
+               with([](auto& o) { o.budget = 0, o.gpu_hours = 5, o.machine.kind = ""; }));
+  expect_error(ExitCode::usage, {"machine.kind=h1000", "h100, h200"},
+               with([](auto& o) { o.machine.kind = "h1000"; }));
   expect_error(ExitCode::usage, {"machine.share=0"}, with([](auto& o) { o.machine.share = 0; }));
-  expect_error(ExitCode::usage, {"machine.share_low=0.5"}, with([](auto& o) { o.machine.share_low = 0.5; }));
+  expect_error(ExitCode::usage, {"machine.share_low=0.5"},
+               with([](auto& o) { o.machine.share_low = 0.5; }));
   expect_error(ExitCode::usage, {"machine.count=0"}, with([](auto& o) { o.machine.count = 0; }));
-  expect_error(ExitCode::usage, {"machine.watts=nan"}, with([](auto& o) { o.machine.watts = std::nan(""); }));
+  expect_error(ExitCode::usage, {"machine.watts=nan"},
+               with([](auto& o) { o.machine.watts = std::nan(""); }));
   expect_error(ExitCode::usage, {"machine.pue=0.5"}, with([](auto& o) { o.machine.pue = 0.5; }));
-  expect_error(ExitCode::usage, {"plan.law=gopher", "kaplan"}, with([](auto& o) { o.law = "gopher"; }));
+  expect_error(ExitCode::usage, {"plan.law=gopher", "kaplan"},
+               with([](auto& o) { o.law = "gopher"; }));
   expect_error(ExitCode::usage, {"plan.tokens=-1"}, with([](auto& o) { o.tokens = -1; }));
-  expect_error(ExitCode::usage, {"model.vocab_size=0"}, with([](auto& o) { o.model.vocab_size = 0; }));
+  expect_error(ExitCode::usage, {"model.vocab_size=0"},
+               with([](auto& o) { o.model.vocab_size = 0; }));
   expect_error(ExitCode::usage, {"model.context is 0"}, with([](auto& o) { o.model.context = 0; }));
-  expect_error(ExitCode::usage, {"model.context=2000000000", "1000000000"}, with([](auto& o) { o.model.context = 2'000'000'000; }));
-  expect_error(ExitCode::usage, {"model.n_heads is 0"}, with([](auto& o) { o.model.n_heads = 0, o.model.n_kv_heads = 2; }));
-  expect_error(ExitCode::usage, {"plan.d_head=4000000000000000000"}, with([](auto& o) { o.d_head = 4'000'000'000'000'000'000; }));
-  expect_error(ExitCode::usage, {"plan.aspect=nan"}, with([](auto& o) { o.aspect = std::nan(""); }));
-  expect_error(ExitCode::usage, {"model.d_ff=1000000000000", "model.d_model=256"}, with([](auto& o) { o.model.d_ff = 1'000'000'000'000; }));
-  expect_error(ExitCode::usage, {"bert"}, with([](auto& o) { o.model.architecture = Architecture::bert; }));
-  expect_error(ExitCode::usage, {"there is no rule 'mine'"}, with([](auto& o) { o.lr_rule = "mine"; }));
-  expect_error(ExitCode::usage, {"plan.batch_rule=kaplan"}, with([](auto& o) { o.batch_rule = "kaplan", o.budget = 1e19; }));
+  expect_error(ExitCode::usage, {"model.context=2000000000", "1000000000"},
+               with([](auto& o) { o.model.context = 2'000'000'000; }));
+  expect_error(ExitCode::usage, {"model.n_heads is 0"},
+               with([](auto& o) { o.model.n_heads = 0, o.model.n_kv_heads = 2; }));
+  expect_error(ExitCode::usage, {"plan.d_head=4000000000000000000"},
+               with([](auto& o) { o.d_head = 4'000'000'000'000'000'000; }));
+  expect_error(ExitCode::usage, {"plan.aspect=nan"},
+               with([](auto& o) { o.aspect = std::nan(""); }));
+  expect_error(ExitCode::usage, {"model.d_ff=1000000000000", "model.d_model=256"},
+               with([](auto& o) { o.model.d_ff = 1'000'000'000'000; }));
+  expect_error(ExitCode::usage, {"bert"},
+               with([](auto& o) { o.model.architecture = Architecture::bert; }));
+  expect_error(ExitCode::usage, {"there is no rule 'mine'"},
+               with([](auto& o) { o.lr_rule = "mine"; }));
+  expect_error(ExitCode::usage, {"plan.batch_rule=kaplan"},
+               with([](auto& o) { o.batch_rule = "kaplan", o.budget = 1e19; }));
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 
 namespace skein::test {
 
-inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 inline int64_t count_of(const std::string& text, const std::string& part) {
   int64_t count = 0;
@@ -17,12 +19,15 @@ inline int64_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-inline const ScalingFigure& named(const std::vector<ScalingFigure>& figures, const std::string& name) {
-  return *std::find_if(figures.begin(), figures.end(), [&](const ScalingFigure& one) { return one.name == name; });
+inline const ScalingFigure& named(const std::vector<ScalingFigure>& figures,
+                                  const std::string& name) {
+  return *std::find_if(figures.begin(), figures.end(),
+                       [&](const ScalingFigure& one) { return one.name == name; });
 }
 
 inline const Series& titled(const Panel& panel, const std::string& title) {
-  const auto at = std::find_if(panel.series.begin(), panel.series.end(), [&](const Series& one) { return one.title == title; });
+  const auto at = std::find_if(panel.series.begin(), panel.series.end(),
+                               [&](const Series& one) { return one.title == title; });
   if (at == panel.series.end()) throw std::runtime_error("no series " + title);
   return *at;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "skein/core/philox.h"
@@ -23,12 +22,15 @@ inline ScalingRun report_run(double n, double c, int64_t line) {
   run.flops = c;
   run.lr = 1e-3;
   run.loss = kTruth.loss(n, d) * std::exp(wobble);
-  for (double share = 0.05; share < 1; share *= 1.5) run.curve.push_back({share * d, kTruth.loss(n, share * d) * 1.01});
+  for (double share = 0.05; share < 1; share *= 1.5)
+    run.curve.push_back({share * d, kTruth.loss(n, share * d) * 1.01});
   run.curve.push_back({d, run.loss});
   return run;
 }
 
-inline Interval around(double value, double error) { return {value, value - 2 * error, value + 2 * error, error}; }
+inline Interval around(double value, double error) {
+  return {value, value - 2 * error, value + 2 * error, error};
+}
 
 inline PowerFit power_fit(double exponent, double error, double x, double y) {
   PowerFit fit;
@@ -46,7 +48,8 @@ inline ParametricFit report_fit() {
   fit.objective = 1e-3;
   fit.convergence = {1e-9, 80, 0.4, 350, 1e-3, true, ""};
   fit.e = around(kTruth.e, 0.02), fit.a = around(kTruth.a, 40), fit.b = around(kTruth.b, 200);
-  fit.alpha = around(kTruth.alpha, 0.01), fit.beta = around(kTruth.beta, 0.02), fit.n_exponent = around(kTruth.n_exponent(), 0.015);
+  fit.alpha = around(kTruth.alpha, 0.01), fit.beta = around(kTruth.beta, 0.02),
+  fit.n_exponent = around(kTruth.n_exponent(), 0.015);
   for (int i = 0; i < 200; ++i) {
     const auto wave = [&](double a) { return std::sin(a * (i + 1)) + std::sin(1.7 * a * (i + 3)); };
     ChinchillaLaw law = kTruth;
@@ -78,27 +81,31 @@ inline Study report_study() {
   study.main.convention = {ParameterCount::given, FlopCount::given};
   for (const double c : {1e17, 4e17, 1.6e18, 6.4e18, 2.56e19})
     for (int size = -3; size <= 3; ++size)
-      study.table.runs.push_back(
-          report_run(std::round(optimum(kTruth, c).n * std::pow(2, size)), c, 2 + static_cast<int64_t>(study.table.runs.size())));
+      study.table.runs.push_back(report_run(std::round(optimum(kTruth, c).n * std::pow(2, size)), c,
+                                            2 + static_cast<int64_t>(study.table.runs.size())));
   study.table.runs[17].name = kNastyName;
   study.table.runs[17].loss *= 1.06;
   ScalingRun diverged = report_run(1e8, 1e18, 40);
-  diverged.name = "wild", diverged.status = "diverged", diverged.reason = "its loss rose to <nan> & stayed", diverged.loss = kUnknown;
+  diverged.name = "wild", diverged.status = "diverged",
+  diverged.reason = "its loss rose to <nan> & stayed", diverged.loss = kUnknown;
   study.table.runs.push_back(diverged);
   for (size_t i = 0; i + 1 < study.table.runs.size(); ++i) {
     const ScalingRun& run = study.table.runs[i];
-    study.main.points.push_back({run.n_params, run.tokens, run.flops, run.loss, static_cast<int64_t>(i), static_cast<int64_t>(i)});
+    study.main.points.push_back({run.n_params, run.tokens, run.flops, run.loss,
+                                 static_cast<int64_t>(i), static_cast<int64_t>(i)});
   }
   study.main.parametric = report_fit();
   study.main.n_exponent = around(0.521, 0.015), study.main.d_exponent = around(0.479, 0.015);
-  for (const double c : {1e17, 4e17, 1.6e18, 6.4e18, 2.56e19}) study.main.isoflop.budgets.push_back(report_budget(study.main.points, c));
+  for (const double c : {1e17, 4e17, 1.6e18, 6.4e18, 2.56e19})
+    study.main.isoflop.budgets.push_back(report_budget(study.main.points, c));
   study.main.isoflop.budgets.back().problem = "minimum beyond the largest size";
   const Optimum middle = optimum(kTruth, 1.6e18);
   study.main.isoflop.n_of_c = power_fit(0.52, 0.02, 1.6e18, middle.n);
   study.main.isoflop.d_of_c = power_fit(0.48, 0.02, 1.6e18, middle.d);
   for (size_t i = 0; i < study.main.points.size(); i += 7)
-    study.main.envelope.envelope.push_back({study.main.points[i + 3].c, study.main.points[i + 3].n, study.main.points[i + 3].d,
-                                            study.main.points[i + 3].loss, study.main.points[i + 3].run});
+    study.main.envelope.envelope.push_back(
+        {study.main.points[i + 3].c, study.main.points[i + 3].n, study.main.points[i + 3].d,
+         study.main.points[i + 3].loss, study.main.points[i + 3].run});
   study.main.envelope.n_of_c = power_fit(0.5, 0.03, 1.6e18, middle.n * 1.1);
   study.main.envelope.d_of_c = power_fit(0.5, 0.03, 1.6e18, middle.d / 1.1);
   study.main.envelope.loss_of_c = power_fit(-0.09, 0.002, 1.6e18, middle.loss);
@@ -119,7 +126,8 @@ inline Study report_study() {
                                   around(far.n * 1.1, far.n / 9),
                                   around(far.d / 1.1, far.d / 9),
                                   {}};
-  study.warnings = {"2 rows say the same (lines 3, 4); one is kept", "FLOPs of <line 9> differ from 6 N D by 31%"};
+  study.warnings = {"2 rows say the same (lines 3, 4); one is kept",
+                    "FLOPs of <line 9> differ from 6 N D by 31%"};
   return study;
 }
 

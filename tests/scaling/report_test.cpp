@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <set>
 
-#include <gtest/gtest.h>
+#include "skein/scaling/report_text.h"
 
 #include "data/data_fixtures.h"
 #include "report_checks.h"
 #include "report_study.h"
-#include "skein/scaling/report_text.h"
 
 namespace skein {
 namespace {
@@ -32,10 +32,13 @@ TEST(Report, DrawsWhatTheStudyGivesAndSaysWhyNotTheRest) {
   std::set<std::string> names;
   for (const ScalingFigure& figure : figures_of(report_study())) {
     EXPECT_TRUE(names.insert(figure.name).second);
-    EXPECT_EQ(figure.convention, figure.name == "coordinates" ? "" : "counted: parameters as given, FLOPs as given");
+    EXPECT_EQ(figure.convention,
+              figure.name == "coordinates" ? "" : "counted: parameters as given, FLOPs as given");
     EXPECT_EQ(figure.panels.empty(), !figure.problem.empty()) << figure.name;
     EXPECT_TRUE(figure.problem.empty() || figure.problem.ends_with('.')) << figure.problem;
-    EXPECT_EQ(figure.problem.empty(), figure.name != "single" && figure.name != "learning-rate" && figure.name != "coordinates") << figure.problem;
+    EXPECT_EQ(figure.problem.empty(), figure.name != "single" && figure.name != "learning-rate" &&
+                                          figure.name != "coordinates")
+        << figure.problem;
     EXPECT_FALSE(figure.problem.empty() && figure.caption.empty()) << figure.name;
   }
   EXPECT_EQ(names.size(), 10);
@@ -48,9 +51,11 @@ TEST(Report, SpeaksOfNoExponentThatTheLawDoesNotName) {
   study.main.n_exponent = study.main.d_exponent = {};
   const std::string page = page_of(study);
   EXPECT_TRUE(holds(page, "is not seen in these runs"));
-  EXPECT_TRUE(holds(page, "0.500 (0.440 to 0.560) by the frontier and 0.520 (0.480 to 0.560) by parabolas"));
+  EXPECT_TRUE(holds(
+      page, "0.500 (0.440 to 0.560) by the frontier and 0.520 (0.480 to 0.560) by parabolas"));
   EXPECT_FALSE(holds(page, "unknown by"));
-  for (const ScalingFigure& figure : figures_of(study)) EXPECT_FALSE(holds(figure.caption, "unknown by")) << figure.caption;
+  for (const ScalingFigure& figure : figures_of(study))
+    EXPECT_FALSE(holds(figure.caption, "unknown by")) << figure.caption;
 }
 
 TEST(Report, SaysOfTheFrontierWhatItGoesBy) {
@@ -105,7 +110,9 @@ TEST(Report, ParabolasAreLowestAtTheirVertices) {
     if (series.mark == Mark::diamonds && !series.samples.empty()) ++vertices;
     if (series.mark != Mark::line || series.samples.empty()) continue;
     ++bowls;
-    const auto lowest = std::min_element(series.samples.begin(), series.samples.end(), [](const Sample& a, const Sample& b) { return a.y < b.y; });
+    const auto lowest =
+        std::min_element(series.samples.begin(), series.samples.end(),
+                         [](const Sample& a, const Sample& b) { return a.y < b.y; });
     EXPECT_NEAR(std::log(lowest->x / panel.series[i + 2].samples.front().x), 0, 0.06);
     EXPECT_NEAR(lowest->y, panel.series[i + 2].samples.front().y, 1e-4);
   }
@@ -125,16 +132,20 @@ TEST(Report, AllocationFollowsTheLawToTheTarget) {
     const Sample& last = titled(figure.panels[i], "approach 3: parametric").samples.back();
     EXPECT_NEAR(last.x / study.target->flops, 1, 1e-9);
     EXPECT_NEAR(last.y / expected[i], 1, 1e-9);
-    const auto band = std::find_if(figure.panels[i].series.begin(), figure.panels[i].series.end(),
-                                   [](const Series& one) { return one.mark == Mark::band && one.ink == Ink::parametric; });
+    const auto band = std::find_if(
+        figure.panels[i].series.begin(), figure.panels[i].series.end(),
+        [](const Series& one) { return one.mark == Mark::band && one.ink == Ink::parametric; });
     EXPECT_LT(band->samples.back().low, last.y);
     EXPECT_GT(band->samples.back().high, last.y);
     EXPECT_TRUE(std::any_of(figure.panels[i].series.begin(), figure.panels[i].series.end(),
                             [](const Series& one) { return one.title == "end of the data"; }));
   }
-  // The frontier's ratio is the quotient of its laws, and its band that of draws which belong together.
-  EXPECT_NEAR(titled(figure.panels[2], "approach 1: frontier").samples.back().y,
-              study.main.envelope.d_of_c.law.at(2.56e20) / study.main.envelope.n_of_c.law.at(2.56e20), 1e-9);
+  // The frontier's ratio is the quotient of its laws, and its band that of draws which belong
+  // together.
+  EXPECT_NEAR(
+      titled(figure.panels[2], "approach 1: frontier").samples.back().y,
+      study.main.envelope.d_of_c.law.at(2.56e20) / study.main.envelope.n_of_c.law.at(2.56e20),
+      1e-9);
 }
 
 TEST(Report, ContoursAreOfEqualLossAndThePathIsEfficient) {
@@ -209,7 +220,8 @@ TEST(Report, DensitiesAreOfOneAndFilledWithin95Percent) {
   for (const Panel& panel : figure.panels) {
     const auto& samples = titled(panel, "bootstrap").samples;
     double sum = 0;
-    for (size_t i = 1; i < samples.size(); ++i) sum += (samples[i].x - samples[i - 1].x) * (samples[i].y + samples[i - 1].y) / 2;
+    for (size_t i = 1; i < samples.size(); ++i)
+      sum += (samples[i].x - samples[i - 1].x) * (samples[i].y + samples[i - 1].y) / 2;
     EXPECT_NEAR(sum, 1, 0.02) << panel.x.label;
   }
   const Series& area = figure.panels[1].series.front();
@@ -223,7 +235,8 @@ TEST(Report, WritesEveryNumberThatItDraws) {
   const std::string csv = figure_csv(named(figures, "loss"));
   EXPECT_EQ(csv.substr(0, csv.find('\n')), "panel,series,x,y,low,high,run");
   const ScalingPoint& point = study.main.points[17];
-  EXPECT_TRUE(holds(csv, fmt::format(",{:.17g},{:.17g},,,\"<b>\"\"q'&`@x`\"\n", point.c, point.loss)));
+  EXPECT_TRUE(
+      holds(csv, fmt::format(",{:.17g},{:.17g},,,\"<b>\"\"q'&`@x`\"\n", point.c, point.loss)));
   EXPECT_FALSE(holds(csv, "nan"));
   const std::string bands = figure_csv(named(figures, "allocation"));
   EXPECT_TRUE(holds(bands, "parameters,,1e+17,,"));
@@ -234,11 +247,15 @@ TEST(Report, SaysItsConclusionsWithTheirUncertainty) {
   std::string all;
   for (const std::string& sentence : said) all += sentence + "\n";
   for (const char* part :
-       {"For 2.56×10²⁰ FLOPs the parametric law proposes 3.21\u00a0B (2.57\u00a0B to 3.85\u00a0B) parameters",
-        "tokens per parameter, and forecasts a loss of 2.150 (2.130 to 2.170)", "The target is 10.0 times the largest budget",
-        "0.500 (0.440 to 0.560) by the frontier, 0.520 (0.480 to 0.560) by parabolas and 0.521 (0.491 to 0.551) by the parametric law",
-        "moves that power from 0.521 (parameters as given, FLOPs as given) to 0.713 (blocks, exact FLOPs)", "The fit has converged",
-        "came closest on average: off by +0.31% of the loss"})
+       {"For 2.56×10²⁰ FLOPs the parametric law proposes 3.21\u00a0B (2.57\u00a0B to 3.85\u00a0B) "
+        "parameters",
+        "tokens per parameter, and forecasts a loss of 2.150 (2.130 to 2.170)",
+        "The target is 10.0 times the largest budget",
+        "0.500 (0.440 to 0.560) by the frontier, 0.520 (0.480 to 0.560) by parabolas and 0.521 "
+        "(0.491 to 0.551) by the parametric law",
+        "moves that power from 0.521 (parameters as given, FLOPs as given) to 0.713 (blocks, exact "
+        "FLOPs)",
+        "The fit has converged", "came closest on average: off by +0.31% of the loss"})
     EXPECT_TRUE(holds(all, part)) << part << "\nin\n" << all;
   Study doubtful = report_study();
   doubtful.main.parametric->convergence.converged = false;
@@ -246,13 +263,16 @@ TEST(Report, SaysItsConclusionsWithTheirUncertainty) {
   doubtful.target->beyond = 5000;
   all.clear();
   for (const std::string& sentence : conclusions(doubtful)) all += sentence + "\n";
-  EXPECT_TRUE(holds(all, "has not converged (the gradient is 0.3), so its numbers are not to be relied on"));
+  EXPECT_TRUE(holds(
+      all, "has not converged (the gradient is 0.3), so its numbers are not to be relied on"));
   EXPECT_TRUE(holds(all, "far further than such laws have been checked"));
 }
 
 TEST(Report, ClaimsNothingOfIntervalsThatAreNotThere) {
   Study study = report_study();
-  for (Interval* one : {&study.target->n, &study.target->d, &study.target->isoflop_n, &study.target->isoflop_d}) *one = {one->value};
+  for (Interval* one :
+       {&study.target->n, &study.target->d, &study.target->isoflop_n, &study.target->isoflop_d})
+    *one = {one->value};
   std::string all;
   for (const std::string& sentence : conclusions(study)) all += sentence + "\n";
   EXPECT_FALSE(holds(all, "overlap") || holds(all, "do not meet")) << all;
@@ -267,7 +287,8 @@ TEST(Report, NamesNoOptimumWhereTheLawHasNone) {
   study.main.isoflop.problem = study.main.envelope.problem = "none";
   const auto figures = figures_of(study);
   EXPECT_TRUE(holds(named(figures, "allocation").problem, "names a best size"));
-  for (const std::string& sentence : conclusions(study)) EXPECT_FALSE(holds(sentence, "unknown by")) << sentence;
+  for (const std::string& sentence : conclusions(study))
+    EXPECT_FALSE(holds(sentence, "unknown by")) << sentence;
 }
 
 TEST(Report, EscapesWhatFilesSay) {
@@ -277,7 +298,8 @@ TEST(Report, EscapesWhatFilesSay) {
   EXPECT_FALSE(holds(page, "<line 9>"));
   EXPECT_FALSE(holds(page, "results <1>"));
   EXPECT_TRUE(holds(page, "&lt;b&gt;&quot;q&#39;&amp;`@x`"));
-  EXPECT_TRUE(holds(page, "<title>Scaling laws of results &lt;1&gt; &amp; &quot;two&quot;.csv</title>"));
+  EXPECT_TRUE(
+      holds(page, "<title>Scaling laws of results &lt;1&gt; &amp; &quot;two&quot;.csv</title>"));
   EXPECT_TRUE(holds(page, "its loss rose to &lt;nan&gt; &amp; stayed"));
   EXPECT_EQ(html("a\x01"
                  "b\xff"
@@ -297,9 +319,12 @@ TEST(Report, FoldsCaveatsThatListManyCases) {
 
 TEST(Report, TablesHoldTheNumbersOfTheStudy) {
   const std::string page = page_of(report_study());
-  for (const char* id : {"approaches", "laws", "convergence", "conventions", "budgets", "comparison", "excluded", "runs"})
+  for (const char* id : {"approaches", "laws", "convergence", "conventions", "budgets",
+                         "comparison", "excluded", "runs"})
     EXPECT_TRUE(holds(page, fmt::format("id=\"table-{}\"", id))) << id;
-  EXPECT_TRUE(holds(page, "<td class=\"n\" data-v=\"0.34000000000000002\">0.3400 <span class=\"i\">(0.3200 to 0.3600)</span></td>"));
+  EXPECT_TRUE(holds(page,
+                    "<td class=\"n\" data-v=\"0.34000000000000002\">0.3400 <span "
+                    "class=\"i\">(0.3200 to 0.3600)</span></td>"));
   EXPECT_TRUE(holds(page, "0.713 <span class=\"i\">(0.673 to 0.753)</span>"));
   EXPECT_TRUE(holds(page, "minimum beyond the largest size"));
   EXPECT_TRUE(holds(page, "<td>converged</td>"));
@@ -310,7 +335,8 @@ TEST(Report, TablesHoldTheNumbersOfTheStudy) {
 
 TEST(Report, LoadsNothingFromElsewhere) {
   const std::string page = page_of(report_study());
-  for (const char* part : {"http:", "https:", "src=", "@import", "url(", "<link"}) EXPECT_FALSE(holds(page, part)) << part;
+  for (const char* part : {"http:", "https:", "src=", "@import", "url(", "<link"})
+    EXPECT_FALSE(holds(page, part)) << part;
   EXPECT_TRUE(holds(page, "<meta name=\"viewport\""));
   EXPECT_TRUE(holds(page, "prefers-color-scheme:dark"));
 }
@@ -344,7 +370,8 @@ TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
   const ReportFiles made = write_report(study, scratch.file("a/b"));
   EXPECT_EQ(made.page, scratch.file("a/b/report.html"));
   EXPECT_EQ(made.others.size(), 21);
-  for (const std::string& path : made.others) EXPECT_GT(std::filesystem::file_size(path), 200) << path;
+  for (const std::string& path : made.others)
+    EXPECT_GT(std::filesystem::file_size(path), 200) << path;
   ASSERT_EQ(made.left_out.size(), 3);
   EXPECT_TRUE(holds(made.left_out[1], "three learning rates"));
   const std::string page = bytes_of_file(made.page);
@@ -357,7 +384,8 @@ TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
   }
   write_report(study, scratch.file("again"));
   EXPECT_EQ(page, bytes_of_file(scratch.file("again/report.html")));
-  expect_error(ExitCode::failure, {"cannot be made"}, [&] { write_report(study, scratch.file("a/b/report.html/x")); });
+  expect_error(ExitCode::failure, {"cannot be made"},
+               [&] { write_report(study, scratch.file("a/b/report.html/x")); });
 }
 
 }  // namespace

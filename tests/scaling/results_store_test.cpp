@@ -1,11 +1,11 @@
 #include "skein/scaling/results_store.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include "skein/data/hdf5.h"
 
 #include "scaling/sweep_fixture.h"
-#include "skein/data/hdf5.h"
 
 namespace skein {
 namespace {
@@ -73,13 +73,21 @@ TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
   write_store(other, two_runs(), {{}, {}});
   using Change = std::function<void(hid_t file)>;
   const std::vector<Change> changes = {
-      [&](hid_t file) { H5Lcreate_external(other.c_str(), "/runs/loss", file, "/runs/loss", H5P_DEFAULT, H5P_DEFAULT); },
-      [&](hid_t file) { H5Lcreate_soft("/runs/tokens", file, "/runs/loss", H5P_DEFAULT, H5P_DEFAULT); },
+      [&](hid_t file) {
+        H5Lcreate_external(other.c_str(), "/runs/loss", file, "/runs/loss", H5P_DEFAULT,
+                           H5P_DEFAULT);
+      },
+      [&](hid_t file) {
+        H5Lcreate_soft("/runs/tokens", file, "/runs/loss", H5P_DEFAULT, H5P_DEFAULT);
+      },
       [&](hid_t file) {
         const hsize_t two = 2;
-        const Hdf5Id space(H5Screate_simple(1, &two, nullptr), H5Sclose), plan(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+        const Hdf5Id space(H5Screate_simple(1, &two, nullptr), H5Sclose),
+            plan(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
         H5Pset_external(plan.get(), other.c_str(), 0, 16);
-        const Hdf5Id made(H5Dcreate2(file, "/runs/loss", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, plan.get(), H5P_DEFAULT), H5Dclose);
+        const Hdf5Id made(H5Dcreate2(file, "/runs/loss", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
+                                     plan.get(), H5P_DEFAULT),
+                          H5Dclose);
       }};
   for (const Change& change : changes) {
     write_store(path, two_runs(), {{}, {}});
@@ -103,8 +111,10 @@ TEST(ResultsStore, DamageIsReadOrRefused) {
   std::mt19937 random(5);
   for (int i = 0; i < 160; ++i) {
     std::string broken = whole;
-    if (i % 4 == 0) broken.resize(random() % whole.size());
-    else broken[random() % std::min<size_t>(whole.size(), 12000)] = static_cast<char>(random());
+    if (i % 4 == 0)
+      broken.resize(random() % whole.size());
+    else
+      broken[random() % std::min<size_t>(whole.size(), 12000)] = static_cast<char>(random());
     std::ofstream(path, std::ios::trunc) << broken;
     try {
       read_store(path);

@@ -1,9 +1,8 @@
 #include "skein/scaling/shape.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
+#include <gtest/gtest.h>
 #include <tuple>
 #include <vector>
 
@@ -36,8 +35,13 @@ TEST(Shape, LadderOfSmallModelsComesOut) {
   model.bias = false;
   model.norm = ops::Norm::rms;
   const ShapeRule rule{8, 16, 1, 128};
-  for (const auto& [wanted, layers, width] : std::vector<std::tuple<double, int64_t, int64_t>>{
-           {784, 1, 8}, {3104, 1, 16}, {6208, 2, 16}, {24704, 2, 32}, {83100, 3, 48}, {197120, 4, 64}}) {
+  for (const auto& [wanted, layers, width] :
+       std::vector<std::tuple<double, int64_t, int64_t>>{{784, 1, 8},
+                                                         {3104, 1, 16},
+                                                         {6208, 2, 16},
+                                                         {24704, 2, 32},
+                                                         {83100, 3, 48},
+                                                         {197120, 4, 64}}) {
     const ModelConfig made = shape_for(wanted, model, rule);
     EXPECT_EQ(made.n_layers, layers) << wanted;
     EXPECT_EQ(made.d_model, width) << wanted;
@@ -48,7 +52,8 @@ TEST(Shape, LadderOfSmallModelsComesOut) {
 TEST(Shape, LargeModelsKeepTheAspectAndComeNear) {
   for (double wanted : {1e6, 1e8, 1e9, 1e10}) {
     const ModelConfig made = shape_for(wanted, base_model(), {});
-    const double off = std::abs(std::log(counts_of(made).blocks / wanted)), aspect = static_cast<double>(made.d_model) / static_cast<double>(made.n_layers);
+    const double off = std::abs(std::log(counts_of(made).blocks / wanted)),
+                 aspect = static_cast<double>(made.d_model) / static_cast<double>(made.n_layers);
     EXPECT_LT(off, 0.1) << wanted;
     EXPECT_LT(std::abs(std::log(aspect / 64)), 1.0) << wanted;
   }
@@ -94,10 +99,17 @@ TEST(Shape, KeyHeadsDivideTheHeadsAndAreDividedWithThem) {
 }
 
 TEST(Shape, WhatCannotBeIsRefused) {
-  EXPECT_NE(error_of([] { shape_for(1000, base_model(), {}); }).find("the nearest, 1 x 64"), std::string::npos);
-  EXPECT_NE(error_of([] { shape_for(1e9, base_model(), {64, 64, 200, 2}); }).find("sweep.most_layers"), std::string::npos);
-  EXPECT_NE(error_of([] { shape_for(std::nan(""), base_model(), {}); }).find("nan block parameters"), std::string::npos);
-  EXPECT_NE(error_of([] { with_shape(base_model(), 1, 100, 64); }).find("width 100"), std::string::npos);
+  EXPECT_NE(error_of([] { shape_for(1000, base_model(), {}); }).find("the nearest, 1 x 64"),
+            std::string::npos);
+  EXPECT_NE(error_of([] {
+              shape_for(1e9, base_model(), {64, 64, 200, 2});
+            }).find("sweep.most_layers"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([] { shape_for(std::nan(""), base_model(), {}); }).find("nan block parameters"),
+      std::string::npos);
+  EXPECT_NE(error_of([] { with_shape(base_model(), 1, 100, 64); }).find("width 100"),
+            std::string::npos);
 }
 
 // What the layers really hold, by the names of their tensors.
@@ -146,14 +158,20 @@ TEST(Shape, FormulasGiveWhatTheyDid) {
   EXPECT_NEAR(hyperparameters("kaplan", counts, 1e9).lr, 0.003239 - 0.0001395 * 18.420680744, 1e-9);
   EXPECT_NEAR(hyperparameters("porian", counts, 1e9).lr, 0.0047, 1e-12);
   EXPECT_NEAR(hyperparameters("porian", counts, 1e9).batch_tokens, 327680, 1e-6);
-  EXPECT_NEAR(hyperparameters("deepseek", counts, 1e9).lr, 0.3118 * std::exp(-0.125 * std::log(6e17)), 1e-12);
-  EXPECT_NEAR(hyperparameters("deepseek", counts, 1e9).batch_tokens, 0.2920 * std::exp(0.3271 * std::log(6e17)), 1e-3);
-  EXPECT_NEAR(hyperparameters("step_law", counts, 1e9).lr, 1.79 * std::exp(-0.713 * std::log(1e8) + 0.307 * std::log(1e9)), 1e-12);
-  EXPECT_NEAR(hyperparameters("step_law", counts, 1e9).batch_tokens, 0.58 * std::exp(0.571 * std::log(1e9)), 1e-3);
+  EXPECT_NEAR(hyperparameters("deepseek", counts, 1e9).lr,
+              0.3118 * std::exp(-0.125 * std::log(6e17)), 1e-12);
+  EXPECT_NEAR(hyperparameters("deepseek", counts, 1e9).batch_tokens,
+              0.2920 * std::exp(0.3271 * std::log(6e17)), 1e-3);
+  EXPECT_NEAR(hyperparameters("step_law", counts, 1e9).lr,
+              1.79 * std::exp(-0.713 * std::log(1e8) + 0.307 * std::log(1e9)), 1e-12);
+  EXPECT_NEAR(hyperparameters("step_law", counts, 1e9).batch_tokens,
+              0.58 * std::exp(0.571 * std::log(1e9)), 1e-3);
   EXPECT_EQ(hyperparameters("kaplan", counts, 1e9).batch_tokens, 0);
-  EXPECT_NE(error_of([&] { hyperparameters("cosine", counts, 1e9); }).find("step_law"), std::string::npos);
+  EXPECT_NE(error_of([&] { hyperparameters("cosine", counts, 1e9); }).find("step_law"),
+            std::string::npos);
   counts.blocks = 1e11;
-  EXPECT_NE(error_of([&] { hyperparameters("kaplan", counts, 1e9); }).find("another rule"), std::string::npos);
+  EXPECT_NE(error_of([&] { hyperparameters("kaplan", counts, 1e9); }).find("another rule"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
-#include "skein/core/json.h"
 #include "skein/scaling/study.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
+
+#include "skein/core/json.h"
+#include "skein/scaling/results_store.h"
 
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
-#include "skein/scaling/results_store.h"
 
 namespace skein {
 namespace {
@@ -71,7 +71,8 @@ TEST(Study, PredictsAtTheTargetAndSaysHowFarItIs) {
   EXPECT_NEAR(study.target->ratio.value, 17.9, 0.05);
   EXPECT_NEAR(study.target->loss.value, 1.97334, 1e-5);
   EXPECT_NEAR(study.target->beyond, 5.88e23 / study.main.points.back().c, 1e-9);
-  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("times the largest budget"), std::string::npos);
+  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("times the largest budget"),
+            std::string::npos);
 }
 
 TEST(Study, DoesNotDependOnTheOrderOfRowsNorOnThreads) {
@@ -97,7 +98,8 @@ TEST(Study, FitsEveryWayOfCounting) {
   EXPECT_EQ(name(study.main.convention), "all parameters, exact FLOPs");
   EXPECT_NEAR(study.main.flops_per_token.exponent, 0.99, 1e-6);
   EXPECT_EQ(study.others.size(), 7u);
-  for (const ConventionStudy& other : study.others) EXPECT_TRUE(other.parametric) << name(other.convention) << other.parametric_problem;
+  for (const ConventionStudy& other : study.others)
+    EXPECT_TRUE(other.parametric) << name(other.convention) << other.parametric_problem;
   const std::string text = study_text(study);
   EXPECT_NE(text.find("blocks + head, exact FLOPs"), std::string::npos) << text;
 }
@@ -115,19 +117,23 @@ TEST(Study, NamesNoOptimumWhereFlopsDoNotFollowFromSizes) {
   ASSERT_TRUE(study.main.parametric);
   EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
   EXPECT_TRUE(std::isnan(study.target->n.value));
-  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("no power of N"), std::string::npos);
+  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("no power of N"),
+            std::string::npos);
 }
 
 TEST(Study, LossesThatRiseWithTheSizeHaveNoBestOne) {
   struct Rising : TrueLaw {
-    double loss(double n, double d) const { return 1.8 + 1e-3 * std::pow(n, 0.25) + b * std::pow(d, -beta); }
+    double loss(double n, double d) const {
+      return 1.8 + 1e-3 * std::pow(n, 0.25) + b * std::pow(d, -beta);
+    }
   };
   const Study study = make_study(isoflop_table(Rising(), 5, 7, 1.5, 1e-3), quick(20));
   ASSERT_TRUE(study.main.parametric);
   EXPECT_FALSE(names_optimum(study.main));
   EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
   EXPECT_TRUE(!study.target || std::isnan(study.target->n.value));
-  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("has not converged"), std::string::npos);
+  EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("has not converged"),
+            std::string::npos);
 }
 
 TEST(Study, LossesThatDoNotDependOnTheSizeHaveNoBestOne) {
@@ -145,12 +151,18 @@ TEST(Study, LossesThatDoNotDependOnTheSizeHaveNoBestOne) {
 
 TEST(Study, WarnsOfAPowerThatTheSmallestSizesAloneShow) {
   struct Steep : TrueLaw {
-    double loss(double n, double d) const { return 1.8 + 0.3 * std::pow(n / 2.5e7, -6) + b * std::pow(d, -beta); }
+    double loss(double n, double d) const {
+      return 1.8 + 0.3 * std::pow(n / 2.5e7, -6) + b * std::pow(d, -beta);
+    }
   };
   const Study study = make_study(isoflop_table(Steep(), 5, 7, 1.5, 1e-3), quick());
   const std::string warnings = fmt::format("{}", fmt::join(study.warnings, "|"));
-  EXPECT_NE(warnings.find("A/N^alpha of approach 3 rests on the smallest runs alone"), std::string::npos) << warnings;
-  EXPECT_EQ(fmt::format("{}", fmt::join(chinchilla_study().warnings, "|")).find("smallest runs alone"), std::string::npos);
+  EXPECT_NE(warnings.find("A/N^alpha of approach 3 rests on the smallest runs alone"),
+            std::string::npos)
+      << warnings;
+  EXPECT_EQ(
+      fmt::format("{}", fmt::join(chinchilla_study().warnings, "|")).find("smallest runs alone"),
+      std::string::npos);
 }
 
 TEST(Study, WarnsOfABestSizeThatNoRunIsNear) {
@@ -164,10 +176,13 @@ TEST(Study, WarnsOfABestSizeThatNoRunIsNear) {
 
 TEST(Study, RefusesWhatNoApproachCanFit) {
   ScalingTable table = isoflop_table(TrueLaw(), 1, 4, 1.5);
-  expect_error(ExitCode::usage, {"none of the three approaches", "approach 1", "approach 2", "approach 3"}, [&] { make_study(table, quick()); });
+  expect_error(ExitCode::usage,
+               {"none of the three approaches", "approach 1", "approach 2", "approach 3"},
+               [&] { make_study(table, quick()); });
   table.runs[3].status = "failed";
   table.runs[3].reason = "out of memory";
-  expect_error(ExitCode::usage, {"approach 3", "left out, failed: out of memory: 1 run (run5)"}, [&] { make_study(table, quick()); });
+  expect_error(ExitCode::usage, {"approach 3", "left out, failed: out of memory: 1 run (run5)"},
+               [&] { make_study(table, quick()); });
   StudyOptions options = quick();
   options.target = -1;
   expect_error(ExitCode::usage, {"fit.target=-1"}, [&] { make_study(table, options); });
@@ -189,11 +204,15 @@ TEST(Study, SaysWhyNoRunCanBeFitted) {
   }
   table.runs[0].status = "unfinished";
   table.runs[0].reason = "";
-  expect_error(ExitCode::usage, {"none of 20 runs is done", "left out, failed: 4e+18 FLOPs are too many: 5 runs (run7, run8, run9, run10, run11)",
-                                 "left out, unfinished: 1 run (run2)"},
-               [&] { make_study(table, quick()); });
+  expect_error(
+      ExitCode::usage,
+      {"none of 20 runs is done",
+       "left out, failed: 4e+18 FLOPs are too many: 5 runs (run7, run8, run9, run10, run11)",
+       "left out, unfinished: 1 run (run2)"},
+      [&] { make_study(table, quick()); });
   for (ScalingRun& run : table.runs) run.reason = run.name + " is ill";
-  expect_error(ExitCode::usage, {"run10 is ill", "left out for 12 more reasons"}, [&] { make_study(table, quick()); });
+  expect_error(ExitCode::usage, {"run10 is ill", "left out for 12 more reasons"},
+               [&] { make_study(table, quick()); });
 }
 
 TEST(Study, OneSizeAloneIsNoLaw) {
@@ -207,7 +226,8 @@ TEST(Study, OneSizeAloneIsNoLaw) {
     run.loss = TrueLaw().loss(run.n_params, run.tokens);
     table.runs.push_back(run);
   }
-  expect_error(ExitCode::usage, {"none of the three approaches", "size"}, [&] { make_study(table, quick()); });
+  expect_error(ExitCode::usage, {"none of the three approaches", "size"},
+               [&] { make_study(table, quick()); });
 }
 
 TEST(Study, WarnsOfBudgetsWithoutAMinimumAndOfOneSidedGrids) {
@@ -216,11 +236,15 @@ TEST(Study, WarnsOfBudgetsWithoutAMinimumAndOfOneSidedGrids) {
     if (run.flops == 4e18) run.loss = 2.5 + 0.1 * std::log(run.n_params / 1e8);
   const Study study = make_study(table, quick());
   const std::string warnings = fmt::format("{}", fmt::join(study.warnings, "|"));
-  EXPECT_NE(warnings.find("no minimum that counts at 1 of 5 budgets: 4e+18 FLOPs"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("no minimum that counts at 1 of 5 budgets: 4e+18 FLOPs"),
+            std::string::npos)
+      << warnings;
   EXPECT_NE(warnings.find("want of curves"), std::string::npos) << warnings;
 }
 
-bool has_word(const std::string& json, const std::string& word) { return json.find(word) != std::string::npos; }
+bool has_word(const std::string& json, const std::string& word) {
+  return json.find(word) != std::string::npos;
+}
 
 TEST(StudyJson, HasNullForWhatIsUnknown) {
   const std::string json = study_json(make_study(isoflop_table(TrueLaw(), 2, 6, 1.5), quick()));
@@ -244,7 +268,8 @@ TEST(StudyJson, IsReadBackAsTheSameLaw) {
   EXPECT_EQ(fit.n_exponent.value, study.main.n_exponent.value);
   EXPECT_EQ(fit.convergence.starts, study.main.parametric->convergence.starts);
   ASSERT_EQ(fit.draws.size(), study.main.parametric->draws.size());
-  for (size_t i = 0; i < fit.draws.size(); ++i) EXPECT_EQ(fit.draws[i].e, study.main.parametric->draws[i].e);
+  for (size_t i = 0; i < fit.draws.size(); ++i)
+    EXPECT_EQ(fit.draws[i].e, study.main.parametric->draws[i].e);
 }
 
 TEST(StudyJson, OtherFilesAreNoFits) {
@@ -255,12 +280,16 @@ TEST(StudyJson, OtherFilesAreNoFits) {
   refuse("{}", {"is no fit", "skein fit --output.path"});
   refuse("[1", {"is no fit", "parse error"});
   refuse("{\"skein_fit\": 1}", {"is no fit", "main"});
-  refuse("{\"skein_fit\": 1, \"main\": {\"parametric\": null, \"parametric_problem\": \"one size\"}}", {"no fit of approach 3", "one size"});
+  refuse(
+      "{\"skein_fit\": 1, \"main\": {\"parametric\": null, \"parametric_problem\": \"one size\"}}",
+      {"no fit of approach 3", "one size"});
   refuse("{\"skein_fit\": 2}", {"\"skein_fit\": 2", "reads 1"});
   refuse("{\"skein_fit\": \"1\"}", {"\"skein_fit\": \"1\"", "reads 1"});
-  expect_error(ExitCode::usage, {"nowhere.json", "cannot be read"}, [] { read_fit("nowhere.json"); });
+  expect_error(ExitCode::usage, {"nowhere.json", "cannot be read"},
+               [] { read_fit("nowhere.json"); });
   const TableFile folder("");
-  expect_error(ExitCode::usage, {"is a folder", "skein fit --output.path"}, [&] { read_fit(folder.folder()); });
+  expect_error(ExitCode::usage, {"is a folder", "skein fit --output.path"},
+               [&] { read_fit(folder.folder()); });
 }
 
 TEST(StudyInputs, StoresOfSweepsAreReadAsTheirTablesAre) {
@@ -288,7 +317,8 @@ TEST(StudyInputs, FoldersHoldResultsAndCurves) {
   const TableFile file("run,tokens,loss\na,50,3.5\n");
   input.path = file.folder();
   expect_error(ExitCode::usage, {"without results.csv"}, [&] { read_input(input); });
-  std::ofstream(file.folder() + "/results.csv") << "run,n_params,tokens,flops,loss\na,10,100,6000,3\n";
+  std::ofstream(file.folder() + "/results.csv")
+      << "run,n_params,tokens,flops,loss\na,10,100,6000,3\n";
   EXPECT_TRUE(read_input(input).runs[0].curve.empty());
   std::ofstream(file.folder() + "/curves.csv") << "run,tokens,loss\na,50,3.5\n";
   EXPECT_EQ(read_input(input).runs[0].curve.size(), 1u);

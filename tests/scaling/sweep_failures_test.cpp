@@ -1,12 +1,12 @@
 // What goes wrong in a sweep: on all ranks, on one alone, on the disk, and between two starts.
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <gtest/gtest.h>
+#include "skein/checkpoint/checkpoint.h"
 
 #include "scaling/sweep_fixture.h"
-#include "skein/checkpoint/checkpoint.h"
 #include "support/retry_waits.h"
 
 namespace skein {
@@ -26,13 +26,16 @@ class SweepFailures : public testing::Test {
     return c;
   }
   std::string at(const std::string& name) const { return folder_.at(name); }
-  std::string cell(const std::string& dir, const std::string& file) const { return at(dir) + "/cells/" + kLargest + "/" + file; }
+  std::string cell(const std::string& dir, const std::string& file) const {
+    return at(dir) + "/cells/" + kLargest + "/" + file;
+  }
   void expect_whole(const std::string& dir) const {
     sweep_by(1, config("whole"));
     EXPECT_EQ(table_without_seconds(at(dir)), table_without_seconds(at("whole")));
   }
 
-  // The store's token 2005, which is in one sample alone, becomes an id that its vocabulary does not have.
+  // The store's token 2005, which is in one sample alone, becomes an id that its vocabulary does
+  // not have.
   void damage_training() const {
     std::vector<int32_t> tokens(64);
     TokenStore(training_).read(1990, tokens);
@@ -43,17 +46,20 @@ class SweepFailures : public testing::Test {
     std::ofstream(training_, std::ios::binary) << whole;
   }
 
-  // Tokens as nanoGPT has them, which carry no sum, with `id` as token 2100. Of so many the fingerprint is of blocks, and
-  // that token lies between the first two.
+  // Tokens as nanoGPT has them, which carry no sum, with `id` as token 2100. Of so many the
+  // fingerprint is of blocks, and that token lies between the first two.
   void write_bare(const std::string& name, uint16_t id) const {
     std::vector<uint16_t> tokens(600'000);
-    for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>((7 * i + i % 3) % 64);
+    for (size_t i = 0; i < tokens.size(); ++i)
+      tokens[i] = static_cast<uint16_t>((7 * i + i % 3) % 64);
     tokens[2100] = id;
     std::ofstream(at(name + ".meta.json")) << R"({"vocab_size": 64})";
     std::ofstream(at(name + ".bin"), std::ios::binary)
-        .write(reinterpret_cast<const char*>(tokens.data()), static_cast<std::streamsize>(tokens.size() * sizeof(uint16_t)));
+        .write(reinterpret_cast<const char*>(tokens.data()),
+               static_cast<std::streamsize>(tokens.size() * sizeof(uint16_t)));
   }
-  // Of such tokens, in their order, so that cells of 4096 tokens see that one and those of 2048 do not.
+  // Of such tokens, in their order, so that cells of 4096 tokens see that one and those of 2048 do
+  // not.
   SweepConfig bare_config(const std::string& dir) const {
     SweepConfig c = config(dir);
     write_bare("validation", 7);
@@ -82,8 +88,7 @@ class SweepFailures : public testing::Test {
   std::string store_ = folder_.at("store.h5"), training_ = folder_.at("training.h5");
 };
 
-std::string failure_by(int ranks, const SweepConfig& config,
-                       ExitCode code = ExitCode::failure) {
+std::string failure_by(int ranks, const SweepConfig& config, ExitCode code = ExitCode::failure) {
   try {
     sweep_by(ranks, config);
   } catch (const Error& error) {
@@ -94,14 +99,16 @@ std::string failure_by(int ranks, const SweepConfig& config,
 }
 
 void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
 }
 
 // A sum that is wrong is no fault of a cell, and none is begun.
 TEST_F(SweepFailures, OfTheDataEndTheJobBeforeTheFirstCell) {
   SweepConfig c = config("data");
   damage_training();
-  expect_words(failure_by(2, c), {training_, "is damaged: the XXH3 sum of its tokens is ", "copy it again"});
+  expect_words(failure_by(2, c),
+               {training_, "is damaged: the XXH3 sum of its tokens is ", "copy it again"});
   EXPECT_FALSE(std::filesystem::exists(cell("data", "metrics.jsonl")));
   std::filesystem::copy_file(store_, training_, std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(sweep_by(2, c).count("done"), 4);
@@ -113,7 +120,8 @@ TEST_F(SweepFailures, OfOneRankAmidACellEndTheJobAndMarkIt) {
   SweepConfig c = bare_config("alone");
   c.ranks_per_run = 2;
   write_bare("training", 200);
-  expect_words(failure_by(2, c), {kLargest, "on rank ", " alone: ", "token 2100 is 200", "Start it again"});
+  expect_words(failure_by(2, c),
+               {kLargest, "on rank ", " alone: ", "token 2100 is 200", "Start it again"});
   const ScalingTable table = read_store(at("alone/results.h5"));
   ASSERT_EQ(table.runs.size(), 4u);
   EXPECT_EQ(table.runs[3].status, "failed");
@@ -136,7 +144,8 @@ TEST_F(SweepFailures, OfOneRankBeforeItsFirstStepLeaveTheOtherCells) {
     if (world.rank() == 0) result = own;
   });
   EXPECT_EQ(result.count("failed"), 4);
-  expect_words(result.runs[0].reason, {"rank 1 of 2: model.vocab_size=32 is smaller than the 64 ids"});
+  expect_words(result.runs[0].reason,
+               {"rank 1 of 2: model.vocab_size=32 is smaller than the 64 ids"});
 }
 
 TEST_F(SweepFailures, OfAllRanksHaveOneReason) {
@@ -145,7 +154,8 @@ TEST_F(SweepFailures, OfAllRanksHaveOneReason) {
   c.run.model.vocab_size = 32;
   const SweepResult result = sweep_by(2, c);
   EXPECT_EQ(result.count("failed"), 4);
-  EXPECT_EQ(result.runs[0].reason.find("model.vocab_size=32 is smaller"), 0u) << result.runs[0].reason;
+  EXPECT_EQ(result.runs[0].reason.find("model.vocab_size=32 is smaller"), 0u)
+      << result.runs[0].reason;
 }
 
 TEST_F(SweepFailures, OfWritingAResultEndTheJobAndNothingIsLost) {
@@ -183,7 +193,8 @@ TEST_F(SweepFailures, AreTriedAgainAfterAllOthers) {
   EXPECT_EQ(last.runs[3].reason, "");
 }
 
-// begun.json is what a killed process leaves; the cell fails when it is reached, so that fail_fast shows the order.
+// begun.json is what a killed process leaves; the cell fails when it is reached, so that fail_fast
+// shows the order.
 TEST_F(SweepFailures, OfKilledProcessesComeLastFromTheSecondOn) {
   SweepConfig c = config("killed");
   c.fail_fast = true;
@@ -303,10 +314,13 @@ TEST_F(SweepFailures, DamagedResultsAreRefusedByName) {
   const SweepConfig c = config("damage");
   sweep_by(1, c);
   const std::string whole = file_text(cell("damage", "result.json"));
-  for (const std::string& text : {std::string(), std::string("[]"), whole.substr(0, 40), std::string(R"({"status": "good", "reason": "", "curve": []})"),
-                                  std::string(R"({"status": "done", "reason": "", "loss": null, "curve": []})")}) {
+  for (const std::string& text :
+       {std::string(), std::string("[]"), whole.substr(0, 40),
+        std::string(R"({"status": "good", "reason": "", "curve": []})"),
+        std::string(R"({"status": "done", "reason": "", "loss": null, "curve": []})")}) {
     std::ofstream(cell("damage", "result.json")) << text;
-    expect_error([&] { sweep_by(1, c); }, std::string(kLargest) + "/result.json is damaged; remove the folder it is in");
+    expect_error([&] { sweep_by(1, c); },
+                 std::string(kLargest) + "/result.json is damaged; remove the folder it is in");
   }
   std::filesystem::remove_all(cell("damage", ""));
   EXPECT_EQ(sweep_by(1, c).count("done"), 4);

@@ -5,6 +5,7 @@
 
 #include "skein/scaling/results_store.h"
 #include "skein/scaling/sweep.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {

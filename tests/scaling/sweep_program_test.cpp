@@ -1,7 +1,6 @@
 // What `skein sweep` comes to from the command line is what the library comes to.
-#include <gtest/gtest.h>
-
 #include <cstdlib>
+#include <gtest/gtest.h>
 
 #include "scaling/sweep_fixture.h"
 
@@ -10,8 +9,11 @@ namespace {
 
 // The program that was built beside this one; its log is OUTPUT.log.
 int run_program(const std::string& arguments, const std::string& output) {
-  const std::string program = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "skein").string();
-  return std::system(fmt::format("OMP_NUM_THREADS=1 '{}' {} >'{}' 2>'{}.log'", program, arguments, output, output).c_str());
+  const std::string program =
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "skein").string();
+  return std::system(
+      fmt::format("OMP_NUM_THREADS=1 '{}' {} >'{}' 2>'{}.log'", program, arguments, output, output)
+          .c_str());
 }
 
 TEST(SweepProgram, GivesTheAnswersOfTheLibrary) {
@@ -26,13 +28,24 @@ TEST(SweepProgram, GivesTheAnswersOfTheLibrary) {
   const SweepResult result = sweep_by(1, whole);
   ASSERT_EQ(result.count("done"), 6);
   const std::string options = fmt::format(
-      "sweep --sweep.shapes=1x8,1x16 --sweep.tokens=2048,4096 --sweep.batch=128 --sweep.d_head=8 --sweep.repeat_seeds=2 --sweep.repeat_shapes=1x8 "
-      "--model.context=16 --data.train={0} --data.validation={0} --validation.points=6 --train.micro_batch=2 --lr.lr=1e-2 --checkpoint.every=5", store);
-  ASSERT_EQ(run_program(fmt::format("{} --run.dir={}", options, folder.at("program")), folder.at("sweep")), 0) << file_text(folder.at("sweep.log"));
-  EXPECT_EQ(table_without_seconds(folder.at("program")), table_without_seconds(folder.at("library")));
-  EXPECT_EQ(read_store_settings(folder.at("program/results.h5")), read_store_settings(folder.at("library/results.h5")));
+      "sweep --sweep.shapes=1x8,1x16 --sweep.tokens=2048,4096 --sweep.batch=128 --sweep.d_head=8 "
+      "--sweep.repeat_seeds=2 --sweep.repeat_shapes=1x8 --model.context=16 --data.train={0} "
+      "--data.validation={0} --validation.points=6 --train.micro_batch=2 --lr.lr=1e-2 "
+      "--checkpoint.every=5",
+      store);
+  ASSERT_EQ(run_program(fmt::format("{} --run.dir={}", options, folder.at("program")),
+                        folder.at("sweep")),
+            0)
+      << file_text(folder.at("sweep.log"));
+  EXPECT_EQ(table_without_seconds(folder.at("program")),
+            table_without_seconds(folder.at("library")));
+  EXPECT_EQ(read_store_settings(folder.at("program/results.h5")),
+            read_store_settings(folder.at("library/results.h5")));
 
-  ASSERT_EQ(run_program(options + " --run.dir=none --dry-run --sweep.flops_per_second=1e9", folder.at("forecast")), 0) << file_text(folder.at("forecast.log"));
+  ASSERT_EQ(run_program(options + " --run.dir=none --dry-run --sweep.flops_per_second=1e9",
+                        folder.at("forecast")),
+            0)
+      << file_text(folder.at("forecast.log"));
   SweepConfig forecast = whole;
   forecast.flops_per_second = 1e9;
   EXPECT_EQ(file_text(folder.at("forecast")), forecast_text(forecast, *single_rank()));

@@ -1,15 +1,15 @@
 #include "skein/scaling/sweep.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <thread>
 
-#include "data/masked_fixtures.h"
-#include "scaling/sweep_fixture.h"
 #include "skein/data/store.h"
 #include "skein/scaling/results_store.h"
 #include "skein/train/progress.h"
+
+#include "data/masked_fixtures.h"
+#include "scaling/sweep_fixture.h"
 
 namespace skein {
 namespace {
@@ -41,7 +41,8 @@ TEST_F(Sweeps, EachCellIsARowAndASecondStartDoesNothing) {
     EXPECT_TRUE(std::filesystem::exists(at("run/") + run.folder + "/metrics.jsonl"));
   }
   EXPECT_EQ(file_text(at("run/config.ini")), "resolved");
-  const std::string csv = file_text(at("run/results.csv")), store = file_text(at("run/results.h5")), curves = file_text(at("run/curves.csv"));
+  const std::string csv = file_text(at("run/results.csv")), store = file_text(at("run/results.h5")),
+                    curves = file_text(at("run/curves.csv"));
   EXPECT_EQ(csv, table_csv(first.runs));
   EXPECT_EQ(curves, curves_csv(first.runs));
   const SweepResult second = sweep_by(1, c);
@@ -94,7 +95,8 @@ TEST_F(Sweeps, AFailureLeavesTheOthersAndIsTriedAgain) {
   const SweepResult result = sweep_by(1, c);
   EXPECT_EQ(result.count("failed"), 1);
   EXPECT_EQ(result.count("done"), 3);
-  EXPECT_NE(result.runs[0].reason.find("cannot be written"), std::string::npos) << result.runs[0].reason;
+  EXPECT_NE(result.runs[0].reason.find("cannot be written"), std::string::npos)
+      << result.runs[0].reason;
   std::filesystem::remove_all(metrics);
   EXPECT_EQ(sweep_by(1, c).count("done"), 4);
   sweep_by(1, config("whole"));
@@ -137,7 +139,9 @@ TEST_F(Sweeps, CellsSayHowManyTokensTheySawOnce) {
   EXPECT_EQ(result.runs[0].unique_tokens, 2048);
   EXPECT_EQ(result.runs[1].tokens, 4096);
   EXPECT_EQ(result.runs[1].unique_tokens, 249 * 16);
-  EXPECT_NE(told.find("2 of 4 cells see tokens of data.train again: 1x8-32x128-lr0.01-s1 the most, 112 of its 4.1k tokens (1.03 passes over 4.0k)"), std::string::npos)
+  EXPECT_NE(told.find("2 of 4 cells see tokens of data.train again: 1x8-32x128-lr0.01-s1 the most, "
+                      "112 of its 4.1k tokens (1.03 passes over 4.0k)"),
+            std::string::npos)
       << told;
   EXPECT_NE(told.find("column unique_tokens tells `skein fit`"), std::string::npos) << told;
   SweepConfig longer = config("longer");
@@ -165,7 +169,10 @@ TEST_F(Sweeps, OfEncodersTellRepeatedDataToo) {
   forecast_text(c, *single_rank());
   const std::string told = testing::internal::GetCapturedStderr();
   const double held = static_cast<double>(TokenStore(store).info().tokens);
-  EXPECT_NE(told.find(fmt::format("({:.3g} passes over {})", 2134 * 192 / held, readable_count(held))), std::string::npos) << held << told;
+  EXPECT_NE(
+      told.find(fmt::format("({:.3g} passes over {})", 2134 * 192 / held, readable_count(held))),
+      std::string::npos)
+      << held << told;
 }
 
 TEST_F(Sweeps, AStopFileEndsItBetweenCells) {
@@ -197,9 +204,12 @@ TEST_F(Sweeps, ForecastsCountEveryCell) {
   SweepConfig c = config("none");
   c.flops_per_second = 1e6;
   const std::string text = forecast_text(c, *single_rank());
-  // 6 evaluations of 4000 tokens at a third of a step's FLOPs, beside 2048 and 4096 tokens of training: 16000 of 22144.
-  for (const char* word : {"1x8-16x128-lr0.01-s1", "1x16-32x128-lr0.01-s1", "N blocks", "4 cells", "as given", "72% of it for held-out evaluations of 4.0k tokens",
-                           "Evaluations take longer than the training: fewer validation.points, or validation.windows"})
+  // 6 evaluations of 4000 tokens at a third of a step's FLOPs, beside 2048 and 4096 tokens of
+  // training: 16000 of 22144.
+  for (const char* word : {"1x8-16x128-lr0.01-s1", "1x16-32x128-lr0.01-s1", "N blocks", "4 cells",
+                           "as given", "72% of it for held-out evaluations of 4.0k tokens",
+                           "Evaluations take longer than the training: fewer validation.points, or "
+                           "validation.windows"})
     EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
   EXPECT_FALSE(std::filesystem::exists(at("none")));
   c.run.validation.points = 0;
@@ -207,7 +217,8 @@ TEST_F(Sweeps, ForecastsCountEveryCell) {
   c.run.validation.eval.windows = 25;
   // 2 and 4 evaluations of 400 tokens: 800 of 6944.
   const std::string fewer = forecast_text(c, *single_rank());
-  EXPECT_NE(fewer.find("12% of it for held-out evaluations of 400 tokens"), std::string::npos) << fewer;
+  EXPECT_NE(fewer.find("12% of it for held-out evaluations of 400 tokens"), std::string::npos)
+      << fewer;
   EXPECT_EQ(fewer.find("Evaluations take longer"), std::string::npos) << fewer;
   c.flops_per_second = std::nan("");
   expect_error([&] { forecast_text(c, *single_rank()); }, "sweep.flops_per_second=nan");

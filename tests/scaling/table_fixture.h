@@ -1,12 +1,11 @@
 // Tables of runs for tests, as files and as structs.
 #pragma once
 
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <unistd.h>
 
 #include "skein/core/philox.h"
 #include "skein/scaling/results.h"
@@ -18,7 +17,8 @@ class TableFile {
  public:
   explicit TableFile(const std::string& text) {
     static int number = 0;
-    folder_ = std::filesystem::temp_directory_path() / ("skein-table-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
+    folder_ = std::filesystem::temp_directory_path() /
+              ("skein-table-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
     std::filesystem::create_directories(folder_);
     std::ofstream(path(), std::ios::binary) << text;
   }
@@ -32,7 +32,9 @@ class TableFile {
   std::filesystem::path folder_;
 };
 
-inline ScalingTable read(const std::string& text, const TableOptions& options = {}) { return read_table(TableFile(text).path(), options); }
+inline ScalingTable read(const std::string& text, const TableOptions& options = {}) {
+  return read_table(TableFile(text).path(), options);
+}
 
 // Number `i` of a fixed series within 0 and 1.
 inline double uniform(uint64_t series, uint64_t i) {
@@ -40,9 +42,11 @@ inline double uniform(uint64_t series, uint64_t i) {
   return uniform_double(block[0], block[1]);
 }
 
-// sizes x budgets runs with C = 6 N D, sizes spaced by `step` around the law's optimum moved by `off`.
+// sizes x budgets runs with C = 6 N D, sizes spaced by `step` around the law's optimum moved by
+// `off`.
 template <class Law>
-ScalingTable isoflop_table(const Law& law, int budgets, int sizes, double step, double noise = 0, double off = 1) {
+ScalingTable isoflop_table(const Law& law, int budgets, int sizes, double step, double noise = 0,
+                           double off = 1) {
   ScalingTable table;
   table.path = "synthetic";
   for (int b = 0; b < budgets; ++b) {
@@ -52,7 +56,8 @@ ScalingTable isoflop_table(const Law& law, int budgets, int sizes, double step, 
       run.n_params = law.best_n(c) * off * std::pow(step, s - (sizes - 1) / 2.0);
       run.flops = c;
       run.tokens = c / (6 * run.n_params);
-      run.loss = law.loss(run.n_params, run.tokens) * std::exp(noise * (2 * uniform(1, static_cast<uint64_t>(100 * b + s)) - 1));
+      run.loss = law.loss(run.n_params, run.tokens) *
+                 std::exp(noise * (2 * uniform(1, static_cast<uint64_t>(100 * b + s)) - 1));
       run.line = static_cast<int64_t>(table.runs.size()) + 2;
       run.name = "run" + std::to_string(run.line);
       table.runs.push_back(run);
@@ -63,12 +68,17 @@ ScalingTable isoflop_table(const Law& law, int budgets, int sizes, double step, 
 
 struct TrueLaw {
   double e = 1.8, a = 480, b = 2100, alpha = 0.35, beta = 0.37;
-  double loss(double n, double d) const { return e + a * std::pow(n, -alpha) + b * std::pow(d, -beta); }
+  double loss(double n, double d) const {
+    return e + a * std::pow(n, -alpha) + b * std::pow(d, -beta);
+  }
   double exponent() const { return beta / (alpha + beta); }
-  double best_n(double c) const { return std::pow(alpha * a / (beta * b), 1 / (alpha + beta)) * std::pow(c / 6, exponent()); }
+  double best_n(double c) const {
+    return std::pow(alpha * a / (beta * b), 1 / (alpha + beta)) * std::pow(c / 6, exponent());
+  }
 };
 
-// One long run a size, each `factor` times the one before it, with the loss of TrueLaw along its way.
+// One long run a size, each `factor` times the one before it, with the loss of TrueLaw along its
+// way.
 inline ScalingTable curves_table(int sizes, double factor) {
   ScalingTable table;
   const TrueLaw law;

@@ -1,11 +1,11 @@
 // What the approaches say of a budget beyond the data.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
+
+#include "skein/scaling/study.h"
 
 #include "scaling/table_fixture.h"
-#include "skein/scaling/study.h"
 
 namespace skein {
 namespace {
@@ -24,7 +24,8 @@ struct ParabolicLaw {
   }
 };
 
-Study study_of(const ScalingTable& table, Approach approach, int64_t resamples, uint64_t seed = 42) {
+Study study_of(const ScalingTable& table, Approach approach, int64_t resamples,
+               uint64_t seed = 42) {
   StudyOptions options;
   options.approach = approach;
   options.all_conventions = false;
@@ -40,7 +41,8 @@ double percentile(std::vector<double> values, double which) {
   std::sort(values.begin(), values.end());
   const double place = which / 100 * static_cast<double>(values.size() - 1);
   const auto below = static_cast<size_t>(place);
-  return values[below] + (place - static_cast<double>(below)) * (values[std::min(below + 1, values.size() - 1)] - values[below]);
+  return values[below] + (place - static_cast<double>(below)) *
+                             (values[std::min(below + 1, values.size() - 1)] - values[below]);
 }
 
 void expect_percentiles(const Interval& interval, const std::vector<double>& values) {
@@ -50,13 +52,17 @@ void expect_percentiles(const Interval& interval, const std::vector<double>& val
 }
 
 TEST(Target, ParabolasGiveFourBandsOfOneBootstrap) {
-  const Study study = study_of(isoflop_table(ParabolicLaw(), 5, 9, 1.5, 0.002), Approach::isoflop, 100);
+  const Study study =
+      study_of(isoflop_table(ParabolicLaw(), 5, 9, 1.5, 0.002), Approach::isoflop, 100);
   const TargetPrediction& target = *study.target;
   const IsoflopFit& fit = study.main.isoflop;
   ASSERT_EQ(fit.n_of_c.draws.size(), 100u);
-  ASSERT_EQ(fit.offset_loss_of_c.draws.size() + static_cast<size_t>(fit.offset_loss_of_c.failed_draws), 100u);
+  ASSERT_EQ(
+      fit.offset_loss_of_c.draws.size() + static_cast<size_t>(fit.offset_loss_of_c.failed_draws),
+      100u);
   std::vector<double> ratios, losses;
-  for (size_t i = 0; i < 100; ++i) ratios.push_back(fit.d_of_c.draws[i].at(kTarget) / fit.n_of_c.draws[i].at(kTarget));
+  for (size_t i = 0; i < 100; ++i)
+    ratios.push_back(fit.d_of_c.draws[i].at(kTarget) / fit.n_of_c.draws[i].at(kTarget));
   for (const OffsetPowerLaw& draw : fit.offset_loss_of_c.draws) losses.push_back(draw.at(kTarget));
   EXPECT_NEAR(target.isoflop_ratio.value, target.isoflop_d.value / target.isoflop_n.value, 1e-9);
   expect_percentiles(target.isoflop_ratio, ratios);
@@ -67,7 +73,8 @@ TEST(Target, ParabolasGiveFourBandsOfOneBootstrap) {
 }
 
 TEST(Target, ParabolasFindTheLawWithoutNoise) {
-  const TargetPrediction target = *study_of(isoflop_table(ParabolicLaw(), 5, 9, 1.5), Approach::isoflop, 0).target;
+  const TargetPrediction target =
+      *study_of(isoflop_table(ParabolicLaw(), 5, 9, 1.5), Approach::isoflop, 0).target;
   EXPECT_NEAR(target.isoflop_n.value / 1e10, 1, 1e-6);
   EXPECT_NEAR(target.isoflop_d.value / (1e12 / 6), 1, 1e-6);
   EXPECT_NEAR(target.isoflop_ratio.value, 100.0 / 6, 1e-4);
@@ -80,9 +87,13 @@ TEST(Target, BandsOfParabolasCoverTheTruth) {
   constexpr int kSets = 48;
   for (int set = 0; set < kSets; ++set) {
     auto table = isoflop_table(ParabolicLaw(), 6, 14, 1.3);
-    for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].loss *= std::exp(0.003 * normal_at(900 + static_cast<uint64_t>(set), 0, i));
-    const TargetPrediction target = *study_of(table, Approach::isoflop, 200, static_cast<uint64_t>(set)).target;
-    const auto inside = [](const Interval& interval, double truth) { return interval.low <= truth && truth <= interval.high; };
+    for (size_t i = 0; i < table.runs.size(); ++i)
+      table.runs[i].loss *= std::exp(0.003 * normal_at(900 + static_cast<uint64_t>(set), 0, i));
+    const TargetPrediction target =
+        *study_of(table, Approach::isoflop, 200, static_cast<uint64_t>(set)).target;
+    const auto inside = [](const Interval& interval, double truth) {
+      return interval.low <= truth && truth <= interval.high;
+    };
     n += inside(target.isoflop_n, 1e10);
     ratio += inside(target.isoflop_ratio, 100.0 / 6);
     loss += inside(target.isoflop_loss, ParabolicLaw().best_loss(kTarget));
@@ -98,9 +109,11 @@ TEST(Target, TheEnvelopeGivesFourBands) {
   EXPECT_EQ(target.envelope_n.value, fit.n_of_c.law.at(kTarget));
   EXPECT_NEAR(target.envelope_ratio.value, target.envelope_d.value / target.envelope_n.value, 1e-9);
   std::vector<double> ratios;
-  for (size_t i = 0; i < fit.n_of_c.draws.size(); ++i) ratios.push_back(fit.d_of_c.draws[i].at(kTarget) / fit.n_of_c.draws[i].at(kTarget));
+  for (size_t i = 0; i < fit.n_of_c.draws.size(); ++i)
+    ratios.push_back(fit.d_of_c.draws[i].at(kTarget) / fit.n_of_c.draws[i].at(kTarget));
   expect_percentiles(target.envelope_ratio, ratios);
-  ASSERT_TRUE(fit.offset_loss_of_c.convergence.converged) << fit.offset_loss_of_c.convergence.problem;
+  ASSERT_TRUE(fit.offset_loss_of_c.convergence.converged)
+      << fit.offset_loss_of_c.convergence.problem;
   // The law's own optimum there.
   const Optimum best = optimum({1.8, 480, 2100, 0.35, 0.37}, kTarget);
   EXPECT_NEAR(target.envelope_loss.value, best.loss, 0.01);
@@ -117,7 +130,8 @@ TEST(Target, IsPrintedForAllThreeApproaches) {
   EXPECT_LT(text.find("approach 2", heads), text.find("approach 3", heads));
   EXPECT_EQ(text.substr(at, text.find('\n', at) - at).find(" - "), std::string::npos) << text;
   const std::string json = study_json(study_of(table, Approach::all, 20));
-  for (const char* key : {"\"isoflop_ratio\"", "\"envelope_n\"", "\"envelope_d\"", "\"envelope_ratio\"", "\"envelope_loss\""})
+  for (const char* key : {"\"isoflop_ratio\"", "\"envelope_n\"", "\"envelope_d\"",
+                          "\"envelope_ratio\"", "\"envelope_loss\""})
     EXPECT_NE(json.find(key), std::string::npos) << key;
 }
 

@@ -1,14 +1,14 @@
 // What the runs of a table were trained with, and what did best among them.
 #include "skein/scaling/trained_with.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <gtest/gtest.h>
+
+#include "skein/scaling/study.h"
 
 #include "scaling/sweep_fixture.h"
-#include "skein/scaling/study.h"
 
 namespace skein {
 namespace {
@@ -185,7 +185,8 @@ TEST(TrainedWith, TakesTheRuleThatTheSweepSays) {
   // Results of a sweep that did not say its rules yet.
   EXPECT_EQ(trained_with(of_widths(fixed, {{"model.mup_base_width", "0"}}), kAll).lr.rule, "fixed");
   EXPECT_EQ(trained_with(of_widths(fixed, {{"model.mup_base_width", "32"}}), kAll).lr.rule, "mup");
-  EXPECT_EQ(trained_with(of_widths(by_width, {{"model.mup_base_width", "0"}}), kAll).lr.rule, "width");
+  EXPECT_EQ(trained_with(of_widths(by_width, {{"model.mup_base_width", "0"}}), kAll).lr.rule,
+            "width");
   EXPECT_EQ(trained_with(of_widths(by_width, {{"model.mup_base_width", "32"}}), kAll).lr.rule, "");
   EXPECT_EQ(trained_with(of_widths(fixed, {}), kAll).lr.rule, "") << "it may be muP's";
 }

@@ -1,15 +1,16 @@
 #include "cuda_emulation.h"
 
-#include <sys/mman.h>
-
 #include <memory>
 #include <mutex>
+#include <sys/mman.h>
 #include <vector>
 
-#include "emulated_device.h"
 #include "skein/kernels/matmul.h"
 
-// Saves this stack's place in *from and goes on at `to`. ucontext would ask the kernel for its signals at each switch.
+#include "emulated_device.h"
+
+// Saves this stack's place in *from and goes on at `to`. ucontext would ask the kernel for its
+// signals at each switch.
 extern "C" void skein_switch_stack(void** from, void* to);
 asm(R"(
 .text
@@ -85,8 +86,10 @@ Access::~Access() {
 }
 
 void now_or_recorded(std::function<void()> work) {
-  if (recording) recording->push_back(std::move(work));
-  else work();
+  if (recording)
+    recording->push_back(std::move(work));
+  else
+    work();
 }
 
 namespace {
@@ -107,7 +110,8 @@ void pause(State state) {
 // A stack from which the first switch "returns" into enter, aligned as after a call.
 void start(size_t thread) {
   Fiber& fiber = block.fibers[thread];
-  auto* end = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(fiber.stack.get() + kStack) & ~uintptr_t{15});
+  auto* end = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(fiber.stack.get() + kStack) &
+                                       ~uintptr_t{15});
   void** top = end - 8;
   std::fill(top, end, nullptr);
   top[6] = reinterpret_cast<void*>(&enter);
@@ -147,7 +151,8 @@ void run_block(const char* name, size_t threads) {
     while (run_ready(threads)) {
     }
     bool released = false;
-    for (size_t t = 0; t < threads; t += kLanes) released |= release(t, std::min(threads, t + kLanes), State::at_warp);
+    for (size_t t = 0; t < threads; t += kLanes)
+      released |= release(t, std::min(threads, t + kLanes), State::at_warp);
     if (released || release(0, threads, State::at_block)) continue;
     for (size_t t = 0; t < threads; ++t) {
       if (block.fibers[t].state == State::done) continue;
@@ -162,7 +167,8 @@ void run_block(const char* name, size_t threads) {
 
 namespace {
 
-void run_now(const char* name, dim3 grid, int threads, size_t shared, const std::function<void()>& body) {
+void run_now(const char* name, dim3 grid, int threads, size_t shared,
+             const std::function<void()>& body) {
   const Access access;
   const auto count = static_cast<size_t>(threads);
   while (block.fibers.size() < count) block.fibers.emplace_back();
@@ -181,7 +187,8 @@ void run_now(const char* name, dim3 grid, int threads, size_t shared, const std:
 
 }  // namespace
 
-void run(const char* name, dim3 grid, int threads, size_t shared, const std::function<void()>& body) {
+void run(const char* name, dim3 grid, int threads, size_t shared,
+         const std::function<void()>& body) {
   now_or_recorded([=] { run_now(name, grid, threads, shared, body); });
 }
 
@@ -198,7 +205,8 @@ const char* exchange_all(const void* own, size_t bytes) {
 
 uint64_t exchange(uint64_t own, int lane) {
   uint64_t theirs;
-  std::memcpy(&theirs, exchange_all(&own, sizeof(own)) + static_cast<size_t>(lane) * kLaneBytes, sizeof(theirs));
+  std::memcpy(&theirs, exchange_all(&own, sizeof(own)) + static_cast<size_t>(lane) * kLaneBytes,
+              sizeof(theirs));
   return theirs;
 }
 
@@ -212,8 +220,8 @@ namespace skein::kernels {
 int64_t depth_granule(Cuda, DType) { return 1; }
 
 // In place of cuBLAS.
-void matmul(Cuda, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c, Write write, const Ending& ending,
-            PackedCopies*) {
+void matmul(Cuda, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
+            const Tensor& c, Write write, const Ending& ending, PackedCopies*) {
   emulation::now_or_recorded([=] {
     const emulation::Access access;
     matmul(Cpu{}, a, transpose_a, b, transpose_b, c, write, ending);

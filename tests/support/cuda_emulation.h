@@ -1,14 +1,14 @@
-// Enough of CUDA to run the kernels' sources on a CPU, for tests where there is no GPU: the threads of a block are fibers that
-// switch at barriers and shuffles; blocks run one after the other. Slow, and blind to races and to what memory costs.
+// Enough of CUDA to run the kernels' sources on a CPU, for tests where there is no GPU: the threads
+// of a block are fibers that switch at barriers and shuffles; blocks run one after the other. Slow,
+// and blind to races and to what memory costs.
 #pragma once
-
-#include <math.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <math.h>
 
 #include "skein/tensor/device.h"
 
@@ -32,11 +32,14 @@ struct Place {
 extern Place thread_index, block_index;
 extern dim3 block_size, grid_size;
 
-void run(const char* name, dim3 grid, int threads, size_t shared, const std::function<void()>& body);
+void run(const char* name, dim3 grid, int threads, size_t shared,
+         const std::function<void()>& body);
 void wait_for_block();
-// Leaves 8 bytes of this lane where its warp finds them and waits until all lanes have; returns those of `lane`.
+// Leaves 8 bytes of this lane where its warp finds them and waits until all lanes have; returns
+// those of `lane`.
 uint64_t exchange(uint64_t own, int lane);
-// Leaves what this lane has; those of all 32 lanes, kLaneBytes apart, until the second call after this one.
+// Leaves what this lane has; those of all 32 lanes, kLaneBytes apart, until the second call after
+// this one.
 constexpr size_t kLaneBytes = 32;
 const char* exchange_all(const void* own, size_t bytes);
 char* shared_memory();
@@ -54,7 +57,8 @@ template <class T>
 T __shfl_xor_sync(unsigned, T value, int offset) {
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
-  bits = skein::emulation::exchange(bits, static_cast<int>(skein::emulation::thread_index.x % 32) ^ offset);
+  bits = skein::emulation::exchange(
+      bits, static_cast<int>(skein::emulation::thread_index.x % 32) ^ offset);
   std::memcpy(&value, &bits, sizeof(T));
   return value;
 }
@@ -76,7 +80,10 @@ template <class T>
 unsigned __match_any_sync(unsigned, T value) {
   const char* all = skein::emulation::exchange_all(&value, sizeof(T));
   unsigned equals = 0;
-  for (unsigned lane = 0; lane < 32; ++lane) equals |= unsigned{std::memcmp(all + lane * skein::emulation::kLaneBytes, &value, sizeof(T)) == 0} << lane;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    equals |=
+        unsigned{std::memcmp(all + lane * skein::emulation::kLaneBytes, &value, sizeof(T)) == 0}
+        << lane;
   return equals;
 }
 
@@ -101,11 +108,15 @@ inline uint32_t __float_as_uint(float value) {
 namespace skein::kernels {
 
 template <class... Parameters, class... Arguments>
-void queue(const char* name, Cuda, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
-  emulation::run(name, grid, threads, shared, [=] { kernel(static_cast<Parameters>(arguments)...); });
+void queue(const char* name, Cuda, void (*kernel)(Parameters...), dim3 grid, int threads,
+           size_t shared, Arguments... arguments) {
+  emulation::run(name, grid, threads, shared,
+                 [=] { kernel(static_cast<Parameters>(arguments)...); });
 }
 
 template <class T>
-T* dynamic_shared() { return reinterpret_cast<T*>(emulation::shared_memory()); }
+T* dynamic_shared() {
+  return reinterpret_cast<T*>(emulation::shared_memory());
+}
 
 }  // namespace skein::kernels

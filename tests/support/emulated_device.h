@@ -1,4 +1,5 @@
-// The emulated device's memory and driver: what cuda_emulation.cpp and emulated_driver.cpp share, and what tests may ask.
+// The emulated device's memory and driver: what cuda_emulation.cpp and emulated_driver.cpp share,
+// and what tests may ask.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ struct DriverCalls {
   int64_t host_memory = 0;    // pinned memory taken
   int64_t waits = 0;          // of the host for the device
   int64_t copies_to_host = 0;
-  int64_t graphs = 0;         // made
+  int64_t graphs = 0;  // made
 };
 DriverCalls driver_calls();
 
@@ -36,7 +37,8 @@ class Access {
   Access& operator=(const Access&) = delete;
 };
 
-// What a stream would do, in its order; where this thread records a graph, `recording` keeps it for later.
+// What a stream would do, in its order; where this thread records a graph, `recording` keeps it for
+// later.
 using Recorded = std::vector<std::function<void()>>;
 extern thread_local Recorded* recording;
 void now_or_recorded(std::function<void()> work);

@@ -1,10 +1,10 @@
-// The driver below src/tensor/cuda/cuda.cpp, on the emulated device. What is queued is done at once, so waits have nothing to wait for; they are counted.
-#include <cuda_runtime.h>
-#include <sys/mman.h>
-
+// The driver below src/tensor/cuda/cuda.cpp, on the emulated device. What is queued is done at
+// once, so waits have nothing to wait for; they are counted.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cuda_runtime.h>
+#include <sys/mman.h>
 #include <utility>
 
 #include "emulated_device.h"
@@ -42,8 +42,12 @@ DriverCalls driver_calls() { return {device_memory, host_memory, waits, copies_t
 
 }  // namespace skein::emulation
 
-const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "invalid argument"; }
-const char* cudaGetErrorName(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorInvalidValue"; }
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "invalid argument";
+}
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorInvalidValue";
+}
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
@@ -70,13 +74,15 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return cudaSuccess;
 }
 
-// Unlike a driver this one hands out memory while a graph is recorded: recorded products hold their operands here.
+// Unlike a driver this one hands out memory while a graph is recorded: recorded products hold their
+// operands here.
 cudaError_t cudaMalloc(void** data, size_t bytes) {
   ++device_memory;
   const Access access;
   const size_t size = (bytes + kPage - 1) / kPage * kPage;
   if (!arena.data) {
-    void* all = mmap(nullptr, Arena::kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* all =
+        mmap(nullptr, Arena::kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) return cudaErrorMemoryAllocation;
     arena.data = static_cast<std::byte*>(all);
   }
@@ -106,7 +112,8 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
   if (kind != cudaMemcpyDeviceToDevice) refuse_in_recording("copies between host and device");
   copies_to_host += kind == cudaMemcpyDeviceToHost;
   now_or_recorded([=] {

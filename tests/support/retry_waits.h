@@ -1,11 +1,11 @@
 // Retries without their seconds.
 #pragma once
 
-#include "skein/checkpoint/retry.h"
-
 #include <functional>
 #include <utility>
 #include <vector>
+
+#include "skein/checkpoint/retry.h"
 
 namespace skein {
 

@@ -1,9 +1,8 @@
 #include "skein/tensor/tensor.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
+#include <gtest/gtest.h>
 #include <limits>
 
 #include "skein/tensor/buffer.h"
@@ -15,25 +14,26 @@ float rounded(float value) { return static_cast<float>(static_cast<BFloat16>(val
 
 TEST(BFloat16, RoundsToNearestEven) {
   EXPECT_EQ(rounded(1.0f), 1.0f);
-  EXPECT_EQ(rounded(1.0f + 0x1p-8f), 1.0f);            // half way: to even
+  EXPECT_EQ(rounded(1.0f + 0x1p-8f), 1.0f);  // half way: to even
   EXPECT_EQ(rounded(1.0f + 3 * 0x1p-8f), 1.0f + 0x1p-6f);
   EXPECT_EQ(rounded(1.0f + 0x1.02p-8f), 1.0f + 0x1p-7f);
   EXPECT_EQ(rounded(std::numeric_limits<float>::max()), std::numeric_limits<float>::infinity());
-  EXPECT_EQ(rounded(-std::numeric_limits<float>::infinity()), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(rounded(-std::numeric_limits<float>::infinity()),
+            -std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(rounded(std::numeric_limits<float>::quiet_NaN())));
 }
 
 float half(float value) { return static_cast<float>(static_cast<Float16>(value)); }
 
 TEST(Float16, RoundsToNearestEven) {
-  EXPECT_EQ(half(1.0f + 0x1p-11f), 1.0f);               // half way: to even
+  EXPECT_EQ(half(1.0f + 0x1p-11f), 1.0f);  // half way: to even
   EXPECT_EQ(half(1.0f + 3 * 0x1p-11f), 1.0f + 0x1p-9f);
   EXPECT_EQ(half(65519.0f), 65504.0f);
   EXPECT_EQ(half(65520.0f), std::numeric_limits<float>::infinity());
-  EXPECT_EQ(half(-0x1p-24f), -0x1p-24f);                // the smallest
+  EXPECT_EQ(half(-0x1p-24f), -0x1p-24f);  // the smallest
   EXPECT_EQ(half(0x1.8p-24f), 0x1p-23f);
   EXPECT_EQ(half(0x1p-25f), 0.0f);
-  EXPECT_EQ(half(0x1.ff8p-15f), 0x1.ff8p-15f);          // the largest below the normal ones
+  EXPECT_EQ(half(0x1.ff8p-15f), 0x1.ff8p-15f);  // the largest below the normal ones
   EXPECT_TRUE(std::isnan(half(std::numeric_limits<float>::quiet_NaN())));
 }
 
@@ -42,13 +42,17 @@ TEST(Float16, KeepsEachOfItsOwnValues) {
     Float16 value;
     value.bits = static_cast<uint16_t>(bits);
     const auto wide = static_cast<float>(value);
-    if (std::isnan(wide)) EXPECT_TRUE(std::isnan(half(wide)));
-    else EXPECT_EQ(static_cast<Float16>(wide).bits, bits) << wide;
+    if (std::isnan(wide))
+      EXPECT_TRUE(std::isnan(half(wide)));
+    else
+      EXPECT_EQ(static_cast<Float16>(wide).bits, bits) << wide;
   }
 }
 
 TEST(DTypes, KnowTheirSizesAndNames) {
-  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64, DType::u8}) EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
+  for (DType dtype :
+       {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64, DType::u8})
+    EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
   EXPECT_EQ(size_of(DType::bf16), 2);
   EXPECT_EQ(size_of(DType::i64), 8);
   EXPECT_EQ(gradient_dtype(DType::bf16), DType::f32);
@@ -79,7 +83,8 @@ TEST(Tensor, ConvertsBetweenFloatingTypes) {
 TEST(Tensor, WrongUseIsCaughtAsOurOwnFault) {
   const Tensor x = Tensor::zeros({2, 3}, DType::f32);
   for (const std::function<void()>& wrong : std::vector<std::function<void()>>{
-           [&] { (void)x.data<double>(); }, [&] { (void)x.reshape({7}); }, [&] { (void)x.rows(1, 3); }, [&] { (void)x.flat(5, 2); },
+           [&] { (void)x.data<double>(); }, [&] { (void)x.reshape({7}); },
+           [&] { (void)x.rows(1, 3); }, [&] { (void)x.flat(5, 2); },
            [&] { x.copy_from(Tensor::zeros({5}, DType::f32)); }}) {
     try {
       wrong();
@@ -94,8 +99,9 @@ TEST(Tensor, WrongUseIsCaughtAsOurOwnFault) {
 TEST(Tensor, RefusesShapesThatNoMemoryHolds) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const MemoryUse before = memory_use();
-  for (const Shape& shape : {Shape{kMost, 64}, Shape{int64_t{1} << 32, int64_t{1} << 32}, Shape{int64_t{1} << 62}, Shape{kMost},
-                             Shape{int64_t{1} << 61, 2}, Shape{3, -2}, Shape{-5}}) {
+  for (const Shape& shape :
+       {Shape{kMost, 64}, Shape{int64_t{1} << 32, int64_t{1} << 32}, Shape{int64_t{1} << 62},
+        Shape{kMost}, Shape{int64_t{1} << 61, 2}, Shape{3, -2}, Shape{-5}}) {
     for (const auto make : {&Tensor::empty, &Tensor::zeros}) {
       try {
         (void)make(shape, DType::f32, Device{});

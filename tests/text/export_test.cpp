@@ -1,9 +1,9 @@
 #include "skein/text/export.h"
 
+#include <map>
+
 #include "skein/text/train_bpe.h"
 #include "skein/text/train_tokenizer.h"
-
-#include <map>
 
 #include "golden_files.h"
 
@@ -45,13 +45,16 @@ TEST(Export, OwnKinds) {
 }
 
 TEST(Export, LearntLikeTheReference) {
-  expect_same_ids(*learnt({.vocab_size = 290, .special = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}}),
-                  "vocab.json");
+  expect_same_ids(
+      *learnt({.vocab_size = 290, .special = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}}),
+      "vocab.json");
   expect_same_ids(*learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .min_frequency = 1}),
                   "vocab.txt");
-  expect_same_ids(
-      *learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .min_frequency = 1, .lowercase = false}),
-      "vocab.txt");
+  expect_same_ids(*learnt({.kind = LearntKind::wordpiece,
+                           .vocab_size = 80,
+                           .min_frequency = 1,
+                           .lowercase = false}),
+                  "vocab.txt");
 }
 
 TEST(Export, TokensOfTheSameBytesAreRefused) {
@@ -61,8 +64,8 @@ TEST(Export, TokensOfTheSameBytesAreRefused) {
 }
 
 TEST(Export, NamesRolesAndCase) {
-  const auto files =
-      tokenizer_files(*learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .lowercase = false}));
+  const auto files = tokenizer_files(
+      *learnt({.kind = LearntKind::wordpiece, .vocab_size = 80, .lowercase = false}));
   std::map<std::string, std::string> texts(files.begin(), files.end());
   EXPECT_NE(texts["special_tokens_map.json"].find(R"("mask_token": "[MASK]")"), std::string::npos);
   EXPECT_NE(texts["tokenizer_config.json"].find(R"("do_lower_case": false)"), std::string::npos);

@@ -1,10 +1,6 @@
 // What stands in tests/text/golden, read through its compression, and scratch space.
 #pragma once
 
-#include "skein/core/error.h"
-#include "skein/core/json.h"
-#include "skein/data/byte_source.h"
-
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -15,13 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+#include "skein/data/byte_source.h"
+
 namespace skein::test {
 
 inline std::string golden_text(const std::string& name) {
   const auto source = open_source("text/golden/" + name);
   std::string text;
   std::vector<char> buffer(size_t{1} << 16);
-  while (const size_t got = source->read(buffer.data(), buffer.size())) text.append(buffer.data(), got);
+  while (const size_t got = source->read(buffer.data(), buffer.size()))
+    text.append(buffer.data(), got);
   return text;
 }
 
@@ -63,7 +64,8 @@ void expect_refused(std::initializer_list<std::string> words, Body&& body) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
     for (const auto& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " in: " << error.what();
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << word << " in: " << error.what();
   }
 }
 

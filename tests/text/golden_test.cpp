@@ -1,5 +1,5 @@
-// Vocabularies in use, and ids that the reference library made (tools/make_tokenizer_golden.py) or that
-// several implementations agree on.
+// Vocabularies in use, and ids that the reference library made (tools/make_tokenizer_golden.py) or
+// that several implementations agree on.
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/export.h"
 #include "skein/text/tokenizer.h"
@@ -55,9 +55,12 @@ std::unique_ptr<Tokenizer> bert() {
   return load_tokenizer(scratch.path());
 }
 
-std::unique_ptr<Tokenizer> neox() { return tokenizer_from_json(golden_text("neox-20b-tokenizer.json.xz")); }
+std::unique_ptr<Tokenizer> neox() {
+  return tokenizer_from_json(golden_text("neox-20b-tokenizer.json.xz"));
+}
 
-// Each line has text, ids with special tokens recognised and around it, and perhaps ids_ordinary without.
+// Each line has text, ids with special tokens recognised and around it, and perhaps ids_ordinary
+// without.
 void expect_golden(const Tokenizer& tokenizer, const std::string& name) {
   const auto lines = golden_lines(name);
   EXPECT_EQ(lines.size(), 60u);
@@ -65,7 +68,8 @@ void expect_golden(const Tokenizer& tokenizer, const std::string& name) {
     const auto text = line["text"].get<std::string>();
     EXPECT_EQ(Json(tokenizer.with_template(tokenizer.encode_specials(text)).ids), line["ids"])
         << line["text"];
-    EXPECT_EQ(Json(tokenizer.encode(text)), line.value("ids_ordinary", Json(tokenizer.encode(text))))
+    EXPECT_EQ(Json(tokenizer.encode(text)),
+              line.value("ids_ordinary", Json(tokenizer.encode(text))))
         << line["text"];
   }
 }
@@ -124,7 +128,8 @@ TEST(Golden, AnyBytesComeBackFromGpt2) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(bytes)), bytes);
 }
 
-// Each line: a tokenizer.json as the reference wrote it, and what the reference made of some strings by it.
+// Each line: a tokenizer.json as the reference wrote it, and what the reference made of some
+// strings by it.
 TEST(Golden, SmallTokenizersOfManySettings) {
   const auto lines = golden_lines("small.jsonl.xz");
   EXPECT_GE(lines.size(), 20u);

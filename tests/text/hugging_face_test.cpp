@@ -1,11 +1,11 @@
-#include "skein/text/tokenizer.h"
-
 #include <chrono>
 #include <random>
 #include <thread>
 
-#include "golden_files.h"
 #include "skein/data/label_form.h"
+#include "skein/text/tokenizer.h"
+
+#include "golden_files.h"
 
 namespace skein {
 namespace {
@@ -65,12 +65,15 @@ TEST(HuggingFace, ByteBpe) {
   EXPECT_THROW(tokenizer->bytes_of(8), Error);
 }
 
-// A template says what begins and ends samples, a model what stands for unknown words: names do not count.
+// A template says what begins and ends samples, a model what stands for unknown words: names do not
+// count.
 TEST(HuggingFace, SpecialTokensMayHaveAnyName) {
   Json json = small_wordpiece();
-  json["added_tokens"] = Json::parse(R"([{"id": 0, "content": "<huh>", "special": true}, {"id": 1, "content": "[CLS]", "special": true},
+  json["added_tokens"] = Json::parse(
+      R"([{"id": 0, "content": "<huh>", "special": true}, {"id": 1, "content": "[CLS]", "special": true},
     {"id": 7, "content": "<open>", "special": true}, {"id": 8, "content": "<shut>", "special": true}, {"id": 9, "content": "[UNK]", "special": true}])");
-  json["model"]["vocab"] = {{"<huh>", 0}, {"[CLS]", 1}, {"un", 2}, {"##able", 3}, {"##a", 4}, {"able", 5}, {"!", 6}};
+  json["model"]["vocab"] = {{"<huh>", 0}, {"[CLS]", 1}, {"un", 2}, {"##able", 3},
+                            {"##a", 4},   {"able", 5},  {"!", 6}};
   json["model"]["unk_token"] = "<huh>";
   const Json template_ = Json::parse(R"({"type": "TemplateProcessing",
     "single": [{"SpecialToken": {"id": "<open>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<shut>", "type_id": 0}}],
@@ -78,7 +81,9 @@ TEST(HuggingFace, SpecialTokensMayHaveAnyName) {
              {"Sequence": {"id": "B", "type_id": 1}}, {"SpecialToken": {"id": "<shut>", "type_id": 1}}],
     "special_tokens": {"<open>": {"id": "<open>", "ids": [7], "tokens": ["<open>"]}, "<shut>": {"id": "<shut>", "ids": [8], "tokens": ["<shut>"]}}})");
   for (const bool bert : {false, true}) {
-    json["post_processor"] = bert ? Json{{"type", "BertProcessing"}, {"sep", {"<shut>", 8}}, {"cls", {"<open>", 7}}} : template_;
+    json["post_processor"] =
+        bert ? Json{{"type", "BertProcessing"}, {"sep", {"<shut>", 8}}, {"cls", {"<open>", 7}}}
+             : template_;
     const auto tokenizer = made(json);
     EXPECT_EQ(tokenizer->encode("unable what"), (Ids{2, 3, 0}));
     const TokenRoles roles = tokenizer->roles();
@@ -86,7 +91,8 @@ TEST(HuggingFace, SpecialTokensMayHaveAnyName) {
     const LabelForm form(*tokenizer, {.encoder = true, .length = 8});
     EXPECT_EQ(form.pair("unable", "able !").tokens, (Ids{7, 2, 3, 8, 5, 6, 8}));
     EXPECT_EQ(form.pair("unable", "able !").types, (Ids{0, 0, 0, 0, 1, 1, 1}));
-    EXPECT_EQ(form.words(std::vector<std::string>{"what", "unable"}).at(0).sample.tokens, (Ids{7, 0, 2, 3, 8}));
+    EXPECT_EQ(form.words(std::vector<std::string>{"what", "unable"}).at(0).sample.tokens,
+              (Ids{7, 0, 2, 3, 8}));
     const auto again = tokenizer_from_json(tokenizer->to_json());
     EXPECT_EQ(again->roles().cls, 7);
   }
@@ -157,15 +163,18 @@ TEST(HuggingFace, UnsupportedPartsAreNamed) {
   refused(with(small_bpe(), "/model/type", R"("Unigram")"), {"model", "Unigram", "WordPiece"});
   refused(with(small_bpe(), "/model/dropout", "0.1"), {"dropout", "0.1"});
   refused(with(small_bpe(), "/model/byte_fallback", "true"), {"byte_fallback"});
-  refused(with(small_bpe(), "/model/end_of_word_suffix", R"("</w>")"), {"end_of_word_suffix", "</w>"});
+  refused(with(small_bpe(), "/model/end_of_word_suffix", R"("</w>")"),
+          {"end_of_word_suffix", "</w>"});
   refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Metaspace"})"),
           {"pre_tokenizer", "Metaspace", "ByteLevel"});
-  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Whitespace"})"), {"BPE", "not ByteLevel"});
+  refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Whitespace"})"),
+          {"BPE", "not ByteLevel"});
   refused(with(small_bpe(), "/pre_tokenizer/behaviour", "1"), {"ByteLevel", "behaviour"});
   refused(with(small_bpe(), "/normalizer", R"({"type": "Precompiled"})"),
           {"normalizer", "Precompiled", "NFKC"});
   refused(with(small_bpe(), "/decoder", R"({"type": "Metaspace"})"), {"decoder", "Metaspace"});
-  refused(with(small_bpe(), "/post_processor", R"({"type": "Other"})"), {"post_processor", "Other"});
+  refused(with(small_bpe(), "/post_processor", R"({"type": "Other"})"),
+          {"post_processor", "Other"});
   refused(with(small_bpe(), "/version", R"("2.0")"), {"2.0", "1.0"});
   refused(with(small_bpe(), "/extra", "1"), {"extra"});
   refused(with(small_bpe(), "/pre_tokenizer",
@@ -174,9 +183,10 @@ TEST(HuggingFace, UnsupportedPartsAreNamed) {
   refused(with(small_bpe(), "/pre_tokenizer",
                R"({"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated"})"),
           {"regular expression (a"});
-  refused(with(small_bpe(), "/pre_tokenizer",
-               R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]})"),
-          {"Digits", "follows ByteLevel"});
+  refused(
+      with(small_bpe(), "/pre_tokenizer",
+           R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]})"),
+      {"Digits", "follows ByteLevel"});
   refused(with(small_bpe(), "/normalizer",
                R"({"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]})"),
           {"Sequence within a Sequence"});
@@ -196,7 +206,8 @@ TEST(HuggingFace, BrokenPartsAreNamed) {
   refused(with(small_bpe(), "/model/merges", "null"), {"merges", "missing"});
   refused(with(small_bpe(), "/model/unk_token", R"("<none>")"), {"<none>"});
   refused(with(small_wordpiece(), "/model/unk_token", R"("<none>")"), {"<none>"});
-  refused(with(small_wordpiece(), "/model/max_input_chars_per_word", "0"), {"max_input_chars_per_word", "0"});
+  refused(with(small_wordpiece(), "/model/max_input_chars_per_word", "0"),
+          {"max_input_chars_per_word", "0"});
   refused(with(small_bpe(), "/added_tokens/0/id", "7"), {"id 7"});
   refused(with(small_bpe(), "/added_tokens/0/id", "3"), {"<s>", "3", "ab"});
   refused(with(small_bpe(), "/added_tokens/0/content", R"("ab")"), {"ab", "6", "3"});
@@ -206,9 +217,9 @@ TEST(HuggingFace, BrokenPartsAreNamed) {
   refused(with(small_bpe(), "/post_processor",
                R"({"type": "BertProcessing", "sep": ["x", 99], "cls": ["y", 1]})"),
           {"99"});
-  refused(
-      with(small_bpe(), "/post_processor", R"({"type": "BertProcessing", "sep": ["x"], "cls": ["y", 1]})"),
-      {"sep"});
+  refused(with(small_bpe(), "/post_processor",
+               R"({"type": "BertProcessing", "sep": ["x"], "cls": ["y", 1]})"),
+          {"sep"});
   refused(with(small_bpe(), "/post_processor",
                R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "q"}}],
                                                   "pair": [], "special_tokens": {}})"),
@@ -229,14 +240,9 @@ TEST(HuggingFace, DamagedFilesAreReadOrRefused) {
       for (unsigned edits = 1 + random() % 3; edits > 0; --edits) {
         const size_t at = random() % text.size();
         switch (random() % 3) {
-          case 0:
-            text[at] = "0123456789-.eE[]{},:\"tfn\xff"[random() % 24];
-            break;
-          case 1:
-            text.erase(at, 1 + random() % 8);
-            break;
-          default:
-            text.insert(at, text.substr(random() % text.size(), random() % 20));
+          case 0: text[at] = "0123456789-.eE[]{},:\"tfn\xff"[random() % 24]; break;
+          case 1: text.erase(at, 1 + random() % 8); break;
+          default: text.insert(at, text.substr(random() % text.size(), random() % 20));
         }
         if (text.empty()) text = "x";
       }
@@ -252,7 +258,8 @@ TEST(HuggingFace, DepthAndSizeDoNoHarm) {
   std::string deep(200000, '[');
   test::expect_refused({"nested deeper"}, [&] { tokenizer_from_json(R"({"model":)" + deep); });
   deep += std::string(deep.size(), ']');
-  test::expect_refused({"nested deeper"}, [&] { tokenizer_from_json(R"({"model":)" + deep + "}"); });
+  test::expect_refused({"nested deeper"},
+                       [&] { tokenizer_from_json(R"({"model":)" + deep + "}"); });
   Json json = small_bpe();
   json["model"]["vocab"][std::string(5000, 'a')] = 10;
   refused(json, {"5000 bytes"});
@@ -288,7 +295,8 @@ TEST(HuggingFace, FoldersAndTheirSettings) {
   const std::string vocab = scratch.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\nUn\n##able\nun\n");
   EXPECT_EQ(load_tokenizer(vocab)->encode("Unable"), (Ids{3, 4}));
   EXPECT_EQ(load_tokenizer(vocab)->with_template({5}).ids, (Ids{1, 5, 2}));
-  scratch.write("tokenizer_config.json", R"({"do_lower_case": true, "mask_token": {"content": "Un"}})");
+  scratch.write("tokenizer_config.json",
+                R"({"do_lower_case": true, "mask_token": {"content": "Un"}})");
   EXPECT_EQ(load_tokenizer(scratch.path())->encode("Unable"), (Ids{5, 4}));
   EXPECT_EQ(load_tokenizer(scratch.path())->encode_specials("Un un"), (Ids{3, 5}));
   scratch.write("vocab.json", R"({"a": 0, "b": 1, "ab": 2, "<s>": 3})");
@@ -323,7 +331,8 @@ TEST(HuggingFace, BlankLinesTakeNoAge) {
   const auto begin = std::chrono::steady_clock::now();
   const test::ScratchFolder scratch;
   scratch.write("vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
-  const std::string merges = scratch.write("merges.txt", "#version: 0.2\n" + std::string(2'000'000, '\n') + "a b \r\n");
+  const std::string merges =
+      scratch.write("merges.txt", "#version: 0.2\n" + std::string(2'000'000, '\n') + "a b \r\n");
   EXPECT_EQ(load_tokenizer(merges)->encode("ab"), Ids{2});
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }

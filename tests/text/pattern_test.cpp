@@ -22,13 +22,19 @@ TEST(Pattern, IsFoundAnywhereOrAsAWhole) {
 TEST(Pattern, KnowsUnicodeAndReplacesBrokenBytes) {
   EXPECT_EQ(Pattern("^\\w{4}$").find("caf\u00e9"), Found::yes);
   EXPECT_EQ(Pattern("(?i)\u00c9").find("caf\u00e9"), Found::yes);
-  EXPECT_EQ(Pattern("a\ufffdb").find("a\xff" "b"), Found::yes);
-  EXPECT_EQ(Pattern("^.{3}$").find("a\xff" "b"), Found::yes);
+  EXPECT_EQ(Pattern("a\ufffdb")
+                .find("a\xff"
+                      "b"),
+            Found::yes);
+  EXPECT_EQ(Pattern("^.{3}$").find("a\xff"
+                                   "b"),
+            Found::yes);
 }
 
 TEST(Pattern, GivesUpWhereBacktrackingExplodes) {
   EXPECT_EQ(Pattern("^(a+)+$").find(std::string(60, 'a') + "b"), Found::too_much_work);
-  EXPECT_EQ(Pattern("(a|aa)+", Extent::whole).find(std::string(60, 'a') + "b"), Found::too_much_work);
+  EXPECT_EQ(Pattern("(a|aa)+", Extent::whole).find(std::string(60, 'a') + "b"),
+            Found::too_much_work);
 }
 
 TEST(Pattern, MatchesDeeplyNestedText) {
@@ -36,8 +42,10 @@ TEST(Pattern, MatchesDeeplyNestedText) {
 }
 
 TEST(Pattern, ThatIsWrongIsRefused) {
-  test::expect_refused({"regular expression a(b", "byte 3", "parenthesis"}, [] { Pattern pattern("a(b"); });
-  test::expect_refused({"65537 bytes", "too long"}, [] { Pattern pattern(std::string(65537, 'a')); });
+  test::expect_refused({"regular expression a(b", "byte 3", "parenthesis"},
+                       [] { Pattern pattern("a(b"); });
+  test::expect_refused({"65537 bytes", "too long"},
+                       [] { Pattern pattern(std::string(65537, 'a')); });
 }
 
 }  // namespace

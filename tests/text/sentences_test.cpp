@@ -1,9 +1,9 @@
 #include "skein/text/sentences.h"
 
-#include "skein/text/tokenizer.h"
-
 #include <gtest/gtest.h>
 #include <string>
+
+#include "skein/text/tokenizer.h"
 
 namespace skein {
 namespace {
@@ -43,16 +43,20 @@ TEST(Sentences, KeepTheirClosingQuotesAndBrackets) {
 
 TEST(Sentences, DoNotEndAfterAbbreviations) {
   for (const char* text :
-       {"Mr. Smith met Mrs. Jones.", "Dr. Who lives in St. Ives.", "Use tools, e.g. Hammers or i.e. Nails.",
-        "By J. R. R. Tolkien and (T. Eliot).", "In the U.S. Army.", "See vol. 3, No. 7 and Fig. 12.", "On Jan. 5 it ended.",
-        "At 3.5 or 1.2.3 it stops.", "so on... and on. then more.", "cf. Plato vs. Aristotle", "Ö. Müller came."})
+       {"Mr. Smith met Mrs. Jones.", "Dr. Who lives in St. Ives.",
+        "Use tools, e.g. Hammers or i.e. Nails.", "By J. R. R. Tolkien and (T. Eliot).",
+        "In the U.S. Army.", "See vol. 3, No. 7 and Fig. 12.", "On Jan. 5 it ended.",
+        "At 3.5 or 1.2.3 it stops.", "so on... and on. then more.", "cf. Plato vs. Aristotle",
+        "Ö. Müller came."})
     expect_whole(text);
 }
 
 TEST(Sentences, EndAfterWhatOnlyLooksLikeAnAbbreviation) {
   EXPECT_EQ(parts_of("She said no. He didn't. So it was I. Then all left at 5 p.m. The end."),
-            (Parts{"She said no.", " He didn't.", " So it was I.", " Then all left at 5 p.m.", " The end."}));
-  EXPECT_EQ(parts_of("Go to Fig. The rest is silence!! J. Doe"), (Parts{"Go to Fig.", " The rest is silence!!", " J. Doe"}));
+            (Parts{"She said no.", " He didn't.", " So it was I.", " Then all left at 5 p.m.",
+                   " The end."}));
+  EXPECT_EQ(parts_of("Go to Fig. The rest is silence!! J. Doe"),
+            (Parts{"Go to Fig.", " The rest is silence!!", " J. Doe"}));
 }
 
 TEST(Sentences, EndAtBlankLines) {
@@ -62,12 +66,14 @@ TEST(Sentences, EndAtBlankLines) {
 }
 
 TEST(Sentences, ChineseAndJapaneseNeedNoSpace) {
-  EXPECT_EQ(parts_of("你好。我走了！「真的？」是的。"), (Parts{"你好。", "我走了！", "「真的？」", "是的。"}));
+  EXPECT_EQ(parts_of("你好。我走了！「真的？」是的。"),
+            (Parts{"你好。", "我走了！", "「真的？」", "是的。"}));
   EXPECT_EQ(parts_of("終わり。　次。\u3000"), (Parts{"終わり。", "　次。\u3000"}));
 }
 
 TEST(Sentences, LinesAreSentencesUnderTheirRule) {
-  EXPECT_EQ(parts_of("One. Two\n\n  three  \nfour\n", SentenceRule::lines), (Parts{"One. Two", "\n\n  three", "  \nfour\n"}));
+  EXPECT_EQ(parts_of("One. Two\n\n  three  \nfour\n", SentenceRule::lines),
+            (Parts{"One. Two", "\n\n  three", "  \nfour\n"}));
   EXPECT_EQ(parts_of("a\nb", SentenceRule::none), Parts{"a\nb"});
 }
 

@@ -65,7 +65,8 @@ TEST(SplitPattern, CharacterClassesAreTheReferences) {
   json["added_tokens"] = Json::array();
   for (const Json& line : test::golden_lines("classes.jsonl.xz")) {
     const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"use_regex", false}};
-    json["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {line["pre_tokenizer"], bytes}}};
+    json["pre_tokenizer"] = {{"type", "Sequence"},
+                             {"pretokenizers", {line["pre_tokenizer"], bytes}}};
     const auto tokenizer = tokenizer_from_json(json.dump());
     for (const Json& string : line["strings"]) {
       const auto text = string["text"].get<std::string>();
@@ -76,17 +77,20 @@ TEST(SplitPattern, CharacterClassesAreTheReferences) {
 }
 
 TEST(SplitPattern, BrokenBytesNeverMatch) {
-  EXPECT_EQ(words(".", "a\xff\xfe"
-                       "b\xe4\xb8"),
+  EXPECT_EQ(words(".",
+                  "a\xff\xfe"
+                  "b\xe4\xb8"),
             (Words{"a", "\xff\xfe", "b", "\xe4\xb8"}));
   EXPECT_EQ(words("x*", "\xff"), Words{"\xff"});
 }
 
 TEST(SplitPattern, ThatIsWrongIsRefused) {
-  test::expect_refused({"regular expression a(b", "unmatched"}, [] { SplitPattern pattern("a(b"); });
+  test::expect_refused({"regular expression a(b", "unmatched"},
+                       [] { SplitPattern pattern("a(b"); });
   test::expect_refused({"\\p{Klingon}", "invalid character property name"},
                        [] { SplitPattern pattern("\\p{Klingon}"); });
-  test::expect_refused({"65537 bytes", "too long"}, [] { SplitPattern pattern(std::string(65537, 'a')); });
+  test::expect_refused({"65537 bytes", "too long"},
+                       [] { SplitPattern pattern(std::string(65537, 'a')); });
 }
 
 TEST(SplitPattern, GivesUpWhereBacktrackingExplodes) {
@@ -102,7 +106,8 @@ TEST(SplitPattern, HasTheReferencesClassesOrRefusesThem) {
       EXPECT_EQ(words(expression, text), Words{text});
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_NE(std::string(error.what()).find("fewer characters"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("fewer characters"), std::string::npos)
+          << error.what();
     }
   };
   divides_or_refuses("[[:punct:]]+", "$+!");
@@ -119,7 +124,8 @@ TEST(SplitPattern, DividesInSeveralThreadsAtOnce) {
   for (int i = 0; i < 4; ++i) threads.emplace_back(body);
 }
 
-// The library of the patterns has functions of the same names, which take no notice of most of what is asked here.
+// The library of the patterns has functions of the same names, which take no notice of most of what
+// is asked here.
 TEST(SplitPattern, LeavesTheCLibrarysExpressionsAlone) {
   regex_t expression{};
   ASSERT_EQ(regcomp(&expression, "^(ab|[[:digit:]]+)$", REG_EXTENDED | REG_NOSUB), 0);

@@ -1,11 +1,12 @@
 #include "skein/text/split.h"
-#include "skein/text/split_pattern.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "skein/text/split_pattern.h"
 
 namespace skein {
 namespace {
@@ -18,7 +19,8 @@ Pieces split(const std::string& text) {
   return pieces;
 }
 
-const char* const kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+const char* const kGpt2 =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 const char* const kLlama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
@@ -32,32 +34,25 @@ const char* const kDeepSeek =
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|)"
     R"( ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// The pieces of a pattern as the library of regular expressions finds them, which the reference runs.
+// The pieces of a pattern as the library of regular expressions finds them, which the reference
+// runs.
 Pieces pieces_of(const SplitPattern& pattern, const std::string& text) {
   Pieces pieces;
   pattern.divide(text, [&](std::string_view piece, bool) { pieces.emplace_back(piece); });
   return pieces;
 }
 
-const Pieces kNasty = {"'",         "'",      "s",
-                       "t",         "re",     "ve",
-                       "m",         "ll",     "d",       "\u017f",  "/",      "\u0e2d",
-                       "S",         "LL",     " ",
-                       " ",         "  ",     "\n",
-                       "\r\n",      "\t",     "\v",
-                       "a",         "Zz",     "1",
-                       "42",        "!",      "_",
-                       "-",         "\x1c",   std::string(1, '\0'),
-                       "\u00e9",    "\u4e2d", "\u00df",
-                       "\u01c5",    "\u02b0", "\u0663",
-                       "\u2167",    "\u00bd", "\u00b2",
-                       "\u0301",    "\u093f", "\u0915",
-                       "\u2026",    "\u20ac", "\U0001F600",
-                       "\u00a0",    "\u0085", "\u2003",
-                       "\u200a",    "\u2028", "\u2029",
-                       "\u202f",    "\u205f", "\u3000",
-                       "\u1680",    "\u200b", "\ufeff",
-                       "\U00010400"};
+const Pieces kNasty = {
+    "'",      "'",      "s",          "t",         "re",     "ve",
+    "m",      "ll",     "d",          "\u017f",    "/",      "\u0e2d",
+    "S",      "LL",     " ",          " ",         "  ",     "\n",
+    "\r\n",   "\t",     "\v",         "a",         "Zz",     "1",
+    "42",     "!",      "_",          "-",         "\x1c",   std::string(1, '\0'),
+    "\u00e9", "\u4e2d", "\u00df",     "\u01c5",    "\u02b0", "\u0663",
+    "\u2167", "\u00bd", "\u00b2",     "\u0301",    "\u093f", "\u0915",
+    "\u2026", "\u20ac", "\U0001F600", "\u00a0",    "\u0085", "\u2003",
+    "\u200a", "\u2028", "\u2029",     "\u202f",    "\u205f", "\u3000",
+    "\u1680", "\u200b", "\ufeff",     "\U00010400"};
 
 std::string nasty_text(std::mt19937& random, int parts) {
   std::string text;
@@ -72,7 +67,8 @@ TEST(Split, WordsTakeOneSpaceBeforeThem) {
 }
 
 TEST(Split, ContractionsAreLowerCaseOnly) {
-  EXPECT_EQ(split("I'll we've 'tis IT'S"), (Pieces{"I", "'ll", " we", "'ve", " '", "tis", " IT", "'", "S"}));
+  EXPECT_EQ(split("I'll we've 'tis IT'S"),
+            (Pieces{"I", "'ll", " we", "'ve", " '", "tis", " IT", "'", "S"}));
   EXPECT_EQ(split("'r'l'"), (Pieces{"'", "r", "'", "l", "'"}));
 }
 
@@ -85,7 +81,8 @@ TEST(Split, MarksAreNoLetters) {
 }
 
 TEST(Split, WhiteSpaceIsUnicodes) {
-  EXPECT_EQ(split("a\u3000b\u0085c\u200bd"), (Pieces{"a", "\u3000", "b", "\u0085", "c", "\u200b", "d"}));
+  EXPECT_EQ(split("a\u3000b\u0085c\u200bd"),
+            (Pieces{"a", "\u3000", "b", "\u0085", "c", "\u200b", "d"}));
   EXPECT_EQ(split("a\n\n b"), (Pieces{"a", "\n\n", " b"}));
   EXPECT_EQ(split("a\n\nb"), (Pieces{"a", "\n", "\n", "b"}));
   EXPECT_EQ(split("a \n"), (Pieces{"a", " \n"}));
@@ -116,30 +113,36 @@ TEST(Split, AgreesWithThePublishedPattern) {
 
 TEST(Split, AgreesWithThePatternOfLlama3) {
   expect_same_pieces(kLlama3, [](auto text, auto piece) {
-    split_ends(text, [](auto whole, size_t begin) { return llama3_piece_end(whole, begin, 3); }, piece);
+    split_ends(
+        text, [](auto whole, size_t begin) { return llama3_piece_end(whole, begin, 3); }, piece);
   });
 }
 
 TEST(Split, AgreesWithThePatternOfQwen2) {
   expect_same_pieces(kQwen2, [](auto text, auto piece) {
-    split_ends(text, [](auto whole, size_t begin) { return llama3_piece_end(whole, begin, 1); }, piece);
+    split_ends(
+        text, [](auto whole, size_t begin) { return llama3_piece_end(whole, begin, 1); }, piece);
   });
 }
 
 TEST(Split, AgreesWithThePatternOfO200k) {
-  expect_same_pieces(kO200k, [](auto text, auto piece) { split_ends(text, o200k_piece_end, piece); });
+  expect_same_pieces(kO200k,
+                     [](auto text, auto piece) { split_ends(text, o200k_piece_end, piece); });
 }
 
 TEST(Split, AgreesWithThePatternOfDeepSeek) {
-  expect_same_pieces(kDeepSeek, [](auto text, auto piece) { split_matches(text, deepseek_match_end, piece); });
+  expect_same_pieces(kDeepSeek,
+                     [](auto text, auto piece) { split_matches(text, deepseek_match_end, piece); });
 }
 
 TEST(Split, AgreesWithThePatternOfNumbers) {
   expect_same_pieces("\\p{N}{1,3}", [](auto text, auto piece) {
-    split_matches(text, [](auto whole, size_t begin) { return numbers_end(whole, begin, 3); }, piece);
+    split_matches(
+        text, [](auto whole, size_t begin) { return numbers_end(whole, begin, 3); }, piece);
   });
   expect_same_pieces("\\p{N}", [](auto text, auto piece) {
-    split_matches(text, [](auto whole, size_t begin) { return numbers_end(whole, begin, 1); }, piece);
+    split_matches(
+        text, [](auto whole, size_t begin) { return numbers_end(whole, begin, 1); }, piece);
   });
 }
 
@@ -147,13 +150,15 @@ std::string utf8(int32_t point) {
   std::string text;
   if (point < 0x80) return std::string(1, static_cast<char>(point));
   if (point >= 0x10000) text += static_cast<char>(0xF0 | point >> 18);
-  if (point >= 0x800) text += static_cast<char>((point >= 0x10000 ? 0x80 | (point >> 12 & 0x3F) : 0xE0 | point >> 12));
+  if (point >= 0x800)
+    text +=
+        static_cast<char>((point >= 0x10000 ? 0x80 | (point >> 12 & 0x3F) : 0xE0 | point >> 12));
   text += static_cast<char>(point >= 0x800 ? 0x80 | (point >> 6 & 0x3F) : 0xC0 | point >> 6);
   return text + static_cast<char>(0x80 | (point & 0x3F));
 }
 
-// Of the characters that a pattern matches alone, those that the scanners' tables have not, and the other way round;
-// characters that the library's older tables do not have yet are passed over.
+// Of the characters that a pattern matches alone, those that the scanners' tables have not, and the
+// other way round; characters that the library's older tables do not have yet are passed over.
 TEST(Split, ScannersAndLibraryHaveTheSameCharacters) {
   const SplitPattern assigned("\\p{^Cn}");
   for (const char* expression : {kGpt2, kO200k, kDeepSeek}) {
@@ -169,7 +174,8 @@ TEST(Split, ScannersAndLibraryHaveTheSameCharacters) {
       if (expression == kGpt2) split_gpt2(text, piece);
       if (expression == kO200k) split_ends(text, o200k_piece_end, piece);
       if (expression == kDeepSeek) split_matches(text, deepseek_match_end, piece);
-      ASSERT_EQ(pieces, pieces_of(pattern, text)) << fmt::format("U+{:04X} by {}", point, expression);
+      ASSERT_EQ(pieces, pieces_of(pattern, text))
+          << fmt::format("U+{:04X} by {}", point, expression);
     }
   }
 }

@@ -1,10 +1,5 @@
 #include "skein/text/tokenizer.h"
 
-#include "skein/core/error.h"
-#include "skein/text/byte_alphabet.h"
-#include "skein/text/split.h"
-#include "skein/text/train_bpe.h"
-
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -12,6 +7,11 @@
 #include <random>
 #include <stdlib.h>
 #include <thread>
+
+#include "skein/core/error.h"
+#include "skein/text/byte_alphabet.h"
+#include "skein/text/split.h"
+#include "skein/text/train_bpe.h"
 
 namespace skein {
 namespace {
@@ -29,7 +29,8 @@ void expect_usage(const std::string& json, const std::vector<std::string>& words
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
     for (const auto& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " in: " << error.what();
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << word << " in: " << error.what();
   }
 }
 
@@ -66,8 +67,9 @@ Merges random_merges(std::mt19937& random, int count) {
   while (static_cast<int>(merges.size()) < count) {
     const auto pick = [&] {
       const int32_t made = static_cast<int32_t>(merges.size());
-      return made > 0 && random() % 2 ? 256 + static_cast<int32_t>(random() % static_cast<uint32_t>(made))
-                                      : 64 + static_cast<int32_t>(random() % 2);
+      return made > 0 && random() % 2
+                 ? 256 + static_cast<int32_t>(random() % static_cast<uint32_t>(made))
+                 : 64 + static_cast<int32_t>(random() % 2);
     };
     const std::pair<int32_t, int32_t> pair(pick(), pick());
     if (seen.emplace(pair, true).second) merges.push_back(pair);
@@ -114,7 +116,8 @@ TEST(Bpe, ShortAndLongWordsFollowTheRule) {
     const auto tokenizer = bpe_tokenizer(merges);
     std::string word(1 + random() % 120, 'a');
     for (char& letter : word) letter = static_cast<char>('a' + random() % 2);
-    ASSERT_EQ(tokenizer->encode(word), merged_slowly(word, merges)) << word << " " << tokenizer->to_json();
+    ASSERT_EQ(tokenizer->encode(word), merged_slowly(word, merges))
+        << word << " " << tokenizer->to_json();
   }
 }
 
@@ -162,7 +165,8 @@ TEST(Json, TokenizersComeBackTheSame) {
   EXPECT_EQ(tokenizer->to_json(), with_merges("[[64,65],[256,66],[64,64]]"));
   EXPECT_EQ(tokenizer_from_json(tokenizer->to_json())->to_json(), tokenizer->to_json());
   EXPECT_EQ(tokenizer_from_json(bpe_tokenizer({})->to_json())->vocab_size(), 257);
-  EXPECT_EQ(tokenizer_from_json(byte_tokenizer()->to_json())->to_json(), byte_tokenizer()->to_json());
+  EXPECT_EQ(tokenizer_from_json(byte_tokenizer()->to_json())->to_json(),
+            byte_tokenizer()->to_json());
 }
 
 TEST(Json, MistakesAreNamed) {
@@ -196,7 +200,8 @@ TEST(Json, MergesAreChecked) {
 TEST(Json, ThatSaysThingsTwiceOrHasNoEndIsRefused) {
   expect_usage(R"({"version": 1, "version": 1})", {"the tokenizer names version twice"});
   expect_usage(std::string(1 << 20, '['), {"nested deeper than the 32 levels"});
-  expect_usage("\"" + std::string(1 << 20, 'x'), {"the tokenizer is not JSON", "missing closing quote"});
+  expect_usage("\"" + std::string(1 << 20, 'x'),
+               {"the tokenizer is not JSON", "missing closing quote"});
 }
 
 TEST(Files, AreReadAndNamedInErrors) {

@@ -1,13 +1,13 @@
 #include "skein/text/train_bpe.h"
 
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
 #include "skein/core/error.h"
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/split.h"
 #include "skein/text/tokenizer.h"
-
-#include <gtest/gtest.h>
-#include <map>
-#include <random>
 
 namespace skein {
 namespace {
@@ -38,8 +38,8 @@ std::vector<int32_t> replaced(const std::vector<int32_t>& ids, std::pair<int32_t
   return next;
 }
 
-// The rule as it is told: count all pairs anew for each merge. std::map ascends, so the first of equals is
-// the lowest pair.
+// The rule as it is told: count all pairs anew for each merge. std::map ascends, so the first of
+// equals is the lowest pair.
 Merges learnt_slowly(Words words, int64_t merges, int64_t min_frequency) {
   Merges learnt;
   while (static_cast<int64_t>(learnt.size()) < merges) {
@@ -62,7 +62,8 @@ Merges learnt_slowly(Words words, int64_t merges, int64_t min_frequency) {
 std::string babble(std::mt19937& random, int letters, int size) {
   std::string text;
   for (int i = 0; i < size; ++i)
-    text += random() % 5 == 0 ? ' ' : static_cast<char>('a' + random() % static_cast<uint32_t>(letters));
+    text += random() % 5 == 0 ? ' '
+                              : static_cast<char>('a' + random() % static_cast<uint32_t>(letters));
   return text;
 }
 
@@ -76,7 +77,8 @@ std::string error_of(int64_t vocab_size, int64_t min_frequency) {
   return "";
 }
 
-// aaabdaaabac: aa 4 times; then (aa)a and ab twice each, and 64 65 is the lower pair; then (aa)(ab) twice.
+// aaabdaaabac: aa 4 times; then (aa)a and ab twice each, and 64 65 is the lower pair; then (aa)(ab)
+// twice.
 TEST(TrainBpe, MergesByHand) {
   BpeTrainer trainer;
   trainer.count("aaabdaaabac");
@@ -106,7 +108,8 @@ TEST(TrainBpe, AgreesWithCountingAnew) {
       trainer.count(texts.back());
     }
     const int64_t frequency = 1 + round % 3;
-    ASSERT_EQ(trainer.train(257 + 80, frequency), learnt_slowly(words_of(texts), 80, frequency)) << texts[0];
+    ASSERT_EQ(trainer.train(257 + 80, frequency), learnt_slowly(words_of(texts), 80, frequency))
+        << texts[0];
   }
 }
 

@@ -29,12 +29,12 @@ TEST(TrainTokenizer, BpeWithSpecialTokensIsTheReferences) {
   EXPECT_EQ(tokenizer->with_template({7}).ids, (Symbols{0, 7, 2}));
 }
 
-// The reference gives the characters inside of words their ids by chance, and so breaks ties by chance: the
-// pieces are the same except for those that are as frequent as the rarest.
+// The reference gives the characters inside of words their ids by chance, and so breaks ties by
+// chance: the pieces are the same except for those that are as frequent as the rarest.
 TEST(TrainTokenizer, WordPieceIsTheReferencesButForTies) {
   const Json golden = Json::parse(test::golden_text("trained.json.xz"));
-  const auto tokenizer =
-      learnt({.kind = LearntKind::wordpiece, .vocab_size = 500, .limit_alphabet = 30}, golden["text"]);
+  const auto tokenizer = learnt(
+      {.kind = LearntKind::wordpiece, .vocab_size = 500, .limit_alphabet = 30}, golden["text"]);
   EXPECT_EQ(tokenizer->vocab_size(), 500);
   int64_t same = 0;
   for (const Json& token : golden["wordpiece"])
@@ -65,13 +65,15 @@ std::vector<std::string> learnt_slowly(const std::map<std::string, int64_t>& cou
   while (tokens.size() < size) {
     std::map<std::pair<int64_t, int64_t>, int64_t> pairs;
     for (const auto& [pieces, count] : words)
-      for (size_t i = 0; i + 1 < pieces.size(); ++i) pairs[{id(pieces[i]), id(pieces[i + 1])}] += count;
+      for (size_t i = 0; i + 1 < pieces.size(); ++i)
+        pairs[{id(pieces[i]), id(pieces[i + 1])}] += count;
     auto best = pairs.end();
     for (auto at = pairs.begin(); at != pairs.end(); ++at)
       if (best == pairs.end() || at->second > best->second) best = at;
     if (best == pairs.end() || best->second < frequency) break;
     const std::string left = tokens[static_cast<size_t>(best->first.first)],
-                      right = tokens[static_cast<size_t>(best->first.second)], made = left + right.substr(2);
+                      right = tokens[static_cast<size_t>(best->first.second)],
+                      made = left + right.substr(2);
     tokens.push_back(made);
     std::map<std::vector<std::string>, int64_t> next;
     for (const auto& [pieces, count] : words) {
@@ -109,16 +111,17 @@ TEST(TrainTokenizer, WordPieceAgreesWithCountingAnew) {
 }
 
 TEST(TrainTokenizer, RareCharactersAreLeftOut) {
-  const auto tokenizer =
-      learnt({.kind = LearntKind::wordpiece, .vocab_size = 40, .min_frequency = 2, .limit_alphabet = 2},
-             "aab aab xab");
+  const auto tokenizer = learnt(
+      {.kind = LearntKind::wordpiece, .vocab_size = 40, .min_frequency = 2, .limit_alphabet = 2},
+      "aab aab xab");
   EXPECT_EQ(tokenizer->id_of("x"), -1);
   EXPECT_EQ(tokenizer->encode("aab").size(), 1u);
   EXPECT_EQ(tokenizer->encode("xab"), Symbols{tokenizer->roles().unk});
 }
 
 TEST(TrainTokenizer, MergedTrainersCountTheSame) {
-  const TrainerSettings settings{.kind = LearntKind::wordpiece, .vocab_size = 60, .min_frequency = 1};
+  const TrainerSettings settings{
+      .kind = LearntKind::wordpiece, .vocab_size = 60, .min_frequency = 1};
   TokenizerTrainer first(settings), second(settings);
   first.count("the cat and ");
   second.count("the mat and");

@@ -15,15 +15,21 @@ TEST(Words, FoldingForgetsCaseAndWhiteSpace) {
 }
 
 TEST(Words, AreHeldTogetherByOneApostropheOrHyphen) {
-  EXPECT_EQ(folded_words("Don't stop: the well-known \u201cca\u0301f\u00e9\u201d!"), (Words{"don't", "stop", "the", "well-known", "c\u00e1f\u00e9"}));
-  EXPECT_EQ(folded_words("'quoted' -- a--b c- -d it\u2019s"), (Words{"quoted", "a", "b", "c", "d", "it\u2019s"}));
+  EXPECT_EQ(folded_words("Don't stop: the well-known \u201cca\u0301f\u00e9\u201d!"),
+            (Words{"don't", "stop", "the", "well-known", "c\u00e1f\u00e9"}));
+  EXPECT_EQ(folded_words("'quoted' -- a--b c- -d it\u2019s"),
+            (Words{"quoted", "a", "b", "c", "d", "it\u2019s"}));
   EXPECT_EQ(folded_words("3.5 x_1"), (Words{"3", "5", "x_1"}));
   EXPECT_EQ(folded_words(" ...! "), Words{});
-  EXPECT_EQ(folded_words("a\xff" "b"), (Words{"a", "b"}));
+  EXPECT_EQ(folded_words("a\xff"
+                         "b"),
+            (Words{"a", "b"}));
 }
 
 TEST(Words, BrokenBytesAreReplaced) {
-  EXPECT_EQ(with_valid_utf8("a\xc3\xa9" "b"), "a\u00e9b");
+  EXPECT_EQ(with_valid_utf8("a\xc3\xa9"
+                            "b"),
+            "a\u00e9b");
   EXPECT_EQ(with_valid_utf8("a\xff\xc3"), "a\ufffd\ufffd");
   EXPECT_EQ(with_valid_utf8(""), "");
 }

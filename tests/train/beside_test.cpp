@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "skein/train/replica.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -18,7 +19,9 @@ ModelConfig small_model() {
 }
 
 // Rows [first, first + count) of always the same samples.
-Batch rows(int64_t first, int64_t count) { return batch_rows(some_batch(16, small_model()), first, first + count); }
+Batch rows(int64_t first, int64_t count) {
+  return batch_rows(some_batch(16, small_model()), first, first + count);
+}
 
 // The first step of a fresh model: `batch` with `beside` beside it, where there are any.
 StepResult first_step(int64_t batch_size, const Batch& batch, const Beside* beside = nullptr) {
@@ -29,8 +32,12 @@ StepResult first_step(int64_t batch_size, const Batch& batch, const Beside* besi
   const MeshShape shape = mesh_shape(c.parallel, 1);
   Mesh mesh(*alone, shape);
   Learning learning;
-  if (beside) learning.beside = [](const LocalModel& model) { return std::make_unique<NextToken>(*model.decoder()); };
-  Replica replica(c, plan_batch(c.parallel, shape, batch_size, 1), mesh, learning, beside ? plan_batch(c.parallel, shape, beside->batch.size(), 1) : BatchPlan{});
+  if (beside)
+    learning.beside = [](const LocalModel& model) {
+      return std::make_unique<NextToken>(*model.decoder());
+    };
+  Replica replica(c, plan_batch(c.parallel, shape, batch_size, 1), mesh, learning,
+                  beside ? plan_batch(c.parallel, shape, beside->batch.size(), 1) : BatchPlan{});
   return replica.step(batch, 0, 1e-3, 1, beside);
 }
 
@@ -46,7 +53,8 @@ TEST(Beside, TheSameSamplesDoubleTheGradient) {
 
 // Each of both means is over its own places.
 TEST(Beside, MeansAreAddedByTheirCoefficient) {
-  const StepResult whole = first_step(16, rows(0, 16)), half = first_step(12, rows(0, 12)), other = first_step(4, rows(12, 4));
+  const StepResult whole = first_step(16, rows(0, 16)), half = first_step(12, rows(0, 12)),
+                   other = first_step(4, rows(12, 4));
   const Beside rest{rows(12, 4), 1.0 / 3};
   const StepResult both = first_step(12, rows(0, 12), &rest);
   EXPECT_NEAR(both.loss, half.loss + other.loss / 3, 1e-9);

@@ -1,8 +1,7 @@
 // Every file in configs/ is a run that can be built, with the published number of parameters.
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <map>
 #include <sstream>
 
@@ -29,9 +28,12 @@ TEST(Configs, AllAreValid) {
     PretrainConfig c = read(entry.path());
     if (c.model.vocab_size == 0) c.model.vocab_size = 2048;
     EXPECT_NO_THROW(check(c.model, 1, false)) << entry.path();
-    EXPECT_NO_THROW(check(c.lr, c.train.steps, c.train.global_batch * c.model.context)) << entry.path();
-    EXPECT_NO_THROW(plan_batch(c.parallel, {1, 1, 1}, c.train.global_batch, c.train.micro_batch)) << entry.path();
-    EXPECT_NO_THROW(plan_batch(c.parallel, {1, 2, 1}, c.train.global_batch, c.train.micro_batch)) << entry.path();
+    EXPECT_NO_THROW(check(c.lr, c.train.steps, c.train.global_batch * c.model.context))
+        << entry.path();
+    EXPECT_NO_THROW(plan_batch(c.parallel, {1, 1, 1}, c.train.global_batch, c.train.micro_batch))
+        << entry.path();
+    EXPECT_NO_THROW(plan_batch(c.parallel, {1, 2, 1}, c.train.global_batch, c.train.micro_batch))
+        << entry.path();
     ++count;
   }
   EXPECT_EQ(count, 17);
@@ -39,22 +41,28 @@ TEST(Configs, AllAreValid) {
 
 TEST(Configs, HaveThePublishedSizes) {
   const std::map<std::string, int64_t> published{
-      {"gpt2_124m", 124'439'808}, {"gpt2_355m", 354'823'168}, {"gpt2_774m", 774'030'080}, {"gpt2_1.5b", 1'557'611'200},
-      {"bert_base", 110'106'428}, {"bert_large", 336'226'108}, {"roberta_base", 124'697'433}, {"llama2_7b", 6'738'415'616}, {"llama2_70b", 68'976'648'192}};
+      {"gpt2_124m", 124'439'808},    {"gpt2_355m", 354'823'168},   {"gpt2_774m", 774'030'080},
+      {"gpt2_1.5b", 1'557'611'200},  {"bert_base", 110'106'428},   {"bert_large", 336'226'108},
+      {"roberta_base", 124'697'433}, {"llama2_7b", 6'738'415'616}, {"llama2_70b", 68'976'648'192}};
   for (const auto& [name, parameters] : published)
     EXPECT_EQ(read("../configs/" + name + ".ini").model.parameters(), parameters) << name;
-  EXPECT_NEAR(static_cast<double>(read("../configs/gpt3_6.7b.ini").model.parameters()), 6.66e9, 0.01e9);
-  EXPECT_NEAR(static_cast<double>(read("../configs/gpt3_175b.ini").model.parameters()), 174.6e9, 0.1e9);
+  EXPECT_NEAR(static_cast<double>(read("../configs/gpt3_6.7b.ini").model.parameters()), 6.66e9,
+              0.01e9);
+  EXPECT_NEAR(static_cast<double>(read("../configs/gpt3_175b.ini").model.parameters()), 174.6e9,
+              0.1e9);
 }
 
 TEST(Configs, FitTheLayoutsTheyName) {
-  const PretrainConfig large = read("../configs/gpt3_175b.ini"), llama = read("../configs/llama2_70b.ini");
+  const PretrainConfig large = read("../configs/gpt3_175b.ini"),
+                       llama = read("../configs/llama2_70b.ini");
   EXPECT_NO_THROW(check(large.model, 8, true));
   EXPECT_NO_THROW(split_layers(static_cast<int>(large.model.n_layers), 16, {}));
   EXPECT_NO_THROW(check(llama.model, 8, true));
   EXPECT_NO_THROW(split_layers(static_cast<int>(llama.model.n_layers), 8, {}));
-  EXPECT_NO_THROW(plan_batch(large.parallel, {16, 8, 8}, large.train.global_batch, large.train.micro_batch));
-  EXPECT_NO_THROW(plan_batch(llama.parallel, {8, 4, 8}, llama.train.global_batch, llama.train.micro_batch));
+  EXPECT_NO_THROW(
+      plan_batch(large.parallel, {16, 8, 8}, large.train.global_batch, large.train.micro_batch));
+  EXPECT_NO_THROW(
+      plan_batch(llama.parallel, {8, 4, 8}, llama.train.global_batch, llama.train.micro_batch));
 }
 
 TEST(Configs, OfGpt3FollowItsRatesInTokens) {

@@ -1,7 +1,8 @@
 // Training on a GPU against training on the CPU; skipped where there is no GPU, real or emulated.
+#include "skein/tensor/cuda.h"
+
 #include <gtest/gtest.h>
 
-#include "skein/tensor/cuda.h"
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -22,9 +23,11 @@ class OnGpu : public testing::Test {
     c.parallel.device = device;
     return c;
   }
-  static void expect_near(const std::vector<double>& found, const std::vector<double>& wanted, double tolerance) {
+  static void expect_near(const std::vector<double>& found, const std::vector<double>& wanted,
+                          double tolerance) {
     ASSERT_EQ(found.size(), wanted.size());
-    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], tolerance) << "step " << i;
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], wanted[i], tolerance) << "step " << i;
   }
 
   Workspace folder_;
@@ -44,7 +47,8 @@ TEST_F(OnGpu, LossesFollowTheCpu) {
       PretrainConfig gpu = cpu;
       gpu.parallel.device = DeviceKind::cuda;
       const std::string name = fmt::format("{}_{}", name_of(precision), llama);
-      const Finished wanted = train(cpu, 1, folder_, "cpu" + name), found = train(gpu, 1, folder_, "gpu" + name);
+      const Finished wanted = train(cpu, 1, folder_, "cpu" + name),
+                     found = train(gpu, 1, folder_, "gpu" + name);
       expect_near(found.losses, wanted.losses, precision == DType::f32 ? 2e-5 : 3e-2);
       expect_near(found.grad_norms, wanted.grad_norms, precision == DType::f32 ? 2e-4 : 5e-2);
     }
@@ -63,27 +67,36 @@ TEST_F(OnGpu, EncodersFollowTheCpu) {
   const Finished wanted = train(cpu, 1, folder_, "cpu"), found = train(gpu, 1, folder_, "gpu");
   expect_near(found.losses, wanted.losses, 2e-5);
   expect_near(found.grad_norms, wanted.grad_norms, 2e-4);
-  for (const auto& [name, value] : wanted.validation) EXPECT_NEAR(found.validation.at(name), value, 1e-4) << name;
+  for (const auto& [name, value] : wanted.validation)
+    EXPECT_NEAR(found.validation.at(name), value, 1e-4) << name;
 }
 
 TEST_F(OnGpu, ParallelLayoutsFollowTheCpu) {
   const Finished wanted = train(config(DeviceKind::cpu), 1, folder_, "cpu");
-  struct Layout { int pipeline, tensor, data; bool zero, sequence; Recompute recompute; };
+  struct Layout {
+    int pipeline, tensor, data;
+    bool zero, sequence;
+    Recompute recompute;
+  };
   int number = 0;
-  for (const Layout& l : {Layout{1, 1, 2, true, false, Recompute::none}, {2, 1, 1, false, false, Recompute::full}, {1, 2, 1, false, true, Recompute::selective}}) {
+  for (const Layout& l : {Layout{1, 1, 2, true, false, Recompute::none},
+                          {2, 1, 1, false, false, Recompute::full},
+                          {1, 2, 1, false, true, Recompute::selective}}) {
     PretrainConfig c = config(DeviceKind::cuda);
     c.parallel.pipeline = l.pipeline;
     c.parallel.tensor = l.tensor;
     c.parallel.zero = l.zero;
     c.parallel.sequence = l.sequence;
     c.parallel.recompute = l.recompute;
-    const Finished found = train(c, l.pipeline * l.tensor * l.data, folder_, fmt::format("gpu{}", number++));
+    const Finished found =
+        train(c, l.pipeline * l.tensor * l.data, folder_, fmt::format("gpu{}", number++));
     expect_near(found.losses, wanted.losses, 2e-5);
   }
 }
 
 TEST_F(OnGpu, TheSameBitsAgain) {
-  const Finished first = train(config(DeviceKind::cuda), 1, folder_, "first"), second = train(config(DeviceKind::cuda), 1, folder_, "second");
+  const Finished first = train(config(DeviceKind::cuda), 1, folder_, "first"),
+                 second = train(config(DeviceKind::cuda), 1, folder_, "second");
   EXPECT_EQ(first.losses, second.losses);
   EXPECT_EQ(first_difference(first.state, second.state), "");
 }
@@ -127,7 +140,8 @@ TEST_F(OnGpu, CheckpointsMoveBetweenDevices) {
   train(c, 1, folder_, "moved");
   c.train.steps = 4;
   c.parallel.device = DeviceKind::cpu;
-  const Finished found = train(c, 1, folder_, "moved"), wanted = train(config(DeviceKind::cpu), 1, folder_, "stayed");
+  const Finished found = train(c, 1, folder_, "moved"),
+                 wanted = train(config(DeviceKind::cpu), 1, folder_, "stayed");
   expect_near(found.losses, {wanted.losses.begin() + 2, wanted.losses.end()}, 2e-5);
 }
 

@@ -17,7 +17,10 @@ class Encoders : public testing::Test {
 
   static PretrainConfig config() { return encoder_config(folder_->at("train.h5")); }
 
-  static void expect_equal(const PretrainConfig& c, int ranks, const Finished& expected = expected_) { expect_equal_run(c, ranks, *folder_, expected); }
+  static void expect_equal(const PretrainConfig& c, int ranks,
+                           const Finished& expected = expected_) {
+    expect_equal_run(c, ranks, *folder_, expected);
+  }
 
   static inline std::unique_ptr<Workspace> folder_;
   static inline Finished expected_;
@@ -26,21 +29,25 @@ class Encoders : public testing::Test {
 TEST_F(Encoders, LearnAndKeepAllTheirTensors) {
   EXPECT_LT(expected_.losses.back(), expected_.losses.front() - 0.3);
   EXPECT_EQ(expected_.losses.size(), 20u);
-  for (const char* name : {"embedding.types.weight", "embedding.norm.gain", "pooler.weight", "head.dense.weight", "head.norm.bias", "head.bias",
-                           "pair.weight", "pair.bias"})
+  for (const char* name :
+       {"embedding.types.weight", "embedding.norm.gain", "pooler.weight", "head.dense.weight",
+        "head.norm.bias", "head.bias", "pair.weight", "pair.bias"})
     EXPECT_TRUE(expected_.state.contains(std::string("adam_v/") + name)) << name;
   EXPECT_FALSE(expected_.state.contains("param/head.weight"));
   EXPECT_GT(expected_.validation.at("validation_pair_loss"), 0);
 }
 
 TEST_F(Encoders, GiveEqualBitsAtAnyDataAndPipelineSize) {
-  for (const auto& [data, pipeline, zero] : {std::tuple{2, 1, false}, {1, 2, false}, {4, 1, true}, {2, 2, true}, {1, 4, false}}) {
+  for (const auto& [data, pipeline, zero] :
+       {std::tuple{2, 1, false}, {1, 2, false}, {4, 1, true}, {2, 2, true}, {1, 4, false}}) {
     PretrainConfig c = config();
     c.parallel.data = data;
     c.parallel.pipeline = pipeline;
     c.parallel.zero = zero;
     c.train.micro_batch = data == 2 ? 2 : 1;
-    c.parallel.recompute = pipeline == 2 ? Recompute::full : pipeline == 4 ? Recompute::selective : Recompute::none;
+    c.parallel.recompute = pipeline == 2   ? Recompute::full
+                           : pipeline == 4 ? Recompute::selective
+                                           : Recompute::none;
     expect_equal(c, data * pipeline);
   }
 }
@@ -75,12 +82,16 @@ TEST_F(Encoders, AgreeOverTensorParallelRanks) {
       c.parallel.tensor = tensor;
       c.parallel.sequence = sequence;
       c.parallel.pipeline = sequence ? 2 : 1;
-      const Finished found = train(c, tensor * c.parallel.pipeline, *folder_, fmt::format("tensor{}{}", tensor, sequence));
+      const Finished found = train(c, tensor * c.parallel.pipeline, *folder_,
+                                   fmt::format("tensor{}{}", tensor, sequence));
       for (size_t i = 0; i < found.losses.size(); ++i) {
-        EXPECT_NEAR(found.losses[i] / expected_.losses[i], 1, 1e-5) << tensor << sequence << " step " << i;
-        EXPECT_NEAR(found.grad_norms[i] / expected_.grad_norms[i], 1, 1e-4) << tensor << sequence << " step " << i;
+        EXPECT_NEAR(found.losses[i] / expected_.losses[i], 1, 1e-5)
+            << tensor << sequence << " step " << i;
+        EXPECT_NEAR(found.grad_norms[i] / expected_.grad_norms[i], 1, 1e-4)
+            << tensor << sequence << " step " << i;
       }
-      for (const auto& [name, value] : expected_.validation) EXPECT_NEAR(found.validation.at(name), value, 1e-4) << name;
+      for (const auto& [name, value] : expected_.validation)
+        EXPECT_NEAR(found.validation.at(name), value, 1e-4) << name;
     }
 }
 

@@ -1,7 +1,7 @@
 // Windows of an evaluation are no longer than the text, whatever context a model says.
-#include "skein/train/evaluate.h"
-
 #include <gtest/gtest.h>
+
+#include "skein/train/evaluate.h"
 
 #include "train/train_fixture.h"
 

@@ -1,4 +1,5 @@
-// Layers that do not learn: their bits stay, the rest learns the same at every layout, and a run goes on with them.
+// Layers that do not learn: their bits stay, the rest learns the same at every layout, and a run
+// goes on with them.
 #include <gtest/gtest.h>
 
 #include "train/train_fixture.h"
@@ -32,15 +33,19 @@ class Frozen : public testing::Test {
 
 bool is_frozen(const std::string& name, int64_t layers) {
   if (name.starts_with("param/block.")) return std::stoi(name.substr(12)) < layers;
-  return name.starts_with("param/embedding.") || (layers == 4 && name.starts_with("param/final_norm"));
+  return name.starts_with("param/embedding.") ||
+         (layers == 4 && name.starts_with("param/final_norm"));
 }
 
 TEST_F(Frozen, BitsStayAndTheRestLearns) {
   for (int64_t layers : {0, 2, 4}) {
-    const State before = at_start(layers), after = train(config(layers), 1, folder_, fmt::format("run{}", layers)).state;
+    const State before = at_start(layers),
+                after = train(config(layers), 1, folder_, fmt::format("run{}", layers)).state;
     for (const auto& [name, bytes] : after) {
-      if (!name.starts_with("param/")) EXPECT_FALSE(is_frozen("param/" + name.substr(name.find('/') + 1), layers)) << name;
-      else EXPECT_EQ(bytes == before.at(name), is_frozen(name, layers)) << name << " with " << layers;
+      if (!name.starts_with("param/"))
+        EXPECT_FALSE(is_frozen("param/" + name.substr(name.find('/') + 1), layers)) << name;
+      else
+        EXPECT_EQ(bytes == before.at(name), is_frozen(name, layers)) << name << " with " << layers;
     }
     std::filesystem::remove_all(folder_.at("start"));
   }
@@ -56,8 +61,11 @@ TEST_F(Frozen, TheRestLearnsTheSameAtEveryLayout) {
       for (bool zero : {false, true}) {
         c.parallel.pipeline = pipeline;
         c.parallel.zero = zero;
-        c.parallel.recompute = zero ? Recompute::full : pipeline == 2 ? Recompute::selective : Recompute::none;
-        const Finished found = train(c, 2 * pipeline, folder_, fmt::format("run{}_{}", layers, number++));
+        c.parallel.recompute = zero            ? Recompute::full
+                               : pipeline == 2 ? Recompute::selective
+                                               : Recompute::none;
+        const Finished found =
+            train(c, 2 * pipeline, folder_, fmt::format("run{}_{}", layers, number++));
         EXPECT_EQ(found.losses, expected.losses) << pipeline << zero;
         EXPECT_EQ(found.grad_norms, expected.grad_norms) << pipeline << zero;
         EXPECT_EQ(first_difference(found.state, expected.state), "") << pipeline << zero;
@@ -104,7 +112,9 @@ TEST_F(Frozen, MoreThanCanBeFrozenIsAnError) {
     }
     return "no error";
   };
-  EXPECT_NE(message(5).find("train.frozen_layers=5 must be from -1 (none) to model.n_layers=4"), std::string::npos) << message(5);
+  EXPECT_NE(message(5).find("train.frozen_layers=5 must be from -1 (none) to model.n_layers=4"),
+            std::string::npos)
+      << message(5);
   EXPECT_NE(message(4).find("nothing that learns"), std::string::npos) << message(4);
 }
 

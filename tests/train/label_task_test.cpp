@@ -1,14 +1,15 @@
-// Heads of labels learn what can be learnt, to the same bits at every layout, and go on where they were.
-#include <gtest/gtest.h>
-
+// Heads of labels learn what can be learnt, to the same bits at every layout, and go on where they
+// were.
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <random>
 
 #include "skein/train/finetune.h"
 #include "skein/train/label_scores.h"
 #include "skein/train/run_state.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -21,7 +22,9 @@ class Problem {
  public:
   explicit Problem(const Workspace& folder) : folder_(folder) {
     std::ofstream vocabulary(folder.at("vocab.txt"));
-    for (const char* word : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e", "##s", "good", "bad", "anna", "rome"}) vocabulary << word << '\n';
+    for (const char* word : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e",
+                             "##s", "good", "bad", "anna", "rome"})
+      vocabulary << word << '\n';
   }
 
   std::unique_ptr<Tokenizer> tokenizer() const { return load_tokenizer(folder_.at("vocab.txt")); }
@@ -30,10 +33,13 @@ class Problem {
   std::string classes(bool pairs) {
     return write("classes.tsv", [&] {
       const bool good = random_() % 2;
-      return filler({good ? "good" : "bad"}) + (pairs ? "\t" + filler({good ? "bad" : "good"}) : "") + "\t" + (good ? "yes" : "no") + "\n";
+      return filler({good ? "good" : "bad"}) +
+             (pairs ? "\t" + filler({good ? "bad" : "good"}) : "") + "\t" + (good ? "yes" : "no") +
+             "\n";
     });
   }
-  // Which of the two is more often there, and by how much: far from 0, and of another spread than 1.
+  // Which of the two is more often there, and by how much: far from 0, and of another spread
+  // than 1.
   std::string numbers() {
     return write("numbers.tsv", [&] {
       Words words;
@@ -59,7 +65,9 @@ class Problem {
 
  private:
   std::string filler(Words words) {
-    for (size_t i = 0, more = 1 + random_() % 4; i < more; ++i) words.insert(words.begin() + static_cast<int64_t>(random_() % (words.size() + 1)), std::string(1, static_cast<char>('a' + random_() % 5)));
+    for (size_t i = 0, more = 1 + random_() % 4; i < more; ++i)
+      words.insert(words.begin() + static_cast<int64_t>(random_() % (words.size() + 1)),
+                   std::string(1, static_cast<char>('a' + random_() % 5)));
     return fmt::format("{}", fmt::join(words, " "));
   }
   template <class Make>
@@ -118,7 +126,8 @@ class LabelTasks : public testing::Test {
       FinetuneConfig own = c;
       const auto task = label_task(own, problem_.tokenizer());
       const TrainResult result = skein::train(own.run, *task, world);
-      if (world.rank() == 0) ended = {{result.losses, result.grad_norms, {}, {}}, result.validation, result.step};
+      if (world.rank() == 0)
+        ended = {{result.losses, result.grad_norms, {}, {}}, result.validation, result.step};
     });
     if (!name.empty()) ended.finished.state = state_of(folder_.at(name));
     return ended;
@@ -180,10 +189,21 @@ TEST_F(LabelTasks, TagsAreLearntAlsoInWindows) {
 }
 
 TEST_F(LabelTasks, GiveEqualBitsAtEveryLayout) {
-  struct Case { LabelKind kind; bool encoder; DType precision; int64_t frozen; Pool pool = Pool::first; };
-  for (const Case& each : {Case{LabelKind::classify, true, DType::f32, -1}, Case{LabelKind::regress, true, DType::f32, -1, Pool::mean}, Case{LabelKind::tag, false, DType::f32, -1},
-                           Case{LabelKind::tag, true, DType::bf16, 0}, Case{LabelKind::regress, false, DType::bf16, 1}}) {
-    const std::string file = each.kind == LabelKind::tag ? problem_.tags() : each.kind == LabelKind::regress ? problem_.numbers() : problem_.classes(false);
+  struct Case {
+    LabelKind kind;
+    bool encoder;
+    DType precision;
+    int64_t frozen;
+    Pool pool = Pool::first;
+  };
+  for (const Case& each :
+       {Case{LabelKind::classify, true, DType::f32, -1},
+        Case{LabelKind::regress, true, DType::f32, -1, Pool::mean},
+        Case{LabelKind::tag, false, DType::f32, -1}, Case{LabelKind::tag, true, DType::bf16, 0},
+        Case{LabelKind::regress, false, DType::bf16, 1}}) {
+    const std::string file = each.kind == LabelKind::tag       ? problem_.tags()
+                             : each.kind == LabelKind::regress ? problem_.numbers()
+                                                               : problem_.classes(false);
     FinetuneConfig c = small_task(file, each.kind, each.encoder);
     c.run.train.steps = 6;
     c.run.train.precision = each.precision;
@@ -192,7 +212,8 @@ TEST_F(LabelTasks, GiveEqualBitsAtEveryLayout) {
     c.run.parallel.reduction_groups = 4;
     const std::string name = fmt::format("case{}{}", static_cast<int>(each.kind), each.encoder);
     const Ended expected = run(c, 1, name);
-    for (const auto& [data, pipeline, zero] : {std::tuple{2, 1, false}, {4, 1, true}, {1, 2, false}, {2, 2, true}, {4, 2, false}}) {
+    for (const auto& [data, pipeline, zero] :
+         {std::tuple{2, 1, false}, {4, 1, true}, {1, 2, false}, {2, 2, true}, {4, 2, false}}) {
       c.run.parallel.pipeline = pipeline;
       c.run.parallel.zero = zero;
       c.run.train.micro_batch = data == 2 ? 2 : 1;
@@ -216,12 +237,14 @@ TEST_F(LabelTasks, TensorParallelRanksAgree) {
     c.run.parallel.sequence = sequence;
     const Ended found = run(c, 2);
     ASSERT_EQ(found.finished.losses.size(), 6u);
-    for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4) << sequence;
+    for (size_t i = 0; i < 6; ++i)
+      EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4) << sequence;
     EXPECT_NEAR(value(found.validation, "loss"), value(expected.validation, "loss"), 1e-4);
   }
 }
 
-// The validation that the run was stopped after counts once, and the best weights are those of the best step.
+// The validation that the run was stopped after counts once, and the best weights are those of the
+// best step.
 TEST_F(LabelTasks, GoOnWithEqualBitsAndWithWhatPatienceIsLeft) {
   FinetuneConfig c = small_task(problem_.classes(false), LabelKind::classify, true);
   c.run.train.steps = 60;
@@ -233,15 +256,20 @@ TEST_F(LabelTasks, GoOnWithEqualBitsAndWithWhatPatienceIsLeft) {
   const Ended expected = run(c, 1, "expected");
   ASSERT_LT(expected.step, 60) << "patience did not end it";
   const int64_t kept = expected.step - 4;
-  std::filesystem::copy(folder_.at("expected"), folder_.at("run"), std::filesystem::copy_options::recursive);
+  std::filesystem::copy(folder_.at("expected"), folder_.at("run"),
+                        std::filesystem::copy_options::recursive);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.at("run") + "/checkpoints"))
-    if (entry.path().filename().string().starts_with(fmt::format("step-{:08}", expected.step))) std::filesystem::remove_all(entry.path());
+    if (entry.path().filename().string().starts_with(fmt::format("step-{:08}", expected.step)))
+      std::filesystem::remove_all(entry.path());
   c.run.parallel.pipeline = 2;
   const Ended found = run(c, 2, "run");
   EXPECT_EQ(found.step, expected.step);
-  EXPECT_EQ(found.finished.losses, std::vector<double>(expected.finished.losses.begin() + kept, expected.finished.losses.end()));
+  EXPECT_EQ(found.finished.losses, std::vector<double>(expected.finished.losses.begin() + kept,
+                                                       expected.finished.losses.end()));
   EXPECT_EQ(first_difference(found.finished.state, expected.finished.state), "");
-  EXPECT_EQ(first_difference(state_of(folder_.at("run") + "/best"), state_of(folder_.at("expected") + "/best")), "");
+  EXPECT_EQ(first_difference(state_of(folder_.at("run") + "/best"),
+                             state_of(folder_.at("expected") + "/best")),
+            "");
 }
 
 TEST_F(LabelTasks, BeginWithAnotherModelsWeightsAndANewHead) {
@@ -274,7 +302,9 @@ TEST_F(LabelTasks, BeginWithAnotherModelsWeightsAndANewHead) {
   testing::internal::CaptureStderr();
   run(next, 1, "back");
   const std::string back = testing::internal::GetCapturedStderr();
-  EXPECT_NE(back.find("begin anew: classifier.bias, classifier.weight, pooler.bias, pooler.weight"), std::string::npos) << back;
+  EXPECT_NE(back.find("begin anew: classifier.bias, classifier.weight, pooler.bias, pooler.weight"),
+            std::string::npos)
+      << back;
   next.run.model.d_model = 64;
   EXPECT_NE(error_of(next, "wide").find("of another shape"), std::string::npos);
 }
@@ -288,7 +318,8 @@ double deviation_of(const std::vector<std::byte>& bytes) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-// Pretraining with pairs leaves a pooler, which is kept; without them fine-tuning adds one by its width.
+// Pretraining with pairs leaves a pooler, which is kept; without them fine-tuning adds one by its
+// width.
 TEST_F(LabelTasks, KeepAPretrainedPoolerAndBeginANewOneByItsWidth) {
   test::write_sentence_store(folder_.at("store.h5"));
   for (const bool pretrained : {true, false}) {
@@ -309,8 +340,10 @@ TEST_F(LabelTasks, KeepAPretrainedPoolerAndBeginANewOneByItsWidth) {
     c.run.optimizer.weight_decay = 0;
     c.run.checkpoint.load = folder_.at(from);
     const auto after = run(c, 1, to).finished.state.at("param/pooler.weight");
-    if (pretrained) EXPECT_EQ(after, before.at("param/pooler.weight"));
-    else EXPECT_NEAR(deviation_of(after), 1 / std::sqrt(32.0), 0.02);
+    if (pretrained)
+      EXPECT_EQ(after, before.at("param/pooler.weight"));
+    else
+      EXPECT_NEAR(deviation_of(after), 1 / std::sqrt(32.0), 0.02);
   }
 }
 
@@ -327,7 +360,8 @@ TEST_F(LabelTasks, RunsOfOtherLabelsAreRefusedAndOtherExamplesTooUnlessAskedFor)
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("training samples are not those"), std::string::npos) << said;
   c.task.labels = {"yes", "no"};
-  EXPECT_NE(error_of(c, "run").find("2 labels, but here are task.kind=classify and 2 others"), std::string::npos);
+  EXPECT_NE(error_of(c, "run").find("2 labels, but here are task.kind=classify and 2 others"),
+            std::string::npos);
 }
 
 TEST_F(LabelTasks, RefuseWhatDoesNotFit) {
@@ -337,7 +371,8 @@ TEST_F(LabelTasks, RefuseWhatDoesNotFit) {
   EXPECT_NE(error_of(c).find("data.train names no file"), std::string::npos);
   c = good;
   c.task.length = 25;
-  EXPECT_NE(error_of(c).find("task.length=25 must be from 1 to model.context=24"), std::string::npos);
+  EXPECT_NE(error_of(c).find("task.length=25 must be from 1 to model.context=24"),
+            std::string::npos);
   c = good;
   c.task.length = 3;
   EXPECT_NE(error_of(c).find("task.length=3 leaves no room"), std::string::npos);
@@ -346,7 +381,8 @@ TEST_F(LabelTasks, RefuseWhatDoesNotFit) {
   EXPECT_NE(error_of(c).find("use one of accuracy, macro_f1, matthews"), std::string::npos);
   c = good;
   c.task.labels = {"yes", "perhaps"};
-  EXPECT_NE(error_of(c).find("the label \"no\" is none of the 2 known ones"), std::string::npos) << error_of(c);
+  EXPECT_NE(error_of(c).find("the label \"no\" is none of the 2 known ones"), std::string::npos)
+      << error_of(c);
   c = good;
   c.task.labels = {"yes"};
   c.task.kind = LabelKind::regress;
@@ -357,24 +393,32 @@ TEST_F(LabelTasks, RefuseWhatDoesNotFit) {
   c = good;
   std::ofstream(folder_.at("one.tsv")) << "good\tyes\nbad\tyes\n";
   c.run.data.train = {folder_.at("one.tsv")};
-  EXPECT_NE(error_of(c).find("all labels of data.train are \"yes\""), std::string::npos) << error_of(c);
+  EXPECT_NE(error_of(c).find("all labels of data.train are \"yes\""), std::string::npos)
+      << error_of(c);
   c.task.kind = LabelKind::regress;
   std::ofstream(folder_.at("one.tsv")) << "good\t1e300\nbad\t-1e300\n";
-  EXPECT_NE(error_of(c).find("the numbers of data.train are too large"), std::string::npos) << error_of(c);
+  EXPECT_NE(error_of(c).find("the numbers of data.train are too large"), std::string::npos)
+      << error_of(c);
   std::ofstream(folder_.at("one.tsv")) << "good\t1\nbad\t2\n";
   std::ofstream(folder_.at("two.tsv")) << "good\t1\nbad\t1e300\n";
   c.run.data.validation = {folder_.at("two.tsv")};
-  EXPECT_NE(error_of(c).find("two.tsv:2: the number 1e+300 is too far from those that the model learns, of mean 1.5 and deviation 0.5"), std::string::npos) << error_of(c);
+  EXPECT_NE(error_of(c).find("two.tsv:2: the number 1e+300 is too far from those that the model "
+                             "learns, of mean 1.5 and deviation 0.5"),
+            std::string::npos)
+      << error_of(c);
   c = good;
   c.run.model.vocab_size = 10;
-  EXPECT_NE(error_of(c).find("the model knows 10 ids, but its tokenizer has 15"), std::string::npos) << error_of(c);
+  EXPECT_NE(error_of(c).find("the model knows 10 ids, but its tokenizer has 15"), std::string::npos)
+      << error_of(c);
 }
 
 TEST(LabelHeads, KeepAllInTheirNotes) {
-  LabelHead head{LabelKind::regress, LabelMetric::pearson, {}, 3.25, 0.1, 77, "\t|", true, {{"task.text", "s"}}};
+  LabelHead head{LabelKind::regress,  LabelMetric::pearson, {}, 3.25, 0.1, 77, "\t|", true,
+                 {{"task.text", "s"}}};
   const auto back = label_head(to_json(head, 4'000'000'000u), "here");
   ASSERT_NE(back, nullptr);
-  EXPECT_EQ(to_json(*back, checksum_in(to_json(head, 4'000'000'000u))), to_json(head, 4'000'000'000u));
+  EXPECT_EQ(to_json(*back, checksum_in(to_json(head, 4'000'000'000u))),
+            to_json(head, 4'000'000'000u));
   EXPECT_EQ(label_head("", "here"), nullptr);
   EXPECT_EQ(label_head("{\"other\":1}", "here"), nullptr);
   EXPECT_THROW(label_head("{\"task\":\"labels\"}", "here"), Error);

@@ -7,8 +7,10 @@
 
 namespace skein {
 
-// A run of `ranks` ranks that must have the losses, norms, validation and state of `expected`, bit for bit.
-inline void expect_equal_run(const PretrainConfig& config, int ranks, const Workspace& folder, const Finished& expected) {
+// A run of `ranks` ranks that must have the losses, norms, validation and state of `expected`, bit
+// for bit.
+inline void expect_equal_run(const PretrainConfig& config, int ranks, const Workspace& folder,
+                             const Finished& expected) {
   static int runs = 0;
   const std::string name = fmt::format("run{}", runs++);
   const Finished found = train(config, ranks, folder, name);

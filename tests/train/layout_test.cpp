@@ -1,4 +1,5 @@
-// The promise of equal bits: neither losses nor parameters nor moments depend on the data x pipeline layout.
+// The promise of equal bits: neither losses nor parameters nor moments depend on the data x
+// pipeline layout.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -18,7 +19,9 @@ class Layouts : public testing::Test {
 
   static PretrainConfig config() { return small_config(folder_->at("train.h5")); }
 
-  static void expect_equal(const PretrainConfig& c, int ranks) { expect_equal_run(c, ranks, *folder_, expected_); }
+  static void expect_equal(const PretrainConfig& c, int ranks) {
+    expect_equal_run(c, ranks, *folder_, expected_);
+  }
 
   static inline std::unique_ptr<Workspace> folder_;
   static inline Finished expected_;
@@ -32,7 +35,8 @@ TEST_F(Layouts, LossFallsAndStateIsWhole) {
   EXPECT_FALSE(expected_.state.contains("param/head.weight"));
 }
 
-class DataPipeline : public Layouts, public testing::WithParamInterface<std::tuple<int, int, bool>> {};
+class DataPipeline : public Layouts,
+                     public testing::WithParamInterface<std::tuple<int, int, bool>> {};
 
 TEST_P(DataPipeline, GivesEqualBits) {
   const auto [data, pipeline, zero] = GetParam();
@@ -41,12 +45,15 @@ TEST_P(DataPipeline, GivesEqualBits) {
   c.parallel.pipeline = pipeline;
   c.parallel.zero = zero;
   c.train.micro_batch = data == 2 ? 2 : 1;
-  c.parallel.recompute = pipeline == 2 ? Recompute::full : pipeline == 4 ? Recompute::selective : Recompute::none;
+  c.parallel.recompute = pipeline == 2   ? Recompute::full
+                         : pipeline == 4 ? Recompute::selective
+                                         : Recompute::none;
   expect_equal(c, data * pipeline);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DataPipeline,
-                         testing::Combine(testing::Values(1, 2, 4), testing::Values(1, 2, 4), testing::Bool()));
+                         testing::Combine(testing::Values(1, 2, 4), testing::Values(1, 2, 4),
+                                          testing::Bool()));
 
 TEST_F(Layouts, MicroBatchesGiveEqualBits) {
   PretrainConfig c = config();
@@ -128,7 +135,8 @@ TEST_F(Layouts, TensorParallelAgrees) {
     }
 }
 
-// The loss is the mean over the tokens that count in the whole batch, however unevenly they fall on micro-batches and ranks.
+// The loss is the mean over the tokens that count in the whole batch, however unevenly they fall on
+// micro-batches and ranks.
 TEST_F(Layouts, UnevenTokenCountsGiveEqualBits) {
   write_small_store(folder_->at("documents.h5"), 9);
   PretrainConfig c = config();

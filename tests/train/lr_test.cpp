@@ -1,8 +1,7 @@
 #include "skein/train/lr.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "skein/core/error.h"
 
@@ -43,7 +42,8 @@ TEST(LearningRate, DecaysAsItsFormulaSays) {
   LrConfig floor = made(Decay::inverse_sqrt);
   floor.min_lr = 0.9;
   EXPECT_DOUBLE_EQ(rate(floor, 40), 0.9);
-  for (Decay decay : {Decay::linear, Decay::cosine}) EXPECT_NEAR(rate(made(decay), 110), 0.1, 1e-15);
+  for (Decay decay : {Decay::linear, Decay::cosine})
+    EXPECT_NEAR(rate(made(decay), 110), 0.1, 1e-15);
 }
 
 TEST(LearningRate, StaysAtItsFloorPastTheEndOfTheDecay) {
@@ -55,8 +55,11 @@ TEST(LearningRate, StaysAtItsFloorPastTheEndOfTheDecay) {
 }
 
 TEST(LearningRate, WarmupStableDecayFallsInItsCooldownOnly) {
-  const std::pair<Cooldown, double> shapes[] = {{Cooldown::linear, 0.75}, {Cooldown::cosine, (1 + std::cos(M_PI / 4)) / 2},
-                                                {Cooldown::exponential, 2 * std::pow(0.5, 0.25) - 1}, {Cooldown::one_minus_sqrt, 0.5}};
+  const std::pair<Cooldown, double> shapes[] = {
+      {Cooldown::linear, 0.75},
+      {Cooldown::cosine, (1 + std::cos(M_PI / 4)) / 2},
+      {Cooldown::exponential, 2 * std::pow(0.5, 0.25) - 1},
+      {Cooldown::one_minus_sqrt, 0.5}};
   for (const auto& [shape, quarter] : shapes) {
     LrConfig c = made(Decay::wsd);
     c.cooldown = 20;
@@ -69,7 +72,8 @@ TEST(LearningRate, WarmupStableDecayFallsInItsCooldownOnly) {
 }
 
 TEST(LearningRate, TokensAndStepsGiveTheSameCurve) {
-  for (Decay decay : {Decay::constant, Decay::linear, Decay::cosine, Decay::inverse_sqrt, Decay::wsd}) {
+  for (Decay decay :
+       {Decay::constant, Decay::linear, Decay::cosine, Decay::inverse_sqrt, Decay::wsd}) {
     LrConfig steps = made(decay), tokens = made(decay);
     steps.cooldown = 20;
     tokens.unit = LrConfig::Unit::tokens;
@@ -85,7 +89,9 @@ TEST(LearningRate, InTokensKeepsItsCurveWhenTheBatchChanges) {
   c.warmup = 70;
   // 40 steps of 7 tokens, then 35 of 14: 770 tokens as before.
   for (int64_t step = 40; step < 75; ++step)
-    EXPECT_DOUBLE_EQ(learning_rate(c, {step, 280 + (step - 40) * 14, 75, 14}), rate(c, 42 + 2 * (step - 40))) << step;
+    EXPECT_DOUBLE_EQ(learning_rate(c, {step, 280 + (step - 40) * 14, 75, 14}),
+                     rate(c, 42 + 2 * (step - 40)))
+        << step;
 }
 
 void expect_refused(const LrConfig& c, const std::string& words) {

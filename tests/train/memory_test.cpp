@@ -4,6 +4,7 @@
 
 #include "skein/tensor/buffer.h"
 #include "skein/train/replica.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -26,7 +27,8 @@ TEST(Memory, ASteadyStepTakesNothingFromTheSystem) {
       run_ranks(1, [&](Group& world) {
         const MeshShape shape = mesh_shape(c.parallel, world.size());
         Mesh mesh(world, shape);
-        Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch), mesh);
+        Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
+                        mesh);
         const Batch batch = some_batch(c.train.global_batch, c.model);
         int64_t step = 0;
         for (; step < 20; ++step) replica.step(batch, step, 1e-4);

@@ -1,7 +1,7 @@
-// The maximal update parametrisation: what it scales, that it scales nothing at the base width, and that layouts keep its bits.
-#include <gtest/gtest.h>
-
+// The maximal update parametrisation: what it scales, that it scales nothing at the base width, and
+// that layouts keep its bits.
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "rlhf/expect_error.h"
 #include "support/gradient_check.h"
@@ -54,7 +54,8 @@ TEST_F(MupRuns, GiveEqualBitsAtEveryLayout) {
   config_.model = wide(config_.model);
   for (const DType precision : {DType::f32, DType::bf16}) {
     config_.train.precision = precision;
-    const Finished expected = train(config_, 1, folder_, fmt::format("expected{}", name_of(precision)));
+    const Finished expected =
+        train(config_, 1, folder_, fmt::format("expected{}", name_of(precision)));
     for (const bool zero : {false, true})
       for (const auto& [data, pipeline, chunks] : {std::tuple{2, 2, 1}, {4, 1, 1}, {1, 2, 2}}) {
         PretrainConfig c = config_;
@@ -76,7 +77,8 @@ TEST_F(MupRuns, AgreeUnderTensorParallelism) {
     config_.parallel.sequence = sequence;
     const Finished found = train(config_, 2, folder_, fmt::format("tensor{}", sequence));
     ASSERT_EQ(found.losses.size(), expected.losses.size());
-    for (size_t i = 0; i < found.losses.size(); ++i) EXPECT_NEAR(found.losses[i] / expected.losses[i], 1.0, 1e-5);
+    for (size_t i = 0; i < found.losses.size(); ++i)
+      EXPECT_NEAR(found.losses[i] / expected.losses[i], 1.0, 1e-5);
   }
 }
 
@@ -88,7 +90,8 @@ TEST_F(MupRuns, GoOnWithEqualBitsAndRefuseAnotherBase) {
   c.checkpoint.keep = 10;
   train(c, 1, folder_, "stopped");
   for (const auto& entry : std::filesystem::directory_iterator(folder_.at("stopped/checkpoints")))
-    if (entry.path().filename().string().starts_with("step-00000008")) std::filesystem::remove_all(entry.path());
+    if (entry.path().filename().string().starts_with("step-00000008"))
+      std::filesystem::remove_all(entry.path());
   c.parallel.pipeline = 2;
   c.parallel.zero = true;
   const Finished found = train(c, 4, folder_, "stopped");
@@ -96,7 +99,8 @@ TEST_F(MupRuns, GoOnWithEqualBitsAndRefuseAnotherBase) {
   EXPECT_EQ(first_difference(found.state, expected.state), "");
   PretrainConfig other = config_;
   other.model.mup_base_width = 16;
-  test::expect_error(ExitCode::usage, {"another model", "model.mup_base_width: 8 -> 16"}, [&] { train(other, 1, folder_, "stopped"); });
+  test::expect_error(ExitCode::usage, {"another model", "model.mup_base_width: 8 -> 16"},
+                     [&] { train(other, 1, folder_, "stopped"); });
 }
 
 TEST(Mup, ScalesWeightsInsideBlocksOnly) {
@@ -146,20 +150,23 @@ TEST(Mup, DividesLogitsByTheWidthRatio) {
     const Tensor plain = logits(model);
     model.mup_base_width = model.d_model / 4;
     const Tensor scaled = logits(model);
-    for (int64_t i = 0; i < plain.size(); ++i) ASSERT_EQ(scaled.data<float>()[i], plain.data<float>()[i] / 4);
+    for (int64_t i = 0; i < plain.size(); ++i)
+      ASSERT_EQ(scaled.data<float>()[i], plain.data<float>()[i] / 4);
     model.mup_base_head = 2;
     EXPECT_NE(test::bytes_of(logits(model)), test::bytes_of(scaled)) << "scores are twice as small";
   }
 }
 
 TEST(Mup, RefusesWhatItCannotScale) {
-  const auto refused = [](const std::function<void(ModelConfig&)>& change, std::initializer_list<std::string> words) {
+  const auto refused = [](const std::function<void(ModelConfig&)>& change,
+                          std::initializer_list<std::string> words) {
     ModelConfig model = small_model();
     change(model);
     test::expect_error(ExitCode::usage, words, [&] { check(model, 1, false); });
   };
   refused([](ModelConfig& c) { c.mup_base_width = -1; }, {"model.mup_base_width=-1", "negative"});
-  refused([](ModelConfig& c) { c.mup_base_head = 8; }, {"model.mup_base_head=8", "give model.mup_base_width"});
+  refused([](ModelConfig& c) { c.mup_base_head = 8; },
+          {"model.mup_base_head=8", "give model.mup_base_width"});
   refused(
       [](ModelConfig& c) {
         c.architecture = Architecture::bert;

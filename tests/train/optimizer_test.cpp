@@ -1,15 +1,15 @@
 #include "skein/train/optimizer.h"
-#include "skein/train/loss_scale.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <map>
 #include <mutex>
 
 #include "skein/comm/local.h"
+#include "skein/train/loss_scale.h"
+
 #include "support/gradient_check.h"
 
 namespace skein {
@@ -18,8 +18,11 @@ namespace {
 // One optimizer over two parameters on each rank of a data-parallel group.
 struct Setting {
   Setting(Group& world, bool zero, DType dtype, const OptimizerConfig& config = {})
-      : mesh(world, {1, world.size(), 1}), parameters(dtype, 0, 1), buckets(added(parameters), mesh, 1),
-        optimizer(config, begun(buckets, parameters), zero, 0), everywhere(!zero) {}
+      : mesh(world, {1, world.size(), 1}),
+        parameters(dtype, 0, 1),
+        buckets(added(parameters), mesh, 1),
+        optimizer(config, begun(buckets, parameters), zero, 0),
+        everywhere(!zero) {}
   static Parameters& added(Parameters& parameters) {
     parameters.enter("a", 0);
     parameters.add({"matrix", {30, 40}, Split::none, {Start::normal, 0.5}});
@@ -66,7 +69,8 @@ TEST(LossScale, HalvesOnOverflowAndDoublesAfterItsWindow) {
 }
 
 // The parts of a tensor that a rank has, by where they begin.
-std::map<int64_t, std::vector<float>> parts_of(const std::vector<Piece>& pieces, const std::string& name) {
+std::map<int64_t, std::vector<float>> parts_of(const std::vector<Piece>& pieces,
+                                               const std::string& name) {
   std::map<int64_t, std::vector<float>> parts;
   for (const Piece& piece : pieces) {
     const auto* data = reinterpret_cast<const float*>(piece.data);
@@ -82,7 +86,9 @@ TEST(Optimizer, KeepsARunningMeanOfItsValues) {
     for (DType dtype : {DType::f32, DType::bf16})
       run_ranks(2, [&](Group& world) {
         Setting setting(world, zero, dtype, config);
-        const auto held = [&](const char* name) { return parts_of(setting.optimizer.pieces(true), name); };
+        const auto held = [&](const char* name) {
+          return parts_of(setting.optimizer.pieces(true), name);
+        };
         auto expected = held("param/vector");
         EXPECT_EQ(held("ema_param/vector"), expected) << "it begins with the values";
         for (int step = 0; step < 3; ++step) {
@@ -92,12 +98,14 @@ TEST(Optimizer, KeepsARunningMeanOfItsValues) {
           setting.step(0.1);
           const auto now = held("param/vector");
           for (auto& [begin, numbers] : expected)
-            for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.75f * numbers[i] + 0.25f * now.at(begin)[i];
+            for (size_t i = 0; i < numbers.size(); ++i)
+              numbers[i] = 0.75f * numbers[i] + 0.25f * now.at(begin)[i];
         }
         EXPECT_EQ(held("ema_param/vector"), expected);
         EXPECT_EQ(parts_of(setting.optimizer.mean_pieces(), "param/vector"), expected);
         EXPECT_TRUE(expected.empty() || held("param/vector") != expected);
-        setting.parameters.all()[1].gradient.data<float>()[0] = std::numeric_limits<float>::infinity();
+        setting.parameters.all()[1].gradient.data<float>()[0] =
+            std::numeric_limits<float>::infinity();
         setting.step(0.1);
         EXPECT_EQ(held("ema_param/vector"), expected) << "no step was made";
         setting.optimizer.begin_mean();
@@ -107,11 +115,13 @@ TEST(Optimizer, KeepsARunningMeanOfItsValues) {
 
 TEST(Optimizer, ChangesNothingAnywhereWhenOneGradientIsNotFinite) {
   for (bool zero : {false, true})
-    for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (double bad :
+         {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
       run_ranks(4, [&](Group& world) {
         Setting setting(world, zero, DType::f32);
         const auto before = setting.bytes();
-        if (world.rank() == 2) setting.parameters.all()[1].gradient.data<float>()[76] = static_cast<float>(bad);
+        if (world.rank() == 2)
+          setting.parameters.all()[1].gradient.data<float>()[76] = static_cast<float>(bad);
         EXPECT_FALSE(std::isfinite(setting.step(0.1)));
         EXPECT_EQ(setting.bytes(), before);
         EXPECT_EQ(setting.optimizer.steps(), 0);
@@ -128,39 +138,49 @@ TEST(Optimizer, DecaysMatricesOnlyAndClipsByTheGlobalNorm) {
     const float before = setting.parameters.all()[0].value.data<float>()[0];
     const double lr = 0.01;
     EXPECT_EQ(setting.step(lr), 0.0);
-    EXPECT_FLOAT_EQ(setting.parameters.all()[0].value.data<float>()[0], static_cast<float>(before * (1 - lr * 0.1)));
+    EXPECT_FLOAT_EQ(setting.parameters.all()[0].value.data<float>()[0],
+                    static_cast<float>(before * (1 - lr * 0.1)));
     EXPECT_EQ(setting.parameters.all()[1].value.data<float>()[0], 1.0f);
     // Adam's first move is lr whatever the size of the gradient; its moments show the clipping.
     setting.parameters.all()[1].gradient.data<float>()[0] = 30;
     setting.parameters.all()[1].gradient.data<float>()[1] = 40;
     EXPECT_DOUBLE_EQ(setting.step(lr), 50.0);
     const auto pieces = setting.optimizer.pieces(true);
-    const auto moment = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.name == "adam_m/vector"; });
+    const auto moment = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) {
+      return piece.name == "adam_m/vector";
+    });
     ASSERT_NE(moment, pieces.end());
     EXPECT_NEAR(reinterpret_cast<const float*>(moment->data)[1], 0.1 * 40 / 50, 1e-6);
   });
 }
 
-// A quarter of the rate is the same as a quarter of the run's, at every step of a schedule; the decay stays the run's rate times its own.
+// A quarter of the rate is the same as a quarter of the run's, at every step of a schedule; the
+// decay stays the run's rate times its own.
 TEST(Optimizer, MultipliesTheRateOfEachParameter) {
   run_ranks(1, [](Group& world) {
     OptimizerConfig config;
     config.weight_decay = 0;
-    Setting slow(world, false, DType::f32, config), quarter(world, false, DType::f32, config), decayed(world, false, DType::f32);
+    Setting slow(world, false, DType::f32, config), quarter(world, false, DType::f32, config),
+        decayed(world, false, DType::f32);
     slow.parameters.all()[0].rate = decayed.parameters.all()[0].rate = 0.25;
     for (const double lr : {0.1, 0.4, 0.05}) {
       for (Setting* setting : {&slow, &quarter}) {
         setting->buckets.zero_gradients();
-        for (const Parameter& p : setting->parameters.all()) p.gradient.copy_from(test::random_tensor(p.local, static_cast<uint64_t>(100 * lr), DType::f32));
+        for (const Parameter& p : setting->parameters.all())
+          p.gradient.copy_from(
+              test::random_tensor(p.local, static_cast<uint64_t>(100 * lr), DType::f32));
       }
       slow.step(lr);
       quarter.step(lr / 4);
     }
-    EXPECT_EQ(test::bytes_of(slow.parameters.all()[0].value), test::bytes_of(quarter.parameters.all()[0].value));
-    EXPECT_NE(test::bytes_of(slow.parameters.all()[1].value), test::bytes_of(quarter.parameters.all()[1].value));
+    EXPECT_EQ(test::bytes_of(slow.parameters.all()[0].value),
+              test::bytes_of(quarter.parameters.all()[0].value));
+    EXPECT_NE(test::bytes_of(slow.parameters.all()[1].value),
+              test::bytes_of(quarter.parameters.all()[1].value));
     const float before = decayed.parameters.all()[0].value.data<float>()[0];
     decayed.step(0.01);
-    EXPECT_FLOAT_EQ(decayed.parameters.all()[0].value.data<float>()[0], static_cast<float>(before * (1 - 0.01 * 0.1)));
+    EXPECT_FLOAT_EQ(decayed.parameters.all()[0].value.data<float>()[0],
+                    static_cast<float>(before * (1 - 0.01 * 0.1)));
   });
 }
 
@@ -173,7 +193,8 @@ TEST(Optimizer, ShardedStateGivesTheBitsOfWholeState) {
         for (uint64_t step = 0; step < 3; ++step) {
           setting.buckets.zero_gradients();
           for (const Parameter& p : setting.parameters.all())
-            p.gradient.copy_from(test::random_tensor(p.local, step * 10 + static_cast<uint64_t>(world.rank()), DType::f32));
+            p.gradient.copy_from(test::random_tensor(
+                p.local, step * 10 + static_cast<uint64_t>(world.rank()), DType::f32));
           setting.step(0.1);
         }
         if (world.rank() != 3) return;
@@ -192,7 +213,9 @@ TEST(Optimizer, PiecesToSaveHoldEachElementOnce) {
       const std::lock_guard hold(one);
       for (const Piece& piece : setting.optimizer.pieces(true)) {
         EXPECT_EQ(piece.dtype, DType::f32);
-        counts[piece.name.starts_with("param/") ? 0 : piece.name.starts_with("adam_m/") ? 1 : 2] += piece.end - piece.begin;
+        counts[piece.name.starts_with("param/")    ? 0
+               : piece.name.starts_with("adam_m/") ? 1
+                                                   : 2] += piece.end - piece.begin;
       }
     });
     EXPECT_EQ(counts, (std::vector<int64_t>(3, 30 * 40 + 77)));

@@ -1,10 +1,9 @@
 #include <fstream>
+#include <gtest/gtest.h>
 
 #include "skein/core/json.h"
 
 #include "train/train_fixture.h"
-
-#include <gtest/gtest.h>
 
 namespace skein {
 namespace {

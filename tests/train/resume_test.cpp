@@ -1,15 +1,15 @@
 // Saving, being killed, and going on at another layout.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <sstream>
 #include <thread>
 
 #include "skein/train/progress.h"
 #include "skein/train/run_state.h"
 #include "skein/train/stop.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -28,7 +28,8 @@ class Resume : public testing::Test {
   // What a kill after step 8 leaves: later checkpoints never were.
   void forget_after_step_8(const std::string& run) const {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.at(run) + "/checkpoints"))
-      if (entry.path().filename().string().starts_with("step-") && !entry.path().filename().string().starts_with("step-00000008"))
+      if (entry.path().filename().string().starts_with("step-") &&
+          !entry.path().filename().string().starts_with("step-00000008"))
         std::filesystem::remove_all(entry.path());
   }
   std::string text_of(const std::string& name) const {
@@ -37,7 +38,8 @@ class Resume : public testing::Test {
     text << file.rdbuf();
     return text.str();
   }
-  std::string error_of(const PretrainConfig& c, int ranks, const std::string& name, ExitCode code) const {
+  std::string error_of(const PretrainConfig& c, int ranks, const std::string& name,
+                       ExitCode code) const {
     return training_error(c, ranks, folder_, name, code);
   }
 
@@ -46,8 +48,12 @@ class Resume : public testing::Test {
 
 TEST_F(Resume, AtAnyOtherLayoutGivesEqualBits) {
   const Finished expected = train(config(), 1, folder_, "expected");
-  struct Layout { int pipeline, data; bool zero; };
-  const Layout layouts[] = {{1, 1, false}, {2, 2, true}, {4, 1, false}, {1, 4, true}, {2, 1, false}};
+  struct Layout {
+    int pipeline, data;
+    bool zero;
+  };
+  const Layout layouts[] = {
+      {1, 1, false}, {2, 2, true}, {4, 1, false}, {1, 4, true}, {2, 1, false}};
   int number = 0;
   for (const Layout& from : layouts)
     for (const Layout& to : layouts) {
@@ -60,7 +66,9 @@ TEST_F(Resume, AtAnyOtherLayoutGivesEqualBits) {
       c.parallel.pipeline = to.pipeline;
       c.parallel.zero = to.zero;
       const Finished found = train(c, to.pipeline * to.data, folder_, name);
-      EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 8, expected.losses.end())) << name;
+      EXPECT_EQ(found.losses,
+                std::vector<double>(expected.losses.begin() + 8, expected.losses.end()))
+          << name;
       EXPECT_EQ(first_difference(found.state, expected.state), "") << name;
     }
 }
@@ -89,7 +97,8 @@ TEST_F(Resume, InF16AndWithStochasticRoundingGivesEqualBits) {
     const std::string name = half ? "f16" : "stochastic";
     const Finished expected = train(c, 1, folder_, name + "_expected");
     if (half) {
-      const auto overflows = std::count_if(expected.grad_norms.begin(), expected.grad_norms.end(), [](double norm) { return !std::isfinite(norm); });
+      const auto overflows = std::count_if(expected.grad_norms.begin(), expected.grad_norms.end(),
+                                           [](double norm) { return !std::isfinite(norm); });
       EXPECT_GT(overflows, 0);
       EXPECT_LT(overflows, 12);
     }
@@ -98,7 +107,8 @@ TEST_F(Resume, InF16AndWithStochasticRoundingGivesEqualBits) {
     forget_after_step_8(name);
     c.parallel.pipeline = 2;
     const Finished found = train(c, 2, folder_, name);
-    EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 8, expected.losses.end())) << name;
+    EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 8, expected.losses.end()))
+        << name;
     EXPECT_EQ(first_difference(found.state, expected.state), "") << name;
   }
 }
@@ -115,13 +125,15 @@ TEST_F(Resume, InAnotherPrecisionGoesOnAndSaysSo) {
   train(c, 1, folder_, "run");
   EXPECT_EQ(stored(), "f32");
   std::string before = "f32";
-  for (const auto& [precision, name] : {std::pair<Precision, std::string>{DType::bf16, "bf16"}, {DType::f16, "f16"}, {{}, "f32"}}) {
+  for (const auto& [precision, name] :
+       {std::pair<Precision, std::string>{DType::bf16, "bf16"}, {DType::f16, "f16"}, {{}, "f32"}}) {
     c.train.steps += 2;
     c.train.precision = precision;
     testing::internal::CaptureStderr();
     const Finished found = train(c, 1, folder_, "run");
     const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_NE(said.find(fmt::format("train.precision: {} -> {}", before, name)), std::string::npos) << said;
+    EXPECT_NE(said.find(fmt::format("train.precision: {} -> {}", before, name)), std::string::npos)
+        << said;
     EXPECT_NE(said.find(fmt::format("parameters, {} by", name)), std::string::npos) << said;
     EXPECT_EQ(found.losses.size(), 2u);
     EXPECT_EQ(stored(), name);
@@ -241,7 +253,8 @@ TEST_F(Resume, KnowsWhatWasBestAsIfItHadNeverEnded) {
   train(c, 1, folder_, "parts");
   c.train.steps = 16;
   train(c, 1, folder_, "parts");
-  const RunState whole = newest_state(folder_.at("whole")), parts = newest_state(folder_.at("parts"));
+  const RunState whole = newest_state(folder_.at("whole")),
+                 parts = newest_state(folder_.at("parts"));
   EXPECT_EQ(parts.best_step, whole.best_step);
   EXPECT_EQ(parts.best_quality, whole.best_quality);
   EXPECT_EQ(parts.fruitless, whole.fruitless);
@@ -268,11 +281,12 @@ TEST_F(Resume, MetricsHoldEachStepOnce) {
   train(c, 1, folder_, "run");
   std::map<std::string, int> lines;
   std::istringstream text(text_of("run/metrics.jsonl"));
-  for (std::string line; std::getline(text, line);) ++lines[line.substr(0, line.find(",\"", 10) + 10)];
+  for (std::string line; std::getline(text, line);)
+    ++lines[line.substr(0, line.find(",\"", 10) + 10)];
   EXPECT_EQ(lines.size(), 20u + 2u + 1u);
   for (const auto& [line, count] : lines) EXPECT_EQ(count, 1) << line;
-  for (const char* key : {"\"loss\":", "\"grad_norm\":", "\"lr\":", "\"tokens_per_second\":", "\"model_flops_per_second\":",
-                          "\"validation_bits_per_byte\":"})
+  for (const char* key : {"\"loss\":", "\"grad_norm\":", "\"lr\":", "\"tokens_per_second\":",
+                          "\"model_flops_per_second\":", "\"validation_bits_per_byte\":"})
     EXPECT_NE(before.find(key), std::string::npos) << key;
   EXPECT_FALSE(std::filesystem::is_empty(folder_.at("run/tensorboard")));
 }
@@ -314,8 +328,12 @@ TEST_F(Resume, GivesUpAfterThreeStepsWithoutAFiniteGradient) {
   EXPECT_EQ(text.find("-nan"), std::string::npos) << text;
   c.checkpoint.every = 1;
   const std::string saved = error_of(c, 2, "saved", ExitCode::failure);
-  EXPECT_NE(saved.find("no gradient was finite since the checkpoint of step 1: remove"), std::string::npos) << saved;
-  EXPECT_NE(saved.find("step-00000001.g000001 and begin again with a lower lr.lr"), std::string::npos) << saved;
+  EXPECT_NE(saved.find("no gradient was finite since the checkpoint of step 1: remove"),
+            std::string::npos)
+      << saved;
+  EXPECT_NE(saved.find("step-00000001.g000001 and begin again with a lower lr.lr"),
+            std::string::npos)
+      << saved;
 }
 
 TEST(Progress, SaysThatThereIsNoNumberWithoutASign) {
@@ -325,8 +343,7 @@ TEST(Progress, SaysThatThereIsNoNumberWithoutASign) {
   Progress progress(0, 10, 0);
   progress.step_done(1, result);
   const std::string line = progress.line(result, 1e-3);
-  EXPECT_NE(line.find("loss nan  grad_norm inf  lr 1.00e-03"), std::string::npos)
-      << line;
+  EXPECT_NE(line.find("loss nan  grad_norm inf  lr 1.00e-03"), std::string::npos) << line;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// The ridge λ‖θ‖²: its gradient joins the others before norm and clipping, and its bits do not depend on the layout.
-#include <gtest/gtest.h>
-
+// The ridge λ‖θ‖²: its gradient joins the others before norm and clipping, and its bits do not
+// depend on the layout.
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "train/layout_check.h"
 
@@ -37,9 +37,13 @@ TEST(Ridge, IsTheGradientAndTheLossOfAllThatLearns) {
     EXPECT_NEAR(optimizer.ridge_loss(), 0.25 * squares, 1e-6 * squares);
     EXPECT_NEAR(norm * norm, 0.25 * squares + 0.5 * 0.5 + 2 * 0.5 * 0.5 * before, 1e-4 * squares);
     const auto pieces = optimizer.pieces(true);
-    const auto moment = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.name == "adam_m/matrix"; });
+    const auto moment = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) {
+      return piece.name == "adam_m/matrix";
+    });
     ASSERT_NE(moment, pieces.end());
-    EXPECT_NEAR(reinterpret_cast<const float*>(moment->data)[5], 0.1 * (0.5 + 0.5 * before) / norm, 1e-5) << "clipped to a norm of 1, with the ridge in it";
+    EXPECT_NEAR(reinterpret_cast<const float*>(moment->data)[5], 0.1 * (0.5 + 0.5 * before) / norm,
+                1e-5)
+        << "clipped to a norm of 1, with the ridge in it";
     EXPECT_EQ(parameters.all()[2].value.data<float>()[0], 1.0f);
   });
 }
@@ -73,7 +77,8 @@ TEST(Ridge, HasTheSameBitsAtEveryLayout) {
     const Finished expected = train(c, 1, folder, fmt::format("with{}", name_of(precision)));
     EXPECT_GT(expected.losses[0], without.losses[0] + 0.01);
     EXPECT_NE(expected.grad_norms, without.grad_norms);
-    for (const auto& [data, pipeline, zero] : {std::tuple{2, 1, false}, {4, 1, true}, {1, 2, false}, {2, 2, true}}) {
+    for (const auto& [data, pipeline, zero] :
+         {std::tuple{2, 1, false}, {4, 1, true}, {1, 2, false}, {2, 2, true}}) {
       c.parallel.pipeline = pipeline;
       c.parallel.zero = zero;
       expect_equal_run(c, data * pipeline, folder, expected);

@@ -2,11 +2,11 @@
 // name is refused when they go on.
 #include "skein/train/run_data.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "skein/train/run_state.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -46,7 +46,8 @@ class DataOfARun : public testing::Test {
     writer.add_document(ids, 4000);
     writer.finish();
   }
-  std::string refused(const PretrainConfig& c, int ranks, ExitCode code, const std::string& name = "run") const {
+  std::string refused(const PretrainConfig& c, int ranks, ExitCode code,
+                      const std::string& name = "run") const {
     return training_error(c, ranks, folder_, name, code);
   }
   std::string said(const PretrainConfig& c) const {
@@ -64,7 +65,8 @@ class DataOfARun : public testing::Test {
 };
 
 void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
 }
 
 TEST_F(DataOfARun, AWrongSumEndsItBeforeTheFirstCommit) {
@@ -73,7 +75,8 @@ TEST_F(DataOfARun, AWrongSumEndsItBeforeTheFirstCommit) {
     PretrainConfig c = config(4);
     c.checkpoint.every = 1;
     expect_words(refused(c, ranks, ExitCode::failure),
-                 {store() + " is damaged: the XXH3 sum of its tokens is ", ", it should be ", "copy it again"});
+                 {store() + " is damaged: the XXH3 sum of its tokens is ", ", it should be ",
+                  "copy it again"});
     EXPECT_TRUE(list_checkpoints(folder_.at("run/checkpoints")).empty());
   }
 }
@@ -107,13 +110,16 @@ TEST_F(DataOfARun, OfAnotherContentUnderItsNameIsRefusedUnlessAskedFor) {
   const std::string text = refused(config(8), 2, ExitCode::usage);
   const DataFile now = store_files("data.train", {std::make_shared<TokenStore>(store())}).at(0);
   EXPECT_FALSE(before.same_content(now));
-  expect_words(text, {folder_.at("run"), "data.train: " + store() + " was " + before.identity() + ", now it is " + now.identity(),
+  expect_words(text, {folder_.at("run"),
+                      "data.train: " + store() + " was " + before.identity() + ", now it is " +
+                          now.identity(),
                       "checkpoint.other_data=true"});
   PretrainConfig c = config(8);
   c.checkpoint.other_data = true;
   expect_words(said(c), {"checkpoint.other_data):", now.identity(), "goes on from"});
   EXPECT_TRUE(newest().data.at(0).same_content(now));
-  EXPECT_NO_THROW(train(config(10), 1, folder_, "run")) << "what was accepted is the run's data from then on";
+  EXPECT_NO_THROW(train(config(10), 1, folder_, "run"))
+      << "what was accepted is the run's data from then on";
 }
 
 TEST_F(DataOfARun, MayLieElsewhere) {
@@ -154,7 +160,8 @@ TEST_F(DataOfARun, NobodyRememberedIsAccepted) {
 TEST(RunState, RemembersFilesOfData) {
   RunState state;
   EXPECT_EQ(to_json(state, {1, 1, 1}).find("\"data\":["), std::string::npos);
-  state.data = {{"data.train", "a b.h5", 1'000'000'000'000, 0x0123456789abcdef}, {"data.validation", "v.h5", 1, 0xffffffffffffffff}};
+  state.data = {{"data.train", "a b.h5", 1'000'000'000'000, 0x0123456789abcdef},
+                {"data.validation", "v.h5", 1, 0xffffffffffffffff}};
   const std::string json = to_json(state, {1, 1, 1});
   const RunState read = run_state(json, "here");
   ASSERT_EQ(read.data.size(), 2u);

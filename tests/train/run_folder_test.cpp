@@ -1,13 +1,12 @@
 // What a run's folder keeps, and when a run may begin in one.
 #include "skein/train/run_folder.h"
 
-#include <gtest/gtest.h>
-#include <sys/syscall.h>
-
 #include <algorithm>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <mutex>
 #include <sstream>
+#include <sys/syscall.h>
 
 #include "support/retry_waits.h"
 #include "support/size_limit.h"
@@ -142,16 +141,20 @@ TEST_F(RunFolders, OptionsAreRefusedBeforeTheClaim) {
   run.dir = folder_.at("run");
   const auto older = RunFolder::claim(run, *alone);
   older->settle(*alone);
-  const auto refused = [&](const std::function<void(PretrainConfig&)>& change, const std::string& word) {
+  const auto refused = [&](const std::function<void(PretrainConfig&)>& change,
+                           const std::string& word) {
     PretrainConfig c = config();
     c.run.takeover = 2;
     change(c);
     testing::internal::CaptureStderr();
     expect_says(error_of(c, ExitCode::usage), {word});
-    EXPECT_EQ(testing::internal::GetCapturedStderr().find("seems to be at work"), std::string::npos) << word;
+    EXPECT_EQ(testing::internal::GetCapturedStderr().find("seems to be at work"), std::string::npos)
+        << word;
   };
-  refused([](PretrainConfig& c) { c.train.global_batch = 9; }, "train.global_batch=9 does not divide");
-  refused([](PretrainConfig& c) { c.train.micro_batch = 3; }, "train.micro_batch=3 does not divide");
+  refused([](PretrainConfig& c) { c.train.global_batch = 9; },
+          "train.global_batch=9 does not divide");
+  refused([](PretrainConfig& c) { c.train.micro_batch = 3; },
+          "train.micro_batch=3 does not divide");
   refused([](PretrainConfig& c) { c.parallel.pipeline = 3; }, "needs 3 ranks, but this job has 2");
   refused([](PretrainConfig& c) { c.checkpoint.keep = 0; }, "checkpoint.keep=0 at least 1");
 }

@@ -1,12 +1,12 @@
 // Which weights of a run others take.
 #include "skein/train/run_weights.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
+#include <gtest/gtest.h>
 #include <thread>
 
 #include "skein/train/run_state.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -32,7 +32,9 @@ class RunWeights : public testing::Test {
     c_.train.steps = 14;
     run();
   }
-  CheckpointInfo found(const std::string& path) const { return *find_weights(path, *single_rank()); }
+  CheckpointInfo found(const std::string& path) const {
+    return *find_weights(path, *single_rank());
+  }
   std::string run_folder() const { return folder_.at("run"); }
   void remove_from(int64_t step) const {
     for (const CheckpointInfo& info : list_checkpoints(run_folder()))
@@ -91,7 +93,8 @@ TEST_F(RunWeights, RunsThatTakeWeightsAloneBeginWithThem) {
   c_.lr.lr = c_.lr.min_lr = 1e-30;
   c_.train.steps = 1;
   const Finished next = train(c_, 1, folder_, "next");
-  EXPECT_EQ(next.state.at("param/embedding.tokens.weight"), stored.at("param/embedding.tokens.weight"));
+  EXPECT_EQ(next.state.at("param/embedding.tokens.weight"),
+            stored.at("param/embedding.tokens.weight"));
 }
 
 }  // namespace

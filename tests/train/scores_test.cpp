@@ -1,14 +1,13 @@
-#include "skein/core/json.h"
 #include "skein/train/scores.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <iterator>
 #include <sstream>
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/train/entity_scores.h"
 
 namespace skein {
@@ -27,7 +26,8 @@ constexpr double kNear = 1e-12;
 
 TEST(ClassScores, EqualScikitLearn) {
   for (const Json& c : golden().at("classes")) {
-    const auto truth = c.at("truth").get<std::vector<int32_t>>(), predicted = c.at("predicted").get<std::vector<int32_t>>();
+    const auto truth = c.at("truth").get<std::vector<int32_t>>(),
+               predicted = c.at("predicted").get<std::vector<int32_t>>();
     const ClassScores scores = class_scores(truth, predicted, c.at("classes"));
     EXPECT_NEAR(scores.accuracy(), c.at("accuracy"), kNear);
     EXPECT_NEAR(scores.accuracy(), c.at("micro"), kNear);
@@ -72,7 +72,8 @@ TEST(NumberScores, EqualSciPy) {
 }
 
 TEST(NumberScores, AtTheBorders) {
-  const Numbers rising{1, 2, 3}, falling{3, 2, -9}, constant{0.1, 0.1, 0.1}, huge{1e308, -1e308, 1.5e308};
+  const Numbers rising{1, 2, 3}, falling{3, 2, -9}, constant{0.1, 0.1, 0.1},
+      huge{1e308, -1e308, 1.5e308};
   EXPECT_DOUBLE_EQ(pearson(rising, rising), 1);
   EXPECT_DOUBLE_EQ(spearman(rising, falling), -1);
   EXPECT_EQ(pearson(rising, constant), 0);
@@ -93,7 +94,8 @@ TagSequences split(const Json& sentences) {
   TagSequences split;
   for (const Json& sentence : sentences) {
     std::istringstream words(sentence.get<std::string>());
-    split.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+    split.emplace_back(std::istream_iterator<std::string>(words),
+                       std::istream_iterator<std::string>());
   }
   return split;
 }
@@ -121,7 +123,9 @@ TEST(EntityScores, EqualSeqeval) {
   EXPECT_GE(golden().at("tags").size(), 20u);
 }
 
-int64_t entities(const std::vector<std::string>& tags) { return entity_scores({tags}, {tags}).all.support; }
+int64_t entities(const std::vector<std::string>& tags) {
+  return entity_scores({tags}, {tags}).all.support;
+}
 
 TEST(EntityScores, WhereEntitiesBeginAndEnd) {
   EXPECT_EQ(entities({"O", "I-A", "I-A", "O"}), 1);

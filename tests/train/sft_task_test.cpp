@@ -1,25 +1,29 @@
-// Answers of conversations are learnt, to the same bits at every layout and however they are packed.
-#include <gtest/gtest.h>
-
+// Answers of conversations are learnt, to the same bits at every layout and however they are
+// packed.
 #include <fstream>
+#include <gtest/gtest.h>
 #include <random>
 
 #include "skein/train/run_state.h"
 #include "skein/train/sft.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
 namespace {
 
 // Conversations of one to three turns, each answer the user's letter three times: 64 of them.
-std::string write_conversations(const Workspace& folder, const std::string& name, uint32_t seed = 5) {
+std::string write_conversations(const Workspace& folder, const std::string& name,
+                                uint32_t seed = 5) {
   std::mt19937 random(seed);
   std::ofstream file(folder.at(name));
   for (int i = 0; i < 64; ++i) {
     std::string turns;
     for (size_t turn = 0; turn < 1 + random() % 3; ++turn) {
       const std::string letter(1, static_cast<char>('a' + random() % 4));
-      turns += fmt::format(R"({}{{"role": "user", "content": "{}"}}, {{"role": "assistant", "content": "{}"}})", turn ? ", " : "", letter, letter + letter + letter);
+      turns += fmt::format(
+          R"({}{{"role": "user", "content": "{}"}}, {{"role": "assistant", "content": "{}"}})",
+          turn ? ", " : "", letter, letter + letter + letter);
     }
     file << R"({"messages": [)" << turns << "]}\n";
   }
@@ -49,7 +53,8 @@ SftConfig small_task(const std::string& file, const std::string& form) {
 
 // A template that costs few tokens.
 std::string write_template(const Workspace& folder) {
-  std::ofstream(folder.at("short.json")) << R"({"name": "short", "user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
+  std::ofstream(folder.at("short.json"))
+      << R"({"name": "short", "user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
   return folder.at("short.json");
 }
 
@@ -60,14 +65,16 @@ class SftTasks : public testing::Test {
     Scores validation;
   };
 
-  Ended run(SftConfig c, int ranks = 1, const std::string& name = "", const std::string& notes = "") {
+  Ended run(SftConfig c, int ranks = 1, const std::string& name = "",
+            const std::string& notes = "") {
     c.run.run.dir = name.empty() ? "" : folder_.at(name);
     Ended ended;
     run_ranks(ranks, [&](Group& world) {
       SftConfig own = c;
       const auto task = sft_task(own, byte_tokenizer()->to_json(), notes);
       const TrainResult result = skein::train(own.run, *task, world);
-      if (world.rank() == 0) ended = {{result.losses, result.grad_norms, {}, {}}, result.validation};
+      if (world.rank() == 0)
+        ended = {{result.losses, result.grad_norms, {}, {}}, result.validation};
     });
     if (!name.empty()) ended.finished.state = state_of(folder_.at(name));
     return ended;
@@ -107,14 +114,20 @@ TEST_F(SftTasks, OtherConversationsUnderTheirNameAreRefusedUnlessAskedFor) {
   write_conversations(folder_, "chats.jsonl", 6);
   c.run.train.steps = 4;
   const std::string text = error_of(c, "run");
-  for (const char* word : {"data.train: ", "data.validation: ", "chats.jsonl was ", " bytes with sum ", "checkpoint.other_data=true"})
+  for (const char* word : {"data.train: ", "data.validation: ", "chats.jsonl was ",
+                           " bytes with sum ", "checkpoint.other_data=true"})
     EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
   c.run.checkpoint.other_data = true;
   EXPECT_EQ(run(c, 1, "run").finished.losses.size(), 2u);
 }
 
 TEST_F(SftTasks, GiveEqualBitsAtEveryLayout) {
-  struct Case { DType precision; double dropout; bool pack; int64_t frozen; };
+  struct Case {
+    DType precision;
+    double dropout;
+    bool pack;
+    int64_t frozen;
+  };
   int number = 0;
   for (const Case& each : {Case{DType::f32, 0.1, true, -1}, Case{DType::bf16, 0, false, 1}}) {
     SftConfig c = small_task(file_, form_);
@@ -126,7 +139,8 @@ TEST_F(SftTasks, GiveEqualBitsAtEveryLayout) {
     c.task.pack = each.pack;
     const std::string name = fmt::format("case{}", number++);
     const Ended expected = run(c, 1, name);
-    for (const auto& [data, pipeline, micro] : {std::tuple{1, 1, 4}, {2, 1, 2}, {1, 2, 1}, {2, 2, 4}, {4, 1, 1}}) {
+    for (const auto& [data, pipeline, micro] :
+         {std::tuple{1, 1, 4}, {2, 1, 2}, {1, 2, 1}, {2, 2, 4}, {4, 1, 1}}) {
       c.run.parallel.pipeline = pipeline;
       c.run.parallel.zero = data == 4;
       c.run.train.micro_batch = micro;
@@ -148,7 +162,8 @@ TEST_F(SftTasks, TensorParallelRanksAgree) {
     c.run.parallel.tensor = 2;
     c.run.parallel.sequence = sequence;
     const Ended found = run(c, 2);
-    for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4) << sequence;
+    for (size_t i = 0; i < 5; ++i)
+      EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4) << sequence;
     EXPECT_NEAR(value(found.validation, "loss"), value(expected.validation, "loss"), 1e-4);
   }
 }
@@ -186,10 +201,12 @@ TEST_F(SftTasks, OnlyAnswersAreLearnt) {
   c.run.lr.lr = 1e-30;
   c.run.data.validation = {folder_.at("one.jsonl")};
   const auto loss_of = [&](const std::string& completion) {
-    std::ofstream(folder_.at("one.jsonl")) << fmt::format(R"({{"prompt": "some question", "completion": "{}"}})", completion) << '\n';
+    std::ofstream(folder_.at("one.jsonl"))
+        << fmt::format(R"({{"prompt": "some question", "completion": "{}"}})", completion) << '\n';
     return run(c).validation;
   };
-  EXPECT_NE(loss_of("a").text.find("of 2 answer tokens"), std::string::npos) << "the answer and its end";
+  EXPECT_NE(loss_of("a").text.find("of 2 answer tokens"), std::string::npos)
+      << "the answer and its end";
   EXPECT_NE(loss_of("abc").text.find("of 4 answer tokens"), std::string::npos);
 }
 
@@ -200,12 +217,15 @@ TEST_F(SftTasks, GoOnWithEqualBits) {
   c.run.checkpoint.every = 5;
   c.run.checkpoint.keep = 100;
   const Ended expected = run(c, 1, "expected");
-  std::filesystem::copy(folder_.at("expected"), folder_.at("run"), std::filesystem::copy_options::recursive);
+  std::filesystem::copy(folder_.at("expected"), folder_.at("run"),
+                        std::filesystem::copy_options::recursive);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.at("run") + "/checkpoints"))
-    if (!entry.path().filename().string().starts_with("step-00000005")) std::filesystem::remove_all(entry.path());
+    if (!entry.path().filename().string().starts_with("step-00000005"))
+      std::filesystem::remove_all(entry.path());
   c.run.parallel.pipeline = 2;
   const Ended found = run(c, 2, "run");
-  EXPECT_EQ(found.finished.losses, std::vector<double>(expected.finished.losses.begin() + 5, expected.finished.losses.end()));
+  EXPECT_EQ(found.finished.losses, std::vector<double>(expected.finished.losses.begin() + 5,
+                                                       expected.finished.losses.end()));
   EXPECT_EQ(first_difference(found.finished.state, expected.finished.state), "");
 }
 
@@ -241,7 +261,10 @@ TEST_F(SftTasks, RunsOfOtherTemplatesAreRefusedAndOtherConversationsTold) {
   EXPECT_NE(said.find("training samples are not those"), std::string::npos) << said;
   c.chat.form = "none";
   c.run.train.steps = 4;
-  EXPECT_NE(error_of(c, "run").find("by the chat template \"short\", but chat.template is \"none\""), std::string::npos) << error_of(c, "run");
+  EXPECT_NE(
+      error_of(c, "run").find("by the chat template \"short\", but chat.template is \"none\""),
+      std::string::npos)
+      << error_of(c, "run");
 }
 
 TEST_F(SftTasks, TellWhatIsTooLong) {
@@ -251,9 +274,14 @@ TEST_F(SftTasks, TellWhatIsTooLong) {
   testing::internal::CaptureStderr();
   run(c);
   std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("of 64 training conversations are longer than 13 tokens and lose what is beyond"), std::string::npos) << said;
+  EXPECT_NE(
+      said.find("of 64 training conversations are longer than 13 tokens and lose what is beyond"),
+      std::string::npos)
+      << said;
   EXPECT_EQ(said.find("left out"), std::string::npos) << said;
-  std::ofstream(file_, std::ios::app) << R"({"messages": [{"role": "user", "content": "aaaaaaaaaaaaaaaa"}, {"role": "assistant", "content": "b"}]})" << '\n';
+  std::ofstream(file_, std::ios::app)
+      << R"({"messages": [{"role": "user", "content": "aaaaaaaaaaaaaaaa"}, {"role": "assistant", "content": "b"}]})"
+      << '\n';
   testing::internal::CaptureStderr();
   run(c);
   said = testing::internal::GetCapturedStderr();
@@ -261,13 +289,16 @@ TEST_F(SftTasks, TellWhatIsTooLong) {
 }
 
 TEST_F(SftTasks, LeaveOutWhatTheTemplateRefuses) {
-  std::ofstream(file_, std::ios::app) << R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]})" << '\n';
+  std::ofstream(file_, std::ios::app)
+      << R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]})"
+      << '\n';
   SftConfig c = small_task(file_, form_);
   EXPECT_NE(error_of(c).find("chats.jsonl:65"), std::string::npos) << error_of(c);
   c.chat.bad_records = 1;
   testing::internal::CaptureStderr();
   sft_task(c, byte_tokenizer()->to_json(), "");
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: " + file_ + ":65"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: " + file_ + ":65"),
+            std::string::npos);
 }
 
 TEST_F(SftTasks, LearnTheEndsOfEmptyAnswers) {
@@ -278,8 +309,9 @@ TEST_F(SftTasks, LearnTheEndsOfEmptyAnswers) {
   testing::internal::CaptureStderr();
   const Scores scores = run(c).validation;
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("answers of " + c.run.data.train.front() + " that are empty or white space: 1;"),
-            std::string::npos)
+  EXPECT_NE(
+      said.find("answers of " + c.run.data.train.front() + " that are empty or white space: 1;"),
+      std::string::npos)
       << said;
   EXPECT_EQ(value(scores, "token_accuracy"), 1) << scores.text;
 }
@@ -295,9 +327,11 @@ TEST_F(SftTasks, RefusePassesWithoutEnd) {
 
 // The notes say how instructions were worded, for whoever asks the model.
 TEST_F(SftTasks, NoteTheFormOfInstructions) {
-  std::ofstream(folder_.at("tasks.jsonl")) << R"({"instruction": "do", "input": "x", "output": "y"})" << '\n';
+  std::ofstream(folder_.at("tasks.jsonl"))
+      << R"({"instruction": "do", "input": "x", "output": "y"})" << '\n';
   std::ofstream(folder_.at("pairs.jsonl")) << R"({"prompt": "do", "completion": "y"})" << '\n';
-  const auto noted = [&](const std::string& form, std::vector<std::string> files, const std::string& before = "") {
+  const auto noted = [&](const std::string& form, std::vector<std::string> files,
+                         const std::string& before = "") {
     SftConfig c = small_task(file_, form);
     c.run.data.train = std::move(files);
     c.run.data.validation.clear();
@@ -307,10 +341,15 @@ TEST_F(SftTasks, NoteTheFormOfInstructions) {
   const std::string alpaca = noted("none", {folder_.at("tasks.jsonl")});
   EXPECT_EQ(instruction_notes(alpaca).form, InstructionForm::alpaca);
   EXPECT_TRUE(instruction_notes(alpaca).alone);
-  EXPECT_FALSE(instruction_notes(noted("none", {folder_.at("tasks.jsonl"), folder_.at("pairs.jsonl")})).alone);
-  EXPECT_EQ(instruction_notes(noted("plain", {folder_.at("tasks.jsonl")})).form, InstructionForm::turn);
+  EXPECT_FALSE(
+      instruction_notes(noted("none", {folder_.at("tasks.jsonl"), folder_.at("pairs.jsonl")}))
+          .alone);
+  EXPECT_EQ(instruction_notes(noted("plain", {folder_.at("tasks.jsonl")})).form,
+            InstructionForm::turn);
   const std::string turns = with_instructions(alpaca, {InstructionForm::turn, false});
-  EXPECT_EQ(instruction_notes(noted("", {folder_.at("tasks.jsonl")}, turns)).form, InstructionForm::turn) << "as the checkpoint learnt them";
+  EXPECT_EQ(instruction_notes(noted("", {folder_.at("tasks.jsonl")}, turns)).form,
+            InstructionForm::turn)
+      << "as the checkpoint learnt them";
   EXPECT_FALSE(instruction_notes("{}").form.has_value());
   EXPECT_FALSE(instruction_notes(R"({"instructions":{"form":"poem"}})").form.has_value());
   EXPECT_EQ(with_instructions("{}", {}), "{}");
@@ -335,10 +374,14 @@ TEST_F(SftTasks, RefuseWhatDoesNotFit) {
   EXPECT_NE(error_of(c).find("data.train names no file"), std::string::npos);
   c = good;
   c.task.length = 49;
-  EXPECT_NE(error_of(c).find("sft.length=49 must be from 1 to model.context=48"), std::string::npos);
+  EXPECT_NE(error_of(c).find("sft.length=49 must be from 1 to model.context=48"),
+            std::string::npos);
   c = good;
   c.task.length = 2;
-  EXPECT_NE(error_of(c).find("none of the 64 conversations of data.train has an answer that fits into 2 tokens"), std::string::npos) << error_of(c);
+  EXPECT_NE(error_of(c).find(
+                "none of the 64 conversations of data.train has an answer that fits into 2 tokens"),
+            std::string::npos)
+      << error_of(c);
   c = good;
   c.chat.form = "chatml";
   EXPECT_NE(error_of(c).find("needs the special token <|im_start|>"), std::string::npos);
@@ -348,7 +391,8 @@ TEST_F(SftTasks, RefuseWhatDoesNotFit) {
   EXPECT_NE(error_of(c).find("sft.epochs=0 must be above 0"), std::string::npos);
   c = good;
   c.run.model.vocab_size = 100;
-  EXPECT_NE(error_of(c).find("the model knows 100 ids, but its tokenizer has 257"), std::string::npos);
+  EXPECT_NE(error_of(c).find("the model knows 100 ids, but its tokenizer has 257"),
+            std::string::npos);
   c = good;
   c.run.model.head = Head::sequence;
   EXPECT_NE(error_of(c).find("`skein sft` needs a GPT"), std::string::npos);
@@ -356,8 +400,14 @@ TEST_F(SftTasks, RefuseWhatDoesNotFit) {
   c.run.parallel.cuda_graph = true;
   EXPECT_NE(error_of(c).find("parallel.cuda_graph records pretraining only"), std::string::npos);
   c = good;
-  std::ofstream(file_, std::ios::app) << R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]})" << '\n';
-  EXPECT_NE(error_of(c).find("chats.jsonl:65: the chat template \"short\" has no place for a turn of the system"), std::string::npos) << error_of(c);
+  std::ofstream(file_, std::ios::app)
+      << R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]})"
+      << '\n';
+  EXPECT_NE(
+      error_of(c).find(
+          "chats.jsonl:65: the chat template \"short\" has no place for a turn of the system"),
+      std::string::npos)
+      << error_of(c);
 }
 
 }  // namespace

@@ -1,16 +1,18 @@
-// What a stop leaves, wherever in a run it is asked for, and what a run leaves whose gradients are not finite.
-#include <gtest/gtest.h>
+// What a stop leaves, wherever in a run it is asked for, and what a run leaves whose gradients are
+// not finite.
+#include "skein/train/stop.h"
 
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <thread>
 
 #include "skein/core/json.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/language_task.h"
 #include "skein/train/run_state.h"
-#include "skein/train/stop.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -43,7 +45,8 @@ std::vector<nlohmann::json> metrics_of(const std::string& run) {
   std::ifstream file(run + "/metrics.jsonl");
   for (std::string text; std::getline(file, text);) {
     auto line = nlohmann::json::parse(text);
-    for (const char* of_this_machine : {"seconds", "tokens_per_second", "model_flops_per_second", "peak_memory_bytes", "peak_tensor_bytes"})
+    for (const char* of_this_machine : {"seconds", "tokens_per_second", "model_flops_per_second",
+                                        "peak_memory_bytes", "peak_tensor_bytes"})
       line.erase(of_this_machine);
     lines.push_back(std::move(line));
   }
@@ -97,7 +100,8 @@ TEST_F(Stop, InsideAValidationIsCommittedAtOnceAndTheValidationMadeAgain) {
     EXPECT_EQ(metrics_of(folder_.at(name)).size(), 9u) << "one evaluation was made";
     EXPECT_EQ(first_difference(train(config(), ranks, folder_, name).state, expected.state), "");
     EXPECT_EQ(metrics_of(folder_.at(name)), metrics_of(folder_.at("expected")));
-    const RunState found = newest_state(folder_.at(name)), whole = newest_state(folder_.at("expected"));
+    const RunState found = newest_state(folder_.at(name)),
+                   whole = newest_state(folder_.at("expected"));
     EXPECT_FALSE(found.validation_owed);
     EXPECT_EQ(found.best_step, whole.best_step);
     EXPECT_EQ(found.best_quality, whole.best_quality);
@@ -142,7 +146,8 @@ class ComparedData : public Stop {
     }
     const auto store = std::make_shared<TokenStore>(path);
     std::vector<DataFile> all;
-    for (int i = 0; i < times; ++i) all.push_back({"data.train", fmt::format("{} {}", path, i), 1, 1, store});
+    for (int i = 0; i < times; ++i)
+      all.push_back({"data.train", fmt::format("{} {}", path, i), 1, 1, store});
     return all;
   }
   PretrainConfig short_wait() const {
@@ -237,10 +242,13 @@ class NotFinite : public Stop {
   }
   std::vector<int64_t> committed(const std::string& name) const {
     std::vector<int64_t> steps;
-    for (const CheckpointInfo& info : list_checkpoints(folder_.at(name))) steps.push_back(info.step);
+    for (const CheckpointInfo& info : list_checkpoints(folder_.at(name)))
+      steps.push_back(info.step);
     return steps;
   }
-  void expect_word(const std::string& text, const std::string& word) const { EXPECT_NE(text.find(word), std::string::npos) << text; }
+  void expect_word(const std::string& text, const std::string& word) const {
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+  }
 };
 
 TEST_F(NotFinite, GradientsKeepTheLastGoodCheckpointAndTheAdviceHelps) {
@@ -277,14 +285,16 @@ TEST_F(NotFinite, GradientsInHalfPrecisionLeaveTheGoodCheckpointToo) {
   for (int start = 0; start < 2; ++start) {
     const std::string text = failure(half(ruinous(40)), "run");
     ASSERT_EQ(committed("run"), (std::vector<int64_t>{11, 10}));
-    expect_word(text, "since the checkpoint of step 11: remove " + list_checkpoints(folder_.at("run")).front().path +
+    expect_word(text, "since the checkpoint of step 11: remove " +
+                          list_checkpoints(folder_.at("run")).front().path +
                           " and resume from that of step 10 with");
   }
   std::filesystem::remove_all(list_checkpoints(folder_.at("run")).front().path);
   EXPECT_EQ(first_difference(train(half(plain(20)), 1, folder_, "run").state, expected.state), "");
 }
 
-// A start that has seen no finite gradient knows of no commit that is good, so all stay; one that knows says which.
+// A start that has seen no finite gradient knows of no commit that is good, so all stay; one that
+// knows says which.
 TEST_F(NotFinite, GradientsFromTheFirstStepOnRetireNothing) {
   PretrainConfig good = plain(10), bad = ruinous(11);
   good.train.precision = bad.train.precision = DType::f16;
@@ -297,12 +307,15 @@ TEST_F(NotFinite, GradientsFromTheFirstStepOnRetireNothing) {
   const auto all = list_checkpoints(folder_.at("run"));
   const auto alone = single_rank();
   const std::string text = restart_advice(folder_.at("run/checkpoints"), 12, 10, *alone);
-  expect_word(text, "remove " + all[0].path + ", " + all[1].path + " and resume from that of step 10");
+  expect_word(text,
+              "remove " + all[0].path + ", " + all[1].path + " and resume from that of step 10");
 }
 
 TEST_F(NotFinite, GradientsOfTheLastStepAreAFailure) {
   const std::string text = failure(ruinous(2), "run");
-  expect_word(text, "step 2, the last one, has no finite gradient norm, and what it leaves is not committed");
+  expect_word(
+      text,
+      "step 2, the last one, has no finite gradient norm, and what it leaves is not committed");
   expect_word(text, "and begin again with a lower lr.lr than 1e+30");
   EXPECT_EQ(committed("run"), (std::vector<int64_t>{1}));
 }

@@ -6,6 +6,7 @@
 #include "skein/models/tensors.h"
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {

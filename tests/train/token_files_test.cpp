@@ -3,6 +3,7 @@
 
 #include "skein/data/convert.h"
 #include "skein/text/tokenizer.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -41,8 +42,9 @@ class TokenFileTraining : public testing::Test {
 
 TEST_F(TokenFileTraining, ABlendWithThemGivesTheBitsOfNativeStores) {
   const Finished expected = train(config("right.h5"), 1, folder_, "native");
-  for (const auto& [name, format] : {std::pair{"megatron", TokenFormat::megatron}, std::pair{"nanogpt.bin", TokenFormat::nanogpt},
-                                     std::pair{"llmc.bin", TokenFormat::llmc}}) {
+  for (const auto& [name, format] :
+       {std::pair{"megatron", TokenFormat::megatron},
+        std::pair{"nanogpt.bin", TokenFormat::nanogpt}, std::pair{"llmc.bin", TokenFormat::llmc}}) {
     convert_tokens(TokenStore(folder_.at("right.h5")), folder_.at(name), format);
     const Finished made = train(config(name), 1, folder_, std::string("run-") + name);
     EXPECT_EQ(made.losses, expected.losses) << name;

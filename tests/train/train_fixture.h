@@ -1,22 +1,22 @@
 // A small training problem, and the whole state a run leaves behind.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <gtest/gtest.h>
 #include <map>
 #include <random>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
-#include "data/masked_fixtures.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/comm/local.h"
 #include "skein/train/trainer.h"
+
+#include "data/masked_fixtures.h"
 
 namespace skein {
 
@@ -25,7 +25,8 @@ class Workspace {
  public:
   Workspace() {
     static std::atomic<int> count{0};
-    path_ = std::filesystem::temp_directory_path() / fmt::format("skein_train_{}_{}", getpid(), count++);
+    path_ = std::filesystem::temp_directory_path() /
+            fmt::format("skein_train_{}_{}", getpid(), count++);
     std::filesystem::create_directories(path_);
   }
   ~Workspace() { std::filesystem::remove_all(path_); }
@@ -75,9 +76,12 @@ inline Batch some_batch(int64_t samples, const ModelConfig& model) {
   batch.tokens = Tensor::zeros({samples, model.context}, DType::i32);
   batch.targets = Tensor::zeros({samples, model.context}, DType::i32);
   batch.positions = Tensor::zeros({samples, model.context}, DType::i32);
-  batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * model.context), 1.0f), {samples, model.context});
+  batch.weights =
+      Tensor::from(std::vector<float>(static_cast<size_t>(samples * model.context), 1.0f),
+                   {samples, model.context});
   batch.sample_ids = Tensor::zeros({samples}, DType::i64);
-  for (int64_t i = 0; i < batch.tokens.size(); ++i) batch.tokens.data<int32_t>()[i] = static_cast<int32_t>(i * 7 % model.vocab_size);
+  for (int64_t i = 0; i < batch.tokens.size(); ++i)
+    batch.tokens.data<int32_t>()[i] = static_cast<int32_t>(i * 7 % model.vocab_size);
   return batch;
 }
 
@@ -112,7 +116,8 @@ inline State state_of(const std::string& run) {
     const int64_t size = Shape(tensor.shape).size();
     auto& bytes = state[name];
     bytes.resize(static_cast<size_t>(size * size_of(tensor.dtype)));
-    pieces.push_back({name, tensor.dtype, tensor.shape, std::vector<int64_t>(tensor.shape.size(), 0), tensor.shape, 0, size,
+    pieces.push_back({name, tensor.dtype, tensor.shape,
+                      std::vector<int64_t>(tensor.shape.size(), 0), tensor.shape, 0, size,
                       bytes.data()});
   }
   load_checkpoint(*info, pieces, true, *alone);
@@ -121,7 +126,8 @@ inline State state_of(const std::string& run) {
 
 // The first tensor that differs, or "".
 inline std::string first_difference(const State& left, const State& right) {
-  if (left.size() != right.size()) return fmt::format("{} and {} tensors", left.size(), right.size());
+  if (left.size() != right.size())
+    return fmt::format("{} and {} tensors", left.size(), right.size());
   for (const auto& [name, bytes] : left) {
     const auto other = right.find(name);
     if (other == right.end() || other->second != bytes) return name;
@@ -136,7 +142,8 @@ struct Finished {
 };
 
 // config, with its run under a fresh folder of `folder`.
-inline Finished train(PretrainConfig config, int ranks, const Workspace& folder, const std::string& name) {
+inline Finished train(PretrainConfig config, int ranks, const Workspace& folder,
+                      const std::string& name) {
   config.run.dir = folder.at(name);
   Finished finished;
   run_ranks(ranks, [&](Group& world) {

@@ -1,11 +1,12 @@
 // A message about an exchange that hangs can say where in the step it belongs.
-#include <gtest/gtest.h>
+#include "skein/core/where.h"
 
+#include <gtest/gtest.h>
 #include <mutex>
 #include <set>
 
-#include "skein/core/where.h"
 #include "skein/train/replica.h"
+
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -25,16 +26,29 @@ struct Places {
 class Noting : public Group {
  public:
   Noting(Group& group, Places& places) : group_(group), places_(places) {}
-  Noting(std::unique_ptr<Group> group, Places& places) : own_(std::move(group)), group_(*own_), places_(places) {}
+  Noting(std::unique_ptr<Group> group, Places& places)
+      : own_(std::move(group)), group_(*own_), places_(places) {}
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
-  Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override { return noted().send_bytes(data, bytes, peer, tag); }
-  Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override { return noted().recv_bytes(data, bytes, peer, tag); }
-  void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override { noted().all_gather_bytes(in, out, bytes); }
-  void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override { noted().all_to_all_bytes(in, out, bytes); }
-  void broadcast_bytes(std::byte* data, int64_t bytes, int root) override { noted().broadcast_bytes(data, bytes, root); }
+  Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
+    return noted().send_bytes(data, bytes, peer, tag);
+  }
+  Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
+    return noted().recv_bytes(data, bytes, peer, tag);
+  }
+  void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+    noted().all_gather_bytes(in, out, bytes);
+  }
+  void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+    noted().all_to_all_bytes(in, out, bytes);
+  }
+  void broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
+    noted().broadcast_bytes(data, bytes, root);
+  }
   void barrier() override { group_.barrier(); }
-  std::unique_ptr<Group> split(int color, int key) override { return std::make_unique<Noting>(group_.split(color, key), places_); }
+  std::unique_ptr<Group> split(int color, int key) override {
+    return std::make_unique<Noting>(group_.split(color, key), places_);
+  }
   void abort(int exit_code) override { group_.abort(exit_code); }
 
  private:
@@ -58,7 +72,8 @@ std::set<std::string> places_of_a_step(PretrainConfig c, const MeshShape& shape)
   run_ranks(shape.ranks(), [&](Group& world) {
     Noting noting(world, places);
     Mesh mesh(noting, shape);
-    Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch), mesh);
+    Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
+                    mesh);
     replica.step(some_batch(c.train.global_batch / shape.dp, c.model), 6, 1e-4);
   });
   return places.seen;
@@ -71,15 +86,17 @@ TEST(WhereInAStep, EveryLayerAndMicroBatchIsNamed) {
     const auto seen = places_of_a_step(c, {1, 1, 2});
     for (int m = 0; m < 4; ++m)
       for (const char* part : {"embedding", "block.0", "block.3", "head"})
-        EXPECT_TRUE(seen.contains(fmt::format("step 7, micro-batch {}, {}", m, part))) << m << " " << part;
+        EXPECT_TRUE(seen.contains(fmt::format("step 7, micro-batch {}, {}", m, part)))
+            << m << " " << part;
     EXPECT_FALSE(seen.contains("step 7, micro-batch 0")) << "a sum of a layer nobody named";
   }
 }
 
 TEST(WhereInAStep, BucketsAndStagesAreNamed) {
   const auto seen = places_of_a_step(small_config("unused.h5"), {2, 2, 1});
-  for (const char* place : {"step 7, micro-batch 0", "step 7, micro-batch 1", "step 7, block.0", "step 7, block.3", "step 7, embedding.tokens",
-                            "step 7, head", "step 7, gradient norm"})
+  for (const char* place :
+       {"step 7, micro-batch 0", "step 7, micro-batch 1", "step 7, block.0", "step 7, block.3",
+        "step 7, embedding.tokens", "step 7, head", "step 7, gradient norm"})
     EXPECT_TRUE(seen.contains(place)) << place;
 }
 

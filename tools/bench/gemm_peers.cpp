@@ -1,10 +1,11 @@
-// The peers of `skein bench --bench.what=gemm`: OpenBLAS (f32) and oneDNN (weights packed beforehand) on the same products.
+// The peers of `skein bench --bench.what=gemm`: OpenBLAS (f32) and oneDNN (weights packed
+// beforehand) on the same products.
 //   g++ -O2 -std=c++20 tools/bench/gemm_peers.cpp -o gemm_peers -ldnnl -lopenblas
-//   OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 ./gemm_peers bf16 4096 768x768 3072x768 768x3072 50304x768
+//   OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 ./gemm_peers bf16 4096 768x768 3072x768 768x3072
+//   50304x768
 // One line a product, form and library: the median of 5 rates in GFLOP/s.
-#include <cblas.h>
-
 #include <algorithm>
+#include <cblas.h>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -41,17 +42,20 @@ memory::desc matrix(long rows, long columns, bool transposed, Type type) {
 // c [m,n] = op(a) op(b); b packed before where `pack`.
 double dnnl_rate(long m, long n, long k, bool ta, bool tb, Type type, Type out, bool pack) {
   dnnl::stream stream(kEngine);
-  const memory::desc a = matrix(m, k, ta, type), b = matrix(k, n, tb, type), c = matrix(m, n, false, out);
+  const memory::desc a = matrix(m, k, ta, type), b = matrix(k, n, tb, type),
+                     c = matrix(m, n, false, out);
   const memory::desc wanted = pack ? memory::desc({k, n}, type, memory::format_tag::any) : b;
   const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, wanted, c), kEngine);
-  memory left(a, kEngine), plain(b, kEngine), right(description.weights_desc(), kEngine), result(c, kEngine);
+  memory left(a, kEngine), plain(b, kEngine), right(description.weights_desc(), kEngine),
+      result(c, kEngine);
   std::memset(left.get_data_handle(), 0x3c, a.get_size());
   std::memset(plain.get_data_handle(), 0x3c, b.get_size());
   dnnl::reorder(plain, right).execute(stream, plain, right);
   stream.wait();
   const dnnl::matmul product(description);
   return rate_of(2.0 * m * n * k, [&] {
-    product.execute(stream, {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
+    product.execute(stream,
+                    {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
     stream.wait();
   });
 }
@@ -59,8 +63,8 @@ double dnnl_rate(long m, long n, long k, bool ta, bool tb, Type type, Type out, 
 double blas_rate(long m, long n, long k, bool ta, bool tb) {
   std::vector<float> a(m * k, 0.5f), b(k * n, 0.25f), c(m * n);
   return rate_of(2.0 * m * n * k, [&] {
-    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1, a.data(), ta ? m : k, b.data(),
-                tb ? k : n, 0, c.data(), n);
+    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n,
+                k, 1, a.data(), ta ? m : k, b.data(), tb ? k : n, 0, c.data(), n);
   });
 }
 
@@ -73,7 +77,8 @@ int main(int argc, char** argv) {
   for (int i = 3; i < argc; ++i) {
     const long outputs = std::stol(argv[i]), inputs = std::stol(std::strchr(argv[i], 'x') + 1);
     const auto tell = [&](const char* form, long m, long n, long k, bool ta, bool tb, bool weight) {
-      std::printf("%ldx%ld %s: oneDNN %.1f", outputs, inputs, form, dnnl_rate(m, n, k, ta, tb, type, weight ? type : Type::f32, weight));
+      std::printf("%ldx%ld %s: oneDNN %.1f", outputs, inputs, form,
+                  dnnl_rate(m, n, k, ta, tb, type, weight ? type : Type::f32, weight));
       if (!bf16) std::printf(", OpenBLAS %.1f", blas_rate(m, n, k, ta, tb));
       std::printf(" GFLOP/s\n");
     };

@@ -1,11 +1,11 @@
-// Steps that every rank takes or none: a failure of one rank becomes the same Error on all, so that no rank
-// waits for ever in a later collective. A step itself must hold no collective.
+// Steps that every rank takes or none: a failure of one rank becomes the same Error on all, so that
+// no rank waits for ever in a later collective. A step itself must hold no collective.
 #pragma once
-
-#include "skein/comm/group.h"
 
 #include <functional>
 #include <string>
+
+#include "skein/comm/group.h"
 
 namespace skein {
 
@@ -13,8 +13,8 @@ namespace skein {
 // code of the first failing rank whose code is not usage, else usage, and what failed where.
 void agree(Group& world, const std::function<void()>& step);
 
-// Collective. Runs `step` on rank 0 and returns its answer on every rank; its failure is thrown on every
-// rank.
+// Collective. Runs `step` on rank 0 and returns its answer on every rank; its failure is thrown on
+// every rank.
 std::string from_root(Group& world, const std::function<std::string()>& step);
 
 // What `step` threw, or "" when it did not. For steps whose failure is only reported.

@@ -5,9 +5,9 @@
 //     manifest.json                    every shard's size and CRC32C a MiB, tensor index, metadata
 //     rank-00000.h5 ... rank-0000N.h5
 //
-// Protocol (save): every rank builds its file in memory (HDF5 core driver, latest format), checks free
-// space, writes with its own loop, fsyncs; all agree; rank 0 writes the manifest, fsyncs file and directory,
-// renames the temporary directory, fsyncs the parent. Only then is it committed.
+// Protocol (save): every rank builds its file in memory (HDF5 core driver, latest format), checks
+// free space, writes with its own loop, fsyncs; all agree; rank 0 writes the manifest, fsyncs file
+// and directory, renames the temporary directory, fsyncs the parent. Only then is it committed.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@
 namespace skein {
 
 struct CheckpointInfo {
-  std::string path;      // of the step's directory
+  std::string path;  // of the step's directory
   int64_t step = 0;
   int64_t generation = 0;
-  std::string metadata;  // JSON given to save(): config, cursor, versions
+  std::string metadata;      // JSON given to save(): config, cursor, versions
   std::string created = {};  // UTC, "2024-05-06T07:08:09Z"
-  uint32_t sum = 0;          // CRC-32C of its shards' sums: the same for a copy, another one for other bytes; 0 where it is not known
+  uint32_t sum = 0;  // CRC-32C of its shards' sums: the same for a copy, another one for other
+                     // bytes; 0 where it is not known
 };
 
 class CheckpointStore {
@@ -42,12 +43,13 @@ class CheckpointStore {
   // With the generation that the claim has taken, in its directory; the claim outlives the store.
   CheckpointStore(const RunClaim& claim, int keep, Group& world);
 
-  // Collective. Commits the pieces of all ranks under `step`; `metadata` is rank 0's JSON. Returns the path.
-  // On any rank's failure nothing becomes visible, the temporary is removed and every rank gets the same
-  // Error(failure) with the reason (rank, path, errno text); a process that a newer generation
-  // has fenced off gets Error(superseded), for good. A step that this store has committed before is left as it is.
-  // good: the step of the newest commit whose weights are known to be of use, which is not removed whatever `keep`
-  // says; below 0: none is known, and no commit is removed. Nothing: `keep` alone counts.
+  // Collective. Commits the pieces of all ranks under `step`; `metadata` is rank 0's JSON. Returns
+  // the path. On any rank's failure nothing becomes visible, the temporary is removed and every
+  // rank gets the same Error(failure) with the reason (rank, path, errno text); a process that a
+  // newer generation has fenced off gets Error(superseded), for good. A step that this store has
+  // committed before is left as it is. good: the step of the newest commit whose weights are known
+  // to be of use, which is not removed whatever `keep` says; below 0: none is known, and no commit
+  // is removed. Nothing: `keep` alone counts.
   std::string save(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata,
                    std::optional<int64_t> good = {});
 
@@ -66,13 +68,15 @@ class CheckpointStore {
 std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 
 // Collective. The newest checkpoint in the folder `path` whose manifest and shards all verify.
-// - One that is damaged (bytes without their sum, a file cut or missing), or of another run than the
+// - One that is damaged (bytes without their sum, a file cut or missing), or of another run than
+// the
 //   folder's generations, is passed over for the next older one, with a warning that says why.
 // - nullopt: the folder holds no checkpoint.
 // - Error(usage): it holds some, but none is good (with every reason), or all are commits of
 //   superseded starts.
-// - Error(failure): one could not be looked at or read, also when tried again; no older one is taken.
-// `path` may also be a run's folder, or one checkpoint's own directory: then only that one is tried.
+// - Error(failure): one could not be looked at or read, also when tried again; no older one is
+// taken. `path` may also be a run's folder, or one checkpoint's own directory: then only that one
+// is tried.
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
 
 // "PATH holds no checkpoint", what lies there instead, and what to do: for messages. Looks for a
@@ -80,13 +84,15 @@ std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& wo
 std::string no_checkpoint(const std::string& path);
 
 // Collective. Names and shapes of the tensors that a checkpoint holds.
-std::map<std::string, std::vector<int64_t>> checkpoint_tensors(const CheckpointInfo& info, Group& world);
+std::map<std::string, std::vector<int64_t>> checkpoint_tensors(const CheckpointInfo& info,
+                                                               Group& world);
 
-// Collective. Fills every target piece from the checkpoint, whatever layout wrote it; each element of each
-// target must be covered exactly once. With `strict`, also an error when the checkpoint holds tensors that
-// no rank asked for. Missing, extra and mis-shaped tensors are listed by name with both shapes. Floating
-// dtypes may differ (values are converted, with rounding to nearest even), others may not. CRC32C of each
-// shard is verified before HDF5 opens it. After an error the targets hold no particular values.
+// Collective. Fills every target piece from the checkpoint, whatever layout wrote it; each element
+// of each target must be covered exactly once. With `strict`, also an error when the checkpoint
+// holds tensors that no rank asked for. Missing, extra and mis-shaped tensors are listed by name
+// with both shapes. Floating dtypes may differ (values are converted, with rounding to nearest
+// even), others may not. CRC32C of each shard is verified before HDF5 opens it. After an error the
+// targets hold no particular values.
 void load_checkpoint(const CheckpointInfo& info, const std::vector<Piece>& targets, bool strict,
                      Group& world);
 

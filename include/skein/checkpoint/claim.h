@@ -2,14 +2,14 @@
 // takes over: the older one commits no more (docs/checkpoint-format.md, "Generations").
 #pragma once
 
-#include "skein/checkpoint/generation.h"
-#include "skein/comm/group.h"
-
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+
+#include "skein/checkpoint/generation.h"
+#include "skein/comm/group.h"
 
 namespace skein {
 
@@ -21,7 +21,7 @@ struct ClaimOptions {
   Time renewal{10'000};   // of the own sign of life
   // Without a sign of life, more than two renewals: it is dead, wherever it runs.
   Time silence{25'000};
-  Time pause{200};  // between two looks
+  Time pause{200};                       // between two looks
   std::function<Time()> now = {};        // of any clock; null: the steady one
   std::function<void(Time)> sleep = {};  // null: this thread sleeps
 };

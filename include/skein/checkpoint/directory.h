@@ -11,17 +11,18 @@
 // generation's file names, and every reader ignores it.
 #pragma once
 
-#include "skein/checkpoint/generation.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "skein/checkpoint/generation.h"
+
 namespace skein {
 
 struct CheckpointName {
-  int64_t generation = 0, step = 0;  // in order of age: a later generation is newer whatever its step
+  int64_t generation = 0,
+          step = 0;  // in order of age: a later generation is newer whatever its step
 
   auto operator<=>(const CheckpointName&) const = default;
   // "step-00000100.g000003"
@@ -30,7 +31,8 @@ struct CheckpointName {
   static std::optional<CheckpointName> parse(const std::string& text);
 };
 
-// `path`, or the folder `checkpoints` in it when there is one: a run's folder stands for its checkpoints.
+// `path`, or the folder `checkpoints` in it when there is one: a run's folder stands for its
+// checkpoints.
 std::string checkpoint_folder(const std::string& path);
 
 // Committed checkpoints, newest first, without those that a fenced generation left behind. Empty
@@ -78,7 +80,8 @@ std::string make_temporary(const std::string& directory, const CheckpointName& n
 
 // Gives the finished temporary its final name, durably. Nothing is visible after an error:
 // Error(superseded) when a newer generation has started, Error(failure) when the system fails.
-void publish(const std::string& temporary, const std::string& directory, const CheckpointName& name);
+void publish(const std::string& temporary, const std::string& directory,
+             const CheckpointName& name);
 
 // Committed checkpoints beyond the newest `keep`.
 std::vector<CheckpointName> expired_checkpoints(const std::string& directory, int keep);

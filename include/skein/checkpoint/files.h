@@ -1,7 +1,7 @@
-// Files as checkpoints need them: whole, durable, and with every error said. What the system refuses
-// is a SystemError, which names the path and the system's reason. Error(usage): nothing is there to
-// be read, or what stands there is of another kind than it must be. A plain Error(failure): a name
-// that must be free is taken, and where a function says so.
+// Files as checkpoints need them: whole, durable, and with every error said. What the system
+// refuses is a SystemError, which names the path and the system's reason. Error(usage): nothing is
+// there to be read, or what stands there is of another kind than it must be. A plain
+// Error(failure): a name that must be free is taken, and where a function says so.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,8 @@ class Bytes {
   explicit Bytes(int64_t size);
   // A file's bytes, read as they are looked at; what is written stays in memory. They cannot grow.
   static Bytes map(const std::string& path);
-  // Lets go of the memory of mapped bytes that have not been written; they are read again when they are looked at.
+  // Lets go of the memory of mapped bytes that have not been written; they are read again when they
+  // are looked at.
   void let_go(const std::byte* from, int64_t bytes) const;
 
   std::byte* data() const { return data_.get(); }
@@ -115,9 +116,9 @@ bool is_folder(const std::string& path);
 // The text of a file; nothing where there is none. Tried again alike.
 std::optional<std::string> text_if_there(const std::string& path);
 
-// Makes a file that must not exist yet, reserves its space, writes it with a loop and fsyncs it. False,
-// without an error, when the name is taken. A file that could not be finished is removed: a second fsync of
-// it would promise what the kernel has dropped.
+// Makes a file that must not exist yet, reserves its space, writes it with a loop and fsyncs it.
+// False, without an error, when the name is taken. A file that could not be finished is removed: a
+// second fsync of it would promise what the kernel has dropped.
 bool write_exclusive(const std::string& path, std::span<const std::byte> bytes);
 bool write_exclusive(const std::string& path, const std::string& text);
 // The same, but a name that is taken is an error.

@@ -27,7 +27,8 @@ class NonFinite {
   std::vector<std::pair<std::string, int64_t>> found_;
 };
 
-// Of the weights of a checkpoint that has been found, and so verified. Reads all of them, a part at a time.
+// Of the weights of a checkpoint that has been found, and so verified. Reads all of them, a part at
+// a time.
 NonFinite non_finite_weights(const CheckpointInfo& info);
 
 }  // namespace skein

@@ -2,10 +2,10 @@
 // it began from, who writes it.
 #pragma once
 
-#include "skein/checkpoint/heartbeat.h"
-
 #include <cstdint>
 #include <string>
+
+#include "skein/checkpoint/heartbeat.h"
 
 namespace skein {
 
@@ -31,7 +31,8 @@ std::string named(const Generation& generation);
 
 // 32 random hex digits.
 std::string new_run_id();
-// A usage error, which names `origin`, unless it is "" or 1 to 64 letters, digits, '-', '_' and '.'.
+// A usage error, which names `origin`, unless it is "" or 1 to 64 letters, digits, '-', '_' and
+// '.'.
 void check_run_id(const std::string& id, const std::string& origin);
 
 }  // namespace skein

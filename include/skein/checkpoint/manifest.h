@@ -1,17 +1,17 @@
 // What a checkpoint holds, and the sums that every byte of it is held against.
 //
-// manifest.json is JSON whose last field, "crc32c", is the CRC-32C (eight hex digits) of all bytes before
-// that field's line; docs/checkpoint-format.md lists the others.
+// manifest.json is JSON whose last field, "crc32c", is the CRC-32C (eight hex digits) of all bytes
+// before that field's line; docs/checkpoint-format.md lists the others.
 #pragma once
-
-#include "skein/checkpoint/files.h"
-#include "skein/checkpoint/piece.h"
-#include "skein/checkpoint/reshard.h"
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "skein/checkpoint/files.h"
+#include "skein/checkpoint/piece.h"
+#include "skein/checkpoint/reshard.h"
 
 namespace skein {
 
@@ -43,7 +43,7 @@ struct Manifest {
   std::string metadata;            // JSON
   std::vector<ShardEntry> shards;  // one a rank, in rank order
   std::map<std::string, StoredTensor> tensors;
-  std::string run;                 // id of the run that made it; "" for none, as of an import
+  std::string run;  // id of the run that made it; "" for none, as of an import
 
   int ranks() const { return static_cast<int>(shards.size()); }
   int64_t bytes() const;  // of all shards
@@ -52,13 +52,13 @@ struct Manifest {
 // Size and sums of a shard, from memory.
 ShardEntry describe_shard(std::string file, const Bytes& image);
 
-// One rank's part of the manifest as text, for rank 0: what it holds of which tensor, and its shard.
-// Error(failure) naming a piece that does not fit its tensor.
+// One rank's part of the manifest as text, for rank 0: what it holds of which tensor, and its
+// shard. Error(failure) naming a piece that does not fit its tensor.
 std::string report_pieces(int rank, const std::vector<Piece>& pieces);
 std::string report_shard(const ShardEntry& entry);
 
-// Adds the reports of all ranks, in rank order. Error(failure) when ranks disagree about a tensor, or when
-// the pieces of one leave out an element or hold it twice.
+// Adds the reports of all ranks, in rank order. Error(failure) when ranks disagree about a tensor,
+// or when the pieces of one leave out an element or hold it twice.
 void add_reports(Manifest& manifest, const std::vector<std::string>& shards,
                  const std::vector<std::string>& pieces);
 

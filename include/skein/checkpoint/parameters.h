@@ -9,9 +9,10 @@
 
 namespace skein {
 
-// Elements [begin, begin + data.size()) of the part of `parameter` that lies here, row-major; `data` [n] holds them. A second
-// use of a tied parameter goes by the name of the first.
-Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin, const Tensor& data);
+// Elements [begin, begin + data.size()) of the part of `parameter` that lies here, row-major;
+// `data` [n] holds them. A second use of a tied parameter goes by the name of the first.
+Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin,
+               const Tensor& data);
 
 // The whole local part of every parameter under "param/": what a model without an optimizer loads.
 std::vector<Piece> parameter_pieces(const Parameters& parameters);

@@ -1,13 +1,14 @@
-// From any layout to any other: where two parts of one logical tensor meet, and the copy between them.
+// From any layout to any other: where two parts of one logical tensor meet, and the copy between
+// them.
 #pragma once
-
-#include "skein/checkpoint/piece.h"
-#include "skein/tensor/dtype.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "skein/checkpoint/piece.h"
+#include "skein/tensor/dtype.h"
 
 namespace skein {
 
@@ -22,7 +23,8 @@ struct Region {
 
 Region region_of(const Piece& piece);
 
-// Product of the dims; 1 for a scalar. Error(failure) when a dim is negative or the product passes 2^63.
+// Product of the dims; 1 for a scalar. Error(failure) when a dim is negative or the product passes
+// 2^63.
 int64_t element_count(const std::vector<int64_t>& dims);
 
 // "[2,3]"
@@ -31,7 +33,8 @@ std::string shape_text(const std::vector<int64_t>& dims);
 // Why the region is no part of a tensor of that shape; "" when it is.
 std::string misfit(const Region& region, const std::vector<int64_t>& shape);
 
-// Why the regions, each of which fits, do not cover every element of the shape exactly once; "" when they do.
+// Why the regions, each of which fits, do not cover every element of the shape exactly once; ""
+// when they do.
 std::string tiling_fault(const std::vector<Region>& regions, const std::vector<int64_t>& shape);
 
 // False only when the two share no element; cheap, whatever their sizes.
@@ -43,8 +46,9 @@ int64_t overlap(const Region& a, const Region& b);
 // Floating types convert to each other; any type to itself.
 bool convertible(DType from, DType to);
 
-// Copies the elements that the two regions share and returns their number. `from` and `to` point at the
-// regions' first elements and need no alignment. Values round to nearest even where the type gets narrower.
+// Copies the elements that the two regions share and returns their number. `from` and `to` point at
+// the regions' first elements and need no alignment. Values round to nearest even where the type
+// gets narrower.
 int64_t copy_overlap(const Region& from_region, DType from_dtype, const std::byte* from,
                      const Region& to_region, DType to_dtype, std::byte* to);
 

@@ -21,8 +21,8 @@ class CheckpointTensors {
   ~CheckpointTensors();
 
   const std::map<std::string, StoredTensor>& tensors() const { return manifest_.tensors; }
-  // Elements [begin, end) of the tensor `name`, row-major, as `dtype` into `out`, which needs no alignment. Values round to
-  // nearest even where the type gets narrower.
+  // Elements [begin, end) of the tensor `name`, row-major, as `dtype` into `out`, which needs no
+  // alignment. Values round to nearest even where the type gets narrower.
   void read(const std::string& name, int64_t begin, int64_t end, DType dtype, std::byte* out);
 
  private:
@@ -32,10 +32,13 @@ class CheckpointTensors {
   std::unique_ptr<Shards> shards_;
 };
 
-// Saves a checkpoint as one process, shard after shard: `shards` are the pieces of each, without data, and `fill` is called
-// for every piece in turn to write its elements to the given place. Memory holds one shard at a time, twice. `directory` is
-// made if need be and takes a new generation. Returns the checkpoint's path. After an error nothing is visible.
-std::string save_in_shards(const std::string& directory, int64_t step, const std::vector<std::vector<Piece>>& shards,
-                           const std::string& metadata, const std::function<void(const Piece&, std::byte*)>& fill);
+// Saves a checkpoint as one process, shard after shard: `shards` are the pieces of each, without
+// data, and `fill` is called for every piece in turn to write its elements to the given place.
+// Memory holds one shard at a time, twice. `directory` is made if need be and takes a new
+// generation. Returns the checkpoint's path. After an error nothing is visible.
+std::string save_in_shards(const std::string& directory, int64_t step,
+                           const std::vector<std::vector<Piece>>& shards,
+                           const std::string& metadata,
+                           const std::function<void(const Piece&, std::byte*)>& fill);
 
 }  // namespace skein

@@ -1,5 +1,6 @@
-// What a device offers to exchanges: streams that run their work in order, marks in them, and the moves themselves. Nothing here
-// makes the host wait. A QueuedTransport puts it in order; NCCL's is in src/comm/cuda, tests record what they are asked for.
+// What a device offers to exchanges: streams that run their work in order, marks in them, and the
+// moves themselves. Nothing here makes the host wait. A QueuedTransport puts it in order; NCCL's is
+// in src/comm/cuda, tests record what they are asked for.
 #pragma once
 
 #include "skein/comm/watchdog.h"
@@ -9,10 +10,12 @@ namespace skein {
 
 class DeviceQueue : public Watched {
  public:
-  // The stream of all computation, and of the group's collectives. Those of edges are numbered from 1.
+  // The stream of all computation, and of the group's collectives. Those of edges are numbered
+  // from 1.
   static constexpr int kCompute = 0;
 
-  // Marks the end of what is queued on a stream so far. It is over once wait() has been called for it or passed() was true.
+  // Marks the end of what is queued on a stream so far. It is over once wait() has been called for
+  // it or passed() was true.
   virtual int64_t mark(int stream) = 0;
   // What is queued on the stream from now on runs after the mark.
   virtual void wait(int stream, int64_t mark) = 0;

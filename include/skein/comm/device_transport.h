@@ -1,7 +1,9 @@
-// How tensors on devices move between the ranks of a group. A group without one passes them through the host.
+// How tensors on devices move between the ranks of a group. A group without one passes them through
+// the host.
 //
-// Each move is queued on the device: later kernels see its result, the host does not wait. Host and device paths never share a buffer:
-// what the host's transport moves has been copied to memory of its own.
+// Each move is queued on the device: later kernels see its result, the host does not wait. Host and
+// device paths never share a buffer: what the host's transport moves has been copied to memory of
+// its own.
 #pragma once
 
 #include <memory>
@@ -22,8 +24,9 @@ class DeviceTransport {
 
   // Whether send and recv reach that rank; the same on both sides.
   virtual bool connects(int peer) const = 0;
-  // The tensor's memory is kept until wait(), which makes later work of the device wait and not the host. Messages between a pair must be
-  // received in the order they were sent; between two ranks, those with even tags and those with odd tags each in theirs.
+  // The tensor's memory is kept until wait(), which makes later work of the device wait and not the
+  // host. Messages between a pair must be received in the order they were sent; between two ranks,
+  // those with even tags and those with odd tags each in theirs.
   virtual Work send(const Tensor& tensor, int peer, int tag) = 0;
   virtual Work recv(const Tensor& tensor, int peer, int tag) = 0;
   // Ends what is under way on every connection; from then on each move is an error.
@@ -35,13 +38,15 @@ struct DeviceLinks {
   bool ring = false;  // also connects neighbours, for send and recv
 };
 
-// Collective. Connects the ranks' devices by NCCL where each rank has a GPU of its own, with a first exchange on every connection at
-// once; where ranks share one, tensors go on passing through the host. Nothing for CPUs and groups of one. The watchdog, where one is
-// given, looks after all of it from the connecting on.
-void connect_devices(Group& group, Device device, const DeviceLinks& links, const std::shared_ptr<Watchdog>& watchdog);
+// Collective. Connects the ranks' devices by NCCL where each rank has a GPU of its own, with a
+// first exchange on every connection at once; where ranks share one, tensors go on passing through
+// the host. Nothing for CPUs and groups of one. The watchdog, where one is given, looks after all
+// of it from the connecting on.
+void connect_devices(Group& group, Device device, const DeviceLinks& links,
+                     const std::shared_ptr<Watchdog>& watchdog);
 
-// A watchdog that ends the job of `world`, which must outlive it, after `timeout` seconds; 0: never. It calls abort() from a thread of its
-// own. Null for CPUs.
+// A watchdog that ends the job of `world`, which must outlive it, after `timeout` seconds; 0:
+// never. It calls abort() from a thread of its own. Null for CPUs.
 std::shared_ptr<Watchdog> device_watchdog(Group& world, Device device, double timeout);
 
 }  // namespace skein

@@ -3,12 +3,12 @@
 // or throws Error(failure) that says what is wrong.
 #pragma once
 
-#include "skein/comm/address.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "skein/comm/address.h"
 
 namespace skein {
 

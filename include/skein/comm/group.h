@@ -1,7 +1,8 @@
 // An ordered set of ranks. Every member must call the same collectives in the same order.
 //
-// Transports (local threads, MPI, TCP) supply moves of bytes, or memory that all members see (comm/window.h); every sum is done
-// here, in one fixed order, so a result has the same bits under every transport:
+// Transports (local threads, MPI, TCP) supply moves of bytes, or memory that all members see
+// (comm/window.h); every sum is done here, in one fixed order, so a result has the same bits under
+// every transport:
 //   tree order over n ranks: sum(0..n) = sum(0..h) + sum(h..n), h the largest power of two below n.
 // A group of one costs nothing: all its collectives return at once.
 #pragma once
@@ -21,8 +22,8 @@ class Work {
  public:
   Work() = default;  // already complete
   explicit Work(std::function<void()> wait) : wait_(std::move(wait)) {}
-  // Returns when the transfer is complete; between devices it only makes later work of the device wait for it. Idempotent. Throws
-  // Error(failure) when the peer is gone.
+  // Returns when the transfer is complete; between devices it only makes later work of the device
+  // wait for it. Idempotent. Throws Error(failure) when the peer is gone.
   void wait() {
     if (auto todo = std::exchange(wait_, nullptr)) todo();
   }
@@ -41,32 +42,38 @@ class Group {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // --- moves of bytes: what a transport implements. Each throws Error(failure) when a peer is gone. ---
+  // --- moves of bytes: what a transport implements. Each throws Error(failure) when a peer is
+  // gone. ---
 
   // Never blocks on the receiver. Messages between a pair with equal tags arrive in order.
   virtual Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) = 0;
   virtual Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) = 0;
   // out holds size() blocks of `bytes`, in rank order. in may be out's own block.
   virtual void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
-  // in: size() blocks of `bytes`, block r for rank r; out: block r from rank r. in and out are distinct.
+  // in: size() blocks of `bytes`, block r for rank r; out: block r from rank r. in and out are
+  // distinct.
   virtual void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
   virtual void broadcast_bytes(std::byte* data, int64_t bytes, int root) = 0;
   virtual void barrier() = 0;
   // Members with equal color form a group, ordered by key, then by rank here. Collective.
   virtual std::unique_ptr<Group> split(int color, int key) = 0;
-  // Memory all members see, where they are on one host and the transport has such memory; else null. The first call is collective.
+  // Memory all members see, where they are on one host and the transport has such memory; else
+  // null. The first call is collective.
   virtual Window* window() { return nullptr; }
-  // Ends every member of the job, now; called once a member cannot go on, from any thread, also while another one is in a call here.
+  // Ends every member of the job, now; called once a member cannot go on, from any thread, also
+  // while another one is in a call here.
   virtual void abort(int exit_code) = 0;
 
   // --- typed collectives, the same for every transport ---
 
-  // Between connected devices both ends must queue a pair's messages in one order (comm/device_transport.h).
+  // Between connected devices both ends must queue a pair's messages in one order
+  // (comm/device_transport.h).
   Work send(const Tensor& tensor, int peer, int tag);
   Work recv(const Tensor& tensor, int peer, int tag);
   // out [size()*n] from in [n]. The first dim of out is rank-major: [size(), ...in.shape].
   void all_gather(const Tensor& in, const Tensor& out);
-  // out [n] = tree-ordered sum over ranks of block rank() of in [size()*n]. f32 or f64; bf16 and f16 sum in f32.
+  // out [n] = tree-ordered sum over ranks of block rank() of in [size()*n]. f32 or f64; bf16 and
+  // f16 sum in f32.
   void reduce_scatter(const Tensor& in, const Tensor& out);
   // Tree-ordered sum over ranks, in place, the same bits on every rank. f32, f64, bf16, f16, i64.
   void all_reduce_sum(const Tensor& tensor);

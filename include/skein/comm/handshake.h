@@ -7,15 +7,15 @@
 //
 // Each proof is over both numbers and the text behind it (secret.h). Who connects proves first, so
 // a stranger who calls learns nothing that a guess of the secret could be tried on. Who listens in
-// rank 0's place, or reads the wire, does get a proof to try guesses on at leisure: only a secret of
-// 16 random bytes or more withstands that.
+// rank 0's place, or reads the wire, does get a proof to try guesses on at leisure: only a secret
+// of 16 random bytes or more withstands that.
 #pragma once
-
-#include "skein/comm/secret.h"
 
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "skein/comm/secret.h"
 
 namespace skein {
 

@@ -9,21 +9,23 @@
 
 namespace skein {
 
-// Thrown on every rank at the same meeting. Not an error: the work is given up because somebody asked.
+// Thrown on every rank at the same meeting. Not an error: the work is given up because somebody
+// asked.
 struct Interrupted {};
 
-// Work that is to be interruptible calls pass() at each of its rounds and finish() after the last one. Ranks may have
-// different numbers of rounds. They meet about once a second, however short a round is, by one all-reduce; when they meet
-// changes nothing but when they are interrupted.
+// Work that is to be interruptible calls pass() at each of its rounds and finish() after the last
+// one. Ranks may have different numbers of rounds. They meet about once a second, however short a
+// round is, by one all-reduce; when they meet changes nothing but when they are interrupted.
 class Meeting {
  public:
   // world outlives it. asked: whether this rank wants all to leave; called at meetings only.
   Meeting(Group& world, std::function<bool()> asked);
 
-  // Collective now and then: no rank may wait for another's later round, or hold back what another needs to get to its own
-  // next round. Interrupted on all ranks once any was asked.
+  // Collective now and then: no rank may wait for another's later round, or hold back what another
+  // needs to get to its own next round. Interrupted on all ranks once any was asked.
   void pass();
-  // Collective: waits until all ranks are here. Interrupted, too. Afterwards the next work may begin.
+  // Collective: waits until all ranks are here. Interrupted, too. Afterwards the next work may
+  // begin.
   void finish();
 
  private:

@@ -1,6 +1,7 @@
-// A DeviceTransport over streams. Collectives run on the computation's stream; a message runs on the stream of its edge, which first waits
-// for the computation so far, and the computation waits for it where its Work is waited for. Freed memory is used again in the order of the
-// computation's stream, so this order also keeps a message's memory from being written too early.
+// A DeviceTransport over streams. Collectives run on the computation's stream; a message runs on
+// the stream of its edge, which first waits for the computation so far, and the computation waits
+// for it where its Work is waited for. Freed memory is used again in the order of the computation's
+// stream, so this order also keeps a message's memory from being written too early.
 #pragma once
 
 #include <string>
@@ -22,7 +23,8 @@ struct TransportSpec {
 class QueuedTransport : public DeviceTransport {
  public:
   // watchdog may be null.
-  QueuedTransport(std::shared_ptr<DeviceQueue> queue, TransportSpec spec, std::shared_ptr<Watchdog> watchdog);
+  QueuedTransport(std::shared_ptr<DeviceQueue> queue, TransportSpec spec,
+                  std::shared_ptr<Watchdog> watchdog);
 
   void all_gather(const Tensor& in, const Tensor& out) override;
   void reduce_scatter(const Tensor& in, const Tensor& out) override;

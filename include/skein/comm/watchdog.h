@@ -1,5 +1,5 @@
-// Looks after exchanges between devices, for which no host waits: one that does not end, or that fails by itself, ends the job with a
-// message that says which it was.
+// Looks after exchanges between devices, for which no host waits: one that does not end, or that
+// fails by itself, ends the job with a message that says which it was.
 //
 //   auto watchdog = std::make_shared<Watchdog>(settings);
 //   const auto watch = watchdog->watch(queue, 1);
@@ -20,15 +20,18 @@
 
 namespace skein {
 
-// What runs exchanges. All of it is called from the watchdog's thread, must not throw, and except for abort must not wait.
+// What runs exchanges. All of it is called from the watchdog's thread, must not throw, and except
+// for abort must not wait.
 class Watched {
  public:
   virtual ~Watched() = default;
-  // Whether all that was queued before the mark has run. Once it is true the mark is over and its number may be given to another.
+  // Whether all that was queued before the mark has run. Once it is true the mark is over and its
+  // number may be given to another.
   virtual bool passed(int64_t mark) = 0;
   // What failed without anybody asking; "" when nothing did.
   virtual std::string error() = 0;
-  // Ends what is under way, so that nobody waits for it any longer; nothing can be queued afterwards.
+  // Ends what is under way, so that nobody waits for it any longer; nothing can be queued
+  // afterwards.
   virtual void abort() = 0;
 };
 
@@ -37,19 +40,20 @@ struct Exchange {
   const char* what = "";   // "all-reduce"
   const char* group = "";  // "tensor"
   int64_t bytes = 0;
-  int peer = -1;           // the other rank of the group; -1: all of them
-  bool outgoing = false;   // to the peer, not from it
+  int peer = -1;          // the other rank of the group; -1: all of them
+  bool outgoing = false;  // to the peer, not from it
 
-  // "all-reduce of 4.0 MiB in the tensor group", "send of 512 bytes to rank 2 of the pipeline group"
+  // "all-reduce of 4.0 MiB in the tensor group", "send of 512 bytes to rank 2 of the pipeline
+  // group"
   std::string str() const;
 };
 
 class Watchdog {
  public:
   struct Settings {
-    std::string place;        // who speaks: "rank 5 (host node3, GPU 1)"
-    double timeout = 600;     // seconds; 0: exchanges may take for ever, failures are still reported
-    double interval = 0.25;   // seconds between looks; 0: no thread, somebody calls look()
+    std::string place;       // who speaks: "rank 5 (host node3, GPU 1)"
+    double timeout = 600;    // seconds; 0: exchanges may take for ever, failures are still reported
+    double interval = 0.25;  // seconds between looks; 0: no thread, somebody calls look()
     double abort_grace = 10;  // seconds that aborting may take before the job ends without it
     // Ends the job; called once, from the watchdog's thread, after every watched thing was aborted.
     std::function<void(ExitCode code)> end;
@@ -57,12 +61,13 @@ class Watchdog {
     std::function<double()> clock;                        // seconds; empty: the steady clock
   };
 
-  // The exchanges of one Watched, in lanes whose exchanges end in the order they began. They are forgotten with it.
+  // The exchanges of one Watched, in lanes whose exchanges end in the order they began. They are
+  // forgotten with it.
   class Watch {
    public:
     virtual ~Watch() = default;
-    // Told of what was just queued before `mark`, at the calling thread's where(). Takes memory only while more are under way in the
-    // lane than ever before.
+    // Told of what was just queued before `mark`, at the calling thread's where(). Takes memory
+    // only while more are under way in the lane than ever before.
     virtual void begin(int lane, const Exchange& exchange, int64_t mark) = 0;
   };
 
@@ -73,8 +78,8 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   std::unique_ptr<Watch> watch(Watched& watched, int lanes);
-  // What the thread does at each interval. An exchange is late when it is not over `timeout` seconds after it began and no
-  // other of its Watched has ended meanwhile.
+  // What the thread does at each interval. An exchange is late when it is not over `timeout`
+  // seconds after it began and no other of its Watched has ended meanwhile.
   void look();
   const std::string& place() const { return settings_.place; }
 

@@ -1,5 +1,5 @@
-// Memory that all ranks of a group see, for ranks of one host: sums and exchanges through it read each peer's bytes where
-// they lie instead of sending them.
+// Memory that all ranks of a group see, for ranks of one host: sums and exchanges through it read
+// each peer's bytes where they lie instead of sending them.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,8 @@ class Window {
   static constexpr int64_t kHalf = 512 << 10;
   static constexpr int64_t kSegment = 64 + 2 * kHalf;
 
-  // segments: kSegment bytes of each rank, aligned to 64, whose first eight are zero and are touched by nobody else.
+  // segments: kSegment bytes of each rank, aligned to 64, whose first eight are zero and are
+  // touched by nobody else.
   Window(int rank, std::vector<std::byte*> segments);
 
   int rank() const { return rank_; }
@@ -29,8 +30,12 @@ class Window {
   void all_gather(const Tensor& in, const Tensor& out);
 
  private:
-  std::byte* half(int rank) const { return segments_[static_cast<size_t>(rank)] + 64 + static_cast<int64_t>(rounds_ % 2) * kHalf; }
-  std::atomic<uint64_t>& arrivals(int rank) const { return *reinterpret_cast<std::atomic<uint64_t>*>(segments_[static_cast<size_t>(rank)]); }
+  std::byte* half(int rank) const {
+    return segments_[static_cast<size_t>(rank)] + 64 + static_cast<int64_t>(rounds_ % 2) * kHalf;
+  }
+  std::atomic<uint64_t>& arrivals(int rank) const {
+    return *reinterpret_cast<std::atomic<uint64_t>*>(segments_[static_cast<size_t>(rank)]);
+  }
   // Returns when every rank has come here as often as this one.
   void meet();
   template <class T>

@@ -1,10 +1,12 @@
-// Starts what the environment asks for: MPI under mpirun or srun, TCP where it says where the ranks meet, a single rank otherwise.
+// Starts what the environment asks for: MPI under mpirun or srun, TCP where it says where the ranks
+// meet, a single rank otherwise.
 //
-//   SKEIN_RENDEZVOUS (host:port of rank 0, or file:///path), SKEIN_RANK, SKEIN_RANKS: TCP, whatever the launcher.
-//   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE > 1: the same, when no launcher of MPI is at work.
-//   SKEIN_RENDEZVOUS_TIMEOUT: seconds for all ranks to come; 300.
-//   SKEIN_RENDEZVOUS_SECRET, or SKEIN_RENDEZVOUS_SECRET_FILE (a file of mode 0600): what all ranks of the job know, 16 bytes or more.
-//   SKEIN_RENDEZVOUS_OPEN=1: none is needed, though other hosts can reach rank 0. See comm/tcp.h.
+//   SKEIN_RENDEZVOUS (host:port of rank 0, or file:///path), SKEIN_RANK, SKEIN_RANKS: TCP, whatever
+//   the launcher. MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE > 1: the same, when no launcher of MPI
+//   is at work. SKEIN_RENDEZVOUS_TIMEOUT: seconds for all ranks to come; 300.
+//   SKEIN_RENDEZVOUS_SECRET, or SKEIN_RENDEZVOUS_SECRET_FILE (a file of mode 0600): what all ranks
+//   of the job know, 16 bytes or more. SKEIN_RENDEZVOUS_OPEN=1: none is needed, though other hosts
+//   can reach rank 0. See comm/tcp.h.
 #pragma once
 
 #include <memory>
@@ -15,24 +17,27 @@
 namespace skein {
 
 struct Launch {
-  // OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE > 1, SLURM_PROCID with SLURM_NTASKS (of the step) > 1, or TCP
+  // OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE > 1, SLURM_PROCID with SLURM_NTASKS (of the step) >
+  // 1, or TCP
   bool under_launcher = false;
-  int ranks = 1;                // as the launcher says; 0 when it does not say
-  int rank = 0;                 // of this process, as the launcher says
-  std::string description;      // "mpirun, 4 ranks", "srun, 8 ranks", "TCP at host:port, 4 ranks", "no launcher, 1 rank"
+  int ranks = 1;            // as the launcher says; 0 when it does not say
+  int rank = 0;             // of this process, as the launcher says
+  std::string description;  // "mpirun, 4 ranks", "srun, 8 ranks", "TCP at host:port, 4 ranks", "no
+                            // launcher, 1 rank"
   bool over_tcp = false;
 };
 
 // Reads the environment only, and takes it as it is: start_world checks it.
 Launch detect_launch();
 
-// The group of all ranks of the job; log's rank is set. A usage error that says how the launcher must be called, or which
-// variable is wrong, when its ranks would not find each other; errors of start_tcp. Warns when ranks share cores; ranks of a
-// host that the launcher bound to nothing take equal shares of its cores, unless OMP_NUM_THREADS asks for more threads than
-// fit one.
+// The group of all ranks of the job; log's rank is set. A usage error that says how the launcher
+// must be called, or which variable is wrong, when its ranks would not find each other; errors of
+// start_tcp. Warns when ranks share cores; ranks of a host that the launcher bound to nothing take
+// equal shares of its cores, unless OMP_NUM_THREADS asks for more threads than fit one.
 std::unique_ptr<Group> start_world();
 
-// Collective. Cores of this host for each rank on it, at least 1: threads that a rank may use without being in the way of others.
+// Collective. Cores of this host for each rank on it, at least 1: threads that a rank may use
+// without being in the way of others.
 int cores_per_rank(Group& world);
 
 }  // namespace skein

@@ -15,16 +15,17 @@
 
 namespace skein {
 
-// The newest good checkpoint at a path (a run's folder or a checkpoint), as the files of `form`. A Hugging Face folder repeats
-// the files, names and texts of the one that the checkpoint was imported from.
+// The newest good checkpoint at a path (a run's folder or a checkpoint), as the files of `form`. A
+// Hugging Face folder repeats the files, names and texts of the one that the checkpoint was
+// imported from.
 class Export {
  public:
   Export(const std::string& source, Form form, const ConvertConfig& config);
 
   const ModelConfig& model() const { return model_; }
   std::string text() const;
-  // Writes the folder or, for llm.c, the file `destination`, which must not exist: whole or not at all. Memory: the largest
-  // transposed tensor, and runs of a few MiB.
+  // Writes the folder or, for llm.c, the file `destination`, which must not exist: whole or not at
+  // all. Memory: the largest transposed tensor, and runs of a few MiB.
   void run(const std::string& destination, const ConvertProgress& progress);
 
  private:
@@ -38,10 +39,11 @@ class Export {
   using Append = std::function<void(std::span<const std::byte>)>;
   void stream(size_t tensor, const Append& write);
   void write_all(const std::string& destination);
-  // Other programs know no muP: what it divides logits and scores by goes into the last norm and the queries.
+  // Other programs know no muP: what it divides logits and scores by goes into the last norm and
+  // the queries.
   void fold_mup();
-  // A head that reads an encoder's first token as it is gets a layer before it that hands that token on, as other programs' classifiers of sequences
-  // have one.
+  // A head that reads an encoder's first token as it is gets a layer before it that hands that
+  // token on, as other programs' classifiers of sequences have one.
   void add_pooler();
   // Tensors that stand a second time, under a name of their own; an import that had only one of the
   // names gets both.
@@ -50,7 +52,8 @@ class Export {
   std::pair<double, double> change_of(const std::string& tensor) const;
   // Elements of a tensor of ours as other programs use them.
   void read(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out);
-  void read_pooler(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype, std::byte* out) const;
+  void read_pooler(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype,
+                   std::byte* out) const;
   ConfigExtras extras() const;
   void transposed(const ForeignTensor& tensor, DType dtype, std::byte* out);
 

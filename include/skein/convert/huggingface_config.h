@@ -13,13 +13,17 @@ namespace skein {
 // Objects and lists within each other.
 inline constexpr int kMostConfigDepth = 32;
 
-// The model of a config.json; `names` are the tensors of its files, which tell whether a BERT has its pooler and the head for
-// pairs. A usage error naming `origin` when the text is no such JSON, lacks a size, or asks for what no model here does.
-ModelConfig model_from_huggingface(const std::string& text, const std::string& origin, const std::set<std::string>& names);
+// The model of a config.json; `names` are the tensors of its files, which tell whether a BERT has
+// its pooler and the head for pairs. A usage error naming `origin` when the text is no such JSON,
+// lacks a size, or asks for what no model here does.
+ModelConfig model_from_huggingface(const std::string& text, const std::string& origin,
+                                   const std::set<std::string>& names);
 
-// What a config.json says of its model's labels, as the notes of a head of labels of ours (JSON); "" where the model is no classifier, or
-// names no label for each of its numbers, or was trained to say several of them at once. Decoders' samples are framed by their tokenizer.
-std::string label_notes(const std::string& text, const std::string& origin, const ModelConfig& model);
+// What a config.json says of its model's labels, as the notes of a head of labels of ours (JSON);
+// "" where the model is no classifier, or names no label for each of its numbers, or was trained to
+// say several of them at once. Decoders' samples are framed by their tokenizer.
+std::string label_notes(const std::string& text, const std::string& origin,
+                        const ModelConfig& model);
 
 // Ids that config.json repeats from the tokenizer; -1: none.
 struct SpecialIds {
@@ -29,15 +33,18 @@ struct SpecialIds {
 // What config.json says beside the model.
 struct ConfigExtras {
   SpecialIds ids;
-  std::vector<std::string> labels;  // of a classifier's numbers; none: those that it had, or LABEL_0 and so on
-  std::string problem;              // "regression": how it was trained here; "": it was not
+  std::vector<std::string>
+      labels;           // of a classifier's numbers; none: those that it had, or LABEL_0 and so on
+  std::string problem;  // "regression": how it was trained here; "": it was not
   bool other_architecture = false;  // the model has tensors that the import lacked
 };
 
-// config.json of a model. With `before`, the text that it was once imported with: that text where it still says the same, and
-// else that text with what changed, so that keys unknown here stay. `dtype` of most of its tensors. A decoder's classifier gets no
-// padding id that also ends texts, with a warning: transformers reads the last token that is no padding.
-std::string huggingface_config(const ModelConfig& model, DType dtype, const ConfigExtras& extras, const std::string& before);
+// config.json of a model. With `before`, the text that it was once imported with: that text where
+// it still says the same, and else that text with what changed, so that keys unknown here stay.
+// `dtype` of most of its tensors. A decoder's classifier gets no padding id that also ends texts,
+// with a warning: transformers reads the last token that is no padding.
+std::string huggingface_config(const ModelConfig& model, DType dtype, const ConfigExtras& extras,
+                               const std::string& before);
 
 // Options of a model as text, by key: equal models have equal ones.
 std::map<std::string, std::string> model_values(const ModelConfig& model);

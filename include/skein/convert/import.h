@@ -16,9 +16,10 @@ struct ConvertConfig {
   std::optional<DType> dtype;  // of all tensors; nothing: as they are
   bool allow_missing = false;
   bool allow_unexpected = false;
-  std::string tokenizer;       // file or folder; "": the source's own
-  int64_t shard_bytes = 0;     // most of one file of an export; 0: the import's files if none has more than 5 GB, else 5 GB
-  uint64_t seed = 1;           // of start values
+  std::string tokenizer;    // file or folder; "": the source's own
+  int64_t shard_bytes = 0;  // most of one file of an export; 0: the import's files if none has more
+                            // than 5 GB, else 5 GB
+  uint64_t seed = 1;        // of start values
 };
 
 // What to say beside values that are not finite where --dtype may have made them so; else "".
@@ -30,7 +31,8 @@ using ConvertProgress = std::function<void(int64_t done, int64_t total)>;
 // The form of what lies at `path`. A usage error for what is none of them.
 Form form_of(const std::string& path);
 
-// Describes the model of a Hugging Face folder or an llm.c file and compares it with the tensors there; reads no weights yet.
+// Describes the model of a Hugging Face folder or an llm.c file and compares it with the tensors
+// there; reads no weights yet.
 class Import {
  public:
   Import(const std::string& source, Form form, const ConvertConfig& config);
@@ -40,8 +42,8 @@ class Import {
   std::string text() const { return match_.text(files_); }
   // Whether the source has weights narrower than f32.
   bool narrow() const;
-  // Writes a checkpoint of no steps into the folder `destination`, which must hold none. Returns the checkpoint's path. Memory:
-  // two shards of half a GiB, and the largest transposed tensor.
+  // Writes a checkpoint of no steps into the folder `destination`, which must hold none. Returns
+  // the checkpoint's path. Memory: two shards of half a GiB, and the largest transposed tensor.
   std::string run(const std::string& destination, const ConvertProgress& progress) const;
 
  private:

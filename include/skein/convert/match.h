@@ -15,9 +15,10 @@ struct Match {
   std::vector<std::string> missing;          // names that no file has
   std::vector<std::string> unexpected;       // names that the model has no use for
   std::vector<std::string> misshapen;        // with both shapes
-  std::vector<std::string> ignored;          // buffers, and second uses equal to the first, with the reason
+  std::vector<std::string> ignored;  // buffers, and second uses equal to the first, with the reason
 
-  // Where a tensor of ours is: its foreign tensor and its first element in that, or in that one's transpose.
+  // Where a tensor of ours is: its foreign tensor and its first element in that, or in that one's
+  // transpose.
   struct Place {
     size_t tensor = 0;
     int64_t first = 0;
@@ -27,11 +28,12 @@ struct Match {
   std::string text(const WeightFiles& files) const;
 };
 
-// Reads second uses, to compare them with the first. A usage error when they differ, or for types that are no numbers with a
-// fraction.
+// Reads second uses, to compare them with the first. A usage error when they differ, or for types
+// that are no numbers with a fraction.
 Match match(NameMap names, const WeightFiles& files);
 
-// A usage error that lists what does not fit and says which option lets what is missing or unexpected pass.
+// A usage error that lists what does not fit and says which option lets what is missing or
+// unexpected pass.
 void check(const Match& match, const WeightFiles& files, bool allow_missing, bool allow_unexpected);
 
 }  // namespace skein

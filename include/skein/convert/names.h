@@ -1,6 +1,7 @@
 // Which of our tensors each tensor of another program's file holds.
 //
-//   transformer.h.0.attn.c_attn.weight [C,3C], transposed  =  block.0.attention.q.weight, .k.weight, .v.weight, each [C,C]
+//   transformer.h.0.attn.c_attn.weight [C,3C], transposed  =  block.0.attention.q.weight,
+//   .k.weight, .v.weight, each [C,C]
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct OurTensor {
   int64_t size() const;
 };
 
-// The elements of our tensors `parts` follow each other in this one, or in its transpose. What is behind them is padding.
+// The elements of our tensors `parts` follow each other in this one, or in its transpose. What is
+// behind them is padding.
 struct ForeignTensor {
   std::string name;
   std::vector<std::string> other_names = {};  // that it may have instead
@@ -41,7 +43,8 @@ struct NameMap {
   // What an export writes a second time, for readers that do not know the two to be one. Of an
   // import the second is no weight.
   std::vector<SecondUse> copies;
-  std::vector<std::string> buffers;  // what some files hold besides and nobody reads; "*" stands for a block's number
+  std::vector<std::string>
+      buffers;  // what some files hold besides and nobody reads; "*" stands for a block's number
 
   bool is_buffer(const std::string& name) const;
   // Every name under which a file may hold what is `name` here.
@@ -51,7 +54,8 @@ struct NameMap {
 // Hugging Face's names of such a model.
 NameMap huggingface_names(const ModelConfig& config);
 
-// Those of llm.c's model files, in the order of their bytes, grouped by kind over all blocks. `padded_vocab` rows of tokens.
+// Those of llm.c's model files, in the order of their bytes, grouped by kind over all blocks.
+// `padded_vocab` rows of tokens.
 NameMap llmc_names(const ModelConfig& config, int64_t padded_vocab);
 
 }  // namespace skein

@@ -1,4 +1,5 @@
-// What a checkpoint's metadata keeps of the folder that its model was imported from, for the way back; training on keeps it too.
+// What a checkpoint's metadata keeps of the folder that its model was imported from, for the way
+// back; training on keeps it too.
 #pragma once
 
 #include <map>
@@ -10,23 +11,27 @@
 namespace skein {
 
 struct ImportNotes {
-  std::string source;                                      // the path it came from
-  std::string config;                                      // text of config.json
-  std::map<std::string, std::string> texts;                // other small files, by name: tokenizer, generation, chat template
-  std::map<std::string, std::vector<std::string>> weights; // names of the tensors in each file
-  std::map<std::string, std::string> sums;                 // XXH3-128 of each file of weights, in hex
+  std::string source;  // the path it came from
+  std::string config;  // text of config.json
+  std::map<std::string, std::string>
+      texts;  // other small files, by name: tokenizer, generation, chat template
+  std::map<std::string, std::vector<std::string>> weights;  // names of the tensors in each file
+  std::map<std::string, std::string> sums;  // XXH3-128 of each file of weights, in hex
   std::string tokenizer_fault = {};  // why the source's tokenizer was not taken; "" where it was
 
   bool empty() const { return source.empty(); }
 };
 
-// The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md has it, and the notes.
-std::string import_metadata(const ModelConfig& model, const std::string& tokenizer, const ImportNotes& notes);
-// Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are damaged, or name
-// files that no import keeps.
+// The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md
+// has it, and the notes.
+std::string import_metadata(const ModelConfig& model, const std::string& tokenizer,
+                            const ImportNotes& notes);
+// Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are
+// damaged, or name files that no import keeps.
 ImportNotes import_notes(const RunState& state, const std::string& origin);
 
-// config.json of a folder, and the small files beside it that are kept. "" and none for a folder without.
+// config.json of a folder, and the small files beside it that are kept. "" and none for a folder
+// without.
 ImportNotes read_notes(const std::string& folder);
 // Takes the tokenizer's files out of the texts, when another tokenizer is used.
 void drop_tokenizer(ImportNotes& notes);

@@ -8,8 +8,8 @@
 
 namespace skein {
 
-// Beside the model: `ids` I64 [B,T], if need be `types` I64 [B,T], and `logits` F32 [B,T,V], or [B,labels] and [B,T,labels] of
-// classifiers.
+// Beside the model: `ids` I64 [B,T], if need be `types` I64 [B,T], and `logits` F32 [B,T,V], or
+// [B,labels] and [B,T,labels] of classifiers.
 inline constexpr char kExpectedFile[] = "skein_expected.safetensors";
 
 struct Verification {
@@ -20,8 +20,10 @@ struct Verification {
   bool good() const { return difference <= limit; }
 };
 
-// Computes the same logits in f32 with the whole model in memory. `narrow`: the other program's weights are narrower than f32, and
-// so perhaps what it computed. A usage error when the file does not fit the model.
-Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model, const std::string& expected, bool narrow);
+// Computes the same logits in f32 with the whole model in memory. `narrow`: the other program's
+// weights are narrower than f32, and so perhaps what it computed. A usage error when the file does
+// not fit the model.
+Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model,
+                           const std::string& expected, bool narrow);
 
 }  // namespace skein

@@ -30,8 +30,9 @@ struct WeightFiles {
   std::function<void(size_t i, int64_t first, std::span<std::byte> out)> read;
 };
 
-// model.safetensors of a folder, or the files that its model.safetensors.index.json lists. A usage error when a tensor that the
-// index lists is not in its file, or one that it does not list is; when there are only pickled weights.
+// model.safetensors of a folder, or the files that its model.safetensors.index.json lists. A usage
+// error when a tensor that the index lists is not in its file, or one that it does not list is;
+// when there are only pickled weights.
 WeightFiles open_safetensors(const std::string& folder);
 
 // llm.c's model files: 256 i32, then the tensors of llmc_names.

@@ -1,15 +1,14 @@
 // The one exception type of Skein, and the checks that throw it.
 //
-//   require(vocab % tp == 0, "model.vocab_size {} does not divide by parallel.tensor {}; ...", vocab, tp);
-//   SKEIN_CHECK_EQ(x.dim(-1), weight.dim(1));
+//   require(vocab % tp == 0, "model.vocab_size {} does not divide by parallel.tensor {}; ...",
+//   vocab, tp); SKEIN_CHECK_EQ(x.dim(-1), weight.dim(1));
 //
-// `require` and `fail_usage` speak to the user (exit code 2): say what was wrong, both values, where the
-// value came from and what to do. `fail` is a failure of the outside world (exit code 1): a disk, a peer.
-// SKEIN_CHECK* guard what only a bug of ours can break (exit code 70).
+// `require` and `fail_usage` speak to the user (exit code 2): say what was wrong, both values,
+// where the value came from and what to do. `fail` is a failure of the outside world (exit code 1):
+// a disk, a peer. SKEIN_CHECK* guard what only a bug of ours can break (exit code 70).
 #pragma once
 
 #include <fmt/format.h>
-
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -18,7 +17,13 @@ namespace skein {
 
 // Exit codes of every Skein program; docs/exit-codes.md lists them for users.
 enum class ExitCode : int {
-  done = 0, failure = 1, usage = 2, internal = 70, watchdog = 75, superseded = 76, requeue = 85
+  done = 0,
+  failure = 1,
+  usage = 2,
+  internal = 70,
+  watchdog = 75,
+  superseded = 76,
+  requeue = 85
 };
 
 class Error : public std::runtime_error {
@@ -49,7 +54,8 @@ void require(bool ok, fmt::format_string<Args...> text, Args&&... args) {
 }
 
 namespace detail {
-[[noreturn]] void check_failed(const char* expression, const std::string& values, const char* file, int line);
+[[noreturn]] void check_failed(const char* expression, const std::string& values, const char* file,
+                               int line);
 }
 
 // Whether `number`, an errno, says that a path leads to nothing: a mistake of the user's. Other
@@ -65,19 +71,19 @@ template <class... Args>
                   std::generic_category().message(number));
 }
 
-#define SKEIN_CHECK(condition)                                                      \
-  do {                                                                              \
+#define SKEIN_CHECK(condition)                                                           \
+  do {                                                                                   \
     if (!(condition)) ::skein::detail::check_failed(#condition, "", __FILE__, __LINE__); \
   } while (false)
 
-#define SKEIN_CHECK_EQ(left, right)                                                               \
-  do {                                                                                            \
-    const auto skein_left_ = (left);                                                              \
-    const auto skein_right_ = (right);                                                            \
-    if (!(skein_left_ == skein_right_))                                                           \
-      ::skein::detail::check_failed(#left " == " #right,                                          \
-                                    ::fmt::format("{} against {}", skein_left_, skein_right_),    \
-                                    __FILE__, __LINE__);                                          \
+#define SKEIN_CHECK_EQ(left, right)                                                            \
+  do {                                                                                         \
+    const auto skein_left_ = (left);                                                           \
+    const auto skein_right_ = (right);                                                         \
+    if (!(skein_left_ == skein_right_))                                                        \
+      ::skein::detail::check_failed(#left " == " #right,                                       \
+                                    ::fmt::format("{} against {}", skein_left_, skein_right_), \
+                                    __FILE__, __LINE__);                                       \
   } while (false)
 
 }  // namespace skein

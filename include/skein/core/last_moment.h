@@ -7,8 +7,8 @@
 
 namespace skein {
 
-// Calls `end`, which is to end the process, after `most` on a thread of its own. Nothing where there
-// can be no more threads.
+// Calls `end`, which is to end the process, after `most` on a thread of its own. Nothing where
+// there can be no more threads.
 void end_anyway(std::chrono::milliseconds most, std::function<void()> end) noexcept;
 // Ends with `code`.
 void end_anyway(std::chrono::milliseconds most, int code) noexcept;

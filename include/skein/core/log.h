@@ -6,7 +6,6 @@
 #pragma once
 
 #include <fmt/format.h>
-
 #include <string_view>
 
 namespace skein::log {
@@ -35,7 +34,8 @@ void warn(fmt::format_string<Args...> text, Args&&... args) {
 
 template <class... Args>
 void every_rank(fmt::format_string<Args...> text, Args&&... args) {
-  write(Level::info, fmt::format("rank {}: {}", rank(), fmt::format(text, std::forward<Args>(args)...)));
+  write(Level::info,
+        fmt::format("rank {}: {}", rank(), fmt::format(text, std::forward<Args>(args)...)));
 }
 
 }  // namespace skein::log

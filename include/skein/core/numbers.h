@@ -15,8 +15,9 @@ inline double shown_number(double x) {
   return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x;
 }
 
-// The product of `sizes` and `times`. Nothing where one of them is negative, or a product on the way is beyond
-// what 64 bits hold: whatever multiplies the sizes of a tensor or a file does it here.
+// The product of `sizes` and `times`. Nothing where one of them is negative, or a product on the
+// way is beyond what 64 bits hold: whatever multiplies the sizes of a tensor or a file does it
+// here.
 inline std::optional<int64_t> checked_product(std::span<const int64_t> sizes, int64_t times = 1) {
   int64_t product = times;
   for (const int64_t size : sizes)

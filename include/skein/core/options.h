@@ -1,28 +1,30 @@
-// Binds fields of typed structs to "section.key" names once; then reads, in rising order of precedence,
-// an INI file, the environment (SKEIN_SECTION_KEY) and flags (--section.key=value), prints help grouped
-// by section, and writes the resolved set with the origin of each value.
+// Binds fields of typed structs to "section.key" names once; then reads, in rising order of
+// precedence, an INI file, the environment (SKEIN_SECTION_KEY) and flags (--section.key=value),
+// prints help grouped by section, and writes the resolved set with the origin of each value.
 //
 //   Options options("skein pretrain", "Pretrain a language model.");
 //   options.add("train.steps", config.steps, "optimizer steps", "steps");
-//   options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}}, "kind of norm");
-//   options.parse({argv + 1, argv + argc});
+//   options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}},
+//   "kind of norm"); options.parse({argv + 1, argv + argc});
 //
-// Flags are --section.key=value or --section.key value; a bare --section.key means true for a bool, which takes
-// the word that follows only when that is true, on, yes, 1, false, off, no or 0. A flag given again wins over
-// the earlier one. Beside them: --config FILE (given again, later files win), --print-config, --help, -h.
+// Flags are --section.key=value or --section.key value; a bare --section.key means true for a bool,
+// which takes the word that follows only when that is true, on, yes, 1, false, off, no or 0. A flag
+// given again wins over the earlier one. Beside them: --config FILE (given again, later files win),
+// --print-config, --help, -h.
 //
-// An INI file has [section] lines and `key = value` lines; a comment starts at a # after a blank, or at a # or ;
-// that begins a line. A value in double quotes is taken as it is, with \n \r \t \" \\ for what they stand for
-// elsewhere. A key that stands twice in one file is an error.
+// An INI file has [section] lines and `key = value` lines; a comment starts at a # after a blank,
+// or at a # or ; that begins a line. A value in double quotes is taken as it is, with \n \r \t \"
+// \\ for what they stand for elsewhere. A key that stands twice in one file is an error.
 //
 // An environment variable of another command's option (SKEIN_SECTION_KEY with a section that any
 // program has) is left alone; one line of the log names them all. One that looks like a misspelt
 // option is an error. Others that begin with SKEIN_ are no options: SKEIN_HOME, SKEIN_TEST_*, and
-// those that say how ranks meet (SKEIN_RANK, SKEIN_RANKS, SKEIN_RENDEZVOUS and SKEIN_RENDEZVOUS_TIMEOUT,
-// _SECRET, _SECRET_FILE, _OPEN).
+// those that say how ranks meet (SKEIN_RANK, SKEIN_RANKS, SKEIN_RENDEZVOUS and
+// SKEIN_RENDEZVOUS_TIMEOUT, _SECRET, _SECRET_FILE, _OPEN).
 //
-// Every mistake is a usage Error: an unknown key names the nearest known one and where it stood (file:line,
-// environment variable or flag); a wrong type names the key, the text and what was wanted.
+// Every mistake is a usage Error: an unknown key names the nearest known one and where it stood
+// (file:line, environment variable or flag); a wrong type names the key, the text and what was
+// wanted.
 #pragma once
 
 #include <cstdint>
@@ -44,11 +46,16 @@ class Options {
   // `unit` is shown in help ("steps", "tokens", "seconds"). Integers accept 1_000 and 10k, 5M, 2G,
   // and 2.5e6 where the value is whole.
   void add(const std::string& key, bool& field, const std::string& help);
-  void add(const std::string& key, int& field, const std::string& help, const std::string& unit = "");
-  void add(const std::string& key, int64_t& field, const std::string& help, const std::string& unit = "");
-  void add(const std::string& key, uint64_t& field, const std::string& help, const std::string& unit = "");
-  void add(const std::string& key, double& field, const std::string& help, const std::string& unit = "");
-  void add(const std::string& key, std::string& field, const std::string& help, const std::string& unit = "");
+  void add(const std::string& key, int& field, const std::string& help,
+           const std::string& unit = "");
+  void add(const std::string& key, int64_t& field, const std::string& help,
+           const std::string& unit = "");
+  void add(const std::string& key, uint64_t& field, const std::string& help,
+           const std::string& unit = "");
+  void add(const std::string& key, double& field, const std::string& help,
+           const std::string& unit = "");
+  void add(const std::string& key, std::string& field, const std::string& help,
+           const std::string& unit = "");
   void add(const std::string& key, std::vector<std::string>& field, const std::string& help);
   void add(const std::string& key, std::vector<int64_t>& field, const std::string& help);
   // A named choice; help lists the names, an unknown name is an error listing them.
@@ -61,20 +68,24 @@ class Options {
       labels.push_back(label);
       if (value == field) current = label;
     }
-    add_named(key, labels, current, [&field, names](const std::string& chosen) {
-      for (const auto& [label, value] : names)
-        if (label == chosen) field = value;
-    }, help);
+    add_named(
+        key, labels, current,
+        [&field, names](const std::string& chosen) {
+          for (const auto& [label, value] : names)
+            if (label == chosen) field = value;
+        },
+        help);
   }
 
   enum class Outcome { run, help, print_config };
-  // Reads --config file, environment and flags. `args` excludes the program's name. Words that are no
-  // options are an error unless allow_words, when words() returns them. Words after `--` are never options.
-  // After Outcome::help no field has changed.
+  // Reads --config file, environment and flags. `args` excludes the program's name. Words that are
+  // no options are an error unless allow_words, when words() returns them. Words after `--` are
+  // never options. After Outcome::help no field has changed.
   Outcome parse(const std::vector<std::string>& args, bool allow_words = false);
   const std::vector<std::string>& words() const;
 
-  // Sets values from INI text, with `origin` named in errors and in resolved(); as parse does for a file.
+  // Sets values from INI text, with `origin` named in errors and in resolved(); as parse does for a
+  // file.
   void read_ini(const std::string& text, const std::string& origin);
   // The same as one flag.
   void set(const std::string& key, const std::string& value, const std::string& origin);
@@ -84,12 +95,14 @@ class Options {
   std::string help() const;
   // Every key and its value as text, in the order of their binding; set() takes them back.
   std::vector<std::pair<std::string, std::string>> values() const;
-  // INI that can be fed back: every key under its section, each line followed by a comment with its origin.
+  // INI that can be fed back: every key under its section, each line followed by a comment with its
+  // origin.
   std::string resolved() const;
 
  private:
-  void add_named(const std::string& key, std::vector<std::string> labels, const std::string& current,
-                 std::function<void(const std::string&)> assign, const std::string& help);
+  void add_named(const std::string& key, std::vector<std::string> labels,
+                 const std::string& current, std::function<void(const std::string&)> assign,
+                 const std::string& help);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -37,8 +37,9 @@ bool write_whole(int descriptor, std::string_view bytes);
 // The same into a stream. Error(failure) with the cause.
 void write_stream(const OutputPlace& place, std::string_view bytes);
 
-// Makes the file `path`, a name that is only for the time until a result is whole, and opens it for writing; -1
-// with errno where that fails. What a killed process left there goes. A link of that name is never followed.
+// Makes the file `path`, a name that is only for the time until a result is whole, and opens it for
+// writing; -1 with errno where that fails. What a killed process left there goes. A link of that
+// name is never followed.
 int make_temporary_file(const std::string& path);
 
 // Gives a file or folder a name that nothing bears, whole and at once; with two at a time one gets

@@ -1,5 +1,5 @@
-// Counter-based random numbers: a pure function of key and counter, the same on every device and layout.
-// Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+// Counter-based random numbers: a pure function of key and counter, the same on every device and
+// layout. Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 #pragma once
 
 #include <array>
@@ -27,12 +27,15 @@ constexpr PhiloxBlock philox(uint64_t key, PhiloxBlock counter) {
 
 // The block with number `index` of the stream `stream` under `key`.
 constexpr PhiloxBlock philox(uint64_t key, uint64_t stream, uint64_t index) {
-  return philox(key, PhiloxBlock{static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
-                                 static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)});
+  return philox(key,
+                PhiloxBlock{static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
+                            static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)});
 }
 
 // Uniform in (0, 1]: never zero, so that its logarithm is finite.
-constexpr float uniform_open(uint32_t bits) { return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f; }
+constexpr float uniform_open(uint32_t bits) {
+  return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f;
+}
 
 // Uniform in [0, 1) with 53 bits.
 constexpr double uniform_double(uint32_t high, uint32_t low) {

@@ -12,8 +12,8 @@ struct ProfileEvent {
   const char* name;
   int64_t begin, end;  // nanoseconds of the steady clock
   double flops, bytes;
-  int depth;           // spans around it
-  int thread;          // number of its thread, in the order of their first spans
+  int depth;   // spans around it
+  int thread;  // number of its thread, in the order of their first spans
 };
 
 class Profile {

@@ -14,8 +14,9 @@
 
 namespace skein {
 
-// A usage error naming `origin` when `text` has objects and lists within each other deeper than `most_depth` (whoever copies or prints
-// them recurses), or names something twice in one object. That it is no JSON is left to whoever parses it.
+// A usage error naming `origin` when `text` has objects and lists within each other deeper than
+// `most_depth` (whoever copies or prints them recurses), or names something twice in one object.
+// That it is no JSON is left to whoever parses it.
 void check_json(const std::string& text, const std::string& origin, int most_depth);
 
 // The value of `text`. A usage error naming `origin` when it is no JSON, or as check_json says.
@@ -46,13 +47,16 @@ bool is_whole(const Json& value) {
 // Such a number; a usage error naming `origin` and `what` for any other value.
 template <std::integral Whole, class Json>
 Whole whole(const Json& value, const std::string& what, const std::string& origin) {
-  require(is_whole<Whole>(value), "{}: \"{}\" is {}; a whole number from {} to {} belongs there", origin, what,
-          value.is_number() ? value.dump() : std::string("a JSON ") + value.type_name(), std::numeric_limits<Whole>::min(), std::numeric_limits<Whole>::max());
+  require(is_whole<Whole>(value), "{}: \"{}\" is {}; a whole number from {} to {} belongs there",
+          origin, what,
+          value.is_number() ? value.dump() : std::string("a JSON ") + value.type_name(),
+          std::numeric_limits<Whole>::min(), std::numeric_limits<Whole>::max());
   return value.template get<Whole>();
 }
 
 template <std::integral Whole, class Json>
-std::vector<Whole> whole_list(const Json& list, const std::string& what, const std::string& origin) {
+std::vector<Whole> whole_list(const Json& list, const std::string& what,
+                              const std::string& origin) {
   std::vector<Whole> made;
   for (const Json& value : list) made.push_back(whole<Whole>(value, what, origin));
   return made;

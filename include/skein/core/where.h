@@ -1,4 +1,5 @@
-// Where the calling thread is in a run, for messages about what it waits for. Setting it costs a few stores.
+// Where the calling thread is in a run, for messages about what it waits for. Setting it costs a
+// few stores.
 //
 //   const Within here = Within::step(12);
 //   const Within block = Within::part("block.3");     // until the end of the scope

@@ -5,22 +5,28 @@
 
 namespace skein {
 
-// P is the number of places of a sample at which something is predicted: all T, unless `places` names them.
+// P is the number of places of a sample at which something is predicted: all T, unless `places`
+// names them.
 struct Batch {
   Tensor tokens;      // [B,T] i32, token ids
   Tensor targets;     // [B,P] i32, the token or class to predict at each place
   Tensor weights;     // [B,P] f32, 0 where a place does not count in the loss, else 1
   Tensor positions;   // [B,T] i32, position fed to the embedding or rotation
-  Tensor segments;    // [B,T] i32, attention stays inside equal numbers: documents of a sample, or its padding, apart.
-                      // Undefined when every token may see every other.
-  Tensor sample_ids;  // [B] i64, number of the sample in the run's stream: the key of its dropout masks
+  Tensor segments;    // [B,T] i32, attention stays inside equal numbers: documents of a sample, or
+                      // its padding, apart. Undefined when every token may see every other.
+  Tensor sample_ids;  // [B] i64, number of the sample in the run's stream: the key of its dropout
+                      // masks
   Tensor types = {};  // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
-  Tensor places = {};       // [B,P] i32, where in its sample each prediction is made, no place twice; -1: nowhere
-  Tensor pair_labels = {};  // [B] i32: 1 where the second part does not follow the first; undefined: no such task
-  Tensor values = {};       // [B,P] f32, the numbers to predict, of a regression
-  Tensor known = {};        // [B,P,n] f32, what the objective has to know of each place beside its target
-  Tensor lengths = {};      // [B] i32, tokens of each row that are no padding, which is behind them; undefined: all are taken for such
-  // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the prediction made of each row.
+  // [B,P] i32, where in its sample each prediction is made, no place twice; -1: nowhere
+  Tensor places = {};
+  // [B] i32: 1 where the second part does not follow the first; undefined: no such task
+  Tensor pair_labels = {};
+  Tensor values = {};  // [B,P] f32, the numbers to predict, of a regression
+  Tensor known = {};  // [B,P,n] f32, what the objective has to know of each place beside its target
+  Tensor lengths = {};  // [B] i32, tokens of each row that are no padding, which is behind them;
+                        // undefined: all are taken for such
+  // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the
+  // prediction made of each row.
   Tensor place_rows = {}, row_places = {};  // [B*P], [B*T] i32
 
   int64_t size() const { return tokens.dim(0); }
@@ -31,11 +37,13 @@ struct Batch {
 Tensor filled(int64_t rows, int64_t columns, int32_t value);
 // Rows [begin, end) of a batch, the same bytes.
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
-// The batch without padding that none of its rows has a use for: as many tokens as its longest row has, and as many places as the row that has
-// the most, both rounded up by rounded_length, tokens by `multiple`. The same where lengths are undefined.
+// The batch without padding that none of its rows has a use for: as many tokens as its longest row
+// has, and as many places as the row that has the most, both rounded up by rounded_length, tokens
+// by `multiple`. The same where lengths are undefined.
 Batch trimmed(const Batch& batch, int64_t multiple);
-// The least length of few that holds `length`, at most `most`: multiples of `multiple`, of 2 `multiple` beyond 16 of them, of 4 beyond 32, ...
-// so that no more than an eighth is lost and few shapes occur.
+// The least length of few that holds `length`, at most `most`: multiples of `multiple`, of 2
+// `multiple` beyond 16 of them, of 4 beyond 32, ... so that no more than an eighth is lost and few
+// shapes occur.
 int64_t rounded_length(int64_t length, int64_t multiple, int64_t most);
 // The batch on a device; weights, known and lengths stay on the host, where losses are weighed.
 Batch placed(const Batch& batch, Device device);

@@ -1,8 +1,8 @@
 // Conversations as samples of a decoder that learns their answers, several of them a row.
 //
-// A row's conversations are blind to each other: each has its own segment, and positions from 0. What is predicted are the
-// tokens of answers, ends included, each at the place of the token before it; nothing else counts. What follows the last
-// answer of a conversation is left out.
+// A row's conversations are blind to each other: each has its own segment, and positions from 0.
+// What is predicted are the tokens of answers, ends included, each at the place of the token before
+// it; nothing else counts. What follows the last answer of a conversation is left out.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace skein {
 
-// What becomes of a conversation that is longer than a row. whole: answers that do not end within it are left out, so every
-// answer that is learnt has its end; with none left, the conversation is. cut: it loses what is beyond the row, also parts of
-// answers with their ends.
+// What becomes of a conversation that is longer than a row. whole: answers that do not end within
+// it are left out, so every answer that is learnt has its end; with none left, the conversation is.
+// cut: it loses what is beyond the row, also parts of answers with their ends.
 enum class LongChats { whole, cut };
 
 struct ChatSamplesConfig {
@@ -37,8 +37,9 @@ struct ChatCounts {
   int64_t answers = 0;    // tokens that are learnt
 };
 
-// Which of the lengths, each in [1, room], stand in each row of `room`: one after the other goes to the row with the least room
-// that holds it, of equal ones to the first; where there is none, to a row of its own.
+// Which of the lengths, each in [1, room], stand in each row of `room`: one after the other goes to
+// the row with the least room that holds it, of equal ones to the first; where there is none, to a
+// row of its own.
 std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& lengths, int64_t room);
 
 class ChatSamples : public SampleSource {
@@ -59,7 +60,8 @@ class ChatSamples : public SampleSource {
   void fill(const Batch& batch, int64_t row, int64_t index) const;
   int64_t most_places() const;
 
-  std::vector<TemplatedChat> chats_;        // each up to its last answer's end; the last token is only predicted
+  std::vector<TemplatedChat>
+      chats_;  // each up to its last answer's end; the last token is only predicted
   ChatSamplesConfig config_;
   ChatCounts counts_;
   std::vector<std::vector<int64_t>> rows_;  // indices into chats_

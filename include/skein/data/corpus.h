@@ -3,19 +3,20 @@
 //   CorpusReader reader({"books/", "web.jsonl.zst"}, options);
 //   for (CorpusPiece piece; reader.next(piece);) use(piece.text);
 //
-// JSONL: one object a line, its `field` is the document. Plain text: one document a file, or several divided
-// by separator lines or runs of blank lines. CRLF, a byte-order mark, blank lines and a missing last line
-// break are tolerated; documents without any text are skipped. gzip, xz, zstd, bzip2 and lz4 are read through; tar and zip
-// archives are read like folders, each member by what its own name says.
+// JSONL: one object a line, its `field` is the document. Plain text: one document a file, or
+// several divided by separator lines or runs of blank lines. CRLF, a byte-order mark, blank lines
+// and a missing last line break are tolerated; documents without any text are skipped. gzip, xz,
+// zstd, bzip2 and lz4 are read through; tar and zip archives are read like folders, each member by
+// what its own name says.
 #pragma once
-
-#include "skein/core/output_place.h"
-#include "skein/text/sentences.h"
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "skein/core/output_place.h"
+#include "skein/text/sentences.h"
 
 namespace skein {
 
@@ -23,18 +24,18 @@ enum class CorpusFormat { automatic, text, jsonl };
 
 struct CorpusOptions {
   CorpusFormat format =
-      CorpusFormat::automatic;             // by suffix: .jsonl, .ndjson and .json are JSONL, the rest text
-  std::string field = "text";              // JSONL: the key of the document
-  std::string document_separator;          // text: a line of just this divides documents; "" for none
-  int64_t blank_lines = 0;                 // text: so many blank lines divide documents; 0 for never
-  int64_t max_bad_lines = 0;               // JSONL: lines that may be skipped because of errors
-  int64_t piece_bytes = int64_t{4} << 20;  // longer documents come in pieces
+      CorpusFormat::automatic;     // by suffix: .jsonl, .ndjson and .json are JSONL, the rest text
+  std::string field = "text";      // JSONL: the key of the document
+  std::string document_separator;  // text: a line of just this divides documents; "" for none
+  int64_t blank_lines = 0;         // text: so many blank lines divide documents; 0 for never
+  int64_t max_bad_lines = 0;       // JSONL: lines that may be skipped because of errors
+  int64_t piece_bytes = int64_t{4} << 20;        // longer documents come in pieces
   int64_t most_line_bytes = int64_t{256} << 20;  // JSONL: the longest line that is read
-  // Text: the first line at or after this byte that follows a blank line, or at the latest 64 KiB on any
-  // line, begins another document. -1 for never.
+  // Text: the first line at or after this byte that follows a blank line, or at the latest 64 KiB
+  // on any line, begins another document. -1 for never.
   int64_t divide_at = -1;
-  // How a document is divided into sentences: other than `none`, pieces end where sentences do, if there is an end in the
-  // last 64 KiB before piece_bytes.
+  // How a document is divided into sentences: other than `none`, pieces end where sentences do, if
+  // there is an end in the last 64 KiB before piece_bytes.
   SentenceRule sentences = SentenceRule::none;
 };
 
@@ -44,19 +45,21 @@ struct CorpusPiece {
   bool continues = false;  // the next piece goes on with the same document
 };
 
-// The files that inputs name, in order: files, "-" for stdin, and directories, which stand for all files
-// below them sorted by path, those beginning with a dot left out. A usage error for what does not exist or
-// names nothing.
+// The files that inputs name, in order: files, "-" for stdin, and directories, which stand for all
+// files below them sorted by path, those beginning with a dot left out. A usage error for what does
+// not exist or names nothing.
 std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs);
 
 // Whether a file is a single text, rather than an archive. Usage errors as open_source.
 bool holds_one_text(const std::string& path);
 
-// A usage error naming `option` when `output` cannot be written without harm: it is one of the files that are
-// taken already, or a directory, or in a directory that does not exist, or something stands there that no file may take the
-// place of; with Existing::refuse also when a file stands there. streams: pipes and devices can be written as well.
-void check_output(const std::string& option, const std::string& output, const std::vector<std::string>& taken,
-                  Existing existing = Existing::refuse, bool streams = false);
+// A usage error naming `option` when `output` cannot be written without harm: it is one of the
+// files that are taken already, or a directory, or in a directory that does not exist, or something
+// stands there that no file may take the place of; with Existing::refuse also when a file stands
+// there. streams: pipes and devices can be written as well.
+void check_output(const std::string& option, const std::string& output,
+                  const std::vector<std::string>& taken, Existing existing = Existing::refuse,
+                  bool streams = false);
 
 // What `automatic` comes to for a path.
 CorpusFormat format_of(const std::string& path, CorpusFormat wanted);
@@ -67,10 +70,11 @@ class CorpusReader {
   CorpusReader(const std::vector<std::string>& inputs, CorpusOptions options);
   ~CorpusReader();
 
-  // The next piece; false at the end. Pieces are cut where split_gpt2 gives the same words for them as for
-  // the whole document, as long as there is white space to cut at. A usage error with file and line or byte
-  // for damaged input, for JSONL once there are more than max_bad_lines of it, and for a named file that is no text. What is
-  // none in folders and archives is left out; one line at the end logs what was.
+  // The next piece; false at the end. Pieces are cut where split_gpt2 gives the same words for them
+  // as for the whole document, as long as there is white space to cut at. A usage error with file
+  // and line or byte for damaged input, for JSONL once there are more than max_bad_lines of it, and
+  // for a named file that is no text. What is none in folders and archives is left out; one line at
+  // the end logs what was.
   bool next(CorpusPiece& piece);
 
   const std::vector<std::string>& files() const;

@@ -1,16 +1,16 @@
-// Makes token stores out of a corpus: reads, encodes on all threads and writes in the order of the input. The
-// stores depend on the input, the tokenizer and the seed only, not on the number of threads. Memory is
-// bounded whatever the size of the corpus.
+// Makes token stores out of a corpus: reads, encodes on all threads and writes in the order of the
+// input. The stores depend on the input, the tokenizer and the seed only, not on the number of
+// threads. Memory is bounded whatever the size of the corpus.
 #pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "skein/data/corpus.h"
 #include "skein/data/progress.h"
 #include "skein/data/store.h"
 #include "skein/text/tokenizer.h"
-
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace skein {
 
@@ -31,10 +31,10 @@ struct EncodeSummary {
   double seconds = 0;
 };
 
-// The held-out part is, of a single plain-text document, its last `validation_fraction`, from the next blank
-// line on (or any line, see CorpusOptions::divide_at), else every document that held_out() chooses. A usage
-// error when a part would be empty, when an output is one of the inputs or as check_output says, and as CorpusReader; no output is
-// then left behind or changed.
+// The held-out part is, of a single plain-text document, its last `validation_fraction`, from the
+// next blank line on (or any line, see CorpusOptions::divide_at), else every document that
+// held_out() chooses. A usage error when a part would be empty, when an output is one of the inputs
+// or as check_output says, and as CorpusReader; no output is then left behind or changed.
 EncodeSummary encode_corpus(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
                             const EncodeConfig& config, const ProgressCall& progress = {});
 

@@ -1,13 +1,15 @@
-// Examples of a task on texts, one text or a pair with a label or a number, out of CSV, TSV and JSONL files.
+// Examples of a task on texts, one text or a pair with a label or a number, out of CSV, TSV and
+// JSONL files.
 //
 //   ExamplesConfig config{.files = {"train.csv"}, .text = "text", .label = "category"};
 //   const std::vector<LabelledExample> examples = read_examples(config);
 //
-// CSV: RFC 4180 in its strict form: fields in double quotes may hold commas, line breaks and doubled quotes; a field
-// with a quote must be quoted. TSV: fields between tabs, nothing quoted. JSONL: one object a line. CRLF, a byte-order
-// mark and a missing last line break are tolerated, empty lines passed over. Lines: each is a text without a label,
-// empty ones too. Bytes that are no UTF-8 are kept in texts of CSV, TSV and lines, and an error in labels and in JSONL.
-// gzip, xz and zstd are read through.
+// CSV: RFC 4180 in its strict form: fields in double quotes may hold commas, line breaks and
+// doubled quotes; a field with a quote must be quoted. TSV: fields between tabs, nothing quoted.
+// JSONL: one object a line. CRLF, a byte-order mark and a missing last line break are tolerated,
+// empty lines passed over. Lines: each is a text without a label, empty ones too. Bytes that are no
+// UTF-8 are kept in texts of CSV, TSV and lines, and an error in labels and in JSONL. gzip, xz and
+// zstd are read through.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +24,17 @@ enum class Header { automatic, yes, no };
 
 struct ExamplesConfig {
   std::vector<std::string> files{};  // "-" for stdin
-  // automatic, by suffix: .csv; .tsv and .tab; .jsonl, .ndjson and .json; also before .gz, .xz, .zst, .bz2 and .lz4.
+  // automatic, by suffix: .csv; .tsv and .tab; .jsonl, .ndjson and .json; also before .gz, .xz,
+  // .zst, .bz2 and .lz4.
   ExamplesFormat format = ExamplesFormat::automatic;
   // Columns by name, or by number from 1 (digits are a number). JSONL: keys.
   std::string text = "text";
   std::string pair{};           // of the second text; "" for single texts
   std::string label = "label";  // "" for examples without labels
   bool numbers = false;         // labels are numbers, as for regression
-  // Whether the first row of a table names its columns. automatic: yes when any column above is given by name; by
-  // numbers alone, no for TSV, and a usage error for CSV, where it cannot be known.
+  // Whether the first row of a table names its columns. automatic: yes when any column above is
+  // given by name; by numbers alone, no for TSV, and a usage error for CSV, where it cannot be
+  // known.
   Header header = Header::automatic;
   int64_t most_record_bytes = int64_t{16} << 20;  // the longest row or line that is read
 };
@@ -53,9 +57,10 @@ class ExampleReader {
   explicit ExampleReader(ExamplesConfig config);
   ~ExampleReader();
 
-  // The next example; false at the end. A usage error naming file and line for: a row that has not as many fields as
-  // the first, a missing column or key (with those there are and the nearest), an empty label, a label that is no
-  // number where numbers are wanted, a record that is too long, and what the format does not allow.
+  // The next example; false at the end. A usage error naming file and line for: a row that has not
+  // as many fields as the first, a missing column or key (with those there are and the nearest), an
+  // empty label, a label that is no number where numbers are wanted, a record that is too long, and
+  // what the format does not allow.
   bool next(LabelledExample& example);
 
  private:

@@ -1,4 +1,5 @@
-// Care for the HDF5 C library: one thread at a time, its own error printing off, ids closed by scope.
+// Care for the HDF5 C library: one thread at a time, its own error printing off, ids closed by
+// scope.
 #pragma once
 
 #include <hdf5.h>
@@ -8,8 +9,9 @@
 
 namespace skein {
 
-// The library is not thread-safe: every call into it, by any part of the process, is made while holding one.
-// Silences the library's printing; failures are told by hdf5_reason(). A thread may hold several.
+// The library is not thread-safe: every call into it, by any part of the process, is made while
+// holding one. Silences the library's printing; failures are told by hdf5_reason(). A thread may
+// hold several.
 class Hdf5Lock {
  public:
   Hdf5Lock();
@@ -23,7 +25,8 @@ class Hdf5Id {
  public:
   Hdf5Id(hid_t id, herr_t (*closer)(hid_t)) : id_(id), closer_(closer) {}
   ~Hdf5Id() { close(); }
-  Hdf5Id(Hdf5Id&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)), closer_(other.closer_) {}
+  Hdf5Id(Hdf5Id&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), closer_(other.closer_) {}
   Hdf5Id& operator=(Hdf5Id&&) = delete;
 
   hid_t get() const { return id_; }
@@ -39,8 +42,8 @@ class Hdf5Id {
 // What the library says of the call that just failed; ask before calling it again.
 std::string hdf5_reason();
 
-// Whether `path`, with '/' between its parts, leads to something in the file by hard links alone. Links of other kinds,
-// which may lead to any file, are not followed.
+// Whether `path`, with '/' between its parts, leads to something in the file by hard links alone.
+// Links of other kinds, which may lead to any file, are not followed.
 bool is_hard_linked(hid_t file, const std::string& path);
 
 // Whether a dataset's elements lie in one run in its own file. Nothing else is opened to find out.

@@ -10,9 +10,9 @@
 // What is read of the "HDF5 File Format Specification Version 3.0" (its sections stand in the
 // sources): superblocks 2 and 3, object headers 2, which is what libver="latest" writes; groups and
 // attributes that lie in headers or in fractal heaps; hard links; little-endian numbers and texts;
-// contiguous datasets. All else is a usage Error that says what it is, as are parts of metadata that
-// overlap, and more than 2^19 links and attributes: reading takes time and memory in proportion to
-// the file. Errors do not name the file: who reads it does.
+// contiguous datasets. All else is a usage Error that says what it is, as are parts of metadata
+// that overlap, and more than 2^19 links and attributes: reading takes time and memory in
+// proportion to the file. Errors do not name the file: who reads it does.
 #pragma once
 
 #include <cstddef>

@@ -18,18 +18,20 @@ struct LabelledSample {
 };
 
 struct LabelBatchShape {
-  int64_t length = 0;     // tokens, padding included
-  int64_t places = 1;     // of the sample that has the most
+  int64_t length = 0;  // tokens, padding included
+  int64_t places = 1;  // of the sample that has the most
   int32_t pad = 0;
   bool segments = false;  // padding is kept apart: for encoders, which see all places
   bool types = false;
-  bool values = false;    // numbers are predicted, not classes
+  bool values = false;  // numbers are predicted, not classes
 };
 
 class LabelSamples : public SampleSource {
  public:
-  // shuffle: each epoch in another order of `seed`; else sample i is i. At least one sample, each of which fits.
-  LabelSamples(std::vector<LabelledSample> samples, const LabelBatchShape& shape, uint64_t seed, bool shuffle);
+  // shuffle: each epoch in another order of `seed`; else sample i is i. At least one sample, each
+  // of which fits.
+  LabelSamples(std::vector<LabelledSample> samples, const LabelBatchShape& shape, uint64_t seed,
+               bool shuffle);
 
   // Places without a label have weight 0.
   Batch batch(int64_t first, int64_t count) const override;

@@ -4,21 +4,22 @@
 //   const std::vector<int32_t> wanted = label_ids(labels, validation_examples, validation);
 #pragma once
 
-#include "skein/data/conll.h"
-#include "skein/data/examples.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "skein/data/conll.h"
+#include "skein/data/examples.h"
+
 namespace skein {
 
 class LabelSet {
  public:
   LabelSet() = default;
-  // Ids in this order. A usage error for none, an empty label, one that is no UTF-8 and one given twice.
+  // Ids in this order. A usage error for none, an empty label, one that is no UTF-8 and one given
+  // twice.
   explicit LabelSet(std::vector<std::string> names);
 
   int64_t size() const { return static_cast<int64_t>(names_.size()); }
@@ -42,6 +43,7 @@ LabelSet labels_of(const std::vector<TaggedSentence>& sentences);
 std::vector<int32_t> label_ids(const LabelSet& labels, const std::vector<LabelledExample>& examples,
                                const ExamplesConfig& config);
 // The ids of a sentence's tags, likewise.
-std::vector<int32_t> tag_ids(const LabelSet& labels, const TaggedSentence& sentence, const ConllConfig& config);
+std::vector<int32_t> tag_ids(const LabelSet& labels, const TaggedSentence& sentence,
+                             const ConllConfig& config);
 
 }  // namespace skein

@@ -1,15 +1,15 @@
 // Learns a tokenizer from a corpus on all threads.
 #pragma once
 
-#include "skein/data/corpus.h"
-#include "skein/data/progress.h"
-#include "skein/text/tokenizer.h"
-#include "skein/text/train_tokenizer.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "skein/data/corpus.h"
+#include "skein/data/progress.h"
+#include "skein/text/tokenizer.h"
+#include "skein/text/train_tokenizer.h"
 
 namespace skein {
 
@@ -29,16 +29,18 @@ struct LearntTokenizer {
   double seconds = 0;
 };
 
-// Memory grows with the number of distinct words, not with the text. A usage error as CorpusReader and
-// TokenizerTrainer, and when the inputs hold no text.
+// Memory grows with the number of distinct words, not with the text. A usage error as CorpusReader
+// and TokenizerTrainer, and when the inputs hold no text.
 LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const LearnConfig& config,
                                 const ProgressCall& progress = {});
 
-// Writes to_json() to `path`, in one step in place of a file that is there, or into a pipe or a device.
-void save_tokenizer(const Tokenizer& tokenizer, const std::string& path, Existing existing = Existing::replace);
+// Writes to_json() to `path`, in one step in place of a file that is there, or into a pipe or a
+// device.
+void save_tokenizer(const Tokenizer& tokenizer, const std::string& path,
+                    Existing existing = Existing::replace);
 
-// Writes tokenizer_files() into a folder, which is made if it is not there; returns the paths. A usage error, before any is
-// written, as check_output.
+// Writes tokenizer_files() into a folder, which is made if it is not there; returns the paths. A
+// usage error, before any is written, as check_output.
 std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder,
                                           Existing existing = Existing::replace);
 

@@ -1,12 +1,12 @@
 // Lines of a source in bounded memory.
 #pragma once
 
-#include "skein/data/byte_source.h"
-
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
+
+#include "skein/data/byte_source.h"
 
 namespace skein {
 
@@ -20,12 +20,12 @@ class LineReader {
   // Lines longer than most_bytes come in parts.
   LineReader(std::unique_ptr<ByteSource> source, int64_t most_bytes);
 
-  // The next line with its line break, valid until the next call; false at the end. A byte-order mark at the
-  // beginning of the source is dropped.
+  // The next line with its line break, valid until the next call; false at the end. A byte-order
+  // mark at the beginning of the source is dropped.
   bool next(std::string_view& line);
 
-  // Of the line handed out last: its number from 1, the byte of the decompressed source it begins at, whether
-  // it begins a line, and whether it ends one (with a line break or the source).
+  // Of the line handed out last: its number from 1, the byte of the decompressed source it begins
+  // at, whether it begins a line, and whether it ends one (with a line break or the source).
   int64_t number() const { return number_; }
   int64_t offset() const { return offset_; }
   bool begins_line() const { return begins_line_; }

@@ -1,5 +1,5 @@
-// Turns blended token stores into micro-batches. A batch is a pure function of the options and of the
-// numbers of its samples, so every rank that needs it makes the same one.
+// Turns blended token stores into micro-batches. A batch is a pure function of the options and of
+// the numbers of its samples, so every rank that needs it makes the same one.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,13 @@ namespace skein {
 struct DataConfig {
   std::vector<std::string> train;       // "path" or "weight:path", each a token store
   std::vector<std::string> validation;  // the same; empty: none
-  std::string tokenizer;   // of token files of other programs that do not name theirs: a path that load_tokenizer takes
+  std::string tokenizer;   // of token files of other programs that do not name theirs: a path that
+                           // load_tokenizer takes
   int64_t vocab_size = 0;  // theirs where no tokenizer is known; 0: it must be
   bool shuffle = true;
   bool cross_document_attention = true;  // false: attention and positions stop at document ends
-  bool mask_document_ends = false;  // true: predicting the first token of the next document does not count
+  // true: predicting the first token of the next document does not count
+  bool mask_document_ends = false;
 };
 
 // Stores that are trained on together, and how often each.
@@ -30,23 +32,25 @@ struct Blend {
   std::vector<double> weights;
 };
 
-// entries as in DataConfig::train. A usage error when there are none, when the stores were made by different tokenizers or when a
-// vocabulary is unknown.
+// entries as in DataConfig::train. A usage error when there are none, when the stores were made by
+// different tokenizers or when a vocabulary is unknown.
 Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config);
 
 class Loader : public SampleSource {
  public:
-  // entries as in DataConfig::train. Samples of a store are windows of length + 1 tokens at multiples of
-  // `length` (neighbours share one token). A usage error when a store holds fewer than length + 1 tokens
-  // (both numbers), or as open_blend.
-  Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed, const DataConfig& config);
+  // entries as in DataConfig::train. Samples of a store are windows of length + 1 tokens at
+  // multiples of `length` (neighbours share one token). A usage error when a store holds fewer than
+  // length + 1 tokens (both numbers), or as open_blend.
+  Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
+         const DataConfig& config);
 
   Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override;
   // Of the first `samples`, those that were seen before (SampleOrder::seen_again).
   double samples_seen_again(int64_t samples) const { return order_->seen_again(samples); }
   int64_t vocab_size() const;
-  // Average UTF-8 bytes a token over all stores: turns loss into bits per byte. 0 where a store does not know them.
+  // Average UTF-8 bytes a token over all stores: turns loss into bits per byte. 0 where a store
+  // does not know them.
   double bytes_per_token() const;
   const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
   int stores() const { return static_cast<int>(stores_.size()); }

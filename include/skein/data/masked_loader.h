@@ -1,5 +1,5 @@
-// Turns blended token stores into micro-batches of an encoder's samples: [CLS] text [SEP], or [CLS] A [SEP] B [SEP], with some of the
-// tokens hidden.
+// Turns blended token stores into micro-batches of an encoder's samples: [CLS] text [SEP], or [CLS]
+// A [SEP] B [SEP], with some of the tokens hidden.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,12 @@ namespace skein {
 
 class MaskedLoader : public SampleSource {
  public:
-  // entries as in DataConfig::train. Without pairs a sample is the next length - 2 tokens of a store, whatever documents they are of
-  // (RoBERTa's "full sentences"), with [SEP] where one ends; with pairs, a run of sentences, padded. Usage errors when a store is too
-  // small for one sample, and as open_blend, MaskVocabulary and sentence_runs.
-  MaskedLoader(const std::vector<std::string>& entries, int64_t length, uint64_t seed, const DataConfig& data, const MaskConfig& mask);
+  // entries as in DataConfig::train. Without pairs a sample is the next length - 2 tokens of a
+  // store, whatever documents they are of (RoBERTa's "full sentences"), with [SEP] where one ends;
+  // with pairs, a run of sentences, padded. Usage errors when a store is too small for one sample,
+  // and as open_blend, MaskVocabulary and sentence_runs.
+  MaskedLoader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
+               const DataConfig& data, const MaskConfig& mask);
 
   // Targets and weights are [B,P], P = most_places of the length.
   Batch batch(int64_t first, int64_t count) const override;

@@ -8,8 +8,8 @@
 
 namespace skein {
 
-// A bijection on [0, size) chosen by (seed, epoch): a six-round Feistel network on the next even power of
-// two, walked until it falls inside. index in [0, size).
+// A bijection on [0, size) chosen by (seed, epoch): a six-round Feistel network on the next even
+// power of two, walked until it falls inside. index in [0, size).
 int64_t permuted(uint64_t seed, int64_t epoch, int64_t size, int64_t index);
 
 struct SamplePlace {
@@ -19,18 +19,21 @@ struct SamplePlace {
 };
 
 // Blends several stores by weight. Place i of the stream takes the store with the largest
-// weight_k * (i + 1) - count_k, the lowest k on ties, as Megatron-LM does; within a store, samples are
-// visited in the permuted order of its own epoch.
+// weight_k * (i + 1) - count_k, the lowest k on ties, as Megatron-LM does; within a store, samples
+// are visited in the permuted order of its own epoch.
 class SampleOrder {
  public:
   // sizes: samples in each store, all > 0; weights: any positive numbers, normalised here.
   // shuffle = false visits each store in its natural order.
-  SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights, uint64_t seed, bool shuffle = true);
+  SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights, uint64_t seed,
+              bool shuffle = true);
 
-  // Where sample `index` of the run's stream lies. Pure: any index in any order, from any thread. Amortised
-  // O(1) for ascending indices; going back recounts from the last checkpointed count (every 65,536 places).
+  // Where sample `index` of the run's stream lies. Pure: any index in any order, from any thread.
+  // Amortised O(1) for ascending indices; going back recounts from the last checkpointed count
+  // (every 65,536 places).
   SamplePlace at(int64_t index) const;
-  // How many of the first `count` samples of the stream were there before; where stores are blended, to a sample of each.
+  // How many of the first `count` samples of the stream were there before; where stores are
+  // blended, to a sample of each.
   double seen_again(int64_t count) const;
 
  private:

@@ -4,20 +4,24 @@
 //   const Preferences data = read_preferences(config);
 //
 // Layouts, one a file, found from the first record or given:
-//   pairs      prompt, chosen, rejected: strings, or lists of {role, content} whose last one is the answer and whose first ones, where
-//              there are more, are the prompt (UltraFeedback); score_chosen and score_rejected, or margin, are their grades
-//   dialogues  chosen, rejected: whole dialogues of "\n\nHuman:" and "\n\nAssistant:" turns (Anthropic's HH-RLHF)
-//   summaries  info {post or article, title, subreddit}, summaries [{text}, {text}], choice (OpenAI)
-//   best_of    query, sample0, sample1, ..., best (lm-human-preferences)
-//   shp        history, human_ref_A, human_ref_B, labels: 1 where A is better (Stanford Human Preferences)
-//   ranked     prompt, answers [...], ranks [...]: 1 is the best, equal ranks are not told apart; scores [...] may stand beside them as
-//              grades; or instruction, completions [{response, overall_score}] (raw UltraFeedback), ranked and graded by the score
+//   pairs      prompt, chosen, rejected: strings, or lists of {role, content} whose last one is the
+//   answer and whose first ones, where
+//              there are more, are the prompt (UltraFeedback); score_chosen and score_rejected, or
+//              margin, are their grades
+//   dialogues  chosen, rejected: whole dialogues of "\n\nHuman:" and "\n\nAssistant:" turns
+//   (Anthropic's HH-RLHF) summaries  info {post or article, title, subreddit}, summaries [{text},
+//   {text}], choice (OpenAI) best_of    query, sample0, sample1, ..., best (lm-human-preferences)
+//   shp        history, human_ref_A, human_ref_B, labels: 1 where A is better (Stanford Human
+//   Preferences) ranked     prompt, answers [...], ranks [...]: 1 is the best, equal ranks are not
+//   told apart; scores [...] may stand beside them as
+//              grades; or instruction, completions [{response, overall_score}] (raw UltraFeedback),
+//              ranked and graded by the score
 //   scored     prompt, answer, score; or prompt, answers [...], scores [...]
 //   labelled   prompt, answer, label: true where the answer is good, else false (also 1 and 0); the
 //              answer may be a list of one message. A score of 1 or 0 (TRL's unpaired preferences)
-// `response`, `responses` and `completions` may stand for `answer` and `answers`. prompt is a string or a list of {role, content}.
-// An answer may be empty: the token that ends it is all of it. gzip, xz and zstd are read through;
-// empty lines are passed over.
+// `response`, `responses` and `completions` may stand for `answer` and `answers`. prompt is a
+// string or a list of {role, content}. An answer may be empty: the token that ends it is all of it.
+// gzip, xz and zstd are read through; empty lines are passed over.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +34,26 @@
 namespace skein {
 
 enum class PreferenceLayout {
-  automatic, pairs, dialogues, summaries, best_of, shp, ranked, scored, labelled
+  automatic,
+  pairs,
+  dialogues,
+  summaries,
+  best_of,
+  shp,
+  ranked,
+  scored,
+  labelled
 };
-// What becomes of two dialogues that differ before their last turns: they are left out, or their first answers that differ are compared.
+// What becomes of two dialogues that differ before their last turns: they are left out, or their
+// first answers that differ are compared.
 enum class Diverging { drop, keep };
 
 struct PreferencesConfig {
   std::vector<std::string> files{};  // "-" for stdin
   PreferenceLayout layout = PreferenceLayout::automatic;
   Diverging diverging = Diverging::drop;
-  int64_t bad_records = 0;  // so many that cannot be used are left out and told of, before one is an error
+  // so many that cannot be used are left out and told of, before one is an error
+  int64_t bad_records = 0;
   int64_t most_record_bytes = int64_t{16} << 20;
 };
 
@@ -71,11 +85,13 @@ constexpr size_t kMostAnswers = 256;
 // file's, with its fields; and for files without any record that can be used.
 Preferences read_preferences(const PreferencesConfig& config);
 
-// Prompts with an answer each that is known to be good, as scored records of score 0: of prompt and answer (also completion, response,
-// output or chosen), or of messages whose last one is the answer. Usage errors as above.
+// Prompts with an answer each that is known to be good, as scored records of score 0: of prompt and
+// answer (also completion, response, output or chosen), or of messages whose last one is the
+// answer. Usage errors as above.
 Preferences read_demonstrations(const PreferencesConfig& config);
 
-// Turns of "\n\nHuman:" and "\n\nAssistant:"; those that follow one of the same speaker are joined to it by an empty line. Empty where text does not begin with one of them.
+// Turns of "\n\nHuman:" and "\n\nAssistant:"; those that follow one of the same speaker are joined
+// to it by an empty line. Empty where text does not begin with one of them.
 std::vector<Message> dialogue_turns(const std::string& text);
 
 }  // namespace skein

@@ -17,7 +17,8 @@ struct CorpusProgress {
 
 using ProgressCall = std::function<void(const CorpusProgress&)>;
 
-// "412.0 MB of 1.6 GB (25%), 83.1 MB/s, 10411 documents, 101.2M tokens, 14 s left", without what is unknown.
+// "412.0 MB of 1.6 GB (25%), 83.1 MB/s, 10411 documents, 101.2M tokens, 14 s left", without what is
+// unknown.
 std::string progress_line(const CorpusProgress& progress);
 
 // 1536 as "1.5 kB": decimal units.

@@ -1,6 +1,6 @@
 // Compares token stores with the sums they carry, beside what else a process does: on a thread of
-// the lowest priority, in pieces between which it rests in its first minute as long as each took, so
-// that neither the processors nor the disk are taken from those who begin to train.
+// the lowest priority, in pieces between which it rests in its first minute as long as each took,
+// so that neither the processors nor the disk are taken from those who begin to train.
 #pragma once
 
 #include <chrono>

@@ -1,27 +1,28 @@
 // The sub-words of words given one by one, for tags that belong to words.
 #pragma once
 
-#include "skein/text/tokenizer.h"
-
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "skein/text/tokenizer.h"
+
 namespace skein {
 
 struct Subwords {
   std::vector<int32_t> ids;
-  // Word w has the ids [begin[w], begin[w + 1]): its tag is read at its first sub-word, or, by a model that looks back
-  // only, at its last. One entry more than there are words in ids.
+  // Word w has the ids [begin[w], begin[w + 1]): its tag is read at its first sub-word, or, by a
+  // model that looks back only, at its last. One entry more than there are words in ids.
   std::vector<int64_t> begin{0};
   int64_t words() const { return static_cast<int64_t>(begin.size()) - 1; }
 };
 
-// Each word encoded by itself: after a space where the tokenizer keeps white space, as byte-level ones do, so that it
-// gets the ids of a word within a text; else as it is. A word that encodes to nothing gets the tokenizer's unknown
-// token, a usage error when there is none. At most `most` ids, most >= 1: the last word that begins within them may
-// lose its end, those after it are left out, so words() says which words of the input were cut off.
+// Each word encoded by itself: after a space where the tokenizer keeps white space, as byte-level
+// ones do, so that it gets the ids of a word within a text; else as it is. A word that encodes to
+// nothing gets the tokenizer's unknown token, a usage error when there is none. At most `most` ids,
+// most >= 1: the last word that begins within them may lose its end, those after it are left out,
+// so words() says which words of the input were cut off.
 Subwords encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t most);
 
 }  // namespace skein

@@ -25,8 +25,8 @@ class TableReader {
   // Rows longer than most_bytes are a usage error. path: "-" for stdin.
   TableReader(const std::string& path, TableKind kind, int64_t most_bytes);
 
-  // The next row; false at the end. Lines without any character are passed over. A usage error naming file and
-  // line for quotes that CSV does not allow and for what is too long.
+  // The next row; false at the end. Lines without any character are passed over. A usage error
+  // naming file and line for quotes that CSV does not allow and for what is too long.
   bool next(TableRow& row);
   // The same of a row of names; a usage error with line and column for one that is no UTF-8.
   bool next_names(TableRow& row);

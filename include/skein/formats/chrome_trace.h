@@ -8,7 +8,8 @@
 
 namespace skein {
 
-// The events of one rank ("rank 3", a row a thread) as JSON objects between commas; microseconds from `origin`.
+// The events of one rank ("rank 3", a row a thread) as JSON objects between commas; microseconds
+// from `origin`.
 std::string chrome_trace_events(const std::vector<ProfileEvent>& events, int rank, int64_t origin);
 
 // The file made of the parts of all ranks.

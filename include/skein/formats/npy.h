@@ -1,4 +1,5 @@
-// NumPy's file of one array, version 1.0 of its format: this header, then the elements in row-major order.
+// NumPy's file of one array, version 1.0 of its format: this header, then the elements in row-major
+// order.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,8 @@
 
 namespace skein {
 
-// Of a [rows,columns] array of little-endian f32. Always 128 bytes, so that it can be written again once the rows are counted.
+// Of a [rows,columns] array of little-endian f32. Always 128 bytes, so that it can be written again
+// once the rows are counted.
 std::string npy_header(int64_t rows, int64_t columns);
 
 }  // namespace skein

@@ -1,9 +1,10 @@
 // Files of safetensors: named tensors, single or in several files with an index.
 //
-//   u64 n   n bytes of JSON {"NAME": {"dtype": "F32", "shape": [2,3], "data_offsets": [0,24]}, ...}   the tensors' bytes
+//   u64 n   n bytes of JSON {"NAME": {"dtype": "F32", "shape": [2,3], "data_offsets": [0,24]}, ...}
+//   the tensors' bytes
 //
-// Nothing a file says is believed: sizes, offsets and names are checked before any of them is used, and the memory that a
-// header takes is bounded by its own length.
+// Nothing a file says is believed: sizes, offsets and names are checked before any of them is used,
+// and the memory that a header takes is bounded by its own length.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,9 @@ std::string safetensors_type(DType dtype);
 // One file, open for reading.
 class SafetensorsFile {
  public:
-  // A usage error naming the file and what is wrong with it: the header's length, its JSON, a name that stands twice, an unknown
-  // type, a size that is not that of the shape, bytes that belong to two tensors or to none.
+  // A usage error naming the file and what is wrong with it: the header's length, its JSON, a name
+  // that stands twice, an unknown type, a size that is not that of the shape, bytes that belong to
+  // two tensors or to none.
   explicit SafetensorsFile(const std::string& path);
   ~SafetensorsFile();
   SafetensorsFile(SafetensorsFile&&) noexcept;
@@ -60,12 +62,13 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-// Writes one file, tensor by tensor, under a temporary name beside it that finish() changes. The order of the tensors and all
-// bytes are those of the reference implementation.
+// Writes one file, tensor by tensor, under a temporary name beside it that finish() changes. The
+// order of the tensors and all bytes are those of the reference implementation.
 class SafetensorsWriter {
  public:
   // Of `tensors` name, type and shape count. Error(failure) when the file cannot be made.
-  SafetensorsWriter(std::string path, std::vector<SafeTensor> tensors, const std::map<std::string, std::string>& metadata);
+  SafetensorsWriter(std::string path, std::vector<SafeTensor> tensors,
+                    const std::map<std::string, std::string>& metadata);
   // Removes an unfinished file.
   ~SafetensorsWriter();
   SafetensorsWriter(const SafetensorsWriter&) = delete;
@@ -87,10 +90,11 @@ class SafetensorsWriter {
 
 // Whether a file of that name is in the folder that it is looked for in, and nowhere else.
 bool is_plain_name(const std::string& name);
-// What model.safetensors.index.json says: the file of each tensor, by the tensor's name. A usage error when it is no such
-// JSON, names a tensor twice, or names a file outside of its own folder.
+// What model.safetensors.index.json says: the file of each tensor, by the tensor's name. A usage
+// error when it is no such JSON, names a tensor twice, or names a file outside of its own folder.
 std::map<std::string, std::string> read_safetensors_index(const std::string& path);
 // The text of that file.
-std::string safetensors_index(const std::map<std::string, std::string>& files, int64_t total_bytes, int64_t parameters);
+std::string safetensors_index(const std::map<std::string, std::string>& files, int64_t total_bytes,
+                              int64_t parameters);
 
 }  // namespace skein

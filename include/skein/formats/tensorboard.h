@@ -1,5 +1,5 @@
-// TensorBoard event files: scalars only. Records as TensorFlow's record_writer lays them out, each holding an
-// Event of TensorFlow's event.proto, encoded by hand.
+// TensorBoard event files: scalars only. Records as TensorFlow's record_writer lays them out, each
+// holding an Event of TensorFlow's event.proto, encoded by hand.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,13 @@ namespace skein {
 
 class EventWriter {
  public:
-  // Makes `directory`, if need be, and events.out.tfevents.SECONDS.HOST in it (".1" and so on are added when
-  // that exists: a file once begun is never appended to). Error(failure) naming the path when it cannot.
+  // Makes `directory`, if need be, and events.out.tfevents.SECONDS.HOST in it (".1" and so on are
+  // added when that exists: a file once begun is never appended to). Error(failure) naming the path
+  // when it cannot.
   explicit EventWriter(const std::string& directory);
-  // One scalar under `tag` at `step`. Values that are not finite as a float are skipped. Flushed at once.
-  // When a write fails it warns once and writes no more: a view of the metrics must not end a run.
+  // One scalar under `tag` at `step`. Values that are not finite as a float are skipped. Flushed at
+  // once. When a write fails it warns once and writes no more: a view of the metrics must not end a
+  // run.
   void scalar(const std::string& tag, int64_t step, double value);
 
   const std::string& path() const { return path_; }

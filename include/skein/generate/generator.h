@@ -1,7 +1,7 @@
 // Batched decoding with a KV cache, through the pipeline, at any layout.
 //
-// Rows whose sequence is finished make room: once a quarter of the batch is, the next prompts take their places, and when none is
-// left the batch shrinks.
+// Rows whose sequence is finished make room: once a quarter of the batch is, the next prompts take
+// their places, and when none is left the batch shrinks.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace skein {
 
 struct GenerateConfig {
   int64_t max_tokens = 128;
-  int64_t batch = 16;        // sequences decoded together
-  bool stop_at_end = true;   // at the end-of-text token
-  Precision precision;       // of weights, activations and cache
+  int64_t batch = 16;       // sequences decoded together
+  bool stop_at_end = true;  // at the end-of-text token
+  Precision precision;      // of weights, activations and cache
   SamplingConfig sampling;
 };
 
@@ -49,22 +49,25 @@ class Generator {
  public:
   using Progress = std::function<void(size_t finished, size_t of)>;
 
-  // local holds its weights and outlives the generator, as does the mesh. end_of_text: -1 when there is none.
-  // vocabulary: only ids below it are made, for a model that has more ids than its tokenizer; 0: all. Usage errors: a model that does
-  // not continue text; banned tokens outside of its vocabulary, or all of it.
-  Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, const GenerateConfig& config, int32_t end_of_text,
-            int64_t vocabulary = 0);
+  // local holds its weights and outlives the generator, as does the mesh. end_of_text: -1 when
+  // there is none. vocabulary: only ids below it are made, for a model that has more ids than its
+  // tokenizer; 0: all. Usage errors: a model that does not continue text; banned tokens outside of
+  // its vocabulary, or all of it.
+  Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, const GenerateConfig& config,
+            int32_t end_of_text, int64_t vocabulary = 0);
 
-  // Collective over the mesh's world; prompts are equal on all ranks, and so is the result: what continues each prompt. A sequence ends
-  // at end_of_text, after max_tokens, or when it fills the model's context. An empty prompt begins from end_of_text.
-  // draws: a number for each prompt, alike on all ranks; its index where there are none. A token is a function of the seed, its prompt
-  // and the tokens before it, the number and its position. It does not depend on the batch, nor on data- and pipeline-parallel sizes.
-  // Of equal prompts that follow each other one is fed to the model.
-  // Usage errors, with the prompt's number: a prompt without a token where there is no end_of_text; one that fills the context;
-  // an id outside of the model's vocabulary.
-  // progress is called on rank 0 now and then, and at the end, with what its data-parallel index has finished of its share.
-  // meeting: where it may be Interrupted, between two tokens; null: nowhere.
-  std::vector<Generated> run(const std::vector<Tokens>& prompts, std::span<const uint64_t> draws = {}, const Progress& progress = {},
+  // Collective over the mesh's world; prompts are equal on all ranks, and so is the result: what
+  // continues each prompt. A sequence ends at end_of_text, after max_tokens, or when it fills the
+  // model's context. An empty prompt begins from end_of_text. draws: a number for each prompt,
+  // alike on all ranks; its index where there are none. A token is a function of the seed, its
+  // prompt and the tokens before it, the number and its position. It does not depend on the batch,
+  // nor on data- and pipeline-parallel sizes. Of equal prompts that follow each other one is fed to
+  // the model. Usage errors, with the prompt's number: a prompt without a token where there is no
+  // end_of_text; one that fills the context; an id outside of the model's vocabulary. progress is
+  // called on rank 0 now and then, and at the end, with what its data-parallel index has finished
+  // of its share. meeting: where it may be Interrupted, between two tokens; null: nowhere.
+  std::vector<Generated> run(const std::vector<Tokens>& prompts,
+                             std::span<const uint64_t> draws = {}, const Progress& progress = {},
                              Meeting* meeting = nullptr);
 
   // Of the last run.

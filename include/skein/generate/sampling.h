@@ -18,7 +18,8 @@ struct SamplingConfig : kernels::SampleArguments {
 void bind(Options& options, SamplingConfig& config);
 // Usage errors with the value and its range.
 void check(const SamplingConfig& config);
-// The same of the banned ids, of which some may be banned twice: each below `ids`, and one of the first `vocabulary` left.
+// The same of the banned ids, of which some may be banned twice: each below `ids`, and one of the
+// first `vocabulary` left.
 void check_banned(const SamplingConfig& config, int64_t ids, int64_t vocabulary);
 
 // What a draw is keyed by, beside the seed.
@@ -27,9 +28,11 @@ struct Draw {
   int64_t position = 0;  // below 0: none is wanted
 };
 
-// An id for each row of logits [B,V], f32 on any device, below `vocabulary`; 0 where none is wanted. The result [B] i32 is on the
-// host. A pure function of its arguments, see kernels/sample.h. Logits of banned ids become -inf. Error(failure) when a row holds a
-// NaN, that of a banned id too, or its largest logit is not finite.
-Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config, const std::vector<Draw>& draws);
+// An id for each row of logits [B,V], f32 on any device, below `vocabulary`; 0 where none is
+// wanted. The result [B] i32 is on the host. A pure function of its arguments, see
+// kernels/sample.h. Logits of banned ids become -inf. Error(failure) when a row holds a NaN, that
+// of a banned id too, or its largest logit is not finite.
+Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config,
+              const std::vector<Draw>& draws);
 
 }  // namespace skein

@@ -8,30 +8,35 @@ namespace skein::kernels {
 struct AdamWArguments {
   double lr = 0;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  double weight_decay = 0;      // decoupled: master -= lr * weight_decay * master
-  double gradient_scale = 1;    // multiplied into each gradient before anything else
-  int64_t step = 1;             // from 1; for the bias corrections
-  Tensor square_sum = {};       // [1] f64: squares of all gradients before scaling; undefined: the norm plays no part
-  double clip = 0;              // scaled gradients are shrunk to this norm where theirs is larger; 0: never
+  double weight_decay = 0;    // decoupled: master -= lr * weight_decay * master
+  double gradient_scale = 1;  // multiplied into each gradient before anything else
+  int64_t step = 1;           // from 1; for the bias corrections
+  // [1] f64: squares of all gradients before scaling; undefined: the norm plays no part
+  Tensor square_sum = {};
+  double clip = 0;  // scaled gradients are shrunk to this norm where theirs is larger; 0: never
 };
 
-// master, m, v and gradient have one accumulator dtype and size; working (any float dtype, may be undefined)
-// receives the rounded new master. Where square_sum is not finite nothing changes; no device waits for the host to see that.
-void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
-           const Tensor& v, const Tensor& working);
-void adamw(Cuda, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
-           const Tensor& v, const Tensor& working);
+// master, m, v and gradient have one accumulator dtype and size; working (any float dtype, may be
+// undefined) receives the rounded new master. Where square_sum is not finite nothing changes; no
+// device waits for the host to see that.
+void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master,
+           const Tensor& m, const Tensor& v, const Tensor& working);
+void adamw(Cuda, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master,
+           const Tensor& m, const Tensor& v, const Tensor& working);
 
 // Which random numbers round a tensor.
 struct RoundingStream {
   uint64_t key = 0, stream = 0;
-  int64_t first = 0;        // number of the tensor's first element in the stream
-  Tensor square_sum = {};   // as adamw has it: where it is not finite nothing changes
+  int64_t first = 0;       // number of the tensor's first element in the stream
+  Tensor square_sum = {};  // as adamw has it: where it is not finite nothing changes
 };
 
-// rounded (bf16) = values (f32): up or down to a neighbour with the probability that keeps the mean (Gupta and others, "Deep learning
-// with limited numerical precision", 2015). Element i takes 16 bits of the stream at first + i. Infinities and NaN stay what they are.
-void stochastic_round(Cpu, const RoundingStream& stream, const Tensor& values, const Tensor& rounded);
-void stochastic_round(Cuda, const RoundingStream& stream, const Tensor& values, const Tensor& rounded);
+// rounded (bf16) = values (f32): up or down to a neighbour with the probability that keeps the mean
+// (Gupta and others, "Deep learning with limited numerical precision", 2015). Element i takes 16
+// bits of the stream at first + i. Infinities and NaN stay what they are.
+void stochastic_round(Cpu, const RoundingStream& stream, const Tensor& values,
+                      const Tensor& rounded);
+void stochastic_round(Cuda, const RoundingStream& stream, const Tensor& values,
+                      const Tensor& rounded);
 
 }  // namespace skein::kernels

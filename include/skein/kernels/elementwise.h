@@ -26,17 +26,20 @@ void bias_backward(Cuda, const Tensor& dy, const Tensor& bias_gradient);
 
 void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out);
 void activation(Cuda, Activation kind, const Tensor& x, const Tensor& out);
-// Where bias_gradient [N] (accumulator type) is defined, the rows of dx [M,N] are added to it on the way.
-void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& bias_gradient = {});
-void activation_backward(Cuda, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& bias_gradient = {});
+// Where bias_gradient [N] (accumulator type) is defined, the rows of dx [M,N] are added to it on
+// the way.
+void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx,
+                         const Tensor& bias_gradient = {});
+void activation_backward(Cuda, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx,
+                         const Tensor& bias_gradient = {});
 
 // out = silu(gate) * up: Shazeer, "GLU variants improve transformer" (2020).
 void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out);
 void swiglu(Cuda, const Tensor& gate, const Tensor& up, const Tensor& out);
-void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate,
-                     const Tensor& dup);
-void swiglu_backward(Cuda, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate,
-                     const Tensor& dup);
+void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy,
+                     const Tensor& dgate, const Tensor& dup);
+void swiglu_backward(Cuda, const Tensor& gate, const Tensor& up, const Tensor& dy,
+                     const Tensor& dgate, const Tensor& dup);
 
 // Which elements of a sample a tensor holds, and the random stream that masks them.
 struct DropoutMask {
@@ -45,8 +48,8 @@ struct DropoutMask {
   Tensor sample_ids;           // [B] i64
   int64_t first_position = 0;  // of the tensor's rows in the whole sequence
 };
-// x, out [B,T,C]: element (t, c) of sample s is dropped where philox(key, s, (first_position + t) * C + c) says so,
-// else divided by 1 - probability. Its own gradient: apply it to dy.
+// x, out [B,T,C]: element (t, c) of sample s is dropped where philox(key, s, (first_position + t) *
+// C + c) says so, else divided by 1 - probability. Its own gradient: apply it to dy.
 void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out);
 void dropout(Cuda, const Tensor& x, const DropoutMask& mask, const Tensor& out);
 

@@ -5,7 +5,8 @@
 
 namespace skein::kernels {
 
-// FLOP/s of multiply-adds on registers alone, on all threads of the caller; takes about 20 ms. f32, f64 or bf16.
+// FLOP/s of multiply-adds on registers alone, on all threads of the caller; takes about 20 ms. f32,
+// f64 or bf16.
 double register_peak(Cpu, DType dtype);
 
 // One pass at memory speed each; tensors of equal size, f32.

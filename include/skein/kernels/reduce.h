@@ -16,7 +16,8 @@ void range_sums(Cuda, const Tensor& values, const Tensor& ranges, const Tensor& 
 void ordered_sum(Cpu, const Tensor& values, const Tensor& order, const Tensor& sum);
 void ordered_sum(Cuda, const Tensor& values, const Tensor& order, const Tensor& sum);
 
-// out [B,...,C]: the mean over t of the rows x [B,T,C] with kept[b,t] >= 0 (i32), in the order of t; 0 where there is none.
+// out [B,...,C]: the mean over t of the rows x [B,T,C] with kept[b,t] >= 0 (i32), in the order of
+// t; 0 where there is none.
 void sample_means(Cpu, const Tensor& x, const Tensor& kept, const Tensor& out);
 void sample_means(Cuda, const Tensor& x, const Tensor& kept, const Tensor& out);
 // dx [B,T,C] of slopes dy [B,...,C].
@@ -26,7 +27,8 @@ void sample_means_backward(Cuda, const Tensor& dy, const Tensor& kept, const Ten
 // out [B,A,...] from x [A,B,...]: swaps the two leading dims.
 void swap_leading(Cpu, const Tensor& x, const Tensor& out);
 void swap_leading(Cuda, const Tensor& x, const Tensor& out);
-// out[a, to .. to + count] = x[a, from .. from + count] for each a, of x [A,B,...] and out [A,C,...]; the rest of out stays.
+// out[a, to .. to + count] = x[a, from .. from + count] for each a, of x [A,B,...] and out
+// [A,C,...]; the rest of out stays.
 void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to);
 void copy_places(Cuda, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to);
 

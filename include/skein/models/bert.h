@@ -1,10 +1,12 @@
-// Encoders that learn masked tokens: BERT (Devlin and others, "BERT: Pre-training of deep bidirectional transformers", 2018) and
-// RoBERTa (Liu and others, 2019).
+// Encoders that learn masked tokens: BERT (Devlin and others, "BERT: Pre-training of deep
+// bidirectional transformers", 2018) and RoBERTa (Liu and others, 2019).
 //
-// Tensors, by global name (C = d_model; blocks as in gpt.h, with norm_1 after the attention and norm_2 after the feed-forward):
-//   embedding.tokens.weight [V,C]   embedding.positions.weight [context + position_offset, C]   embedding.types.weight [token_types, C]
-//   embedding.norm.gain/bias [C]    pooler.weight [C,C], .bias [C]
-//   head = vocabulary: head.dense.weight [C,C], .bias [C]   head.norm.gain/bias [C]   head.weight [V,C] (untied)   head.bias [V]
+// Tensors, by global name (C = d_model; blocks as in gpt.h, with norm_1 after the attention and
+// norm_2 after the feed-forward):
+//   embedding.tokens.weight [V,C]   embedding.positions.weight [context + position_offset, C]
+//   embedding.types.weight [token_types, C] embedding.norm.gain/bias [C]    pooler.weight [C,C],
+//   .bias [C] head = vocabulary: head.dense.weight [C,C], .bias [C]   head.norm.gain/bias [C]
+//   head.weight [V,C] (untied)   head.bias [V]
 //                      pair.weight [2,C], .bias [2] (with the pooler)
 //   head = sequence or token: classifier.weight [labels,C], .bias [labels]
 #pragma once
@@ -20,10 +22,13 @@ namespace skein {
 class Bert : public Model, public Labelled {
  public:
   // parameters outlives the model and receives its tensors.
-  Bert(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters);
+  Bert(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
+       Parameters& parameters);
   // The last piece gives hidden states [B,T,C] of all positions, on every tensor-parallel rank.
   Var forward(const Var& flow, const Pass& pass) const override;
-  Shape flow_shape(int64_t batch, int64_t length) const override { return trunk_.flow_shape(batch, length); }
+  Shape flow_shape(int64_t batch, int64_t length) const override {
+    return trunk_.flow_shape(batch, length);
+  }
 
   // Of hidden [B,T,C]: dense, model.head_activation and norm at the batch's places, [B*P,C], for
   // products with the decoder.

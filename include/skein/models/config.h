@@ -12,9 +12,11 @@ namespace skein {
 
 enum class Architecture { gpt, bert };
 using kernels::RopeScaling;
-// What the last piece ends in: logits over the vocabulary, or `labels` numbers for a sequence or for each of its tokens.
+// What the last piece ends in: logits over the vocabulary, or `labels` numbers for a sequence or
+// for each of its tokens.
 enum class Head { vocabulary, sequence, token };
-// What is made of a text's last hidden states where one vector has to stand for it. Padding does not enter.
+// What is made of a text's last hidden states where one vector has to stand for it. Padding does
+// not enter.
 enum class Pool { mean, first, last };
 
 struct ModelConfig {
@@ -28,11 +30,13 @@ struct ModelConfig {
   int64_t d_head = 0;      // 0: d_model / n_heads
   int64_t d_ff = 0;        // 0: 4 d_model
   Positions positions = Positions::learned;
-  int64_t position_offset = 0;  // the first place reads this row of the learned positions: 2 in RoBERTa's layout
+  // the first place reads this row of the learned positions: 2 in RoBERTa's layout
+  int64_t position_offset = 0;
   double rope_theta = 10000;
   RopeScaling rope_scaling = RopeScaling::none;
   double rope_factor = 1;
-  double rope_low_frequency = 1, rope_high_frequency = 4;  // llama3: waves longer than rope_context / low are divided, shorter than / high kept
+  // llama3: waves longer than rope_context / low are divided, shorter than / high kept
+  double rope_low_frequency = 1, rope_high_frequency = 4;
   int64_t rope_context = 8192;
   ops::Norm norm = ops::Norm::layer;
   NormPlacement norm_placement = NormPlacement::pre;
@@ -42,34 +46,43 @@ struct ModelConfig {
   std::optional<MlpKind> head_activation;
   bool bias = true;
   bool tie_embeddings = true;
-  bool attention_bias = false;  // biases of queries, keys, values and the attention's result also where `bias` is off
-  int64_t token_types = 0;      // kinds of tokens with an embedding each (BERT's segments A and B); 0: none
+  // biases of queries, keys, values and the attention's result also where `bias` is off
+  bool attention_bias = false;
+  // kinds of tokens with an embedding each (BERT's segments A and B); 0: none
+  int64_t token_types = 0;
   bool embedding_norm = false;  // a norm right after the embeddings
-  bool pooler = false;          // bert: dense and tanh on one vector of the text, for pairs and sequences
-  Pool pool = Pool::first;      // that vector: mean or first
+  bool pooler = false;  // bert: dense and tanh on one vector of the text, for pairs and sequences
+  Pool pool = Pool::first;  // that vector: mean or first
   Head head = Head::vocabulary;
-  int64_t labels = 0;           // of head sequence and token
-  bool value_head = false;      // gpt with head=vocabulary: a number for each token beside the next one's scores
-  double head_std = -1;         // initial deviation of the head's numbers; below 0: init_std
+  int64_t labels = 0;  // of head sequence and token
+  // gpt with head=vocabulary: a number for each token beside the next one's scores
+  bool value_head = false;
+  double head_std = -1;  // initial deviation of the head's numbers; below 0: init_std
   double dropout = 0;
   double init_std = 0.02;
-  int64_t mup_base_width = 0;  // d_model of the model at which the learning rate was chosen, for muP (below); 0: without
-  int64_t mup_base_head = 0;   // width of that model's heads; 0: as wide as here
-  int64_t window = 0;      // a token attends to the last `window` places, its own included; 0: to all before it
+  // d_model of the model at which the learning rate was chosen, for muP (below); 0: without
+  int64_t mup_base_width = 0;
+  int64_t mup_base_head = 0;  // width of that model's heads; 0: as wide as here
+  // a token attends to the last `window` places, its own included; 0: to all before it
+  int64_t window = 0;
 
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
   MlpKind activation_of_head() const { return head_activation.value_or(activation); }
   double head_deviation() const { return head_std < 0 ? init_std : head_std; }
-  // Of the pooler's start weights. Under a vocabulary head it is pretrained, from init_std as the rest.
-  // Under a head of sequences it begins anew only where none was pretrained: by its fan-in,
+  // Of the pooler's start weights. Under a vocabulary head it is pretrained, from init_std as the
+  // rest. Under a head of sequences it begins anew only where none was pretrained: by its fan-in,
   // 1 / sqrt(d_model), so that what it reads passes through a narrow one too.
   double pooler_deviation() const;
-  // Maximal update parametrisation for Adam (Yang, Hu and others, "Tensor Programs V", 2022, table 8), with m = d_model / mup_base_width:
-  // weights inside the blocks start with init_std / sqrt(m) and learn at lr / m, the rest as without it; logits and what label and
-  // value heads give are divided by m; scores are q.k sqrt(mup_base_head) / head_width. With m = 1 and equal heads nothing differs.
-  double width_ratio() const { return mup_base_width ? static_cast<double>(d_model) / static_cast<double>(mup_base_width) : 1; }
+  // Maximal update parametrisation for Adam (Yang, Hu and others, "Tensor Programs V", 2022, table
+  // 8), with m = d_model / mup_base_width: weights inside the blocks start with init_std / sqrt(m)
+  // and learn at lr / m, the rest as without it; logits and what label and value heads give are
+  // divided by m; scores are q.k sqrt(mup_base_head) / head_width. With m = 1 and equal heads
+  // nothing differs.
+  double width_ratio() const {
+    return mup_base_width ? static_cast<double>(d_model) / static_cast<double>(mup_base_width) : 1;
+  }
   // What q.k is multiplied by.
   double attention_scale() const;
   // The same model with the sizes above in place of 0, and without a head_activation that says what
@@ -87,7 +100,8 @@ kernels::RotaryWaves rotary_waves(const ModelConfig& config);
 
 // Binds every field under section "model".
 void bind(Options& options, ModelConfig& config);
-// Usage errors for sizes that cannot be, alone or with `tensor_parallel` shards: both values and what to change.
+// Usage errors for sizes that cannot be, alone or with `tensor_parallel` shards: both values and
+// what to change.
 void check(const ModelConfig& config, int tensor_parallel, bool sequence_parallel);
 
 }  // namespace skein

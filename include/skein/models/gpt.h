@@ -1,12 +1,13 @@
-// Decoder-only language models: GPT-2 and GPT-3 (learned positions, layer norm, GELU) to Llama (rotary
-// positions, RMS norm, SwiGLU, grouped queries) by options alone.
+// Decoder-only language models: GPT-2 and GPT-3 (learned positions, layer norm, GELU) to Llama
+// (rotary positions, RMS norm, SwiGLU, grouped queries) by options alone.
 //
 // Tensors, by global name (C = d_model, F = d_ff, H heads, G key heads, D head width):
 //   embedding.tokens.weight [V,C]   embedding.positions.weight [context,C] (learned positions)
-//   block.i.norm_1.gain/bias [C]    block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out [C,H*D], .bias [rows]
-//   block.i.norm_2.gain/bias [C]    block.i.mlp.up.weight [F,C], .gate [F,C] (swiglu), .down [C,F], .bias [rows]
-//   final_norm.gain/bias [C] (pre-norm)   head.weight [V,C] (untied)   classifier.weight [labels,C] (heads of labels)
-//   value.weight [1,C], value.bias [1] (value_head)
+//   block.i.norm_1.gain/bias [C]    block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out
+//   [C,H*D], .bias [rows] block.i.norm_2.gain/bias [C]    block.i.mlp.up.weight [F,C], .gate [F,C]
+//   (swiglu), .down [C,F], .bias [rows] final_norm.gain/bias [C] (pre-norm)   head.weight [V,C]
+//   (untied)   classifier.weight [labels,C] (heads of labels) value.weight [1,C], value.bias [1]
+//   (value_head)
 #pragma once
 
 #include <optional>
@@ -20,12 +21,17 @@ namespace skein {
 class Gpt : public Model, public Labelled {
  public:
   // parameters outlives the model and receives its tensors.
-  Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel, Parameters& parameters);
-  // With a vocabulary head the last piece gives features [M,C] of all places, or of the last one of each sequence when decoding;
-  // with another head hidden states [B,T,C]. Both are divided by the width ratio of muP.
+  Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
+      Parameters& parameters);
+  // With a vocabulary head the last piece gives features [M,C] of all places, or of the last one of
+  // each sequence when decoding; with another head hidden states [B,T,C]. Both are divided by the
+  // width ratio of muP.
   Var forward(const Var& flow, const Pass& pass) const override;
-  Shape flow_shape(int64_t batch, int64_t length) const override { return trunk_.flow_shape(batch, length); }
-  // On the piece with the vocabulary head, of its forward's result: the features of the batch's places [B*P,C].
+  Shape flow_shape(int64_t batch, int64_t length) const override {
+    return trunk_.flow_shape(batch, length);
+  }
+  // On the piece with the vocabulary head, of its forward's result: the features of the batch's
+  // places [B*P,C].
   Var rows(const Var& output, const Pass& pass) const;
   // With model.value_head: a number for each of the batch's places, [B*P].
   Var values(const Var& output, const Pass& pass) const;
@@ -47,7 +53,8 @@ class Gpt : public Model, public Labelled {
   std::optional<Linear> classifier_, value_;
 };
 
-// Mean cross entropy of the next token over all places, or those the batch names, whose weight is not 0.
+// Mean cross entropy of the next token over all places, or those the batch names, whose weight is
+// not 0.
 class NextToken : public Objective {
  public:
   explicit NextToken(const Gpt& last_piece) : model_(last_piece) {}

@@ -13,8 +13,8 @@ class Labelled {
   virtual Var label_scores(const Var& output, const Pass& pass) const = 0;
 };
 
-// Cross entropy of batch.targets, or the squared error from batch.values where the batch has those (labels = 1), over all places whose
-// weight is not 0.
+// Cross entropy of batch.targets, or the squared error from batch.values where the batch has those
+// (labels = 1), over all places whose weight is not 0.
 class LabelObjective : public Objective {
  public:
   explicit LabelObjective(const Labelled& last_piece) : model_(last_piece) {}

@@ -6,7 +6,8 @@
 
 namespace skein {
 
-// logits [M,V/t], this rank's columns -> ids [M] i32 on the host, equal logits by the lower id. Collective.
+// logits [M,V/t], this rank's columns -> ids [M] i32 on the host, equal logits by the lower id.
+// Collective.
 Tensor likeliest(const Tensor& logits, const ops::VocabShard& shard, Group& group);
 
 }  // namespace skein

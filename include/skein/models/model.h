@@ -1,5 +1,5 @@
-// What the parallel machinery knows of a network: pieces that turn a flow into a flow, and an objective
-// that turns the last flow into a loss.
+// What the parallel machinery knows of a network: pieces that turn a flow into a flow, and an
+// objective that turns the last flow into a loss.
 #pragma once
 
 #include <vector>
@@ -17,12 +17,14 @@ struct ModelPiece {
   int chunk = 0;
 };
 
-// One piece of a network on this rank: consecutive blocks, with the embedding in the first piece and the head in the last.
+// One piece of a network on this rank: consecutive blocks, with the embedding in the first piece
+// and the head in the last.
 class Model {
  public:
   virtual ~Model() = default;
-  // flow: hidden states [B,T,C] ([B,T/t,C] under sequence parallelism) from the piece before; undefined for the
-  // first piece, which reads pass.batch->tokens. Returns hidden states, or, from the last piece, what its objective works on.
+  // flow: hidden states [B,T,C] ([B,T/t,C] under sequence parallelism) from the piece before;
+  // undefined for the first piece, which reads pass.batch->tokens. Returns hidden states, or, from
+  // the last piece, what its objective works on.
   virtual Var forward(const Var& flow, const Pass& pass) const = 0;
   // Shape of the flow that enters or leaves a piece for batches of [batch, length] tokens.
   virtual Shape flow_shape(int64_t batch, int64_t length) const = 0;
@@ -41,10 +43,11 @@ Tensor row_weights_of(const Tensor& weights, double scale, const Tensor& like);
 class Objective {
  public:
   virtual ~Objective() = default;
-  // output: the last piece's result. Rows of the first term, over places of the batch, weigh pass.loss_scale; those of a second,
-  // over its samples, pass.sample_scale.
+  // output: the last piece's result. Rows of the first term, over places of the batch, weigh
+  // pass.loss_scale; those of a second, over its samples, pass.sample_scale.
   virtual Losses losses(const Var& output, const Pass& pass) const = 0;
-  // What the model says instead, for each term, on the host: ids [B,P] i32, or numbers [B,P,n] f32. Collective over pass.tp.
+  // What the model says instead, for each term, on the host: ids [B,P] i32, or numbers [B,P,n] f32.
+  // Collective over pass.tp.
   virtual std::vector<Tensor> answers(const Var& output, const Pass& pass) const = 0;
 };
 

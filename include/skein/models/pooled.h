@@ -6,8 +6,9 @@
 
 namespace skein {
 
-// In place of a model's own objective: its answers are vectors [B,1,C] f32, its losses 0. Padding does not enter: of encoders it
-// is what batch.segments say, of decoders what lies behind the sample's place.
+// In place of a model's own objective: its answers are vectors [B,1,C] f32, its losses 0. Padding
+// does not enter: of encoders it is what batch.segments say, of decoders what lies behind the
+// sample's place.
 class Pooled : public Objective {
  public:
   explicit Pooled(Pool pool) : pool_(pool) {}

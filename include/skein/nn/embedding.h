@@ -21,7 +21,8 @@ struct EmbeddingSpec {
 class Embedding {
  public:
   Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chunk);
-  // The sum of what tokens, positions and types say, [B,T,C]; this rank's positions [B,T/t,C] under sequence parallelism.
+  // The sum of what tokens, positions and types say, [B,T,C]; this rank's positions [B,T/t,C] under
+  // sequence parallelism.
   Var operator()(const Pass& pass) const;
 
  private:

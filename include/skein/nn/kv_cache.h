@@ -11,17 +11,18 @@ struct KvCache {
   struct Layer {
     Tensor keys, values;  // [B,S,G,D]
   };
-  std::vector<Layer> layers;  // by the block's number in the whole model; empty where held elsewhere
-  int64_t length = 0;         // positions filled
-  Tensor first_key;           // [B] i32: where each sequence begins (left padding)
+  std::vector<Layer>
+      layers;          // by the block's number in the whole model; empty where held elsewhere
+  int64_t length = 0;  // positions filled
+  Tensor first_key;    // [B] i32: where each sequence begins (left padding)
 
   // Copies k, v [B,T,G,D] into places length .. length + T of the layer.
   void append(int layer, const Tensor& k, const Tensor& v);
   // S of the layers held here; 0 where there are none.
   int64_t places() const;
 
-  // Memory for [B,S,G,D] at the beginning of at least `elements`: caches of different shapes that ask for equally much take turns in
-  // the same memory.
+  // Memory for [B,S,G,D] at the beginning of at least `elements`: caches of different shapes that
+  // ask for equally much take turns in the same memory.
   static Tensor layer_memory(const Shape& shape, int64_t elements, DType dtype, Device device);
 
   // Some rows of a cache, in any order and any number of times.
@@ -29,9 +30,10 @@ struct KvCache {
     KvCache& cache;
     std::vector<int64_t> rows;
   };
-  // The rows of all parts one after the other, with room for `room` more positions. Rows are moved so that all end in the same place;
-  // the longest begins at 0. The parts, which need their first_key, lose their layers one by one, so that no more than one is held
-  // twice. elements: as in layer_memory.
+  // The rows of all parts one after the other, with room for `room` more positions. Rows are moved
+  // so that all end in the same place; the longest begins at 0. The parts, which need their
+  // first_key, lose their layers one by one, so that no more than one is held twice. elements: as
+  // in layer_memory.
   static KvCache joined(const std::vector<Part>& parts, int64_t room, int64_t elements);
 };
 

@@ -1,4 +1,5 @@
-// Linear, norm, embedding and feed-forward layers: plain values that hold references into Parameters.
+// Linear, norm, embedding and feed-forward layers: plain values that hold references into
+// Parameters.
 #pragma once
 
 #include <optional>
@@ -23,9 +24,10 @@ struct LinearSpec {
 class Linear {
  public:
   Linear(Parameters& parameters, const LinearSpec& spec);
-  // x [B,T,K] -> [B,T,N]. Split by columns: x is whole and already entered (copied or gathered) by the caller, the
-  // result is this rank's part. Split by rows: x is this rank's part, the result is summed over ranks (and divided over
-  // positions under sequence parallelism), with the bias added once after that. f, of the result, is for column splits.
+  // x [B,T,K] -> [B,T,N]. Split by columns: x is whole and already entered (copied or gathered) by
+  // the caller, the result is this rank's part. Split by rows: x is this rank's part, the result is
+  // summed over ranks (and divided over positions under sequence parallelism), with the bias added
+  // once after that. f, of the result, is for column splits.
   Var operator()(const Var& x, const Pass& pass, std::optional<ops::Activation> f = {}) const;
 
  private:
@@ -36,7 +38,8 @@ class Linear {
 
 // Entry of column-split products: x is copied, or gathered over positions.
 Var enter_shards(const Var& x, const Pass& pass);
-// After the last of these products: the gathered copy of x is gathered again in backward (Korthikanti et al., 2022).
+// After the last of these products: the gathered copy of x is gathered again in backward
+// (Korthikanti et al., 2022).
 void leave_shards(const Var& entered, const Var& x, const Pass& pass);
 
 struct NormSpec {

@@ -1,5 +1,6 @@
-// Parameters: every learned tensor of the model pieces on this rank, with its global name, its global
-// shape, the slice held here, and how it starts. Init, checkpoint, norm and optimizer all work from this.
+// Parameters: every learned tensor of the model pieces on this rank, with its global name, its
+// global shape, the slice held here, and how it starts. Init, checkpoint, norm and optimizer all
+// work from this.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +13,41 @@
 
 namespace skein {
 
-// Which dim tensor-parallel ranks divide. `vocab` divides dim 0 in equal parts of ceil(V/t) rows; rows past V on
-// the last ranks are padding that is never stored, counted or learned.
+// Which dim tensor-parallel ranks divide. `vocab` divides dim 0 in equal parts of ceil(V/t) rows;
+// rows past V on the last ranks are padding that is never stored, counted or learned.
 enum class Split { none, columns, rows, vocab };
 
 struct Start {
   enum Kind { zeros, ones, normal } kind = zeros;
-  double deviation = 0;  // of normal: element i is N(0, deviation) by philox(seed, name, global index)
+  // of normal: element i is N(0, deviation) by philox(seed, name, global index)
+  double deviation = 0;
 };
 
 struct Parameter {
-  std::string name;           // "block.3.attention.q.weight"
-  Shape shape;                // of the whole tensor
+  std::string name;  // "block.3.attention.q.weight"
+  Shape shape;       // of the whole tensor
   Split split = Split::none;
-  Shape local;                // of the part here, padding included
-  int64_t first = 0;          // where the part begins in the split dim
-  int64_t valid = 0;          // rows or columns of it in the split dim that are not padding
+  Shape local;        // of the part here, padding included
+  int64_t first = 0;  // where the part begins in the split dim
+  int64_t valid = 0;  // rows or columns of it in the split dim that are not padding
   Start start = {};
-  bool decays = false;        // weight decay applies (matrices and embeddings, not 1-D tensors)
-  double rate = 1;            // its learning rate as a multiple of the run's, at every step
-  bool learns = true;         // false: frozen, and without a gradient
-  // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the gradient needs a
-  // sum over them.
+  bool decays = false;  // weight decay applies (matrices and embeddings, not 1-D tensors)
+  double rate = 1;      // its learning rate as a multiple of the run's, at every step
+  bool learns = true;   // false: frozen, and without a gradient
+  // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the
+  // gradient needs a sum over them.
   bool sum_over_shards = false;
-  std::string bucket;         // parameters of one bucket are reduced together
-  int chunk = 0;              // model chunk on this rank (interleaved schedules)
-  std::string tied_to;        // the parameter this is a second use of, or ""
-  Tensor value;               // [local]
-  Tensor gradient;            // [local], accumulator type
+  std::string bucket;   // parameters of one bucket are reduced together
+  int chunk = 0;        // model chunk on this rank (interleaved schedules)
+  std::string tied_to;  // the parameter this is a second use of, or ""
+  Tensor value;         // [local]
+  Tensor gradient;      // [local], accumulator type
   std::shared_ptr<kernels::PackedCopies> packed;  // of value; see Parameters::keep_packed
 
   Weight weight() const { return {value, gradient, packed}; }
   bool tied() const { return !tied_to.empty(); }
-  // Elements that are not padding; they are the first ones of the part in row-major order for every split that can
-  // have padding (vocab).
+  // Elements that are not padding; they are the first ones of the part in row-major order for every
+  // split that can have padding (vocab).
   int64_t valid_size() const;
   // The part's box in the whole tensor, without padding.
   std::vector<int64_t> box_start() const;
@@ -64,7 +66,8 @@ struct ParameterSpec {
 
 class Parameters {
  public:
-  Parameters(DType dtype, int shard, int shards, Device device = {}) : dtype_(dtype), shard_(shard), shards_(shards), device_(device) {}
+  Parameters(DType dtype, int shard, int shards, Device device = {})
+      : dtype_(dtype), shard_(shard), shards_(shards), device_(device) {}
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 
@@ -73,13 +76,15 @@ class Parameters {
   // The reference stays valid. A usage error when the split dim cannot be divided.
   Parameter& add(const ParameterSpec& spec);
 
-  // Freezes those whose name, or that of the first use of a tied one, `frozen` holds for. Before they are given memory.
+  // Freezes those whose name, or that of the first use of a tied one, `frozen` holds for. Before
+  // they are given memory.
   void freeze(const std::function<bool(const std::string& name)>& frozen);
   // Gives every parameter memory of its own (buckets do it in a training run), then start values.
   void allocate(bool gradients);
   void initialize(uint64_t seed);
 
-  // From now on products may keep copies of the values in their own order, and whoever changes a value says so.
+  // From now on products may keep copies of the values in their own order, and whoever changes a
+  // value says so.
   void keep_packed();
   void values_changed();
   int64_t packed_bytes() const;

@@ -1,4 +1,5 @@
-// Transformer blocks and the run over a range of them. Recompute policy lives here and nowhere else.
+// Transformer blocks and the run over a range of them. Recompute policy lives here and nowhere
+// else.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ class Block {
   Var attention_half(const Var& x, const Pass& pass) const;
   Var mlp_half(const Var& x, const Pass& pass) const;
   Var joined(const Var& x, const Var& branch, const Pass& pass, int place) const;
-  ops::Joined joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass, int place) const;
+  ops::Joined joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass,
+                     int place) const;
 
   int number_;
   std::string name_;
@@ -45,8 +47,9 @@ class Block {
 // Dropout on [B,T/t,C] activations at one site; x itself outside training.
 Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int place);
 
-// Blocks [first, last) of a model, in order. Recompute::full keeps a block's input only; selective keeps the inputs of
-// the attention half and of the feed-forward half only. Frozen blocks before the first that learns keep nothing.
+// Blocks [first, last) of a model, in order. Recompute::full keeps a block's input only; selective
+// keeps the inputs of the attention half and of the feed-forward half only. Frozen blocks before
+// the first that learns keep nothing.
 class Stack {
  public:
   Stack(Parameters& parameters, int first, int last, int chunk, const BlockSpec& spec);

@@ -1,6 +1,6 @@
 // Collectives as operations: each one's gradient is its conjugate (Megatron-LM's f, g and their
-// sequence-parallel forms; Korthikanti et al., "Reducing activation recomputation", 2022). With a group
-// of one each returns its input.
+// sequence-parallel forms; Korthikanti et al., "Reducing activation recomputation", 2022). With a
+// group of one each returns its input.
 #pragma once
 
 #include "skein/comm/group.h"
@@ -14,7 +14,8 @@ Var copy_to_shards(const Var& x, Group& group);
 Var reduce_from_shards(const Var& x, Group& group);
 // x [B,T/t,C] -> [B,T,C]; backward the sum over ranks of each rank's slice. Feeds split products.
 Var gather_sequence(const Var& x, Group& group);
-// For made = gather_sequence(x), once forward is done with it: its backward gathers again instead of keeping the whole.
+// For made = gather_sequence(x), once forward is done with it: its backward gathers again instead
+// of keeping the whole.
 void gather_again(const Var& made, const Var& x, Group& group);
 // x [B,T,C] -> sum over ranks, own slice [B,T/t,C]; backward gathers.
 Var reduce_scatter_sequence(const Var& x, Group& group);
@@ -23,8 +24,8 @@ Var gather_sequence_alike(const Var& x, Group& group);
 // x [B,T,C], equal on all ranks -> own slice [B,T/t,C]; backward gathers.
 Var slice_sequence(const Var& x, Group& group);
 
-// x, equal on all ranks and used alike by them: its gradient goes on from the first rank only. For what is made, by every rank, of an x
-// that was copied to shards, where gradients are summed.
+// x, equal on all ranks and used alike by them: its gradient goes on from the first rank only. For
+// what is made, by every rank, of an x that was copied to shards, where gradients are summed.
 Var once(const Var& x, Group& group);
 
 }  // namespace skein::ops

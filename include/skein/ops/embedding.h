@@ -6,13 +6,16 @@
 
 namespace skein::ops {
 
-// ids [B,T] i32, table [V,C] holding the rows from first_id on -> [B,T,C]; rows held elsewhere are zero.
+// ids [B,T] i32, table [V,C] holding the rows from first_id on -> [B,T,C]; rows held elsewhere are
+// zero.
 Var embedding(const Tensor& ids, const Weight& table, int64_t first_id);
 
-// Rows of x [B,T,C] at the batch's places -> [B,P,C], zero where there is none; x itself where the batch names none.
+// Rows of x [B,T,C] at the batch's places -> [B,P,C], zero where there is none; x itself where the
+// batch names none.
 Var take_places(const Var& x, const Batch& batch);
 
-// [B,1,C]: the mean of each sample's rows of x [B,T,C], of those that are no padding where segments [B,T] says which are (-1).
+// [B,1,C]: the mean of each sample's rows of x [B,T,C], of those that are no padding where segments
+// [B,T] says which are (-1).
 Var sample_means(const Var& x, const Tensor& segments);
 
 }  // namespace skein::ops

@@ -8,9 +8,11 @@
 
 namespace skein::ops {
 
-// y [...,N] = f(x [...,K] weight[N,K]ᵀ + bias [N]) in one pass; bias may be undefined, and f absent. Backward: input gradient first, then
-// the weight gradient added row by row into the accumulator.
-Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional<Activation> f = {});
+// y [...,N] = f(x [...,K] weight[N,K]ᵀ + bias [N]) in one pass; bias may be undefined, and f
+// absent. Backward: input gradient first, then the weight gradient added row by row into the
+// accumulator.
+Var linear(const Var& x, const Weight& weight, const Weight& bias,
+           std::optional<Activation> f = {});
 // x weightᵀ alone in the accumulator type, not recorded: logits to choose tokens by.
 Tensor linear_sums(const Tensor& x, const Weight& weight);
 // x + bias alone: for row-split products, whose bias is added once, after the sum over ranks.

@@ -26,6 +26,7 @@ struct Joined {
   Var sum, normed;
 };
 // sum = x + branch and its norm, in one pass.
-Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, const Weight& bias, double epsilon);
+Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, const Weight& bias,
+                double epsilon);
 
 }  // namespace skein::ops

@@ -1,11 +1,12 @@
 // Losses of the scores that a prompt's answers have, by what is known of the answers.
 //
-// ranked: the mean over all pairs in which one answer is better of -log σ(r⁺ - r⁻ - m), m = margin · (grade⁺ - grade⁻) (Bradley and
-//   Terry, 1952; lists in one sample: Ouyang and others, "Training language models to follow instructions with human feedback", 2022;
-//   margins: Touvron and others, "Llama 2", 2023).
-// best: -log softmax(r) of the best (Ziegler and others, "Fine-tuning language models from human preferences", 2019).
-// scored: the mean of (r - score)².
-// ranked and best: plus centring · the mean of (r⁺ + r⁻)² over the pairs, of the best with each other one (Eisenstein and others,
+// ranked: the mean over all pairs in which one answer is better of -log σ(r⁺ - r⁻ - m), m = margin
+// · (grade⁺ - grade⁻) (Bradley and
+//   Terry, 1952; lists in one sample: Ouyang and others, "Training language models to follow
+//   instructions with human feedback", 2022; margins: Touvron and others, "Llama 2", 2023).
+// best: -log softmax(r) of the best (Ziegler and others, "Fine-tuning language models from human
+// preferences", 2019). scored: the mean of (r - score)². ranked and best: plus centring · the mean
+// of (r⁺ + r⁻)² over the pairs, of the best with each other one (Eisenstein and others,
 //   "Helping or herding?", 2023).
 // All in f64, finite for scores of any size.
 #pragma once
@@ -31,10 +32,13 @@ struct PreferenceLoss {
   std::vector<double> slopes;  // d loss / d score
 };
 
-// Of one sample: scores [K], known [K, kKnownColumns]. Answers of kind none have slope 0; nothing to tell apart: loss 0.
-PreferenceLoss preference_loss(std::span<const double> scores, std::span<const float> known, const PreferenceLossConfig& config);
+// Of one sample: scores [K], known [K, kKnownColumns]. Answers of kind none have slope 0; nothing
+// to tell apart: loss 0.
+PreferenceLoss preference_loss(std::span<const double> scores, std::span<const float> known,
+                               const PreferenceLossConfig& config);
 
-// scores [B*K], known [B,K,kKnownColumns] f32 on the host -> the loss of each sample [B] in the accumulator type.
+// scores [B*K], known [B,K,kKnownColumns] f32 on the host -> the loss of each sample [B] in the
+// accumulator type.
 Var preference_losses(const Var& scores, const Tensor& known, const PreferenceLossConfig& config);
 
 }  // namespace skein::ops

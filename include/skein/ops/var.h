@@ -1,12 +1,14 @@
-// The tape. A Var is a Tensor and the node that made it; backward runs nodes in exactly the reverse of
-// their creation. Parameters are not on the tape: ops add into their gradients directly, in that order.
+// The tape. A Var is a Tensor and the node that made it; backward runs nodes in exactly the reverse
+// of their creation. Parameters are not on the tape: ops add into their gradients directly, in that
+// order.
 //
 //   Var x = Var::leaf(input);                 // wants a gradient
 //   Var y = ops::activation(x, kind);
 //   backward(y, dy);
 //   x.gradient();
 //
-// Strict: no op changes a recorded tensor, there are no second derivatives, and a graph runs backward once.
+// Strict: no op changes a recorded tensor, there are no second derivatives, and a graph runs
+// backward once.
 #pragma once
 
 #include <functional>
@@ -18,8 +20,9 @@
 
 namespace skein {
 
-// A parameter as ops see it: its value and the memory its gradient is added into (accumulator type).
-// An undefined gradient freezes it. packed, where there is one, belongs to whoever changes the value.
+// A parameter as ops see it: its value and the memory its gradient is added into (accumulator
+// type). An undefined gradient freezes it. packed, where there is one, belongs to whoever changes
+// the value.
 struct Weight {
   Tensor value;
   Tensor gradient;
@@ -44,9 +47,11 @@ class Var {
   // Undefined until backward has reached it.
   const Tensor& gradient() const { return state_->gradient; }
   void add_gradient(const Tensor& gradient) const;
-  // What has been added so far, for a step that adds its part in its own pass and gives the sum back; may be undefined.
+  // What has been added so far, for a step that adds its part in its own pass and gives the sum
+  // back; may be undefined.
   Tensor take_gradient() const { return std::exchange(state_->gradient, Tensor()); }
-  // Frees the value's bytes: allowed once nothing downstream needs them (a pipeline output that was sent).
+  // Frees the value's bytes: allowed once nothing downstream needs them (a pipeline output that was
+  // sent).
   void drop_value() const { state_->value.drop_data(); }
   // Frees them too, and makes them again when somebody next asks for the value.
   void remake_value(std::function<Tensor()> remake) const;
@@ -66,11 +71,13 @@ class Var {
 };
 
 // Makes an op's result. `step` receives the result's gradient and adds to the inputs' and weights'
-// gradients. Nothing is recorded under NoGrad, or when neither an input nor a weight (weights_learn) wants a gradient.
-Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn, std::function<void(const Tensor&)> step);
+// gradients. Nothing is recorded under NoGrad, or when neither an input nor a weight
+// (weights_learn) wants a gradient.
+Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn,
+           std::function<void(const Tensor&)> step);
 
-// Runs the graph behind `output` from `gradient`, shaped as its value; frees each node after it has run. Each runs within the part of
-// the model (core/where.h) that recorded it.
+// Runs the graph behind `output` from `gradient`, shaped as its value; frees each node after it has
+// run. Each runs within the part of the model (core/where.h) that recorded it.
 void backward(const Var& output, const Tensor& gradient);
 
 // False under NoGrad on this thread.

@@ -1,12 +1,13 @@
-// Flat memory for parameters and gradients: one bucket a block. Buckets sum gradients over the global batch
-// in one canonical order, divide them over data-parallel ranks for the optimizer, and gather values back.
+// Flat memory for parameters and gradients: one bucket a block. Buckets sum gradients over the
+// global batch in one canonical order, divide them over data-parallel ranks for the optimizer, and
+// gather values back.
 //
-// Canonical order: the samples of a step are cut into `reduction_groups` equal groups. A group's gradient is a left
-// fold over its samples; groups are added in one binary tree. A rank holds a whole subtree, so the sum has the
-// same bits for every data-parallel size that divides the groups.
+// Canonical order: the samples of a step are cut into `reduction_groups` equal groups. A group's
+// gradient is a left fold over its samples; groups are added in one binary tree. A rank holds a
+// whole subtree, so the sum has the same bits for every data-parallel size that divides the groups.
 //
-// Every parameter starts at a multiple of kChunk in its bucket and a bucket is a multiple of kChunk * dp long, so the
-// squares of one chunk are always summed by one rank.
+// Every parameter starts at a multiple of kChunk in its bucket and a bucket is a multiple of kChunk
+// * dp long, so the squares of one chunk are always summed by one rank.
 #pragma once
 
 #include <functional>
@@ -34,39 +35,45 @@ class Buckets {
     int chunk = 0;
     std::vector<Member> members;
     int64_t size = 0;
-    Tensor values;      // [size], undefined when `alias`
-    Tensor gradients;   // [size], accumulator type; undefined when `frozen`
+    Tensor values;        // [size], undefined when `alias`
+    Tensor gradients;     // [size], accumulator type; undefined when `frozen`
     bool frozen = false;  // its parameters do not learn
-    bool alias = false;  // second use of a tied tensor whose first use is on this rank: gradients only
-    int tied_bucket = -1;                // alias: the bucket of the first use
-    std::vector<Tensor> pending;         // sums of whole subtrees, one a level of the tree
+    // second use of a tied tensor whose first use is on this rank: gradients only
+    bool alias = false;
+    int tied_bucket = -1;         // alias: the bucket of the first use
+    std::vector<Tensor> pending;  // sums of whole subtrees, one a level of the tree
   };
 
-  // Gives all parameters their memory (undefined values, zero gradients). groups_per_rank is a power of two.
+  // Gives all parameters their memory (undefined values, zero gradients). groups_per_rank is a
+  // power of two.
   Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank);
 
   void zero_gradients();
-  // The gradients of `chunk` now hold the fold over one group; adds them into the tree. Call groups_per_rank times a
-  // step and chunk.
+  // The gradients of `chunk` now hold the fold over one group; adds them into the tree. Call
+  // groups_per_rank times a step and chunk.
   void end_group(int chunk);
-  // After the last group: sums over data-parallel ranks, tensor-parallel replicas and tied uses. Afterwards
-  // the own slice of each bucket's gradients is final; with everywhere = true all of it is, on every rank.
+  // After the last group: sums over data-parallel ranks, tensor-parallel replicas and tied uses.
+  // Afterwards the own slice of each bucket's gradients is final; with everywhere = true all of it
+  // is, on every rank.
   void reduce(bool everywhere);
-  // Own slices of the values to every data-parallel rank; frozen ones only where they were written too.
+  // Own slices of the values to every data-parallel rank; frozen ones only where they were written
+  // too.
   void gather_values(bool frozen_too = false);
   // Somebody has written values: copies of them in another order are out of date.
   void values_changed();
 
   // Range of a bucket that this rank owns: an equal share of it.
-  int64_t own_begin(const Bucket& bucket) const { return bucket.size / mesh_.dp().size() * mesh_.dp().rank(); }
+  int64_t own_begin(const Bucket& bucket) const {
+    return bucket.size / mesh_.dp().size() * mesh_.dp().rank();
+  }
   int64_t own_size(const Bucket& bucket) const { return bucket.size / mesh_.dp().size(); }
 
-  // [1] f64 where the gradients are: the sum of squares of every final gradient of the whole model, each logical element
-  // once, in name order. Collective; the same bits on every rank and, without tensor parallelism, under every layout. Valid until
-  // the next call.
+  // [1] f64 where the gradients are: the sum of squares of every final gradient of the whole model,
+  // each logical element once, in name order. Collective; the same bits on every rank and, without
+  // tensor parallelism, under every layout. Valid until the next call.
   Tensor gradient_square_sum() const;
-  // The same of other numbers: own_slice gives, for a bucket that is not frozen, what stands in place of the own slice of its
-  // gradients. Not asked of second uses.
+  // The same of other numbers: own_slice gives, for a bucket that is not frozen, what stands in
+  // place of the own slice of its gradients. Not asked of second uses.
   Tensor square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const;
 
   std::vector<Bucket>& all() { return buckets_; }
@@ -74,9 +81,9 @@ class Buckets {
 
  private:
   struct NormPlan {
-    Tensor chunks;                 // f64, squares of each chunk of all buckets
-    Tensor ranges, sums;           // by parameter here: its chunks, and their sum
-    Tensor all_sums, order;        // of all stages, and their order by name
+    Tensor chunks;           // f64, squares of each chunk of all buckets
+    Tensor ranges, sums;     // by parameter here: its chunks, and their sum
+    Tensor all_sums, order;  // of all stages, and their order by name
     Tensor total;
   };
   void build(Parameters& parameters);
@@ -91,7 +98,7 @@ class Buckets {
 
   Mesh& mesh_;
   int groups_per_rank_;
-  std::vector<int> groups_done_;  // by chunk
+  std::vector<int> groups_done_;   // by chunk
   bool tied_over_stages_ = false;  // the last stage uses the first one's embedding again
   std::vector<Bucket> buckets_;
   NormPlan norm_;

@@ -15,16 +15,17 @@ struct ParallelConfig {
   DeviceKind device = DeviceKind::cpu;
   int pipeline = 1;
   int tensor = 1;
-  int data = 0;          // 0: the ranks that are left
-  int chunks = 1;        // model pieces a pipeline rank
+  int data = 0;    // 0: the ranks that are left
+  int chunks = 1;  // model pieces a pipeline rank
   bool sequence = false;
   bool zero = false;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   Recompute recompute = Recompute::none;
-  bool cuda_graph = false;       // record a micro-batch's forward and backward once
-  int64_t reduction_groups = 0;  // 0: the largest power of two up to 4 that divides the global batch, or `data`
-  std::vector<int64_t> layers;   // blocks of each piece; empty: of equal work, the head included
-  double timeout = 600;          // seconds an exchange between GPUs may take; 0: for ever
+  bool cuda_graph = false;  // record a micro-batch's forward and backward once
+  // 0: the largest power of two up to 4 that divides the global batch, or `data`
+  int64_t reduction_groups = 0;
+  std::vector<int64_t> layers;  // blocks of each piece; empty: of equal work, the head included
+  double timeout = 600;         // seconds an exchange between GPUs may take; 0: for ever
 };
 
 // Binds every field under section "parallel".
@@ -32,23 +33,27 @@ void bind(Options& options, ParallelConfig& config);
 
 // A usage error for GPUs in a build without their kernels.
 void require_kernels(DeviceKind kind);
-// The device of that kind for this process: with several GPUs, the one with the number of its rank on the host. A usage error
-// where there is none.
+// The device of that kind for this process: with several GPUs, the one with the number of its rank
+// on the host. A usage error where there is none.
 Device device_of(DeviceKind kind);
 // What multiplies matrices of dtype there: "AMX", "AVX2 through f32", "NVIDIA H200, 139.8 GiB".
 std::string unit_of(Device device, DType dtype);
 
-// Rows with padding are as long as a multiple of this, so that vectors stay whole and sequence parallelism can divide them.
+// Rows with padding are as long as a multiple of this, so that vectors stay whole and sequence
+// parallelism can divide them.
 int64_t row_multiple(bool sequence, int tensor);
-inline int64_t row_multiple(const ParallelConfig& config) { return row_multiple(config.sequence, config.tensor); }
+inline int64_t row_multiple(const ParallelConfig& config) {
+  return row_multiple(config.sequence, config.tensor);
+}
 
 // The mesh for a world of `ranks`.
 MeshShape mesh_shape(const ParallelConfig& config, int ranks);
 
-// The samples of one step: a rank takes a contiguous range of them, and whole reduction groups of that.
+// The samples of one step: a rank takes a contiguous range of them, and whole reduction groups of
+// that.
 struct BatchPlan {
   int64_t global_batch = 0, micro_batch = 0;
-  int64_t groups = 0;            // of the whole batch; the sum over them is one fixed binary tree
+  int64_t groups = 0;  // of the whole batch; the sum over them is one fixed binary tree
   int64_t samples_per_rank = 0;
   int groups_per_rank = 1;
 
@@ -64,6 +69,7 @@ int64_t fitting_micro_batch(const ParallelConfig& config, const MeshShape& mesh,
                             int64_t global_batch, int64_t most);
 
 // Usage errors with both numbers for what does not divide.
-BatchPlan plan_batch(const ParallelConfig& config, const MeshShape& mesh, int64_t global_batch, int64_t micro_batch);
+BatchPlan plan_batch(const ParallelConfig& config, const MeshShape& mesh, int64_t global_batch,
+                     int64_t micro_batch);
 
 }  // namespace skein

@@ -13,11 +13,11 @@
 // it is Interrupted.
 #pragma once
 
-#include "skein/comm/meeting.h"
-#include "skein/comm/mesh.h"
-
 #include <cstdint>
 #include <deque>
+
+#include "skein/comm/meeting.h"
+#include "skein/comm/mesh.h"
 
 namespace skein {
 

@@ -12,10 +12,11 @@ namespace skein {
 
 class LocalModel {
  public:
-  // Describes the tensors without giving them memory: Buckets or Parameters::allocate do. Usage errors for a model that
-  // does not fit the layout. frozen_layers: the embeddings and so many blocks do not learn, with all blocks also the final norm;
-  // -1: all learns.
-  LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype, int64_t frozen_layers = -1);
+  // Describes the tensors without giving them memory: Buckets or Parameters::allocate do. Usage
+  // errors for a model that does not fit the layout. frozen_layers: the embeddings and so many
+  // blocks do not learn, with all blocks also the final norm; -1: all learns.
+  LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh, DType dtype,
+             int64_t frozen_layers = -1);
 
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
@@ -25,7 +26,8 @@ class LocalModel {
   const Gpt* decoder() const { return decoder_; }
   // The last piece of a model that gives labels; null elsewhere.
   const Labelled* labelled() const { return labelled_; }
-  // What it learns, on the last stage; by itself a model learns what its head is for. Before pipeline_model().
+  // What it learns, on the last stage; by itself a model learns what its head is for. Before
+  // pipeline_model().
   void learn(std::unique_ptr<Objective> objective) { objective_ = std::move(objective); }
   // Numbers of the blocks held here.
   const std::vector<int>& blocks() const { return blocks_; }

@@ -1,4 +1,5 @@
-// What the stages of a pipeline send each other, as data: which message an action waits for, and which one it makes.
+// What the stages of a pipeline send each other, as data: which message an action waits for, and
+// which one it makes.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,8 @@ namespace skein {
 
 struct StageMessage {
   int peer;  // the other stage; the own one when both pieces are held there
-  int tag;   // even for activations, odd for gradients; names the micro-batch and the receiving piece
+  int tag;   // even for activations, odd for gradients; names the micro-batch and the receiving
+             // piece
   bool operator==(const StageMessage&) const = default;
 };
 

@@ -1,5 +1,5 @@
-// Carries out a schedule over the model pieces on this rank: receive, forward, send, backward. With one
-// stage and one piece it is plain gradient accumulation.
+// Carries out a schedule over the model pieces on this rank: receive, forward, send, backward. With
+// one stage and one piece it is plain gradient accumulation.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 #include "skein/comm/mesh.h"
 #include "skein/models/model.h"
+#include "skein/parallel/messages.h"
 #include "skein/parallel/recorded_pass.h"
 #include "skein/parallel/schedule.h"
-#include "skein/parallel/messages.h"
 
 namespace skein {
 
@@ -18,18 +18,21 @@ namespace skein {
 struct PipelineModel {
   std::vector<const Model*> pieces;
   const Objective* objective = nullptr;  // on the last stage
-  int first_learning = 0;                // the first global piece that learns: no gradient goes to those before it, nor from it to them
+  int first_learning = 0;  // the first global piece that learns: no gradient goes to those before
+                           // it, nor from it to them
   DType dtype = DType::f32;
   Device device;
 };
 
 struct PipelineStep {
   std::vector<Batch> micro_batches;
-  double loss_scale = 1;    // every place's weight is multiplied by it: 1 / number of places that count in the global batch
-  double sample_scale = 1;  // every sample's, where samples are judged too: 1 / samples of the global batch
-  bool train = true;        // false: forward only
-  bool answers = false;     // forward only: what the model says is kept too
-  bool losses = true;       // forward only: false where answers alone are wanted
+  double loss_scale = 1;  // every place's weight is multiplied by it: 1 / number of places that
+                          // count in the global batch
+  // every sample's, where samples are judged too: 1 / samples of the global batch
+  double sample_scale = 1;
+  bool train = true;     // false: forward only
+  bool answers = false;  // forward only: what the model says is kept too
+  bool losses = true;    // forward only: false where answers alone are wanted
   // Called after the backward of (micro_batch, chunk) is done.
   std::function<void(int micro_batch, int chunk)> after_backward;
 };
@@ -41,10 +44,11 @@ class Pipeline {
 
   // pass: everything but the batch. On a device this only queues the work.
   void run(const PipelineStep& step, const Pass& pass);
-  // Of the last run, on the last stage only, empty elsewhere: for each term of the objective the weighted loss sum of each sample of
-  // all micro-batches in order, in f64. Waits for the device.
+  // Of the last run, on the last stage only, empty elsewhere: for each term of the objective the
+  // weighted loss sum of each sample of all micro-batches in order, in f64. Waits for the device.
   std::vector<std::vector<double>> losses() const;
-  // Of the last run, where it was asked for answers: by micro-batch, the objective's; on the last stage only.
+  // Of the last run, where it was asked for answers: by micro-batch, the objective's; on the last
+  // stage only.
   const std::vector<std::vector<Tensor>>& answers() const { return answers_; }
 
  private:
@@ -61,7 +65,8 @@ class Pipeline {
   Tensor loss_rows() const;
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
-  void pass_back(const Action& action, InFlight& flight, const PipelineStep& step, const Pass& pass);
+  void pass_back(const Action& action, InFlight& flight, const PipelineStep& step,
+                 const Pass& pass);
   // A piece's input, whose gradient is wanted where pieces before it learn.
   Var entered(Tensor flow, int chunk) const;
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
@@ -74,11 +79,11 @@ class Pipeline {
   ScheduleKind kind_;
   std::unique_ptr<RecordedPass> recorded_;
   StagePieces pieces_;
-  std::map<std::pair<int, int>, InFlight> in_flight_;     // by (micro_batch, chunk)
-  std::map<int, Tensor> handed_;                          // by tag; one stage: between pieces of one rank
+  std::map<std::pair<int, int>, InFlight> in_flight_;  // by (micro_batch, chunk)
+  std::map<int, Tensor> handed_;  // by tag; one stage: between pieces of one rank
   std::vector<std::pair<Work, Tensor>> sending_;
-  std::vector<Batch> placed_;                             // the step's micro-batches where the model is
-  std::vector<RowLosses> losses_;                         // by micro-batch
+  std::vector<Batch> placed_;      // the step's micro-batches where the model is
+  std::vector<RowLosses> losses_;  // by micro-batch
   std::vector<std::vector<Tensor>> answers_;
 };
 

@@ -1,4 +1,5 @@
-// The element type of parameters and activations as it is asked for, and what that means on a device.
+// The element type of parameters and activations as it is asked for, and what that means on a
+// device.
 #pragma once
 
 #include <optional>
@@ -17,8 +18,11 @@ using Precision = std::optional<DType>;
 DType precision_on(DeviceKind device, Precision asked);
 
 // Binds the choice of auto, f32, bf16 and f16 to `key`. help: what the elements are of.
-void bind_precision(Options& options, const std::string& key, Precision& field, const std::string& help);
-// Gives an `auto` its meaning on the device, in the field and in what options prints, where the origin says auto.
-void settle_precision(Options& options, const std::string& key, const Precision& field, DeviceKind device);
+void bind_precision(Options& options, const std::string& key, Precision& field,
+                    const std::string& help);
+// Gives an `auto` its meaning on the device, in the field and in what options prints, where the
+// origin says auto.
+void settle_precision(Options& options, const std::string& key, const Precision& field,
+                      DeviceKind device);
 
 }  // namespace skein

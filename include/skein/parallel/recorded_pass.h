@@ -1,5 +1,6 @@
-// Forward and backward of a micro-batch as one graph on a GPU, recorded once: the host queues one thing instead of hundreds. For a
-// model whole on its rank, with fixed shapes and without dropout, whose keys change from step to step.
+// Forward and backward of a micro-batch as one graph on a GPU, recorded once: the host queues one
+// thing instead of hundreds. For a model whole on its rank, with fixed shapes and without dropout,
+// whose keys change from step to step.
 #pragma once
 
 #include <functional>
@@ -15,8 +16,9 @@ class RecordedPass {
   // Does forward and backward of a batch on the device, and gives its rows' losses.
   using Work = std::function<Tensor(const Batch& batch, const Tensor& row_weights)>;
 
-  // batch and row_weights [B*T], which are copied to where the graph reads them, on the device already. The first call runs the work, the
-  // second records it; batches of another shape than the first's run as they are.
+  // batch and row_weights [B*T], which are copied to where the graph reads them, on the device
+  // already. The first call runs the work, the second records it; batches of another shape than the
+  // first's run as they are.
   Tensor run(const Batch& batch, const Tensor& row_weights, const Work& work);
 
  private:
@@ -25,9 +27,9 @@ class RecordedPass {
   void take(const Batch& batch, const Tensor& row_weights) const;
 
   std::unique_ptr<cuda::Recording> recording_;
-  Batch batch_;         // what the graph reads
+  Batch batch_;  // what the graph reads
   Tensor row_weights_;
-  Tensor losses_;       // what it leaves
+  Tensor losses_;  // what it leaves
 };
 
 }  // namespace skein

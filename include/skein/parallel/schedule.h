@@ -1,7 +1,7 @@
 // Pipeline schedules as data: pure functions that return the list of actions of one stage.
 //
-// For every (stage, chunk) the backward actions come in rising order of micro-batch, which keeps the order in
-// which gradients are summed the same under every schedule.
+// For every (stage, chunk) the backward actions come in rising order of micro-batch, which keeps
+// the order in which gradients are summed the same under every schedule.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,22 @@ struct Action {
   bool operator==(const Action&) const = default;
 };
 
-// gpipe: all forwards, then all backwards. one_f_one_b: min(stages - stage - 1, m) forwards, then pairs, then the rest
-// (Narayanan et al., "PipeDream", 2019; Megatron-LM). interleaved: each rank holds `chunks` pieces, visited in groups of
-// `stages` micro-batches (Narayanan et al., "Efficient large-scale language model training", 2021).
-std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int micro_batches, int chunks);
+// gpipe: all forwards, then all backwards. one_f_one_b: min(stages - stage - 1, m) forwards, then
+// pairs, then the rest (Narayanan et al., "PipeDream", 2019; Megatron-LM). interleaved: each rank
+// holds `chunks` pieces, visited in groups of `stages` micro-batches (Narayanan et al., "Efficient
+// large-scale language model training", 2021).
+std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int micro_batches,
+                                  int chunks);
 
-// Usage errors with the numbers: chunks > 1 needs interleaved; interleaved over several stages needs micro_batches to be
-// a multiple of stages.
+// Usage errors with the numbers: chunks > 1 needs interleaved; interleaved over several stages
+// needs micro_batches to be a multiple of stages.
 void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int chunks);
 
 // Layers of each of `parts` pieces: `given`, which must sum to `layers`, or such that the part
-// with the most work has the least, `head` being the work of the last part beside its layers, in layers; what does not divide
-// goes to the first ones. A usage error when there are fewer layers than parts.
-std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given, double head = 0);
+// with the most work has the least, `head` being the work of the last part beside its layers, in
+// layers; what does not divide goes to the first ones. A usage error when there are fewer layers
+// than parts.
+std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given,
+                              double head = 0);
 
 }  // namespace skein

@@ -1,4 +1,5 @@
-// A prompt with one of its answers as a decoder is fed them: the conversation as its chat template has it, up to the token that ends the answer.
+// A prompt with one of its answers as a decoder is fed them: the conversation as its chat template
+// has it, up to the token that ends the answer.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,11 @@ struct AnswerSequence {
   int64_t answer_tokens() const { return size() - begin; }
 };
 
-// One sequence an answer, none above `length` tokens: what is too long loses the beginning of the prompt, the same of it before each answer.
-// Empty where an answer leaves no room for any of the prompt. A usage error for turns that the template has no place for.
-std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form, std::span<const Message> prompt, std::span<const std::string> answers, int64_t length);
+// One sequence an answer, none above `length` tokens: what is too long loses the beginning of the
+// prompt, the same of it before each answer. Empty where an answer leaves no room for any of the
+// prompt. A usage error for turns that the template has no place for.
+std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
+                                             std::span<const Message> prompt,
+                                             std::span<const std::string> answers, int64_t length);
 
 }  // namespace skein

@@ -55,9 +55,8 @@ struct PairLogp {
 struct DpoLoss {
   double loss = 0;
   double derivative = 0;  // by `chosen`; that by `rejected` is its negative
-  double chosen_reward = 0,
-         rejected_reward =
-             0;  // beta (log pi - log pi_0): what the policy holds the answers to be worth
+  // beta (log pi - log pi_0): what the policy holds the answers to be worth
+  double chosen_reward = 0, rejected_reward = 0;
 };
 
 // With h = chosen_reward - rejected_reward and s = label_smoothing: -(1 - s) log sigmoid(h) - s log

@@ -27,8 +27,9 @@ class DpoObjective : public Objective {
  public:
   // point: outlives the objective and holds what is true when losses are made; wanted by kto alone.
   DpoObjective(const Gpt& last_piece, const DpoRules& rules, const KtoPoint* point = nullptr);
-  // Of each sample, as terms() names them. An answer's loss hangs on all its tokens, so they go through the head twice where gradients are
-  // made: first for the sums, then with what each row weighs.
+  // Of each sample, as terms() names them. An answer's loss hangs on all its tokens, so they go
+  // through the head twice where gradients are made: first for the sums, then with what each row
+  // weighs.
   Losses losses(const Var& output, const Pass& pass) const override;
   // Log-probabilities of the tokens, [B,P,1] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
@@ -50,7 +51,8 @@ class DpoObjective : public Objective {
   // Without gradients.
   Tensor token_losses(const Var& x, const Pass& pass) const;
   Judgement judged(const Tensor& losses, const Pass& pass) const;
-  void judge_sample(int64_t sample, const Tensor& losses, const Batch& batch, const Judgement& made) const;
+  void judge_sample(int64_t sample, const Tensor& losses, const Batch& batch,
+                    const Judgement& made) const;
   // Of the chosen and the rejected answer of a sample.
   Verdict pair_verdict(const Answer* answers) const;
   Verdict single_verdict(const Answer* answers) const;

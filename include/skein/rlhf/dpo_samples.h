@@ -37,8 +37,9 @@ struct AnswerPairs {
 
 class DpoSamples : public SampleSource {
  public:
-  // multiple: the rows' length is one of it. shuffle: each epoch in another order of `seed`; else sample i is pair i. At least one pair. A
-  // usage error for more pairs than their reference can be remembered of.
+  // multiple: the rows' length is one of it. shuffle: each epoch in another order of `seed`; else
+  // sample i is pair i. At least one pair. A usage error for more pairs than their reference can be
+  // remembered of.
   DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed, bool shuffle);
 
   Batch batch(int64_t first, int64_t count) const override;
@@ -46,8 +47,8 @@ class DpoSamples : public SampleSource {
   // Of a row: tokens, padding included, and places.
   int64_t length() const { return length_; }
   int64_t places() const { return places_; }
-  // Gives all tokens their log-probabilities under the reference, which are 0 before: logps [samples_per_epoch, places, n], of samples 0 on,
-  // as the first of n numbers.
+  // Gives all tokens their log-probabilities under the reference, which are 0 before: logps
+  // [samples_per_epoch, places, n], of samples 0 on, as the first of n numbers.
   void remember(const Tensor& logps);
   // Of the answers of a pair, under the reference, sums over tokens; the policy's are 0.
   PairLogp reference(int64_t pair) const;
@@ -67,7 +68,8 @@ class DpoSamples : public SampleSource {
     int64_t tokens = 0, places = 0;
   };
   void fill(const Batch& batch, int64_t row, int64_t index) const;
-  void fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer, int64_t side, Filled& filled) const;
+  void fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer, int64_t side,
+                   Filled& filled) const;
   int64_t pair_of(int64_t sample) const { return order_.at(sample).sample; }
   // Null where there is no such answer.
   const AnswerSequence* answer(size_t index) const {

@@ -27,12 +27,13 @@ struct DpoTaskConfig {
 };
 
 struct DpoTuneConfig {
-  PretrainConfig run;  // data.train and data.validation name files of preferences; checkpoint.load the policy
+  PretrainConfig
+      run;  // data.train and data.validation name files of preferences; checkpoint.load the policy
   DpoTaskConfig task;
 };
 
-// Other defaults than pretraining has. Left open until the data is read: train.steps 0 (by dpo.epochs), lr.warmup -1 (10% of the steps),
-// validation.every -1 (four times an epoch).
+// Other defaults than pretraining has. Left open until the data is read: train.steps 0 (by
+// dpo.epochs), lr.warmup -1 (10% of the steps), validation.every -1 (four times an epoch).
 DpoTuneConfig dpo_defaults();
 void bind(Options& options, DpoTuneConfig& config);
 
@@ -50,12 +51,15 @@ PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& r
                 const PreferencesConfig& files, int64_t length, LongPrompts long_prompts,
                 bool labelled = false);
 
-// Collective. Gives the samples what a policy with these weights holds of them: the same bits at every data- and pipeline-parallel layout, and
-// the same that training sees. The policy is gone afterwards.
-void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world, const std::vector<DpoSamples*>& samples);
+// Collective. Gives the samples what a policy with these weights holds of them: the same bits at
+// every data- and pipeline-parallel layout, and the same that training sees. The policy is gone
+// afterwards.
+void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world,
+                   const std::vector<DpoSamples*>& samples);
 
 // Means over all samples, of each term of the objective.
-std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples, const DpoRules& rules);
+std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples,
+                              const DpoRules& rules);
 
 struct DpoData {
   std::unique_ptr<DpoSamples> samples;
@@ -64,8 +68,9 @@ struct DpoData {
 
 class DpoTask : public Task {
  public:
-  // Reads the data and fills in what config left open. notes: of the checkpoint the model is of. Usage errors for data that does not fit, for
-  // a model that does not continue text, and for what would make the policy differ from the reference at the beginning.
+  // Reads the data and fills in what config left open. notes: of the checkpoint the model is of.
+  // Usage errors for data that does not fit, for a model that does not continue text, and for what
+  // would make the policy differ from the reference at the beginning.
   DpoTask(DpoTuneConfig& config, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
   // Collective; before training, where the loss has a reference. A usage error for a reference with
   // another tokenizer.

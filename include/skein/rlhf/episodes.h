@@ -17,8 +17,9 @@ namespace skein {
 struct Prompt {
   std::vector<int32_t> tokens;
   std::vector<Message> messages;  // the turns before the answer, the last one the user's
-  std::string record = {};  // the whole JSON line it came from, for rewards that need more of it; "" for none
-  int64_t number = 0;       // in the data
+  // the whole JSON line it came from, for rewards that need more of it; "" for none
+  std::string record = {};
+  int64_t number = 0;  // in the data
 
   // Its last turn.
   std::string text() const { return messages.empty() ? "" : messages.back().content; }
@@ -40,11 +41,13 @@ struct Episode {
   double entropy = 0;  // mean of its tokens' distributions
 };
 
-// Rows are prompt and answer, places the answer's tokens: weights 1 where they count, known as in policy_objective.h. How long both are
-// is never read off the tokens, so what rows are filled up with may be any id, the end token too.
+// Rows are prompt and answer, places the answer's tokens: weights 1 where they count, known as in
+// policy_objective.h. How long both are is never read off the tokens, so what rows are filled up
+// with may be any id, the end token too.
 class EpisodeSamples : public SampleSource {
  public:
-  // episodes outlive it and may learn more until batch() is asked. length and places of a row: at least those of the longest.
+  // episodes outlive it and may learn more until batch() is asked. length and places of a row: at
+  // least those of the longest.
   EpisodeSamples(const std::vector<Episode>& episodes, int64_t length, int64_t places);
 
   // Sample i is episode order[i]; at first that is episode i.
@@ -59,7 +62,9 @@ class EpisodeSamples : public SampleSource {
  private:
   void fill(const Batch& batch, int64_t row, int64_t sample) const;
   double factor(int64_t sample) const;
-  const Episode& episode(int64_t sample) const { return episodes_[static_cast<size_t>(order_[static_cast<size_t>(sample)])]; }
+  const Episode& episode(int64_t sample) const {
+    return episodes_[static_cast<size_t>(order_[static_cast<size_t>(sample)])];
+  }
 
   const std::vector<Episode>& episodes_;
   int64_t length_, places_;
@@ -68,7 +73,8 @@ class EpisodeSamples : public SampleSource {
   int64_t minibatch_ = 1, constant_ = 1;
 };
 
-// Tokens of the longest row that is fed to the model, at a multiple of `multiple` where `context` allows it; and of the longest answer.
+// Tokens of the longest row that is fed to the model, at a multiple of `multiple` where `context`
+// allows it; and of the longest answer.
 int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64_t multiple);
 int64_t longest_answer(const std::vector<Episode>& episodes);
 

@@ -1,17 +1,21 @@
-// How far the policy pi has moved from its reference pi_0: estimates of KL(pi, pi_0) from tokens that pi sampled, and the
-// controller of its coefficient.
+// How far the policy pi has moved from its reference pi_0: estimates of KL(pi, pi_0) from tokens
+// that pi sampled, and the controller of its coefficient.
 //
-// d = log pi(y_t|.) - log pi_0(y_t|.) of a sampled token. The same formula means different things in different places (Schulman,
-// "Approximating KL divergence", 2020; Ziegler et al. 2019 charge k1 in the reward, Shao et al. 2024 (GRPO) use k3 as a loss):
+// d = log pi(y_t|.) - log pi_0(y_t|.) of a sampled token. The same formula means different things
+// in different places (Schulman, "Approximating KL divergence", 2020; Ziegler et al. 2019 charge k1
+// in the reward, Shao et al. 2024 (GRPO) use k3 as a loss):
 //
-//         formula          as a number                 in the reward                  as a loss, with its gradient
-//   k1    d                unbiased, may be below 0    the optimum stays as it is     zero in expectation: useless
-//   k2    d^2 / 2          biased, at least 0          moves the optimum              gradient of KL(pi, pi_0), on policy
-//   k3    e^-d - 1 + d     unbiased, at least 0        moves the optimum              gradient of KL(pi_0, pi), on policy
-//   abs   |d|              biased                      moves the optimum              none that is meant
+//         formula          as a number                 in the reward                  as a loss,
+//         with its gradient
+//   k1    d                unbiased, may be below 0    the optimum stays as it is     zero in
+//   expectation: useless k2    d^2 / 2          biased, at least 0          moves the optimum
+//   gradient of KL(pi, pi_0), on policy k3    e^-d - 1 + d     unbiased, at least 0        moves
+//   the optimum              gradient of KL(pi_0, pi), on policy abs   |d|              biased
+//   moves the optimum              none that is meant
 //
-// "The optimum" is that of E[score] - beta KL: pi* proportional to pi_0 exp(score / beta). A loss per token leaves out what a token
-// does to the KL of later ones, so neither k2 nor k3 as a loss reaches it exactly.
+// "The optimum" is that of E[score] - beta KL: pi* proportional to pi_0 exp(score / beta). A loss
+// per token leaves out what a token does to the KL of later ones, so neither k2 nor k3 as a loss
+// reaches it exactly.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +30,11 @@ enum class KlUse { number, reward, loss };
 
 // The formula above. k3 takes d within +-20, so that it stays finite.
 double kl_estimate(KlEstimator kind, double d);
-// Its derivative by d, which is that by log pi: what a loss needs. abs: 0 at 0; k3: 0 where d is beyond +-20.
+// Its derivative by d, which is that by log pi: what a loss needs. abs: 0 at 0; k3: 0 where d is
+// beyond +-20.
 double kl_derivative(KlEstimator kind, double d);
-// What is wrong with an estimator in a place, as a sentence for a warning; "" when it is right there.
+// What is wrong with an estimator in a place, as a sentence for a warning; "" when it is right
+// there.
 std::string kl_caveat(KlEstimator kind, KlUse use);
 
 struct KlConfig {
@@ -49,7 +55,8 @@ struct KlState {
   double beta = 0;
 };
 
-// The coefficient beta. Adaptive (Ziegler et al. 2019): after an iteration of n episodes with mean KL a response,
+// The coefficient beta. Adaptive (Ziegler et al. 2019): after an iteration of n episodes with mean
+// KL a response,
 //   e = clip(KL / target - 1, -0.2, 0.2);  beta *= 1 + e n / horizon.
 class KlController {
  public:
@@ -59,8 +66,9 @@ class KlController {
 
   double beta() const { return state_.beta; }
   const KlState& state() const { return state_; }
-  // kl: mean over responses of the sum of k1 over their tokens. episodes: those of the iteration on ALL ranks. Error(failure) for a KL
-  // that is not finite; a usage error for so many episodes that one iteration could take beta to 0 (a fifth of them fill the horizon).
+  // kl: mean over responses of the sum of k1 over their tokens. episodes: those of the iteration on
+  // ALL ranks. Error(failure) for a KL that is not finite; a usage error for so many episodes that
+  // one iteration could take beta to 0 (a fifth of them fill the horizon).
   void update(double kl, int64_t episodes);
 
  private:

@@ -29,7 +29,8 @@ struct PolicyLoss {
 };
 
 // The clipped surrogate (Schulman et al. 2017, PPO), for the token's advantage A:
-//   ratio = exp(clamp(logp - old_logp, +-20));  loss = max(-A ratio, -A clip(ratio, 1 - low, 1 + high))
+//   ratio = exp(clamp(logp - old_logp, +-20));  loss = max(-A ratio, -A clip(ratio, 1 - low, 1 +
+//   high))
 // and where A < 0 and dual > 0 (Ye et al. 2020, dual clip): min(that, -A dual).
 // With logp = old_logp the ratio is 1 to the bit. The clamp has derivative 0 beyond its bounds.
 PolicyLoss policy_loss(double logp, double old_logp, double advantage, const PolicyClip& clip);
@@ -40,7 +41,8 @@ struct ValueLoss {
   bool clipped = false;   // the clipped form is strictly larger: no gradient
 };
 
-// 0.5 max((V - R)^2, (clip(V, V_old - range, V_old + range) - R)^2); with range 0: 0.5 (V - R)^2. (Ziegler et al. 2019.)
+// 0.5 max((V - R)^2, (clip(V, V_old - range, V_old + range) - R)^2); with range 0: 0.5 (V - R)^2.
+// (Ziegler et al. 2019.)
 ValueLoss value_loss(double value, double old_value, double target, double range);
 
 // log(1 / (1 + exp(-x))) and 1 / (1 + exp(-x)), exact to rounding for any x.
@@ -51,7 +53,8 @@ double sigmoid(double x);
 enum class Aggregation {
   token_mean,     // 1 / tokens: each token alike
   sequence_mean,  // 1 / (responses n): each response alike, whatever its length n
-  constant        // 1 / (responses length): as Dr. GRPO (Liu et al. 2025), with `length` tokens, such as the longest allowed, for each n
+  constant  // 1 / (responses length): as Dr. GRPO (Liu et al. 2025), with `length` tokens, such as
+            // the longest allowed, for each n
 };
 
 // Of what counts in the global minibatch: over all ranks and micro-batches.
@@ -61,7 +64,9 @@ struct LossCounts {
 };
 LossCounts loss_counts(std::span<const Trajectory> trajectories);
 
-// The weight of every token of a counted response of `length` >= 1 tokens. constant: see Aggregation; else unused.
-double token_weight(Aggregation aggregation, int64_t length, const LossCounts& counts, int64_t constant = 0);
+// The weight of every token of a counted response of `length` >= 1 tokens. constant: see
+// Aggregation; else unused.
+double token_weight(Aggregation aggregation, int64_t length, const LossCounts& counts,
+                    int64_t constant = 0);
 
 }  // namespace skein

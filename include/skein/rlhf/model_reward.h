@@ -21,15 +21,18 @@ struct PolicyText {
 class ModelReward : public RewardSource {
  public:
   // Collective over mesh, which outlives it; the rest and errors as RewardModel.
-  ModelReward(const std::string& path, const PolicyText& policy, const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh);
+  ModelReward(const std::string& path, const PolicyText& policy, const ParallelConfig& parallel,
+              DType dtype, int64_t batch, Mesh& mesh);
 
   std::string name() const override { return "model:" + model_.origin(); }
   // A usage error naming the prompt of an answer that leaves no room for any of its prompt, be it
   // fed as tokens or as text.
   std::vector<double> scores(std::span<const Answer> answers) override;
   void set_meeting(Meeting* meeting) override { model_.set_meeting(meeting); }
-  // A usage error for turns that the reward model's chat template has no place for, where it is fed texts.
-  void check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const override;
+  // A usage error for turns that the reward model's chat template has no place for, where it is fed
+  // texts.
+  void check_prompt(int64_t prompt, std::span<const Message> messages,
+                    const std::string& record) const override;
 
  private:
   FormedSample formed(const Answer& answer) const;

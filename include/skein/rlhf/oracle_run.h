@@ -1,5 +1,6 @@
-// The proof that tuning by rewards reaches its optimum: a language whose responses can all be enumerated is pretrained, rewarded and tuned
-// by the same code as any other, and what comes out is compared with what is exactly best (oracle.h).
+// The proof that tuning by rewards reaches its optimum: a language whose responses can all be
+// enumerated is pretrained, rewarded and tuned by the same code as any other, and what comes out is
+// compared with what is exactly best (oracle.h).
 #pragma once
 
 #include <string>
@@ -26,13 +27,15 @@ std::vector<std::pair<std::string, std::string>> oracle_defaults();
 // "built-in", or the file's.
 OracleLanguage oracle_language(const std::string& path);
 
-// Collective. Everything is in config.run.run.dir: the pretrained model, and a tuned one for each reward and beta; a run that was stopped
-// goes on from there. Rank 0 writes the dump. Outcomes of a stopped run are those it has got to.
+// Collective. Everything is in config.run.run.dir: the pretrained model, and a tuned one for each
+// reward and beta; a run that was stopped goes on from there. Rank 0 writes the dump. Outcomes of a
+// stopped run are those it has got to.
 struct OracleResult {
   std::vector<OracleOutcome> outcomes;
   bool stopped = false;
   bool committed = false;  // its folder holds a checkpoint to go on from
 };
-OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world, const std::string& resolved = "");
+OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world,
+                        const std::string& resolved = "");
 
 }  // namespace skein

@@ -1,11 +1,12 @@
-// Texts of an enumerable language, drawn from its chain: pure functions of a seed and a number, so that every rank draws the same ones.
+// Texts of an enumerable language, drawn from its chain: pure functions of a seed and a number, so
+// that every rank draws the same ones.
 #pragma once
-
-#include "skein/data/source.h"
-#include "skein/rlhf/oracle_language.h"
 
 #include <cstdint>
 #include <vector>
+
+#include "skein/data/source.h"
+#include "skein/rlhf/oracle_language.h"
 
 namespace skein {
 
@@ -28,7 +29,8 @@ class OracleDraws {
 
   // The k-th prompt of the run, an index into OracleLanguage::prompts; for tuning.
   int64_t prompt(int64_t k) const;
-  // The index-th text: a prompt (not prompt(index)), the separator and a response with its end, or T symbols.
+  // The index-th text: a prompt (not prompt(index)), the separator and a response with its end, or
+  // T symbols.
   std::vector<int32_t> text(int64_t index) const;
 
  private:
@@ -38,7 +40,8 @@ class OracleDraws {
   std::vector<WeightedDraw> next_;  // after each symbol, then at the beginning where that is given
 };
 
-// A text a sample, for pretraining: token t predicts token t + 1, from the text's first token on, and all that is predicted counts alike.
+// A text a sample, for pretraining: token t predicts token t + 1, from the text's first token on,
+// and all that is predicted counts alike.
 class OracleSamples : public SampleSource {
  public:
   // per_epoch: what counts as one pass, at least 1; the stream itself never repeats.
@@ -60,12 +63,13 @@ class OracleSamples : public SampleSource {
 
 // What is exact about pretraining on these texts. In nats.
 struct OracleTextNumbers {
-  double loss = 0;             // mean over the tokens that count of the least loss any model can reach
-  double tokens = 0;           // mean number of tokens that count in a text
+  double loss = 0;    // mean over the tokens that count of the least loss any model can reach
+  double tokens = 0;  // mean number of tokens that count in a text
   double response_loss = 0;    // the same of the response's tokens alone
   double response_tokens = 0;  // mean number of tokens of a response
 };
-// The least loss is entropy, given all that stands before: of the prompts by their distribution, of responses by the chain.
+// The least loss is entropy, given all that stands before: of the prompts by their distribution, of
+// responses by the chain.
 OracleTextNumbers oracle_text_numbers(const OracleLanguage& language);
 
 }  // namespace skein

@@ -29,19 +29,25 @@ namespace skein {
 struct Tuning {
   const Prompts& prompts;
   RewardMixture& rewards;
-  CheckpointInfo start;     // the policy to begin from; always the reference
+  CheckpointInfo start;  // the policy to begin from; always the reference
   const Tokenizer& tokenizer;
-  int32_t end = -1;         // the token that ends an answer
-  std::vector<int64_t> banned{};  // ids that are never sampled, and that neither policy nor reference gives any probability
-  std::string chat{};       // the chat template's JSON, for the checkpoint's notes; "" for none
+  int32_t end = -1;               // the token that ends an answer
+  std::vector<int64_t> banned{};  // ids that are never sampled, and that neither policy nor
+                                  // reference gives any probability
+  std::string chat{};  // the chat template's JSON, for the checkpoint's notes; "" for none
   InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
-  std::function<std::string(const std::vector<int32_t>&)> answer_text{};  // what an answer's tokens say; null: all they decode to
-  std::map<std::string, std::string> settings{};  // what else learning hangs on, by name, for the checkpoint to remember beside the options
-  bool settings_stay = false;  // refuses to go on with settings other than it began with, instead of telling them
+  std::function<std::string(const std::vector<int32_t>&)>
+      answer_text{};  // what an answer's tokens say; null: all they decode to
+  std::map<std::string, std::string> settings{};  // what else learning hangs on, by name, for the
+                                                  // checkpoint to remember beside the options
+  // refuses to go on with settings other than it began with, instead of telling them
+  bool settings_stay = false;
   const std::vector<Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none
-  std::vector<DataFile> files{};  // that the prompts were read of
+  std::vector<DataFile> files{};                  // that the prompts were read of
 
-  std::string text_of(const std::vector<int32_t>& tokens) const { return answer_text ? answer_text(tokens) : tokenizer.decode(tokens); }
+  std::string text_of(const std::vector<int32_t>& tokens) const {
+    return answer_text ? answer_text(tokens) : tokenizer.decode(tokens);
+  }
 };
 
 using NamedValues = std::vector<std::pair<std::string, double>>;
@@ -54,13 +60,16 @@ struct TuneResult {
 };
 
 // What a tuned policy and its reference hold answers to be: log-probabilities of their tokens.
-using AnswerLogps = std::function<std::vector<std::vector<double>>(const std::vector<Episode>& answers)>;
+using AnswerLogps =
+    std::function<std::vector<std::vector<double>>(const std::vector<Episode>& answers)>;
 // Called when a run has ended, with both.
 using Afterwards = std::function<void(const AnswerLogps& policy, const AnswerLogps& reference)>;
 
-// Collective over world. config as settle() leaves it, with config.run.model the policy's. Goes on from the newest good checkpoint in
-// config.run.dir, if there is one. Error(failure) for what makes learning meaningless, naming the cause.
-TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved = "", const Afterwards& afterwards = {});
+// Collective over world. config as settle() leaves it, with config.run.model the policy's. Goes on
+// from the newest good checkpoint in config.run.dir, if there is one. Error(failure) for what makes
+// learning meaningless, naming the cause.
+TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world,
+                const std::string& resolved = "", const Afterwards& afterwards = {});
 
 // ModelConfig of the critic that a policy's config implies.
 ModelConfig critic_model(const ModelConfig& policy);

@@ -21,18 +21,20 @@ struct PpoConfig {
   int64_t epochs = 0;          // over an iteration's episodes; 0: 4 for ppo, 1 for the others
   PolicyClip clip;
   double gamma = 1, lambda = 0.95;
-  bool whiten = true;          // advantages, over the iteration
-  // grpo: divides advantages by the deviation of their prompt's rewards; false: Dr. GRPO (Liu et al.
-  // 2025).
+  bool whiten = true;  // advantages, over the iteration
+  // grpo: divides advantages by the deviation of their prompt's rewards; false: Dr. GRPO (Liu et
+  // al. 2025).
   bool divide_by_std = true;
-  bool kl_in_reward = false;   // grpo: charges the KL in an answer's reward, as rloo; else a loss
+  bool kl_in_reward = false;  // grpo: charges the KL in an answer's reward, as rloo; else a loss
   double entropy = 0;
   double kl_loss = 0;
   KlEstimator kl_loss_estimator = KlEstimator::k2;
   Aggregation aggregation = Aggregation::token_mean;
-  double ema = 0;              // of the policy's weights, kept beside them: so much of it stays at each step; 0: none
-  double stop_kl = 0;          // the rest of an iteration's epochs is left out once approx_kl is beyond 1.5 times this; 0: never
-  int64_t shown = 1;           // answers shown at each progress line
+  // of the policy's weights, kept beside them: so much of it stays at each step; 0: none
+  double ema = 0;
+  double stop_kl = 0;  // the rest of an iteration's epochs is left out once approx_kl is beyond 1.5
+                       // times this; 0: never
+  int64_t shown = 1;   // answers shown at each progress line
   bool save_rollouts = false;  // all answers with their scores in run.dir/rollouts.jsonl
 
   int64_t answers_each() const { return answers ? answers : algorithm == Algorithm::ppo ? 1 : 4; }
@@ -42,13 +44,15 @@ struct PpoConfig {
 struct CriticConfig {
   enum class Kind { separate, shared };
   Kind kind = Kind::separate;
-  std::string load;      // checkpoint of a reward model or a critic to begin from; "": the policy's weights, with a new head of zeros
-  double lr = 0;         // 0: lr.lr
-  int64_t warmup = 0;    // iterations in which the policy does not learn
+  std::string load;    // checkpoint of a reward model or a critic to begin from; "": the policy's
+                       // weights, with a new head of zeros
+  double lr = 0;       // 0: lr.lr
+  int64_t warmup = 0;  // iterations in which the policy does not learn
   ValueRules rules;
 };
 
-// Texts that the policy learns to predict beside its answers, in the same steps (PPO-ptx, Ouyang et al. 2022).
+// Texts that the policy learns to predict beside its answers, in the same steps (PPO-ptx, Ouyang et
+// al. 2022).
 struct PtxConfig {
   std::vector<std::string> data;  // token stores as in DataConfig::train; empty: none
   double coefficient = 1;         // of their mean loss over tokens
@@ -57,7 +61,8 @@ struct PtxConfig {
 };
 
 struct TuneConfig {
-  PretrainConfig run;    // its checkpoint.load is the policy to begin from, and the reference; train.global_batch a minibatch
+  PretrainConfig run;  // its checkpoint.load is the policy to begin from, and the reference;
+                       // train.global_batch a minibatch
   PpoConfig ppo;
   PtxConfig ptx;
   CriticConfig critic;
@@ -71,13 +76,17 @@ struct TuneConfig {
     return ppo.algorithm != PpoConfig::Algorithm::grpo || ppo.kl_in_reward;
   }
   // A critic that is a model of its own.
-  bool has_critic() const { return ppo.algorithm == PpoConfig::Algorithm::ppo && critic.kind == CriticConfig::Kind::separate; }
+  bool has_critic() const {
+    return ppo.algorithm == PpoConfig::Algorithm::ppo &&
+           critic.kind == CriticConfig::Kind::separate;
+  }
 };
 
 // Other defaults than pretraining has; docs/rlhf.md says where each comes from.
 TuneConfig tune_defaults();
 void bind(Options& options, TuneConfig& config);
-// Usage errors with both numbers for what cannot be, alone or together. Fills in what hangs on the algorithm.
+// Usage errors with both numbers for what cannot be, alone or together. Fills in what hangs on the
+// algorithm.
 void settle(TuneConfig& config);
 
 // Of a settled config: what makes it learn another optimum than that of E[score] - beta KL, and

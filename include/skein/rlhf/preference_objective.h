@@ -12,7 +12,8 @@ namespace skein {
 // For batches of PreferenceSamples.
 class PreferenceObjective : public Objective {
  public:
-  PreferenceObjective(const Labelled& last_piece, const ops::PreferenceLossConfig& config) : model_(last_piece), config_(config) {}
+  PreferenceObjective(const Labelled& last_piece, const ops::PreferenceLossConfig& config)
+      : model_(last_piece), config_(config) {}
   Losses losses(const Var& output, const Pass& pass) const override;
   // The scores, [B,K,1] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
@@ -27,8 +28,8 @@ struct PreferenceScores {
   double loss = 0;  // mean over the samples
 };
 
-// Collective; the same bits on every rank and at every data- and pipeline-parallel layout. The model's objective is the above; samples: not
-// shuffled.
+// Collective; the same bits on every rank and at every data- and pipeline-parallel layout. The
+// model's objective is the above; samples: not shuffled.
 PreferenceScores preference_scores(const Judged& model, const PreferenceSamples& samples);
 
 }  // namespace skein

@@ -1,8 +1,9 @@
 // Answers to prompts as a reward model is fed them.
 //
-// Decoders: the conversation as its chat template has it, up to the token that ends the answer; the score is read at that token. It is
-// there in training and in scoring alike, also where an answer was cut off. Encoders: prompt and answer as a pair (data/label_form.h), the
-// score is read at the first token.
+// Decoders: the conversation as its chat template has it, up to the token that ends the answer; the
+// score is read at that token. It is there in training and in scoring alike, also where an answer
+// was cut off. Encoders: prompt and answer as a pair (data/label_form.h), the score is read at the
+// first token.
 #pragma once
 
 #include <memory>
@@ -20,9 +21,10 @@ namespace skein {
 
 // What a reward model is beside its weights, kept in the checkpoint's notes.
 struct RewardHead {
-  std::string chat_template = {};     // JSON; "" for encoders
-  int64_t length = 0;                 // tokens of the longest sequence
-  double mean = 0, deviation = 1;     // of the raw scores of reference answers; a score is told as (raw - mean) / deviation
+  std::string chat_template = {};  // JSON; "" for encoders
+  int64_t length = 0;              // tokens of the longest sequence
+  double mean = 0, deviation = 1;  // of the raw scores of reference answers; a score is told as
+                                   // (raw - mean) / deviation
   ops::PreferenceLossConfig loss = {};  // that it learnt by
 };
 
@@ -37,10 +39,13 @@ class RewardForm {
   // tokenizer outlives the form. Usage errors as ChatTemplate and LabelForm.
   RewardForm(const Tokenizer& tokenizer, const ModelConfig& model, const RewardHead& head);
 
-  // One sequence an answer. What is too long loses the beginning of the prompt (encoders: as LabelForm::pair), the same of it before each
-  // answer, and is `cut`; empty where an answer leaves no room for any of the prompt.
-  std::vector<FormedSample> sequences(std::span<const Message> prompt, std::span<const std::string> answers) const;
-  // Tokens of prompt and answer, with the answer's end where it has one; what is too long loses its beginning.
+  // One sequence an answer. What is too long loses the beginning of the prompt (encoders: as
+  // LabelForm::pair), the same of it before each answer, and is `cut`; empty where an answer leaves
+  // no room for any of the prompt.
+  std::vector<FormedSample> sequences(std::span<const Message> prompt,
+                                      std::span<const std::string> answers) const;
+  // Tokens of prompt and answer, with the answer's end where it has one; what is too long loses its
+  // beginning.
   FormedSample sequence(std::vector<int32_t> tokens) const;
 
   bool types() const { return types_; }

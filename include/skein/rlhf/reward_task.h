@@ -16,7 +16,8 @@
 namespace skein {
 
 struct RewardTaskConfig {
-  std::string chat_template;  // as ChatTemplate has them; "": the checkpoint's, else plain for dialogues and none for single texts
+  std::string chat_template;  // as ChatTemplate has them; "": the checkpoint's, else plain for
+                              // dialogues and none for single texts
   PreferenceLayout layout = PreferenceLayout::automatic;
   Diverging diverging = Diverging::drop;
   LongPrompts long_prompts = LongPrompts::cut;
@@ -24,7 +25,8 @@ struct RewardTaskConfig {
   int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context
   ops::PreferenceLossConfig loss;
   double epochs = 1;
-  std::vector<std::string> reference{};  // files of prompts with good answers; empty: the better answers of the training data
+  std::vector<std::string> reference{};  // files of prompts with good answers; empty: the better
+                                         // answers of the training data
   int64_t reference_samples = 256;       // of them, evenly spread; 0: scores are told as they are
 };
 
@@ -33,8 +35,8 @@ struct RewardConfig {
   RewardTaskConfig task;
 };
 
-// Other defaults than pretraining has. Left open until the data is read: train.steps 0 (by reward.epochs), lr.warmup -1 (3% of the steps),
-// validation.every -1 (four times an epoch).
+// Other defaults than pretraining has. Left open until the data is read: train.steps 0 (by
+// reward.epochs), lr.warmup -1 (3% of the steps), validation.every -1 (four times an epoch).
 RewardConfig reward_defaults();
 void bind(Options& options, RewardConfig& config);
 
@@ -44,17 +46,21 @@ struct PreferenceData {
   int64_t cut = 0, left_out = 0;  // for their length
   int64_t bad = 0;                // that the chat template has no place for
 };
-// files: what the records were read of, with what is left of bad_records. A usage error with the place of a record that the chat template has no
-// place for, beyond them.
-PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records, const PreferencesConfig& files, LongPrompts long_prompts);
-// What files hold, with what is told of them in the log. A usage error as read_preferences, and where nothing is short enough.
-PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files, LongPrompts long_prompts, const char* what);
+// files: what the records were read of, with what is left of bad_records. A usage error with the
+// place of a record that the chat template has no place for, beyond them.
+PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records,
+                      const PreferencesConfig& files, LongPrompts long_prompts);
+// What files hold, with what is told of them in the log. A usage error as read_preferences, and
+// where nothing is short enough.
+PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files,
+                           LongPrompts long_prompts, const char* what);
 
 class RewardTask : public Task {
  public:
-  // Reads the data, gives config.run.model the head of one number, whose start values are N(0, 1 / sqrt(d_model + 1)) (Stiennon and others,
-  // "Learning to summarize from human feedback", 2020), and fills in what was left open. notes: of the checkpoint it begins from. Usage
-  // errors for data that does not fit.
+  // Reads the data, gives config.run.model the head of one number, whose start values are N(0, 1 /
+  // sqrt(d_model + 1)) (Stiennon and others, "Learning to summarize from human feedback", 2020),
+  // and fills in what was left open. notes: of the checkpoint it begins from. Usage errors for data
+  // that does not fit.
   RewardTask(RewardConfig& config, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
 
   const PreferenceSamples& samples() const override { return *training_; }
@@ -69,7 +75,8 @@ class RewardTask : public Task {
   std::string measured_notes(const Judged& model) const override;
   void check_notes(const std::string& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
-  bool begins_anew(const std::string& tensor, bool in_checkpoint, const std::string& notes) const override;
+  bool begins_anew(const std::string& tensor, bool in_checkpoint,
+                   const std::string& notes) const override;
 
   // Of the latest validation; without prompts before there was one.
   const PreferenceReport& report() const { return report_; }
@@ -77,8 +84,11 @@ class RewardTask : public Task {
  private:
   void read(const RewardConfig& config, const std::string& notes);
   void complete(PretrainConfig& config, double epochs) const;
-  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples, bool shuffle) const;
-  std::vector<PreferenceSample> reference_samples(const RewardTaskConfig& config, const RewardForm& form, const std::vector<PreferenceSample>& learnt) const;
+  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples,
+                                            bool shuffle) const;
+  std::vector<PreferenceSample> reference_samples(
+      const RewardTaskConfig& config, const RewardForm& form,
+      const std::vector<PreferenceSample>& learnt) const;
 
   std::unique_ptr<Tokenizer> tokenizer_;
   RewardHead head_;

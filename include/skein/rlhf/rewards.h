@@ -1,29 +1,37 @@
-// Where the scores of answers come from: rules, programs, models, and weighted sums of them, all of equal standing.
+// Where the scores of answers come from: rules, programs, models, and weighted sums of them, all of
+// equal standing.
 //
-//   RewardMixture rewards = make_rewards("exact:field=answer,match=number; -0.1*length:max=200", {world});
-//   std::vector<double> scores = rewards.scores(answers);
+//   RewardMixture rewards = make_rewards("exact:field=answer,match=number; -0.1*length:max=200",
+//   {world}); std::vector<double> scores = rewards.scores(answers);
 //
-// A list has rewards with ';' between them, each `kind:argument` or `weight*kind:argument`; '\;' is a ';' within a reward. A reward
-// with weight 0 is only logged. A weight is at most a factor: no reward is scaled by what a batch of it looks like.
+// A list has rewards with ';' between them, each `kind:argument` or `weight*kind:argument`; '\;' is
+// a ';' within a reward. A reward with weight 0 is only logged. A weight is at most a factor: no
+// reward is scaled by what a batch of it looks like.
 //
-//   regex:PATTERN         1 where the regular expression (PCRE2, Unicode) matches somewhere in the answer, else 0
-//   regex_full:PATTERN    the same for the answer from end to end
-//   length:target=N       -|n - N| / N for an answer of n tokens, the end token not counted;  ,unit=characters: n characters
-//   length:max=N          min(n, N) / N, which rises up to N tokens or characters
-//   exact:field=NAME      1 where the answer is the text, number or one of a list of them in that field ("answer" if not given) of the
-//                         prompt's record, else 0. Case, white space and a full stop at the end do not count.
-//                         ,match=number: where the last number in the answer equals the last one in the field, or after the field's
-//                         last "####" (GSM8K); 1,000.50 equals 1000.5
-//   words:PATH            the sum of the weights of the answer's words that a file lists: a word a line (case does not count), with its
-//                         weight behind it (else 1);  ,cap=C: within +-C;  ,per=token: over the number of tokens
+//   regex:PATTERN         1 where the regular expression (PCRE2, Unicode) matches somewhere in the
+//   answer, else 0 regex_full:PATTERN    the same for the answer from end to end length:target=N
+//   -|n - N| / N for an answer of n tokens, the end token not counted;  ,unit=characters: n
+//   characters length:max=N          min(n, N) / N, which rises up to N tokens or characters
+//   exact:field=NAME      1 where the answer is the text, number or one of a list of them in that
+//   field ("answer" if not given) of the
+//                         prompt's record, else 0. Case, white space and a full stop at the end do
+//                         not count. ,match=number: where the last number in the answer equals the
+//                         last one in the field, or after the field's last "####" (GSM8K); 1,000.50
+//                         equals 1000.5
+//   words:PATH            the sum of the weights of the answer's words that a file lists: a word a
+//   line (case does not count), with its
+//                         weight behind it (else 1);  ,cap=C: within +-C;  ,per=token: over the
+//                         number of tokens
 //   ended                 1 for an answer that has ended by itself, 0 for one that was cut
 //   process:COMMAND       what a program says, see below
 //
-// A process is started once, by rank 0, as /bin/sh -c COMMAND; stderr is that of the run. For each answer it reads a line
+// A process is started once, by rank 0, as /bin/sh -c COMMAND; stderr is that of the run. For each
+// answer it reads a line
 //   {"id":7,"prompt":"...","messages":[{"role":"user","content":"..."}],"response":"...","ended":true,"record":{...}}
 // with the last turn of the prompt and all of its turns,
-// and writes, in any order, {"id":7,"score":0.5}. It must not wait for the whole batch to be sent before it writes, other than to read
-// on, and must flush its lines. Its input is closed at the end of the run; a process that goes on is ended, with all it has started.
+// and writes, in any order, {"id":7,"score":0.5}. It must not wait for the whole batch to be sent
+// before it writes, other than to read on, and must flush its lines. Its input is closed at the end
+// of the run; a process that goes on is ended, with all it has started.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +50,11 @@ namespace skein {
 
 struct Answer {
   int64_t prompt = 0;  // its number in the data, from 0
-  std::vector<Message> messages;  // the prompt: the turns before the answer, the last one the user's
-  std::string text;               // of the answer
-  std::vector<int32_t> prompt_tokens, tokens;  // tokens: of the answer, its end token included where it ended
+  std::vector<Message>
+      messages;      // the prompt: the turns before the answer, the last one the user's
+  std::string text;  // of the answer
+  std::vector<int32_t> prompt_tokens,
+      tokens;  // tokens: of the answer, its end token included where it ended
   bool ended = false;
   std::string record;  // the prompt's whole JSON line, or "" where there is none
 
@@ -59,11 +69,13 @@ class RewardSource {
   virtual std::string name() const = 0;
   // Collective: the same answers, and the same result, on all ranks. A number an answer.
   virtual std::vector<double> scores(std::span<const Answer> answers) = 0;
-  // From now on scores() may be Interrupted at that meeting, which outlives its use; null: no more. A source that waits for long takes it.
+  // From now on scores() may be Interrupted at that meeting, which outlives its use; null: no more.
+  // A source that waits for long takes it.
   virtual void set_meeting(Meeting* meeting);
-  // A usage error for a prompt whose answers cannot be scored because of its turns or its record, so that a run can look at all prompts before it
-  // begins.
-  virtual void check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const;
+  // A usage error for a prompt whose answers cannot be scored because of its turns or its record,
+  // so that a run can look at all prompts before it begins.
+  virtual void check_prompt(int64_t prompt, std::span<const Message> messages,
+                            const std::string& record) const;
 };
 
 struct RewardSpec {
@@ -82,7 +94,8 @@ class RewardMixture : public RewardSource {
  public:
   struct Part {
     double weight = 1;
-    std::string label;  // kind of the reward; with _2, _3, ... behind it where an earlier part has it
+    std::string
+        label;  // kind of the reward; with _2, _3, ... behind it where an earlier part has it
     std::unique_ptr<RewardSource> source;
   };
   explicit RewardMixture(std::vector<Part> parts);
@@ -91,7 +104,8 @@ class RewardMixture : public RewardSource {
   // Error(failure) naming the source and the prompt where a score is not finite.
   std::vector<double> scores(std::span<const Answer> answers) override;
   void set_meeting(Meeting* meeting) override;
-  void check_prompt(int64_t prompt, std::span<const Message> messages, const std::string& record) const override;
+  void check_prompt(int64_t prompt, std::span<const Message> messages,
+                    const std::string& record) const override;
 
   const std::vector<Part>& parts() const { return parts_; }
   // Of the last call: for each part, its scores without the weight.
@@ -106,11 +120,12 @@ using RewardMaker = std::function<std::unique_ptr<RewardSource>(const RewardSpec
 
 struct RewardContext {
   Group& world;
-  double process_seconds = 60;              // the longest that a process may take for a batch
+  double process_seconds = 60;                // the longest that a process may take for a batch
   std::map<std::string, RewardMaker> more{};  // further kinds
 };
 
-// Collective. Usage errors for unknown kinds and wrong arguments; Error(failure) for files that cannot be read.
+// Collective. Usage errors for unknown kinds and wrong arguments; Error(failure) for files that
+// cannot be read.
 RewardMixture make_rewards(const std::string& list, const RewardContext& context);
 
 }  // namespace skein

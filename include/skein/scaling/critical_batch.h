@@ -1,5 +1,6 @@
-// The critical batch size from runs of one model that differ in batch size: to reach a loss at batch B takes D(B) = D_min (1 + B / B_crit) tokens
-// (McCandlish et al., "An empirical model of large-batch training", 2018; Kaplan et al., 2020, section 5.1).
+// The critical batch size from runs of one model that differ in batch size: to reach a loss at
+// batch B takes D(B) = D_min (1 + B / B_crit) tokens (McCandlish et al., "An empirical model of
+// large-batch training", 2018; Kaplan et al., 2020, section 5.1).
 #pragma once
 
 #include <string>
@@ -24,8 +25,9 @@ struct CriticalBatchFit {
   bool valid() const { return problem.empty(); }
 };
 
-// At up to 8 losses a model, spaced evenly in ln L, that runs with curves at 3 or more batch sizes reached; of a batch size the run that needed the fewest tokens.
-// Outclassed runs count, others that are not done do not.
+// At up to 8 losses a model, spaced evenly in ln L, that runs with curves at 3 or more batch sizes
+// reached; of a batch size the run that needed the fewest tokens. Outclassed runs count, others
+// that are not done do not.
 CriticalBatchFit fit_critical_batch(const ScalingTable& table);
 
 }  // namespace skein

@@ -8,8 +8,26 @@
 
 namespace skein {
 
-// What a colour stands for; its value depends on where it is seen. size_0 ... size_8: dark to bright, by rising size.
-enum class Ink { text, faint, grid, envelope, isoflop, parametric, alert, size_0, size_1, size_2, size_3, size_4, size_5, size_6, size_7, size_8 };
+// What a colour stands for; its value depends on where it is seen. size_0 ... size_8: dark to
+// bright, by rising size.
+enum class Ink {
+  text,
+  faint,
+  grid,
+  envelope,
+  isoflop,
+  parametric,
+  alert,
+  size_0,
+  size_1,
+  size_2,
+  size_3,
+  size_4,
+  size_5,
+  size_6,
+  size_7,
+  size_8
+};
 constexpr int kInks = 16, kSizeInks = 9;
 // Of place `index` among `count` in rising order.
 Ink size_ink(int64_t index, int64_t count);
@@ -17,9 +35,9 @@ Ink size_ink(int64_t index, int64_t count);
 enum class Mark { line, dashes, dots, rings, diamonds, crosses, band };
 
 struct Sample {
-  double x = kUnknown, y = kUnknown;        // unknown: a line is interrupted
-  double low = kUnknown, high = kUnknown;   // of a band
-  std::string name = {};                    // of the run; shown where `named`
+  double x = kUnknown, y = kUnknown;       // unknown: a line is interrupted
+  double low = kUnknown, high = kUnknown;  // of a band
+  std::string name = {};                   // of the run; shown where `named`
   bool named = false;
 };
 
@@ -44,7 +62,7 @@ struct Panel {
 };
 
 struct ScalingFigure {
-  std::string name;     // of its files
+  std::string name;  // of its files
   std::string title, caption;
   std::string convention;
   std::string problem;  // one sentence why it is left out; then there are no panels
@@ -54,7 +72,8 @@ struct ScalingFigure {
 // Those of the report, in its order.
 std::vector<ScalingFigure> figures_of(const Study& study);
 
-// Mean |activation| over the width after the last step, and its exponents of growth step by step; two panels a check.
+// Mean |activation| over the width after the last step, and its exponents of growth step by step;
+// two panels a check.
 ScalingFigure coordinate_figure(const std::vector<CoordinateCheck>& checks);
 
 // panel,series,x,y,low,high,run: every number that is drawn, 17 digits, unknown ones empty.

@@ -1,4 +1,5 @@
-// Scaling laws: formulas of the loss over parameters N, training tokens D and compute C, in nats a token.
+// Scaling laws: formulas of the loss over parameters N, training tokens D and compute C, in nats a
+// token.
 #pragma once
 
 #include <string>
@@ -6,7 +7,8 @@
 
 namespace skein {
 
-// L = E + A / N^alpha + B / D^beta (Hoffmann et al., "Training compute-optimal large language models", 2022, approach 3).
+// L = E + A / N^alpha + B / D^beta (Hoffmann et al., "Training compute-optimal large language
+// models", 2022, approach 3).
 struct ChinchillaLaw {
   double e = 0, a = 0, b = 0, alpha = 0, beta = 0;
   double loss(double n, double d) const;
@@ -14,7 +16,8 @@ struct ChinchillaLaw {
   double n_exponent() const { return beta / (alpha + beta); }
 };
 
-// Where a law's loss is least for C = k N D: G = (alpha A / (beta B))^(1 / (alpha + beta)); N* = G (C/k)^a, D* = (C/k)^b / G.
+// Where a law's loss is least for C = k N D: G = (alpha A / (beta B))^(1 / (alpha + beta)); N* = G
+// (C/k)^a, D* = (C/k)^b / G.
 struct Optimum {
   double n = 0, d = 0, loss = 0;
   double ratio() const { return d / n; }
@@ -33,14 +36,16 @@ struct OffsetPowerLaw {
   double at(double x) const;
 };
 
-// L(N, D) = [(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al., "Scaling laws for neural language models", 2020, equation 1.5).
+// L(N, D) = [(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al., "Scaling laws for neural language models",
+// 2020, equation 1.5).
 struct KaplanLaw {
   double a_n = 0, a_d = 0, n_c = 0, d_c = 0;
   double loss(double n, double d) const;
 };
 
-// Chinchilla's with the data seen again worth less: D' = U + U R (1 - exp(-(D/U - 1) / R)), U unique tokens; N alike with the size that is
-// optimal for U (Muennighoff et al., "Scaling data-constrained language models", 2023).
+// Chinchilla's with the data seen again worth less: D' = U + U R (1 - exp(-(D/U - 1) / R)), U
+// unique tokens; N alike with the size that is optimal for U (Muennighoff et al., "Scaling
+// data-constrained language models", 2023).
 struct DataLimitedLaw {
   ChinchillaLaw law;
   double r_d = 15.39, r_n = 5.31;
@@ -52,27 +57,32 @@ struct DataLimitedLaw {
   double effective_parameters(double n, double unique_tokens) const;
 };
 
-// L = E + (a M^h + b M^-h) C^-h, M = D / N (Gadre et al., "Language models scale reliably with over-training", 2024).
+// L = E + (a M^h + b M^-h) C^-h, M = D / N (Gadre et al., "Language models scale reliably with
+// over-training", 2024).
 struct OverTrainingLaw {
   double e = 0, a = 0, b = 0, h = 0;
   double loss(double flops, double ratio) const;
 };
 
-// Kaplan et al. (2020), sections 5 and 6: the batch in tokens at which a step and a token are worth the same; the compute and the steps that are
-// left of those spent at another batch where this one is at its best.
-double critical_batch(double loss);                                       // B = 2e8 L^-4.76
-double least_compute(double flops, double batch, double critical_batch);  // C / (1 + B / B_critical)
-double least_steps(double steps, double batch, double critical_batch);    // S / (1 + B_critical / B)
+// Kaplan et al. (2020), sections 5 and 6: the batch in tokens at which a step and a token are worth
+// the same; the compute and the steps that are left of those spent at another batch where this one
+// is at its best.
+double critical_batch(double loss);  // B = 2e8 L^-4.76
+double least_compute(double flops, double batch,
+                     double critical_batch);                            // C / (1 + B / B_critical)
+double least_steps(double steps, double batch, double critical_batch);  // S / (1 + B_critical / B)
 
-// L = (x_c / x)^p of one of N, D or C where the others do not hold it up, nothing irreducible (Kaplan et al., 2020, appendix A); of C_min: at the best
-// batch. x in parameters without embeddings, tokens, FLOPs.
+// L = (x_c / x)^p of one of N, D or C where the others do not hold it up, nothing irreducible
+// (Kaplan et al., 2020, appendix A); of C_min: at the best batch. x in parameters without
+// embeddings, tokens, FLOPs.
 struct PublishedPower {
   std::string name;  // N, D, C, C_min
   PowerLaw law;
 };
 const std::vector<PublishedPower>& published_powers();
 
-// Laws that others have published, by name: kaplan, chinchilla, chinchilla-replication, muennighoff.
+// Laws that others have published, by name: kaplan, chinchilla, chinchilla-replication,
+// muennighoff.
 struct PublishedLaw {
   std::string name, source, counts;  // counts: what N and C are in it
   ChinchillaLaw law;                 // of kaplan: unused

@@ -2,9 +2,10 @@
 //
 //   ln L = q ln(sum over terms k of exp(c_k + s_k z_k))
 //
-// Each term has an unknown level c_k; its slope s_k over the covariate z_k is an unknown too, or fixed. q is 1, or one of the slopes. The law
-// of Hoffmann et al. (2022, 2203.15556, section 3.3) has terms (a, -alpha, ln N), (b, -beta, ln D) and (e), and q = 1. Covariates are centred,
-// without which levels and slopes are nearly collinear.
+// Each term has an unknown level c_k; its slope s_k over the covariate z_k is an unknown too, or
+// fixed. q is 1, or one of the slopes. The law of Hoffmann et al. (2022, 2203.15556, section 3.3)
+// has terms (a, -alpha, ln N), (b, -beta, ln D) and (e), and q = 1. Covariates are centred, without
+// which levels and slopes are nearly collinear.
 #pragma once
 
 #include <array>
@@ -35,8 +36,10 @@ struct PowerSum {
 
   int unknowns() const { return static_cast<int>(terms.size() + slopes.size()); }
   size_t size() const { return ln_loss.size(); }
-  // ln L of a point. `gradient` over the unknowns and `shares` of the terms, where they are asked for.
-  double predict(const Unknowns& at, size_t point, Unknowns* gradient = nullptr, std::array<double, 3>* shares = nullptr) const;
+  // ln L of a point. `gradient` over the unknowns and `shares` of the terms, where they are asked
+  // for.
+  double predict(const Unknowns& at, size_t point, Unknowns* gradient = nullptr,
+                 std::array<double, 3>* shares = nullptr) const;
 };
 
 // slope: of PowerSum::slopes. covariate: of each point, as it is.
@@ -49,25 +52,28 @@ Unknowns uncentred(const PowerSum& sum, const Unknowns& at);
 // Back: with the levels that belong to centred covariates.
 Unknowns centred(const PowerSum& sum, const Unknowns& plain);
 
-// Of a residual r of ln L, in units in which it grows like |r|: r^2 / (2 delta) up to delta and |r| - delta / 2 beyond (Huber, 1964, over
-// delta). delta = infinity: r^2 / 2.
+// Of a residual r of ln L, in units in which it grows like |r|: r^2 / (2 delta) up to delta and |r|
+// - delta / 2 beyond (Huber, 1964, over delta). delta = infinity: r^2 / 2.
 struct Criterion {
   double delta = 1e-3;
   double value(double r) const;
   double slope(double r) const;      // of value
   double curvature(double r) const;  // of value
-  double majorant(double r) const;   // slope(r) / r: of the parabola that lies above and touches at r
+  double majorant(
+      double r) const;  // slope(r) / r: of the parabola that lies above and touches at r
 };
 
 double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at);
 // The same with the gradient.
-double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at, Unknowns& gradient);
+double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at,
+                 Unknowns& gradient);
 
 struct SecondOrder {
   double value = 0;
   Unknowns gradient{};
   UnknownsSquared hessian{};   // exact, where the criterion has one
-  UnknownsSquared majorant{};  // positive semidefinite: of the parabolas above (Gauss-Newton with Huber's weights)
+  UnknownsSquared majorant{};  // positive semidefinite: of the parabolas above (Gauss-Newton with
+                               // Huber's weights)
   double pull = 0;             // sum of the sizes of what adds up to the gradient
   double rounding = 0;         // what of the gradient may be rounding
 };

@@ -33,7 +33,8 @@ std::string html_formula(std::string_view text);
 std::string convention_text(const Convention& convention);
 // Residuals ln L - ln law of the main fit, in the order of its points; empty where there is no fit.
 std::vector<double> residuals_of(const ConventionStudy& study);
-// Of residuals further than four robust standard deviations (1.4826 times the median distance) from their median, worst first.
+// Of residuals further than four robust standard deviations (1.4826 times the median distance) from
+// their median, worst first.
 std::vector<size_t> outliers_of(const std::vector<double>& residuals);
 
 }  // namespace skein

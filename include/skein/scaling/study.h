@@ -1,4 +1,5 @@
-// All fits of one table: what `skein fit` prints and writes, `skein report` draws and `skein plan` goes by.
+// All fits of one table: what `skein fit` prints and writes, `skein report` draws and `skein plan`
+// goes by.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +32,14 @@ enum class Law { all, loss_of_n, loss_of_d, loss_of_c, kaplan, over_training, da
 
 struct StudyOptions {
   Approach approach = Approach::all;
-  Law law = Law::all;         // another one: approach must be `all`
-  bool must_fit = true;       // false: where nothing can be fitted, Study::problem says why
-  Convention convention;      // of the main fit; settled() by the table
+  Law law = Law::all;     // another one: approach must be `all`
+  bool must_fit = true;   // false: where nothing can be fitted, Study::problem says why
+  Convention convention;  // of the main fit; settled() by the table
   bool all_conventions = true;
   ParametricOptions parametric;
   IsoflopOptions isoflop;
-  int64_t curve_points = 0;   // of each curve, fitted by approach 3 beside the runs' ends
-  double target = 0;          // FLOPs to predict for; 0: ten times the largest budget
+  int64_t curve_points = 0;  // of each curve, fitted by approach 3 beside the runs' ends
+  double target = 0;         // FLOPs to predict for; 0: ten times the largest budget
 };
 
 void bind(Options& options, StudyOptions& study);
@@ -46,8 +47,8 @@ void bind(Options& options, StudyOptions& study);
 // What the fits say of a budget.
 struct TargetPrediction {
   double flops = 0;
-  double beyond = 0;        // target over the largest budget that was fitted
-  Interval n, d, ratio, loss;  // approach 3; ratio: tokens per parameter
+  double beyond = 0;                            // target over the largest budget that was fitted
+  Interval n, d, ratio, loss;                   // approach 3; ratio: tokens per parameter
   Interval isoflop_n, isoflop_d, isoflop_loss;  // approach 2; the loss by its offset law
   Interval isoflop_ratio{};
   Interval envelope_n{}, envelope_d{}, envelope_ratio{}, envelope_loss{};  // approach 1, likewise
@@ -65,7 +66,8 @@ struct ConventionStudy {
   EnvelopeFit envelope;
 };
 
-// Whether approach 3 says of a budget how it is spent best: a law that has an optimum, and C / D a function of N that is known.
+// Whether approach 3 says of a budget how it is spent best: a law that has an optimum, and C / D a
+// function of N that is known.
 bool names_optimum(const ConventionStudy& study);
 
 // A law beside approach 3's; none: see problem.
@@ -86,8 +88,9 @@ struct Study {
   ScalingTable table;
   std::string problem;  // why nothing is fitted; "": something is
   ConventionStudy main;
-  std::vector<ConventionStudy> others;  // exponents alone: 200 resamples
-  std::optional<ConventionStudy> with_excluded;  // the main one with the runs that rules exclude put back: 200 resamples; none: no such runs
+  std::vector<ConventionStudy> others;           // exponents alone: 200 resamples
+  std::optional<ConventionStudy> with_excluded;  // the main one with the runs that rules exclude
+                                                 // put back: 200 resamples; none: no such runs
   std::vector<HeldOut> comparison;
   // Over N of runs within a factor of 2 of the largest D, over D of runs within a factor of 2 of
   // the largest N, and over C the lowest loss of each budget; none: see the problems below. The
@@ -105,7 +108,7 @@ struct Study {
   std::vector<Outlier> outliers;
   TrainedWith trained_with;
   std::optional<TargetPrediction> target;
-  std::vector<std::string> warnings;    // with lines
+  std::vector<std::string> warnings;         // with lines
   std::vector<CoordinateCheck> coordinates;  // of muP, for the report; make_study leaves it empty
 };
 

@@ -35,7 +35,8 @@ struct MemoryUse {
   int64_t asked = 0;   // times the system was asked for bytes
 };
 
-// Of the whole process (ranks that are threads share it), on the host or on its GPU; of the GPU only live and peak are known.
+// Of the whole process (ranks that are threads share it), on the host or on its GPU; of the GPU
+// only live and peak are known.
 MemoryUse memory_use(DeviceKind kind = DeviceKind::cpu);
 // Most memory of the process that was resident at once.
 int64_t peak_resident_bytes();

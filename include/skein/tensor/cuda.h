@@ -1,4 +1,5 @@
-// CUDA devices, for those who see no CUDA header. A process queues all work of a device on one stream.
+// CUDA devices, for those who see no CUDA header. A process queues all work of a device on one
+// stream.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +24,19 @@ void synchronize(int index);
 // Error(failure) with CUDA's words for a status that is not 0.
 void check(int status, const char* what);
 
-// Device memory; what is given back may be taken again at once, for its users are in the stream before the next one's.
+// Device memory; what is given back may be taken again at once, for its users are in the stream
+// before the next one's.
 std::byte* allocate(int64_t bytes, int index);
 void release(std::byte* data, int64_t bytes, int index);
 
-// Queues a copy between host and device or within a device. Copies to the host have ended when this returns.
-void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, int64_t bytes);
+// Queues a copy between host and device or within a device. Copies to the host have ended when this
+// returns.
+void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device,
+          int64_t bytes);
 void zero(std::byte* data, int64_t bytes, int index);
 
-// Work on a device that was recorded once and is queued as a whole. Its memory belongs to it: what is allocated inside `run` and
-// `record` is used again by them alone.
+// Work on a device that was recorded once and is queued as a whole. Its memory belongs to it: what
+// is allocated inside `run` and `record` is used again by them alone.
 class Recording {
  public:
   explicit Recording(int index);
@@ -40,8 +44,8 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // Queues what `work` queues, from this recording's memory; the same work must run so once before it is recorded, so that it
-  // finds its memory and its algorithms.
+  // Queues what `work` queues, from this recording's memory; the same work must run so once before
+  // it is recorded, so that it finds its memory and its algorithms.
   void run(const std::function<void()>& work) const;
   // Keeps what `work` would queue, without doing it. It may not touch the host's memory.
   void record(const std::function<void()>& work);

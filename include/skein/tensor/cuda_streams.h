@@ -1,4 +1,5 @@
-// CUDA streams beside the one of all computation (tensor/cuda.h), and events in any of them. In builds for GPUs only.
+// CUDA streams beside the one of all computation (tensor/cuda.h), and events in any of them. In
+// builds for GPUs only.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class Stream {
   void* stream_ = nullptr;
 };
 
-// Events of one device, used again and again. From any thread; no call waits for the device, or for a thread that does.
+// Events of one device, used again and again. From any thread; no call waits for the device, or for
+// a thread that does.
 class Events {
  public:
   Events() = default;
@@ -33,9 +35,11 @@ class Events {
 
   // Marks the end of what is queued on the stream, on the calling thread's device.
   int64_t record(void* stream);
-  // What is queued on the stream later waits for the event, which is then free to be recorded again.
+  // What is queued on the stream later waits for the event, which is then free to be recorded
+  // again.
   void wait(void* stream, int64_t event);
-  // Whether it has come to pass; if so, it is free to be recorded again. False after an error of the device, too.
+  // Whether it has come to pass; if so, it is free to be recorded again. False after an error of
+  // the device, too.
   bool passed(int64_t event);
 
  private:

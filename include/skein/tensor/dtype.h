@@ -1,4 +1,5 @@
-// The element types of tensors, their sizes and names, and the step from a DType value to a C++ type.
+// The element types of tensors, their sizes and names, and the step from a DType value to a C++
+// type.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +47,12 @@ struct Float16 {
   explicit operator float() const {
     const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, size = bits & 0x7fffu;
     uint32_t word = 0;
-    if (size >= 0x7c00u) word = 0x7f800000u | (size & 0x3ffu) << 13;
-    else if (size >= 0x400u) word = (size << 13) + 0x38000000u;
-    else word = word_of(static_cast<float>(size) * 0x1p-24f);
+    if (size >= 0x7c00u)
+      word = 0x7f800000u | (size & 0x3ffu) << 13;
+    else if (size >= 0x400u)
+      word = (size << 13) + 0x38000000u;
+    else
+      word = word_of(static_cast<float>(size) * 0x1p-24f);
     word |= sign;
     float value;
     std::memcpy(&value, &word, 4);
@@ -74,9 +78,12 @@ struct Float16 {
 
 constexpr int64_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: case DType::i32: return 4;
-    case DType::f64: case DType::i64: return 8;
-    case DType::bf16: case DType::f16: return 2;
+    case DType::f32:
+    case DType::i32: return 4;
+    case DType::f64:
+    case DType::i64: return 8;
+    case DType::bf16:
+    case DType::f16: return 2;
     case DType::u8: return 1;
   }
   return 0;
@@ -98,24 +105,58 @@ constexpr std::string_view name_of(DType dtype) {
 // The inverse of name_of; a usage error for an unknown name.
 DType dtype_from_name(std::string_view name);
 
-template <class T> struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
-template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::bf16; };
-template <> struct DTypeOf<Float16> { static constexpr DType value = DType::f16; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct DTypeOf<Float16> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::u8;
+};
 
-template <class T> struct TypeTag { using type = T; };
+template <class T>
+struct TypeTag {
+  using type = T;
+};
 
 // The type sums are kept in: double for double, float otherwise.
-template <class T> struct AccumulatorOf { using type = float; };
-template <> struct AccumulatorOf<double> { using type = double; };
-template <class T> using Accumulator = typename AccumulatorOf<T>::type;
+template <class T>
+struct AccumulatorOf {
+  using type = float;
+};
+template <>
+struct AccumulatorOf<double> {
+  using type = double;
+};
+template <class T>
+using Accumulator = typename AccumulatorOf<T>::type;
 
 // Gradients of parameters are kept in this type: f64 for f64 models, f32 otherwise.
-constexpr DType gradient_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+constexpr DType gradient_dtype(DType dtype) {
+  return dtype == DType::f64 ? DType::f64 : DType::f32;
+}
 
 // Calls f(TypeTag<T>{}) for a floating dtype.
 template <class F>
@@ -127,7 +168,8 @@ decltype(auto) visit_float(DType dtype, F&& f) {
     case DType::f16: return f(TypeTag<Float16>{});
     default: break;
   }
-  throw Error(ExitCode::internal, fmt::format("a floating tensor was needed, not {}", name_of(dtype)));
+  throw Error(ExitCode::internal,
+              fmt::format("a floating tensor was needed, not {}", name_of(dtype)));
 }
 
 }  // namespace skein

@@ -1,5 +1,5 @@
-// Tensor: a contiguous row-major view onto shared bytes on one device. Copying the handle never copies
-// the data; `clone` does.
+// Tensor: a contiguous row-major view onto shared bytes on one device. Copying the handle never
+// copies the data; `clone` does.
 //
 //   Tensor x = Tensor::zeros({batch, length, d_model}, DType::f32);   // [B,T,C]
 //   Tensor rows = x.reshape({-1, d_model});                           // the same bytes
@@ -26,7 +26,8 @@ class Shape {
   // Negative dims count from the end.
   int64_t operator[](int dim) const { return dims_[index(dim)]; }
   int64_t& operator[](int dim) { return dims_[index(dim)]; }
-  // Product of all dims; 1 for a scalar. Error(failure) where one is negative or 64 bits do not hold it.
+  // Product of all dims; 1 for a scalar. Error(failure) where one is negative or 64 bits do not
+  // hold it.
   int64_t size() const;
   const std::vector<int64_t>& dims() const { return dims_; }
   // "[2,3]"

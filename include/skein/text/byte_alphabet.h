@@ -1,5 +1,5 @@
-// The order of the 256 bytes in byte-level BPE: GPT-2's printable bytes 33-126, 161-172, 174-255 first, then
-// the other 68 in rising order. Id i stands for byte_of_id()[i].
+// The order of the 256 bytes in byte-level BPE: GPT-2's printable bytes 33-126, 161-172, 174-255
+// first, then the other 68 in rising order. Id i stands for byte_of_id()[i].
 #pragma once
 
 #include <array>

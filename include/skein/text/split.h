@@ -1,10 +1,12 @@
-// GPT-2's division of text into the words that BPE merges within. The first of these that matches is taken:
+// GPT-2's division of text into the words that BPE merges within. The first of these that matches
+// is taken:
 //   1. 's 't 're 've 'm 'll 'd                2. an optional space and letters (Unicode category L)
-//   3. an optional space and numbers (N)      4. an optional space and what is neither white space, L nor N
+//   3. an optional space and numbers (N)      4. an optional space and what is neither white space,
+//   L nor N
 //   5. white space that no non-space follows, so that its last character is left to the next word
 //   6. white space
-// White space is the Unicode property White_Space. A byte that is not part of valid UTF-8 counts under 4.
-// The pieces end to end are the text.
+// White space is the Unicode property White_Space. A byte that is not part of valid UTF-8 counts
+// under 4. The pieces end to end are the text.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +17,24 @@ namespace skein {
 // Where the piece that begins at `begin` ends. begin < text.size().
 size_t gpt2_piece_end(std::string_view text, size_t begin);
 
-// The same for the pattern of cl100k and Llama 3 (three digits at most) and of Qwen 2 (one): 1. contractions in any
-// case, 2. letters after at most one character that is no line break, letter or number, 3. up to `digits` numbers,
-// 4. an optional space, what is neither white space, letter nor number, and line breaks after it, 5. white space up to
-// its last line break, 6. and 7. as 5. and 6. above.
+// The same for the pattern of cl100k and Llama 3 (three digits at most) and of Qwen 2 (one): 1.
+// contractions in any case, 2. letters after at most one character that is no line break, letter or
+// number, 3. up to `digits` numbers,
+// 4. an optional space, what is neither white space, letter nor number, and line breaks after
+// it, 5. white space up to its last line break, 6. and 7. as 5. and 6. above.
 size_t llama3_piece_end(std::string_view text, size_t begin, size_t digits);
 
-// The same for the pattern of o200k (GPT-4o): 1. at most one character as in 2. of cl100k, then capitals and letters
-// without case, then small letters and letters without case, at least one of these, or else capitals first and nothing
-// after them, marks being letters without case, and a contraction in any case behind them, 2. up to three numbers, 3. as
+// The same for the pattern of o200k (GPT-4o): 1. at most one character as in 2. of cl100k, then
+// capitals and letters without case, then small letters and letters without case, at least one of
+// these, or else capitals first and nothing after them, marks being letters without case, and a
+// contraction in any case behind them, 2. up to three numbers, 3. as
 // 4. of cl100k with "/" among the line breaks, 4. white space as there.
 size_t o200k_piece_end(std::string_view text, size_t begin);
 
-// The same for the third pattern of DeepSeek V2 and V3, which does not match everywhere: `begin` itself is returned where
-// it has no match. 1. a sign of ASCII and letters of ASCII, 2. letters and marks after at most one character that is no
-// line break, letter, punctuation or symbol, 3. an optional space, punctuation and symbols, and line breaks after them,
+// The same for the third pattern of DeepSeek V2 and V3, which does not match everywhere: `begin`
+// itself is returned where it has no match. 1. a sign of ASCII and letters of ASCII, 2. letters and
+// marks after at most one character that is no line break, letter, punctuation or symbol, 3. an
+// optional space, punctuation and symbols, and line breaks after them,
 // 4. white space as in cl100k.
 size_t deepseek_match_end(std::string_view text, size_t begin);
 
@@ -48,8 +53,8 @@ void split_ends(std::string_view text, PieceEnd&& piece_end, Piece&& piece) {
   }
 }
 
-// As split_ends for what does not match everywhere: a match ends where match_end(text, begin) says, and there is none
-// where it says `begin`. What lies between two matches is a piece.
+// As split_ends for what does not match everywhere: a match ends where match_end(text, begin) says,
+// and there is none where it says `begin`. What lies between two matches is a piece.
 template <class MatchEnd, class Piece>
 void split_matches(std::string_view text, MatchEnd&& match_end, Piece&& piece) {
   size_t taken = 0;
@@ -71,9 +76,9 @@ void split_gpt2(std::string_view text, Piece&& piece) {
   split_ends(text, gpt2_piece_end, piece);
 }
 
-// The last place where `text` may be cut in two so that both parts have the same pieces as the whole,
-// whatever comes after it; 0 if there is none. Before a single space if there is one near by, where most other
-// patterns may be cut too.
+// The last place where `text` may be cut in two so that both parts have the same pieces as the
+// whole, whatever comes after it; 0 if there is none. Before a single space if there is one near
+// by, where most other patterns may be cut too.
 size_t last_safe_cut(std::string_view text);
 
 // The largest place not above `limit` that does not fall into a UTF-8 character.

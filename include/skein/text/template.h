@@ -4,9 +4,9 @@
 //   const auto chat = form.conversation(messages);     // for training: which tokens are of answers
 //   const auto ids = form.prompt(messages);            // for generating the next answer
 //
-// Every turn is encoded piece by piece, so a template is prefix-preserving: a turn that is added never changes the tokens
-// before it, and prompt(turns) begins conversation(turns and an answer). Texts of turns never become special tokens,
-// whatever they spell.
+// Every turn is encoded piece by piece, so a template is prefix-preserving: a turn that is added
+// never changes the tokens before it, and prompt(turns) begins conversation(turns and an answer).
+// Texts of turns never become special tokens, whatever they spell.
 //
 // The declarative form is a JSON object:
 //
@@ -15,12 +15,14 @@
 //    "user": {"open": "<|user|>\n", "close": "<|end|>\n", "open_after_system": "\n"},
 //    "assistant": {"open": "<|assistant|>\n", "close": "<|end|>\n"}, "end": "<|end|>"}
 //
-// prefix begins every conversation, open and close stand around a turn, end is the one token that ends an answer, in
-// assistant.close. What opens the assistant's turn is the prompt for its answer. `tokens` are those that the tokenizer must
-// have as special tokens beside end. {bos} is the tokenizer's token at the beginning of a text, nothing where it has none;
-// {eos} its end-of-text token. open_after_system replaces open in the turn after the system's. A space at the end of an open
-// is encoded with the text that follows, so that words get the ids of words within a text. trim: white space (ASCII) around
-// a turn's text is left out. All but user, assistant and end may be missing; without "system" a system turn is an error.
+// prefix begins every conversation, open and close stand around a turn, end is the one token that
+// ends an answer, in assistant.close. What opens the assistant's turn is the prompt for its answer.
+// `tokens` are those that the tokenizer must have as special tokens beside end. {bos} is the
+// tokenizer's token at the beginning of a text, nothing where it has none; {eos} its end-of-text
+// token. open_after_system replaces open in the turn after the system's. A space at the end of an
+// open is encoded with the text that follows, so that words get the ids of words within a text.
+// trim: white space (ASCII) around a turn's text is left out. All but user, assistant and end may
+// be missing; without "system" a system turn is an error.
 #pragma once
 
 #include <array>
@@ -42,22 +44,23 @@ struct Message {
 
 struct TemplatedChat {
   std::vector<int32_t> tokens;
-  std::vector<char> answer;  // of each token: not 0 in an assistant's answer, the token that ends it included
+  std::vector<char>
+      answer;  // of each token: not 0 in an assistant's answer, the token that ends it included
 };
 
 class ChatTemplate {
  public:
-  // spec: none (prompt, answer, end-of-text), plain (Human and Assistant), chatml, llama2, llama3, or the path of a JSON file.
-  // tokenizer outlives the template. A usage error for another name, a file that is none, and a tokenizer without a token
-  // that the template needs.
+  // spec: none (prompt, answer, end-of-text), plain (Human and Assistant), chatml, llama2, llama3,
+  // or the path of a JSON file. tokenizer outlives the template. A usage error for another name, a
+  // file that is none, and a tokenizer without a token that the template needs.
   ChatTemplate(const std::string& spec, const Tokenizer& tokenizer);
   // A usage error as above; whatever the text, it is never more than that.
   static ChatTemplate from_json(const std::string& json, const Tokenizer& tokenizer);
 
   // A usage error for a role that the template does not know.
   TemplatedChat conversation(std::span<const Message> messages) const;
-  // Ends right before the first token of the next answer. A usage error where the last turn is an answer itself, or none is
-  // given.
+  // Ends right before the first token of the next answer. A usage error where the last turn is an
+  // answer itself, or none is given.
   std::vector<int32_t> prompt(std::span<const Message> messages) const;
   // What an answer's tokens say, without its end and what the template puts around its text.
   std::string answer_text(const std::vector<int32_t>& tokens) const;

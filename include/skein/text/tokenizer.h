@@ -1,6 +1,7 @@
-// Text to token ids and back. Own kinds: bytes (256 ids and end-of-text), and byte-level BPE with GPT-2's splitting;
-// decode(encode(x)) == x for any bytes. Imported kinds: byte-level BPE and WordPiece of Hugging Face's tokenizer.json,
-// which may normalise text; docs/data.md says what of that format is understood.
+// Text to token ids and back. Own kinds: bytes (256 ids and end-of-text), and byte-level BPE with
+// GPT-2's splitting; decode(encode(x)) == x for any bytes. Imported kinds: byte-level BPE and
+// WordPiece of Hugging Face's tokenizer.json, which may normalise text; docs/data.md says what of
+// that format is understood.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace skein {
 // Ids that mean something to models; -1 where a tokenizer has no such token.
 struct TokenRoles {
   int32_t pad = -1, unk = -1;
-  int32_t cls = -1, sep = -1;  // what a sample of BERT begins with, and what ends each of its parts; RoBERTa's <s> and </s>
+  int32_t cls = -1, sep = -1;  // what a sample of BERT begins with, and what ends each of its
+                               // parts; RoBERTa's <s> and </s>
   int32_t mask = -1;
   int32_t bos = -1, eos = -1;
 };
@@ -32,51 +34,55 @@ class Tokenizer {
   virtual int64_t vocab_size() const = 0;
   // The id that ends a document; -1 if there is none.
   virtual int32_t end_of_text() const = 0;
-  // Plain text only: no special token is ever produced from it, except for unknown words. Added tokens that are not
-  // special are recognised. Thread-safe.
+  // Plain text only: no special token is ever produced from it, except for unknown words. Added
+  // tokens that are not special are recognised. Thread-safe.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
-  // The same, with special tokens recognised where their text occurs, the leftmost first and the longest there. For
-  // text that is trusted. Thread-safe.
+  // The same, with special tokens recognised where their text occurs, the leftmost first and the
+  // longest there. For text that is trusted. Thread-safe.
   virtual std::vector<int32_t> encode_specials(std::string_view text) const;
-  // One text or two, with the special tokens around them that the tokenizer's template asks for; types without one
-  // are 0 and 1.
+  // One text or two, with the special tokens around them that the tokenizer's template asks for;
+  // types without one are 0 and 1.
   virtual TemplatedIds with_template(const std::vector<int32_t>& first,
                                      const std::vector<int32_t>* second = nullptr) const;
   // Texts and ids, by rising id.
   virtual std::vector<std::pair<std::string, int32_t>> special_tokens() const;
-  // The id of a special token, or of a token as vocabularies spell it (bytes in GPT-2's alphabet, "##" before what goes
-  // on with a word); -1 if there is none.
+  // The id of a special token, or of a token as vocabularies spell it (bytes in GPT-2's alphabet,
+  // "##" before what goes on with a word); -1 if there is none.
   virtual int32_t id_of(std::string_view token) const;
   virtual TokenRoles roles() const { return {.eos = end_of_text()}; }
-  // Whether a word begins with this id, for masks of whole words; special tokens are words of their own. Byte-level: the
-  // token begins with white space; WordPiece: it has no continuation prefix.
+  // Whether a word begins with this id, for masks of whole words; special tokens are words of their
+  // own. Byte-level: the token begins with white space; WordPiece: it has no continuation prefix.
   virtual bool begins_word(int32_t id) const;
-  // The bytes of one id; "" for special tokens and ids without a token. WordPiece: the piece without its prefix, after a
-  // space where it begins a word. A usage error for an id outside [0, vocab_size).
+  // The bytes of one id; "" for special tokens and ids without a token. WordPiece: the piece
+  // without its prefix, after a space where it begins a word. A usage error for an id outside [0,
+  // vocab_size).
   virtual std::string_view bytes_of(int32_t id) const = 0;
   // All that is needed to make it again; stable, so equal tokenizers have equal JSON.
   virtual std::string to_json() const = 0;
 
-  // Special tokens are left out, or written as their text. WordPiece: without the space at the beginning.
+  // Special tokens are left out, or written as their text. WordPiece: without the space at the
+  // beginning.
   virtual std::string decode(const std::vector<int32_t>& ids, bool skip_special = true) const;
 };
 
 // 256 byte ids, then end-of-text = 256.
 std::unique_ptr<Tokenizer> byte_tokenizer();
 
-// merges: pairs of ids in order of rank; ids 0-255 are bytes in GPT-2's order of its alphabet, id 256 + k is
-// the k-th merge, the last id is end-of-text.
+// merges: pairs of ids in order of rank; ids 0-255 are bytes in GPT-2's order of its alphabet, id
+// 256 + k is the k-th merge, the last id is end-of-text.
 std::unique_ptr<Tokenizer> bpe_tokenizer(std::vector<std::pair<int32_t, int32_t>> merges);
 
-// From to_json()'s text, or that of a tokenizer.json of Hugging Face. A usage error naming what is missing, wrong or
-// not supported; whatever the text, it is never more than that, and memory is bounded by the size of the text.
+// From to_json()'s text, or that of a tokenizer.json of Hugging Face. A usage error naming what is
+// missing, wrong or not supported; whatever the text, it is never more than that, and memory is
+// bounded by the size of the text.
 std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& json);
 
 // Whether both are JSON of one tokenizer. Texts that are none are so only when they are equal.
 bool same_tokenizer(const std::string& left, const std::string& right);
 
-// "bytes" names the byte tokenizer. Else a file of the above; or a folder that holds tokenizer.json, vocab.json and
-// merges.txt, or vocab.txt (looked for in this order), or one of those files.
+// "bytes" names the byte tokenizer. Else a file of the above; or a folder that holds
+// tokenizer.json, vocab.json and merges.txt, or vocab.txt (looked for in this order), or one of
+// those files.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
 
 }  // namespace skein

@@ -1,9 +1,10 @@
-// Learns byte-level BPE: words are counted (split_gpt2), then the pair of neighbours with the highest count
-// is merged, ties going to the lowest (left id, right id), until the vocabulary is full.
+// Learns byte-level BPE: words are counted (split_gpt2), then the pair of neighbours with the
+// highest count is merged, ties going to the lowest (left id, right id), until the vocabulary is
+// full.
 //
 //   BpeTrainer trainer;
-//   trainer.count(text);                                     // any number of times; one thread a trainer
-//   auto tokenizer = bpe_tokenizer(trainer.train(4096, 2));
+//   trainer.count(text);                                     // any number of times; one thread a
+//   trainer auto tokenizer = bpe_tokenizer(trainer.train(4096, 2));
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,9 @@ class BpeTrainer {
   int64_t words() const { return words_; }
   int64_t distinct_words() const { return static_cast<int64_t>(counts_.size()); }
 
-  // The merges of a vocabulary of vocab_size ids: 256 bytes, the merges, end-of-text; fewer when no pair is
-  // left that occurs min_frequency times. Depends on the counts only. A usage error for vocab_size < 257 or
-  // min_frequency < 1.
+  // The merges of a vocabulary of vocab_size ids: 256 bytes, the merges, end-of-text; fewer when no
+  // pair is left that occurs min_frequency times. Depends on the counts only. A usage error for
+  // vocab_size < 257 or min_frequency < 1.
   std::vector<std::pair<int32_t, int32_t>> train(int64_t vocab_size, int64_t min_frequency) const;
 
   // Calls use(std::string_view word, int64_t count) for each distinct word.

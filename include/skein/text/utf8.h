@@ -9,7 +9,8 @@ namespace skein {
 // How many bytes at the start of `text` are valid UTF-8.
 size_t valid_bytes(std::string_view text);
 
-// Calls part(piece, whether it is valid UTF-8) for the longest pieces that are wholly so or wholly not, in order.
+// Calls part(piece, whether it is valid UTF-8) for the longest pieces that are wholly so or wholly
+// not, in order.
 template <class Part>
 void by_validity(std::string_view text, Part&& part) {
   while (!text.empty()) {

@@ -10,8 +10,8 @@ namespace skein {
 // In composed form (NFC) and lower case, each run of white space as one blank, none at the ends.
 std::string folded(std::string_view text);
 
-// The words of folded(text): runs of word characters (\w with Unicode properties), held together by one apostrophe or hyphen between two of
-// them: "don't", "well-known".
+// The words of folded(text): runs of word characters (\w with Unicode properties), held together by
+// one apostrophe or hyphen between two of them: "don't", "well-known".
 std::vector<std::string> folded_words(std::string_view text);
 
 // With U+FFFD for each byte that is not part of valid UTF-8.

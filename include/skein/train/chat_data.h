@@ -14,7 +14,9 @@ struct ChatDataConfig {
   std::string form{};  // as ChatTemplate's spec; "": the checkpoint's, else plain
   ConversationKind kind = ConversationKind::automatic;
   std::string prompt = "prompt", answer{};  // keys
-  std::optional<InstructionForm> instructions{};  // none: the checkpoint's, else under Alpaca's headings where the template is "none", else as a turn
+  std::optional<InstructionForm>
+      instructions{};  // none: the checkpoint's, else under Alpaca's headings where the template is
+                       // "none", else as a turn
   int64_t bad_records = 0;  // see ConversationsConfig
 };
 
@@ -25,26 +27,33 @@ void bind_records(Options& options, ChatDataConfig& config);
 
 // How a model was taught instructions, as the notes of its checkpoint say.
 struct InstructionNotes {
-  std::optional<InstructionForm> form{};  // of records that are instructions; none where nothing is said
-  bool alone = false;                     // all that it learnt were such records, so a text that stands for itself is one, too
+  std::optional<InstructionForm>
+      form{};  // of records that are instructions; none where nothing is said
+  // all that it learnt were such records, so a text that stands for itself is one, too
+  bool alone = false;
 };
 InstructionNotes instruction_notes(const std::string& notes);
 // The notes of a task with those of instructions.
 std::string with_instructions(const std::string& notes, const InstructionNotes& instructions);
 
-// notes: of the checkpoint, see chat_template_in. tokenizer outlives the template. Usage errors as ChatTemplate.
-ChatTemplate chat_template(const ChatDataConfig& config, const Tokenizer& tokenizer, const std::string& notes);
-// notes: as above; what they say of instructions counts where the template is the checkpoint's, too.
-ConversationsConfig conversations_config(const ChatDataConfig& config, const ChatTemplate& form, const std::vector<std::string>& files,
+// notes: of the checkpoint, see chat_template_in. tokenizer outlives the template. Usage errors as
+// ChatTemplate.
+ChatTemplate chat_template(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                           const std::string& notes);
+// notes: as above; what they say of instructions counts where the template is the checkpoint's,
+// too.
+ConversationsConfig conversations_config(const ChatDataConfig& config, const ChatTemplate& form,
+                                         const std::vector<std::string>& files,
                                          const std::string& notes);
 
 struct Chats {
   std::vector<TemplatedChat> chats;
   InstructionNotes instructions;
 };
-// The conversations of files, encoded. Usage errors as read_conversations, and for a turn that the template has no place for, with its file
-// and line; config.bad_records counts both.
-Chats read_chats(const ChatDataConfig& config, const ChatTemplate& form, const std::vector<std::string>& files, const std::string& notes);
+// The conversations of files, encoded. Usage errors as read_conversations, and for a turn that the
+// template has no place for, with its file and line; config.bad_records counts both.
+Chats read_chats(const ChatDataConfig& config, const ChatTemplate& form,
+                 const std::vector<std::string>& files, const std::string& notes);
 
 // The JSON of the template that the notes of a checkpoint hold as "template"; "" for none.
 std::string chat_template_in(const std::string& notes);

@@ -24,29 +24,32 @@ struct TrainConfig {
   int64_t micro_batch = 1;
   bool micro_batch_open = false;  // nobody gave it: what is left of it fits the reduction groups
   uint64_t seed = 1;
-  Precision precision;           // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
-  LossScaleConfig loss_scale;    // for f16
-  int64_t max_skipped = 3;       // steps in a row without a finite gradient before the run gives up
-  int64_t frozen_layers = -1;    // the embeddings and so many blocks do not learn; -1: all learns
+  Precision
+      precision;  // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
+  LossScaleConfig loss_scale;  // for f16
+  int64_t max_skipped = 3;     // steps in a row without a finite gradient before the run gives up
+  int64_t frozen_layers = -1;  // the embeddings and so many blocks do not learn; -1: all learns
 };
 
 struct RunConfig {
-  std::string dir;        // everything the run writes; "": nothing is written
-  bool restart = false;   // begin anew where dir holds checkpoints of which none can be used
+  std::string dir;       // everything the run writes; "": nothing is written
+  bool restart = false;  // begin anew where dir holds checkpoints of which none can be used
   int64_t log_every = 10;
   double peak_flops = 0;  // FLOP/s of the whole job, to show the share reached; 0: not shown
   bool tensorboard = true;
-  int64_t profile = 0;      // steps whose work is written to profile.json; 0: none
+  int64_t profile = 0;    // steps whose work is written to profile.json; 0: none
   int64_t takeover = 60;  // seconds to wait for an older start of the run that lives; 0: not at all
   std::string id;         // the run's; "": the folder's, or a new one at random
-  bool data_compared = false;  // no option: the caller has compared the token stores with their sums
-  std::chrono::milliseconds data_wait{10'000};  // no option: for that comparison, where a run is stopped
+  // no option: the caller has compared the token stores with their sums
+  bool data_compared = false;
+  std::chrono::milliseconds data_wait{
+      10'000};  // no option: for that comparison, where a run is stopped
 };
 
 struct CheckpointConfig {
   int64_t every = 500;  // steps; 0: only when the run ends or is stopped
   int64_t keep = 2;
-  std::string load;     // checkpoint to begin from when run.dir holds none
+  std::string load;  // checkpoint to begin from when run.dir holds none
   bool weights_only = false;
   bool other_data = false;  // goes on although files under the same names are others than they were
 };
@@ -54,11 +57,13 @@ struct CheckpointConfig {
 struct ValidationConfig {
   int64_t every = 100;  // steps; 0: only at the end
   EvalConfig eval{256, 0};
-  int64_t points = 0;    // evaluations beside those, at evaluation_steps
-  int64_t patience = 0;  // evaluations in a row without a better one after which the run ends; 0: never
+  int64_t points = 0;  // evaluations beside those, at evaluation_steps
+  // evaluations in a row without a better one after which the run ends; 0: never
+  int64_t patience = 0;
 };
 
-// `points` steps of a run of `steps`, evenly spaced in ln step from 1/200 of the run to its end, each once. None for 0.
+// `points` steps of a run of `steps`, evenly spaced in ln step from 1/200 of the run to its end,
+// each once. None for 0.
 std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps);
 
 struct PretrainConfig {
@@ -77,8 +82,8 @@ struct PretrainConfig {
   DType precision() const { return precision_on(parallel.device, train.precision); }
 };
 
-// What runs have in common that go on from another task's model. What the data says is left open: train.steps 0, lr.warmup -1,
-// validation.every -1.
+// What runs have in common that go on from another task's model. What the data says is left open:
+// train.steps 0, lr.warmup -1, validation.every -1.
 struct AdaptingDefaults {
   std::string dir;
   int64_t global_batch = 16;
@@ -86,13 +91,14 @@ struct AdaptingDefaults {
   LrConfig::Decay decay = LrConfig::Decay::linear;
 };
 PretrainConfig adapting_defaults(const AdaptingDefaults& defaults);
-// Steps of so many passes over data of so many steps, rounded up, at least 1. option: that names the passes. Usage errors for passes that are not
-// above 0, and for more steps than 1e12.
+// Steps of so many passes over data of so many steps, rounded up, at least 1. option: that names
+// the passes. Usage errors for passes that are not above 0, and for more steps than 1e12.
 int64_t steps_of(const std::string& option, double passes, double steps_a_pass);
 // Usage errors for what no run by so many ranks can be asked for, whatever its data and its
 // checkpoints say: to be told before the run is claimed, which ends an older start.
 void check_start(const PretrainConfig& config, int ranks);
-// Usage errors for what no run of rows of `length` tokens can be asked for, with the option's name and value.
+// Usage errors for what no run of rows of `length` tokens can be asked for, with the option's name
+// and value.
 void check_run(const PretrainConfig& config, int64_t length);
 // All options of such a run but those of its data.
 void bind_adapting(Options& options, PretrainConfig& config);

@@ -12,14 +12,16 @@ namespace skein {
 
 struct EvalConfig {
   int64_t windows = 0;  // of the store, evenly spread; 0: all
-  int64_t stride = 0;   // tokens a window scores, with context - stride tokens before them; 0: all of them, without overlap
+  int64_t stride = 0;   // tokens a window scores, with context - stride tokens before them; 0: all
+                        // of them, without overlap
 };
 
 struct Evaluation {
-  double nats = 0;     // sum over the tokens that count
-  int64_t tokens = 0;  // that count
-  int64_t bytes = 0;   // of text that these tokens stand for; 0 if unknown, and bits_per_byte() is then to be left out
-  double loss() const;           // nats a token
+  double nats = 0;      // sum over the tokens that count
+  int64_t tokens = 0;   // that count
+  int64_t bytes = 0;    // of text that these tokens stand for; 0 if unknown, and bits_per_byte() is
+                        // then to be left out
+  double loss() const;  // nats a token
   double perplexity() const;     // exp(loss)
   double bits_per_byte() const;  // nats / ln 2 / bytes: comparable between tokenizers
   std::string text() const;      // "loss 2.31, perplexity 10.1, 1.93 bits per byte"
@@ -27,11 +29,12 @@ struct Evaluation {
 
 class Evaluator {
  public:
-  // Everything is referenced and must outlive the evaluator. The loader must be of the model's context length.
-  // model.batch: windows a forward pass.
+  // Everything is referenced and must outlive the evaluator. The loader must be of the model's
+  // context length. model.batch: windows a forward pass.
   Evaluator(const Judged& model, const EvalConfig& config);
-  // Collective. Every token of the loader's stores but the first of each, once (or the windows asked for). The same
-  // bits at every data- and pipeline-parallel layout. Interrupted at model.meeting.
+  // Collective. Every token of the loader's stores but the first of each, once (or the windows
+  // asked for). The same bits at every data- and pipeline-parallel layout. Interrupted at
+  // model.meeting.
   Evaluation run(const Loader& loader, const DataConfig& data, int64_t context);
 
  private:

@@ -12,10 +12,11 @@
 namespace skein {
 
 struct MaskedEvaluation {
-  double nats = 0;       // sum over the masked tokens
-  int64_t tokens = 0;    // that were masked
-  int64_t right = 0;     // of them the model's first choice was right
-  int64_t commonest = 0; // of them are the one token that is masked most often: what a constant guess gets right at best
+  double nats = 0;        // sum over the masked tokens
+  int64_t tokens = 0;     // that were masked
+  int64_t right = 0;      // of them the model's first choice was right
+  int64_t commonest = 0;  // of them are the one token that is masked most often: what a constant
+                          // guess gets right at best
   double pair_nats = 0;
   int64_t pairs = 0, pairs_right = 0;  // 0 without pairs
 
@@ -28,10 +29,12 @@ struct MaskedEvaluation {
 };
 
 // Held-out samples, whose masks never change.
-std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>& entries, int64_t length, const DataConfig& data,
+std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>& entries,
+                                                 int64_t length, const DataConfig& data,
                                                  const MaskConfig& mask);
 
-// Collective. The first `count` samples of the loader's first epoch, all for 0. The same bits at every data- and pipeline-parallel layout.
+// Collective. The first `count` samples of the loader's first epoch, all for 0. The same bits at
+// every data- and pipeline-parallel layout.
 MaskedEvaluation evaluate_masked(const Judged& model, const MaskedLoader& samples, int64_t count);
 
 }  // namespace skein

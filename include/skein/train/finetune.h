@@ -1,4 +1,5 @@
-// Fine-tuning: a pretrained model learns labels of texts, of pairs of texts or of words, or numbers.
+// Fine-tuning: a pretrained model learns labels of texts, of pairs of texts or of words, or
+// numbers.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,10 @@ struct LabelTaskConfig {
   LabelKind kind = LabelKind::classify;
   LabelColumns columns;
   LabelMetric metric = LabelMetric::automatic;
-  std::vector<std::string> labels{};  // in the order of their ids; empty: those of the training data, in byte order
+  std::vector<std::string>
+      labels{};  // in the order of their ids; empty: those of the training data, in byte order
   std::string separator = "\n";
-  int64_t length = 0;                 // tokens of the longest sample; 0: model.context, at most 128
+  int64_t length = 0;  // tokens of the longest sample; 0: model.context, at most 128
   double epochs = 3;
 };
 
@@ -26,13 +28,14 @@ struct FinetuneConfig {
   LabelTaskConfig task;
 };
 
-// Other defaults than pretraining has. What the data or the model say is left open: train.steps 0 (by task.epochs), lr.warmup -1 (a
-// tenth of the steps), validation.every -1 (once an epoch).
+// Other defaults than pretraining has. What the data or the model say is left open: train.steps 0
+// (by task.epochs), lr.warmup -1 (a tenth of the steps), validation.every -1 (once an epoch).
 FinetuneConfig finetune_defaults();
 void bind(Options& options, FinetuneConfig& config);
 
-// The task, for the model that config.run.model describes and its tokenizer (JSON). Reads the data, gives config.run.model the head and
-// fills in what was left open. Usage errors for data that does not fit.
+// The task, for the model that config.run.model describes and its tokenizer (JSON). Reads the data,
+// gives config.run.model the head and fills in what was left open. Usage errors for data that does
+// not fit.
 std::unique_ptr<Task> label_task(FinetuneConfig& config, const std::string& tokenizer);
 // For a tokenizer of the caller's.
 std::unique_ptr<Task> label_task(FinetuneConfig& config, std::unique_ptr<Tokenizer> tokenizer);

@@ -26,16 +26,22 @@ struct LabelData {
 
   int64_t size() const { return static_cast<int64_t>(samples.size()); }
   // The samples in their order, unshuffled, or in that of seed.
-  std::unique_ptr<LabelSamples> source(const LabelForm& form, int64_t length, bool shuffle, uint64_t seed, LabelKind kind, bool types) const;
+  std::unique_ptr<LabelSamples> source(const LabelForm& form, int64_t length, bool shuffle,
+                                       uint64_t seed, LabelKind kind, bool types) const;
 };
 
 // Texts without their labels.
-LabelData formed(const LabelHead& head, const LabelForm& form, const std::vector<LabelledExample>& examples);
+LabelData formed(const LabelHead& head, const LabelForm& form,
+                 const std::vector<LabelledExample>& examples);
 LabelData formed(const LabelForm& form, const std::vector<TaggedSentence>& sentences);
 
-// Files with labels, as the columns say. Usage errors as read_examples, read_conll and LabelSet::id.
-LabelData read_labelled(const LabelHead& head, const LabelForm& form, const LabelColumns& columns, const std::vector<std::string>& files);
-// The same of training data: a head without labels is given those of the files, one of numbers their mean and deviation.
-LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColumns& columns, const std::vector<std::string>& files);
+// Files with labels, as the columns say. Usage errors as read_examples, read_conll and
+// LabelSet::id.
+LabelData read_labelled(const LabelHead& head, const LabelForm& form, const LabelColumns& columns,
+                        const std::vector<std::string>& files);
+// The same of training data: a head without labels is given those of the files, one of numbers
+// their mean and deviation.
+LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColumns& columns,
+                        const std::vector<std::string>& files);
 
 }  // namespace skein

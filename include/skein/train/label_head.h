@@ -1,5 +1,5 @@
-// What a head of labels says and how it is fed: all that is needed beside its checkpoint to use it, kept in the
-// checkpoint's notes.
+// What a head of labels says and how it is fed: all that is needed beside its checkpoint to use it,
+// kept in the checkpoint's notes.
 #pragma once
 
 #include <map>
@@ -29,8 +29,10 @@ struct LabelColumns {
 
 // Binds the columns under section "task".
 void bind(Options& options, LabelColumns& columns);
-ExamplesConfig examples_config(const LabelColumns& columns, const std::vector<std::string>& files, LabelKind kind, bool labelled);
-ConllConfig conll_config(const LabelColumns& columns, const std::vector<std::string>& files, bool labelled);
+ExamplesConfig examples_config(const LabelColumns& columns, const std::vector<std::string>& files,
+                               LabelKind kind, bool labelled);
+ConllConfig conll_config(const LabelColumns& columns, const std::vector<std::string>& files,
+                         bool labelled);
 
 struct LabelHead {
   LabelKind kind = LabelKind::classify;
@@ -41,22 +43,27 @@ struct LabelHead {
   std::string separator = "\n";
   bool pairs = false;
   std::map<std::string, std::string> columns{};  // by option
-  bool framed = false;  // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
+  // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
+  bool framed = false;
 
   // Whether another program made it, which says nothing of single texts or pairs.
   bool imported() const { return columns.empty(); }
-  int64_t outputs() const { return kind == LabelKind::regress ? 1 : static_cast<int64_t>(labels.size()); }
+  int64_t outputs() const {
+    return kind == LabelKind::regress ? 1 : static_cast<int64_t>(labels.size());
+  }
   LabelForm form(const ModelConfig& model, const Tokenizer& tokenizer) const;
 };
 
 const char* name_of(LabelKind kind);
 const char* name_of(LabelMetric metric);
-// The metric that automatic stands for; a usage error for one that does not belong to the kind, with those that do.
+// The metric that automatic stands for; a usage error for one that does not belong to the kind,
+// with those that do.
 LabelMetric metric_of(LabelKind kind, LabelMetric asked);
 
 // JSON. checksum: of the training samples.
 std::string to_json(const LabelHead& head, uint32_t checksum);
-// Null where the notes are none of a head of labels. A usage error naming `origin` for damaged ones.
+// Null where the notes are none of a head of labels. A usage error naming `origin` for damaged
+// ones.
 std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::string& origin);
 uint32_t checksum_in(const std::string& notes);
 

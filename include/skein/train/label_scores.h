@@ -13,13 +13,17 @@ namespace skein {
 // The model's numbers for every place of every sample.
 struct LabelAnswers {
   Tensor scores;    // [samples,P,outputs] f32
-  double loss = 0;  // mean over the places that count, nats, or of squares of a regression; 0 where nothing is known
+  double loss = 0;  // mean over the places that count, nats, or of squares of a regression; 0 where
+                    // nothing is known
 
-  const float* at(int64_t sample, int64_t place) const { return scores.data<float>() + (sample * scores.dim(1) + place) * scores.dim(2); }
+  const float* at(int64_t sample, int64_t place) const {
+    return scores.data<float>() + (sample * scores.dim(1) + place) * scores.dim(2);
+  }
   int32_t best(int64_t sample, int64_t place) const;
 };
 
-// Collective; the answers are the same bits on every rank and at every data- and pipeline-parallel layout. samples: not shuffled.
+// Collective; the answers are the same bits on every rank and at every data- and pipeline-parallel
+// layout. samples: not shuffled.
 LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int64_t outputs);
 
 // Shares of the classes at a place: softmax of its scores.

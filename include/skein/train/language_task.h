@@ -8,8 +8,9 @@
 
 namespace skein {
 
-// By config.model.architecture. Fills in what the data says: config.model.vocab_size where it is 0. Usage errors when the model's
-// vocabulary is too small, or validation data was made with another tokenizer.
+// By config.model.architecture. Fills in what the data says: config.model.vocab_size where it is 0.
+// Usage errors when the model's vocabulary is too small, or validation data was made with another
+// tokenizer.
 std::unique_ptr<Task> language_task(PretrainConfig& config);
 
 }  // namespace skein

@@ -1,5 +1,5 @@
-// The factor by which losses are multiplied in half precision, so that small gradients do not vanish (Micikevicius and others, "Mixed
-// precision training", 2018).
+// The factor by which losses are multiplied in half precision, so that small gradients do not
+// vanish (Micikevicius and others, "Mixed precision training", 2018).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class LossScale {
   // Other precisions than f16 need none: theirs is 1 and stays so.
   LossScale(const LossScaleConfig& config, DType precision);
   double value() const { return value_; }
-  // After a step: halves where its gradients overflowed, doubles after `window` good steps. True where it may shrink further, so that
-  // an overflow is no reason to give up.
+  // After a step: halves where its gradients overflowed, doubles after `window` good steps. True
+  // where it may shrink further, so that an overflow is no reason to give up.
   bool after_step(bool overflowed);
 
   int64_t good_steps() const { return good_steps_; }

@@ -16,8 +16,8 @@ struct LrConfig {
   double start_lr = 0;
   int64_t warmup = 20;
   Decay decay = Decay::automatic;  // linear for encoders and for fine-tuning, else cosine
-  int64_t decay_end = 0;  // 0: the run's end
-  int64_t cooldown = 0;   // wsd: length of the final fall
+  int64_t decay_end = 0;           // 0: the run's end
+  int64_t cooldown = 0;            // wsd: length of the final fall
   Cooldown cooldown_shape = Cooldown::linear;
   Unit unit = Unit::steps;  // of warmup, decay_end and cooldown
 };
@@ -25,22 +25,24 @@ struct LrConfig {
 // Binds every field under section "lr".
 void bind(Options& options, LrConfig& config);
 
-// Usage errors, with the numbers, for what cannot be. A warm-up longer than the run is no error: short trials have it.
+// Usage errors, with the numbers, for what cannot be. A warm-up longer than the run is no error:
+// short trials have it.
 void check(const LrConfig& config, int64_t total_steps, int64_t tokens_per_step);
 
-// Where a run stands: steps and tokens done, and the steps still to come with the tokens each will have.
+// Where a run stands: steps and tokens done, and the steps still to come with the tokens each will
+// have.
 struct LrPosition {
   int64_t step = 0, tokens = 0;
   int64_t total_steps = 0;
   int64_t tokens_per_step = 0;
 };
 
-// Rate of the next step. x = what is done after it, in steps or tokens; by tokens a change of the batch on the way keeps
-// the curve. W warmup, D decay_end, A cooldown:
+// Rate of the next step. x = what is done after it, in steps or tokens; by tokens a change of the
+// batch on the way keeps the curve. W warmup, D decay_end, A cooldown:
 //   x <= W: start_lr + (lr - start_lr) x / W          x > D: min_lr
-//   else with y = (x - W) / (D - W): min_lr + c (lr - min_lr),  c = 1 - y (linear), (1 + cos pi y) / 2 (cosine)
-//   inverse_sqrt: max(min_lr, lr sqrt(W / x));  constant: lr, whatever D
-//   wsd: lr until D - A, then with z = (x - D + A) / A: c = 1 - z, (1 + cos pi z) / 2, 2 * 0.5^z - 1, 1 - sqrt(z)
+//   else with y = (x - W) / (D - W): min_lr + c (lr - min_lr),  c = 1 - y (linear), (1 + cos pi y)
+//   / 2 (cosine) inverse_sqrt: max(min_lr, lr sqrt(W / x));  constant: lr, whatever D wsd: lr until
+//   D - A, then with z = (x - D + A) / A: c = 1 - z, (1 + cos pi z) / 2, 2 * 0.5^z - 1, 1 - sqrt(z)
 // (Megatron-LM's schedules; wsd: Hu et al., "MiniCPM", 2024.)
 double learning_rate(const LrConfig& config, const LrPosition& position);
 

@@ -1,4 +1,5 @@
-// AdamW over the buckets: the whole of them on every rank, or with zero = true only the slices a rank owns.
+// AdamW over the buckets: the whole of them on every rank, or with zero = true only the slices a
+// rank owns.
 #pragma once
 
 #include <functional>
@@ -13,10 +14,13 @@ namespace skein {
 struct OptimizerConfig {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weight_decay = 0.1;  // of matrices and embeddings; 1-D tensors have none
-  double ridge = 0;           // λ of a penalty λ‖θ‖² in the loss, θ being every parameter that learns, biases and norms too; 0: none
-  double clip = 1.0;          // of the global gradient norm; 0: no clipping
-  double mean_decay = 0;      // of a running mean of the values beside them, which keeps so much of itself at each step; 0: none
-  bool stochastic_rounding = false;  // bf16 weights are rounded up or down at random, by how near each is
+  double ridge = 0;  // λ of a penalty λ‖θ‖² in the loss, θ being every parameter that learns,
+                     // biases and norms too; 0: none
+  double clip = 1.0;      // of the global gradient norm; 0: no clipping
+  double mean_decay = 0;  // of a running mean of the values beside them, which keeps so much of
+                          // itself at each step; 0: none
+  // bf16 weights are rounded up or down at random, by how near each is
+  bool stochastic_rounding = false;
 };
 
 // Binds every field under section "optimizer" but mean_decay.
@@ -24,40 +28,49 @@ void bind(Options& options, OptimizerConfig& config);
 
 class Optimizer {
  public:
-  // Copies the values, which must have begun. shard: this rank's tensor-parallel number; seed: of stochastic rounding.
-  Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard, uint64_t seed = 0);
-  // After Buckets::reduce(!zero): multiplies the gradients by gradient_scale, adds 2λθ of a ridge (θ as the optimizer keeps it, in the
-  // accumulator type; tied tensors and replicas once), clips by the global norm, updates, and gathers values where they are sharded.
-  // Returns the norm before clipping (scaled); a device is waited for that, and for the size of a ridge. Nothing changes when the norm is
-  // not finite.
+  // Copies the values, which must have begun. shard: this rank's tensor-parallel number; seed: of
+  // stochastic rounding.
+  Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard,
+            uint64_t seed = 0);
+  // After Buckets::reduce(!zero): multiplies the gradients by gradient_scale, adds 2λθ of a ridge
+  // (θ as the optimizer keeps it, in the accumulator type; tied tensors and replicas once), clips
+  // by the global norm, updates, and gathers values where they are sharded. Returns the norm before
+  // clipping (scaled); a device is waited for that, and for the size of a ridge. Nothing changes
+  // when the norm is not finite.
   double step(double lr, double gradient_scale = 1);
-  // λ‖θ‖² before the latest step, on every rank; its bits depend on the layout as little as those of the norm.
+  // λ‖θ‖² before the latest step, on every rank; its bits depend on the layout as little as those
+  // of the norm.
   double ridge_loss() const { return ridge_loss_; }
   // Of moments and of masters that are not the values themselves, on this rank.
   int64_t bytes() const;
   int64_t steps() const { return steps_; }
 
-  // Values (f32 whatever the parameters' type), both moments and the running mean ("ema_param/NAME") as pieces of a checkpoint. own: each
-  // element of the model on exactly one rank, to save; else all that is held here, to load into.
+  // Values (f32 whatever the parameters' type), both moments and the running mean
+  // ("ema_param/NAME") as pieces of a checkpoint. own: each element of the model on exactly one
+  // rank, to save; else all that is held here, to load into.
   std::vector<Piece> pieces(bool own) const;
   // The running mean in place of the values, to save: a model of its own.
   std::vector<Piece> mean_pieces() const;
   // The running mean begins with the values as they are.
   void begin_mean();
-  // Collective. After the pieces, or only the values among them, were loaded: brings the parameters into line.
+  // Collective. After the pieces, or only the values among them, were loaded: brings the parameters
+  // into line.
   void loaded(int64_t steps);
 
  private:
   struct State {
-    Tensor master, m, v;  // of the range held here; master is a view of the values when they are accumulators already; frozen: no m and v
+    Tensor master, m, v;  // of the range held here; master is a view of the values when they are
+                          // accumulators already; frozen: no m and v
     Tensor mean = {};     // undefined where there is none
     int64_t begin = 0, size = 0;
   };
   void add_ridge(double gradient_scale);
   void update(size_t bucket, double lr, double gradient_scale, const Tensor& square_sum);
   void follow(const State& state) const;
-  // Parts of parameters that are held here, or with own = true owned: where they begin in the state and in the parameter, and their size.
-  void each_part(bool own, const std::function<void(const State&, const Parameter&, int64_t at, int64_t inside, int64_t count)>& use) const;
+  // Parts of parameters that are held here, or with own = true owned: where they begin in the state
+  // and in the parameter, and their size.
+  void each_part(bool own, const std::function<void(const State&, const Parameter&, int64_t at,
+                                                    int64_t inside, int64_t count)>& use) const;
   void round(size_t bucket, int64_t step, const Tensor& square_sum) const;
 
   OptimizerConfig config_;

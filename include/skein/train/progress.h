@@ -17,7 +17,8 @@ class Progress {
 
   // Call after every step.
   void step_done(int64_t done, const StepResult& result);
-  // "step  120/2000  loss 3.4021  grad_norm 0.81  lr 1.9e-03  5.1k tokens/s  112 GFLOP/s (38% of peak)  ETA 4m10s"
+  // "step  120/2000  loss 3.4021  grad_norm 0.81  lr 1.9e-03  5.1k tokens/s  112 GFLOP/s (38% of
+  // peak)  ETA 4m10s"
   std::string line(const StepResult& result, double lr) const;
   // Of the last step, for metrics.jsonl.
   std::vector<std::pair<std::string, double>> values(const StepResult& result, double lr) const;

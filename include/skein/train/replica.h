@@ -1,4 +1,5 @@
-// The model, its gradients and its optimizer as this rank holds them, and one optimizer step with them.
+// The model, its gradients and its optimizer as this rank holds them, and one optimizer step with
+// them.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,8 @@
 
 namespace skein {
 
-// What a replica learns: an objective for a model with its last piece here, null for the model's own, and the terms of it.
+// What a replica learns: an objective for a model with its last piece here, null for the model's
+// own, and the terms of it.
 struct Learning {
   std::function<std::unique_ptr<Objective>(const LocalModel&)> objective = {};
   std::vector<Term> terms = {{}};
@@ -21,14 +23,15 @@ struct Learning {
   std::function<std::unique_ptr<Objective>(const LocalModel&)> beside = {};
 };
 
-// Other samples that learn in the same step: their mean loss over places, times coefficient, is added to that of the batch.
+// Other samples that learn in the same step: their mean loss over places, times coefficient, is
+// added to that of the batch.
 struct Beside {
   Batch batch;  // this rank's samples, of any length
   double coefficient = 1;
 };
 
 struct StepResult {
-  double loss = 0;                 // the sum of the terms that are learnt, and of the optimizer's ridge
+  double loss = 0;  // the sum of the terms that are learnt, and of the optimizer's ridge
   std::vector<double> terms = {};  // means of each
   double beside = 0;     // mean loss of the samples beside the batch, without their coefficient
   double grad_norm = 0;  // before clipping
@@ -40,22 +43,29 @@ struct StepResult {
 // Bytes this rank holds in tensors.
 struct ReplicaMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
-  int64_t packed = 0;          // weights in the order of the products
-  int64_t work = 0;            // the most that was in use beside these: activations, logits, exchanges
-  double activations = 0;      // of them, as activation_bytes says of micro-batches as long as the longest so far
-  int64_t longest = 0;         // tokens of a row of that one
+  int64_t packed = 0;  // weights in the order of the products
+  int64_t work = 0;    // the most that was in use beside these: activations, logits, exchanges
+  // of them, as activation_bytes says of micro-batches as long as the longest so far
+  double activations = 0;
+  int64_t longest = 0;  // tokens of a row of that one
 };
 
 class Replica {
  public:
   // beside: how samples beside the batch are cut, where learning has an objective for them.
-  Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh, const Learning& learning = {}, const BatchPlan& beside = {});
+  Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
+          const Learning& learning = {}, const BatchPlan& beside = {});
 
-  // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number keys the dropout masks;
-  // losses are multiplied by loss_scale on their way back, gradients divided by it.
-  StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1, const Beside* beside = nullptr);
-  // Number of the first sample that belongs to this rank, of a step that begins with sample `first`.
-  int64_t own_first(int64_t first) const { return first + mesh_.dp().rank() * plan_.samples_per_rank; }
+  // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number keys
+  // the dropout masks; losses are multiplied by loss_scale on their way back, gradients divided by
+  // it.
+  StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1,
+                  const Beside* beside = nullptr);
+  // Number of the first sample that belongs to this rank, of a step that begins with sample
+  // `first`.
+  int64_t own_first(int64_t first) const {
+    return first + mesh_.dp().rank() * plan_.samples_per_rank;
+  }
 
   // Of the steps so far.
   ReplicaMemory memory() const;
@@ -72,7 +82,8 @@ class Replica {
   PipelineStep cut(const Batch& batch, const BatchPlan& plan) const;
   Fed fed(const PipelineStep& work, bool padded);
   // Leaves the gradients of the batch's mean loss times factor, reduced.
-  Fed backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number, double factor);
+  Fed backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number,
+                    double factor);
   double add_beside(const Beside& beside, int64_t number, double loss_scale);
   double mean_loss(const std::vector<double>& own, const BatchPlan& plan, double scale) const;
 

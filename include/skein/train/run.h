@@ -66,8 +66,8 @@ struct RunWords {
 
 class Run {
  public:
-  // config: of the learner, which outlives the run; plan() completes it. last: the step that ends it.
-  // claim: null where the folder is to be claimed here.
+  // config: of the learner, which outlives the run; plan() completes it. last: the step that ends
+  // it. claim: null where the folder is to be claimed here.
   Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
       std::unique_ptr<RunClaim> claim);
 

@@ -18,7 +18,7 @@ namespace skein {
 struct StoredData {
   const std::vector<DataFile>& files;  // none in checkpoints of earlier versions
   std::string origin;                  // the checkpoint's path
-  bool own = false;              // the run's own: stores that it knows were compared with their sums
+  bool own = false;  // the run's own: stores that it knows were compared with their sums
   bool others_accepted = false;  // checkpoint.other_data
 };
 

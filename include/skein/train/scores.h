@@ -1,5 +1,6 @@
-// How well predictions fit what is known: classes, numbers and ranks. Pure functions; the results are those of
-// scikit-learn and SciPy unless said otherwise. Both sides have the same length, at least 1.
+// How well predictions fit what is known: classes, numbers and ranks. Pure functions; the results
+// are those of scikit-learn and SciPy unless said otherwise. Both sides have the same length, at
+// least 1.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,12 @@
 
 namespace skein {
 
-// Of one class against all others. A quotient of nothing by nothing counts as 0, as scikit-learn takes it.
+// Of one class against all others. A quotient of nothing by nothing counts as 0, as scikit-learn
+// takes it.
 struct ClassScore {
-  int64_t support = 0;    // examples of this class
-  int64_t predicted = 0;  // examples given this class
-  int64_t correct = 0;    // both
+  int64_t support = 0;       // examples of this class
+  int64_t predicted = 0;     // examples given this class
+  int64_t correct = 0;       // both
   double precision() const;  // correct / predicted
   double recall() const;     // correct / support
   double f1() const;         // 2 correct / (support + predicted): the harmonic mean of the two
@@ -22,21 +24,23 @@ struct ClassScores {
   std::vector<ClassScore> classes;  // by class id
   int64_t examples = 0;
   double accuracy() const;  // also the micro F1, since every example has one class
-  double macro_f1() const;  // mean F1 of the classes that occur in the truth or among the predictions
+  double macro_f1()
+      const;  // mean F1 of the classes that occur in the truth or among the predictions
   double weighted_f1() const;  // mean F1 weighted by support
-  // Correlation of truth and prediction as indicator vectors in [-1, 1], for any number of classes (Gorodkin,
-  // "Comparing two K-category assignments by a K-category correlation coefficient", 2004). 0 when either side
-  // is all one class.
+  // Correlation of truth and prediction as indicator vectors in [-1, 1], for any number of classes
+  // (Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient",
+  // 2004). 0 when either side is all one class.
   double matthews() const;
 };
 
 // truth, predicted: class ids in [0, classes).
-ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t> predicted, int64_t classes);
+ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t> predicted,
+                         int64_t classes);
 
 double mean_squared_error(std::span<const double> truth, std::span<const double> predicted);
 
-// Linear correlation in [-1, 1]. 0 when either side is constant, where SciPy has no number: a constant prediction
-// says nothing. NaN when any number is not finite.
+// Linear correlation in [-1, 1]. 0 when either side is constant, where SciPy has no number: a
+// constant prediction says nothing. NaN when any number is not finite.
 double pearson(std::span<const double> a, std::span<const double> b);
 
 // pearson() of the ranks, equal numbers sharing the mean of their ranks.

@@ -26,8 +26,8 @@ struct SftConfig {
   SftTaskConfig task;
 };
 
-// Other defaults than pretraining has. What the data says is left open: train.steps 0 (by task.epochs), lr.warmup -1 (3% of the steps),
-// validation.every -1 (once an epoch).
+// Other defaults than pretraining has. What the data says is left open: train.steps 0 (by
+// task.epochs), lr.warmup -1 (3% of the steps), validation.every -1 (once an epoch).
 SftConfig sft_defaults();
 void bind(Options& options, SftConfig& config);
 
@@ -43,9 +43,11 @@ ChatSamplesConfig rows_of(const SftTaskConfig& config, const std::vector<Templat
 // nothing. A usage error naming `origin` for damaged notes.
 std::map<std::string, std::string> stored_rows(const std::string& notes, const std::string& origin);
 
-// The task, for the model that config.run.model describes, its tokenizer (JSON) and the notes of its checkpoint. Reads the data and fills in
-// what was left open. Usage errors for a model that is no language model, and for data that does not fit. The notes of the task hold
-// the template (see chat_template_in).
-std::unique_ptr<Task> sft_task(SftConfig& config, const std::string& tokenizer, const std::string& notes);
+// The task, for the model that config.run.model describes, its tokenizer (JSON) and the notes of
+// its checkpoint. Reads the data and fills in what was left open. Usage errors for a model that is
+// no language model, and for data that does not fit. The notes of the task hold the template (see
+// chat_template_in).
+std::unique_ptr<Task> sft_task(SftConfig& config, const std::string& tokenizer,
+                               const std::string& notes);
 
 }  // namespace skein

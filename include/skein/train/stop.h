@@ -1,5 +1,5 @@
-// A run can be asked to commit a checkpoint and stop: signal TERM, INT, HUP, USR1 or USR2, or a file named `stop` in its
-// folder.
+// A run can be asked to commit a checkpoint and stop: signal TERM, INT, HUP, USR1 or USR2, or a
+// file named `stop` in its folder.
 #pragma once
 
 #include <string>
@@ -15,10 +15,11 @@ class StopRequest {
   // folder: where the stop file may appear; "": none.
   explicit StopRequest(std::string folder);
 
-  // Whether this rank has been asked: by a signal, or, on rank 0, by the file. Once asked, always asked.
+  // Whether this rank has been asked: by a signal, or, on rank 0, by the file. Once asked, always
+  // asked.
   bool asked(const Group& world) const;
-  // Collective: true on every rank once any has been asked. From then on the signals have no effect, so that whatever
-  // comes while the run commits and ends, it ends as it was agreed.
+  // Collective: true on every rank once any has been asked. From then on the signals have no
+  // effect, so that whatever comes while the run commits and ends, it ends as it was agreed.
   bool agreed(Group& world) const;
   // The same where all have agreed otherwise (comm/meeting.h).
   void taken() const { ignore_stop_signals(); }

@@ -1,4 +1,5 @@
-// What a run learns from and what it is judged by: the part of training that differs between kinds of models.
+// What a run learns from and what it is judged by: the part of training that differs between kinds
+// of models.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,8 @@ struct Scores {
   double quality = 0;                                  // what is best is kept: higher is better
 };
 
-// A model as a task judges it. batch: samples a forward pass. meeting: where the judging may be interrupted; null: nowhere.
+// A model as a task judges it. batch: samples a forward pass. meeting: where the judging may be
+// interrupted; null: nowhere.
 struct Judged {
   Pipeline& pipeline;
   Pass pass;
@@ -33,8 +35,10 @@ struct Judged {
 struct Term {
   enum class Over { places, samples };
   std::string name;
-  Over over = Over::places;  // its mean is over the places of the global batch that count, or over its samples
-  bool learnt = true;        // part of the loss; else told only, its rows having no weight in the gradient
+  Over over = Over::places;  // its mean is over the places of the global batch that count, or over
+                             // its samples
+  // part of the loss; else told only, its rows having no weight in the gradient
+  bool learnt = true;
 };
 
 class Task {
@@ -61,25 +65,29 @@ class Task {
   // The objective's terms, told beside their sum where they have names.
   virtual std::vector<Term> terms() const { return {{}}; }
   virtual bool validates() const = 0;
-  // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interrupted through, after which it can be
-  // called again.
+  // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interrupted
+  // through, after which it can be called again.
   virtual Scores validate(const Judged& model) const = 0;
   // What a checkpoint of this task says beside the rest, JSON; "" for nothing.
   virtual std::string notes() const { return {}; }
-  // Collective. The notes of a checkpoint of this model as it is, where they tell what the task has measured of it.
+  // Collective. The notes of a checkpoint of this model as it is, where they tell what the task has
+  // measured of it.
   virtual std::string measured_notes(const Judged& model) const {
     static_cast<void>(model);
     return notes();
   }
-  // Before a run whose checkpoint has these notes goes on: a usage error naming `origin` where it cannot as this task.
+  // Before a run whose checkpoint has these notes goes on: a usage error naming `origin` where it
+  // cannot as this task.
   virtual void check_notes(const std::string& notes, const std::string& origin) const {
     static_cast<void>(notes), static_cast<void>(origin);
   }
   // Whether checkpoint.load is another task's model, from whose weights this one begins.
   virtual bool adapts() const { return false; }
-  // Of an adapting task: whether this tensor of the model ("classifier.bias") keeps its start values, whatever checkpoint.load, which
-  // has these notes, holds; in_checkpoint: a tensor of that name.
-  virtual bool begins_anew(const std::string& tensor, bool in_checkpoint, const std::string& notes) const {
+  // Of an adapting task: whether this tensor of the model ("classifier.bias") keeps its start
+  // values, whatever checkpoint.load, which has these notes, holds; in_checkpoint: a tensor of that
+  // name.
+  virtual bool begins_anew(const std::string& tensor, bool in_checkpoint,
+                           const std::string& notes) const {
     static_cast<void>(tensor), static_cast<void>(in_checkpoint), static_cast<void>(notes);
     return false;
   }

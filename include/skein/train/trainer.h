@@ -19,16 +19,20 @@ struct TrainResult {
   Scores validation;               // at the end; nothing without validation data
   int64_t step = 0;                // steps done in all
   bool stopped = false;            // was asked to stop before it was done
-  bool committed = false;          // its folder holds a checkpoint to go on from; of the last step, unless nothing could be committed there
+  bool committed = false;  // its folder holds a checkpoint to go on from; of the last step, unless
+                           // nothing could be committed there
 };
 
-// Collective over world. Goes on from the newest good checkpoint in config.run.dir, if find_own_checkpoint (run_folder.h) finds
-// one, whatever layout wrote it. resolved: the options as text, for run.dir/config.ini. Usage errors say what does not fit, with both numbers.
-// With config.validation.patience the run ends once validation has not been better for so many times in a row; the best weights are
-// in run.dir/best. start: the checkpoint to begin from where the caller has found and so verified it already, by the rule here: the run's own
-// newest, else what checkpoint.load names, of which a run that takes weights alone takes those of find_weights.
+// Collective over world. Goes on from the newest good checkpoint in config.run.dir, if
+// find_own_checkpoint (run_folder.h) finds one, whatever layout wrote it. resolved: the options as
+// text, for run.dir/config.ini. Usage errors say what does not fit, with both numbers. With
+// config.validation.patience the run ends once validation has not been better for so many times in
+// a row; the best weights are in run.dir/best. start: the checkpoint to begin from where the caller
+// has found and so verified it already, by the rule here: the run's own newest, else what
+// checkpoint.load names, of which a run that takes weights alone takes those of find_weights.
 // claim: that of config.run.dir, where the caller has taken it before it looked there.
-TrainResult train(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved = "",
+TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
+                  const std::string& resolved = "",
                   const std::optional<CheckpointInfo>& start = std::nullopt,
                   std::unique_ptr<RunClaim> claim = nullptr);
 

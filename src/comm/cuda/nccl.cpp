@@ -1,21 +1,26 @@
 #include <set>
 
-#include "nccl_queue.h"
 #include "skein/comm/queued_transport.h"
 #include "skein/core/error.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
 #include "skein/tensor/cuda.h"
 
+#include "nccl_queue.h"
+
 namespace skein {
 namespace {
 
-std::string place_of(Device device) { return fmt::format("rank {} (host {}, GPU {})", log::rank(), host_name(), device.index); }
+std::string place_of(Device device) {
+  return fmt::format("rank {} (host {}, GPU {})", log::rank(), host_name(), device.index);
+}
 
 // Never over: the scope that connects ends first, or the watchdog ends the job.
 class Connecting : public Watched {
  public:
-  Connecting(Watchdog& dog, const char* group) : watch_(dog.watch(*this, 1)) { watch_->begin(0, {"connection", group}, 0); }
+  Connecting(Watchdog& dog, const char* group) : watch_(dog.watch(*this, 1)) {
+    watch_->begin(0, {"connection", group}, 0);
+  }
   bool passed(int64_t) override { return false; }
   std::string error() override { return ""; }
   void abort() override {}
@@ -29,7 +34,9 @@ bool share_gpus(Group& group, Device device) {
   return std::set<std::string>(places.begin(), places.end()).size() < places.size();
 }
 
-void expect(const Tensor& tensor, float wanted) { SKEIN_CHECK_EQ(tensor.to(Device{}).data<float>()[0], wanted); }
+void expect(const Tensor& tensor, float wanted) {
+  SKEIN_CHECK_EQ(tensor.to(Device{}).data<float>()[0], wanted);
+}
 
 // A sum over the group, then over each edge the number of its sender.
 void exchange_once(DeviceTransport& transport, const TransportSpec& spec, Device device) {
@@ -52,11 +59,14 @@ void exchange_once(DeviceTransport& transport, const TransportSpec& spec, Device
 
 }  // namespace
 
-void connect_devices(Group& group, Device device, const DeviceLinks& links, const std::shared_ptr<Watchdog>& watchdog) {
+void connect_devices(Group& group, Device device, const DeviceLinks& links,
+                     const std::shared_ptr<Watchdog>& watchdog) {
   if (device.kind != DeviceKind::cuda || group.size() == 1) return;
   if (share_gpus(group, device)) {
-    log::warn("{} ranks of a {} group share GPUs; what they exchange passes through the host. Start one rank a GPU for speed", group.size(),
-              links.name);
+    log::warn(
+        "{} ranks of a {} group share GPUs; what they exchange passes through the host. Start one "
+        "rank a GPU for speed",
+        group.size(), links.name);
     return;
   }
   const auto connecting = watchdog ? std::make_unique<Connecting>(*watchdog, links.name) : nullptr;

@@ -49,9 +49,11 @@ std::vector<std::string> edge_ids(Group& group, const std::vector<RingEdge>& edg
 
 }  // namespace
 
-NcclQueue::NcclQueue(Group& group, Device device, const std::vector<RingEdge>& edges) : device_(device) {
+NcclQueue::NcclQueue(Group& group, Device device, const std::vector<RingEdge>& edges)
+    : device_(device) {
   cuda::stream(device.index);  // chooses the device
-  connect(id_of(group.broadcast(group.rank() == 0 ? new_id() : "", 0)), group.rank(), group.size(), NCCL_CONFIG_UNDEF_INT);
+  connect(id_of(group.broadcast(group.rank() == 0 ? new_id() : "", 0)), group.rank(), group.size(),
+          NCCL_CONFIG_UNDEF_INT);
   auto ids = edge_ids(group, edges);
   for (const RingEdge& edge : ring_edges(static_cast<int>(ids.size()))) {
     auto& left = ids[static_cast<size_t>(edge.from)];
@@ -70,9 +72,10 @@ void NcclQueue::connect(const ncclUniqueId& id, int rank, int size, int most_blo
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.maxCTAs = most_blocks;
   ncclComm_t made = nullptr;
-  if (const ncclResult_t status = ncclCommInitRankConfig(&made, size, id, rank, &config); status != ncclSuccess)
-    fail("NCCL: connecting rank {} of {} on GPU {} failed: {}. {}. Set NCCL_DEBUG=INFO to see why", rank, size, device_.index,
-         ncclGetErrorString(status), ncclGetLastError(nullptr));
+  if (const ncclResult_t status = ncclCommInitRankConfig(&made, size, id, rank, &config);
+      status != ncclSuccess)
+    fail("NCCL: connecting rank {} of {} on GPU {} failed: {}. {}. Set NCCL_DEBUG=INFO to see why",
+         rank, size, device_.index, ncclGetErrorString(status), ncclGetLastError(nullptr));
   comms_.push_back(made);
 }
 
@@ -84,7 +87,9 @@ std::string NcclQueue::error() {
   if (aborted_) return "";
   for (ncclComm_t comm : comms_) {
     ncclResult_t status = ncclSuccess;
-    if (ncclCommGetAsyncError(comm, &status) != ncclSuccess || status == ncclSuccess || status == ncclInProgress) continue;
+    if (ncclCommGetAsyncError(comm, &status) != ncclSuccess || status == ncclSuccess ||
+        status == ncclInProgress)
+      continue;
     return fmt::format("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm));
   }
   return "";
@@ -97,31 +102,41 @@ void NcclQueue::abort() {
 }
 
 void NcclQueue::all_gather(const Tensor& in, const Tensor& out) {
-  check(ncclAllGather(in.bytes_data(), out.bytes_data(), count(in), type_of(in.dtype()), comm(kCompute), native(kCompute)), kCompute);
+  check(ncclAllGather(in.bytes_data(), out.bytes_data(), count(in), type_of(in.dtype()),
+                      comm(kCompute), native(kCompute)),
+        kCompute);
 }
 
 void NcclQueue::reduce_scatter(const Tensor& in, const Tensor& out) {
-  check(ncclReduceScatter(in.bytes_data(), out.bytes_data(), count(out), type_of(in.dtype()), ncclSum, comm(kCompute), native(kCompute)),
+  check(ncclReduceScatter(in.bytes_data(), out.bytes_data(), count(out), type_of(in.dtype()),
+                          ncclSum, comm(kCompute), native(kCompute)),
         kCompute);
 }
 
 void NcclQueue::all_reduce(const Tensor& tensor, bool maximum) {
-  check(ncclAllReduce(tensor.bytes_data(), tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), maximum ? ncclMax : ncclSum,
-                      comm(kCompute), native(kCompute)), kCompute);
+  check(ncclAllReduce(tensor.bytes_data(), tensor.bytes_data(), count(tensor),
+                      type_of(tensor.dtype()), maximum ? ncclMax : ncclSum, comm(kCompute),
+                      native(kCompute)),
+        kCompute);
 }
 
 void NcclQueue::broadcast(const Tensor& tensor, int root) {
-  check(ncclBroadcast(tensor.bytes_data(), tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), root, comm(kCompute),
-                      native(kCompute)), kCompute);
+  check(ncclBroadcast(tensor.bytes_data(), tensor.bytes_data(), count(tensor),
+                      type_of(tensor.dtype()), root, comm(kCompute), native(kCompute)),
+        kCompute);
 }
 
 // Of the two ranks of an edge the sender is rank 0.
 void NcclQueue::send(int stream, const Tensor& tensor) {
-  check(ncclSend(tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), 1, comm(stream), native(stream)), stream);
+  check(ncclSend(tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), 1, comm(stream),
+                 native(stream)),
+        stream);
 }
 
 void NcclQueue::recv(int stream, const Tensor& tensor) {
-  check(ncclRecv(tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), 0, comm(stream), native(stream)), stream);
+  check(ncclRecv(tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), 0, comm(stream),
+                 native(stream)),
+        stream);
 }
 
 ncclComm_t NcclQueue::comm(int stream) const {
@@ -130,11 +145,14 @@ ncclComm_t NcclQueue::comm(int stream) const {
 }
 
 cudaStream_t NcclQueue::native(int stream) const {
-  return static_cast<cudaStream_t>(stream == kCompute ? cuda::stream(device_.index) : streams_[static_cast<size_t>(stream) - 1].get());
+  return static_cast<cudaStream_t>(stream == kCompute
+                                       ? cuda::stream(device_.index)
+                                       : streams_[static_cast<size_t>(stream) - 1].get());
 }
 
 void NcclQueue::check(ncclResult_t status, int stream) const {
-  if (status != ncclSuccess) fail("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm(stream)));
+  if (status != ncclSuccess)
+    fail("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm(stream)));
 }
 
 }  // namespace skein

@@ -1,11 +1,10 @@
-// NCCL as a DeviceQueue: a communicator of the whole group on the computation's stream, and one of two ranks with a stream of its own for
-// each edge.
+// NCCL as a DeviceQueue: a communicator of the whole group on the computation's stream, and one of
+// two ranks with a stream of its own for each edge.
 #pragma once
-
-#include <nccl.h>
 
 #include <atomic>
 #include <memory>
+#include <nccl.h>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,8 @@ namespace skein {
 
 class NcclQueue : public DeviceQueue {
  public:
-  // Collective. Connects the group, then this rank's own ones of ring_edges() in that order; none where no rank names any.
+  // Collective. Connects the group, then this rank's own ones of ring_edges() in that order; none
+  // where no rank names any.
   NcclQueue(Group& group, Device device, const std::vector<RingEdge>& edges);
   ~NcclQueue() override;
   NcclQueue(const NcclQueue&) = delete;
@@ -44,10 +44,10 @@ class NcclQueue : public DeviceQueue {
   void check(ncclResult_t status, int stream) const;
 
   Device device_;
-  std::vector<ncclComm_t> comms_;  // by stream
+  std::vector<ncclComm_t> comms_;      // by stream
   std::vector<cuda::Stream> streams_;  // of edges
   cuda::Events events_;
-  std::mutex mutex_;               // between error() and abort()
+  std::mutex mutex_;  // between error() and abort()
   std::atomic<bool> aborted_ = false;
 };
 

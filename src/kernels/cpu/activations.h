@@ -1,13 +1,16 @@
 // Activations and their slopes on vectors V of sums. Internal to the CPU kernels.
 #pragma once
 
-#include "elements.h"
 #include "skein/kernels/elementwise.h"
+
+#include "elements.h"
 
 namespace skein::kernels {
 
 template <class V>
-V logistic(V x) { return 1 / (1 + exponential(-x)); }
+V logistic(V x) {
+  return 1 / (1 + exponential(-x));
+}
 
 // (1 + tanh(u)) / 2 is the logistic function of 2 u, here with u = sqrt(2/pi) (x + 0.044715 x^3).
 template <class V>
@@ -36,10 +39,14 @@ V hyperbolic_tangent(V x) {
 }
 
 template <class V>
-V normal_cdf(V x) { return Lane<V>(0.5) * (1 + error_function<V>(x * Lane<V>(0.7071067811865476))); }
+V normal_cdf(V x) {
+  return Lane<V>(0.5) * (1 + error_function<V>(x * Lane<V>(0.7071067811865476)));
+}
 
 template <class V>
-V gelu_erf_slope(V x) { return normal_cdf(x) + x * Lane<V>(0.3989422804014327) * exponential(Lane<V>(-0.5) * x * x); }
+V gelu_erf_slope(V x) {
+  return normal_cdf(x) + x * Lane<V>(0.3989422804014327) * exponential(Lane<V>(-0.5) * x * x);
+}
 
 // Calls f with the function of a kind on vectors.
 template <class V, class F>
@@ -58,7 +65,8 @@ void with_slope(Activation kind, const F& f) {
     case Activation::gelu_tanh: return f([](V x) { return gelu_tanh_slope(x); });
     case Activation::gelu_erf: return f([](V x) { return gelu_erf_slope(x); });
     case Activation::relu: return f([](V x) { return x > 0 ? V{} + 1 : V{}; });
-    case Activation::tanh: return f([](V x) { return 1 - hyperbolic_tangent(x) * hyperbolic_tangent(x); });
+    case Activation::tanh:
+      return f([](V x) { return 1 - hyperbolic_tangent(x) * hyperbolic_tangent(x); });
   }
 }
 

@@ -1,9 +1,10 @@
 #include "skein/kernels/adamw.h"
 
-#include "../adamw_factors.h"
-#include "parallel.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
+
+#include "../adamw_factors.h"
+#include "parallel.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -11,8 +12,8 @@ namespace {
 
 // Tensors never overlap; __restrict lets the compiler know.
 template <class A>
-void update(const AdamWFactors<A>& f, int64_t count, const A* __restrict gradient, A* __restrict master, A* __restrict m,
-            A* __restrict v) {
+void update(const AdamWFactors<A>& f, int64_t count, const A* __restrict gradient,
+            A* __restrict master, A* __restrict m, A* __restrict v) {
   const AdamWFactors<A> a = f;
   for (int64_t i = 0; i < count; ++i) {
     const A g = gradient[i] * a.scale;
@@ -20,19 +21,22 @@ void update(const AdamWFactors<A>& f, int64_t count, const A* __restrict gradien
     const A second = a.beta2 * v[i] + (A(1) - a.beta2) * g * g;
     m[i] = first;
     v[i] = second;
-    master[i] = master[i] * a.shrink - a.step_size * first / (std::sqrt(second) * a.correction + a.epsilon);
+    master[i] =
+        master[i] * a.shrink - a.step_size * first / (std::sqrt(second) * a.correction + a.epsilon);
   }
 }
 
 // In pieces whose new masters are still in the nearest cache when they are rounded.
 template <class A, class T>
-void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* master, A* m, A* v, T* working) {
+void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* master, A* m, A* v,
+                T* working) {
   constexpr int64_t kPiece = 2048;
   AdamWFactors<A> factors(a);
   if (a.square_sum.defined()) {
     const double norm = a.gradient_scale * std::sqrt(*a.square_sum.data<double>());
     if (!std::isfinite(norm)) return;
-    if (a.clip > 0 && norm > a.clip) factors.scale = A(a.gradient_scale * (a.clip / (norm + kClipEpsilon)));
+    if (a.clip > 0 && norm > a.clip)
+      factors.scale = A(a.gradient_scale * (a.clip / (norm + kClipEpsilon)));
   }
   parallel_ranges(count, std::max(thread_share(count), kPiece), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += kPiece) {
@@ -45,7 +49,8 @@ void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* ma
 
 uint16_t rounded_by(float value, uint32_t bits) {
   const auto word = bits_of<uint32_t>(value);
-  return (word & 0x7f800000u) == 0x7f800000u ? BFloat16(value).bits : static_cast<uint16_t>((word + bits) >> 16);
+  return (word & 0x7f800000u) == 0x7f800000u ? BFloat16(value).bits
+                                             : static_cast<uint16_t>((word + bits) >> 16);
 }
 
 }  // namespace
@@ -60,21 +65,26 @@ void stochastic_round(Cpu, const RoundingStream& s, const Tensor& values, const 
     for (int64_t i = begin; i < end; ++i) {
       const int64_t at = s.first + i;
       if (i == begin || at % 8 == 0) bits = philox(s.key, s.stream, static_cast<uint64_t>(at / 8));
-      to[i].bits = rounded_by(from[i], bits[static_cast<size_t>(at % 8 / 2)] >> at % 2 * 16 & 0xffffu);
+      to[i].bits =
+          rounded_by(from[i], bits[static_cast<size_t>(at % 8 / 2)] >> at % 2 * 16 & 0xffffu);
     }
   });
 }
 
-void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m,
-           const Tensor& v, const Tensor& working) {
-  const Span span("adamw", 0, static_cast<double>(7 * master.bytes() + (working.defined() ? working.bytes() : 0)));
+void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master,
+           const Tensor& m, const Tensor& v, const Tensor& working) {
+  const Span span(
+      "adamw", 0,
+      static_cast<double>(7 * master.bytes() + (working.defined() ? working.bytes() : 0)));
   visit_float(master.dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
     if (!working.defined())
-      return update_all<A, A>(arguments, master.size(), gradient.data<A>(), master.data<A>(), m.data<A>(), v.data<A>(), nullptr);
+      return update_all<A, A>(arguments, master.size(), gradient.data<A>(), master.data<A>(),
+                              m.data<A>(), v.data<A>(), nullptr);
     visit_float(working.dtype(), [&](auto working_tag) {
       using T = typename decltype(working_tag)::type;
-      update_all<A, T>(arguments, master.size(), gradient.data<A>(), master.data<A>(), m.data<A>(), v.data<A>(), working.data<T>());
+      update_all<A, T>(arguments, master.size(), gradient.data<A>(), master.data<A>(), m.data<A>(),
+                       v.data<A>(), working.data<T>());
     });
   });
 }

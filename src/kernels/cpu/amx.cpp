@@ -22,14 +22,18 @@ void add_tile(const TilePair* a, const TilePair* b, float* c) {
     }
 }
 
-void emulated_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load, Ahead) {
+void emulated_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row,
+                   bool load, Ahead) {
   float sums[2 * kSide * kColumns] = {};
-  for (int i = 0; load && i < 2 * kSide; ++i) std::memcpy(sums + i * kColumns, c + i * c_row, kColumns * sizeof(float));
+  for (int i = 0; load && i < 2 * kSide; ++i)
+    std::memcpy(sums + i * kColumns, c + i * c_row, kColumns * sizeof(float));
   for (int64_t k = 0; k < depth; k += kSide)
     for (int i = 0; i < 2; ++i)
       for (int j = 0; j < 2; ++j)
-        add_tile(a + i * kSide * kAmxRow + k, b + k * kColumns + j * kSide, sums + i * kSide * kColumns + j * kSide);
-  for (int i = 0; i < 2 * kSide; ++i) std::memcpy(c + i * c_row, sums + i * kColumns, kColumns * sizeof(float));
+        add_tile(a + i * kSide * kAmxRow + k, b + k * kColumns + j * kSide,
+                 sums + i * kSide * kColumns + j * kSide);
+  for (int i = 0; i < 2 * kSide; ++i)
+    std::memcpy(c + i * c_row, sums + i * kColumns, kColumns * sizeof(float));
 }
 
 #if SKEIN_AVX512
@@ -49,7 +53,8 @@ SKEIN_AMX void shape_tiles() {
 }
 
 // Tiles 0 to 3 are the sums, 4 and 5 rows, 6 and 7 columns.
-SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load, Ahead ahead) {
+SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c,
+                         int64_t c_row, bool load, Ahead ahead) {
   constexpr int64_t kLeft = kAmxRow * sizeof(TilePair), kRight = kColumns * sizeof(TilePair);
   const int64_t out = c_row * static_cast<int64_t>(sizeof(float));
   float* lower = c + kSide * c_row;

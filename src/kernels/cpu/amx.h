@@ -1,4 +1,5 @@
-// A tile of 32 rows and 32 columns on AMX: four accumulators of 16 x 16, sixteen Pairs of depth at a time.
+// A tile of 32 rows and 32 columns on AMX: four accumulators of 16 x 16, sixteen Pairs of depth at
+// a time.
 #pragma once
 
 #include "simd.h"
@@ -14,11 +15,14 @@ struct Ahead {
   int64_t lines = 0;
 };
 
-// c [32, 32] = a · b over `depth` units, a multiple of 16, or += when load; by the unit in use. Each 32 elements of depth are
-// summed by themselves and then added to c, as TDPBF16PS does; subnormal numbers count as zero on the real unit.
-using AmxTile = void (*)(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row, bool load, Ahead ahead);
+// c [32, 32] = a · b over `depth` units, a multiple of 16, or += when load; by the unit in use.
+// Each 32 elements of depth are summed by themselves and then added to c, as TDPBF16PS does;
+// subnormal numbers count as zero on the real unit.
+using AmxTile = void (*)(int64_t depth, const TilePair* a, const TilePair* b, float* c,
+                         int64_t c_row, bool load, Ahead ahead);
 
-// The unit's function, and its tiles shaped for this thread: call it again after anything else may have used them.
+// The unit's function, and its tiles shaped for this thread: call it again after anything else may
+// have used them.
 AmxTile begin_amx_tiles();
 
 // `rounds` times four TDPBF16PS on registers alone, by the unit in use.

@@ -1,6 +1,7 @@
+#include "skein/core/profile.h"
+
 #include "attention_head.h"
 #include "parallel.h"
-#include "skein/core/profile.h"
 
 namespace skein::kernels {
 namespace {
@@ -24,12 +25,12 @@ struct Backward {
   const Head<T>& head;
   const A* logsumexp;
   Strided<T> out, dout;
-  A *dq, *dk, *dv;                         // [queries, width], [keys, width]
-  Panels<Unit> keys, values, key_rows;     // of the key block: kᵀ, vᵀ, k
-  Panels<Unit> query_rows, dout_rows;      // of the query block: q, dout
+  A *dq, *dk, *dv;                      // [queries, width], [keys, width]
+  Panels<Unit> keys, values, key_rows;  // of the key block: kᵀ, vᵀ, k
+  Panels<Unit> query_rows, dout_rows;   // of the query block: q, dout
   DeepRows<Unit> queries, douts;
-  A *weights, *slopes, *dropped;           // [kQueryBlock, kBlock]; dropped is weights without dropout
-  Unit* left;                              // one of them as left operand
+  A *weights, *slopes, *dropped;  // [kQueryBlock, kBlock]; dropped is weights without dropout
+  Unit* left;                     // one of them as left operand
 
   // weights = exp(scale * q kᵀ - logsumexp) where visible, else 0.
   void weights_of(int64_t query, int64_t r, int64_t from, int64_t count) const {
@@ -37,7 +38,8 @@ struct Backward {
     const A level = logsumexp[query + r];
     const bool dead = level == -std::numeric_limits<A>::infinity();
     const int64_t first = std::clamp<int64_t>(head.first(query + r) - from, 0, count);
-    const int64_t last = dead ? first : std::clamp<int64_t>(head.last(query + r) - from, first, count);
+    const int64_t last =
+        dead ? first : std::clamp<int64_t>(head.last(query + r) - from, first, count);
     std::fill(row, row + first, A(0));
     exponential_row(row + first, last - first, head.scale, level);
     std::fill(row + last, row + count, A(0));
@@ -64,19 +66,21 @@ struct Backward {
     return std::clamp<int64_t>(head.last(query + rows - 1) - from, 0, count);
   }
 
-  // target [count, width] += xᵀ [count, rows] · packed [rows, width], from each panel's first row that sees it.
-  void add_transposed(const A* x, int64_t query, int64_t rows, int64_t from, int64_t count, const Panels<Unit>& packed,
-                      A* target) const {
+  // target [count, width] += xᵀ [count, rows] · packed [rows, width], from each panel's first row
+  // that sees it.
+  void add_transposed(const A* x, int64_t query, int64_t rows, int64_t from, int64_t count,
+                      const Panels<Unit>& packed, A* target) const {
     for (int64_t key = 0; key < count; key += kRows) {
       const int64_t used = std::min(kRows, count - key);
       int64_t skip = head.causal ? std::clamp<int64_t>(from + key - head.place(query), 0, rows) : 0;
       if (skip == rows) continue;
       skip = skip / kGranule * kGranule;
       pack_rounded_columns<Unit>(x + skip * kBlock + key, kBlock, rows - skip, used, left);
-      constexpr Packing kTurned = std::is_same_v<Unit, TilePair> ? Packing::by_row : Packing::by_depth;
+      constexpr Packing kTurned =
+          std::is_same_v<Unit, TilePair> ? Packing::by_row : Packing::by_depth;
       multiply_packed<Unit, kTurned>(used, head.width, units<Unit>(rows - skip), left,
-                                               packed.data + skip / kDepth * Size::kColumns, packed.panel,
-                                               target + (from + key) * head.width, head.width, true);
+                                     packed.data + skip / kDepth * Size::kColumns, packed.panel,
+                                     target + (from + key) * head.width, head.width, true);
     }
   }
 
@@ -86,9 +90,12 @@ struct Backward {
     query_rows.fill(from_row(head.q, query), rows, head.width);
     dout_rows.fill(from_row(dout, query), rows, head.width);
     for (int64_t r = 0; r < rows; r += kRows) {
-      const int64_t used = std::min(kRows, rows - r), columns = needed(query + r, used, from, count);
-      multiply_deep<Unit>(r, used, columns, head.width, queries, keys.data, keys.panel, weights + r * kBlock, kBlock);
-      multiply_deep<Unit>(r, used, columns, head.width, douts, values.data, values.panel, slopes + r * kBlock, kBlock);
+      const int64_t used = std::min(kRows, rows - r),
+                    columns = needed(query + r, used, from, count);
+      multiply_deep<Unit>(r, used, columns, head.width, queries, keys.data, keys.panel,
+                          weights + r * kBlock, kBlock);
+      multiply_deep<Unit>(r, used, columns, head.width, douts, values.data, values.panel,
+                          slopes + r * kBlock, kBlock);
       for (int64_t i = r; i < r + used; ++i) {
         weights_of(query, i, from, columns);
         slopes_of(query, i, from, columns);
@@ -107,11 +114,13 @@ struct Backward {
     if constexpr (std::is_same_v<Unit, A>) {
       operand = x;
     } else {
-      for (int64_t r = 0; r < rows; ++r) pack_rounded(x + r * kBlock, columns, left + r * Size::kDepthBlock);
+      for (int64_t r = 0; r < rows; ++r)
+        pack_rounded(x + r * kBlock, columns, left + r * Size::kDepthBlock);
       operand = left;
     }
-    multiply_packed<Unit, Packing::by_row>(rows, head.width, units<Unit>(columns), operand, key_rows.data, key_rows.panel,
-                                           dq + query * head.width, head.width, true);
+    multiply_packed<Unit, Packing::by_row>(rows, head.width, units<Unit>(columns), operand,
+                                           key_rows.data, key_rows.panel, dq + query * head.width,
+                                           head.width, true);
   }
 
   void key_block(int64_t from) const {
@@ -128,28 +137,43 @@ struct Backward {
 };
 
 template <class Unit, class T>
-Backward<Unit, T> make_backward(const Head<T>& head, const Accumulator<T>* logsumexp, const Strided<T>& out, const Strided<T>& dout,
-                                Accumulator<T>* dq, Accumulator<T>* dk, Accumulator<T>* dv) {
+Backward<Unit, T> make_backward(const Head<T>& head, const Accumulator<T>* logsumexp,
+                                const Strided<T>& out, const Strided<T>& dout, Accumulator<T>* dq,
+                                Accumulator<T>* dk, Accumulator<T>* dv) {
   using A = Accumulator<T>;
   using B = Backward<Unit, T>;
-  const int64_t width = head.width, block = std::min(B::kBlock, head.keys), rows = std::min(kQueryBlock, head.queries);
+  const int64_t width = head.width, block = std::min(B::kBlock, head.keys),
+                rows = std::min(kQueryBlock, head.queries);
   A* weights = scratch<A>(Scratch::scores, kQueryBlock * B::kBlock);
-  return {head, logsumexp, out, dout, dq, dk, dv,
-          Panels<Unit>::make(Scratch::keys, width, block), Panels<Unit>::make(Scratch::values, width, block),
-          Panels<Unit>::make(Scratch::key_rows, block, width), Panels<Unit>::make(Scratch::query_rows, rows, width),
-          Panels<Unit>::make(Scratch::dout_rows, rows, width), DeepRows<Unit>::make(Scratch::queries, rows, width),
-          DeepRows<Unit>::make(Scratch::douts, rows, width), weights, scratch<A>(Scratch::slopes, kQueryBlock * B::kBlock),
+  return {head,
+          logsumexp,
+          out,
+          dout,
+          dq,
+          dk,
+          dv,
+          Panels<Unit>::make(Scratch::keys, width, block),
+          Panels<Unit>::make(Scratch::values, width, block),
+          Panels<Unit>::make(Scratch::key_rows, block, width),
+          Panels<Unit>::make(Scratch::query_rows, rows, width),
+          Panels<Unit>::make(Scratch::dout_rows, rows, width),
+          DeepRows<Unit>::make(Scratch::queries, rows, width),
+          DeepRows<Unit>::make(Scratch::douts, rows, width),
+          weights,
+          scratch<A>(Scratch::slopes, kQueryBlock * B::kBlock),
           head.dropout_threshold ? scratch<A>(Scratch::dropped, kQueryBlock * B::kBlock) : weights,
           scratch<Unit>(Scratch::packed_left, Tile<Unit>::kRows * Tile<Unit>::kDepthBlock)};
 }
 
 // All query heads of one key head, in order, so that dk and dv have one order of summation.
 template <class Unit, class T>
-void backward_group(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
-                    const Tensor& out, const Tensor& logsumexp, const Tensor& dout, const Tensor& dq, const Tensor& dk,
-                    const Tensor& dv, int64_t sample, int64_t group) {
+void backward_group(const Tensor& q, const Tensor& k, const Tensor& v,
+                    const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp,
+                    const Tensor& dout, const Tensor& dq, const Tensor& dk, const Tensor& dv,
+                    int64_t sample, int64_t group) {
   using A = Accumulator<T>;
-  const int64_t heads = q.dim(2), shared = heads / k.dim(2), keys = k.dim(1), queries = q.dim(1), width = k.dim(3);
+  const int64_t heads = q.dim(2), shared = heads / k.dim(2), keys = k.dim(1), queries = q.dim(1),
+                width = k.dim(3);
   A* sums = scratch<A>(Scratch::gradients, (2 * keys + queries) * width);
   A *dk_sum = sums, *dv_sum = sums + keys * width, *dq_sum = sums + 2 * keys * width;
   std::fill(sums, dq_sum, A(0));
@@ -158,11 +182,12 @@ void backward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Att
     std::fill(dq_sum, dq_sum + queries * width, A(0));
     const Head<T> head = make_head<T>(q, k, v, arguments, sample, h);
     begin = head.begin;
-    const auto backward = make_backward<Unit, T>(head, logsumexp.data<A>() + (sample * heads + h) * queries,
-                                                 head_view<T>(out, sample, h), head_view<T>(dout, sample, h), dq_sum,
-                                                 dk_sum + begin * width, dv_sum + begin * width);
+    const auto backward = make_backward<Unit, T>(
+        head, logsumexp.data<A>() + (sample * heads + h) * queries, head_view<T>(out, sample, h),
+        head_view<T>(dout, sample, h), dq_sum, dk_sum + begin * width, dv_sum + begin * width);
     for (int64_t from = 0; from < head.keys; from += kKeyBlock<Unit, T>) backward.key_block(from);
-    store_rows<T>(dq_sum, queries, width, const_cast<T*>(head_view<T>(dq, sample, h).data), head.q.row);
+    store_rows<T>(dq_sum, queries, width, const_cast<T*>(head_view<T>(dq, sample, h).data),
+                  head.q.row);
   }
   const auto dk_view = head_view<T>(dk, sample, group), dv_view = head_view<T>(dv, sample, group);
   store_rows<T>(dk_sum, keys, width, const_cast<T*>(dk_view.data), dk_view.row);
@@ -171,8 +196,9 @@ void backward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 
 }  // namespace
 
-void attention_backward(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
-                        const Tensor& out, const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
+void attention_backward(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
+                        const AttentionArguments& arguments, const Tensor& out,
+                        const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
                         const Tensor& dk, const Tensor& dv) {
   const Span span("attention backward", 2.5 * attention_flops(q, k, arguments));
   const int64_t groups = k.dim(2);
@@ -181,8 +207,8 @@ void attention_backward(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, 
     visit_unit<T>([&](auto unit) {
       parallel_ranges(q.dim(0) * groups, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          backward_group<typename decltype(unit)::type, T>(q, k, v, arguments, out, logsumexp, dout, dq, dk, dv, i / groups,
-                                                           i % groups);
+          backward_group<typename decltype(unit)::type, T>(q, k, v, arguments, out, logsumexp, dout,
+                                                           dq, dk, dv, i / groups, i % groups);
       });
     });
   });

@@ -1,8 +1,10 @@
-// Softmax online over blocks of keys: Dao and others, "FlashAttention" (2022), with the rows of a tile as its block.
+// Softmax online over blocks of keys: Dao and others, "FlashAttention" (2022), with the rows of a
+// tile as its block.
+#include "skein/core/profile.h"
+
 #include "attention_head.h"
 #include "few_rows.h"
 #include "parallel.h"
-#include "skein/core/profile.h"
 
 namespace skein::kernels {
 namespace {
@@ -13,14 +15,16 @@ struct Running {
   typename Tile<Unit>::Sum largest[Tile<Unit>::kRows], sum[Tile<Unit>::kRows];
 };
 
-// row [first, last) of scores becomes weights under the new maximum; the rest of [0, count) zero. out [width] is
-// scaled to the new maximum.
+// row [first, last) of scores becomes weights under the new maximum; the rest of [0, count) zero.
+// out [width] is scaled to the new maximum.
 template <class A>
-void softmax_step(A* row, int64_t first, int64_t last, int64_t count, A scale, A& largest, A& sum, A* out, int64_t width) {
+void softmax_step(A* row, int64_t first, int64_t last, int64_t count, A scale, A& largest, A& sum,
+                  A* out, int64_t width) {
   std::fill(row, row + first, A(0));
   std::fill(row + last, row + count, A(0));
   if (first >= last) return;
-  const A top = std::max(largest, lane_max<A>(last - first, [=](int64_t j) { return row[first + j]; }) * scale);
+  const A top = std::max(
+      largest, lane_max<A>(last - first, [=](int64_t j) { return row[first + j]; }) * scale);
   if (top == -std::numeric_limits<A>::infinity()) {
     std::fill(row + first, row + last, A(0));
     return;
@@ -33,9 +37,11 @@ void softmax_step(A* row, int64_t first, int64_t last, int64_t count, A scale, A
 }
 
 template <class T>
-void mask_segments(const Head<T>& head, int64_t query, int64_t from, int64_t first, int64_t last, Accumulator<T>* row) {
+void mask_segments(const Head<T>& head, int64_t query, int64_t from, int64_t first, int64_t last,
+                   Accumulator<T>* row) {
   for (int64_t j = first; j < last; ++j)
-    if (!head.same_segment(query, from + j)) row[j] = -std::numeric_limits<Accumulator<T>>::infinity();
+    if (!head.same_segment(query, from + j))
+      row[j] = -std::numeric_limits<Accumulator<T>>::infinity();
 }
 
 template <class Unit, class T>
@@ -51,38 +57,46 @@ struct Forward {
   A* sums;        // [kRows, width]
 
   // Decoding: keys and values are read where they lie.
-  static constexpr bool kFew = SKEIN_AVX512 && sizeof(Unit) == 4 && sizeof(T) * Lanes<Unit>::kDepth == 4 && !std::is_same_v<Unit, TilePair>;
+  static constexpr bool kFew = SKEIN_AVX512 && sizeof(Unit) == 4 &&
+                               sizeof(T) * Lanes<Unit>::kDepth == 4 &&
+                               !std::is_same_v<Unit, TilePair>;
   static bool few(int64_t queries) { return kFew && queries <= kFewRows; }
 
   void scores_of([[maybe_unused]] int64_t query, int64_t rows, int64_t from, int64_t count) const {
 #if SKEIN_AVX512
     if constexpr (kFew)
       if (few(head.queries))
-        return multiply_few_rows<Unit, T>(rows, count, head.width, from_row(head.q, query), transposed(from_row(head.k, from)), scores, kBlock);
+        return multiply_few_rows<Unit, T>(rows, count, head.width, from_row(head.q, query),
+                                          transposed(from_row(head.k, from)), scores, kBlock);
 #endif
-    multiply_deep<Unit>(0, rows, count, head.width, queries, keys.data + from / Tile<Unit>::kColumns * keys.panel, keys.panel,
-                        scores, kBlock);
+    multiply_deep<Unit>(0, rows, count, head.width, queries,
+                        keys.data + from / Tile<Unit>::kColumns * keys.panel, keys.panel, scores,
+                        kBlock);
   }
 
   void add_values(int64_t rows, int64_t from, int64_t count) const {
 #if SKEIN_AVX512
     if constexpr (kFew)
       if (few(head.queries))
-        return add_few_rows<Unit, T>(rows, head.width, count, weights, Tile<Unit>::kDepthBlock, head.v.at(from, 0), head.v.row, sums, head.width);
+        return add_few_rows<Unit, T>(rows, head.width, count, weights, Tile<Unit>::kDepthBlock,
+                                     head.v.at(from, 0), head.v.row, sums, head.width);
 #endif
-    multiply_packed<Unit, Packing::by_row>(rows, head.width, units<Unit>(count), weights,
-                                           values.data + from / Lanes<Unit>::kDepth * Tile<Unit>::kColumns, values.panel, sums,
-                                           head.width, true);
+    multiply_packed<Unit, Packing::by_row>(
+        rows, head.width, units<Unit>(count), weights,
+        values.data + from / Lanes<Unit>::kDepth * Tile<Unit>::kColumns, values.panel, sums,
+        head.width, true);
   }
 
-  void block(int64_t query, int64_t rows, int64_t from, int64_t count, Running<Unit>& running) const {
+  void block(int64_t query, int64_t rows, int64_t from, int64_t count,
+             Running<Unit>& running) const {
     scores_of(query, rows, from, count);
     for (int64_t r = 0; r < rows; ++r) {
       A* row = scores + r * kBlock;
       const int64_t first = std::clamp<int64_t>(head.first(query + r) - from, 0, count);
       const int64_t last = std::clamp<int64_t>(head.last(query + r) - from, first, count);
       if (head.segments) mask_segments(head, query + r, from, first, last, row);
-      softmax_step<A>(row, first, last, count, head.scale, running.largest[r], running.sum[r], sums + r * head.width, head.width);
+      softmax_step<A>(row, first, last, count, head.scale, running.largest[r], running.sum[r],
+                      sums + r * head.width, head.width);
       if (head.dropout_threshold) drop_row(head, query + r, from, count, row, row);
       if constexpr (kPairs<Unit>) pack_rounded(row, count, weights + r * Tile<Unit>::kDepthBlock);
     }
@@ -100,16 +114,19 @@ struct Forward {
       block(query, rows, from, std::min(kBlock, end - from), running);
     for (int64_t r = 0; r < rows; ++r) {
       const A sum = running.sum[r], factor = sum > 0 ? A(1) / sum : A(0);
-      for (int64_t d = 0; d < head.width; ++d) store(out + (query + r) * head.q.row + d, sums[r * head.width + d] * factor);
-      logsumexp[query + r] = sum > 0 ? running.largest[r] + std::log(sum) : -std::numeric_limits<A>::infinity();
+      for (int64_t d = 0; d < head.width; ++d)
+        store(out + (query + r) * head.q.row + d, sums[r * head.width + d] * factor);
+      logsumexp[query + r] =
+          sum > 0 ? running.largest[r] + std::log(sum) : -std::numeric_limits<A>::infinity();
     }
   }
 };
 
 // All query heads of one key head, whose keys and values are packed once.
 template <class Unit, class T>
-void forward_group(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments, const Tensor& out,
-                   const Tensor& logsumexp, int64_t sample, int64_t first_head, int64_t heads) {
+void forward_group(const Tensor& q, const Tensor& k, const Tensor& v,
+                   const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp,
+                   int64_t sample, int64_t first_head, int64_t heads) {
   using A = Accumulator<T>;
   using F = Forward<Unit, T>;
   const Head<T> one = make_head<T>(q, k, v, arguments, sample, first_head);
@@ -121,11 +138,18 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Atte
   }
   A* scores = scratch<A>(Scratch::scores, F::kRows * F::kBlock);
   Unit* weights;
-  if constexpr (kPairs<Unit>) weights = scratch<Unit>(Scratch::slopes, F::kRows * Tile<Unit>::kDepthBlock);
-  else weights = scores;
+  if constexpr (kPairs<Unit>)
+    weights = scratch<Unit>(Scratch::slopes, F::kRows * Tile<Unit>::kDepthBlock);
+  else
+    weights = scores;
   for (int64_t h = first_head; h < first_head + heads; ++h) {
     const Head<T> head = make_head<T>(q, k, v, arguments, sample, h);
-    const F forward{head, keys, values, DeepRows<Unit>::make(Scratch::queries, F::kRows, head.width), scores, weights,
+    const F forward{head,
+                    keys,
+                    values,
+                    DeepRows<Unit>::make(Scratch::queries, F::kRows, head.width),
+                    scores,
+                    weights,
                     scratch<A>(Scratch::gradients, F::kRows * head.width)};
     T* to = const_cast<T*>(head_view<T>(out, sample, h).data);
     for (int64_t query = 0; query < head.queries; query += F::kRows)
@@ -136,8 +160,8 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v, const Atte
 
 }  // namespace
 
-void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
-               const Tensor& out, const Tensor& logsumexp) {
+void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
+               const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp) {
   const Span span("attention", attention_flops(q, k, arguments));
   const int64_t groups = k.dim(2), shared = q.dim(2) / groups, tasks = q.dim(0) * groups;
   SKEIN_CHECK(!arguments.causal || k.dim(1) >= arguments.first_query + q.dim(1));
@@ -148,7 +172,8 @@ void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v, const Att
     visit_unit<T>([&](auto unit) {
       parallel_ranges(tasks * split, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          forward_group<typename decltype(unit)::type, T>(q, k, v, arguments, out, logsumexp, i / (groups * split),
+          forward_group<typename decltype(unit)::type, T>(q, k, v, arguments, out, logsumexp,
+                                                          i / (groups * split),
                                                           i % (groups * split) * heads, heads);
       });
     });

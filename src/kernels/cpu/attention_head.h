@@ -1,11 +1,13 @@
-// One head of one sample: where it lies, what masks it, and its keys packed for tiles. Internal to attention.
+// One head of one sample: where it lies, what masks it, and its keys packed for tiles. Internal to
+// attention.
 #pragma once
 
 #include <limits>
 
-#include "gemm.h"
-#include "dropout.h"
 #include "skein/kernels/attention.h"
+
+#include "dropout.h"
+#include "gemm.h"
 
 namespace skein::kernels {
 
@@ -25,7 +27,9 @@ struct Head {
 
   int64_t place(int64_t query) const { return first_query + query - begin; }
   // Keys [first, last) are near enough to the query.
-  int64_t first(int64_t query) const { return window ? std::max<int64_t>(0, place(query) - window + 1) : 0; }
+  int64_t first(int64_t query) const {
+    return window ? std::max<int64_t>(0, place(query) - window + 1) : 0;
+  }
   int64_t last(int64_t query) const {
     if (causal) return std::clamp<int64_t>(place(query) + 1, 0, keys);
     return window ? std::clamp<int64_t>(place(query) + window, 0, keys) : keys;
@@ -42,11 +46,13 @@ Strided<T> head_view(const Tensor& x, int64_t sample, int64_t head) {
 }
 
 template <class T>
-Strided<T> from_row(const Strided<T>& x, int64_t row) { return {x.at(row, 0), x.row, x.column}; }
+Strided<T> from_row(const Strided<T>& x, int64_t row) {
+  return {x.at(row, 0), x.row, x.column};
+}
 
 template <class T>
-Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments,
-                  int64_t sample, int64_t head) {
+Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v,
+                  const AttentionArguments& arguments, int64_t sample, int64_t head) {
   using A = Accumulator<T>;
   const int64_t shared = q.dim(2) / k.dim(2), all_keys = k.dim(1), queries = q.dim(1);
   Head<T> made{};
@@ -55,17 +61,21 @@ Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v, const Atten
   made.k = from_row(head_view<T>(k, sample, head / shared), made.begin);
   made.v = from_row(head_view<T>(v, sample, head / shared), made.begin);
   made.queries = queries;
-  made.keys = std::max<int64_t>(0, (arguments.causal ? std::min(all_keys, arguments.first_query + queries) : all_keys) - made.begin);
+  made.keys = std::max<int64_t>(
+      0, (arguments.causal ? std::min(all_keys, arguments.first_query + queries) : all_keys) -
+             made.begin);
   made.width = q.dim(3);
   made.first_query = arguments.first_query;
   made.causal = arguments.causal;
   made.window = arguments.window;
   made.scale = A(arguments.scale);
-  if (arguments.segments.defined()) made.segments = arguments.segments.data<int32_t>() + sample * arguments.segments.dim(1);
+  if (arguments.segments.defined())
+    made.segments = arguments.segments.data<int32_t>() + sample * arguments.segments.dim(1);
   if (arguments.dropout > 0) {
     made.dropout_key = arguments.dropout_key;
     made.stream = static_cast<uint64_t>(arguments.sample_ids.data<int64_t>()[sample]);
-    made.dropout_base = (static_cast<uint64_t>(arguments.first_head + head) << kDropoutHead) + static_cast<uint64_t>(made.begin);
+    made.dropout_base = (static_cast<uint64_t>(arguments.first_head + head) << kDropoutHead) +
+                        static_cast<uint64_t>(made.begin);
     made.dropout_threshold = static_cast<uint32_t>(arguments.dropout * 4294967296.0);
     made.keep = A(1) / A(1 - arguments.dropout);
   }
@@ -74,18 +84,24 @@ Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v, const Atten
 
 // row [count] of weights times 0 or 1 / (1 - dropout), for keys of the head from key `from` on.
 template <class T>
-void drop_row(const Head<T>& head, int64_t query, int64_t from, int64_t count, const Accumulator<T>* row, Accumulator<T>* out) {
+void drop_row(const Head<T>& head, int64_t query, int64_t from, int64_t count,
+              const Accumulator<T>* row, Accumulator<T>* out) {
   using A = Accumulator<T>;
-  const uint64_t first = head.dropout_base + (static_cast<uint64_t>(query) << kDropoutQuery) + static_cast<uint64_t>(from);
-  for_dropout_factors<A>({head.dropout_key, head.stream, head.dropout_threshold}, first, count, head.keep,
-                         [=](int64_t begin, int64_t end, const A* factors) {
-                           for (int64_t j = begin; j < end; ++j) out[j] = row[j] * factors[j - begin];
+  const uint64_t first = head.dropout_base + (static_cast<uint64_t>(query) << kDropoutQuery) +
+                         static_cast<uint64_t>(from);
+  for_dropout_factors<A>({head.dropout_key, head.stream, head.dropout_threshold}, first, count,
+                         head.keep, [=](int64_t begin, int64_t end, const A* factors) {
+                           for (int64_t j = begin; j < end; ++j)
+                             out[j] = row[j] * factors[j - begin];
                          });
 }
 
-// Keys of a head handled together: the scores of a panel of queries with them fit the first-level cache, and as a left operand one block of depth.
+// Keys of a head handled together: the scores of a panel of queries with them fit the first-level
+// cache, and as a left operand one block of depth.
 template <class Unit, class T>
-constexpr int64_t kKeyBlock = std::min<int64_t>(Tile<Accumulator<T>>::kDepthBlock, int64_t{Tile<Unit>::kDepthBlock} * Lanes<Unit>::kDepth);
+constexpr int64_t kKeyBlock = std::min<int64_t>(Tile<Accumulator<T>>::kDepthBlock,
+                                                int64_t{Tile<Unit>::kDepthBlock} *
+                                                    Lanes<Unit>::kDepth);
 
 // A whole operand of depth `width`, packed in blocks of depth.
 template <class Unit>
@@ -95,7 +111,8 @@ struct DeepRows {
 
   static DeepRows make(Scratch slot, int64_t rows, int64_t depth) {
     const int64_t block = (rows + Tile<Unit>::kRows) * Tile<Unit>::kDepthBlock;
-    const int64_t blocks = (units<Unit>(depth) + Tile<Unit>::kDepthBlock - 1) / Tile<Unit>::kDepthBlock;
+    const int64_t blocks =
+        (units<Unit>(depth) + Tile<Unit>::kDepthBlock - 1) / Tile<Unit>::kDepthBlock;
     return {scratch<Unit>(slot, blocks * block), block};
   }
 };
@@ -104,19 +121,22 @@ template <class Unit, class T>
 void pack_deep(const Strided<T>& x, int64_t rows, int64_t depth, const DeepRows<Unit>& out) {
   constexpr int64_t kStep = Tile<Unit>::kDepthBlock * Lanes<Unit>::kDepth;
   for (int64_t k = 0; k < depth; k += kStep)
-    pack_left<Unit, T>({x.at(0, k), x.row, x.column}, rows, std::min(kStep, depth - k), out.data + k / kStep * out.block);
+    pack_left<Unit, T>({x.at(0, k), x.row, x.column}, rows, std::min(kStep, depth - k),
+                       out.data + k / kStep * out.block);
 }
 
-// c [rows, columns] = rows from `row` on of `a`, which were packed by_row, times packed columns of the same depth.
+// c [rows, columns] = rows from `row` on of `a`, which were packed by_row, times packed columns of
+// the same depth.
 template <class Unit>
-void multiply_deep(int64_t row, int64_t rows, int64_t columns, int64_t depth, const DeepRows<Unit>& a, const Unit* b,
-                   int64_t panel, typename Tile<Unit>::Sum* c, int64_t c_row) {
+void multiply_deep(int64_t row, int64_t rows, int64_t columns, int64_t depth,
+                   const DeepRows<Unit>& a, const Unit* b, int64_t panel,
+                   typename Tile<Unit>::Sum* c, int64_t c_row) {
   constexpr int64_t kBlock = Tile<Unit>::kDepthBlock;
   const int64_t all = units<Unit>(depth);
   for (int64_t k = 0; k < all; k += kBlock)
     multiply_packed<Unit, Packing::by_row>(rows, columns, std::min(kBlock, all - k),
-                                           a.data + k / kBlock * a.block + row * kBlock, b + k * Tile<Unit>::kColumns, panel,
-                                           c, c_row, k > 0);
+                                           a.data + k / kBlock * a.block + row * kBlock,
+                                           b + k * Tile<Unit>::kColumns, panel, c, c_row, k > 0);
 }
 
 // Columns of `x` [depth, columns] packed for tiles.
@@ -127,7 +147,9 @@ struct Panels {
 
   static Panels make(Scratch slot, int64_t depth, int64_t columns) {
     const int64_t panel = units<Unit>(depth) * Tile<Unit>::kColumns;
-    return {scratch<Unit>(slot, (columns + Tile<Unit>::kColumns - 1) / Tile<Unit>::kColumns * panel), panel};
+    return {
+        scratch<Unit>(slot, (columns + Tile<Unit>::kColumns - 1) / Tile<Unit>::kColumns * panel),
+        panel};
   }
   template <class T>
   void fill(const Strided<T>& x, int64_t depth, int64_t columns) const {
@@ -136,15 +158,19 @@ struct Panels {
 };
 
 // Of the two products with the scores that are not masked by position.
-inline double attention_flops(const Tensor& q, const Tensor& k, const AttentionArguments& arguments) {
+inline double attention_flops(const Tensor& q, const Tensor& k,
+                              const AttentionArguments& arguments) {
   const auto queries = static_cast<double>(q.dim(1)), keys = static_cast<double>(k.dim(1));
   double scores = queries * keys;
-  if (arguments.causal) scores = queries * (static_cast<double>(arguments.first_query) + (queries + 1) / 2);
+  if (arguments.causal)
+    scores = queries * (static_cast<double>(arguments.first_query) + (queries + 1) / 2);
   if (arguments.window) scores = std::min(scores, queries * static_cast<double>(arguments.window));
   return 4.0 * static_cast<double>(q.dim(0) * q.dim(2) * q.dim(3)) * scores;
 }
 
 template <class T>
-Strided<T> transposed(const Strided<T>& x) { return {x.data, x.column, x.row}; }
+Strided<T> transposed(const Strided<T>& x) {
+  return {x.data, x.column, x.row};
+}
 
 }  // namespace skein::kernels

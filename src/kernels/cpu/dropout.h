@@ -10,7 +10,8 @@ namespace skein::kernels {
 constexpr int kPhiloxBlocks = 16;
 
 // bits[w][l] = philox(key, stream, index + l)[w], on vectors.
-inline void philox_blocks(uint64_t key, uint64_t stream, uint64_t index, uint32_t (&bits)[4][kPhiloxBlocks]) {
+inline void philox_blocks(uint64_t key, uint64_t stream, uint64_t index,
+                          uint32_t (&bits)[4][kPhiloxBlocks]) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
   for (int l = 0; l < kPhiloxBlocks; ++l) {
     const uint64_t at = index + static_cast<uint64_t>(l);
@@ -29,15 +30,18 @@ inline void philox_blocks(uint64_t key, uint64_t stream, uint64_t index, uint32_
     }
 }
 
-// The random stream that drops elements with probability threshold / 2^32; number `place` belongs to philox block place / 4.
+// The random stream that drops elements with probability threshold / 2^32; number `place` belongs
+// to philox block place / 4.
 struct DropoutStream {
   uint64_t key, stream;
   uint32_t threshold;
 };
 
-// Calls body(begin, end, factors) for pieces of [first, first + count) of the stream: factors[i] is 0 or keep for place begin + i.
+// Calls body(begin, end, factors) for pieces of [first, first + count) of the stream: factors[i] is
+// 0 or keep for place begin + i.
 template <class A, class Body>
-void for_dropout_factors(const DropoutStream& from, uint64_t first, int64_t count, A keep, const Body& body) {
+void for_dropout_factors(const DropoutStream& from, uint64_t first, int64_t count, A keep,
+                         const Body& body) {
   constexpr uint64_t kPlaces = 4 * kPhiloxBlocks;
   for (uint64_t place = first, end = first + static_cast<uint64_t>(count); place < end;) {
     const uint64_t block = place / 4, stop = std::min(end, block * 4 + kPlaces);
@@ -46,7 +50,8 @@ void for_dropout_factors(const DropoutStream& from, uint64_t first, int64_t coun
     philox_blocks(from.key, from.stream, block, bits);
     for (int l = 0; l < kPhiloxBlocks; ++l)
       for (int w = 0; w < 4; ++w) factors[4 * l + w] = bits[w][l] < from.threshold ? A(0) : keep;
-    body(static_cast<int64_t>(place - first), static_cast<int64_t>(stop - first), factors + (place - block * 4));
+    body(static_cast<int64_t>(place - first), static_cast<int64_t>(stop - first),
+         factors + (place - block * 4));
     place = stop;
   }
 }

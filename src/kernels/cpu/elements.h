@@ -1,5 +1,5 @@
-// Elementwise work on whole vectors: elements are read as their accumulator type and rounded once on store. Internal to the
-// CPU kernels.
+// Elementwise work on whole vectors: elements are read as their accumulator type and rounded once
+// on store. Internal to the CPU kernels.
 #pragma once
 
 #include "parallel.h"
@@ -30,9 +30,11 @@ inline Vector<float> from_halves(const Float16* p) {
 
 inline void to_halves(Float16* p, Vector<float> v) {
 #if SKEIN_AVX512
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #elif defined(__F16C__) && defined(__AVX2__)
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #else
   for (int64_t l = 0; l < kElements<Float16>; ++l) p[l] = Float16(v[l]);
 #endif
@@ -62,7 +64,9 @@ inline void store_elements(T* p, Elements<T> v) {
   } else if constexpr (std::is_same_v<T, BFloat16>) {
     const Words word = (Words)v, rounded = (word + 0x7fffu + (word >> 16 & 1u)) >> 16;
 #if SKEIN_AVX512
-    const __m512i kept = _mm512_mask_mov_epi32((__m512i)rounded, _mm512_cmp_ps_mask((__m512)v, (__m512)v, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fc0));
+    const __m512i kept = _mm512_mask_mov_epi32(
+        (__m512i)rounded, _mm512_cmp_ps_mask((__m512)v, (__m512)v, _CMP_UNORD_Q),
+        _mm512_set1_epi32(0x7fc0));
     const __m256i bits = _mm512_cvtepi32_epi16(kept);
 #else
     const Halves bits = __builtin_convertvector(v == v ? rounded : Words{} + 0x7fc0u, Halves);
@@ -77,11 +81,17 @@ inline void store_elements(T* p, Elements<T> v) {
 struct WholeVector {
   int64_t i;
   template <class T>
-  Elements<T> load(const T* p) const { return load_elements(p + i); }
+  Elements<T> load(const T* p) const {
+    return load_elements(p + i);
+  }
   template <class T>
-  void store(T* p, Elements<T> v) const { store_elements(p + i, v); }
+  void store(T* p, Elements<T> v) const {
+    store_elements(p + i, v);
+  }
   template <class V>
-  V keep(V v) const { return v; }
+  V keep(V v) const {
+    return v;
+  }
 };
 
 // The n elements at i, too few for a vector; the lanes behind them read zero and are not stored.
@@ -107,8 +117,8 @@ struct PartVector {
   }
 };
 
-// Calls body(at) for the vectors of [begin, end): at.load(pointer), at.store(pointer, value). An element's bits do not depend on
-// where it stands.
+// Calls body(at) for the vectors of [begin, end): at.load(pointer), at.store(pointer, value). An
+// element's bits do not depend on where it stands.
 template <class T, class Body>
 inline void for_lanes(int64_t begin, int64_t end, const Body& body) {
   int64_t i = begin;
@@ -136,7 +146,8 @@ inline Accumulator<T> sum_lanes(int64_t n, const F& f) {
 
 template <class T, class Body>
 void for_elements(int64_t count, const Body& body) {
-  parallel_ranges(count, kElementGrain, [&](int64_t begin, int64_t end) { for_lanes<T>(begin, end, body); });
+  parallel_ranges(count, kElementGrain,
+                  [&](int64_t begin, int64_t end) { for_lanes<T>(begin, end, body); });
 }
 
 }  // namespace skein::kernels

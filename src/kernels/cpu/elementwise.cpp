@@ -1,8 +1,9 @@
 #include "skein/kernels/elementwise.h"
 
+#include "skein/core/profile.h"
+
 #include "activations.h"
 #include "dropout.h"
-#include "skein/core/profile.h"
 
 namespace skein::kernels {
 namespace {
@@ -36,7 +37,8 @@ void accumulate(Cpu, const Tensor& source, const Tensor& target) {
       if constexpr (std::is_same_v<Accumulator<T>, Accumulator<U>>)
         for_elements<T>(source.size(), [=](auto at) { at.store(y, at.load(y) + at.load(x)); });
       else
-        for (int64_t i = 0; i < source.size(); ++i) store(y + i, load(y + i) + static_cast<Accumulator<U>>(load(x + i)));
+        for (int64_t i = 0; i < source.size(); ++i)
+          store(y + i, load(y + i) + static_cast<Accumulator<U>>(load(x + i)));
     });
   });
 }
@@ -63,13 +65,16 @@ void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out) {
     T* to = out.data<T>();
     parallel_ranges(rows, row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r)
-        for (int64_t c = 0; c < columns; ++c) store(to + r * columns + c, load(in + r * columns + c) + load(b + c));
+        for (int64_t c = 0; c < columns; ++c)
+          store(to + r * columns + c, load(in + r * columns + c) + load(b + c));
     });
   };
   visit(bias, [&](auto tag) {
     using B = typename decltype(tag)::type;
-    if (x.dtype() == bias.dtype()) run(tag, tag);
-    else run(std::type_identity<Accumulator<B>>{}, tag);
+    if (x.dtype() == bias.dtype())
+      run(tag, tag);
+    else
+      run(std::type_identity<Accumulator<B>>{}, tag);
   });
 }
 
@@ -94,11 +99,14 @@ void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out) {
     using T = typename decltype(tag)::type;
     const T* in = x.data<T>();
     T* to = out.data<T>();
-    with_activation<Elements<T>>(kind, [&](auto f) { for_elements<T>(x.size(), [=](auto at) { at.store(to, f(at.load(in))); }); });
+    with_activation<Elements<T>>(kind, [&](auto f) {
+      for_elements<T>(x.size(), [=](auto at) { at.store(to, f(at.load(in))); });
+    });
   });
 }
 
-void activation_backward(Cpu on, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& bias_gradient) {
+void activation_backward(Cpu on, Activation kind, const Tensor& x, const Tensor& dy,
+                         const Tensor& dx, const Tensor& bias_gradient) {
   const Span span("activation backward");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -124,8 +132,8 @@ void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out) {
   });
 }
 
-void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate,
-                     const Tensor& dup) {
+void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy,
+                     const Tensor& dgate, const Tensor& dup) {
   const Span span("swiglu backward");
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -155,10 +163,13 @@ void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out) {
     for (int64_t b = 0; b < batch; ++b)
       parallel_ranges(per_sample, kElementGrain, [=](int64_t begin, int64_t end) {
         const DropoutStream stream{key, static_cast<uint64_t>(ids[b]), threshold};
-        for_dropout_factors<A>(stream, static_cast<uint64_t>(first + begin), end - begin, keep,
-                               [=, place = b * per_sample + begin](int64_t from, int64_t until, const A* factors) {
-                                 for_lanes<T>(from, until, [=](auto at) { at.store(to + place, at.load(in + place) * at.load(factors - from)); });
-                               });
+        for_dropout_factors<A>(
+            stream, static_cast<uint64_t>(first + begin), end - begin, keep,
+            [=, place = b * per_sample + begin](int64_t from, int64_t until, const A* factors) {
+              for_lanes<T>(from, until, [=](auto at) {
+                at.store(to + place, at.load(in + place) * at.load(factors - from));
+              });
+            });
       });
   });
 }

@@ -1,7 +1,8 @@
 #include "skein/kernels/embedding.h"
 
-#include "parallel.h"
 #include "skein/core/profile.h"
+
+#include "parallel.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -17,14 +18,17 @@ void embedding(Cpu, const Tensor& table, const Tensor& ids, int64_t first_id, co
     parallel_ranges(ids.size(), row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
         const int64_t row = id[n] - first_id;
-        if (row >= 0 && row < held) std::memcpy(to + n * columns, rows + row * columns, columns * sizeof(T));
-        else std::memset(to + n * columns, 0, columns * sizeof(T));
+        if (row >= 0 && row < held)
+          std::memcpy(to + n * columns, rows + row * columns, columns * sizeof(T));
+        else
+          std::memset(to + n * columns, 0, columns * sizeof(T));
       }
     });
   });
 }
 
-void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_id, const Tensor& table_gradient) {
+void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_id,
+                        const Tensor& table_gradient) {
   const Span span("embedding backward");
   const int64_t columns = table_gradient.dim(1), held = table_gradient.dim(0), count = ids.size();
   const int32_t* id = ids.data<int32_t>();
@@ -37,7 +41,8 @@ void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_
       for (int64_t n = 0; n < count; ++n) {
         const int64_t row = id[n] - first_id;
         if (row < 0 || row >= held) continue;
-        for (int64_t c = begin; c < end; ++c) sum[row * columns + c] += load(slope + n * columns + c);
+        for (int64_t c = begin; c < end; ++c)
+          sum[row * columns + c] += load(slope + n * columns + c);
       }
     });
   });
@@ -52,8 +57,10 @@ void sinusoid(Cpu, const Tensor& positions, const Tensor& out) {
     parallel_ranges(positions.size(), row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)
         for (int64_t c = 0; c < columns; ++c) {
-          const double angle = position[n] * std::pow(10000.0, -static_cast<double>(c % half) / static_cast<double>(half));
-          store(to + n * columns + c, static_cast<Accumulator<T>>(c < half ? std::sin(angle) : std::cos(angle)));
+          const double angle = position[n] * std::pow(10000.0, -static_cast<double>(c % half) /
+                                                                   static_cast<double>(half));
+          store(to + n * columns + c,
+                static_cast<Accumulator<T>>(c < half ? std::sin(angle) : std::cos(angle)));
         }
     });
   });

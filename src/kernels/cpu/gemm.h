@@ -1,4 +1,5 @@
-// One thread's matrix product: blocks that fit the caches around the tiles. Internal to the CPU kernels.
+// One thread's matrix product: blocks that fit the caches around the tiles. Internal to the CPU
+// kernels.
 #pragma once
 
 #include "activations.h"
@@ -15,28 +16,36 @@ struct EndOf {
   bool streamed = false;  // past the caches, for products that these would not hold
   explicit operator bool() const { return bias || activated; }
   EndOf at(int64_t offset, int64_t column) const {
-    return {bias ? bias + column : nullptr, activated ? activated + offset : nullptr, activation, streamed};
+    return {bias ? bias + column : nullptr, activated ? activated + offset : nullptr, activation,
+            streamed};
   }
 };
 
 #if SKEIN_AVX512
-// Whole cache lines of a row into c, which begins one; returns how many columns those were. The caller fences.
-SKEIN_PAIRS inline int64_t stream_row(const float* sums, int64_t columns, const BFloat16* bias, BFloat16* c) {
+// Whole cache lines of a row into c, which begins one; returns how many columns those were. The
+// caller fences.
+SKEIN_PAIRS inline int64_t stream_row(const float* sums, int64_t columns, const BFloat16* bias,
+                                      BFloat16* c) {
   if (reinterpret_cast<uintptr_t>(c) % 64) return 0;
   const auto sum_at = [=](int64_t j) SKEIN_PAIRS {
     const __m512 x = _mm512_loadu_ps(sums + j);
-    return bias ? _mm512_add_ps(x, (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_epi16(bias + j)), 16)) : x;
+    return bias ? _mm512_add_ps(x, (__m512)_mm512_slli_epi32(
+                                       _mm512_cvtepu16_epi32(_mm256_loadu_epi16(bias + j)), 16))
+                : x;
   };
   int64_t j = 0;
   for (; j + 32 <= columns; j += 32)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(c + j), (__m512i)_mm512_cvtne2ps_pbh(sum_at(j + 16), sum_at(j)));
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(c + j),
+                        (__m512i)_mm512_cvtne2ps_pbh(sum_at(j + 16), sum_at(j)));
   return j;
 }
 #endif
 
-// A row of sums, with its bias, into c; rounded by the unit that multiplies Pairs where that made the sums.
+// A row of sums, with its bias, into c; rounded by the unit that multiplies Pairs where that made
+// the sums.
 template <class Unit, class Sum, class C>
-SKEIN_PAIRS inline void store_row(const Sum* sums, int64_t columns, const C* bias, C* c, [[maybe_unused]] bool streamed) {
+SKEIN_PAIRS inline void store_row(const Sum* sums, int64_t columns, const C* bias, C* c,
+                                  [[maybe_unused]] bool streamed) {
 #if SKEIN_AVX512
   if constexpr (kPairs<Unit> && std::is_same_v<C, BFloat16>) {
     const int64_t done = streamed ? stream_row(sums, columns, bias, c) : 0;
@@ -44,47 +53,70 @@ SKEIN_PAIRS inline void store_row(const Sum* sums, int64_t columns, const C* bia
     for_vectors(columns - done, [=](int64_t i, __mmask16 mask) SKEIN_PAIRS {
       const int64_t j = done + i;
       __m512 x = _mm512_maskz_loadu_ps(mask, sums + j);
-      if (bias) x = _mm512_add_ps(x, (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, bias + j)), 16));
+      if (bias)
+        x = _mm512_add_ps(x,
+                          (__m512)_mm512_slli_epi32(
+                              _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, bias + j)), 16));
       _mm256_mask_storeu_epi16(c + j, mask, (__m256i)_mm512_cvtneps_pbh(x));
     });
     return;
   }
 #endif
-  for_lanes<C>(0, columns, [=](auto at) { at.store(c, bias ? at.load(sums) + at.load(bias) : at.load(sums)); });
+  for_lanes<C>(0, columns,
+               [=](auto at) { at.store(c, bias ? at.load(sums) + at.load(bias) : at.load(sums)); });
 }
 
 // Rows of sums, strip_row apart, into c.
 template <class Unit, class Sum, class C>
-void store_strip(const Sum* strip, int64_t strip_row, int64_t rows, int64_t columns, C* c, int64_t c_row, const EndOf<C>& end) {
-  for (int64_t i = 0; i < rows; ++i) store_row<Unit>(strip + i * strip_row, columns, end.bias, c + i * c_row, end.streamed);
+void store_strip(const Sum* strip, int64_t strip_row, int64_t rows, int64_t columns, C* c,
+                 int64_t c_row, const EndOf<C>& end) {
+  for (int64_t i = 0; i < rows; ++i)
+    store_row<Unit>(strip + i * strip_row, columns, end.bias, c + i * c_row, end.streamed);
 #if SKEIN_AVX512
   if (end.streamed) _mm_sfence();
 #endif
   if (!end.activated) return;
   with_activation<Elements<C>>(end.activation, [&](auto f) {
     for (int64_t i = 0; i < rows; ++i)
-      for_lanes<C>(0, columns, [=, from = c + i * c_row, to = end.activated + i * c_row](auto at) { at.store(to, f(at.load(from))); });
+      for_lanes<C>(0, columns, [=, from = c + i * c_row, to = end.activated + i * c_row](auto at) {
+        at.store(to, f(at.load(from)));
+      });
   });
 }
 
-// One thread's product: c [rows, columns] = a [rows, depth] · b [depth, columns], or += when load. One of a's and one of b's
-// strides is 1. Where C is not the type of the sums they are kept in a strip and rounded once.
+// One thread's product: c [rows, columns] = a [rows, depth] · b [depth, columns], or += when load.
+// One of a's and one of b's strides is 1. Where C is not the type of the sums they are kept in a
+// strip and rounded once.
 //
-// Around the tiles: rows of `a` are packed kRowsAtOnce at a time and meet column blocks of `b` that the second-level cache
-// holds, `far` of the depth at a time. Columns that are packed already (`ready`, in panels of the whole depth) are read where they lie.
+// Around the tiles: rows of `a` are packed kRowsAtOnce at a time and meet column blocks of `b` that
+// the second-level cache holds, `far` of the depth at a time. Columns that are packed already
+// (`ready`, in panels of the whole depth) are read where they lie.
 template <class Unit, class C, class Left, class Right>
 class Multiplication {
  public:
-  Multiplication(int64_t rows, int64_t columns, int64_t depth, const Strided<Left>& a, const Strided<Right>& b, C* c, int64_t c_row,
-                 bool load, const Unit* ready, const EndOf<C>& end)
-      : rows_(rows), columns_(columns), depth_(depth), a_(a), b_(b), c_(c), c_row_(c_row), load_(load), ready_(ready), end_(end) {
+  Multiplication(int64_t rows, int64_t columns, int64_t depth, const Strided<Left>& a,
+                 const Strided<Right>& b, C* c, int64_t c_row, bool load, const Unit* ready,
+                 const EndOf<C>& end)
+      : rows_(rows),
+        columns_(columns),
+        depth_(depth),
+        a_(a),
+        b_(b),
+        c_(c),
+        c_row_(c_row),
+        load_(load),
+        ready_(ready),
+        end_(end) {
     const int64_t near = std::min(depth, kFar), packed_rows = std::min(rows, rows_at_once());
     panel_ = units<Unit>(ready ? depth : near) * Size::kColumns;
     const int64_t panels = (std::min(columns, kColumnBlock) + Size::kColumns - 1) / Size::kColumns;
     if (!ready) packed_b_ = scratch<Unit>(Scratch::packed_right, panels * panel_);
     block_ = (packed_rows + Size::kRows) * Size::kDepthBlock;
     packed_a_ = scratch<Unit>(Scratch::packed_left, (near + kBlock - 1) / kBlock * block_);
-    if (kStrip) strip_ = scratch<Sum>(Scratch::strip, (depth > kFar ? packed_rows : std::min(packed_rows, kRowBlock)) * kColumnBlock);
+    if (kStrip)
+      strip_ = scratch<Sum>(
+          Scratch::strip,
+          (depth > kFar ? packed_rows : std::min(packed_rows, kRowBlock)) * kColumnBlock);
   }
 
   void run() {
@@ -97,7 +129,8 @@ class Multiplication {
         for (int64_t far = 0; far < depth_; far += kFar) {
           if (!once) pack_rows(i, m, far);
           const Unit* right = pack_columns(j, n, far);
-          for (int64_t r = 0; r < m; r += kRowBlock) multiply_block(i, r, std::min(kRowBlock, m - r), j, n, far, right);
+          for (int64_t r = 0; r < m; r += kRowBlock)
+            multiply_block(i, r, std::min(kRowBlock, m - r), j, n, far, right);
         }
       }
     }
@@ -108,41 +141,53 @@ class Multiplication {
   using Sum = typename Size::Sum;
   static constexpr bool kStrip = !std::is_same_v<C, Sum>;
   static constexpr int kDepth = Lanes<Unit>::kDepth;
-  static constexpr int64_t kBlock = Size::kDepthBlock * kDepth, kFar = (std::is_same_v<Unit, TilePair> ? 4 : 8) * kBlock;
+  static constexpr int64_t kBlock = Size::kDepthBlock * kDepth,
+                           kFar = (std::is_same_v<Unit, TilePair> ? 4 : 8) * kBlock;
   static constexpr int64_t kColumnBlock = Size::kColumns * 12, kRowBlock = Size::kRows * 8;
   static constexpr int64_t kPackedBytes = 8 << 20;
 
   // As many as kPackedBytes hold.
   int64_t rows_at_once() const {
     const int64_t blocks = (std::min(depth_, kFar) + kBlock - 1) / kBlock;
-    const int64_t fitting = kPackedBytes / (blocks * Size::kDepthBlock * static_cast<int64_t>(sizeof(Unit)));
+    const int64_t fitting =
+        kPackedBytes / (blocks * Size::kDepthBlock * static_cast<int64_t>(sizeof(Unit)));
     return std::max<int64_t>(kRowBlock, fitting / kRowBlock * kRowBlock);
   }
 
   void pack_rows(int64_t i, int64_t m, int64_t far) {
     const int64_t d = std::min(kFar, depth_ - far);
     for (int64_t k = 0; k < d; k += kBlock)
-      packing_ = pack_left<Unit, Left>({a_.at(i, far + k), a_.row, a_.column}, m, std::min(kBlock, d - k), packed_a_ + k / kBlock * block_);
+      packing_ = pack_left<Unit, Left>({a_.at(i, far + k), a_.row, a_.column}, m,
+                                       std::min(kBlock, d - k), packed_a_ + k / kBlock * block_);
   }
 
   const Unit* pack_columns(int64_t j, int64_t n, int64_t far) {
     if (ready_) return ready_ + j / Size::kColumns * panel_ + far / kDepth * Size::kColumns;
-    pack_right<Unit, Right>({b_.at(far, j), b_.row, b_.column}, std::min(kFar, depth_ - far), n, panel_, packed_b_);
+    pack_right<Unit, Right>({b_.at(far, j), b_.row, b_.column}, std::min(kFar, depth_ - far), n,
+                            panel_, packed_b_);
     return packed_b_;
   }
 
   // Rows i + r .. of c, columns j .. j + n, and `far` of the depth.
-  void multiply_block(int64_t i, int64_t r, int64_t m, int64_t j, int64_t n, int64_t far, const Unit* packed) {
+  void multiply_block(int64_t i, int64_t r, int64_t m, int64_t j, int64_t n, int64_t far,
+                      const Unit* packed) {
     Sum* target;
-    if constexpr (kStrip) target = strip_ + (depth_ > kFar ? r * kColumnBlock : 0);
-    else target = c_ + (i + r) * c_row_ + j;
+    if constexpr (kStrip)
+      target = strip_ + (depth_ > kFar ? r * kColumnBlock : 0);
+    else
+      target = c_ + (i + r) * c_row_ + j;
     const int64_t target_row = kStrip ? kColumnBlock : c_row_, d = std::min(kFar, depth_ - far);
     for (int64_t k = 0; k < d; k += kBlock) {
       const bool add = (load_ && !kStrip) || far + k > 0;
-      const Unit *left = packed_a_ + k / kBlock * block_ + r * Size::kDepthBlock, *right = packed + k / kDepth * Size::kColumns;
+      const Unit *left = packed_a_ + k / kBlock * block_ + r * Size::kDepthBlock,
+                 *right = packed + k / kDepth * Size::kColumns;
       const int64_t near = units<Unit>(std::min(kBlock, d - k));
-      if (packing_ == Packing::by_row) multiply_packed<Unit, Packing::by_row>(m, n, near, left, right, panel_, target, target_row, add);
-      else multiply_packed<Unit, Packing::by_depth>(m, n, near, left, right, panel_, target, target_row, add);
+      if (packing_ == Packing::by_row)
+        multiply_packed<Unit, Packing::by_row>(m, n, near, left, right, panel_, target, target_row,
+                                               add);
+      else
+        multiply_packed<Unit, Packing::by_depth>(m, n, near, left, right, panel_, target,
+                                                 target_row, add);
     }
     if (far + d < depth_ || !(kStrip || end_)) return;
     const int64_t offset = (i + r) * c_row_ + j;
@@ -164,9 +209,11 @@ class Multiplication {
 };
 
 template <class Unit, class C, class Left, class Right>
-void multiply(int64_t rows, int64_t columns, int64_t depth, const Strided<Left>& a, const Strided<Right>& b, C* c,
-              int64_t c_row, bool load, const Unit* ready = nullptr, const EndOf<C>& end = {}) {
-  Multiplication<Unit, C, Left, Right>(rows, columns, depth, a, b, c, c_row, load, ready, end).run();
+void multiply(int64_t rows, int64_t columns, int64_t depth, const Strided<Left>& a,
+              const Strided<Right>& b, C* c, int64_t c_row, bool load, const Unit* ready = nullptr,
+              const EndOf<C>& end = {}) {
+  Multiplication<Unit, C, Left, Right>(rows, columns, depth, a, b, c, c_row, load, ready, end)
+      .run();
 }
 
 }  // namespace skein::kernels

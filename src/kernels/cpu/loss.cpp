@@ -2,9 +2,10 @@
 
 #include <limits>
 
+#include "skein/core/profile.h"
+
 #include "../logit_types.h"
 #include "parallel.h"
-#include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -27,7 +28,8 @@ void with_rows(const Tensor& logits, const Make& make) {
 
 template <class A, class T>
 A largest_of(const T* row, int64_t valid) {
-  return valid > 0 ? lane_max<A>(valid, [=](int64_t c) { return load(row + c); }) : -std::numeric_limits<A>::infinity();
+  return valid > 0 ? lane_max<A>(valid, [=](int64_t c) { return load(row + c); })
+                   : -std::numeric_limits<A>::infinity();
 }
 
 // 0 where another shard holds the target.
@@ -44,7 +46,8 @@ struct GradientRows {
   const Tensor &row_scale, &dlogits;
 };
 
-// make(tag)(r) gives the slope of a logit of row r by how far it is below the largest; the target's is row_scale less.
+// make(tag)(r) gives the slope of a logit of row r by how far it is below the largest; the target's
+// is row_scale less.
 template <class Make>
 void with_gradient_rows(const GradientRows& g, const Make& make) {
   const Span span("cross entropy backward");
@@ -85,8 +88,9 @@ void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum
   });
 }
 
-void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& targets,
-                 int64_t first_id, const Tensor& sum_exp, const Tensor& target_logit) {
+void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
+                 const Tensor& targets, int64_t first_id, const Tensor& sum_exp,
+                 const Tensor& target_logit) {
   const int32_t* target = targets.data<int32_t>();
   with_rows(logits, [&](auto tag, auto row_of) {
     using A = Accumulator<typename decltype(tag)::type>;
@@ -99,8 +103,8 @@ void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum
   });
 }
 
-void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targets, const Tensor& maximum, const Tensor& sum_exp,
-                    const Tensor& target_logit) {
+void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targets,
+                    const Tensor& maximum, const Tensor& sum_exp, const Tensor& target_logit) {
   const int32_t* target = targets.data<int32_t>();
   with_rows(logits, [&](auto tag, auto row_of) {
     using A = Accumulator<typename decltype(tag)::type>;
@@ -122,7 +126,8 @@ void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Te
   });
 }
 
-void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& moment) {
+void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
+                    const Tensor& moment) {
   with_rows(logits, [&](auto tag, auto row_of) {
     using A = Accumulator<typename decltype(tag)::type>;
     const A* largest = maximum.data<A>();
@@ -138,28 +143,37 @@ void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maxi
   });
 }
 
-void entropic_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp, const Tensor& targets,
-                       int64_t first_id, const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale, const Tensor& dlogits) {
-  with_gradient_rows({logits, valid, maximum, targets, first_id, row_scale, dlogits}, [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
-    const A *sums = sum_exp.data<A>(), *scales = row_scale.data<A>(), *entropies = entropy.data<A>(), *entropy_scales = entropy_scale.data<A>();
-    return [=](int64_t r) {
-      const A share = A(1) / sums[r], base = entropies[r] - std::log(sums[r]), scale = scales[r], entropy_scale = entropy_scales[r];
-      return [=](A below) { return exponential(below) * share * (scale - entropy_scale * (below + base)); };
-    };
-  });
+void entropic_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
+                       const Tensor& sum_exp, const Tensor& targets, int64_t first_id,
+                       const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale,
+                       const Tensor& dlogits) {
+  with_gradient_rows(
+      {logits, valid, maximum, targets, first_id, row_scale, dlogits}, [&](auto tag) {
+        using A = Accumulator<typename decltype(tag)::type>;
+        const A *sums = sum_exp.data<A>(), *scales = row_scale.data<A>(),
+                *entropies = entropy.data<A>(), *entropy_scales = entropy_scale.data<A>();
+        return [=](int64_t r) {
+          const A share = A(1) / sums[r], base = entropies[r] - std::log(sums[r]),
+                  scale = scales[r], entropy_scale = entropy_scales[r];
+          return [=](A below) {
+            return exponential(below) * share * (scale - entropy_scale * (below + base));
+          };
+        };
+      });
 }
 
-void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, const Tensor& sum_exp,
-                            const Tensor& targets, int64_t first_id, const Tensor& row_scale, const Tensor& dlogits) {
-  with_gradient_rows({logits, valid, maximum, targets, first_id, row_scale, dlogits}, [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
-    const A *sums = sum_exp.data<A>(), *scales = row_scale.data<A>();
-    return [=](int64_t r) {
-      const A factor = scales[r] / sums[r];
-      return [=](A below) { return exponential(below) * factor; };
-    };
-  });
+void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
+                            const Tensor& sum_exp, const Tensor& targets, int64_t first_id,
+                            const Tensor& row_scale, const Tensor& dlogits) {
+  with_gradient_rows({logits, valid, maximum, targets, first_id, row_scale, dlogits},
+                     [&](auto tag) {
+                       using A = Accumulator<typename decltype(tag)::type>;
+                       const A *sums = sum_exp.data<A>(), *scales = row_scale.data<A>();
+                       return [=](int64_t r) {
+                         const A factor = scales[r] / sums[r];
+                         return [=](A below) { return exponential(below) * factor; };
+                       };
+                     });
 }
 
 void squared_errors(Cpu, const Tensor& x, const Tensor& values, const Tensor& losses) {
@@ -174,14 +188,16 @@ void squared_errors(Cpu, const Tensor& x, const Tensor& values, const Tensor& lo
   });
 }
 
-void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale, const Tensor& dx) {
+void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale,
+                             const Tensor& dx) {
   const Span span("squared errors backward");
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     for (int64_t i = 0; i < x.size(); ++i) {
       const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
-      store(dx.data<T>() + i, static_cast<A>(2 * miss * static_cast<double>(row_scale.data<A>()[i])));
+      store(dx.data<T>() + i,
+            static_cast<A>(2 * miss * static_cast<double>(row_scale.data<A>()[i])));
     }
   });
 }

@@ -1,9 +1,10 @@
 #include "skein/kernels/matmul.h"
 
+#include "skein/core/profile.h"
+
 #include "few_rows.h"
 #include "gemm.h"
 #include "parallel.h"
-#include "skein/core/profile.h"
 
 namespace skein::kernels {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 template <class T>
 Strided<T> view(const Tensor& x, Transpose transpose) {
   const int64_t width = x.dim(1);
-  return transpose == Transpose::no ? Strided<T>{x.data<T>(), width, 1} : Strided<T>{x.data<T>(), 1, width};
+  return transpose == Transpose::no ? Strided<T>{x.data<T>(), width, 1}
+                                    : Strided<T>{x.data<T>(), 1, width};
 }
 
 // How threads share the tiles of c: `rows` by `columns` pieces.
@@ -55,14 +57,17 @@ bool multiply_decoding(const Product<C, T>& p) {
 #if SKEIN_AVX512
   if constexpr (sizeof(Unit) == 4 && !std::is_same_v<Unit, TilePair>) {
     constexpr int64_t kColumnsAtOnce = 512;
-    parallel_ranges(p.columns, std::max<int64_t>(128, pieces_of(thread_share(p.columns), 16) * 16), [&](int64_t begin, int64_t end) {
-      float* sums = scratch<float>(Scratch::strip, kFewRows * kColumnsAtOnce);
-      for (int64_t j = begin; j < end; j += kColumnsAtOnce) {
-        const int64_t n = std::min(kColumnsAtOnce, end - j);
-        multiply_few_rows<Unit, T>(p.rows, n, p.depth, p.a, {p.b.at(0, j), p.b.row, p.b.column}, sums, kColumnsAtOnce);
-        store_strip<Unit>(sums, kColumnsAtOnce, p.rows, n, p.c + j, p.columns, p.end.at(j, j));
-      }
-    });
+    parallel_ranges(
+        p.columns, std::max<int64_t>(128, pieces_of(thread_share(p.columns), 16) * 16),
+        [&](int64_t begin, int64_t end) {
+          float* sums = scratch<float>(Scratch::strip, kFewRows * kColumnsAtOnce);
+          for (int64_t j = begin; j < end; j += kColumnsAtOnce) {
+            const int64_t n = std::min(kColumnsAtOnce, end - j);
+            multiply_few_rows<Unit, T>(p.rows, n, p.depth, p.a, {p.b.at(0, j), p.b.row, p.b.column},
+                                       sums, kColumnsAtOnce);
+            store_strip<Unit>(sums, kColumnsAtOnce, p.rows, n, p.c + j, p.columns, p.end.at(j, j));
+          }
+        });
   }
 #endif
   return true;
@@ -70,7 +75,9 @@ bool multiply_decoding(const Product<C, T>& p) {
 
 // Packing costs a product of many rows little, and copies cost memory.
 template <class T>
-bool few_enough_to_keep(int64_t rows) { return rows * static_cast<int64_t>(sizeof(T)) <= 2048; }
+bool few_enough_to_keep(int64_t rows) {
+  return rows * static_cast<int64_t>(sizeof(T)) <= 2048;
+}
 
 // The columns of b in panels of the whole depth, or null where they are not worth keeping.
 template <class Unit, class C, class T>
@@ -86,7 +93,8 @@ const Unit* packed_before(const Product<C, T>& p, PackedCopies* copies) {
   if (copy.fresh && copy.of == p.b.data && copy.unit == unit) return out;
   const Span span("pack weights");
   parallel_ranges(panels, 4, [&](int64_t begin, int64_t end) {
-    pack_right<Unit, T>({p.b.at(0, begin * kWidth), p.b.row, p.b.column}, p.depth, std::min(p.columns, end * kWidth) - begin * kWidth, panel,
+    pack_right<Unit, T>({p.b.at(0, begin * kWidth), p.b.row, p.b.column}, p.depth,
+                        std::min(p.columns, end * kWidth) - begin * kWidth, panel,
                         out + begin * panel);
   });
   copy.of = p.b.data;
@@ -100,41 +108,50 @@ template <class Unit, class C, class T>
 void multiply_parallel(const Product<C, T>& p, PackedCopies* copies) {
   using Size = Tile<Unit>;
   if (multiply_decoding<Unit>(p)) return;
-  const double work = 2.0 * static_cast<double>(p.rows) * static_cast<double>(p.columns) * static_cast<double>(p.depth);
+  const double work = 2.0 * static_cast<double>(p.rows) * static_cast<double>(p.columns) *
+                      static_cast<double>(p.depth);
   const int64_t threads = work < 5e5 ? 1 : omp_get_max_threads();
-  const Grid grid = choose_grid(pieces_of(p.rows, Size::kRows), pieces_of(p.columns, Size::kColumns), threads);
+  const Grid grid =
+      choose_grid(pieces_of(p.rows, Size::kRows), pieces_of(p.columns, Size::kColumns), threads);
   const int64_t high = pieces_of(pieces_of(p.rows, Size::kRows), grid.rows) * Size::kRows;
-  const int64_t wide = pieces_of(pieces_of(p.columns, Size::kColumns), grid.columns) * Size::kColumns;
+  const int64_t wide =
+      pieces_of(pieces_of(p.columns, Size::kColumns), grid.columns) * Size::kColumns;
   const Unit* ready = packed_before<Unit>(p, copies);
   const int64_t ready_step = units<Unit>(p.depth);
   parallel_ranges(grid.rows * grid.columns, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t i = piece / grid.columns * high, j = piece % grid.columns * wide;
       if (i >= p.rows || j >= p.columns) continue;
-      multiply<Unit, C, T, T>(std::min(high, p.rows - i), std::min(wide, p.columns - j), p.depth, {p.a.at(i, 0), p.a.row, p.a.column},
-                              {p.b.at(0, j), p.b.row, p.b.column}, p.c + i * p.columns + j, p.columns, p.load,
-                              ready ? ready + j * ready_step : nullptr, p.end.at(i * p.columns + j, j));
+      multiply<Unit, C, T, T>(std::min(high, p.rows - i), std::min(wide, p.columns - j), p.depth,
+                              {p.a.at(i, 0), p.a.row, p.a.column},
+                              {p.b.at(0, j), p.b.row, p.b.column}, p.c + i * p.columns + j,
+                              p.columns, p.load, ready ? ready + j * ready_step : nullptr,
+                              p.end.at(i * p.columns + j, j));
     }
   });
 }
 
 template <class Unit, class C, class T>
-void multiply_to(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b, bool load, const Ending& ending,
-                 PackedCopies* copies) {
+void multiply_to(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b,
+                 bool load, const Ending& ending, PackedCopies* copies) {
   constexpr int64_t kCached = 4 << 20;
-  EndOf<C> end{nullptr, nullptr, ending.activation, !ending.activated.defined() && c.bytes() >= kCached};
+  EndOf<C> end{nullptr, nullptr, ending.activation,
+               !ending.activated.defined() && c.bytes() >= kCached};
   if (ending.bias.defined()) end.bias = ending.bias.data<C>();
   if (ending.activated.defined()) end.activated = ending.activated.data<C>();
-  multiply_parallel<Unit>(Product<C, T>{c.dim(0), c.dim(1), depth, a, b, c.data<C>(), load, end}, copies);
+  multiply_parallel<Unit>(Product<C, T>{c.dim(0), c.dim(1), depth, a, b, c.data<C>(), load, end},
+                          copies);
 }
 
 template <class Unit, class T>
-void multiply_into(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b, bool load, const Ending& ending,
-                   PackedCopies* copies) {
+void multiply_into(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b,
+                   bool load, const Ending& ending, PackedCopies* copies) {
   using Sum = typename Tile<Unit>::Sum;
   SKEIN_CHECK(!load || c.dtype() == DTypeOf<Sum>::value);
-  if (c.dtype() == DTypeOf<Sum>::value) multiply_to<Unit, Sum>(c, depth, a, b, load, ending, copies);
-  else multiply_to<Unit, T>(c, depth, a, b, load, ending, copies);
+  if (c.dtype() == DTypeOf<Sum>::value)
+    multiply_to<Unit, Sum>(c, depth, a, b, load, ending, copies);
+  else
+    multiply_to<Unit, T>(c, depth, a, b, load, ending, copies);
 }
 
 const char* name_of(Transpose a, Transpose b) {
@@ -147,15 +164,19 @@ const char* name_of(Transpose a, Transpose b) {
 int64_t depth_granule(Cpu, DType dtype) {
   int64_t granule = 1;
   visit_float(dtype, [&](auto tag) {
-    visit_unit<typename decltype(tag)::type>([&](auto unit) { granule = Lanes<typename decltype(unit)::type>::kDepth * Lanes<typename decltype(unit)::type>::kStep; });
+    visit_unit<typename decltype(tag)::type>([&](auto unit) {
+      granule = Lanes<typename decltype(unit)::type>::kDepth *
+                Lanes<typename decltype(unit)::type>::kStep;
+    });
   });
   return granule;
 }
 
-void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c,
-            Write write, const Ending& ending, PackedCopies* copies_of_b) {
+void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
+            const Tensor& c, Write write, const Ending& ending, PackedCopies* copies_of_b) {
   const int64_t depth = a.dim(transpose_a == Transpose::no ? 1 : 0);
-  const Span span(name_of(transpose_a, transpose_b), 2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
+  const Span span(name_of(transpose_a, transpose_b),
+                  2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
   SKEIN_CHECK_EQ(a.dim(transpose_a == Transpose::no ? 0 : 1), c.dim(0));
   SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 1 : 0), c.dim(1));
   SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 0 : 1), depth);
@@ -164,7 +185,10 @@ void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transp
     using T = typename decltype(tag)::type;
     const auto left = view<T>(a, transpose_a);
     const auto right = view<T>(b, transpose_b);
-    visit_unit<T>([&](auto unit) { multiply_into<typename decltype(unit)::type, T>(c, depth, left, right, load, ending, copies_of_b); });
+    visit_unit<T>([&](auto unit) {
+      multiply_into<typename decltype(unit)::type, T>(c, depth, left, right, load, ending,
+                                                      copies_of_b);
+    });
   });
 }
 

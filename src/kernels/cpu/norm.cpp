@@ -1,7 +1,8 @@
 #include "skein/kernels/norm.h"
 
-#include "elements.h"
 #include "skein/core/profile.h"
+
+#include "elements.h"
 
 namespace skein::kernels {
 namespace {
@@ -10,8 +11,8 @@ namespace {
 constexpr int64_t kRowsAtOnce = 256;
 
 template <class T>
-void norm_row(Norm kind, const T* x, const T* gain, const T* bias, double epsilon, int64_t columns, T* out,
-              Accumulator<T>* mean, Accumulator<T>* rstd) {
+void norm_row(Norm kind, const T* x, const T* gain, const T* bias, double epsilon, int64_t columns,
+              T* out, Accumulator<T>* mean, Accumulator<T>* rstd) {
   using A = Accumulator<T>;
   A center = 0;
   if (kind == Norm::layer) {
@@ -31,12 +32,19 @@ void norm_row(Norm kind, const T* x, const T* gain, const T* bias, double epsilo
 }
 
 template <class T>
-void norm_row_backward(Norm kind, const T* x, const T* gain, Accumulator<T> mean, Accumulator<T> rstd, const T* dy,
-                       const T* more, int64_t columns, T* dx) {
+void norm_row_backward(Norm kind, const T* x, const T* gain, Accumulator<T> mean,
+                       Accumulator<T> rstd, const T* dy, const T* more, int64_t columns, T* dx) {
   using A = Accumulator<T>;
   const A center = kind == Norm::layer ? mean : A(0);
-  const A along = sum_lanes<T>(columns, [=](auto at) { return at.load(dy) * at.load(gain) * (at.load(x) - center) * rstd; }) / A(columns);
-  const A level = kind == Norm::layer ? sum_lanes<T>(columns, [=](auto at) { return at.load(dy) * at.load(gain); }) / A(columns) : A(0);
+  const A along = sum_lanes<T>(columns,
+                               [=](auto at) {
+                                 return at.load(dy) * at.load(gain) * (at.load(x) - center) * rstd;
+                               }) /
+                  A(columns);
+  const A level =
+      kind == Norm::layer
+          ? sum_lanes<T>(columns, [=](auto at) { return at.load(dy) * at.load(gain); }) / A(columns)
+          : A(0);
   for_lanes<T>(0, columns, [=](auto at) {
     const Elements<T> hat = (at.load(x) - center) * rstd;
     const Elements<T> own = (at.load(dy) * at.load(gain) - level - hat * along) * rstd;
@@ -46,8 +54,8 @@ void norm_row_backward(Norm kind, const T* x, const T* gain, Accumulator<T> mean
 
 }  // namespace
 
-void norm(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon, const Tensor& out,
-          const Tensor& mean, const Tensor& rstd, const Residual& residual) {
+void norm(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon,
+          const Tensor& out, const Tensor& mean, const Tensor& rstd, const Residual& residual) {
   const Span span("norm");
   const int64_t columns = gain.size(), rows = x.size() / columns;
   visit_float(x.dtype(), [&](auto tag) {
@@ -61,15 +69,19 @@ void norm(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bia
     parallel_ranges(rows, row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t row = r * columns;
-        if (branch) for_lanes<T>(row, row + columns, [=](auto at) { at.store(sum, at.load(in) + at.load(branch)); });
-        norm_row(kind, (branch ? sum : in) + row, g, b, epsilon, columns, to + row, means + r, rstds + r);
+        if (branch)
+          for_lanes<T>(row, row + columns,
+                       [=](auto at) { at.store(sum, at.load(in) + at.load(branch)); });
+        norm_row(kind, (branch ? sum : in) + row, g, b, epsilon, columns, to + row, means + r,
+                 rstds + r);
       }
     });
   });
 }
 
-void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& mean, const Tensor& rstd,
-                   const Tensor& dy, const Tensor& dx, const Tensor& gain_gradient, const Tensor& bias_gradient, const Tensor& more) {
+void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& mean,
+                   const Tensor& rstd, const Tensor& dy, const Tensor& dx,
+                   const Tensor& gain_gradient, const Tensor& bias_gradient, const Tensor& more) {
   const Span span("norm backward");
   const int64_t columns = gain.size(), rows = x.size() / columns;
   visit_float(x.dtype(), [&](auto tag) {
@@ -79,7 +91,8 @@ void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Te
     T* out = dx.data<T>();
     const T* besides = more.defined() ? more.data<T>() : nullptr;
     const A *means = mean.data<A>(), *rstds = rstd.data<A>();
-    A *gain_sum = gain_gradient.data<A>(), *bias_sum = bias_gradient.defined() ? bias_gradient.data<A>() : nullptr;
+    A *gain_sum = gain_gradient.data<A>(),
+      *bias_sum = bias_gradient.defined() ? bias_gradient.data<A>() : nullptr;
     for (int64_t from = 0; from < rows; from += kRowsAtOnce) {
       const int64_t to = std::min(rows, from + kRowsAtOnce);
       parallel_ranges(to - from, row_grain(columns), [=](int64_t begin, int64_t end) {
@@ -89,10 +102,12 @@ void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Te
       });
       parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
         for_lanes<T>(begin, end, [=](auto at) {
-          Elements<T> gains = at.load(gain_sum), biases = bias_sum ? at.load(bias_sum) : Elements<T>{};
+          Elements<T> gains = at.load(gain_sum),
+                      biases = bias_sum ? at.load(bias_sum) : Elements<T>{};
           for (int64_t r = from; r < to; ++r) {
             const Elements<T> d = at.load(slope + r * columns);
-            gains += d * (at.load(in + r * columns) - (kind == Norm::layer ? means[r] : A(0))) * rstds[r];
+            gains += d * (at.load(in + r * columns) - (kind == Norm::layer ? means[r] : A(0))) *
+                     rstds[r];
             biases += d;
           }
           at.store(gain_sum, gains);

@@ -1,14 +1,14 @@
 // Fixed pieces of work handed to threads: the pieces never depend on how many threads there are.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <omp.h>
 
 namespace skein::kernels {
 
-// Calls body(begin, end) over [0, count) in pieces of `grain`, on all threads when there is enough to do.
+// Calls body(begin, end) over [0, count) in pieces of `grain`, on all threads when there is enough
+// to do.
 template <class Body>
 void parallel_ranges(int64_t count, int64_t grain, const Body& body) {
   const int64_t pieces = (count + grain - 1) / grain;
@@ -32,7 +32,9 @@ inline int64_t thread_share(int64_t count) {
 inline int64_t column_grain(int64_t columns) { return (thread_share(columns) + 63) / 64 * 64; }
 
 // Rows a piece should hold so that it is worth a thread's while.
-inline int64_t row_grain(int64_t row_elements) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, row_elements)); }
+inline int64_t row_grain(int64_t row_elements) {
+  return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, row_elements));
+}
 constexpr int64_t kElementGrain = 16384;
 
 }  // namespace skein::kernels

@@ -10,9 +10,11 @@
 namespace skein::kernels {
 namespace {
 
-// kRows * kVectors independent chains; the operands come from memory so that nothing can be known of them.
+// kRows * kVectors independent chains; the operands come from memory so that nothing can be known
+// of them.
 template <class Unit>
-SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(int64_t rounds, const Unit* operands, typename Tile<Unit>::Sum* out) {
+SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(int64_t rounds, const Unit* operands,
+                                                              typename Tile<Unit>::Sum* out) {
   using T = Tile<Unit>;
   using L = Lanes<Unit>;
   using Sums = Vector<typename T::Sum>;
@@ -20,7 +22,8 @@ SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(int64_t rounds, co
 #pragma GCC unroll 16
   for (int i = 0; i < T::kRows; ++i)
 #pragma GCC unroll 4
-    for (int v = 0; v < T::kVectors; ++v) sums[i][v] = load_vector<Sums>(out + (i * T::kVectors + v) * T::kLanes);
+    for (int v = 0; v < T::kVectors; ++v)
+      sums[i][v] = load_vector<Sums>(out + (i * T::kVectors + v) * T::kLanes);
   const auto left = load_vector<typename L::Value>(operands);
   const auto right = load_vector<typename L::Value>(operands + T::kLanes);
   for (int64_t k = 0; k < rounds; ++k) {
@@ -32,13 +35,15 @@ SKEIN_PAIRS __attribute__((noinline)) void multiply_registers(int64_t rounds, co
 #pragma GCC unroll 16
   for (int i = 0; i < T::kRows; ++i)
 #pragma GCC unroll 4
-    for (int v = 0; v < T::kVectors; ++v) std::memcpy(out + (i * T::kVectors + v) * T::kLanes, &sums[i][v], sizeof(Sums));
+    for (int v = 0; v < T::kVectors; ++v)
+      std::memcpy(out + (i * T::kVectors + v) * T::kLanes, &sums[i][v], sizeof(Sums));
 }
 
 template <class Unit>
 double flops_of_registers() {
   using T = Tile<Unit>;
-  const int64_t rounds = bf16_unit(Cpu{}) == Bf16Unit::amx_emulated && std::is_same_v<Unit, TilePair> ? 10 : 100000;
+  const int64_t rounds =
+      bf16_unit(Cpu{}) == Bf16Unit::amx_emulated && std::is_same_v<Unit, TilePair> ? 10 : 100000;
   const AmxRegisters on_tiles = amx_registers();
   const int threads = omp_get_max_threads();
   const auto begin = std::chrono::steady_clock::now();
@@ -53,8 +58,10 @@ double flops_of_registers() {
       asm volatile("" : : "r"(out) : "memory");
     }
   });
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return 2.0 * Lanes<Unit>::kDepth * Lanes<Unit>::kStep * T::kRows * T::kColumns * static_cast<double>(rounds) * threads / seconds;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return 2.0 * Lanes<Unit>::kDepth * Lanes<Unit>::kStep * T::kRows * T::kColumns *
+         static_cast<double>(rounds) * threads / seconds;
 }
 
 }  // namespace

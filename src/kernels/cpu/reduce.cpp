@@ -4,8 +4,9 @@
 #include <numeric>
 #include <vector>
 
-#include "parallel.h"
 #include "skein/core/profile.h"
+
+#include "parallel.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -15,7 +16,8 @@ namespace {
 // Of each row that is kept in the mean of all that are.
 template <class A>
 A share_of(const int32_t* kept, int64_t length) {
-  const int64_t count = std::count_if(kept, kept + length, [](int32_t number) { return number >= 0; });
+  const int64_t count =
+      std::count_if(kept, kept + length, [](int32_t number) { return number >= 0; });
   return count > 0 ? A(1) / static_cast<A>(count) : A(0);
 }
 
@@ -28,22 +30,25 @@ void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums) 
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* in = x.data<T>();
-    parallel_ranges(sums.size(), std::max<int64_t>(1, kElementGrain / chunk), [=](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) {
-        const T* part = in + c * chunk;
-        to[c] = lane_sum<double>(std::min(chunk, count - c * chunk), [=](int64_t i) {
-          const double value = static_cast<double>(load(part + i));
-          return value * value;
+    parallel_ranges(
+        sums.size(), std::max<int64_t>(1, kElementGrain / chunk), [=](int64_t begin, int64_t end) {
+          for (int64_t c = begin; c < end; ++c) {
+            const T* part = in + c * chunk;
+            to[c] = lane_sum<double>(std::min(chunk, count - c * chunk), [=](int64_t i) {
+              const double value = static_cast<double>(load(part + i));
+              return value * value;
+            });
+          }
         });
-      }
-    });
   });
 }
 
 void range_sums(Cpu, const Tensor& values, const Tensor& ranges, const Tensor& sums) {
   const double* in = values.data<double>();
   const int64_t* range = ranges.data<int64_t>();
-  for (int64_t n = 0; n < sums.size(); ++n) sums.data<double>()[n] = std::accumulate(in + range[2 * n], in + std::max(range[2 * n], range[2 * n + 1]), 0.0);
+  for (int64_t n = 0; n < sums.size(); ++n)
+    sums.data<double>()[n] =
+        std::accumulate(in + range[2 * n], in + std::max(range[2 * n], range[2 * n + 1]), 0.0);
 }
 
 void ordered_sum(Cpu, const Tensor& values, const Tensor& order, const Tensor& sum) {
@@ -67,8 +72,10 @@ void sample_means(Cpu, const Tensor& x, const Tensor& kept, const Tensor& out) {
         std::vector<A> sums(static_cast<size_t>(end - begin), A(0));
         for (int64_t t = 0; t < length; ++t)
           if (keep[t] >= 0)
-            for (int64_t c = begin; c < end; ++c) sums[static_cast<size_t>(c - begin)] += load(in + t * columns + c);
-        for (int64_t c = begin; c < end; ++c) store(to + c, share * sums[static_cast<size_t>(c - begin)]);
+            for (int64_t c = begin; c < end; ++c)
+              sums[static_cast<size_t>(c - begin)] += load(in + t * columns + c);
+        for (int64_t c = begin; c < end; ++c)
+          store(to + c, share * sums[static_cast<size_t>(c - begin)]);
       });
     }
   });
@@ -83,8 +90,12 @@ void sample_means_backward(Cpu, const Tensor& dy, const Tensor& kept, const Tens
     parallel_ranges(dx.dim(0), 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin * length; row < end * length; ++row) {
         const int64_t sample = row / length;
-        const A share = kept.data<int32_t>()[row] >= 0 ? share_of<A>(kept.data<int32_t>() + sample * length, length) : A(0);
-        for (int64_t c = 0; c < columns; ++c) store(dx.data<T>() + row * columns + c, share * load(dy.data<T>() + sample * columns + c));
+        const A share = kept.data<int32_t>()[row] >= 0
+                            ? share_of<A>(kept.data<int32_t>() + sample * length, length)
+                            : A(0);
+        for (int64_t c = 0; c < columns; ++c)
+          store(dx.data<T>() + row * columns + c,
+                share * load(dy.data<T>() + sample * columns + c));
       }
     });
   });
@@ -104,10 +115,12 @@ void swap_leading(Cpu, const Tensor& x, const Tensor& out) {
 
 void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to) {
   if (x.size() == 0) return;
-  const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1)), step = x.dim(1) * place, out_step = out.dim(1) * place;
+  const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1)), step = x.dim(1) * place,
+                out_step = out.dim(1) * place;
   const std::byte* in = x.bytes_data() + from * place;
   std::byte* target = out.bytes_data() + to * place;
-  for (int64_t row = 0; row < rows; ++row) std::memcpy(target + row * out_step, in + row * step, static_cast<size_t>(count * place));
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(target + row * out_step, in + row * step, static_cast<size_t>(count * place));
 }
 
 }  // namespace skein::kernels

@@ -1,7 +1,8 @@
+#include "skein/core/profile.h"
+
 #include "../rotary_frequency.h"
 #include "parallel.h"
 #include "simd.h"
-#include "skein/core/profile.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -9,11 +10,11 @@ namespace {
 
 // turns [rows, width]: cosines, then sines, of each row's position.
 template <class A>
-void fill_turns(const int32_t* positions, int64_t rows, int64_t width, const RotaryWaves& waves, bool inverse, A* turns) {
+void fill_turns(const int32_t* positions, int64_t rows, int64_t width, const RotaryWaves& waves,
+                bool inverse, A* turns) {
   const int64_t half = width / 2;
   double* frequency = scratch<double>(Scratch::frequencies, half);
-  for (int64_t j = 0; j < half; ++j)
-    frequency[j] = rotary_frequency(waves, j, width);
+  for (int64_t j = 0; j < half; ++j) frequency[j] = rotary_frequency(waves, j, width);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t j = 0; j < half; ++j) {
       const double angle = positions[row] * frequency[j];
@@ -34,7 +35,8 @@ void turn_row(const T* a, int64_t half, const Accumulator<T>* turn, T* b) {
 
 }  // namespace
 
-void rotary(Cpu, const Tensor& x, const Tensor& positions, const RotaryWaves& waves, bool inverse, const Tensor& out) {
+void rotary(Cpu, const Tensor& x, const Tensor& positions, const RotaryWaves& waves, bool inverse,
+            const Tensor& out) {
   const Span span("rotary");
   const int64_t heads = x.dim(2), width = x.dim(3);
   const int32_t* position = positions.data<int32_t>();
@@ -42,13 +44,15 @@ void rotary(Cpu, const Tensor& x, const Tensor& positions, const RotaryWaves& wa
     using T = typename decltype(tag)::type;
     const T* in = x.data<T>();
     T* to = out.data<T>();
-    parallel_ranges(x.dim(0) * x.dim(1), row_grain(heads * width), [=, &waves](int64_t begin, int64_t end) {
-      auto* turns = scratch<Accumulator<T>>(Scratch::turns, (end - begin) * width);
-      fill_turns(position + begin, end - begin, width, waves, inverse, turns);
-      for (int64_t row = begin; row < end; ++row)
-        for (int64_t h = 0; h < heads; ++h)
-          turn_row<T>(in + (row * heads + h) * width, width / 2, turns + (row - begin) * width, to + (row * heads + h) * width);
-    });
+    parallel_ranges(
+        x.dim(0) * x.dim(1), row_grain(heads * width), [=, &waves](int64_t begin, int64_t end) {
+          auto* turns = scratch<Accumulator<T>>(Scratch::turns, (end - begin) * width);
+          fill_turns(position + begin, end - begin, width, waves, inverse, turns);
+          for (int64_t row = begin; row < end; ++row)
+            for (int64_t h = 0; h < heads; ++h)
+              turn_row<T>(in + (row * heads + h) * width, width / 2, turns + (row - begin) * width,
+                          to + (row * heads + h) * width);
+        });
   });
 }
 

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "parallel.h"
 #include "skein/core/profile.h"
+
+#include "parallel.h"
 #include "vector.h"
 
 namespace skein::kernels {
@@ -20,8 +21,10 @@ float greatest(std::span<const float> logits) {
   float lanes[kLanes];
   std::fill_n(lanes, kLanes, logits[0]);
   for (size_t i = 0; i + kLanes <= logits.size(); i += kLanes)
-    for (size_t l = 0; l < kLanes; ++l) lanes[l] = logits[i + l] > lanes[l] ? logits[i + l] : lanes[l];
-  for (size_t i = logits.size() / kLanes * kLanes; i < logits.size(); ++i) lanes[0] = std::max(lanes[0], logits[i]);
+    for (size_t l = 0; l < kLanes; ++l)
+      lanes[l] = logits[i + l] > lanes[l] ? logits[i + l] : lanes[l];
+  for (size_t i = logits.size() / kLanes * kLanes; i < logits.size(); ++i)
+    lanes[0] = std::max(lanes[0], logits[i]);
   return *std::max_element(lanes, lanes + kLanes);
 }
 
@@ -30,7 +33,8 @@ int32_t fault_of(std::span<const float> logits, float top) {
   unsigned unordered = 0;
   for (float logit : logits) unordered |= logit != logit;
   if (unordered) {
-    const auto bad = std::find_if(logits.begin(), logits.end(), [](float logit) { return std::isnan(logit); });
+    const auto bad =
+        std::find_if(logits.begin(), logits.end(), [](float logit) { return std::isnan(logit); });
     return -1 - static_cast<int32_t>(bad - logits.begin());
   }
   if (std::isfinite(top)) return 0;
@@ -51,7 +55,8 @@ std::vector<int32_t> likeliest(std::span<const float> logits, size_t most) {
 }
 
 // The least likely of so many that their shares reach `wanted` are left out.
-std::vector<int32_t> likeliest_until(std::span<const float> logits, const std::vector<double>& shares, double wanted) {
+std::vector<int32_t> likeliest_until(std::span<const float> logits,
+                                     const std::vector<double>& shares, double wanted) {
   for (size_t most = 64;; most *= 8) {
     most = std::min(most, logits.size());
     std::vector<int32_t> ids = likeliest(logits, most);
@@ -65,14 +70,18 @@ std::vector<int32_t> likeliest_until(std::span<const float> logits, const std::v
   }
 }
 
-// exp(x) for x at most 0, to a few units in the last place; 0 below -708. A Taylor series around a multiple of ln 2, without branches, so
-// that a loop over it runs in lanes.
+// exp(x) for x at most 0, to a few units in the last place; 0 below -708. A Taylor series around a
+// multiple of ln 2, without branches, so that a loop over it runs in lanes.
 inline double falling_exponential(double x) {
-  constexpr double kHalves = 0x1.8p52, kLog2E = 0x1.71547652b82fep+0, kHigh = 0x1.62e42fefa3800p-1, kLow = 0x1.ef35793c76730p-45;
-  const double bounded = std::max(x, -708.0), rounded = bounded * kLog2E + kHalves, whole = rounded - kHalves;
+  constexpr double kHalves = 0x1.8p52, kLog2E = 0x1.71547652b82fep+0, kHigh = 0x1.62e42fefa3800p-1,
+                   kLow = 0x1.ef35793c76730p-45;
+  const double bounded = std::max(x, -708.0), rounded = bounded * kLog2E + kHalves,
+               whole = rounded - kHalves;
   const double r = bounded - whole * kHigh - whole * kLow;
   double sum = 1.0 / 479001600;
-  for (double factorial : {39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0}) sum = sum * r + 1 / factorial;
+  for (double factorial :
+       {39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
+    sum = sum * r + 1 / factorial;
   const auto scale = std::bit_cast<double>((std::bit_cast<int64_t>(rounded) + 1023) << 52);
   return x < -708 ? 0 : sum * scale;
 }
@@ -91,7 +100,8 @@ Shares shares_of(std::span<const float> logits, float top, double temperature) {
     const auto count = static_cast<int64_t>(std::min(Shares::kChunk, logits.size() - i));
     const float* from = logits.data() + i;
     double* to = made.all.data() + i;
-    for (int64_t j = 0; j < count; ++j) to[j] = falling_exponential((double{from[j]} - top) / temperature);
+    for (int64_t j = 0; j < count; ++j)
+      to[j] = falling_exponential((double{from[j]} - top) / temperature);
     made.sums.push_back(lane_sum<double>(count, [=](int64_t j) { return to[j]; }));
   }
   return made;
@@ -108,33 +118,38 @@ size_t walk(std::span<const double> shares, double& left) {
 
 int32_t draw(const Shares& shares, double uniform) {
   double left = uniform * shares.total();
-  const size_t begin = walk(shares.sums, left) * Shares::kChunk, count = std::min(Shares::kChunk, shares.all.size() - begin);
+  const size_t begin = walk(shares.sums, left) * Shares::kChunk,
+               count = std::min(Shares::kChunk, shares.all.size() - begin);
   return static_cast<int32_t>(begin + walk({shares.all.data() + begin, count}, left));
 }
 
 int32_t sample_row(std::span<const float> logits, const SampleArguments& c, double uniform) {
   const float top = greatest(logits);
   if (const int32_t fault = fault_of(logits, top)) return fault;
-  if (c.temperature == 0 || c.top_k == 1) return static_cast<int32_t>(std::find(logits.begin(), logits.end(), top) - logits.begin());
+  if (c.temperature == 0 || c.top_k == 1)
+    return static_cast<int32_t>(std::find(logits.begin(), logits.end(), top) - logits.begin());
   Shares shares = shares_of(logits, top, c.temperature);
   const bool some = c.top_k && static_cast<size_t>(c.top_k) < logits.size();
   if (!some && c.top_p == 1) return draw(shares, uniform);
   if (some) {
     const std::vector<double> every = std::exchange(shares.all, std::vector<double>(logits.size()));
-    for (int32_t id : likeliest(logits, static_cast<size_t>(c.top_k))) shares.all[static_cast<size_t>(id)] = every[static_cast<size_t>(id)];
+    for (int32_t id : likeliest(logits, static_cast<size_t>(c.top_k)))
+      shares.all[static_cast<size_t>(id)] = every[static_cast<size_t>(id)];
     shares.sums = {std::accumulate(shares.all.begin(), shares.all.end(), 0.0)};
   }
   const std::vector<int32_t> kept = likeliest_until(logits, shares.all, c.top_p * shares.total());
   std::vector<double> kept_shares;
   for (int32_t id : kept)
-    if (shares.all[static_cast<size_t>(id)] > 0) kept_shares.push_back(shares.all[static_cast<size_t>(id)]);
+    if (shares.all[static_cast<size_t>(id)] > 0)
+      kept_shares.push_back(shares.all[static_cast<size_t>(id)]);
   double left = uniform * std::accumulate(kept_shares.begin(), kept_shares.end(), 0.0);
   return kept[walk(kept_shares, left)];
 }
 
 }  // namespace
 
-void sample(Cpu, const Tensor& logits, int64_t valid, const SampleArguments& arguments, const Tensor& uniforms, const Tensor& ids) {
+void sample(Cpu, const Tensor& logits, int64_t valid, const SampleArguments& arguments,
+            const Tensor& uniforms, const Tensor& ids) {
   const Span span("sample");
   const int64_t columns = logits.dim(1);
   const float* from = logits.data<float>();
@@ -142,7 +157,9 @@ void sample(Cpu, const Tensor& logits, int64_t valid, const SampleArguments& arg
   int32_t* id = ids.data<int32_t>();
   parallel_ranges(logits.dim(0), 1, [=](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
-      id[row] = uniform[row] < 0 ? 0 : sample_row({from + row * columns, static_cast<size_t>(valid)}, arguments, uniform[row]);
+      id[row] = uniform[row] < 0 ? 0
+                                 : sample_row({from + row * columns, static_cast<size_t>(valid)},
+                                              arguments, uniform[row]);
   });
 }
 

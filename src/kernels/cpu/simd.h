@@ -1,4 +1,5 @@
-// The widest vectors this build may use: loads, broadcasts and fused multiply-adds, once a kind of unit.
+// The widest vectors this build may use: loads, broadcasts and fused multiply-adds, once a kind of
+// unit.
 #pragma once
 
 #include <cmath>
@@ -60,7 +61,9 @@ using Vector = typename VectorOf<A>::type;
 template <class V>
 using Lane = std::remove_cvref_t<decltype(V{}[0])>;
 template <class V>
-inline V all(Lane<V> value) { return value - V{}; }
+inline V all(Lane<V> value) {
+  return value - V{};
+}
 
 inline Vector<float> fused(Vector<float> a, Vector<float> b, Vector<float> c) {
 #if SKEIN_AVX512
@@ -96,7 +99,8 @@ struct Lanes {
   static constexpr int kDepth = 1;  // elements of depth in a unit
   static constexpr int kStep = 1;   // units of depth taken at once
   static inline __attribute__((always_inline)) Value all(const Unit* p) { return *p - Value{}; }
-  static inline __attribute__((always_inline)) void add_product(Vector<Sum>& sum, Value a, Value b) {
+  static inline __attribute__((always_inline)) void add_product(Vector<Sum>& sum, Value a,
+                                                                Value b) {
     sum = fused(a, b, sum);
   }
 };
@@ -112,7 +116,8 @@ struct Lanes<Pair> {
     std::memcpy(&bits, p, 4);
     return bits - Value{};
   }
-  SKEIN_PAIRS static inline __attribute__((always_inline)) void add_product(Vector<float>& sum, Value a, Value b) {
+  SKEIN_PAIRS static inline __attribute__((always_inline)) void add_product(Vector<float>& sum,
+                                                                            Value a, Value b) {
     sum = (Vector<float>)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
   }
 };
@@ -148,8 +153,23 @@ void visit_unit(const F& f) {
 
 // Memory of one thread that grows and is kept, aligned to a vector. Each use has a slot of its own.
 enum class Scratch {
-  packed_left, packed_right, strip, scores, slopes, dropped, keys, values, key_rows, queries, query_rows, douts,
-  dout_rows, gradients, turns, frequencies, count
+  packed_left,
+  packed_right,
+  strip,
+  scores,
+  slopes,
+  dropped,
+  keys,
+  values,
+  key_rows,
+  queries,
+  query_rows,
+  douts,
+  dout_rows,
+  gradients,
+  turns,
+  frequencies,
+  count
 };
 
 template <class A>

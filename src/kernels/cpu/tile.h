@@ -14,18 +14,26 @@ struct Tile {
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Sum));
   static constexpr int kVectors = 2;
   static constexpr int kColumns = kVectors * kLanes;
-  static constexpr int kRows = std::is_same_v<Unit, TilePair> ? 32 : kVectorBytes == 64 ? 12 : kVectorBytes == 32 ? 6 : 4;
-  // Units of depth in one packed block: the rows of a tile fit the first-level cache, on AMX with the panel that they meet.
-  static constexpr int kDepthBlock = std::is_same_v<Unit, TilePair> ? kAmxRow : 1536 / static_cast<int>(sizeof(Unit));
+  static constexpr int kRows = std::is_same_v<Unit, TilePair> ? 32
+                               : kVectorBytes == 64           ? 12
+                               : kVectorBytes == 32           ? 6
+                                                              : 4;
+  // Units of depth in one packed block: the rows of a tile fit the first-level cache, on AMX with
+  // the panel that they meet.
+  static constexpr int kDepthBlock =
+      std::is_same_v<Unit, TilePair> ? kAmxRow : 1536 / static_cast<int>(sizeof(Unit));
 };
 
-// How packed rows lie: by_row [kRows][kDepthBlock] as depth lies in memory, by_depth [kDepthBlock][kRows].
+// How packed rows lie: by_row [kRows][kDepthBlock] as depth lies in memory, by_depth
+// [kDepthBlock][kRows].
 enum class Packing { by_row, by_depth };
 
-// c [kUsed, kColumns] = a · b over `depth` units, or += when load. a: packed rows; b: [depth][kColumns].
+// c [kUsed, kColumns] = a · b over `depth` units, or += when load. a: packed rows; b:
+// [depth][kColumns].
 template <class Unit, Packing kPacking, int kUsed>
-SKEIN_PAIRS __attribute__((noinline)) void multiply_tile(int64_t depth, const Unit* a, const Unit* b,
-                                                         typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
+SKEIN_PAIRS __attribute__((noinline)) void multiply_tile(int64_t depth, const Unit* a,
+                                                         const Unit* b, typename Tile<Unit>::Sum* c,
+                                                         int64_t c_row, bool load) {
   using T = Tile<Unit>;
   using L = Lanes<Unit>;
   using Sums = Vector<typename T::Sum>;
@@ -36,12 +44,14 @@ SKEIN_PAIRS __attribute__((noinline)) void multiply_tile(int64_t depth, const Un
 #pragma GCC unroll 16
     for (int i = 0; i < kUsed; ++i)
 #pragma GCC unroll 4
-      for (int v = 0; v < T::kVectors; ++v) sums[i][v] = load_vector<Sums>(c + i * c_row + v * T::kLanes);
+      for (int v = 0; v < T::kVectors; ++v)
+        sums[i][v] = load_vector<Sums>(c + i * c_row + v * T::kLanes);
   }
   for (int64_t k = 0; k < depth; ++k) {
     typename L::Value right[T::kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < T::kVectors; ++v) right[v] = load_vector<typename L::Value>(b + v * T::kLanes);
+    for (int v = 0; v < T::kVectors; ++v)
+      right[v] = load_vector<typename L::Value>(b + v * T::kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < kUsed; ++i) {
       const auto left = L::all(a + i * kRowStep);
@@ -54,37 +64,44 @@ SKEIN_PAIRS __attribute__((noinline)) void multiply_tile(int64_t depth, const Un
 #pragma GCC unroll 16
   for (int i = 0; i < kUsed; ++i)
 #pragma GCC unroll 4
-    for (int v = 0; v < T::kVectors; ++v) std::memcpy(c + i * c_row + v * T::kLanes, &sums[i][v], sizeof(Sums));
+    for (int v = 0; v < T::kVectors; ++v)
+      std::memcpy(c + i * c_row + v * T::kLanes, &sums[i][v], sizeof(Sums));
 }
 
 template <class Unit>
-using TileFunction = void (*)(int64_t, const Unit*, const Unit*, typename Tile<Unit>::Sum*, int64_t, bool);
+using TileFunction = void (*)(int64_t, const Unit*, const Unit*, typename Tile<Unit>::Sum*, int64_t,
+                              bool);
 
 // The function for 1 <= rows <= kRows.
 template <class Unit, Packing kPacking>
 TileFunction<Unit> tile_of(int rows) {
   static constexpr auto functions = []<int... i>(std::integer_sequence<int, i...>) {
     return std::array<TileFunction<Unit>, sizeof...(i)>{&multiply_tile<Unit, kPacking, i + 1>...};
-  }(std::make_integer_sequence<int, Tile<Unit>::kRows>{});
+  }
+  (std::make_integer_sequence<int, Tile<Unit>::kRows>{});
   return functions[static_cast<size_t>(rows - 1)];
 }
 
-// What AMX should find in the caches after the tile of rows i and columns j: the next panel where each is met once, else a share of
-// the rows that follow.
-inline Ahead ahead_of(int64_t i, int64_t j, int64_t rows, int64_t columns, int64_t depth, const TilePair* left, const TilePair* right, int64_t panel) {
+// What AMX should find in the caches after the tile of rows i and columns j: the next panel where
+// each is met once, else a share of the rows that follow.
+inline Ahead ahead_of(int64_t i, int64_t j, int64_t rows, int64_t columns, int64_t depth,
+                      const TilePair* left, const TilePair* right, int64_t panel) {
   using T = Tile<TilePair>;
   constexpr int64_t kLine = 64 / sizeof(TilePair);
-  if (rows <= T::kRows) return {right + panel, j + T::kColumns < columns ? depth * T::kColumns / kLine : 0};
+  if (rows <= T::kRows)
+    return {right + panel, j + T::kColumns < columns ? depth * T::kColumns / kLine : 0};
   if (i + T::kRows >= rows) return {};
-  const int64_t panels = (columns + T::kColumns - 1) / T::kColumns, share = (T::kRows * T::kDepthBlock / kLine + panels - 1) / panels;
+  const int64_t panels = (columns + T::kColumns - 1) / T::kColumns,
+                share = (T::kRows * T::kDepthBlock / kLine + panels - 1) / panels;
   return {left + T::kRows * T::kDepthBlock + j / T::kColumns * share * kLine, share};
 }
 
-// c [rows, columns] += or = the product of packed rows (in panels of kRows) and packed columns (in panels of
-// kColumns, `panel` units apart); whole panels of c are written when columns is a multiple of kColumns.
+// c [rows, columns] += or = the product of packed rows (in panels of kRows) and packed columns (in
+// panels of kColumns, `panel` units apart); whole panels of c are written when columns is a
+// multiple of kColumns.
 template <class Unit, Packing kPacking>
-void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a, const Unit* b, int64_t panel,
-                     typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
+void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a, const Unit* b,
+                     int64_t panel, typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
   using T = Tile<Unit>;
   constexpr bool kAmx = std::is_same_v<Unit, TilePair>;
   AmxTile on_amx = nullptr;
@@ -98,17 +115,23 @@ void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a
       typename T::Sum* target = c + i * c_row + j;
       const Unit* right = b + j / T::kColumns * panel;
       const auto multiply = [&](typename T::Sum* to, int64_t to_row) {
-        if constexpr (kAmx) on_amx(depth, left, right, to, to_row, load, ahead_of(i, j, rows, columns, depth, left, right, panel));
-        else tile_of<Unit, kPacking>(used)(depth, left, right, to, to_row, load);
+        if constexpr (kAmx)
+          on_amx(depth, left, right, to, to_row, load,
+                 ahead_of(i, j, rows, columns, depth, left, right, panel));
+        else
+          tile_of<Unit, kPacking>(used)(depth, left, right, to, to_row, load);
       };
       if (whole && j + T::kColumns <= columns) {
         multiply(target, c_row);
         continue;
       }
       alignas(64) typename T::Sum edge[T::kRows * T::kColumns];
-      const auto bytes = static_cast<size_t>(columns - j < T::kColumns ? columns - j : T::kColumns) * sizeof(edge[0]);
+      const auto bytes =
+          static_cast<size_t>(columns - j < T::kColumns ? columns - j : T::kColumns) *
+          sizeof(edge[0]);
       if (load)
-        for (int r = 0; r < used; ++r) std::memcpy(edge + r * T::kColumns, target + r * c_row, bytes);
+        for (int r = 0; r < used; ++r)
+          std::memcpy(edge + r * T::kColumns, target + r * c_row, bytes);
       multiply(edge, T::kColumns);
       for (int r = 0; r < used; ++r) std::memcpy(target + r * c_row, edge + r * T::kColumns, bytes);
     }

@@ -1,8 +1,7 @@
 #include "skein/kernels/units.h"
 
-#include <unistd.h>
-
 #include <atomic>
+#include <unistd.h>
 
 #include "simd.h"
 
@@ -19,7 +18,8 @@ namespace {
 bool may_use_tiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kBf16 = 1u << 22, kTiles = 1u << 24;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & kBf16) == 0 || (d & kTiles) == 0) return false;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & kBf16) == 0 || (d & kTiles) == 0)
+    return false;
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
@@ -68,7 +68,9 @@ bool use_bf16_unit(Cpu, Bf16Unit unit) {
 }
 
 std::string product_unit(Cpu, DType dtype) {
-  const std::string widest = kVectorBytes == 64 ? "AVX-512" : kVectorBytes == 32 ? "AVX2" : "128-bit vectors";
+  const std::string widest = kVectorBytes == 64   ? "AVX-512"
+                             : kVectorBytes == 32 ? "AVX2"
+                                                  : "128-bit vectors";
   if (dtype == DType::f16) return widest + " through f32";
   if (dtype != DType::bf16) return widest;
   switch (bf16_unit(Cpu{})) {

@@ -1,19 +1,25 @@
-// Loads and stores through the accumulator type, fixed-lane sums, and functions the compiler can vectorise.
+// Loads and stores through the accumulator type, fixed-lane sums, and functions the compiler can
+// vectorise.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
-#include "simd.h"
 #include "skein/tensor/dtype.h"
+
+#include "simd.h"
 
 namespace skein::kernels {
 
 template <class T>
-inline Accumulator<T> load(const T* p) { return static_cast<Accumulator<T>>(*p); }
+inline Accumulator<T> load(const T* p) {
+  return static_cast<Accumulator<T>>(*p);
+}
 template <class T>
-inline void store(T* p, Accumulator<T> value) { *p = static_cast<T>(value); }
+inline void store(T* p, Accumulator<T> value) {
+  *p = static_cast<T>(value);
+}
 
 // Sixteen lanes summed in a fixed order.
 template <class Sum>
@@ -23,8 +29,8 @@ inline Sum fold(Sum (&lanes)[16]) {
   return lanes[0];
 }
 
-// Sum over i < n of f(i) kept in 16 lanes that are folded in a fixed order, so that the compiler may use
-// vectors of any width and the bits stay.
+// Sum over i < n of f(i) kept in 16 lanes that are folded in a fixed order, so that the compiler
+// may use vectors of any width and the bits stay.
 template <class Sum, class F>
 inline Sum lane_sum(int64_t n, const F& f) {
   constexpr int kLanes = 16;
@@ -70,11 +76,17 @@ inline V polynomial(V x, const A (&c)[n]) {
 }
 
 // Coefficients of Moshier's Cephes for exp over half a power of two to each side.
-inline constexpr float kExponential[] = {1.0f, 1.0f, 5.0000001201e-1f, 1.6666665459e-1f,
-                                         4.1665795894e-2f, 8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f};
+inline constexpr float kExponential[] = {1.0f,
+                                         1.0f,
+                                         5.0000001201e-1f,
+                                         1.6666665459e-1f,
+                                         4.1665795894e-2f,
+                                         8.3334519073e-3f,
+                                         1.3981999507e-3f,
+                                         1.9875691500e-4f};
 
-// Cody-Waite reduction and a polynomial; within 2 ulp over the normal range, 0 below it. V: float or vectors of it, I: as many
-// int32_t.
+// Cody-Waite reduction and a polynomial; within 2 ulp over the normal range, 0 below it. V: float
+// or vectors of it, I: as many int32_t.
 template <class V, class I>
 inline V exponential_of(V x) {
   const V bounded = x > 89.0f ? V{} + 89.0f : x;
@@ -102,7 +114,8 @@ inline void for_vectors(int64_t n, const Body& body) {
 // The same, with subnormal results kept.
 inline __m512 exponential(__m512 x) {
   x = _mm512_min_ps(_mm512_set1_ps(89.0f), _mm512_max_ps(_mm512_set1_ps(-150.0f), x));
-  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)),
+                                        _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693145751953125f), x);
   r = _mm512_fnmadd_ps(n, _mm512_set1_ps(1.42860677e-6f), r);
   return _mm512_scalef_ps((__m512)polynomial((Vector<float>)r, kExponential), n);
@@ -116,7 +129,9 @@ inline float fold(__m512 lanes) {
 #endif
 
 #if !defined(__AVX512F__)
-inline Vector<float> exponential(Vector<float> x) { return exponential_of<Vector<float>, Vector<int32_t>>(x); }
+inline Vector<float> exponential(Vector<float> x) {
+  return exponential_of<Vector<float>, Vector<int32_t>>(x);
+}
 #endif
 
 template <class F>
@@ -124,19 +139,23 @@ inline Vector<double> each_lane(Vector<double> x, const F& f) {
   for (size_t l = 0; l < sizeof(x) / sizeof(double); ++l) x[l] = f(x[l]);
   return x;
 }
-inline Vector<double> exponential(Vector<double> x) { return each_lane(x, [](double v) { return std::exp(v); }); }
+inline Vector<double> exponential(Vector<double> x) {
+  return each_lane(x, [](double v) { return std::exp(v); });
+}
 
-// erf(x) / x as a polynomial of x² up to 1 and log(1 - erf(x)) as one of x beyond, both fitted for the least largest error;
-// within 3 ulp.
+// erf(x) / x as a polynomial of x² up to 1 and log(1 - erf(x)) as one of x beyond, both fitted for
+// the least largest error; within 3 ulp.
 template <class V>
 inline V error_function(V x) {
   if constexpr (std::is_same_v<Lane<V>, double>) {
     return each_lane(x, [](double v) { return std::erf(v); });
   } else {
-    static constexpr float kNear[] = {1.1283791065e+0f, -3.7612625957e-1f, 1.1283585429e-1f, -2.6853810996e-2f,
-                                      5.1883272827e-3f, -8.0101913773e-4f, 7.8538541857e-5f};
-    static constexpr float kFar[] = {1.7812231090e-4f, -1.1295273304e+0f, -6.3333284855e-1f, -1.0827845335e-1f, 2.5101736188e-2f,
-                                     -4.1537638754e-3f, 4.2650161777e-4f, -1.9262088245e-5f, -1.6979301165e-7f};
+    static constexpr float kNear[] = {1.1283791065e+0f,  -3.7612625957e-1f, 1.1283585429e-1f,
+                                      -2.6853810996e-2f, 5.1883272827e-3f,  -8.0101913773e-4f,
+                                      7.8538541857e-5f};
+    static constexpr float kFar[] = {1.7812231090e-4f,  -1.1295273304e+0f, -6.3333284855e-1f,
+                                     -1.0827845335e-1f, 2.5101736188e-2f,  -4.1537638754e-3f,
+                                     4.2650161777e-4f,  -1.9262088245e-5f, -1.6979301165e-7f};
     const V size = x < 0 ? -x : x, bounded = size > 4 ? V{} + 4 : size;
     const V far = 1 - exponential(polynomial(bounded, kFar));
     return size < 1 ? x * polynomial<V>(x * x, kNear) : x < 0 ? -far : size >= 1 ? far : x;
@@ -151,7 +170,8 @@ inline A exponential_row(A* row, int64_t n, A scale, A shift) {
     __m512 sum = _mm512_setzero_ps();
     for_vectors(n, [&](int64_t i, __mmask16 mask) {
       const __m512 x = _mm512_maskz_loadu_ps(mask, row + i);
-      const __m512 y = exponential(_mm512_fmsub_ps(x, _mm512_set1_ps(scale), _mm512_set1_ps(shift)));
+      const __m512 y =
+          exponential(_mm512_fmsub_ps(x, _mm512_set1_ps(scale), _mm512_set1_ps(shift)));
       _mm512_mask_storeu_ps(row + i, mask, y);
       sum = _mm512_mask_add_ps(sum, mask, sum, y);
     });
@@ -169,7 +189,9 @@ inline Accumulator<T> exponential_sum(const T* row, int64_t n, Accumulator<T> sh
   if constexpr (std::is_same_v<T, float>) {
     __m512 sum = _mm512_setzero_ps();
     for_vectors(n, [&](int64_t i, __mmask16 mask) {
-      sum = _mm512_mask_add_ps(sum, mask, sum, exponential(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, row + i), _mm512_set1_ps(shift))));
+      sum = _mm512_mask_add_ps(
+          sum, mask, sum,
+          exponential(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, row + i), _mm512_set1_ps(shift))));
     });
     return fold(sum);
   }

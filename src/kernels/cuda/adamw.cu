@@ -8,29 +8,34 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// What gradients are multiplied by, once a block; 0 where the norm is not finite and nothing may change.
+// What gradients are multiplied by, once a block; 0 where the norm is not finite and nothing may
+// change.
 template <class A>
 __device__ A gradient_factor(const AdamWFactors<A>& f, double scale, const double* square_sum) {
   __shared__ A factor;
   if (threadIdx.x == 0) {
     factor = f.scale;
     const double norm = square_sum ? scale * sqrt(*square_sum) : 0;
-    if (!(norm < INFINITY)) factor = 0;
-    else if (f.clip > 0 && norm > f.clip) factor = static_cast<A>(scale * (f.clip / (norm + kClipEpsilon)));
+    if (!(norm < INFINITY))
+      factor = 0;
+    else if (f.clip > 0 && norm > f.clip)
+      factor = static_cast<A>(scale * (f.clip / (norm + kClipEpsilon)));
   }
   __syncthreads();
   return factor;
 }
 
 template <class A, class T>
-__global__ void update(int64_t count, AdamWFactors<A> f, double scale, const double* square_sum, const A* gradient, A* master, A* m, A* v, T* working) {
+__global__ void update(int64_t count, AdamWFactors<A> f, double scale, const double* square_sum,
+                       const A* gradient, A* master, A* m, A* v, T* working) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const A factor = gradient_factor(f, scale, square_sum);
   if (i >= count || factor == A(0)) return;
   const A g = gradient[i] * factor;
   const A first = f.beta1 * m[i] + (A(1) - f.beta1) * g;
   const A second = f.beta2 * v[i] + (A(1) - f.beta2) * g * g;
-  const A value = master[i] * f.shrink - f.step_size * first / (sqrt(second) * f.correction + f.epsilon);
+  const A value =
+      master[i] * f.shrink - f.step_size * first / (sqrt(second) * f.correction + f.epsilon);
   m[i] = first;
   v[i] = second;
   master[i] = value;
@@ -39,7 +44,8 @@ __global__ void update(int64_t count, AdamWFactors<A> f, double scale, const dou
 
 // Four elements a thread, sixteen bytes at a time.
 template <class T>
-__global__ void update_packs(int64_t packs, AdamWFactors<float> f, double scale, const double* square_sum, const Pack<float>* gradient,
+__global__ void update_packs(int64_t packs, AdamWFactors<float> f, double scale,
+                             const double* square_sum, const Pack<float>* gradient,
                              Pack<float>* master, Pack<float>* m, Pack<float>* v, T* working) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const float factor = gradient_factor(f, scale, square_sum);
@@ -51,7 +57,8 @@ __global__ void update_packs(int64_t packs, AdamWFactors<float> f, double scale,
     const float scaled = g.at[k] * factor;
     first.at[k] = f.beta1 * first.at[k] + (1.0f - f.beta1) * scaled;
     second.at[k] = f.beta2 * second.at[k] + (1.0f - f.beta2) * scaled * scaled;
-    value.at[k] = value.at[k] * f.shrink - f.step_size * first.at[k] / (sqrtf(second.at[k]) * f.correction + f.epsilon);
+    value.at[k] = value.at[k] * f.shrink -
+                  f.step_size * first.at[k] / (sqrtf(second.at[k]) * f.correction + f.epsilon);
     if (working) store(working + i * 4 + k, value.at[k]);
   }
   m[i] = first;
@@ -60,26 +67,31 @@ __global__ void update_packs(int64_t packs, AdamWFactors<float> f, double scale,
 }
 
 template <class A, class T>
-void update_all(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m, const Tensor& v,
-                T* working) {
+void update_all(Cuda on, const AdamWArguments& arguments, const Tensor& gradient,
+                const Tensor& master, const Tensor& m, const Tensor& v, T* working) {
   const AdamWFactors<A> factors(arguments);
   const int64_t count = master.size();
-  const double* square_sum = arguments.square_sum.defined() ? arguments.square_sum.data<double>() : nullptr;
+  const double* square_sum =
+      arguments.square_sum.defined() ? arguments.square_sum.data<double>() : nullptr;
   if constexpr (std::is_same_v<A, float>) {
-    if (count % 4 == 0 && aligned(gradient.bytes_data()) && aligned(master.bytes_data()) && aligned(m.bytes_data()) && aligned(v.bytes_data()))
-      return launch("adamw", on, update_packs<T>, dim3(static_cast<unsigned>(pieces_of(count / 4, kThreads))), kThreads, 0, count / 4, factors,
-                    arguments.gradient_scale, square_sum,
-                    reinterpret_cast<const Pack<float>*>(gradient.bytes_data()), reinterpret_cast<Pack<float>*>(master.bytes_data()),
-                    reinterpret_cast<Pack<float>*>(m.bytes_data()), reinterpret_cast<Pack<float>*>(v.bytes_data()), working);
+    if (count % 4 == 0 && aligned(gradient.bytes_data()) && aligned(master.bytes_data()) &&
+        aligned(m.bytes_data()) && aligned(v.bytes_data()))
+      return launch("adamw", on, update_packs<T>,
+                    dim3(static_cast<unsigned>(pieces_of(count / 4, kThreads))), kThreads, 0,
+                    count / 4, factors, arguments.gradient_scale, square_sum,
+                    reinterpret_cast<const Pack<float>*>(gradient.bytes_data()),
+                    reinterpret_cast<Pack<float>*>(master.bytes_data()),
+                    reinterpret_cast<Pack<float>*>(m.bytes_data()),
+                    reinterpret_cast<Pack<float>*>(v.bytes_data()), working);
   }
-  launch("adamw", on, update<A, T>, dim3(static_cast<unsigned>(pieces_of(count, kThreads))), kThreads, 0, count, factors, arguments.gradient_scale,
-         square_sum, gradient.data<A>(),
+  launch("adamw", on, update<A, T>, dim3(static_cast<unsigned>(pieces_of(count, kThreads))),
+         kThreads, 0, count, factors, arguments.gradient_scale, square_sum, gradient.data<A>(),
          master.data<A>(), m.data<A>(), v.data<A>(), working);
 }
 
 // Eight elements a thread: those of one block of random bits.
-__global__ void round_at_random(int64_t count, int64_t first, uint64_t key, uint64_t stream, const double* square_sum, const float* values,
-                                BFloat16* rounded) {
+__global__ void round_at_random(int64_t count, int64_t first, uint64_t key, uint64_t stream,
+                                const double* square_sum, const float* values, BFloat16* rounded) {
   if (square_sum && !(*square_sum < INFINITY)) return;
   const int64_t block = first / 8 + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const DeviceBlock bits = philox_on_device(key, stream, static_cast<uint64_t>(block));
@@ -88,27 +100,34 @@ __global__ void round_at_random(int64_t count, int64_t first, uint64_t key, uint
     const int64_t i = block * 8 + k - first;
     if (i < 0 || i >= count) continue;
     const uint32_t word = __float_as_uint(values[i]);
-    if ((word & 0x7f800000u) == 0x7f800000u) store(rounded + i, values[i]);
-    else rounded[i].bits = static_cast<uint16_t>((word + (bits.word[k / 2] >> k % 2 * 16 & 0xffffu)) >> 16);
+    if ((word & 0x7f800000u) == 0x7f800000u)
+      store(rounded + i, values[i]);
+    else
+      rounded[i].bits =
+          static_cast<uint16_t>((word + (bits.word[k / 2] >> k % 2 * 16 & 0xffffu)) >> 16);
   }
 }
 
 }  // namespace
 
-void stochastic_round(Cuda on, const RoundingStream& s, const Tensor& values, const Tensor& rounded) {
+void stochastic_round(Cuda on, const RoundingStream& s, const Tensor& values,
+                      const Tensor& rounded) {
   const int64_t blocks = pieces_of(s.first % 8 + values.size(), 8);
-  launch("stochastic_round", on, round_at_random, dim3(static_cast<unsigned>(pieces_of(blocks, kThreads))), kThreads, 0, values.size(), s.first,
-         s.key, s.stream, s.square_sum.defined() ? s.square_sum.data<double>() : nullptr, values.data<float>(), rounded.data<BFloat16>());
+  launch("stochastic_round", on, round_at_random,
+         dim3(static_cast<unsigned>(pieces_of(blocks, kThreads))), kThreads, 0, values.size(),
+         s.first, s.key, s.stream, s.square_sum.defined() ? s.square_sum.data<double>() : nullptr,
+         values.data<float>(), rounded.data<BFloat16>());
 }
 
-void adamw(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master, const Tensor& m, const Tensor& v,
-           const Tensor& working) {
+void adamw(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master,
+           const Tensor& m, const Tensor& v, const Tensor& working) {
   visit_float(master.dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
     if (!working.defined()) return update_all<A, A>(on, arguments, gradient, master, m, v, nullptr);
     visit_float(working.dtype(), [&](auto working_tag) {
       using T = typename decltype(working_tag)::type;
-      if constexpr (std::is_same_v<Accumulator<T>, A>) update_all<A, T>(on, arguments, gradient, master, m, v, working.data<T>());
+      if constexpr (std::is_same_v<Accumulator<T>, A>)
+        update_all<A, T>(on, arguments, gradient, master, m, v, working.data<T>());
     });
   });
 }

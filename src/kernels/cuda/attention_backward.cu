@@ -23,12 +23,15 @@ struct Tiles {
     slopes = weights + kQueryTile * kKeyTile;
   }
   static size_t bytes(int pitch, int more) {
-    return static_cast<size_t>((2 * kQueryTile + 2 * kKeyTile) * pitch + 2 * kQueryTile * kKeyTile + more) * sizeof(float);
+    return static_cast<size_t>((2 * kQueryTile + 2 * kKeyTile) * pitch + 2 * kQueryTile * kKeyTile +
+                               more) *
+           sizeof(float);
   }
 };
 
 template <class T>
-__device__ void load_queries(const HeadOf<T>& head, const Slopes<T>& s, int64_t query, int pitch, const Tiles& tiles) {
+__device__ void load_queries(const HeadOf<T>& head, const Slopes<T>& s, int64_t query, int pitch,
+                             const Tiles& tiles) {
   const auto at = [&](int64_t row) { return head.q_at(row); };
   load_rows<kQueryTile>(head.a.q, query, head.a.queries, head.a.width, pitch, tiles.q, at);
   load_rows<kQueryTile>(s.dout, query, head.a.queries, head.a.width, pitch, tiles.dout, at);
@@ -48,7 +51,8 @@ __device__ void load_along(const HeadOf<T>& head, const Slopes<T>& s, int64_t qu
   for (int r = warp; r < kQueryTile; r += warps) {
     float sum = 0;
     if (query + r < head.a.queries)
-      for (int64_t d = lane; d < head.a.width; d += kWarp) sum += load(s.dout + head.q_at(query + r) + d) * load(s.out + head.q_at(query + r) + d);
+      for (int64_t d = lane; d < head.a.width; d += kWarp)
+        sum += load(s.dout + head.q_at(query + r) + d) * load(s.out + head.q_at(query + r) + d);
     sum = warp_sum(sum);
     if (lane == 0) along[r] = sum;
   }
@@ -56,16 +60,23 @@ __device__ void load_along(const HeadOf<T>& head, const Slopes<T>& s, int64_t qu
 
 // Of the tile: weights as they met the values (dropped), and slopes of the scores times scale.
 template <class T>
-__device__ void fill_slopes(const HeadOf<T>& head, const Slopes<T>& s, int64_t query, int64_t from, int pitch, const Tiles& tiles, const float* along) {
+__device__ void fill_slopes(const HeadOf<T>& head, const Slopes<T>& s, int64_t query, int64_t from,
+                            int pitch, const Tiles& tiles, const float* along) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
   for (int r = warp; r < kQueryTile; r += warps) {
     float weight = 0, slope = 0;
     if (head.sees(query + r, from + lane)) {
       const float kept = head.kept(query + r, from + lane);
-      const float score = dot(tiles.q + r * pitch, tiles.k + lane * pitch, head.a.width) * head.a.scale;
-      const float plain = expf(score - s.logsumexp[(head.sample * head.a.heads + head.head) * head.a.queries + query + r]);
+      const float score =
+          dot(tiles.q + r * pitch, tiles.k + lane * pitch, head.a.width) * head.a.scale;
+      const float plain =
+          expf(score -
+               s.logsumexp[(head.sample * head.a.heads + head.head) * head.a.queries + query + r]);
       weight = plain * kept;
-      slope = plain * (dot(tiles.dout + r * pitch, tiles.v + lane * pitch, head.a.width) * kept - along[r]) * head.a.scale;
+      slope =
+          plain *
+          (dot(tiles.dout + r * pitch, tiles.v + lane * pitch, head.a.width) * kept - along[r]) *
+          head.a.scale;
     }
     tiles.weights[r * kKeyTile + lane] = weight;
     tiles.slopes[r * kKeyTile + lane] = slope;
@@ -75,7 +86,8 @@ __device__ void fill_slopes(const HeadOf<T>& head, const Slopes<T>& s, int64_t q
 template <class T>
 __global__ void query_gradients(Attend<T> a, Slopes<T> s, int pitch) {
   const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
-  const int64_t query = static_cast<int64_t>(blockIdx.x) * kQueryTile, rows = a.queries - query < kQueryTile ? a.queries - query : kQueryTile;
+  const int64_t query = static_cast<int64_t>(blockIdx.x) * kQueryTile,
+                rows = a.queries - query < kQueryTile ? a.queries - query : kQueryTile;
   const Tiles tiles(pitch);
   float* sums = tiles.slopes + kQueryTile * kKeyTile;
   __shared__ float along[kQueryTile];
@@ -92,16 +104,19 @@ __global__ void query_gradients(Attend<T> a, Slopes<T> s, int pitch) {
     for (int64_t i = threadIdx.x; i < kQueryTile * a.width; i += blockDim.x) {
       const int64_t r = i / a.width, d = i % a.width;
       float sum = sums[r * pitch + d];
-      for (int j = 0; j < kKeyTile; ++j) sum += tiles.slopes[r * kKeyTile + j] * tiles.k[j * pitch + d];
+      for (int j = 0; j < kKeyTile; ++j)
+        sum += tiles.slopes[r * kKeyTile + j] * tiles.k[j * pitch + d];
       sums[r * pitch + d] = sum;
     }
   }
   __syncthreads();
   for (int64_t i = threadIdx.x; i < rows * a.width; i += blockDim.x)
-    store(s.dq + head.q_at(query + i / a.width) + i % a.width, sums[i / a.width * pitch + i % a.width]);
+    store(s.dq + head.q_at(query + i / a.width) + i % a.width,
+          sums[i / a.width * pitch + i % a.width]);
 }
 
-// A block: a tile of keys of one key head against all queries of the heads that share it, in order; so there are no atomics.
+// A block: a tile of keys of one key head against all queries of the heads that share it, in order;
+// so there are no atomics.
 template <class T>
 __global__ void key_gradients(Attend<T> a, Slopes<T> s, int pitch) {
   const int64_t shared = a.heads / a.groups, from = static_cast<int64_t>(blockIdx.x) * kKeyTile;
@@ -109,7 +124,8 @@ __global__ void key_gradients(Attend<T> a, Slopes<T> s, int pitch) {
   float *key_sums = tiles.slopes + kQueryTile * kKeyTile, *value_sums = key_sums + kKeyTile * pitch;
   __shared__ float along[kQueryTile];
   for (int64_t i = threadIdx.x; i < 2 * kKeyTile * pitch; i += blockDim.x) key_sums[i] = 0;
-  const HeadOf<T> keys{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y) * shared};
+  const HeadOf<T> keys{a, static_cast<int64_t>(blockIdx.z),
+                       static_cast<int64_t>(blockIdx.y) * shared};
   load_keys(keys, from, pitch, tiles);
   // Without a cache queries and keys have the same places.
   const int64_t first = a.causal ? from / kQueryTile * kQueryTile : 0;
@@ -150,35 +166,41 @@ __global__ void key_gradients(Attend<T> a, Slopes<T> s, int pitch) {
 template <class T>
 __global__ void common_slopes(Attend<T> a, const T* out, const T* dout, float* along) {
   const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
-  const int64_t query = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
+  const int64_t query =
+      static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
   if (query >= a.queries) return;
   const T *given = dout + head.q_at(query), *made = out + head.q_at(query);
   float sum = 0;
-  for (int64_t d = threadIdx.x % kWarp; d < a.width; d += kWarp) sum += load(given + d) * load(made + d);
+  for (int64_t d = threadIdx.x % kWarp; d < a.width; d += kWarp)
+    sum += load(given + d) * load(made + d);
   sum = warp_sum(sum);
-  if (threadIdx.x % kWarp == 0) along[(head.sample * a.heads + head.head) * a.queries + query] = sum;
+  if (threadIdx.x % kWarp == 0)
+    along[(head.sample * a.heads + head.head) * a.queries + query] = sum;
 }
 
-// Of one pair of a query and a key that see each other, from their score and the slope of their weight: the weight as it met the
-// value, and the slope of the score.
+// Of one pair of a query and a key that see each other, from their score and the slope of their
+// weight: the weight as it met the value, and the slope of the score.
 template <class T>
-__device__ void pair_slopes(const HeadOf<T>& head, const float* logsumexp, const float* along, int64_t query, int64_t key, bool seen, float& score,
-                            float& slope) {
+__device__ void pair_slopes(const HeadOf<T>& head, const float* logsumexp, const float* along,
+                            int64_t query, int64_t key, bool seen, float& score, float& slope) {
   if (!seen && !head.sees(query, key)) {
     score = slope = 0;
     return;
   }
-  const float weight = exp2f((score * head.a.scale - logsumexp[query]) * kLog2E), kept = head.kept(query, key);
+  const float weight = exp2f((score * head.a.scale - logsumexp[query]) * kLog2E),
+              kept = head.kept(query, key);
   score = weight * kept;
   slope = weight * (slope * kept - along[query]) * head.a.scale;
 }
 
 // A block: 64 queries against tiles of keys.
 template <class T, int kWidth, int kKeys>
-__global__ void __launch_bounds__(kMmaThreads) query_gradients_mma(Attend<T> a, Slopes<T> s, const float* along) {
+__global__ void __launch_bounds__(kMmaThreads)
+    query_gradients_mma(Attend<T> a, Slopes<T> s, const float* along) {
   constexpr int kPitch = kTilePitch<kWidth>;
   const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
-  const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows, lines = (head.sample * a.heads + head.head) * a.queries;
+  const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows,
+                lines = (head.sample * a.heads + head.head) * a.queries;
   const int64_t rows = a.queries - query < kMmaRows ? a.queries - query : kMmaRows;
   T* q = dynamic_shared<T>();
   T *dout = q + kMmaRows * kPitch, *k = dout + kMmaRows * kPitch, *v = k + 2 * kKeys * kPitch;
@@ -206,7 +228,8 @@ __global__ void __launch_bounds__(kMmaThreads) query_gradients_mma(Attend<T> a, 
     for (int t = 0; t < kKeys / 8; ++t)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        pair_slopes(head, s.logsumexp + lines, along + lines, query + first_row + row_of(e), from + column_of(t, e), whole, scores[t][e], slopes[t][e]);
+        pair_slopes(head, s.logsumexp + lines, along + lines, query + first_row + row_of(e),
+                    from + column_of(t, e), whole, scores[t][e], slopes[t][e]);
     multiply_weights<kKeys, kWidth>(sums, slopes, k + buffer * kKeys * kPitch);
     __syncthreads();
   }
@@ -214,13 +237,15 @@ __global__ void __launch_bounds__(kMmaThreads) query_gradients_mma(Attend<T> a, 
   store_rows<kWidth>(sums, 1.0f, 1.0f, query + first_row, a.queries, a.width, s.dq, q_at);
 }
 
-// A block: 64 keys of one key head against tiles of queries of the heads that share it, in order; so there are no atomics. Rows of
-// fragments are keys here, columns queries.
+// A block: 64 keys of one key head against tiles of queries of the heads that share it, in order;
+// so there are no atomics. Rows of fragments are keys here, columns queries.
 template <class T, int kWidth, int kQueries>
-__global__ void __launch_bounds__(kMmaThreads) key_gradients_mma(Attend<T> a, Slopes<T> s, const float* along) {
+__global__ void __launch_bounds__(kMmaThreads)
+    key_gradients_mma(Attend<T> a, Slopes<T> s, const float* along) {
   constexpr int kPitch = kTilePitch<kWidth>;
   const int64_t shared = a.heads / a.groups, from = static_cast<int64_t>(blockIdx.x) * kMmaRows;
-  const HeadOf<T> keys{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y) * shared};
+  const HeadOf<T> keys{a, static_cast<int64_t>(blockIdx.z),
+                       static_cast<int64_t>(blockIdx.y) * shared};
   const auto kv_at = [&](int64_t row) { return keys.kv_at(row); };
   T* k = dynamic_shared<T>();
   T *v = k + kMmaRows * kPitch, *q = v + kMmaRows * kPitch, *dout = q + 2 * kQueries * kPitch;
@@ -228,13 +253,17 @@ __global__ void __launch_bounds__(kMmaThreads) key_gradients_mma(Attend<T> a, Sl
   fetch_tile<kMmaRows, kWidth>(a.k, from, a.keys, a.width, k, kv_at);
   fetch_tile<kMmaRows, kWidth>(a.v, from, a.keys, a.width, v, kv_at);
   // Without a cache queries and keys have the same places.
-  const int64_t begin = a.causal ? from / kQueries * kQueries : a.window && from >= a.window ? (from - a.window + 1) / kQueries * kQueries : 0;
-  const int64_t reach = a.window ? from + kMmaRows + a.window - 1 : a.queries, end = reach < a.queries ? reach : a.queries;
+  const int64_t begin = a.causal                       ? from / kQueries * kQueries
+                        : a.window && from >= a.window ? (from - a.window + 1) / kQueries * kQueries
+                                                       : 0;
+  const int64_t reach = a.window ? from + kMmaRows + a.window - 1 : a.queries,
+                end = reach < a.queries ? reach : a.queries;
   const int64_t tiles = end > begin ? (end - begin + kQueries - 1) / kQueries : 0;
   const auto fetch_queries = [&](int64_t number) {
     const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
     const auto at = [&](int64_t row) { return head.q_at(row); };
-    const int64_t query = begin + number % tiles * kQueries, buffer = number % 2 * kQueries * kPitch;
+    const int64_t query = begin + number % tiles * kQueries,
+                  buffer = number % 2 * kQueries * kPitch;
     fetch_tile<kQueries, kWidth>(a.q, query, a.queries, a.width, q + buffer, at);
     fetch_tile<kQueries, kWidth>(s.dout, query, a.queries, a.width, dout + buffer, at);
     end_of_copies();
@@ -244,8 +273,10 @@ __global__ void __launch_bounds__(kMmaThreads) key_gradients_mma(Attend<T> a, Sl
   for (int64_t number = 0; number < tiles * shared; ++number) {
     wait_for_tile(number + 1 < tiles * shared, [&] { fetch_queries(number + 1); });
     const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
-    const int64_t query = begin + number % tiles * kQueries, lines = (head.sample * a.heads + head.head) * a.queries;
-    const T *queries = q + number % 2 * kQueries * kPitch, *given = dout + number % 2 * kQueries * kPitch;
+    const int64_t query = begin + number % tiles * kQueries,
+                  lines = (head.sample * a.heads + head.head) * a.queries;
+    const T *queries = q + number % 2 * kQueries * kPitch,
+            *given = dout + number % 2 * kQueries * kPitch;
     float scores[kQueries / 8][4] = {}, slopes[kQueries / 8][4] = {};
     multiply_rows<kQueries, kWidth>(scores, k + first_row * kPitch, queries);
     multiply_rows<kQueries, kWidth>(slopes, v + first_row * kPitch, given);
@@ -254,7 +285,8 @@ __global__ void __launch_bounds__(kMmaThreads) key_gradients_mma(Attend<T> a, Sl
     for (int t = 0; t < kQueries / 8; ++t)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        pair_slopes(head, s.logsumexp + lines, along + lines, query + column_of(t, e), from + first_row + row_of(e), whole, scores[t][e], slopes[t][e]);
+        pair_slopes(head, s.logsumexp + lines, along + lines, query + column_of(t, e),
+                    from + first_row + row_of(e), whole, scores[t][e], slopes[t][e]);
     multiply_weights<kQueries, kWidth>(value_sums, scores, given);
     multiply_weights<kQueries, kWidth>(key_sums, slopes, queries);
     __syncthreads();
@@ -266,46 +298,63 @@ __global__ void __launch_bounds__(kMmaThreads) key_gradients_mma(Attend<T> a, Sl
 
 // Tiles that leave a lane enough registers.
 template <class T, int kWidth>
-void backward_mma(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples, const float* along) {
+void backward_mma(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples,
+                  const float* along) {
   constexpr int kOther = kWidth > 64 ? 32 : 64;
-  constexpr size_t kShared = static_cast<size_t>(2 * kMmaRows + 4 * kOther) * kTilePitch<kWidth> * sizeof(T);
+  constexpr size_t kShared =
+      static_cast<size_t>(2 * kMmaRows + 4 * kOther) * kTilePitch<kWidth> * sizeof(T);
   const auto grid = [&](int64_t rows, int64_t heads) {
-    return dim3(static_cast<unsigned>(pieces_of(rows, kMmaRows)), static_cast<unsigned>(heads), static_cast<unsigned>(samples));
+    return dim3(static_cast<unsigned>(pieces_of(rows, kMmaRows)), static_cast<unsigned>(heads),
+                static_cast<unsigned>(samples));
   };
-  launch("attention_backward of queries", on, query_gradients_mma<T, kWidth, kOther>, grid(a.queries, a.heads), kMmaThreads, kShared, a, slopes, along);
-  launch("attention_backward of keys", on, key_gradients_mma<T, kWidth, kOther>, grid(a.keys, a.groups), kMmaThreads, kShared, a, slopes, along);
+  launch("attention_backward of queries", on, query_gradients_mma<T, kWidth, kOther>,
+         grid(a.queries, a.heads), kMmaThreads, kShared, a, slopes, along);
+  launch("attention_backward of keys", on, key_gradients_mma<T, kWidth, kOther>,
+         grid(a.keys, a.groups), kMmaThreads, kShared, a, slopes, along);
 }
 
 template <class T>
-void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples, Device device) {
+void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples,
+              Device device) {
   if constexpr (sizeof(T) == 2) {
     if (fits_mma(a)) {
       const Tensor along = Tensor::empty({samples, a.heads, a.queries}, DType::f32, device);
       constexpr int kThreads = 256;
-      const dim3 grid(static_cast<unsigned>(pieces_of(a.queries, kThreads / kWarp)), static_cast<unsigned>(a.heads), static_cast<unsigned>(samples));
-      launch("attention_backward's common slopes", on, common_slopes<T>, grid, kThreads, 0, a, slopes.out, slopes.dout, along.data<float>());
-      return by_head_width(a.width, [&](auto width) { backward_mma<T, width>(on, a, slopes, samples, along.data<float>()); });
+      const dim3 grid(static_cast<unsigned>(pieces_of(a.queries, kThreads / kWarp)),
+                      static_cast<unsigned>(a.heads), static_cast<unsigned>(samples));
+      launch("attention_backward's common slopes", on, common_slopes<T>, grid, kThreads, 0, a,
+             slopes.out, slopes.dout, along.data<float>());
+      return by_head_width(a.width, [&](auto width) {
+        backward_mma<T, width>(on, a, slopes, samples, along.data<float>());
+      });
     }
   }
   const int pitch = pitch_of(a.width);
   const auto grid = [&](int64_t tiles, int64_t heads) {
-    return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(heads), static_cast<unsigned>(samples));
+    return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(heads),
+                static_cast<unsigned>(samples));
   };
-  launch("attention_backward of queries", on, query_gradients<T>, grid(pieces_of(a.queries, kQueryTile), a.heads), kAttentionThreads,
+  launch("attention_backward of queries", on, query_gradients<T>,
+         grid(pieces_of(a.queries, kQueryTile), a.heads), kAttentionThreads,
          Tiles::bytes(pitch, kQueryTile * pitch), a, slopes, pitch);
-  launch("attention_backward of keys", on, key_gradients<T>, grid(pieces_of(a.keys, kKeyTile), a.groups), kAttentionThreads,
+  launch("attention_backward of keys", on, key_gradients<T>,
+         grid(pieces_of(a.keys, kKeyTile), a.groups), kAttentionThreads,
          Tiles::bytes(pitch, 2 * kKeyTile * pitch), a, slopes, pitch);
 }
 
 }  // namespace
 
-void attention_backward(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments, const Tensor& out,
-                        const Tensor& logsumexp, const Tensor& dout, const Tensor& dq, const Tensor& dk, const Tensor& dv) {
+void attention_backward(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v,
+                        const AttentionArguments& arguments, const Tensor& out,
+                        const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
+                        const Tensor& dk, const Tensor& dv) {
   SKEIN_CHECK(arguments.first_query == 0 && q.dim(1) == k.dim(1));
   visit_attended(q.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     backward<T>(on, make_attend<T>(q, k, v, arguments),
-                {out.data<T>(), dout.data<T>(), logsumexp.data<float>(), dq.data<T>(), dk.data<T>(), dv.data<T>()}, q.dim(0), q.device());
+                {out.data<T>(), dout.data<T>(), logsumexp.data<float>(), dq.data<T>(), dk.data<T>(),
+                 dv.data<T>()},
+                q.dim(0), q.device());
   });
 }
 

@@ -3,15 +3,19 @@
 namespace skein::kernels {
 namespace {
 
-// A block: kQueryTile queries of a head against tiles of keys, the softmax online (Dao and others, 2022).
+// A block: kQueryTile queries of a head against tiles of keys, the softmax online (Dao and others,
+// 2022).
 template <class T>
 __global__ void forward_tile(Attend<T> a, int pitch, T* out, float* logsumexp) {
   const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
-  const int64_t query = static_cast<int64_t>(blockIdx.x) * kQueryTile, rows = a.queries - query < kQueryTile ? a.queries - query : kQueryTile;
+  const int64_t query = static_cast<int64_t>(blockIdx.x) * kQueryTile,
+                rows = a.queries - query < kQueryTile ? a.queries - query : kQueryTile;
   float* q = dynamic_shared<float>();
-  float *k = q + kQueryTile * pitch, *v = k + kKeyTile * pitch, *sums = v + kKeyTile * pitch, *weights = sums + kQueryTile * pitch;
+  float *k = q + kQueryTile * pitch, *v = k + kKeyTile * pitch, *sums = v + kKeyTile * pitch,
+        *weights = sums + kQueryTile * pitch;
   __shared__ float largest[kQueryTile], total[kQueryTile], shrink[kQueryTile];
-  load_rows<kQueryTile>(a.q, query, a.queries, a.width, pitch, q, [&](int64_t row) { return head.q_at(row); });
+  load_rows<kQueryTile>(a.q, query, a.queries, a.width, pitch, q,
+                        [&](int64_t row) { return head.q_at(row); });
   for (int64_t i = threadIdx.x; i < kQueryTile * pitch; i += blockDim.x) sums[i] = 0;
   if (threadIdx.x < kQueryTile) {
     largest[threadIdx.x] = -INFINITY;
@@ -22,12 +26,15 @@ __global__ void forward_tile(Attend<T> a, int pitch, T* out, float* logsumexp) {
   for (int64_t from = head.first(query) / kKeyTile * kKeyTile; from < end; from += kKeyTile) {
     __syncthreads();
     // What no query sees may be NaN: a cache has memory for keys that do not exist yet.
-    load_rows<kKeyTile>(a.k, from, end, a.width, pitch, k, [&](int64_t row) { return head.kv_at(row); });
-    load_rows<kKeyTile>(a.v, from, end, a.width, pitch, v, [&](int64_t row) { return head.kv_at(row); });
+    load_rows<kKeyTile>(a.k, from, end, a.width, pitch, k,
+                        [&](int64_t row) { return head.kv_at(row); });
+    load_rows<kKeyTile>(a.v, from, end, a.width, pitch, v,
+                        [&](int64_t row) { return head.kv_at(row); });
     __syncthreads();
     for (int r = warp; r < kQueryTile; r += warps) {
       const bool seen = head.sees(query + r, from + lane);
-      const float score = seen ? dot(q + r * pitch, k + lane * pitch, a.width) * a.scale : -INFINITY;
+      const float score =
+          seen ? dot(q + r * pitch, k + lane * pitch, a.width) * a.scale : -INFINITY;
       const float before = largest[r], top = fmaxf(before, warp_max(score));
       const float weight = seen ? expf(score - top) : 0.0f, sum = warp_sum(weight);
       weights[r * kKeyTile + lane] = seen ? weight * head.kept(query + r, from + lane) : 0.0f;
@@ -67,13 +74,15 @@ struct Softmax {
     for (int half = 0; half < 2; ++half) {
       float largest = -INFINITY, sum = 0;
 #pragma unroll
-      for (int t = 0; t < kTiles; ++t) largest = fmaxf(largest, fmaxf(scores[t][half * 2], scores[t][half * 2 + 1]));
+      for (int t = 0; t < kTiles; ++t)
+        largest = fmaxf(largest, fmaxf(scores[t][half * 2], scores[t][half * 2 + 1]));
       largest = fmaxf(top[half], row_max(largest));
       const float base = largest == -INFINITY ? 0 : largest, shrink = exp2f(top[half] - base);
 #pragma unroll
       for (int t = 0; t < kTiles; ++t)
 #pragma unroll
-        for (int e = half * 2; e < half * 2 + 2; ++e) sum += scores[t][e] = exp2f(scores[t][e] - base);
+        for (int e = half * 2; e < half * 2 + 2; ++e)
+          sum += scores[t][e] = exp2f(scores[t][e] - base);
 #pragma unroll
       for (int t = 0; t < kWide; ++t) {
         sums[t][half * 2] *= shrink;
@@ -85,7 +94,8 @@ struct Softmax {
   }
 };
 
-// A block: 64 queries of a head against tiles of 64 keys, of which the next is on its way while one is at work.
+// A block: 64 queries of a head against tiles of 64 keys, of which the next is on its way while one
+// is at work.
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, float* logsumexp) {
   constexpr int kPitch = kTilePitch<kWidth>;
@@ -119,13 +129,16 @@ __global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, 
     for (int t = 0; t < kMmaKeys / 8; ++t)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        scores[t][e] = whole || head.sees(query + first_row + row_of(e), from + column_of(t, e)) ? scores[t][e] * scale : -INFINITY;
+        scores[t][e] = whole || head.sees(query + first_row + row_of(e), from + column_of(t, e))
+                           ? scores[t][e] * scale
+                           : -INFINITY;
     softmax.take(scores, sums);
     if (a.threshold)
 #pragma unroll
       for (int t = 0; t < kMmaKeys / 8; ++t)
 #pragma unroll
-        for (int e = 0; e < 4; ++e) scores[t][e] *= head.kept(query + first_row + row_of(e), from + column_of(t, e));
+        for (int e = 0; e < 4; ++e)
+          scores[t][e] *= head.kept(query + first_row + row_of(e), from + column_of(t, e));
     multiply_weights<kMmaKeys, kWidth>(sums, scores, v + buffer * kMmaKeys * kPitch);
     __syncthreads();
   }
@@ -136,38 +149,47 @@ __global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, 
     inverse[half] = total > 0 ? 1 / total : 0;
     const int64_t row = query + first_row + row_of(half * 2);
     if (threadIdx.x % 4 == 0 && row < a.queries)
-      logsumexp[(head.sample * a.heads + head.head) * a.queries + row] = total > 0 ? (softmax.top[half] + log2f(total)) * kLn2 : -INFINITY;
+      logsumexp[(head.sample * a.heads + head.head) * a.queries + row] =
+          total > 0 ? (softmax.top[half] + log2f(total)) * kLn2 : -INFINITY;
   }
-  store_rows<kWidth>(sums, inverse[0], inverse[1], query + first_row, a.queries, a.width, out, q_at);
+  store_rows<kWidth>(sums, inverse[0], inverse[1], query + first_row, a.queries, a.width, out,
+                     q_at);
 }
 
 template <class T>
 dim3 grid_of(const Attend<T>& a, int64_t samples, int tile) {
-  return dim3(static_cast<unsigned>(pieces_of(a.queries, tile)), static_cast<unsigned>(a.heads), static_cast<unsigned>(samples));
+  return dim3(static_cast<unsigned>(pieces_of(a.queries, tile)), static_cast<unsigned>(a.heads),
+              static_cast<unsigned>(samples));
 }
 
 template <class T>
-void forward(Cuda on, const Attend<T>& a, int64_t samples, const Tensor& out, const Tensor& logsumexp) {
+void forward(Cuda on, const Attend<T>& a, int64_t samples, const Tensor& out,
+             const Tensor& logsumexp) {
   if constexpr (sizeof(T) == 2) {
     if (fits_mma(a))
       return by_head_width(a.width, [&](auto width) {
-        const size_t shared = static_cast<size_t>(kMmaRows + 4 * kMmaKeys) * kTilePitch<width> * sizeof(T);
-        launch("attention", on, forward_mma<T, width>, grid_of(a, samples, kMmaRows), kMmaThreads, shared, a, out.data<T>(), logsumexp.data<float>());
+        const size_t shared =
+            static_cast<size_t>(kMmaRows + 4 * kMmaKeys) * kTilePitch<width> * sizeof(T);
+        launch("attention", on, forward_mma<T, width>, grid_of(a, samples, kMmaRows), kMmaThreads,
+               shared, a, out.data<T>(), logsumexp.data<float>());
       });
   }
   const int pitch = pitch_of(a.width);
-  const size_t shared = static_cast<size_t>((2 * kQueryTile + 2 * kKeyTile) * pitch + kQueryTile * kKeyTile) * sizeof(float);
-  launch("attention", on, forward_tile<T>, grid_of(a, samples, kQueryTile), kAttentionThreads, shared, a, pitch, out.data<T>(),
-         logsumexp.data<float>());
+  const size_t shared =
+      static_cast<size_t>((2 * kQueryTile + 2 * kKeyTile) * pitch + kQueryTile * kKeyTile) *
+      sizeof(float);
+  launch("attention", on, forward_tile<T>, grid_of(a, samples, kQueryTile), kAttentionThreads,
+         shared, a, pitch, out.data<T>(), logsumexp.data<float>());
 }
 
 }  // namespace
 
-void attention(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& arguments, const Tensor& out,
-               const Tensor& logsumexp) {
+void attention(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v,
+               const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp) {
   SKEIN_CHECK(!arguments.causal || k.dim(1) >= arguments.first_query + q.dim(1));
   visit_attended(q.dtype(), [&](auto tag) {
-    forward(on, make_attend<typename decltype(tag)::type>(q, k, v, arguments), q.dim(0), out, logsumexp);
+    forward(on, make_attend<typename decltype(tag)::type>(q, k, v, arguments), q.dim(0), out,
+            logsumexp);
   });
 }
 

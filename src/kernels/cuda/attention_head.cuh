@@ -1,9 +1,11 @@
-// What a block needs of one head of one sample: where it lies and what masks it. Internal to attention.
+// What a block needs of one head of one sample: where it lies and what masks it. Internal to
+// attention.
 #pragma once
+
+#include "skein/kernels/attention.h"
 
 #include "common.cuh"
 #include "philox.cuh"
-#include "skein/kernels/attention.h"
 
 namespace skein::kernels {
 
@@ -30,18 +32,36 @@ struct Attend {
 template <class F>
 void visit_attended(DType dtype, const F& f) {
   visit_float(dtype, [&](auto tag) {
-    if constexpr (std::is_same_v<typename decltype(tag)::type, double>) fail("no attention in f64 on a GPU; use f32, bf16 or f16");
-    else f(tag);
+    if constexpr (std::is_same_v<typename decltype(tag)::type, double>)
+      fail("no attention in f64 on a GPU; use f32, bf16 or f16");
+    else
+      f(tag);
   });
 }
 
 template <class T>
-Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& a) {
+Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
+                      const AttentionArguments& a) {
   const bool drops = a.dropout > 0;
-  return {q.data<T>(), k.data<T>(), v.data<T>(), q.dim(1), k.dim(1), q.dim(2), k.dim(2), q.dim(3), a.first_query, a.window, a.causal,
-          static_cast<float>(a.scale), a.segments.defined() ? a.segments.data<int32_t>() : nullptr,
-          a.first_key.defined() ? a.first_key.data<int32_t>() : nullptr, a.segments.defined() ? a.segments.dim(1) : 0, a.dropout_key,
-          drops ? a.sample_ids.data<int64_t>() : nullptr, a.first_head, drops ? static_cast<uint32_t>(a.dropout * 4294967296.0) : 0,
+  return {q.data<T>(),
+          k.data<T>(),
+          v.data<T>(),
+          q.dim(1),
+          k.dim(1),
+          q.dim(2),
+          k.dim(2),
+          q.dim(3),
+          a.first_query,
+          a.window,
+          a.causal,
+          static_cast<float>(a.scale),
+          a.segments.defined() ? a.segments.data<int32_t>() : nullptr,
+          a.first_key.defined() ? a.first_key.data<int32_t>() : nullptr,
+          a.segments.defined() ? a.segments.dim(1) : 0,
+          a.dropout_key,
+          drops ? a.sample_ids.data<int64_t>() : nullptr,
+          a.first_head,
+          drops ? static_cast<uint32_t>(a.dropout * 4294967296.0) : 0,
           drops ? 1.0f / static_cast<float>(1 - a.dropout) : 1.0f};
 }
 
@@ -50,34 +70,47 @@ struct HeadOf {
   const Attend<T>& a;
   int64_t sample, head;
 
-  __device__ int64_t q_at(int64_t query) const { return ((sample * a.queries + query) * a.heads + head) * a.width; }
-  __device__ int64_t kv_at(int64_t key) const { return ((sample * a.keys + key) * a.groups + head / (a.heads / a.groups)) * a.width; }
+  __device__ int64_t q_at(int64_t query) const {
+    return ((sample * a.queries + query) * a.heads + head) * a.width;
+  }
+  __device__ int64_t kv_at(int64_t key) const {
+    return ((sample * a.keys + key) * a.groups + head / (a.heads / a.groups)) * a.width;
+  }
 
   // Keys [first, last) that the query may see by position.
   __device__ int64_t first(int64_t query) const {
-    const int64_t near = a.window ? a.first_query + query - a.window + 1 : 0, begin = a.first_key ? a.first_key[sample] : 0;
+    const int64_t near = a.window ? a.first_query + query - a.window + 1 : 0,
+                  begin = a.first_key ? a.first_key[sample] : 0;
     return near > begin ? near : begin;
   }
   __device__ int64_t last(int64_t query) const {
-    const int64_t place = a.first_query + query, far = a.causal ? place + 1 : a.window ? place + a.window : a.keys;
+    const int64_t place = a.first_query + query, far = a.causal   ? place + 1
+                                                       : a.window ? place + a.window
+                                                                  : a.keys;
     return far < a.keys ? far : a.keys;
   }
   __device__ bool sees(int64_t query, int64_t key) const {
     if (query >= a.queries || key < first(query) || key >= last(query)) return false;
-    return !a.segments || a.segments[sample * a.segments_row + key] == a.segments[sample * a.segments_row + a.first_query + query];
+    return !a.segments || a.segments[sample * a.segments_row + key] ==
+                              a.segments[sample * a.segments_row + a.first_query + query];
   }
   // 0 or 1 / (1 - dropout).
   __device__ float kept(int64_t query, int64_t key) const {
     if (!a.threshold) return 1.0f;
-    const uint64_t place = static_cast<uint64_t>(a.first_head + head) << kDropoutHead | static_cast<uint64_t>(query) << kDropoutQuery | static_cast<uint64_t>(key);
-    const DeviceBlock bits = philox_on_device(a.dropout_key, static_cast<uint64_t>(a.sample_ids[sample]), place / 4);
+    const uint64_t place = static_cast<uint64_t>(a.first_head + head) << kDropoutHead |
+                           static_cast<uint64_t>(query) << kDropoutQuery |
+                           static_cast<uint64_t>(key);
+    const DeviceBlock bits =
+        philox_on_device(a.dropout_key, static_cast<uint64_t>(a.sample_ids[sample]), place / 4);
     return bits.word[place % 4] < a.threshold ? 0.0f : a.keep;
   }
 };
 
-// Rows [first, first + kRows) of a head in shared memory, rows of `pitch` floats; zero where there are none.
+// Rows [first, first + kRows) of a head in shared memory, rows of `pitch` floats; zero where there
+// are none.
 template <int kRows, class T, class At>
-__device__ void load_rows(const T* from, int64_t first, int64_t count, int64_t width, int pitch, float* to, const At& at) {
+__device__ void load_rows(const T* from, int64_t first, int64_t count, int64_t width, int pitch,
+                          float* to, const At& at) {
   for (int64_t i = threadIdx.x; i < kRows * width; i += blockDim.x) {
     const int64_t row = i / width, d = i % width;
     to[row * pitch + d] = first + row < count ? load(from + at(first + row) + d) : 0.0f;

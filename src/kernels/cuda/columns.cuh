@@ -8,13 +8,14 @@ namespace skein::kernels {
 constexpr int kColumnThreads = 256, kColumnWarps = kColumnThreads / kWarp;
 constexpr int64_t kRowsOfPart = 64;
 
-// A block: kWidth columns a lane, kRowsOfPart rows, its warps in turn; their sums are added in order. f(row, column, sums) adds what
-// kWidth elements give, to each of kSums vectors.
+// A block: kWidth columns a lane, kRowsOfPart rows, its warps in turn; their sums are added in
+// order. f(row, column, sums) adds what kWidth elements give, to each of kSums vectors.
 template <int kSums, int kWidth, class A, class F>
 __global__ void column_parts(int64_t rows, int64_t columns, F f, A* parts) {
   __shared__ A shared[kColumnWarps][kWarp * kWidth];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int64_t column = (static_cast<int64_t>(blockIdx.x) * kWarp + lane) * kWidth, first = blockIdx.y * kRowsOfPart;
+  const int64_t column = (static_cast<int64_t>(blockIdx.x) * kWarp + lane) * kWidth,
+                first = blockIdx.y * kRowsOfPart;
   const int64_t end = first + kRowsOfPart < rows ? first + kRowsOfPart : rows;
   A sums[kSums][kWidth] = {};
   if (column < columns)
@@ -47,22 +48,28 @@ __global__ void add_parts(int64_t columns, int64_t count, int64_t which, const A
 
 // outs[s] [columns] += sums over all rows; null where nobody wants it. device: of the tensors.
 template <int kSums, int kWidth, class A, class F>
-void column_sums(const char* name, Cuda on, Device device, int64_t rows, int64_t columns, const F& f, A* const (&outs)[kSums]) {
+void column_sums(const char* name, Cuda on, Device device, int64_t rows, int64_t columns,
+                 const F& f, A* const (&outs)[kSums]) {
   const int64_t count = pieces_of(rows, kRowsOfPart);
   const Tensor parts = Tensor::empty({kSums, count, columns}, DTypeOf<A>::value, device);
-  const dim3 grid(static_cast<unsigned>(pieces_of(columns, kWarp * kWidth)), static_cast<unsigned>(count));
-  launch(name, on, column_parts<kSums, kWidth, A, F>, grid, kColumnThreads, 0, rows, columns, f, parts.template data<A>());
+  const dim3 grid(static_cast<unsigned>(pieces_of(columns, kWarp * kWidth)),
+                  static_cast<unsigned>(count));
+  launch(name, on, column_parts<kSums, kWidth, A, F>, grid, kColumnThreads, 0, rows, columns, f,
+         parts.template data<A>());
   for (int s = 0; s < kSums; ++s)
     if (outs[s])
-      launch(name, on, add_parts<A>, dim3(static_cast<unsigned>(pieces_of(columns, kColumnThreads))), kColumnThreads, 0, columns, count,
-             int64_t{s}, parts.template data<A>(), outs[s]);
+      launch(name, on, add_parts<A>,
+             dim3(static_cast<unsigned>(pieces_of(columns, kColumnThreads))), kColumnThreads, 0,
+             columns, count, int64_t{s}, parts.template data<A>(), outs[s]);
 }
 
 // f(elements a lane reads at once), as a constant.
 template <class T, class F>
 void by_width(bool wide, const F& f) {
-  if (wide) f(std::integral_constant<int, Pack<T>::kSize>{});
-  else f(std::integral_constant<int, 1>{});
+  if (wide)
+    f(std::integral_constant<int, Pack<T>::kSize>{});
+  else
+    f(std::integral_constant<int, 1>{});
 }
 
 }  // namespace skein::kernels

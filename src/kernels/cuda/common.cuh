@@ -17,16 +17,21 @@ namespace skein::kernels {
 
 constexpr int kWarp = 32;
 
-__host__ __device__ inline int64_t pieces_of(int64_t count, int64_t part) { return (count + part - 1) / part; }
+__host__ __device__ inline int64_t pieces_of(int64_t count, int64_t part) {
+  return (count + part - 1) / part;
+}
 
 #ifndef SKEIN_CUDA_EMULATED
 inline cudaStream_t stream_of(Cuda on) { return static_cast<cudaStream_t>(cuda::stream(on.index)); }
 
 // What goes wrong in the launch itself is told with the kernel's name.
 template <class... Parameters, class... Arguments>
-void queue(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
+void queue(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads,
+           size_t shared, Arguments... arguments) {
   if (shared > 48 * 1024)
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)), name);
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(shared)),
+                name);
   kernel<<<grid, threads, shared, stream_of(on)>>>(static_cast<Parameters>(arguments)...);
   cuda::check(cudaGetLastError(), name);
 }
@@ -38,7 +43,8 @@ __device__ T* dynamic_shared() {
 }
 #endif
 
-// While a profile runs, each kernel runs to its end within its span, so that spans hold what the device did.
+// While a profile runs, each kernel runs to its end within its span, so that spans hold what the
+// device did.
 class KernelSpan {
  public:
   KernelSpan(Cuda on, const char* name, double flops = 0) : span_(name, flops), on_(on) {}
@@ -53,7 +59,8 @@ class KernelSpan {
 
 // Queues a kernel on the device's stream.
 template <class... Parameters, class... Arguments>
-void launch(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads, size_t shared, Arguments... arguments) {
+void launch(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads,
+            size_t shared, Arguments... arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   const KernelSpan span(on, name);
   queue(name, on, kernel, grid, threads, shared, arguments...);
@@ -62,7 +69,9 @@ void launch(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid,
 // Conversions to and from the accumulator type, with BFloat16's rounding.
 __device__ inline float load(const float* p) { return *p; }
 __device__ inline double load(const double* p) { return *p; }
-__device__ inline float load(const BFloat16* p) { return __uint_as_float(static_cast<uint32_t>(p->bits) << 16); }
+__device__ inline float load(const BFloat16* p) {
+  return __uint_as_float(static_cast<uint32_t>(p->bits) << 16);
+}
 __device__ inline float load(const Float16* p) {
 #ifdef SKEIN_CUDA_EMULATED
   return static_cast<float>(*p);
@@ -101,7 +110,8 @@ struct alignas(16) Pack {
 
 // Every row of x begins at a multiple of 16 bytes; true for what is not there.
 inline bool wide_rows(const Tensor& x) {
-  return !x.defined() || (reinterpret_cast<uintptr_t>(x.bytes_data()) % 16 == 0 && x.dim(-1) * size_of(x.dtype()) % 16 == 0);
+  return !x.defined() || (reinterpret_cast<uintptr_t>(x.bytes_data()) % 16 == 0 &&
+                          x.dim(-1) * size_of(x.dtype()) % 16 == 0);
 }
 
 // kCount neighbours, aligned to their size together.
@@ -110,11 +120,14 @@ struct alignas(kCount * sizeof(T)) Some {
   T at[kCount];
 };
 template <int kCount, class T>
-__device__ Some<T, kCount> load_some(const T* p) { return *reinterpret_cast<const Some<T, kCount>*>(p); }
+__device__ Some<T, kCount> load_some(const T* p) {
+  return *reinterpret_cast<const Some<T, kCount>*>(p);
+}
 
 inline bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
-// The elements of one row that this thread works on, 16 bytes at a time where the row allows it: f(column, value).
+// The elements of one row that this thread works on, 16 bytes at a time where the row allows it:
+// f(column, value).
 template <class T, class F>
 __device__ void for_row(const T* row, int64_t count, bool wide, const F& f) {
   constexpr int kPack = Pack<T>::kSize;
@@ -134,9 +147,12 @@ __device__ void for_rows(int64_t count, bool wide, const F& f, const T* first, c
   const int64_t packs = wide ? count / kPack : 0;
   for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
 #pragma unroll
-    for (int k = 0; k < kPack; ++k) f(load(&reinterpret_cast<const Pack<T>*>(first)[p].at[k]), load(&reinterpret_cast<const Pack<T>*>(in)[p].at[k])...);
+    for (int k = 0; k < kPack; ++k)
+      f(load(&reinterpret_cast<const Pack<T>*>(first)[p].at[k]),
+        load(&reinterpret_cast<const Pack<T>*>(in)[p].at[k])...);
   }
-  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x) f(load(first + c), load(in + c)...);
+  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x)
+    f(load(first + c), load(in + c)...);
 }
 
 // out[c] = f(c, in[c]...) for the elements of one row.
@@ -147,16 +163,19 @@ __device__ void map_row(T* out, int64_t count, bool wide, const F& f, const In*.
   for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
     Pack<T> made;
 #pragma unroll
-    for (int k = 0; k < kPack; ++k) store(&made.at[k], f(p * kPack + k, load(&reinterpret_cast<const Pack<T>*>(in)[p].at[k])...));
+    for (int k = 0; k < kPack; ++k)
+      store(&made.at[k], f(p * kPack + k, load(&reinterpret_cast<const Pack<T>*>(in)[p].at[k])...));
     reinterpret_cast<Pack<T>*>(out)[p] = made;
   }
-  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x) store(out + c, f(c, load(in + c)...));
+  for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x)
+    store(out + c, f(c, load(in + c)...));
 }
 
 // Over the 32 lanes of a warp, the same bits in each.
 template <class A>
 __device__ A warp_sum(A value) {
-  for (int offset = kWarp / 2; offset; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  for (int offset = kWarp / 2; offset; offset /= 2)
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
   return value;
 }
 template <class A>
@@ -178,7 +197,8 @@ __device__ A warp_sum_until(A value) {
   return value;
 }
 
-// Over a block of whole warps, in a fixed order, the same bits in each thread. `parts` is shared memory of 32.
+// Over a block of whole warps, in a fixed order, the same bits in each thread. `parts` is shared
+// memory of 32.
 template <class A>
 __device__ A block_sum(A value, A* parts) {
   value = warp_sum(value);
@@ -227,7 +247,8 @@ __global__ void map_elements(int64_t begin, int64_t count, F f, Out* out, const 
   if (i < count) store(out + i, f(load(in + i)...));
 }
 
-// out[i] = f(in[i]...) for i < count, in accumulator types; 16 bytes at a time where all have one type and alignment.
+// out[i] = f(in[i]...) for i < count, in accumulator types; 16 bytes at a time where all have one
+// type and alignment.
 template <class F, class Out, class... In>
 void map(const char* name, Cuda on, int64_t count, F f, Out* out, const In*... in) {
   constexpr int kThreads = 256;
@@ -235,13 +256,15 @@ void map(const char* name, Cuda on, int64_t count, F f, Out* out, const In*... i
   if constexpr ((std::is_same_v<Out, In> && ...)) {
     if (aligned(out) && (aligned(in) && ...)) {
       const int64_t packs = count / Pack<Out>::kSize;
-      launch(name, on, map_packs<F, Out, In...>, dim3(static_cast<unsigned>(pieces_of(packs, kThreads))), kThreads, 0, packs, f,
+      launch(name, on, map_packs<F, Out, In...>,
+             dim3(static_cast<unsigned>(pieces_of(packs, kThreads))), kThreads, 0, packs, f,
              reinterpret_cast<Pack<Out>*>(out), reinterpret_cast<const Pack<In>*>(in)...);
       done = packs * Pack<Out>::kSize;
     }
   }
-  launch(name, on, map_elements<F, Out, In...>, dim3(static_cast<unsigned>(pieces_of(count - done, kThreads))), kThreads, 0, done, count, f, out,
-         in...);
+  launch(name, on, map_elements<F, Out, In...>,
+         dim3(static_cast<unsigned>(pieces_of(count - done, kThreads))), kThreads, 0, done, count,
+         f, out, in...);
 }
 
 }  // namespace skein::kernels

@@ -14,7 +14,9 @@ void visit(const Tensor& x, const F& f) {
 
 struct Sum {
   template <class A>
-  __device__ A operator()(A x, A y) const { return x + y; }
+  __device__ A operator()(A x, A y) const {
+    return x + y;
+  }
 };
 
 template <class A>
@@ -25,7 +27,9 @@ struct Scale {
 
 struct Swiglu {
   template <class A>
-  __device__ A operator()(A gate, A up) const { return gate * logistic(gate) * up; }
+  __device__ A operator()(A gate, A up) const {
+    return gate * logistic(gate) * up;
+  }
 };
 
 constexpr int kThreads = 256;
@@ -67,7 +71,8 @@ struct RowSum {
 };
 
 template <class T>
-__global__ void swiglu_slopes(int64_t count, bool wide, const T* gate, const T* up, const T* dy, T* dgate, T* dup) {
+__global__ void swiglu_slopes(int64_t count, bool wide, const T* gate, const T* up, const T* dy,
+                              T* dgate, T* dup) {
   using A = Accumulator<T>;
   constexpr int kPack = Pack<T>::kSize;
   const int64_t begin = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kPack;
@@ -77,23 +82,28 @@ __global__ void swiglu_slopes(int64_t count, bool wide, const T* gate, const T* 
     store(to_up, d * g * s);
   };
   if (wide && begin + kPack <= count) {
-    const auto g = load_some<kPack>(gate + begin), u = load_some<kPack>(up + begin), d = load_some<kPack>(dy + begin);
+    const auto g = load_some<kPack>(gate + begin), u = load_some<kPack>(up + begin),
+               d = load_some<kPack>(dy + begin);
     Some<T, kPack> to_gate, to_up;
 #pragma unroll
-    for (int k = 0; k < kPack; ++k) one(load(&g.at[k]), load(&u.at[k]), load(&d.at[k]), &to_gate.at[k], &to_up.at[k]);
+    for (int k = 0; k < kPack; ++k)
+      one(load(&g.at[k]), load(&u.at[k]), load(&d.at[k]), &to_gate.at[k], &to_up.at[k]);
     *reinterpret_cast<Some<T, kPack>*>(dgate + begin) = to_gate;
     *reinterpret_cast<Some<T, kPack>*>(dup + begin) = to_up;
     return;
   }
-  for (int64_t i = begin; i < begin + kPack && i < count; ++i) one(load(gate + i), load(up + i), load(dy + i), dgate + i, dup + i);
+  for (int64_t i = begin; i < begin + kPack && i < count; ++i)
+    one(load(gate + i), load(up + i), load(dy + i), dgate + i, dup + i);
 }
 
 template <class T>
-__global__ void drop(int64_t per_sample, int64_t first, uint64_t key, uint32_t threshold, Accumulator<T> keep, const int64_t* ids, const T* x,
-                     T* out) {
-  const int64_t sample = blockIdx.y, block = first / 4 + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+__global__ void drop(int64_t per_sample, int64_t first, uint64_t key, uint32_t threshold,
+                     Accumulator<T> keep, const int64_t* ids, const T* x, T* out) {
+  const int64_t sample = blockIdx.y,
+                block = first / 4 + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (block * 4 >= first + per_sample) return;
-  const DeviceBlock bits = philox_on_device(key, static_cast<uint64_t>(ids[sample]), static_cast<uint64_t>(block));
+  const DeviceBlock bits =
+      philox_on_device(key, static_cast<uint64_t>(ids[sample]), static_cast<uint64_t>(block));
   for (int w = 0; w < 4; ++w) {
     const int64_t i = block * 4 + w - first;
     if (i < 0 || i >= per_sample) continue;
@@ -120,7 +130,8 @@ void accumulate(Cuda on, const Tensor& source, const Tensor& target) {
     visit(target, [&](auto target_tag) {
       using U = typename decltype(target_tag)::type;
       if constexpr (std::is_same_v<Accumulator<T>, Accumulator<U>>)
-        map("accumulate", on, source.size(), Sum{}, target.data<U>(), target.data<U>(), source.data<T>());
+        map("accumulate", on, source.size(), Sum{}, target.data<U>(), target.data<U>(),
+            source.data<T>());
       else
         SKEIN_CHECK(false);
     });
@@ -139,13 +150,16 @@ void add_bias(Cuda on, const Tensor& x, const Tensor& bias, const Tensor& out) {
   const auto run = [&](auto* sums, auto* added) {
     using T = std::remove_pointer_t<decltype(sums)>;
     using B = std::remove_pointer_t<decltype(added)>;
-    launch("add_bias", on, add_bias_rows<T, B>, blocks_of(x.size()), kThreads, 0, x.size(), bias.size(), x.data<T>(), bias.data<B>(), out.data<T>());
+    launch("add_bias", on, add_bias_rows<T, B>, blocks_of(x.size()), kThreads, 0, x.size(),
+           bias.size(), x.data<T>(), bias.data<B>(), out.data<T>());
   };
   visit(bias, [&](auto tag) {
     using B = typename decltype(tag)::type;
     B* added = nullptr;
-    if (x.dtype() == bias.dtype()) run(added, added);
-    else run(static_cast<Accumulator<B>*>(nullptr), added);
+    if (x.dtype() == bias.dtype())
+      run(added, added);
+    else
+      run(static_cast<Accumulator<B>*>(nullptr), added);
   });
 }
 
@@ -153,10 +167,12 @@ void bias_backward(Cuda on, const Tensor& dy, const Tensor& bias_gradient) {
   const int64_t columns = bias_gradient.size(), rows = dy.size() / columns;
   visit(dy, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    by_width<T>(aligned(dy.bytes_data()) && columns * static_cast<int64_t>(sizeof(T)) % 16 == 0, [&](auto width) {
-      column_sums<1, width>("bias_backward", on, dy.device(), rows, columns, RowSum<T, width>{dy.data<T>(), columns},
-                            {bias_gradient.data<Accumulator<T>>()});
-    });
+    by_width<T>(aligned(dy.bytes_data()) && columns * static_cast<int64_t>(sizeof(T)) % 16 == 0,
+                [&](auto width) {
+                  column_sums<1, width>("bias_backward", on, dy.device(), rows, columns,
+                                        RowSum<T, width>{dy.data<T>(), columns},
+                                        {bias_gradient.data<Accumulator<T>>()});
+                });
   });
 }
 
@@ -167,16 +183,19 @@ void activation(Cuda on, Activation kind, const Tensor& x, const Tensor& out) {
   });
 }
 
-void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& bias_gradient) {
+void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor& dy,
+                         const Tensor& dx, const Tensor& bias_gradient) {
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     if (!bias_gradient.defined())
-      return map("activation_backward", on, x.size(), ActivateBackward<A>{kind}, dx.data<T>(), x.data<T>(), dy.data<T>());
+      return map("activation_backward", on, x.size(), ActivateBackward<A>{kind}, dx.data<T>(),
+                 x.data<T>(), dy.data<T>());
     const int64_t columns = bias_gradient.size(), rows = x.size() / columns;
     by_width<T>(wide_rows(x) && wide_rows(dy) && wide_rows(dx), [&](auto width) {
       const ActivationRow<T, width> f{{kind}, x.data<T>(), dy.data<T>(), dx.data<T>(), columns};
-      column_sums<1, width>("activation_backward", on, x.device(), rows, columns, f, {bias_gradient.data<A>()});
+      column_sums<1, width>("activation_backward", on, x.device(), rows, columns, f,
+                            {bias_gradient.data<A>()});
     });
   });
 }
@@ -188,12 +207,15 @@ void swiglu(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& out) {
   });
 }
 
-void swiglu_backward(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate, const Tensor& dup) {
+void swiglu_backward(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& dy,
+                     const Tensor& dgate, const Tensor& dup) {
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const bool wide = aligned(gate.bytes_data()) && aligned(up.bytes_data()) && aligned(dy.bytes_data()) && aligned(dgate.bytes_data()) &&
+    const bool wide = aligned(gate.bytes_data()) && aligned(up.bytes_data()) &&
+                      aligned(dy.bytes_data()) && aligned(dgate.bytes_data()) &&
                       aligned(dup.bytes_data());
-    launch("swiglu_backward", on, swiglu_slopes<T>, blocks_of(pieces_of(gate.size(), Pack<T>::kSize)), kThreads, 0, gate.size(), wide,
+    launch("swiglu_backward", on, swiglu_slopes<T>,
+           blocks_of(pieces_of(gate.size(), Pack<T>::kSize)), kThreads, 0, gate.size(), wide,
            gate.data<T>(), up.data<T>(), dy.data<T>(), dgate.data<T>(), dup.data<T>());
   });
 }
@@ -205,8 +227,10 @@ void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, const Tensor& ou
     using T = typename decltype(tag)::type;
     dim3 grid = blocks_of(per_sample / 4 + 2);
     grid.y = static_cast<unsigned>(batch);
-    launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, first, mask.key, static_cast<uint32_t>(mask.probability * 4294967296.0),
-           Accumulator<T>(1) / Accumulator<T>(1 - mask.probability), mask.sample_ids.data<int64_t>(), x.data<T>(), out.data<T>());
+    launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, first, mask.key,
+           static_cast<uint32_t>(mask.probability * 4294967296.0),
+           Accumulator<T>(1) / Accumulator<T>(1 - mask.probability),
+           mask.sample_ids.data<int64_t>(), x.data<T>(), out.data<T>());
   });
 }
 

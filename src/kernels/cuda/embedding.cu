@@ -10,10 +10,12 @@ constexpr int kThreads = 128;
 constexpr int64_t kPiece = 64;
 
 template <class T>
-__global__ void gather_rows(int64_t columns, int64_t held, const T* table, const int32_t* ids, int64_t first_id, T* out) {
+__global__ void gather_rows(int64_t columns, int64_t held, const T* table, const int32_t* ids,
+                            int64_t first_id, T* out) {
   const int64_t n = blockIdx.x, row = ids[n] - first_id;
   const bool here = row >= 0 && row < held;
-  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) store(out + n * columns + c, here ? load(table + row * columns + c) : Accumulator<T>(0));
+  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x)
+    store(out + n * columns + c, here ? load(table + row * columns + c) : Accumulator<T>(0));
 }
 
 // Sorted keys that are equal, from index `begin` on.
@@ -22,7 +24,8 @@ struct Run {
 };
 
 // Keys are rows of the table; ids without one get the first row that is not there.
-__global__ void find_rows(int64_t count, const int32_t* ids, int64_t first_id, int64_t held, int32_t* keys) {
+__global__ void find_rows(int64_t count, const int32_t* ids, int64_t first_id, int64_t held,
+                          int32_t* keys) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const int64_t row = ids[i] - first_id;
@@ -58,11 +61,13 @@ __device__ void store_sums(A* to, const A (&sums)[kWidth]) {
   }
 }
 
-// A block an index among the sorted keys, busy where a piece of a run begins there: the first piece goes to the table, others to
-// parts. Of the indices that give one quotient by kPiece, at most one begins a piece that is not the first.
+// A block an index among the sorted keys, busy where a piece of a run begins there: the first piece
+// goes to the table, others to parts. Of the indices that give one quotient by kPiece, at most one
+// begins a piece that is not the first.
 template <int kWidth, class T>
-__global__ void add_pieces(int64_t columns, int64_t held, const T* dy, const int32_t* keys, const int32_t* places, const Run* runs,
-                           Accumulator<T>* table, Accumulator<T>* parts) {
+__global__ void add_pieces(int64_t columns, int64_t held, const T* dy, const int32_t* keys,
+                           const int32_t* places, const Run* runs, Accumulator<T>* table,
+                           Accumulator<T>* parts) {
   using A = Accumulator<T>;
   const int64_t i = blockIdx.x, key = keys[i];
   if (key == held) return;
@@ -71,7 +76,8 @@ __global__ void add_pieces(int64_t columns, int64_t held, const T* dy, const int
   const bool first = i == run.begin;
   const int rows = static_cast<int>(run.end - i < kPiece ? run.end - i : kPiece);
   A* to = first ? table + key * columns : parts + i / kPiece * columns;
-  for (int64_t c = static_cast<int64_t>(threadIdx.x) * kWidth; c < columns; c += static_cast<int64_t>(blockDim.x) * kWidth) {
+  for (int64_t c = static_cast<int64_t>(threadIdx.x) * kWidth; c < columns;
+       c += static_cast<int64_t>(blockDim.x) * kWidth) {
     A sums[kWidth] = {};
     if (first) load_sums<kWidth>(to + c, sums);
 #pragma unroll 4
@@ -86,16 +92,21 @@ __global__ void add_pieces(int64_t columns, int64_t held, const T* dy, const int
 
 // A block looks among kPiece indices for the second piece of a run, and adds it and those after it.
 template <int kWidth, class A>
-__global__ void add_other_pieces(int64_t count, int64_t columns, int64_t held, const int32_t* keys, const Run* runs, A* table, const A* parts) {
+__global__ void add_other_pieces(int64_t count, int64_t columns, int64_t held, const int32_t* keys,
+                                 const Run* runs, A* table, const A* parts) {
   __shared__ int64_t found;
   if (threadIdx.x == 0) found = count;
   __syncthreads();
   const int64_t own = blockIdx.x * kPiece + threadIdx.x;
-  if (threadIdx.x < kPiece && own < count && keys[own] != held && own - runs[keys[own]].begin == kPiece) found = own;
+  if (threadIdx.x < kPiece && own < count && keys[own] != held &&
+      own - runs[keys[own]].begin == kPiece)
+    found = own;
   __syncthreads();
   if (found == count) return;
-  const int64_t key = keys[found], first = found / kPiece, pieces = pieces_of(runs[key].end - found, kPiece);
-  for (int64_t c = static_cast<int64_t>(threadIdx.x) * kWidth; c < columns; c += static_cast<int64_t>(blockDim.x) * kWidth) {
+  const int64_t key = keys[found], first = found / kPiece,
+                pieces = pieces_of(runs[key].end - found, kPiece);
+  for (int64_t c = static_cast<int64_t>(threadIdx.x) * kWidth; c < columns;
+       c += static_cast<int64_t>(blockDim.x) * kWidth) {
     A sums[kWidth], part[kWidth];
     load_sums<kWidth>(table + key * columns + c, sums);
 #pragma unroll 4
@@ -112,7 +123,8 @@ template <class T>
 __global__ void waves(int64_t columns, const int32_t* positions, T* out) {
   const int64_t n = blockIdx.x, half = columns / 2;
   for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
-    const double angle = positions[n] * pow(10000.0, -static_cast<double>(c % half) / static_cast<double>(half));
+    const double angle =
+        positions[n] * pow(10000.0, -static_cast<double>(c % half) / static_cast<double>(half));
     store(out + n * columns + c, static_cast<Accumulator<T>>(c < half ? sin(angle) : cos(angle)));
   }
 }
@@ -121,22 +133,24 @@ dim3 grid_of(int64_t rows) { return dim3(static_cast<unsigned>(rows)); }
 
 Sorted sorted_rows(const char* name, Cuda on, const Tensor& ids, int64_t first_id, int64_t held) {
   const Tensor keys = Tensor::empty({ids.size()}, DType::i32, ids.device());
-  launch(name, on, find_rows, grid_of(pieces_of(ids.size(), kThreads)), kThreads, 0, ids.size(), ids.data<int32_t>(), first_id, held,
-         keys.data<int32_t>());
+  launch(name, on, find_rows, grid_of(pieces_of(ids.size(), kThreads)), kThreads, 0, ids.size(),
+         ids.data<int32_t>(), first_id, held, keys.data<int32_t>());
   return sort(name, on, keys, held);
 }
 
 }  // namespace
 
-void embedding(Cuda on, const Tensor& table, const Tensor& ids, int64_t first_id, const Tensor& out) {
+void embedding(Cuda on, const Tensor& table, const Tensor& ids, int64_t first_id,
+               const Tensor& out) {
   visit_float(table.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("embedding", on, gather_rows<T>, grid_of(ids.size()), kThreads, 0, table.dim(1), table.dim(0), table.data<T>(), ids.data<int32_t>(),
-           first_id, out.data<T>());
+    launch("embedding", on, gather_rows<T>, grid_of(ids.size()), kThreads, 0, table.dim(1),
+           table.dim(0), table.data<T>(), ids.data<int32_t>(), first_id, out.data<T>());
   });
 }
 
-void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t first_id, const Tensor& table_gradient) {
+void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t first_id,
+                        const Tensor& table_gradient) {
   constexpr const char* kName = "embedding_backward";
   const int64_t count = ids.size(), columns = table_gradient.dim(1), held = table_gradient.dim(0);
   if (count == 0) return;
@@ -144,16 +158,19 @@ void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t fi
   const Tensor ranges = Tensor::empty({held, 2}, DType::i32, ids.device());
   auto* runs = reinterpret_cast<Run*>(ranges.data<int32_t>());
   const int32_t* keys = sorted.keys.data<int32_t>();
-  launch(kName, on, find_runs, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, held, keys, runs);
+  launch(kName, on, find_runs, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, held, keys,
+         runs);
   visit_float(dy.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    const Tensor parts = Tensor::empty({pieces_of(count, kPiece), columns}, table_gradient.dtype(), dy.device());
+    const Tensor parts =
+        Tensor::empty({pieces_of(count, kPiece), columns}, table_gradient.dtype(), dy.device());
     by_width<T>(wide_rows(dy) && wide_rows(table_gradient), [&](auto width) {
-      launch(kName, on, add_pieces<width(), T>, grid_of(count), kThreads, 0, columns, held, dy.data<T>(), keys, sorted.places.data<int32_t>(),
-             runs, table_gradient.data<A>(), parts.template data<A>());
-      launch(kName, on, add_other_pieces<width(), A>, grid_of(parts.dim(0)), kThreads, 0, count, columns, held, keys, runs, table_gradient.data<A>(),
+      launch(kName, on, add_pieces<width(), T>, grid_of(count), kThreads, 0, columns, held,
+             dy.data<T>(), keys, sorted.places.data<int32_t>(), runs, table_gradient.data<A>(),
              parts.template data<A>());
+      launch(kName, on, add_other_pieces<width(), A>, grid_of(parts.dim(0)), kThreads, 0, count,
+             columns, held, keys, runs, table_gradient.data<A>(), parts.template data<A>());
     });
   });
 }
@@ -161,7 +178,8 @@ void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t fi
 void sinusoid(Cuda on, const Tensor& positions, const Tensor& out) {
   visit_float(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("sinusoid", on, waves<T>, grid_of(positions.size()), kThreads, 0, out.dim(-1), positions.data<int32_t>(), out.data<T>());
+    launch("sinusoid", on, waves<T>, grid_of(positions.size()), kThreads, 0, out.dim(-1),
+           positions.data<int32_t>(), out.data<T>());
   });
 }
 

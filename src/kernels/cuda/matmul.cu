@@ -1,10 +1,9 @@
-#include "skein/kernels/matmul.h"
-
 #include <cublasLt.h>
-
 #include <map>
 #include <mutex>
 #include <tuple>
+
+#include "skein/kernels/matmul.h"
 
 #include "common.cuh"
 
@@ -14,7 +13,8 @@ namespace {
 constexpr size_t kWorkspace = 32 << 20;
 
 void check_blas(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) fail("cuBLASLt: {} failed: {}", what, cublasLtGetStatusString(status));
+  if (status != CUBLAS_STATUS_SUCCESS)
+    fail("cuBLASLt: {} failed: {}", what, cublasLtGetStatusString(status));
 }
 
 cudaDataType_t type_of(DType dtype) {
@@ -72,25 +72,33 @@ Blas& blas_of(int device) {
 }
 
 template <class T>
-void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, const T& value) {
-  check_blas(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof(value)), "describing a product");
+void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
+         const T& value) {
+  check_blas(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof(value)),
+             "describing a product");
 }
 
 cublasLtMatrixLayout_t layout(DType dtype, int64_t rows, int64_t columns) {
   cublasLtMatrixLayout_t made = nullptr;
-  check_blas(cublasLtMatrixLayoutCreate(&made, type_of(dtype), static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows), "describing a matrix");
+  check_blas(cublasLtMatrixLayoutCreate(&made, type_of(dtype), static_cast<uint64_t>(rows),
+                                        static_cast<uint64_t>(columns), rows),
+             "describing a matrix");
   return made;
 }
 
-// cuBLAS sees columns where we see rows, so it multiplies the operands in exchange: cᵀ = op(b)ᵀ op(a)ᵀ.
+// cuBLAS sees columns where we see rows, so it multiplies the operands in exchange: cᵀ = op(b)ᵀ
+// op(a)ᵀ.
 Plan make_plan(const Key& key, const Blas& blas) {
   Plan plan;
   const bool wide = key.in == DType::f64;
-  check_blas(cublasLtMatmulDescCreate(&plan.description, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_R_64F : CUDA_R_32F),
-             "describing a product");
+  check_blas(
+      cublasLtMatmulDescCreate(&plan.description, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                               wide ? CUDA_R_64F : CUDA_R_32F),
+      "describing a product");
   set(plan.description, CUBLASLT_MATMUL_DESC_TRANSA, key.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(plan.description, CUBLASLT_MATMUL_DESC_TRANSB, key.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-  set(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<cublasLtEpilogue_t>(key.epilogue));
+  set(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE,
+      static_cast<cublasLtEpilogue_t>(key.epilogue));
   if (key.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS || key.epilogue == CUBLASLT_EPILOGUE_GELU_AUX)
     set(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, key.n);
   plan.left = key.transpose_b ? layout(key.in, key.k, key.n) : layout(key.in, key.n, key.k);
@@ -99,16 +107,19 @@ Plan make_plan(const Key& key, const Blas& blas) {
   cublasLtMatmulPreference_t preference = nullptr;
   check_blas(cublasLtMatmulPreferenceCreate(&preference), "choosing an algorithm");
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
-    check_blas(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)), "choosing an algorithm");
+    check_blas(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)),
+               "choosing an algorithm");
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspace);
-  for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+  for (auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     prefer(attribute, static_cast<uint32_t>(key.alignment));
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  const auto status = cublasLtMatmulAlgoGetHeuristic(blas.handle, plan.description, plan.left, plan.right, plan.result, plan.result, preference, 1,
-                                                     &found, &count);
+  const auto status =
+      cublasLtMatmulAlgoGetHeuristic(blas.handle, plan.description, plan.left, plan.right,
+                                     plan.result, plan.result, preference, 1, &found, &count);
   cublasLtMatmulPreferenceDestroy(preference);
   plan.possible = status == CUBLAS_STATUS_SUCCESS && count > 0;
   plan.algorithm = found.algo;
@@ -130,7 +141,8 @@ struct Operands {
 // False where cuBLASLt has no algorithm for the key.
 bool run(Cuda on, Key key, const Operands& x) {
   const Tensor& result = x.activated ? *x.activated : x.c;
-  key.alignment = alignment_of({x.a.bytes_data(), x.b.bytes_data(), x.c.bytes_data(), result.bytes_data()});
+  key.alignment =
+      alignment_of({x.a.bytes_data(), x.b.bytes_data(), x.c.bytes_data(), result.bytes_data()});
   const std::lock_guard lock(plans().mutex);
   const Blas& blas = blas_of(on.index);
   auto found = plans().plans.find(key);
@@ -138,14 +150,18 @@ bool run(Cuda on, Key key, const Operands& x) {
   const Plan& plan = found->second;
   if (!plan.possible) return false;
   if (x.bias) set(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, x.bias);
-  if (x.activated) set(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, static_cast<void*>(x.c.bytes_data()));
+  if (x.activated)
+    set(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+        static_cast<void*>(x.c.bytes_data()));
   const double ones[] = {1, 0};
   const float singles[] = {1, 0};
   const bool wide = key.in == DType::f64;
-  const void *one = wide ? static_cast<const void*>(ones) : singles, *none = wide ? static_cast<const void*>(ones + 1) : singles + 1;
-  check_blas(cublasLtMatmul(blas.handle, plan.description, one, x.b.bytes_data(), plan.left, x.a.bytes_data(), plan.right,
-                            key.accumulate ? one : none, result.bytes_data(), plan.result, result.bytes_data(), plan.result, &plan.algorithm,
-                            blas.workspace, kWorkspace, stream_of(on)),
+  const void *one = wide ? static_cast<const void*>(ones) : singles,
+             *none = wide ? static_cast<const void*>(ones + 1) : singles + 1;
+  check_blas(cublasLtMatmul(blas.handle, plan.description, one, x.b.bytes_data(), plan.left,
+                            x.a.bytes_data(), plan.right, key.accumulate ? one : none,
+                            result.bytes_data(), plan.result, result.bytes_data(), plan.result,
+                            &plan.algorithm, blas.workspace, kWorkspace, stream_of(on)),
              "a product");
   return true;
 }
@@ -154,23 +170,35 @@ bool run(Cuda on, Key key, const Operands& x) {
 
 int64_t depth_granule(Cuda, DType) { return 1; }
 
-void matmul(Cuda on, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b, const Tensor& c, Write write,
-            const Ending& ending, PackedCopies*) {
+void matmul(Cuda on, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
+            const Tensor& c, Write write, const Ending& ending, PackedCopies*) {
   const int64_t depth = a.dim(transpose_a == Transpose::no ? 1 : 0);
   SKEIN_CHECK_EQ(a.dim(transpose_a == Transpose::no ? 0 : 1), c.dim(0));
   SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 1 : 0), c.dim(1));
   SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 0 : 1), depth);
   const bool biased = ending.bias.defined();
-  const KernelSpan span(on, "matmul", 2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
-  Key key{on.index, c.dim(0), c.dim(1), depth, transpose_a == Transpose::yes, transpose_b == Transpose::yes, write == Write::accumulate,
-          a.dtype(), c.dtype(), biased ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, 0};
+  const KernelSpan span(on, "matmul",
+                        2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
+  Key key{on.index,
+          c.dim(0),
+          c.dim(1),
+          depth,
+          transpose_a == Transpose::yes,
+          transpose_b == Transpose::yes,
+          write == Write::accumulate,
+          a.dtype(),
+          c.dtype(),
+          biased ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT,
+          0};
   const void* bias = biased ? ending.bias.bytes_data() : nullptr;
-  if (ending.activated.defined() && ending.activation == Activation::gelu_tanh && c.dim(1) % 8 == 0) {
+  if (ending.activated.defined() && ending.activation == Activation::gelu_tanh &&
+      c.dim(1) % 8 == 0) {
     Key fused = key;
     fused.epilogue = biased ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
     if (run(on, fused, {a, b, c, bias, &ending.activated})) return;
   }
-  if (!run(on, key, {a, b, c, bias})) fail("cuBLASLt has no algorithm for a product of {} and {}", a.shape().str(), b.shape().str());
+  if (!run(on, key, {a, b, c, bias}))
+    fail("cuBLASLt has no algorithm for a product of {} and {}", a.shape().str(), b.shape().str());
   if (ending.activated.defined()) activation(on, ending.activation, c, ending.activated);
 }
 

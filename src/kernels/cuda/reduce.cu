@@ -1,6 +1,6 @@
-#include "skein/kernels/reduce.h"
-
 #include <algorithm>
+
+#include "skein/kernels/reduce.h"
 
 #include "common.cuh"
 
@@ -32,7 +32,8 @@ __global__ void sum_ranges(const double* values, const int64_t* ranges, double* 
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-__global__ void sum_in_order(int64_t count, const double* values, const int64_t* order, double* out) {
+__global__ void sum_in_order(int64_t count, const double* values, const int64_t* order,
+                             double* out) {
   __shared__ double parts[kWarp];
   double sum = 0;
   for (int64_t i = threadIdx.x; i < count; i += blockDim.x) sum += values[order[i]];
@@ -43,7 +44,8 @@ __global__ void sum_in_order(int64_t count, const double* values, const int64_t*
 template <class Word>
 __global__ void swap_blocks(int64_t a, int64_t b, int64_t words, const Word* x, Word* out) {
   const int64_t from = blockIdx.x, to = from % b * a + from / b;
-  for (int64_t w = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x; w < words; w += static_cast<int64_t>(gridDim.y) * blockDim.x)
+  for (int64_t w = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x; w < words;
+       w += static_cast<int64_t>(gridDim.y) * blockDim.x)
     out[to * words + w] = x[from * words + w];
 }
 
@@ -51,7 +53,8 @@ __global__ void swap_blocks(int64_t a, int64_t b, int64_t words, const Word* x, 
 template <class Word>
 __global__ void copy_rows(int64_t words, const Word* x, int64_t step, Word* out, int64_t out_step) {
   const int64_t row = blockIdx.x;
-  for (int64_t w = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x; w < words; w += static_cast<int64_t>(gridDim.y) * blockDim.x)
+  for (int64_t w = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x; w < words;
+       w += static_cast<int64_t>(gridDim.y) * blockDim.x)
     out[row * out_step + w] = x[row * step + w];
 }
 
@@ -64,8 +67,10 @@ __device__ A share_of(const int32_t* kept, int64_t length) {
 
 // A block some columns of a sample.
 template <class T>
-__global__ void means_of_samples(int64_t length, int64_t columns, const T* x, const int32_t* kept, T* out) {
-  const int64_t sample = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+__global__ void means_of_samples(int64_t length, int64_t columns, const T* x, const int32_t* kept,
+                                 T* out) {
+  const int64_t sample = blockIdx.x,
+                c = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
   if (c >= columns) return;
   const int32_t* keep = kept + sample * length;
   Accumulator<T> sum = 0;
@@ -75,28 +80,37 @@ __global__ void means_of_samples(int64_t length, int64_t columns, const T* x, co
 }
 
 template <class T>
-__global__ void spread_means(int64_t length, int64_t columns, const T* dy, const int32_t* kept, T* dx) {
-  const int64_t sample = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+__global__ void spread_means(int64_t length, int64_t columns, const T* dy, const int32_t* kept,
+                             T* dx) {
+  const int64_t sample = blockIdx.x,
+                c = static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
   if (c >= columns) return;
   const int32_t* keep = kept + sample * length;
-  const Accumulator<T> part = share_of<Accumulator<T>>(keep, length) * load(dy + sample * columns + c);
-  for (int64_t t = 0; t < length; ++t) store(dx + (sample * length + t) * columns + c, keep[t] >= 0 ? part : Accumulator<T>(0));
+  const Accumulator<T> part =
+      share_of<Accumulator<T>>(keep, length) * load(dy + sample * columns + c);
+  for (int64_t t = 0; t < length; ++t)
+    store(dx + (sample * length + t) * columns + c, keep[t] >= 0 ? part : Accumulator<T>(0));
 }
 
 dim3 samples_by_columns(const Tensor& x) {
-  return dim3(static_cast<unsigned>(x.dim(0)), static_cast<unsigned>(pieces_of(x.dim(2), kThreads)));
+  return dim3(static_cast<unsigned>(x.dim(0)),
+              static_cast<unsigned>(pieces_of(x.dim(2), kThreads)));
 }
 
 // The widest word that blocks of so many bytes at these places consist of.
 template <class F>
 void by_word(int64_t block, const std::byte* in, const std::byte* out, const F& f) {
-  if (block % 16 == 0 && aligned(in) && aligned(out)) f(Pack<float>{});
-  else if (block % 4 == 0) f(uint32_t{});
-  else f(uint16_t{});
+  if (block % 16 == 0 && aligned(in) && aligned(out))
+    f(Pack<float>{});
+  else if (block % 4 == 0)
+    f(uint32_t{});
+  else
+    f(uint16_t{});
 }
 
 dim3 rows_of_words(int64_t rows, int64_t words) {
-  return dim3(static_cast<unsigned>(rows), static_cast<unsigned>(std::clamp<int64_t>(words / (4 * kThreads), 1, 64)));
+  return dim3(static_cast<unsigned>(rows),
+              static_cast<unsigned>(std::clamp<int64_t>(words / (4 * kThreads), 1, 64)));
 }
 
 }  // namespace
@@ -104,32 +118,34 @@ dim3 rows_of_words(int64_t rows, int64_t words) {
 void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, const Tensor& sums) {
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("chunk_square_sums", on, square_sums<T>, dim3(static_cast<unsigned>(sums.size())), kThreads, 0, x.size(), chunk, x.data<T>(),
-           sums.data<double>());
+    launch("chunk_square_sums", on, square_sums<T>, dim3(static_cast<unsigned>(sums.size())),
+           kThreads, 0, x.size(), chunk, x.data<T>(), sums.data<double>());
   });
 }
 
 void range_sums(Cuda on, const Tensor& values, const Tensor& ranges, const Tensor& sums) {
-  launch("range_sums", on, sum_ranges, dim3(static_cast<unsigned>(sums.size())), kThreads, 0, values.data<double>(), ranges.data<int64_t>(),
-         sums.data<double>());
+  launch("range_sums", on, sum_ranges, dim3(static_cast<unsigned>(sums.size())), kThreads, 0,
+         values.data<double>(), ranges.data<int64_t>(), sums.data<double>());
 }
 
 void ordered_sum(Cuda on, const Tensor& values, const Tensor& order, const Tensor& sum) {
-  launch("ordered_sum", on, sum_in_order, dim3(1), kThreads, 0, order.size(), values.data<double>(), order.data<int64_t>(), sum.data<double>());
+  launch("ordered_sum", on, sum_in_order, dim3(1), kThreads, 0, order.size(), values.data<double>(),
+         order.data<int64_t>(), sum.data<double>());
 }
 
 void sample_means(Cuda on, const Tensor& x, const Tensor& kept, const Tensor& out) {
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("sample_means", on, means_of_samples<T>, samples_by_columns(x), kThreads, 0, x.dim(1), x.dim(2), x.data<T>(), kept.data<int32_t>(), out.data<T>());
+    launch("sample_means", on, means_of_samples<T>, samples_by_columns(x), kThreads, 0, x.dim(1),
+           x.dim(2), x.data<T>(), kept.data<int32_t>(), out.data<T>());
   });
 }
 
 void sample_means_backward(Cuda on, const Tensor& dy, const Tensor& kept, const Tensor& dx) {
   visit_float(dx.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("sample_means_backward", on, spread_means<T>, samples_by_columns(dx), kThreads, 0, dx.dim(1), dx.dim(2), dy.data<T>(), kept.data<int32_t>(),
-           dx.data<T>());
+    launch("sample_means_backward", on, spread_means<T>, samples_by_columns(dx), kThreads, 0,
+           dx.dim(1), dx.dim(2), dy.data<T>(), kept.data<int32_t>(), dx.data<T>());
   });
 }
 
@@ -140,12 +156,14 @@ void swap_leading(Cuda on, const Tensor& x, const Tensor& out) {
   by_word(block, x.bytes_data(), out.bytes_data(), [&](auto word) {
     using Word = decltype(word);
     const auto words = block / static_cast<int64_t>(sizeof(Word));
-    launch("swap_leading", on, swap_blocks<Word>, rows_of_words(a * b, words), kThreads, 0, a, b, words,
-           reinterpret_cast<const Word*>(x.bytes_data()), reinterpret_cast<Word*>(out.bytes_data()));
+    launch("swap_leading", on, swap_blocks<Word>, rows_of_words(a * b, words), kThreads, 0, a, b,
+           words, reinterpret_cast<const Word*>(x.bytes_data()),
+           reinterpret_cast<Word*>(out.bytes_data()));
   });
 }
 
-void copy_places(Cuda on, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to) {
+void copy_places(Cuda on, const Tensor& x, int64_t from, int64_t count, const Tensor& out,
+                 int64_t to) {
   if (x.size() == 0) return;
   const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1));
   const std::byte* in = x.bytes_data() + from * place;
@@ -153,8 +171,9 @@ void copy_places(Cuda on, const Tensor& x, int64_t from, int64_t count, const Te
   by_word(place, in, target, [&](auto word) {
     using Word = decltype(word);
     const int64_t of_place = place / static_cast<int64_t>(sizeof(Word));
-    launch("copy_places", on, copy_rows<Word>, rows_of_words(rows, count * of_place), kThreads, 0, count * of_place, reinterpret_cast<const Word*>(in),
-           x.dim(1) * of_place, reinterpret_cast<Word*>(target), out.dim(1) * of_place);
+    launch("copy_places", on, copy_rows<Word>, rows_of_words(rows, count * of_place), kThreads, 0,
+           count * of_place, reinterpret_cast<const Word*>(in), x.dim(1) * of_place,
+           reinterpret_cast<Word*>(target), out.dim(1) * of_place);
   });
 }
 

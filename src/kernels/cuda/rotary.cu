@@ -1,6 +1,7 @@
+#include "skein/core/error.h"
+
 #include "../rotary_frequency.h"
 #include "common.cuh"
-#include "skein/core/error.h"
 
 namespace skein::kernels {
 namespace {
@@ -15,7 +16,8 @@ struct Frequencies {
 
 // A block a position: its angles are the same for all heads.
 template <class T>
-__global__ void turn(int64_t heads, int64_t width, Frequencies frequencies, bool inverse, const int32_t* positions, const T* x, T* out) {
+__global__ void turn(int64_t heads, int64_t width, Frequencies frequencies, bool inverse,
+                     const int32_t* positions, const T* x, T* out) {
   using A = Accumulator<T>;
   const int64_t row = blockIdx.x, half = width / 2;
   for (int64_t j = threadIdx.x; j < half; j += blockDim.x) {
@@ -32,15 +34,18 @@ __global__ void turn(int64_t heads, int64_t width, Frequencies frequencies, bool
 
 }  // namespace
 
-void rotary(Cuda on, const Tensor& x, const Tensor& positions, const RotaryWaves& waves, bool inverse, const Tensor& out) {
+void rotary(Cuda on, const Tensor& x, const Tensor& positions, const RotaryWaves& waves,
+            bool inverse, const Tensor& out) {
   const int64_t width = x.dim(3);
-  require(width <= kMaxWidth, "rotary positions on a GPU take heads of at most {} numbers, not {}", kMaxWidth, width);
+  require(width <= kMaxWidth, "rotary positions on a GPU take heads of at most {} numbers, not {}",
+          kMaxWidth, width);
   Frequencies frequencies{};
   for (int64_t j = 0; j < width / 2; ++j) frequencies.value[j] = rotary_frequency(waves, j, width);
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("rotary", on, turn<T>, dim3(static_cast<unsigned>(positions.size())), kThreads, 0, x.dim(2), width, frequencies, inverse,
-           positions.data<int32_t>(), x.data<T>(), out.data<T>());
+    launch("rotary", on, turn<T>, dim3(static_cast<unsigned>(positions.size())), kThreads, 0,
+           x.dim(2), width, frequencies, inverse, positions.data<int32_t>(), x.data<T>(),
+           out.data<T>());
   });
 }
 

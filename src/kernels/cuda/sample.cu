@@ -1,6 +1,6 @@
-#include "skein/kernels/sample.h"
-
 #include <bit>
+
+#include "skein/kernels/sample.h"
 
 #include "common.cuh"
 
@@ -8,7 +8,8 @@ namespace skein::kernels {
 namespace {
 
 constexpr int kThreads = 1024, kDigits = 256, kDigitBits = 8;
-// Logits of a row share their leading digits; lanes count apart so that they seldom wait for each other.
+// Logits of a row share their leading digits; lanes count apart so that they seldom wait for each
+// other.
 constexpr int kCopies = 16;
 
 using Weight = unsigned long long;
@@ -23,14 +24,17 @@ struct Scratch {
 };
 
 // Keys stand in the order of the logits; NaN above all, and equal logits have equal keys.
-constexpr uint32_t kNaN = 0xffffffffu, kInfinity = 0xff800000u, kMinusInfinity = 0x007fffffu, kSign = 0x80000000u;
+constexpr uint32_t kNaN = 0xffffffffu, kInfinity = 0xff800000u, kMinusInfinity = 0x007fffffu,
+                   kSign = 0x80000000u;
 
 __device__ uint32_t key_of(float logit) {
   if (logit != logit) return kNaN;
   const uint32_t bits = logit == 0 ? 0 : __float_as_uint(logit);
   return bits & kSign ? ~bits : bits | kSign;
 }
-__device__ float logit_of(uint32_t key) { return __uint_as_float(key & kSign ? key ^ kSign : ~key); }
+__device__ float logit_of(uint32_t key) {
+  return __uint_as_float(key & kSign ? key ^ kSign : ~key);
+}
 
 // A block works on one.
 struct Row {
@@ -45,7 +49,9 @@ struct Row {
 struct Entry {
   uint32_t key;
   int64_t id;
-  __device__ bool reaches(uint32_t other_key, int64_t other_id) const { return other_key > key || (other_key == key && other_id <= id); }
+  __device__ bool reaches(uint32_t other_key, int64_t other_id) const {
+    return other_key > key || (other_key == key && other_id <= id);
+  }
 };
 
 struct One {
@@ -59,7 +65,8 @@ struct Equal {
 struct Share {
   double top, temperature, units;
   __device__ Weight operator()(uint32_t key) const {
-    return static_cast<Weight>(exp((static_cast<double>(logit_of(key)) - top) / temperature) * units + 0.5);
+    return static_cast<Weight>(
+        exp((static_cast<double>(logit_of(key)) - top) / temperature) * units + 0.5);
   }
 };
 
@@ -82,7 +89,8 @@ __device__ Weight sum_until(const Row& row, const Entry& last, const F& weight) 
   return block_sum(sum, row.scratch.parts);
 }
 
-// The first id, in the order of ids, until which the weights reach `wanted`, which is above 0 and at most their sum.
+// The first id, in the order of ids, until which the weights reach `wanted`, which is above 0 and
+// at most their sum.
 template <class F>
 __device__ int64_t id_reaching(const Row& row, Weight wanted, const F& weight) {
   const int64_t share = pieces_of(row.valid, blockDim.x), begin = threadIdx.x * share;
@@ -101,19 +109,23 @@ __device__ int64_t id_reaching(const Row& row, Weight wanted, const F& weight) {
 
 // Adds up the weights by the digit at `shift`, of keys that have the digits of `key` above it.
 template <class F>
-__device__ void fill_bins(const Row& row, const Entry& last, uint32_t key, int shift, const F& weight) {
+__device__ void fill_bins(const Row& row, const Entry& last, uint32_t key, int shift,
+                          const F& weight) {
   Weight* bins = row.scratch.bins;
   for (int i = threadIdx.x; i < kDigits * kCopies; i += blockDim.x) bins[i] = 0;
   __syncthreads();
   for (int64_t id = threadIdx.x; id < row.valid; id += blockDim.x) {
     const uint32_t other = row.key(id);
-    if (static_cast<uint64_t>(other ^ key) >> (shift + kDigitBits) || !last.reaches(other, id)) continue;
-    if (const Weight own = weight(other)) atomicAdd(bins + (other >> shift) % kDigits * kCopies + threadIdx.x % kCopies, own);
+    if (static_cast<uint64_t>(other ^ key) >> (shift + kDigitBits) || !last.reaches(other, id))
+      continue;
+    if (const Weight own = weight(other))
+      atomicAdd(bins + (other >> shift) % kDigits * kCopies + threadIdx.x % kCopies, own);
   }
   __syncthreads();
 }
 
-// The sum of the digit that stands `place` from the largest; copies are read in turn to keep off each other's banks.
+// The sum of the digit that stands `place` from the largest; copies are read in turn to keep off
+// each other's banks.
 __device__ Weight bin_sum(const Weight* bins, int place) {
   const int digit = kDigits - 1 - place;
   Weight sum = 0;
@@ -147,7 +159,9 @@ __device__ Cut entry_reaching(const Row& row, const Entry& last, Weight wanted, 
   return {{key, id_reaching(row, equals, Equal{key})}, before + equals * each};
 }
 
-__device__ Weight within(Weight wanted, Weight total) { return wanted < 1 ? 1 : wanted < total ? wanted : total; }
+__device__ Weight within(Weight wanted, Weight total) {
+  return wanted < 1 ? 1 : wanted < total ? wanted : total;
+}
 
 __device__ int64_t choose(const Row& row, const SampleArguments& c, double units, double uniform) {
   const uint32_t top = largest_key(row);
@@ -164,29 +178,35 @@ __device__ int64_t choose(const Row& row, const SampleArguments& c, double units
   if (some) last = entry_reaching(row, last, c.top_k, One{}).at;
   Weight total = sum_until(row, last, share);
   if (c.top_p < 1) {
-    const Cut cut = entry_reaching(row, last, within(static_cast<Weight>(ceil(c.top_p * total)), total), share);
+    const Cut cut =
+        entry_reaching(row, last, within(static_cast<Weight>(ceil(c.top_p * total)), total), share);
     last = cut.at;
     total = cut.until;
   }
   const Weight drawn = within(static_cast<Weight>(uniform * total) + 1, total);
-  return some || c.top_p < 1 ? entry_reaching(row, last, drawn, share).at.id : id_reaching(row, drawn, share);
+  return some || c.top_p < 1 ? entry_reaching(row, last, drawn, share).at.id
+                             : id_reaching(row, drawn, share);
 }
 
-__global__ void __launch_bounds__(kThreads) draw_rows(int64_t columns, int64_t valid, const float* logits, SampleArguments arguments, double units,
-                                                      const double* uniforms, int32_t* ids) {
+__global__ void __launch_bounds__(kThreads)
+    draw_rows(int64_t columns, int64_t valid, const float* logits, SampleArguments arguments,
+              double units, const double* uniforms, int32_t* ids) {
   __shared__ Scratch scratch;
   const int64_t r = blockIdx.x;
   const double uniform = uniforms[r];
-  const int64_t id = uniform < 0 ? 0 : choose({logits + r * columns, valid, scratch}, arguments, units, uniform);
+  const int64_t id =
+      uniform < 0 ? 0 : choose({logits + r * columns, valid, scratch}, arguments, units, uniform);
   if (threadIdx.x == 0) ids[r] = static_cast<int32_t>(id);
 }
 
 }  // namespace
 
-void sample(Cuda on, const Tensor& logits, int64_t valid, const SampleArguments& arguments, const Tensor& uniforms, const Tensor& ids) {
+void sample(Cuda on, const Tensor& logits, int64_t valid, const SampleArguments& arguments,
+            const Tensor& uniforms, const Tensor& ids) {
   const double units = 0x1p62 / static_cast<double>(std::bit_ceil(static_cast<uint64_t>(valid)));
-  launch("sample", on, draw_rows, dim3(static_cast<unsigned>(logits.dim(0))), kThreads, 0, logits.dim(1), valid, logits.data<float>(), arguments, units,
-         uniforms.data<double>(), ids.data<int32_t>());
+  launch("sample", on, draw_rows, dim3(static_cast<unsigned>(logits.dim(0))), kThreads, 0,
+         logits.dim(1), valid, logits.data<float>(), arguments, units, uniforms.data<double>(),
+         ids.data<int32_t>());
 }
 
 }  // namespace skein::kernels

@@ -1,23 +1,25 @@
-#include "sort.cuh"
-
 #include <utility>
 
 #include "common.cuh"
+#include "sort.cuh"
 
 namespace skein::kernels {
 namespace {
 
 constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits;
 constexpr int kSortThreads = kDigits, kSortWarps = kSortThreads / kWarp, kSortRounds = 8;
-constexpr int64_t kSortRun = kWarp * kSortRounds, kSortTile = kSortWarps * kSortRun;  // keys of a warp, of a block
+constexpr int64_t kSortRun = kWarp * kSortRounds,
+                  kSortTile = kSortWarps * kSortRun;  // keys of a warp, of a block
 
 // counts [kDigits, tiles]: of the keys of a block's tile.
 __global__ void count_digits(int64_t count, int shift, const int32_t* keys, int32_t* counts) {
   __shared__ int32_t bins[kDigits];
   bins[threadIdx.x] = 0;
   __syncthreads();
-  const int64_t begin = blockIdx.x * kSortTile, end = begin + kSortTile < count ? begin + kSortTile : count;
-  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) atomicAdd(bins + (keys[i] >> shift) % kDigits, 1);
+  const int64_t begin = blockIdx.x * kSortTile,
+                end = begin + kSortTile < count ? begin + kSortTile : count;
+  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x)
+    atomicAdd(bins + (keys[i] >> shift) % kDigits, 1);
   __syncthreads();
   counts[static_cast<int64_t>(threadIdx.x) * gridDim.x + blockIdx.x] = bins[threadIdx.x];
 }
@@ -25,7 +27,8 @@ __global__ void count_digits(int64_t count, int shift, const int32_t* keys, int3
 // One block: each number becomes the sum of those before it.
 __global__ void add_before(int64_t count, int32_t* numbers) {
   __shared__ int32_t parts[kWarp];
-  const int64_t share = pieces_of(count, blockDim.x), begin = threadIdx.x * share, end = begin + share < count ? begin + share : count;
+  const int64_t share = pieces_of(count, blockDim.x), begin = threadIdx.x * share,
+                end = begin + share < count ? begin + share : count;
   int32_t own = 0;
   for (int64_t i = begin; i < end; ++i) own += numbers[i];
   int32_t before = block_sum_before(own, parts);
@@ -36,7 +39,8 @@ __global__ void add_before(int64_t count, int32_t* numbers) {
   }
 }
 
-// In: how many keys of each digit a warp has; out: where its first one goes. starts as counts above, summed.
+// In: how many keys of each digit a warp has; out: where its first one goes. starts as counts
+// above, summed.
 __device__ void place_warps(int32_t (&next)[kSortWarps][kDigits], const int32_t* starts) {
   int32_t start = starts[static_cast<int64_t>(threadIdx.x) * gridDim.x + blockIdx.x];
   for (int warp = 0; warp < kSortWarps; ++warp) {
@@ -46,20 +50,23 @@ __device__ void place_warps(int32_t (&next)[kSortWarps][kDigits], const int32_t*
   }
 }
 
-// Moves the keys of a tile behind those of lower digits and those before them. Without places, a key's place is its index.
-__global__ void move_by_digit(int64_t count, int shift, const int32_t* keys, const int32_t* places, const int32_t* starts, int32_t* keys_out,
-                              int32_t* places_out) {
+// Moves the keys of a tile behind those of lower digits and those before them. Without places, a
+// key's place is its index.
+__global__ void move_by_digit(int64_t count, int shift, const int32_t* keys, const int32_t* places,
+                              const int32_t* starts, int32_t* keys_out, int32_t* places_out) {
   __shared__ int32_t next[kSortWarps][kDigits];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int64_t first = blockIdx.x * kSortTile + warp * kSortRun + lane;
   for (int w = 0; w < kSortWarps; ++w) next[w][threadIdx.x] = 0;
   __syncthreads();
-  for (int64_t i = first; i < first + kSortRun && i < count; i += kWarp) atomicAdd(&next[warp][(keys[i] >> shift) % kDigits], 1);
+  for (int64_t i = first; i < first + kSortRun && i < count; i += kWarp)
+    atomicAdd(&next[warp][(keys[i] >> shift) % kDigits], 1);
   __syncthreads();
   place_warps(next, starts);
   __syncthreads();
   for (int64_t i = first; i < first + kSortRun; i += kWarp) {
-    const int32_t key = i < count ? keys[i] : 0, digit = i < count ? (key >> shift) % kDigits : kDigits;
+    const int32_t key = i < count ? keys[i] : 0,
+                  digit = i < count ? (key >> shift) % kDigits : kDigits;
     const unsigned equals = __match_any_sync(0xffffffffu, digit);
     const int before = __popc(equals & ((1u << lane) - 1)), all = __popc(equals);
     const int32_t to = i < count ? next[warp][digit] + before : 0;
@@ -82,10 +89,11 @@ Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest) {
   Sorted from{keys, {}}, to{like_keys(), like_keys()};
   for (int shift = 0; shift == 0 || largest >> shift; shift += kDigitBits) {
     const int32_t* places = from.places.defined() ? from.places.data<int32_t>() : nullptr;
-    launch(name, on, count_digits, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(), starts.data<int32_t>());
+    launch(name, on, count_digits, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(),
+           starts.data<int32_t>());
     launch(name, on, add_before, dim3(1), 1024, 0, starts.size(), starts.data<int32_t>());
-    launch(name, on, move_by_digit, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(), places, starts.data<int32_t>(),
-           to.keys.data<int32_t>(), to.places.data<int32_t>());
+    launch(name, on, move_by_digit, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(),
+           places, starts.data<int32_t>(), to.keys.data<int32_t>(), to.places.data<int32_t>());
     if (!from.places.defined()) from.places = like_keys();
     std::swap(from, to);
   }

@@ -1,4 +1,5 @@
-// A stable sort on the device, by digits from the lowest on, with integers alone. Internal to the CUDA kernels.
+// A stable sort on the device, by digits from the lowest on, with integers alone. Internal to the
+// CUDA kernels.
 #pragma once
 
 #include "skein/tensor/tensor.h"
@@ -9,7 +10,8 @@ struct Sorted {
   Tensor keys, places;  // [N] i32
 };
 
-// Keys [N] i32, from 0 to `largest`, in their order, equal ones in the order of their places. Takes the memory of `keys`.
+// Keys [N] i32, from 0 to `largest`, in their order, equal ones in the order of their places. Takes
+// the memory of `keys`.
 Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest);
 
 }  // namespace skein::kernels

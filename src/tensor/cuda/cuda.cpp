@@ -1,9 +1,8 @@
 #include "skein/tensor/cuda.h"
 
-#include <cuda_runtime.h>
-
 #include <atomic>
 #include <bit>
+#include <cuda_runtime.h>
 #include <exception>
 #include <mutex>
 #include <unordered_map>
@@ -17,7 +16,8 @@ constexpr int64_t kSmallest = 512;
 // Size classes an eighth of a power of two apart.
 int64_t size_class(int64_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
-  const int64_t step = std::max<int64_t>(kSmallest, int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes)) - 4));
+  const int64_t step = std::max<int64_t>(
+      kSmallest, int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes)) - 4));
   return (bytes + step - 1) / step * step;
 }
 
@@ -32,8 +32,8 @@ using Blocks = std::unordered_map<int64_t, std::vector<std::byte*>>;
 
 struct OneDevice {
   cudaStream_t stream = nullptr;
-  std::unordered_map<int, Blocks> kept;           // by pool; 0 is everybody's
-  std::unordered_map<std::byte*, int> recorded;   // the pool of blocks that are not everybody's
+  std::unordered_map<int, Blocks> kept;          // by pool; 0 is everybody's
+  std::unordered_map<std::byte*, int> recorded;  // the pool of blocks that are not everybody's
   Staging staging;
 };
 
@@ -54,7 +54,8 @@ Devices& devices() {
 OneDevice& device(int index) {
   OneDevice& one = devices().all[index];
   check(cudaSetDevice(index), "choosing the device");
-  if (!one.stream) check(cudaStreamCreateWithFlags(&one.stream, cudaStreamNonBlocking), "making a stream");
+  if (!one.stream)
+    check(cudaStreamCreateWithFlags(&one.stream, cudaStreamNonBlocking), "making a stream");
   return one;
 }
 
@@ -85,7 +86,9 @@ std::byte* from_driver(OneDevice& one, int64_t size) {
 
 std::byte* staged(OneDevice& one, const std::byte* from, int64_t bytes) {
   Staging& staging = one.staging;
-  if (!staging.data) check(cudaMallocHost(reinterpret_cast<void**>(&staging.data), Staging::kBytes), "taking pinned memory");
+  if (!staging.data)
+    check(cudaMallocHost(reinterpret_cast<void**>(&staging.data), Staging::kBytes),
+          "taking pinned memory");
   if (staging.used + bytes > Staging::kBytes) drain(one, "waiting for copies to the device");
   std::byte* to = staging.data + staging.used;
   std::memcpy(to, from, static_cast<size_t>(bytes));
@@ -96,7 +99,8 @@ std::byte* staged(OneDevice& one, const std::byte* from, int64_t bytes) {
 void copy_to_device(OneDevice& one, std::byte* to, const std::byte* from, int64_t bytes) {
   for (int64_t done = 0; done < bytes;) {
     const int64_t part = std::min(bytes - done, Staging::kBytes / 2);
-    check(cudaMemcpyAsync(to + done, staged(one, from + done, part), static_cast<size_t>(part), cudaMemcpyHostToDevice, one.stream),
+    check(cudaMemcpyAsync(to + done, staged(one, from + done, part), static_cast<size_t>(part),
+                          cudaMemcpyHostToDevice, one.stream),
           "copying to the device");
     done += part;
   }
@@ -118,7 +122,8 @@ int device_count() {
 std::string name(int index) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "asking what the GPU is");
-  return fmt::format("{}, {:.1f} GiB", properties.name, static_cast<double>(properties.totalGlobalMem) / (1 << 30));
+  return fmt::format("{}, {:.1f} GiB", properties.name,
+                     static_cast<double>(properties.totalGlobalMem) / (1 << 30));
 }
 
 void check(int status, const char* what) {
@@ -152,8 +157,10 @@ std::byte* allocate(int64_t bytes, int index) {
   if (std::byte* data = from_driver(one, size)) return data;
   size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  fail("out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free; use a smaller train.micro_batch, parallel.recompute=full or "
-       "more ranks", index, size >> 20, free >> 20, total >> 20);
+  fail(
+      "out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free; use a smaller "
+      "train.micro_batch, parallel.recompute=full or more ranks",
+      index, size >> 20, free >> 20, total >> 20);
 }
 
 void release(std::byte* data, int64_t bytes, int index) {
@@ -163,19 +170,26 @@ void release(std::byte* data, int64_t bytes, int index) {
   one.kept[own == one.recorded.end() ? 0 : own->second][size_class(bytes)].push_back(data);
 }
 
-void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, int64_t bytes) {
+void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device,
+          int64_t bytes) {
   if (bytes == 0) return;
-  const bool into = to_device.kind == DeviceKind::cuda, out_of = from_device.kind == DeviceKind::cuda;
+  const bool into = to_device.kind == DeviceKind::cuda,
+             out_of = from_device.kind == DeviceKind::cuda;
   const std::lock_guard lock(devices().mutex);
   OneDevice& one = device(into ? to_device.index : from_device.index);
   if (into && !out_of) return copy_to_device(one, to, from, bytes);
   const auto size = static_cast<size_t>(bytes);
-  check(cudaMemcpyAsync(to, from, size, into ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, one.stream), "copying from the device");
+  check(cudaMemcpyAsync(to, from, size, into ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost,
+                        one.stream),
+        "copying from the device");
   if (!into) drain(one, "copying from the device");
 }
 
 void zero(std::byte* data, int64_t bytes, int index) {
-  if (bytes) check(cudaMemsetAsync(data, 0, static_cast<size_t>(bytes), static_cast<cudaStream_t>(stream(index))), "filling with zeros");
+  if (bytes)
+    check(cudaMemsetAsync(data, 0, static_cast<size_t>(bytes),
+                          static_cast<cudaStream_t>(stream(index))),
+          "filling with zeros");
 }
 
 namespace {
@@ -209,7 +223,8 @@ Recording::~Recording() {
   lock.unlock();
   if (graph_) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_));
   lock.lock();
-  for (auto& [size, blocks] : one.kept[pool_]) one.kept[0][size].insert(one.kept[0][size].end(), blocks.begin(), blocks.end());
+  for (auto& [size, blocks] : one.kept[pool_])
+    one.kept[0][size].insert(one.kept[0][size].end(), blocks.begin(), blocks.end());
   one.kept.erase(pool_);
   std::erase_if(one.recorded, [&](const auto& entry) { return entry.second == pool_; });
 }
@@ -222,7 +237,8 @@ void Recording::run(const std::function<void()>& work) const {
 void Recording::record(const std::function<void()>& work) {
   const auto own = static_cast<cudaStream_t>(stream(index_));
   const UsePool pool(pool_);
-  check(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal), "beginning to record a graph");
+  check(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal),
+        "beginning to record a graph");
   std::exception_ptr failure;
   try {
     work();
@@ -240,6 +256,10 @@ void Recording::record(const std::function<void()>& work) {
   graph_ = made;
 }
 
-void Recording::queue() const { check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), static_cast<cudaStream_t>(stream(index_))), "queueing a graph"); }
+void Recording::queue() const {
+  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_),
+                        static_cast<cudaStream_t>(stream(index_))),
+        "queueing a graph");
+}
 
 }  // namespace skein::cuda

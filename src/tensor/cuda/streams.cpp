@@ -14,7 +14,8 @@ cudaEvent_t native_event(void* event) { return static_cast<cudaEvent_t>(event); 
 Stream::Stream(int device) {
   check(cudaSetDevice(device), "choosing the device");
   int least = 0, greatest = 0;
-  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for the priorities of streams");
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+        "asking for the priorities of streams");
   cudaStream_t made = nullptr;
   check(cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, greatest), "making a stream");
   stream_ = made;
