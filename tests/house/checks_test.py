@@ -2,6 +2,7 @@
 """The checks of the house must find what they look for: each case is a small tree with one fault."""
 import contextlib
 import io
+import shutil
 import sys
 import tempfile
 import unittest
@@ -10,6 +11,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import check_floors  # noqa: E402
+import check_format  # noqa: E402
 import check_style  # noqa: E402
 
 FUNCTION = "int f() {\n  return 1;\n}\n"
@@ -97,10 +99,10 @@ class Style(unittest.TestCase):
 
     def test_long_function(self):
         short = FUNCTION * 20
-        self.assertEqual(run(check_style, {"src/nn/a.cpp": short + self.body(80)})[0], 0)
-        code, output = run(check_style, {"src/nn/a.cpp": short + self.body(81)})
+        self.assertEqual(run(check_style, {"src/nn/a.cpp": short + self.body(60)})[0], 0)
+        code, output = run(check_style, {"src/nn/a.cpp": short + self.body(61)})
         self.assertEqual(code, 1)
-        self.assertIn("a function of 81 lines, above 80", output)
+        self.assertIn("a function of 61 lines, above 60", output)
         self.assertEqual(run(check_style, {"src/kernels/cpu/a.cpp": short + self.body(150)})[0], 0)
         self.assertEqual(run(check_style, {"src/kernels/cpu/a.cpp": short + self.body(151)})[0], 1)
 
@@ -111,9 +113,25 @@ class Style(unittest.TestCase):
         self.assertIn("401 lines, above 400", output)
 
     def test_share_of_short_functions(self):
-        code, output = run(check_style, {"src/nn/a.cpp": FUNCTION * 4 + self.body(21)})
+        code, output = run(check_style, {"src/nn/a.cpp": FUNCTION * 8 + self.body(21)})
         self.assertEqual(code, 1)
-        self.assertIn("80.0% of functions are within 20 lines", output)
+        self.assertIn("88.9% of functions are within 20 lines", output)
+
+
+@unittest.skipUnless(shutil.which(check_format.PROGRAM), "there is no clang-format")
+class Format(unittest.TestCase):
+    STYLE = {".clang-format": "BasedOnStyle: Google\n"}
+
+    def test_what_is_not_formatted(self):
+        files = {"src/nn/a.cpp": "int f();\n", "tests/nn/b.h": "int  f();\n"}
+        code, output = run(check_format, {**self.STYLE, **files})
+        self.assertEqual(code, 1)
+        self.assertIn("tests/nn/b.h: run clang-format", output)
+        self.assertIn("2 files, 1 of them not formatted", output)
+
+    def test_what_is_formatted(self):
+        self.assertEqual(run(check_format, {**self.STYLE, "src/nn/a.cpp": "int f();\n"})[0], 0)
+        self.assertEqual(run(check_format, self.STYLE)[0], 1)
 
 
 if __name__ == "__main__":
