@@ -8,7 +8,7 @@
 #include "skein/core/error.h"
 #include "skein/data/excerpt.h"
 #include "skein/data/line_reader.h"
-#include "skein/text/utf8.h"
+#include "skein/text/split/utf8.h"
 
 namespace skein {
 namespace {

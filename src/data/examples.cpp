@@ -9,7 +9,7 @@
 #include "skein/core/error.h"
 #include "skein/data/excerpt.h"
 #include "skein/data/suffix.h"
-#include "skein/text/utf8.h"
+#include "skein/text/split/utf8.h"
 
 #include "example_source.h"
 

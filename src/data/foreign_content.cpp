@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/text/utf8.h"
+#include "skein/text/split/utf8.h"
 
 namespace skein {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "skein/core/error.h"
 #include "skein/data/line_reader.h"
-#include "skein/text/split.h"
+#include "skein/text/split/split.h"
 
 #include "documents.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "skein/text/utf8.h"
+#include "skein/text/split/utf8.h"
 
 namespace skein {
 namespace {

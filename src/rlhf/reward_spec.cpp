@@ -4,7 +4,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/options.h"
-#include "skein/text/split.h"
+#include "skein/text/split/split.h"
 
 #include "reward_sources.h"
 

@@ -3,8 +3,8 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/text/pattern.h"
-#include "skein/text/words.h"
+#include "skein/text/split/pattern.h"
+#include "skein/text/split/words.h"
 
 #include "reward_sources.h"
 

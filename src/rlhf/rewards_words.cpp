@@ -5,8 +5,8 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
-#include "skein/text/utf8.h"
-#include "skein/text/words.h"
+#include "skein/text/split/utf8.h"
+#include "skein/text/split/words.h"
 
 #include "reward_sources.h"
 

@@ -5,7 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/scaling/gnuplot.h"
-#include "skein/text/words.h"
+#include "skein/text/split/words.h"
 
 #include "gnuplot_inks.h"
 #include "gnuplot_ticks.h"

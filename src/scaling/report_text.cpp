@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
-#include "skein/text/words.h"
+#include "skein/text/split/words.h"
 
 namespace skein {
 namespace {

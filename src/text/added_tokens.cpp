@@ -1,6 +1,6 @@
 #include "added_tokens.h"
 
-#include "unicode.h"
+#include "text/split/unicode.h"
 
 namespace skein {
 

@@ -1,6 +1,6 @@
 #include "skein/core/error.h"
 #include "skein/text/byte_alphabet.h"
-#include "skein/text/split.h"
+#include "skein/text/split/split.h"
 #include "skein/text/tokenizer.h"
 
 #include "merge_table.h"

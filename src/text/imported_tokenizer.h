@@ -9,8 +9,8 @@
 #include "skein/text/tokenizer.h"
 
 #include "added_tokens.h"
-#include "normalize.h"
-#include "splits.h"
+#include "text/split/normalize.h"
+#include "text/split/splits.h"
 #include "word_model.h"
 
 namespace skein {

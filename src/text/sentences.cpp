@@ -6,7 +6,7 @@
 #include <string>
 #include <utf8proc.h>
 
-#include "unicode.h"
+#include "text/split/unicode.h"
 
 namespace skein {
 namespace {

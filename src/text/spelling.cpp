@@ -4,7 +4,7 @@
 
 #include "skein/text/byte_alphabet.h"
 
-#include "unicode.h"
+#include "text/split/unicode.h"
 
 namespace skein {
 namespace {

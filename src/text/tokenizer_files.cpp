@@ -9,8 +9,8 @@
 
 #include "skein/core/error.h"
 #include "skein/core/strict_json.h"
+#include "skein/text/split/utf8.h"
 #include "skein/text/tokenizer.h"
-#include "skein/text/utf8.h"
 
 #include "hugging_face.h"
 

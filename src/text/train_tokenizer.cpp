@@ -11,10 +11,10 @@
 
 #include "hugging_face.h"
 #include "merge_learner.h"
-#include "normalize.h"
 #include "spelling.h"
-#include "splits.h"
-#include "unicode.h"
+#include "text/split/normalize.h"
+#include "text/split/splits.h"
+#include "text/split/unicode.h"
 
 namespace skein {
 namespace {

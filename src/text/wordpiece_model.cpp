@@ -1,7 +1,7 @@
 #include "skein/core/error.h"
 
 #include "byte_trie.h"
-#include "unicode.h"
+#include "text/split/unicode.h"
 #include "word_model.h"
 
 namespace skein {

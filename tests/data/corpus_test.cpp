@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "skein/text/split.h"
+#include "skein/text/split/split.h"
 
 #include "archives.h"
 #include "data_fixtures.h"

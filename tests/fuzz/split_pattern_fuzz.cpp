@@ -1,6 +1,6 @@
 // The regular expression of a Split, up to the first line break, and a text behind it; its pieces
 // must be the text.
-#include "skein/text/split_pattern.h"
+#include "skein/text/split/split_pattern.h"
 
 #include "fuzz.h"
 

@@ -1,4 +1,4 @@
-#include "skein/text/pattern.h"
+#include "skein/text/split/pattern.h"
 
 #include <gtest/gtest.h>
 

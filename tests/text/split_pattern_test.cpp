@@ -1,4 +1,4 @@
-#include "skein/text/split_pattern.h"
+#include "skein/text/split/split_pattern.h"
 
 #include <regex.h>
 

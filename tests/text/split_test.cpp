@@ -1,4 +1,4 @@
-#include "skein/text/split.h"
+#include "skein/text/split/split.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/text/split_pattern.h"
+#include "skein/text/split/split_pattern.h"
 
 namespace skein {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "skein/core/error.h"
 #include "skein/text/byte_alphabet.h"
-#include "skein/text/split.h"
+#include "skein/text/split/split.h"
 #include "skein/text/train_bpe.h"
 
 namespace skein {

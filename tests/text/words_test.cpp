@@ -1,4 +1,4 @@
-#include "skein/text/words.h"
+#include "skein/text/split/words.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "skein/text/pattern.h"
+#include "skein/text/split/pattern.h"
 
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/text/words.h"
+#include "skein/text/split/words.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

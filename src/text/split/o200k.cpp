@@ -2,7 +2,7 @@
 // Its pattern says so as [capital]*[small]+ or else [capital]+[small]*, which comes to: the run of
 // capitals, and the small letters behind it; where no small letter follows, the run is cut behind
 // its last character without case, if it has one.
-#include "skein/text/split.h"
+#include "skein/text/split/split.h"
 
 #include "kinds.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "skein/text/split.h"
-#include "skein/text/split_pattern.h"
+#include "skein/text/split/split.h"
+#include "skein/text/split/split_pattern.h"
 
 #include "kinds.h"
 #include "unicode.h"

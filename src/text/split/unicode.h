@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "skein/text/utf8.h"
+#include "skein/text/split/utf8.h"
 
 namespace skein {
 

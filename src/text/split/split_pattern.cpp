@@ -1,10 +1,10 @@
-#include "skein/text/split_pattern.h"
+#include "skein/text/split/split_pattern.h"
 
 #include <mutex>
 #include <oniguruma.h>
 
 #include "skein/core/error.h"
-#include "skein/text/words.h"
+#include "skein/text/split/words.h"
 
 #include "unicode.h"
 

@@ -1,4 +1,4 @@
-#include "skein/text/split.h"
+#include "skein/text/split/split.h"
 
 #include "kinds.h"
 
