@@ -12,7 +12,7 @@
 #include "skein/comm/mpi.h"
 #include "skein/core/log.h"
 
-#include "tcp_environment.h"
+#include "comm/tcp/environment.h"
 
 namespace skein {
 namespace {

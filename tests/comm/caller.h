@@ -3,8 +3,8 @@
 
 #include <cerrno>
 
-#include "skein/comm/frames.h"
-#include "skein/comm/handshake.h"
+#include "skein/comm/tcp/frames.h"
+#include "skein/comm/tcp/handshake.h"
 
 #include "comm/tcp_fixture.h"
 

@@ -1,5 +1,5 @@
 // The parsers of what a stranger may have sent.
-#include "skein/comm/frames.h"
+#include "skein/comm/tcp/frames.h"
 
 #include <functional>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What two ranks prove to each other before they believe anything.
-#include "skein/comm/handshake.h"
+#include "skein/comm/tcp/handshake.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>

@@ -3,7 +3,7 @@
 #include <limits>
 #include <unistd.h>
 
-#include "skein/comm/tcp_head.h"
+#include "skein/comm/tcp/head.h"
 
 #include "comm/caller.h"
 

@@ -1,5 +1,5 @@
 // Files that hold a secret.
-#include "skein/comm/private_file.h"
+#include "skein/comm/tcp/private_file.h"
 
 #include <filesystem>
 #include <fstream>

@@ -3,7 +3,7 @@
 #include <netdb.h>
 #include <sys/wait.h>
 
-#include "skein/comm/private_file.h"
+#include "skein/comm/tcp/private_file.h"
 
 #include "comm/tcp_fixture.h"
 #include "support/size_limit.h"

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "skein/comm/private_file.h"
+#include "skein/comm/tcp/private_file.h"
 
 #include "comm/caller.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "skein/comm/tcp.h"
+#include "skein/comm/tcp/tcp.h"
 
 namespace skein::test {
 

@@ -1,9 +1,9 @@
 // What a rank may say to another, and what it may not.
-#include "skein/comm/tcp_head.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <limits>
+
+#include "skein/comm/tcp/head.h"
 
 namespace skein {
 namespace {

@@ -1,6 +1,6 @@
 // What ranks write while they meet: the head of a frame, a hello, a reply, a table, the file. What
 // is taken reads as itself when it is written again. The first byte says which.
-#include "skein/comm/frames.h"
+#include "skein/comm/tcp/frames.h"
 
 #include "fuzz.h"
 

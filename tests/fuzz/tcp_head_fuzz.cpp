@@ -1,7 +1,7 @@
 // Heads of messages between ranks, one after the other, as a mesh of three would judge them.
 #include <cstring>
 
-#include "skein/comm/tcp_head.h"
+#include "skein/comm/tcp/head.h"
 
 #include "fuzz.h"
 

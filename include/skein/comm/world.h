@@ -6,7 +6,7 @@
 //   is at work. SKEIN_RENDEZVOUS_TIMEOUT: seconds for all ranks to come; 300.
 //   SKEIN_RENDEZVOUS_SECRET, or SKEIN_RENDEZVOUS_SECRET_FILE (a file of mode 0600): what all ranks
 //   of the job know, 16 bytes or more. SKEIN_RENDEZVOUS_OPEN=1: none is needed, though other hosts
-//   can reach rank 0. See comm/tcp.h.
+//   can reach rank 0. See comm/tcp/tcp.h.
 #pragma once
 
 #include <memory>

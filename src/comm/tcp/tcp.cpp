@@ -1,12 +1,12 @@
-#include "skein/comm/tcp.h"
+#include "skein/comm/tcp/tcp.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <sys/resource.h>
 
-#include "members.h"
-#include "tcp_mesh.h"
+#include "comm/members.h"
+#include "mesh.h"
 
 namespace skein {
 namespace {

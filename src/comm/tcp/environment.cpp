@@ -1,4 +1,4 @@
-#include "tcp_environment.h"
+#include "environment.h"
 
 #include <charconv>
 #include <climits>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "skein/comm/private_file.h"
+#include "skein/comm/tcp/private_file.h"
 #include "skein/core/error.h"
 
 namespace skein {

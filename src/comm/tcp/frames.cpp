@@ -1,4 +1,4 @@
-#include "skein/comm/frames.h"
+#include "skein/comm/tcp/frames.h"
 
 #include <charconv>
 #include <cstring>

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "skein/comm/tcp_head.h"
+#include "skein/comm/tcp/head.h"
 
 #include "rendezvous.h"
 

@@ -1,4 +1,4 @@
-#include "skein/comm/tcp_head.h"
+#include "skein/comm/tcp/head.h"
 
 #include "skein/core/error.h"
 

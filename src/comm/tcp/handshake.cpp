@@ -1,4 +1,4 @@
-#include "skein/comm/handshake.h"
+#include "skein/comm/tcp/handshake.h"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/comm/handshake.h"
+#include "skein/comm/tcp/handshake.h"
 
 #include "socket.h"
 

@@ -1,4 +1,4 @@
-#include "skein/comm/private_file.h"
+#include "skein/comm/tcp/private_file.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "skein/comm/secret.h"
+#include "skein/comm/tcp/secret.h"
 #include "skein/core/error.h"
 #include "skein/core/output_place.h"
 

@@ -1,8 +1,8 @@
 #include <charconv>
 #include <filesystem>
 
-#include "skein/comm/private_file.h"
-#include "skein/comm/secret.h"
+#include "skein/comm/tcp/private_file.h"
+#include "skein/comm/tcp/secret.h"
 #include "skein/core/error.h"
 #include "skein/core/host.h"
 

@@ -1,4 +1,4 @@
-#include "tcp_mesh.h"
+#include "mesh.h"
 
 #include <algorithm>
 #include <cerrno>

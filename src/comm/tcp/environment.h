@@ -1,7 +1,7 @@
 // The environment that asks for ranks over TCP.
 #pragma once
 
-#include "skein/comm/tcp.h"
+#include "skein/comm/tcp/tcp.h"
 
 namespace skein {
 

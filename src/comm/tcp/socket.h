@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "skein/comm/address.h"
+#include "skein/comm/tcp/address.h"
 #include "skein/core/error.h"
 
 namespace skein {

@@ -1,4 +1,4 @@
-#include "skein/comm/secret.h"
+#include "skein/comm/tcp/secret.h"
 
 #include <cerrno>
 #include <cstring>

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "skein/comm/secret.h"
+#include "skein/comm/tcp/secret.h"
 
 namespace skein {
 

@@ -1,9 +1,9 @@
 // The transport over TCP sockets, host memory only, for processes that nothing but their
 // environment has brought together: no launcher, no MPI. Any IPv4 or IPv6 network will do. Who
 // connects proves that it knows the job's secret before anything else is believed, and is shown the
-// same proof (comm/handshake.h); what is sent afterwards is neither encrypted nor signed, so who
-// can read or change packets on the way between two hosts must be trusted. SECURITY.md has what is
-// promised.
+// same proof (comm/tcp/handshake.h); what is sent afterwards is neither encrypted nor signed, so
+// who can read or change packets on the way between two hosts must be trusted. SECURITY.md has what
+// is promised.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "skein/comm/address.h"
+#include "skein/comm/tcp/address.h"
 
 namespace skein {
 

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "skein/comm/frames.h"
+#include "skein/comm/tcp/frames.h"
 #include "skein/core/error.h"
 #include "skein/core/host.h"
 

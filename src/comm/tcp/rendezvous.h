@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "skein/comm/frames.h"
-#include "skein/comm/tcp.h"
+#include "skein/comm/tcp/frames.h"
+#include "skein/comm/tcp/tcp.h"
 
 #include "socket.h"
 

@@ -10,7 +10,7 @@
 
 #include "skein/core/error.h"
 
-#include "tcp_mesh.h"
+#include "mesh.h"
 
 namespace skein {
 
