@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "skein/core/log.h"
-#include "skein/data/progress.h"
+#include "skein/data/files/progress.h"
 
 namespace skein {
 

@@ -12,11 +12,11 @@
 #include "skein/core/log.h"
 #include "skein/core/options.h"
 #include "skein/core/program.h"
-#include "skein/data/convert.h"
-#include "skein/data/encode.h"
-#include "skein/data/learn_tokenizer.h"
-#include "skein/data/markov.h"
-#include "skein/data/store.h"
+#include "skein/data/corpus/encode.h"
+#include "skein/data/corpus/learn_tokenizer.h"
+#include "skein/data/corpus/markov.h"
+#include "skein/data/stores/convert.h"
+#include "skein/data/stores/store.h"
 
 #include "progress_line.h"
 

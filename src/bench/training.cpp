@@ -2,7 +2,7 @@
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
-#include "skein/data/windows.h"
+#include "skein/data/samples/windows.h"
 #include "skein/formats/chrome_trace.h"
 #include "skein/models/flops.h"
 #include "skein/tensor/buffer.h"

@@ -1,5 +1,5 @@
 // HDF5 behind owned handles. Files are made here, and only in memory: the library does no I/O. What
-// reads them is skein/data/hdf5_view.h.
+// reads them is skein/data/stores/hdf5_view.h.
 #pragma once
 
 #include <hdf5.h>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "skein/checkpoint/files.h"
-#include "skein/data/hdf5.h"
+#include "skein/data/stores/hdf5.h"
 #include "skein/tensor/dtype.h"
 
 namespace skein {

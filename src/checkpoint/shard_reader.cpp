@@ -5,7 +5,7 @@
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"
-#include "skein/data/hdf5_view.h"
+#include "skein/data/stores/hdf5_view.h"
 
 namespace skein {
 namespace {

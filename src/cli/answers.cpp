@@ -1,7 +1,7 @@
 #include "answers.h"
 
 #include "skein/core/error.h"
-#include "skein/data/preferences.h"
+#include "skein/data/records/preferences.h"
 
 namespace skein {
 

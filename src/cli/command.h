@@ -12,7 +12,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/mesh.h"
 #include "skein/core/options.h"
-#include "skein/data/masking.h"
+#include "skein/data/samples/masking.h"
 #include "skein/models/config.h"
 #include "skein/parallel/layout.h"
 #include "skein/parallel/local_model.h"

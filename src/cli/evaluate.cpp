@@ -10,7 +10,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/private_folder.h"
-#include "skein/data/encode.h"
+#include "skein/data/corpus/encode.h"
 #include "skein/train/evaluate_masked.h"
 
 #include "command.h"

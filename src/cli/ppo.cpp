@@ -7,7 +7,7 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
-#include "skein/data/order.h"
+#include "skein/data/samples/order.h"
 #include "skein/rlhf/oracle_run.h"
 #include "skein/train/chat_data.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/data/conversations.h"
+#include "skein/data/records/conversations.h"
 
 namespace skein {
 

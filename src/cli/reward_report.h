@@ -1,7 +1,7 @@
 // `skein eval` of reward models, and what is told of their reports.
 #pragma once
 
-#include "skein/data/preferences.h"
+#include "skein/data/records/preferences.h"
 #include "skein/rlhf/preference_report.h"
 
 #include "command.h"

@@ -3,7 +3,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/data/suffix.h"
+#include "skein/data/files/suffix.h"
 
 namespace skein {
 namespace {

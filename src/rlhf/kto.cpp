@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/data/order.h"
+#include "skein/data/samples/order.h"
 #include "skein/train/judge.h"
 
 namespace skein {

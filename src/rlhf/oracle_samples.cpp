@@ -5,7 +5,7 @@
 #include <map>
 
 #include "skein/core/error.h"
-#include "skein/data/draws.h"
+#include "skein/data/samples/draws.h"
 #include "skein/rlhf/oracle.h"
 
 namespace skein {

@@ -4,8 +4,8 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/data/left_out.h"
-#include "skein/data/line_reader.h"
+#include "skein/data/files/left_out.h"
+#include "skein/data/files/line_reader.h"
 #include "skein/train/chat_data.h"
 
 namespace skein {

@@ -1,7 +1,7 @@
 // Texts of pretraining that a policy goes on learning beside its answers.
 #pragma once
 
-#include "skein/data/data_file.h"
+#include "skein/data/stores/data_file.h"
 #include "skein/rlhf/ppo_config.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/replica.h"

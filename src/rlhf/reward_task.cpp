@@ -6,7 +6,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/data/line_reader.h"
+#include "skein/data/files/line_reader.h"
 #include "skein/parallel/local_model.h"
 #include "skein/rlhf/preference_files.h"
 #include "skein/rlhf/preference_objective.h"

@@ -1,7 +1,7 @@
 #include "rollout.h"
 
 #include "skein/core/philox.h"
-#include "skein/data/order.h"
+#include "skein/data/samples/order.h"
 
 namespace skein {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/data/table.h"
+#include "skein/data/records/table.h"
 
 #include "design_specs.h"
 

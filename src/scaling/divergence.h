@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "skein/data/loader.h"
+#include "skein/data/samples/loader.h"
 
 #include "cell_folder.h"
 

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "skein/core/error.h"
-#include "skein/data/table.h"
+#include "skein/data/records/table.h"
 
 #include "result_columns.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "skein/core/error.h"
-#include "skein/data/excerpt.h"
+#include "skein/data/files/excerpt.h"
 
 #include "run_columns.h"
 

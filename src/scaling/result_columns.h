@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/data/table.h"
+#include "skein/data/records/table.h"
 #include "skein/scaling/results.h"
 
 namespace skein {

@@ -5,7 +5,7 @@
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/data/hdf5.h"
+#include "skein/data/stores/hdf5.h"
 
 #include "run_columns.h"
 

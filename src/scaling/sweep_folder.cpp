@@ -4,7 +4,7 @@
 #include <set>
 
 #include "skein/core/log.h"
-#include "skein/data/loader.h"
+#include "skein/data/samples/loader.h"
 
 #include "sweep_parts.h"
 

@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/data/loader.h"
+#include "skein/data/samples/loader.h"
 #include "skein/parallel/layout.h"
 #include "skein/train/lr.h"
 #include "skein/train/progress.h"

@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/data/line_reader.h"
+#include "skein/data/files/line_reader.h"
 
 namespace skein {
 

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "skein/core/numbers.h"
-#include "skein/data/windows.h"
+#include "skein/data/samples/windows.h"
 #include "skein/parallel/lead.h"
 #include "skein/text/tokenizer.h"
 

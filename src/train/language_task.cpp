@@ -1,6 +1,6 @@
 #include "skein/train/language_task.h"
 
-#include "skein/data/masked_loader.h"
+#include "skein/data/samples/masked_loader.h"
 #include "skein/train/evaluate.h"
 #include "skein/train/evaluate_masked.h"
 #include "skein/train/progress.h"

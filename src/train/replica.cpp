@@ -5,7 +5,7 @@
 
 #include "skein/core/profile.h"
 #include "skein/core/where.h"
-#include "skein/data/windows.h"
+#include "skein/data/samples/windows.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/models/flops.h"
 #include "skein/models/memory.h"

@@ -11,7 +11,7 @@
 #include "skein/convert/export.h"
 #include "skein/convert/import.h"
 #include "skein/core/log.h"
-#include "skein/data/batch.h"
+#include "skein/data/samples/batch.h"
 
 #include "data/data_fixtures.h"
 

@@ -1,10 +1,10 @@
 #include <random>
 
 #include "skein/core/log.h"
-#include "skein/data/corpus.h"
-#include "skein/data/encode.h"
-#include "skein/data/examples.h"
-#include "skein/data/learn_tokenizer.h"
+#include "skein/data/corpus/corpus.h"
+#include "skein/data/corpus/encode.h"
+#include "skein/data/corpus/learn_tokenizer.h"
+#include "skein/data/records/examples.h"
 
 #include "archives.h"
 #include "data_fixtures.h"

@@ -1,5 +1,5 @@
 // What is left of a batch without its padding.
-#include "skein/data/batch.h"
+#include "skein/data/samples/batch.h"
 
 #include <gtest/gtest.h>
 

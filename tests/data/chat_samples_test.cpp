@@ -1,4 +1,4 @@
-#include "skein/data/chat_samples.h"
+#include "skein/data/samples/chat_samples.h"
 
 #include <map>
 #include <random>

@@ -1,4 +1,4 @@
-#include "skein/data/conll.h"
+#include "skein/data/records/conll.h"
 
 #include <sstream>
 

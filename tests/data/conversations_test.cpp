@@ -1,4 +1,4 @@
-#include "skein/data/conversations.h"
+#include "skein/data/records/conversations.h"
 
 #include <algorithm>
 

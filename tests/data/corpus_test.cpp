@@ -1,4 +1,4 @@
-#include "skein/data/corpus.h"
+#include "skein/data/corpus/corpus.h"
 
 #include <algorithm>
 #include <random>

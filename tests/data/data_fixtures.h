@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "skein/core/error.h"
-#include "skein/data/store.h"
+#include "skein/data/stores/store.h"
 
 namespace skein::test {
 

@@ -1,8 +1,8 @@
-#include "skein/data/encode.h"
+#include "skein/data/corpus/encode.h"
 
 #include <cmath>
 
-#include "skein/data/learn_tokenizer.h"
+#include "skein/data/corpus/learn_tokenizer.h"
 
 #include "data_fixtures.h"
 

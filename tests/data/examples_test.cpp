@@ -1,8 +1,8 @@
-#include "skein/data/examples.h"
+#include "skein/data/records/examples.h"
 
 #include <zlib.h>
 
-#include "skein/data/suffix.h"
+#include "skein/data/files/suffix.h"
 
 #include "data_fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "skein/data/excerpt.h"
+#include "skein/data/files/excerpt.h"
 
 #include <gtest/gtest.h>
 

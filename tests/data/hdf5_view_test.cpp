@@ -1,9 +1,9 @@
 // What reads HDF5 without its library, against files that the library writes.
-#include "skein/data/hdf5_view.h"
+#include "skein/data/stores/hdf5_view.h"
 
 #include <cstring>
 
-#include "skein/data/hdf5.h"
+#include "skein/data/stores/hdf5.h"
 
 #include "data_fixtures.h"
 

@@ -1,9 +1,9 @@
-#include "skein/data/label_form.h"
+#include "skein/data/samples/label_form.h"
 
 #include <algorithm>
 #include <set>
 
-#include "skein/data/label_samples.h"
+#include "skein/data/samples/label_samples.h"
 
 #include "data_fixtures.h"
 

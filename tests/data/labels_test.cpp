@@ -1,4 +1,4 @@
-#include "skein/data/labels.h"
+#include "skein/data/records/labels.h"
 
 #include "data_fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "skein/data/loader.h"
+#include "skein/data/samples/loader.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "skein/data/markov.h"
+#include "skein/data/corpus/markov.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "skein/data/store.h"
+#include "skein/data/stores/store.h"
 
 namespace skein::test {
 

@@ -1,4 +1,4 @@
-#include "skein/data/masked_loader.h"
+#include "skein/data/samples/masked_loader.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -1,4 +1,4 @@
-#include "skein/data/masking.h"
+#include "skein/data/samples/masking.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -1,4 +1,4 @@
-#include "skein/data/order.h"
+#include "skein/data/samples/order.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "skein/data/pairs.h"
+#include "skein/data/samples/pairs.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "skein/data/preferences.h"
+#include "skein/data/records/preferences.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Token stores compared with their sums on a thread of their own, and what tells files of data
 // apart.
-#include "skein/data/store_check.h"
+#include "skein/data/stores/store_check.h"
 
-#include "skein/data/data_file.h"
+#include "skein/data/stores/data_file.h"
 
 #include "data_fixtures.h"
 

@@ -1,7 +1,7 @@
 // Token stores made by other programs, right and wrong.
 #include <functional>
 
-#include "skein/data/hdf5.h"
+#include "skein/data/stores/hdf5.h"
 
 #include "data_fixtures.h"
 

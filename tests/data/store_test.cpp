@@ -1,4 +1,4 @@
-#include "skein/data/store.h"
+#include "skein/data/stores/store.h"
 
 #include <algorithm>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "skein/data/subwords.h"
+#include "skein/data/samples/subwords.h"
 
 #include <algorithm>
 

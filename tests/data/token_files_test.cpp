@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "skein/data/convert.h"
-#include "skein/data/loader.h"
+#include "skein/data/samples/loader.h"
+#include "skein/data/stores/convert.h"
 #include "skein/formats/indexed.h"
 #include "skein/text/tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "skein/data/windows.h"
+#include "skein/data/samples/windows.h"
 
 #include <gtest/gtest.h>
 

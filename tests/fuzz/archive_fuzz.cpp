@@ -1,5 +1,5 @@
 // Archives and their compressions: the input is one, of text files and JSONL.
-#include "skein/data/corpus.h"
+#include "skein/data/corpus/corpus.h"
 
 #include "fuzz.h"
 

@@ -2,7 +2,7 @@
 // is written out and read again.
 #include <sstream>
 
-#include "skein/data/conll.h"
+#include "skein/data/records/conll.h"
 
 #include "fuzz.h"
 

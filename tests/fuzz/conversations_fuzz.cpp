@@ -2,7 +2,7 @@
 // the file, which may be compressed.
 #include <algorithm>
 
-#include "skein/data/conversations.h"
+#include "skein/data/records/conversations.h"
 
 #include "fuzz.h"
 

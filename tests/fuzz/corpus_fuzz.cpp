@@ -1,6 +1,6 @@
 // Corpora: the first byte chooses text or JSONL and how documents and pieces are divided; the rest
 // is the file, which may be compressed.
-#include "skein/data/corpus.h"
+#include "skein/data/corpus/corpus.h"
 
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 // Files of texts and labels: the first byte chooses format, header and columns; the rest is the
 // file, which may be compressed.
-#include "skein/data/examples.h"
+#include "skein/data/records/examples.h"
 
 #include "fuzz.h"
 

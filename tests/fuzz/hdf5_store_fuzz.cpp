@@ -1,7 +1,7 @@
 // Skein's own token stores, as they are and with the checksums of HDF5's metadata put right.
 #include <vector>
 
-#include "skein/data/store.h"
+#include "skein/data/stores/store.h"
 
 #include "fuzz.h"
 #include "hdf5_sums.h"

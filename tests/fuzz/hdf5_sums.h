@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "skein/data/hdf5_view.h"
+#include "skein/data/stores/hdf5_view.h"
 
 namespace skein::test {
 

@@ -2,7 +2,7 @@
 // file, which may be compressed.
 #include <cmath>
 
-#include "skein/data/preferences.h"
+#include "skein/data/records/preferences.h"
 
 #include "fuzz.h"
 

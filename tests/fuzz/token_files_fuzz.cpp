@@ -2,7 +2,7 @@
 // index leaves a file of nanoGPT or llm.c.
 #include <vector>
 
-#include "skein/data/store.h"
+#include "skein/data/stores/store.h"
 
 #include "fuzz.h"
 

@@ -11,7 +11,7 @@
 #include <span>
 
 #include "skein/comm/local.h"
-#include "skein/data/hdf5.h"
+#include "skein/data/stores/hdf5.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/models/gpt.h"
 #include "skein/tensor/cuda.h"

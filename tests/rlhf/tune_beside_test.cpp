@@ -1,7 +1,7 @@
 // What a policy may keep and learn beside its answers: texts, a running mean, a coefficient that
 // follows the KL, a critic begun elsewhere.
 #include "skein/checkpoint/parameters.h"
-#include "skein/data/store.h"
+#include "skein/data/stores/store.h"
 #include "skein/rlhf/oracle_episodes.h"
 #include "skein/rlhf/ppo.h"
 #include "skein/rlhf/reward_form.h"

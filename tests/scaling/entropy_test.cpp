@@ -2,7 +2,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "skein/data/markov.h"
+#include "skein/data/corpus/markov.h"
 
 #include "train/train_fixture.h"
 

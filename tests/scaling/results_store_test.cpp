@@ -3,7 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "skein/data/hdf5.h"
+#include "skein/data/stores/hdf5.h"
 
 #include "scaling/sweep_fixture.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "skein/data/store.h"
+#include "skein/data/stores/store.h"
 #include "skein/scaling/results_store.h"
 #include "skein/train/progress.h"
 

@@ -13,7 +13,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/data/byte_source.h"
+#include "skein/data/files/byte_source.h"
 
 namespace skein::test {
 

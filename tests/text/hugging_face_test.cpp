@@ -2,7 +2,7 @@
 #include <random>
 #include <thread>
 
-#include "skein/data/label_form.h"
+#include "skein/data/samples/label_form.h"
 #include "skein/text/tokenizer.h"
 
 #include "golden_files.h"

@@ -1,7 +1,7 @@
 // Training on the token files of other programs.
 #include <gtest/gtest.h>
 
-#include "skein/data/convert.h"
+#include "skein/data/stores/convert.h"
 #include "skein/text/tokenizer.h"
 
 #include "train/train_fixture.h"

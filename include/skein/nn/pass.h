@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "skein/comm/group.h"
-#include "skein/data/batch.h"
+#include "skein/data/samples/batch.h"
 #include "skein/nn/kv_cache.h"
 
 namespace skein {

@@ -1,7 +1,7 @@
 // Table look-up on the tape.
 #pragma once
 
-#include "skein/data/batch.h"
+#include "skein/data/samples/batch.h"
 #include "skein/ops/var.h"
 
 namespace skein::ops {

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "skein/data/preference_samples.h"
+#include "skein/data/samples/preference_samples.h"
 #include "skein/ops/var.h"
 
 namespace skein::ops {

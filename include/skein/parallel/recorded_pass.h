@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "skein/data/batch.h"
+#include "skein/data/samples/batch.h"
 #include "skein/tensor/cuda.h"
 
 namespace skein {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "skein/data/order.h"
-#include "skein/data/source.h"
+#include "skein/data/samples/order.h"
+#include "skein/data/samples/source.h"
 #include "skein/rlhf/answer_form.h"
 #include "skein/rlhf/dpo_losses.h"
 

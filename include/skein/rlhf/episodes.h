@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/data/source.h"
+#include "skein/data/samples/source.h"
 #include "skein/parallel/layout.h"
 #include "skein/rlhf/advantage.h"
 #include "skein/rlhf/losses.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "skein/data/source.h"
+#include "skein/data/samples/source.h"
 #include "skein/rlhf/oracle_language.h"
 
 namespace skein {

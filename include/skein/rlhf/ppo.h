@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "skein/checkpoint/checkpoint.h"
-#include "skein/data/data_file.h"
+#include "skein/data/stores/data_file.h"
 #include "skein/rlhf/episodes.h"
 #include "skein/rlhf/ppo_config.h"
 #include "skein/rlhf/rewards.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "skein/core/options.h"
-#include "skein/data/preferences.h"
+#include "skein/data/records/preferences.h"
 
 namespace skein {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "skein/data/preference_samples.h"
+#include "skein/data/samples/preference_samples.h"
 
 namespace skein {
 

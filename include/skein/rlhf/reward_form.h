@@ -2,8 +2,8 @@
 //
 // Decoders: the conversation as its chat template has it, up to the token that ends the answer; the
 // score is read at that token. It is there in training and in scoring alike, also where an answer
-// was cut off. Encoders: prompt and answer as a pair (data/label_form.h), the score is read at the
-// first token.
+// was cut off. Encoders: prompt and answer as a pair (data/samples/label_form.h), the score is read
+// at the first token.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "skein/data/label_form.h"
-#include "skein/data/preference_samples.h"
+#include "skein/data/samples/label_form.h"
+#include "skein/data/samples/preference_samples.h"
 #include "skein/models/config.h"
 #include "skein/ops/preference.h"
 #include "skein/text/template.h"

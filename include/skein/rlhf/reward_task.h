@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/data/preferences.h"
+#include "skein/data/records/preferences.h"
 #include "skein/ops/preference.h"
 #include "skein/rlhf/preference_files.h"
 #include "skein/rlhf/preference_report.h"

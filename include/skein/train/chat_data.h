@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "skein/core/options.h"
-#include "skein/data/conversations.h"
+#include "skein/data/records/conversations.h"
 
 namespace skein {
 

@@ -1,7 +1,7 @@
 // How well a decoder predicts the answers of conversations.
 #pragma once
 
-#include "skein/data/chat_samples.h"
+#include "skein/data/samples/chat_samples.h"
 #include "skein/train/task.h"
 
 namespace skein {

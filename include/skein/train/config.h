@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "skein/core/options.h"
-#include "skein/data/loader.h"
-#include "skein/data/masking.h"
+#include "skein/data/samples/loader.h"
+#include "skein/data/samples/masking.h"
 #include "skein/models/config.h"
 #include "skein/parallel/layout.h"
 #include "skein/parallel/precision.h"

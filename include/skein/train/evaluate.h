@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/data/loader.h"
+#include "skein/data/samples/loader.h"
 #include "skein/parallel/local_model.h"
 #include "skein/train/task.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "skein/data/masked_loader.h"
+#include "skein/data/samples/masked_loader.h"
 #include "skein/train/task.h"
 
 namespace skein {

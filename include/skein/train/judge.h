@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "skein/data/source.h"
+#include "skein/data/samples/source.h"
 #include "skein/train/task.h"
 
 namespace skein {

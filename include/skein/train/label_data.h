@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/data/label_samples.h"
+#include "skein/data/samples/label_samples.h"
 #include "skein/train/entity_scores.h"
 #include "skein/train/label_head.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "skein/core/options.h"
-#include "skein/data/conll.h"
-#include "skein/data/examples.h"
-#include "skein/data/label_form.h"
-#include "skein/data/labels.h"
+#include "skein/data/records/conll.h"
+#include "skein/data/records/examples.h"
+#include "skein/data/records/labels.h"
+#include "skein/data/samples/label_form.h"
 #include "skein/models/config.h"
 
 namespace skein {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "skein/checkpoint/piece.h"
-#include "skein/data/loader.h"
+#include "skein/data/samples/loader.h"
 #include "skein/parallel/buckets.h"
 #include "skein/parallel/local_model.h"
 #include "skein/train/config.h"

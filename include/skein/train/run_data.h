@@ -9,8 +9,8 @@
 
 #include "skein/comm/group.h"
 #include "skein/comm/meeting.h"
-#include "skein/data/data_file.h"
-#include "skein/data/store_check.h"
+#include "skein/data/stores/data_file.h"
+#include "skein/data/stores/store_check.h"
 
 namespace skein {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "skein/comm/mesh.h"
-#include "skein/data/data_file.h"
+#include "skein/data/stores/data_file.h"
 #include "skein/models/tensors.h"
 #include "skein/train/config.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/data/chat_samples.h"
+#include "skein/data/samples/chat_samples.h"
 #include "skein/train/chat_data.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"

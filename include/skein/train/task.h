@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "skein/comm/meeting.h"
-#include "skein/data/data_file.h"
-#include "skein/data/source.h"
+#include "skein/data/samples/source.h"
+#include "skein/data/stores/data_file.h"
 #include "skein/parallel/local_model.h"
 
 namespace skein {

@@ -1,0 +1,55 @@
+// Labelled samples as batches.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "skein/data/samples/label_form.h"
+#include "skein/data/samples/order.h"
+#include "skein/data/samples/source.h"
+
+namespace skein {
+
+struct LabelledSample {
+  FormedSample form;
+  std::vector<int32_t> labels{};  // of each place; empty: not known
+  float value = 0;                // of a regression
+};
+
+struct LabelBatchShape {
+  int64_t length = 0;  // tokens, padding included
+  int64_t places = 1;  // of the sample that has the most
+  int32_t pad = 0;
+  bool segments = false;  // padding is kept apart: for encoders, which see all places
+  bool types = false;
+  bool values = false;  // numbers are predicted, not classes
+};
+
+class LabelSamples : public SampleSource {
+ public:
+  // shuffle: each epoch in another order of `seed`; else sample i is i. At least one sample, each
+  // of which fits.
+  LabelSamples(std::vector<LabelledSample> samples, const LabelBatchShape& shape, uint64_t seed,
+               bool shuffle);
+
+  // Places without a label have weight 0.
+  Batch batch(int64_t first, int64_t count) const override;
+  int64_t samples_per_epoch() const override { return static_cast<int64_t>(samples_.size()); }
+  const LabelBatchShape& shape() const { return shape_; }
+  // Of all tokens, labels and values: what the samples are.
+  uint32_t checksum() const;
+
+ private:
+  void fill(const Batch& batch, int64_t row, int64_t index) const;
+
+  std::vector<LabelledSample> samples_;
+  LabelBatchShape shape_;
+  SampleOrder order_;
+};
+
+// Tokens of the longest sample, at a multiple of `multiple` where `most` allows it.
+int64_t padded_length(const std::vector<LabelledSample>& samples, int64_t multiple, int64_t most);
+int64_t most_places(const std::vector<LabelledSample>& samples);
+
+}  // namespace skein

@@ -1,0 +1,81 @@
+// Turns blended token stores into micro-batches. A batch is a pure function of the options and of
+// the numbers of its samples, so every rank that needs it makes the same one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/data/samples/batch.h"
+#include "skein/data/samples/order.h"
+#include "skein/data/samples/source.h"
+#include "skein/data/stores/store.h"
+
+namespace skein {
+
+struct DataConfig {
+  std::vector<std::string> train;       // "path" or "weight:path", each a token store
+  std::vector<std::string> validation;  // the same; empty: none
+  std::string tokenizer;   // of token files of other programs that do not name theirs: a path that
+                           // load_tokenizer takes
+  int64_t vocab_size = 0;  // theirs where no tokenizer is known; 0: it must be
+  bool shuffle = true;
+  bool cross_document_attention = true;  // false: attention and positions stop at document ends
+  // true: predicting the first token of the next document does not count
+  bool mask_document_ends = false;
+};
+
+// Stores that are trained on together, and how often each.
+struct Blend {
+  std::vector<std::shared_ptr<TokenStore>> stores;
+  std::vector<double> weights;
+};
+
+// entries as in DataConfig::train. A usage error when there are none, when the stores were made by
+// different tokenizers or when a vocabulary is unknown.
+Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config);
+
+class Loader : public SampleSource {
+ public:
+  // entries as in DataConfig::train. Samples of a store are windows of length + 1 tokens at
+  // multiples of `length` (neighbours share one token). A usage error when a store holds fewer than
+  // length + 1 tokens (both numbers), or as open_blend.
+  Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
+         const DataConfig& config);
+
+  Batch batch(int64_t first, int64_t count) const override;
+  int64_t samples_per_epoch() const override;
+  // Of the first `samples`, those that were seen before (SampleOrder::seen_again).
+  double samples_seen_again(int64_t samples) const { return order_->seen_again(samples); }
+  int64_t vocab_size() const;
+  // Average UTF-8 bytes a token over all stores: turns loss into bits per byte. 0 where a store
+  // does not know them.
+  double bytes_per_token() const;
+  const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
+  int stores() const { return static_cast<int>(stores_.size()); }
+  const std::vector<std::shared_ptr<TokenStore>>& all_stores() const { return stores_; }
+
+ private:
+  std::vector<std::shared_ptr<TokenStore>> stores_;
+  std::unique_ptr<SampleOrder> order_;
+  int64_t length_ = 0;
+  DataConfig config_;
+};
+
+// Loads the next batches on a thread of its own while the current ones are used.
+class Prefetcher {
+ public:
+  // Will be asked for `count` samples at a time.
+  Prefetcher(const SampleSource& source, int64_t count);
+  ~Prefetcher();
+  // The batch of samples [first, first + count); then starts on the one that begins at `next_first`
+  // (pass -1 for none).
+  Batch take(int64_t first, int64_t next_first);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace skein

@@ -1,0 +1,18 @@
+// Where a run's samples come from.
+#pragma once
+
+#include "skein/data/samples/batch.h"
+
+namespace skein {
+
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  // Samples [first, first + count) of the stream as one batch: a pure function of the options and
+  // of these numbers, so that every rank that needs it makes the same one. From any thread.
+  virtual Batch batch(int64_t first, int64_t count) const = 0;
+  // Whole samples in one pass over the data.
+  virtual int64_t samples_per_epoch() const = 0;
+};
+
+}  // namespace skein

@@ -1,0 +1,31 @@
+// Pieces of a corpus in batches that are worth handing to a thread.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "skein/data/corpus/corpus.h"
+#include "skein/data/files/progress.h"
+
+namespace skein {
+
+using PieceBatch = std::vector<CorpusPiece>;
+
+// Fills `batch` with the next pieces, about 1 MiB of them or one that is larger; false at the end.
+bool read_batch(CorpusReader& reader, PieceBatch& batch);
+
+// Tells a caller how far the reading has come.
+class ProgressReport {
+ public:
+  ProgressReport(const CorpusReader& reader, const ProgressCall& call)
+      : reader_(reader), call_(call) {}
+  void tell(int64_t documents, int64_t tokens) const;
+  double seconds() const;
+
+ private:
+  const CorpusReader& reader_;
+  const ProgressCall& call_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace skein

@@ -1,0 +1,214 @@
+#include "skein/data/corpus/encode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/core/philox.h"
+#include "skein/data/files/byte_source.h"
+
+#include "batches.h"
+#include "data/files/ordered_workers.h"
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct EncodedPiece {
+  std::vector<int32_t> tokens;
+  std::vector<size_t> sentence_ends;  // in tokens; empty where sentences are not wanted
+  int64_t text_bytes;
+  int64_t document;
+  bool continues;
+};
+
+using EncodedBatch = std::vector<EncodedPiece>;
+
+EncodedPiece encode_piece(const Tokenizer& tokenizer, const CorpusPiece& piece, SentenceRule rule) {
+  EncodedPiece encoded{
+      {}, {}, static_cast<int64_t>(piece.text.size()), piece.document, piece.continues};
+  if (rule == SentenceRule::none) {
+    encoded.tokens = tokenizer.encode(piece.text);
+    return encoded;
+  }
+  size_t begin = 0;
+  for (const size_t end : sentence_ends(piece.text, rule)) {
+    const auto ids = tokenizer.encode(std::string_view(piece.text).substr(begin, end - begin));
+    encoded.tokens.insert(encoded.tokens.end(), ids.begin(), ids.end());
+    encoded.sentence_ends.push_back(encoded.tokens.size());
+    begin = end;
+  }
+  return encoded;
+}
+
+EncodedBatch encode_batch(const Tokenizer& tokenizer, const PieceBatch& batch, SentenceRule rule) {
+  EncodedBatch encoded;
+  encoded.reserve(batch.size());
+  for (const CorpusPiece& piece : batch) encoded.push_back(encode_piece(tokenizer, piece, rule));
+  return encoded;
+}
+
+void check_outputs(const std::vector<std::string>& files, const EncodeConfig& config) {
+  check_output("output.path", config.output, files, existing(config.replace));
+  if (config.validation.empty()) return;
+  auto taken = files;
+  taken.push_back(config.output);
+  check_output("output.validation", config.validation, taken, existing(config.replace));
+  require(config.validation_fraction > 0 && config.validation_fraction < 1,
+          "data.validation_fraction is {}; it must lie between 0 and 1, both excluded",
+          config.validation_fraction);
+}
+
+bool single_document(const std::vector<std::string>& files, const CorpusOptions& corpus) {
+  return files.size() == 1 && corpus.document_separator.empty() && corpus.blank_lines == 0 &&
+         format_of(files[0], corpus.format) == CorpusFormat::text;
+}
+
+int64_t text_bytes_of(const std::string& path) {
+  const auto source = open_source(path);
+  if (source->plain() && fs::is_regular_file(path))
+    return static_cast<int64_t>(fs::file_size(path));
+  std::vector<char> buffer(size_t{1} << 18);
+  int64_t total = 0;
+  while (const size_t got = source->read(buffer.data(), buffer.size()))
+    total += static_cast<int64_t>(got);
+  return total;
+}
+
+int64_t division_of(const std::string& path, double fraction) {
+  require(
+      path != "-" && fs::is_regular_file(path),
+      "the last part of {} cannot be held out, because its length is not known beforehand; put it "
+      "into a file, or divide it into documents with data.document_separator or data.blank_lines",
+      path == "-" ? "stdin" : path);
+  return std::llround(static_cast<double>(text_bytes_of(path)) * (1 - fraction));
+}
+
+// One store under construction.
+struct Part {
+  Part(const std::string& path, const Tokenizer& tokenizer, SentenceRule rule, Existing existing)
+      : writer(path, tokenizer.vocab_size(), tokenizer.end_of_text(), tokenizer.to_json(),
+               rule != SentenceRule::none, existing) {}
+
+  void add(const EncodedPiece& piece) {
+    std::span<const int32_t> rest = piece.tokens;
+    for (const size_t end : piece.sentence_ends) {
+      const size_t taken = end - (piece.tokens.size() - rest.size());
+      writer.append(rest.first(taken), 0);
+      writer.end_sentence();
+      rest = rest.subspan(taken);
+    }
+    if (piece.continues) return writer.append(rest, piece.text_bytes);
+    writer.add_document(rest, piece.text_bytes);
+    ++documents;
+  }
+
+  TokenStoreWriter writer;
+  int64_t documents = 0;
+};
+
+class Encoding {
+ public:
+  Encoding(const std::vector<std::string>& inputs, const Tokenizer& tokenizer, EncodeConfig config)
+      : tokenizer_(tokenizer), config_(std::move(config)) {
+    const auto files = expand_inputs(inputs);
+    check_outputs(files, config_);
+    divided_ = !config_.validation.empty() && single_document(files, config_.corpus);
+    // Its end is looked for before it is read; stdin cannot be opened twice.
+    if (divided_ && fs::is_regular_file(files[0])) divided_ = holds_one_text(files[0]);
+    if (divided_) config_.corpus.divide_at = division_of(files[0], config_.validation_fraction);
+    reader_.emplace(inputs, config_.corpus);
+    const SentenceRule rule = config_.corpus.sentences;
+    const Existing wanted = existing(config_.replace);
+    training_.emplace(config_.output, tokenizer, rule, wanted);
+    if (!config_.validation.empty())
+      validation_.emplace(config_.validation, tokenizer, rule, wanted);
+  }
+
+  EncodeSummary run(const ProgressCall& call) {
+    const ProgressReport report(*reader_, call);
+    OrderedWorkers<PieceBatch, EncodedBatch> workers(
+        worker_threads(config_.threads), [this](int, const PieceBatch& batch) {
+          return encode_batch(tokenizer_, batch, config_.corpus.sentences);
+        });
+    workers.drive([this](PieceBatch& batch) { return read_batch(*reader_, batch); },
+                  [&](const EncodedBatch& batch) {
+                    for (const EncodedPiece& piece : batch) add(piece);
+                    report.tell(documents(), tokens_);
+                  });
+    check_parts();
+    EncodeSummary summary;
+    summary.training = training_->writer.finish();
+    if (validation_) summary.validation = validation_->writer.finish();
+    summary.bad_lines = reader_->bad_lines();
+    summary.seconds = report.seconds();
+    return summary;
+  }
+
+ private:
+  int64_t documents() const {
+    return training_->documents + (validation_ ? validation_->documents : 0);
+  }
+
+  bool held_out_here(int64_t document) const {
+    if (!validation_) return false;
+    return divided_ ? document > 0 : held_out(config_.seed, document, config_.validation_fraction);
+  }
+
+  void add(const EncodedPiece& piece) {
+    tokens_ += static_cast<int64_t>(piece.tokens.size());
+    (held_out_here(piece.document) ? *validation_ : *training_).add(piece);
+  }
+
+  void check_parts() const {
+    require(documents() > 0, "the inputs hold no text ({} files, {} bad lines)",
+            reader_->files().size(), reader_->bad_lines());
+    if (!validation_) return;
+    require(!divided_ || validation_->documents > 0,
+            "no line of {} begins in the last {} of it, so nothing can be held out; break it into "
+            "lines or raise data.validation_fraction",
+            reader_->files()[0], config_.validation_fraction);
+    require(
+        validation_->documents > 0 && training_->documents > 0,
+        "of {} documents {} would be held out and {} left; each part needs one: change "
+        "data.validation_fraction ({}) or data.seed ({}), or divide the text into more documents",
+        documents(), validation_->documents, training_->documents, config_.validation_fraction,
+        config_.seed);
+  }
+
+  const Tokenizer& tokenizer_;
+  EncodeConfig config_;
+  bool divided_ = false;
+  std::optional<CorpusReader> reader_;
+  std::optional<Part> training_, validation_;
+  int64_t tokens_ = 0;
+};
+
+}  // namespace
+
+EncodeSummary encode_corpus(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
+                            const EncodeConfig& config, const ProgressCall& progress) {
+  return Encoding(inputs, tokenizer, config).run(progress);
+}
+
+bool held_out(uint64_t seed, int64_t document, double fraction) {
+  const PhiloxBlock bits =
+      philox(derive_key(seed, "held-out documents"), 0, static_cast<uint64_t>(document));
+  return uniform_double(bits[0], bits[1]) < fraction;
+}
+
+int worker_threads(int wanted) {
+  require(wanted >= 0 && wanted <= 1024,
+          "run.threads is {}; it must lie between 0 (all processors) and 1024", wanted);
+  if (wanted > 0) return wanted;
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 1024u));
+}
+
+}  // namespace skein

@@ -1,0 +1,94 @@
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+#include "skein/data/files/excerpt.h"
+#include "skein/data/files/left_out.h"
+#include "skein/data/files/line_reader.h"
+
+#include "data/files/json_line.h"
+#include "documents.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+
+class JsonlDocuments final : public Documents {
+ public:
+  JsonlDocuments(std::unique_ptr<ByteSource> source, const std::string& name,
+                 const CorpusOptions& options, BadLines& bad)
+      : name_(name),
+        options_(options),
+        bad_(bad),
+        lines_(std::move(source), options.most_line_bytes) {}
+
+  bool next(CorpusPiece& piece) override {
+    if (at_ == text_.size() && !find_text()) return false;
+    const std::string_view rest = std::string_view(text_).substr(at_);
+    piece.continues = rest.size() > static_cast<size_t>(options_.piece_bytes);
+    const size_t bytes = piece.continues ? piece_cut(rest, options_) : rest.size();
+    piece.text = rest.substr(0, bytes);
+    at_ += bytes;
+    return true;
+  }
+
+ private:
+  bool find_text() {
+    at_ = 0;
+    text_.clear();
+    for (std::string_view line; text_.empty() && lines_.next(line);) {
+      require(lines_.ends_line() || static_cast<int64_t>(line.size()) < options_.most_line_bytes,
+              "{}:{}: the line is longer than {} bytes; is it JSONL, one object a line?", name_,
+              lines_.number(), options_.most_line_bytes);
+      if (!blank(line)) read_text(line);
+    }
+    return !text_.empty();
+  }
+
+  void read_text(std::string_view line) {
+    std::string reason;
+    Json json = parse_json_line(line, reason);
+    if (reason.empty()) reason = fault_of(json);
+    if (reason.empty()) text_ = std::move(json.at(options_.field).get_ref<std::string&>());
+    if (!reason.empty()) bad_.add(name_, lines_.number(), reason);
+  }
+
+  std::string fault_of(const Json& json) const {
+    const auto field = json.find(options_.field);
+    if (field == json.end())
+      return fmt::format("no field \"{}\"; the object has {}", options_.field,
+                         listed(keys_of(json)));
+    if (!field->is_string())
+      return fmt::format("the field \"{}\" is a JSON {}, not a string", options_.field,
+                         field->type_name());
+    return "";
+  }
+
+  std::string name_;
+  CorpusOptions options_;
+  BadLines& bad_;
+  LineReader lines_;
+  std::string text_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+void BadLines::add(const std::string& file, int64_t line, const std::string& reason) {
+  ++count_;
+  if (count_ > limit_ && limit_ > 0)
+    fail_usage("{}:{}: {}; that makes {} bad lines, data.max_bad_lines allows {}", file, line,
+               reason, count_, limit_);
+  if (count_ > limit_)
+    fail_usage("{}:{}: {}; data.max_bad_lines would let such lines be skipped", file, line, reason);
+  tell_left_out(count_, fmt::format("{}:{}: {}", file, line, reason));
+}
+
+std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source,
+                                           const std::string& name, const CorpusOptions& options,
+                                           BadLines& bad) {
+  return std::make_unique<JsonlDocuments>(std::move(source), name, options, bad);
+}
+
+}  // namespace skein

@@ -1,0 +1,112 @@
+#include "skein/data/corpus/learn_tokenizer.h"
+
+#include <fcntl.h>
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/data/corpus/encode.h"
+#include "skein/text/export.h"
+
+#include "batches.h"
+#include "data/files/new_file.h"
+#include "data/files/ordered_workers.h"
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Counted {
+  int64_t documents = 0;
+  int64_t bytes = 0;
+};
+
+Counted count_batch(TokenizerTrainer& trainer, const PieceBatch& batch) {
+  Counted counted;
+  for (const CorpusPiece& piece : batch) {
+    trainer.count(piece.text);
+    counted.bytes += static_cast<int64_t>(piece.text.size());
+    counted.documents += piece.continues ? 0 : 1;
+  }
+  return counted;
+}
+
+// The words of the whole corpus; what was counted goes into `learnt`.
+TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& settings, int threads,
+                              const ProgressReport& report, LearntTokenizer& learnt) {
+  std::vector<TokenizerTrainer> trainers(static_cast<size_t>(threads), TokenizerTrainer(settings));
+  {
+    OrderedWorkers<PieceBatch, Counted> workers(threads, [&](int worker, const PieceBatch& batch) {
+      return count_batch(trainers[static_cast<size_t>(worker)], batch);
+    });
+    workers.drive([&](PieceBatch& batch) { return read_batch(reader, batch); },
+                  [&](const Counted& counted) {
+                    learnt.documents += counted.documents;
+                    learnt.bytes += counted.bytes;
+                    report.tell(learnt.documents, 0);
+                  });
+  }
+  TokenizerTrainer all(settings);
+  for (TokenizerTrainer& trainer : trainers) all.merge(std::move(trainer));
+  return all;
+}
+
+void save_text(const std::string& text, const std::string& given, Existing existing) {
+  if (const OutputPlace place = output_place(given); place.occupant == Occupant::stream)
+    return write_stream(place, text);
+  const std::string path = file_place(given, existing);
+  const std::string partial = fmt::format("{}.partial-{}", path, getpid());
+  Descriptor file(partial, O_WRONLY | O_CREAT | O_EXCL);
+  const RemovedAtEnd removed(partial);
+  file.write_at(std::as_bytes(std::span(text)), 0);
+  file.sync();
+  publish(partial, path, existing);
+  sync_directory_of(path);
+}
+
+}  // namespace
+
+LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const LearnConfig& config,
+                                const ProgressCall& progress) {
+  // An empty trainer checks the settings before hours of reading.
+  const TokenizerTrainer checked(config.trainer);
+  CorpusReader reader(inputs, config.corpus);
+  const ProgressReport report(reader, progress);
+  LearntTokenizer learnt;
+  const TokenizerTrainer trainer =
+      count_corpus(reader, config.trainer, worker_threads(config.threads), report, learnt);
+  require(learnt.documents > 0, "the inputs hold no text ({} files, {} bad lines)",
+          reader.files().size(), reader.bad_lines());
+  learnt.tokenizer = trainer.train();
+  learnt.words = trainer.words();
+  learnt.distinct_words = trainer.distinct_words();
+  learnt.bad_lines = reader.bad_lines();
+  learnt.seconds = report.seconds();
+  return learnt;
+}
+
+void save_tokenizer(const Tokenizer& tokenizer, const std::string& path, Existing existing) {
+  save_text(tokenizer.to_json() + "\n", path, existing);
+}
+
+std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder,
+                                          Existing existing) {
+  const auto files = tokenizer_files(tokenizer);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  require(fs::is_directory(folder), "cannot make the folder {}: {}", folder,
+          error ? error.message() : "a file of that name is in the way");
+  std::vector<std::string> paths;
+  for (const auto& [name, text] : files) {
+    paths.push_back((fs::path(folder) / name).string());
+    check_output("output.path", paths.back(), {}, existing);
+  }
+  for (size_t i = 0; i < files.size(); ++i) save_text(files[i].second, paths[i], existing);
+  return paths;
+}
+
+}  // namespace skein

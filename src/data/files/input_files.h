@@ -1,0 +1,50 @@
+// The files of text in one input: a file, plain or compressed, or the members of a tar or zip
+// archive, itself plain or compressed, which are read like the files of a folder. All of it is
+// known by its first bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/data/files/byte_source.h"
+
+namespace skein {
+
+// What of folders and archives is not read.
+class SkippedFiles {
+ public:
+  void add(const std::string& name, const std::string& reason);
+  // "12 files are left out: a/.git (hidden), b.png (a PNG image), ..."; the first ten are named. ""
+  // for none.
+  std::string line() const;
+
+ private:
+  std::vector<std::string> named_;
+  int64_t count_ = 0;
+};
+
+class InputFiles {
+ public:
+  // path: "-" for stdin. found: in a folder, rather than named by the user; what is no text is then
+  // left out, else a usage error. Left out of archives are hidden files, links and devices,
+  // archives inside, and what is no text. Usage errors as open_source, and for archives as
+  // Unpacker; `skipped` must outlive this.
+  InputFiles(const std::string& path, SkippedFiles& skipped, bool found = false);
+  ~InputFiles();
+
+  // The next file of text; null at the end. The one before must not be read any more.
+  std::unique_ptr<ByteSource> next();
+  // Of the file handed out last: the path, "stdin", or ARCHIVE/MEMBER.
+  const std::string& name() const;
+  bool archive() const;
+  // Bytes taken from the input so far.
+  int64_t consumed() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace skein

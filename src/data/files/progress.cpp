@@ -1,0 +1,54 @@
+#include "skein/data/files/progress.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace skein {
+namespace {
+
+std::string scaled(double value, const std::array<const char*, 5>& units) {
+  if (value < 1000) return fmt::format("{:.0f}{}", value, units[0]);
+  size_t unit = 0;
+  // Not 1000: what would be rounded to 1000.0 belongs to the next unit.
+  while (value >= 999.95 && unit + 1 < units.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.1f}{}", value, units[unit]);
+}
+
+std::string readable_time(double seconds) {
+  const auto whole = static_cast<int64_t>(std::min(seconds, 1e9));
+  if (whole < 100) return fmt::format("{} s", whole);
+  if (whole < 6000) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace
+
+std::string readable_bytes(int64_t bytes) {
+  return scaled(static_cast<double>(bytes), {" B", " kB", " MB", " GB", " TB"});
+}
+
+std::string progress_line(const CorpusProgress& progress) {
+  const auto read = static_cast<double>(progress.bytes_read);
+  const double rate = progress.seconds > 0 ? read / progress.seconds : 0;
+  const bool known = progress.bytes_total > 0;
+  std::string line = readable_bytes(progress.bytes_read);
+  if (known)
+    line += fmt::format(" of {} ({:.0f}%)", readable_bytes(progress.bytes_total),
+                        100 * read / static_cast<double>(progress.bytes_total));
+  line += fmt::format(", {:.1f} MB/s, {} documents", rate / 1e6, progress.documents);
+  if (progress.tokens > 0) {
+    static constexpr std::array<const char*, 5> units{"", "k", "M", "G", "T"};
+    line += fmt::format(", {} tokens", scaled(static_cast<double>(progress.tokens), units));
+  }
+  if (known && rate > 0)
+    line += fmt::format(
+        ", {} left",
+        readable_time(static_cast<double>(progress.bytes_total - progress.bytes_read) / rate));
+  return line;
+}
+
+}  // namespace skein

@@ -1,0 +1,44 @@
+// One record of a file of conversations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/core/json.h"
+#include "skein/data/records/conversations.h"
+
+namespace skein {
+
+class ConversationRecord {
+ public:
+  // place: "file:line", for errors. All are referenced.
+  ConversationRecord(const nlohmann::json& json, const ConversationsConfig& config,
+                     const std::string& place)
+      : json_(json), config_(config), place_(place) {}
+
+  // By the keys that are there; a usage error listing them when they are of no kind.
+  ConversationKind kind() const;
+  // Turns in order and checked. answered: there must be an answer.
+  std::vector<Message> messages(ConversationKind kind, bool answered) const;
+
+ private:
+  using Json = nlohmann::json;
+
+  const Json& at(const Json& object, const std::string& key) const;
+  std::string text(const Json& value, const std::string& called) const;
+  const std::string& answer_key(const std::vector<std::string>& known) const;
+  void add_turns(std::vector<Message>& messages, const Json& value, const std::string& key,
+                 const char* role) const;
+  std::vector<Message> listed_turns(const Json& list, const std::string& key, bool sharegpt) const;
+  Message turn(const Json& json, const std::string& called, bool sharegpt) const;
+  std::vector<Message> prompt(bool answered) const;
+  std::vector<Message> instruction(bool answered) const;
+  std::string instruction_text() const;
+  void check(const std::vector<Message>& messages, bool answered) const;
+
+  const Json& json_;
+  const ConversationsConfig& config_;
+  const std::string& place_;
+};
+
+}  // namespace skein

@@ -1,0 +1,118 @@
+#include "skein/data/records/examples.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/data/files/excerpt.h"
+#include "skein/data/files/suffix.h"
+#include "skein/text/split/utf8.h"
+
+#include "example_source.h"
+
+namespace skein {
+namespace {
+
+std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
+
+ExamplesFormat format_by_name(const std::string& path) {
+  switch (format_in_name(path)) {
+    case NamedFormat::csv: return ExamplesFormat::csv;
+    case NamedFormat::tsv: return ExamplesFormat::tsv;
+    case NamedFormat::jsonl: return ExamplesFormat::jsonl;
+    case NamedFormat::other: break;
+  }
+  fail_usage(
+      "whether {} is CSV, TSV or JSONL cannot be told from its name; give the format (task.format)",
+      shown(path));
+}
+
+std::unique_ptr<ExampleSource> open_examples(const std::string& path,
+                                             const ExamplesConfig& config) {
+  const bool guess = config.format == ExamplesFormat::automatic;
+  const ExamplesFormat format = guess ? format_by_name(path) : config.format;
+  if (format == ExamplesFormat::lines) return line_examples(path, config);
+  if (format == ExamplesFormat::jsonl) return jsonl_examples(path, config);
+  return table_examples(path, format, config);
+}
+
+void check(const ExamplesConfig& config) {
+  require(!config.files.empty(), "no file with examples is named");
+  require(!config.text.empty(), "no text column is named");
+  require(config.format != ExamplesFormat::lines || (config.pair.empty() && config.label.empty()),
+          "a text a line has neither a second text nor a label; give CSV, TSV or JSONL");
+  require(config.text != config.label,
+          "the text and the label are both \"{}\"; they must be different columns", config.text);
+  require(
+      config.pair.empty() || (config.pair != config.text && config.pair != config.label),
+      "the pair's second text is \"{}\", which is the {} as well; they must be different columns",
+      config.pair, config.pair == config.text ? "first text" : "label");
+  require(config.most_record_bytes > 0, "the longest record is {} bytes; it must be above 0",
+          config.most_record_bytes);
+}
+
+}  // namespace
+
+bool is_number_of_column(const std::string& column) {
+  return !column.empty() && column.find_first_not_of("0123456789") == std::string::npos;
+}
+
+void check_label(LabelledExample& example, const ExamplesConfig& config, const std::string& name) {
+  const std::string& label = example.label;
+  require(!label.empty(), "{}:{}: the label is empty", name, example.line);
+  example.value = 0;
+  require(valid_utf8(label), "{}:{}: the label \"{}\" is not valid UTF-8", name, example.line,
+          excerpt(label));
+  if (!config.numbers) return;
+  const char* end = label.data() + label.size();
+  const auto [stop, error] = std::from_chars(label.data(), end, example.value);
+  require(error == std::errc() && stop == end && std::isfinite(example.value),
+          "{}:{}: the label \"{}\" is no number like 3, -0.25 or 1e-3", name, example.line,
+          excerpt(label));
+}
+
+std::string place_of(const LabelledExample& example, const ExamplesConfig& config) {
+  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(example.file))),
+                     example.line);
+}
+
+struct ExampleReader::Impl {
+  ExamplesConfig config;
+  std::unique_ptr<ExampleSource> source;
+  size_t opened = 0;
+};
+
+ExampleReader::ExampleReader(ExamplesConfig config) : impl_(std::make_unique<Impl>()) {
+  check(config);
+  impl_->config = std::move(config);
+}
+
+ExampleReader::~ExampleReader() = default;
+
+bool ExampleReader::next(LabelledExample& example) {
+  while (true) {
+    if (impl_->source && impl_->source->next(example)) break;
+    if (impl_->opened == impl_->config.files.size()) return false;
+    impl_->source = open_examples(impl_->config.files[impl_->opened++], impl_->config);
+  }
+  example.file = static_cast<int64_t>(impl_->opened) - 1;
+  return true;
+}
+
+std::vector<LabelledExample> read_examples(const ExamplesConfig& config) {
+  std::vector<LabelledExample> examples;
+  std::vector<bool> seen(config.files.size());
+  ExampleReader reader(config);
+  for (LabelledExample example; reader.next(example);) {
+    seen[static_cast<size_t>(example.file)] = true;
+    examples.push_back(std::move(example));
+  }
+  for (size_t i = 0; i < seen.size(); ++i)
+    require(seen[i], "{} holds no examples", shown(config.files[i]));
+  return examples;
+}
+
+}  // namespace skein

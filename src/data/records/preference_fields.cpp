@@ -1,0 +1,118 @@
+#include "preference_fields.h"
+
+#include <cmath>
+
+#include "skein/core/error.h"
+#include "skein/data/files/excerpt.h"
+#include "skein/data/files/line_reader.h"
+
+#include "data/files/json_line.h"
+
+namespace skein {
+
+using Json = nlohmann::json;
+
+std::string Fields::which(std::initializer_list<const char*> keys) const {
+  for (const char* key : keys)
+    if (has(key)) return key;
+  return *keys.begin();
+}
+
+const Json& Fields::at(const std::string& key) const {
+  const auto found = object_.find(key);
+  if (found != object_.end() && !found->is_null()) return *found;
+  require(found == object_.end(), "{}: \"{}\" is a JSON null; give a value", place_, key);
+  const std::vector<std::string> keys = keys_of(object_);
+  fail_usage("{}: no field \"{}\"; the object has {}{}", place_, key, listed(keys),
+             did_you_mean(key, keys));
+}
+
+std::string Fields::string_of(const Json& value, const std::string& name) const {
+  require(value.is_string(), "{}: \"{}\" is a JSON {}, not a string{}", place_, name,
+          value.type_name(),
+          value.is_array() && !value.empty() && value.front().is_number()
+              ? "; turn token ids into text first"
+              : "");
+  return value.get<std::string>();
+}
+
+std::string Fields::text_of(const Json& value, const std::string& name) const {
+  std::string text = string_of(value, name);
+  require(!blank(text), "{}: \"{}\" is empty", place_, name);
+  return text;
+}
+
+double Fields::number_of(const Json& value, const std::string& name) const {
+  require(value.is_number(), "{}: \"{}\" is a JSON {}, not a number{}", place_, name,
+          value.type_name(), value.is_null() ? " (NaN is written so by some programs)" : "");
+  const double number = value.get<double>();
+  require(std::isfinite(number) && std::abs(number) <= 1e30,
+          "{}: \"{}\" is {}, which no model can learn", place_, name, number);
+  return number;
+}
+
+std::string Fields::text(const std::string& key) const { return text_of(at(key), key); }
+std::string Fields::answer(const std::string& key) const { return string_of(at(key), key); }
+
+double Fields::number(const std::string& key) const {
+  const auto found = object_.find(key);
+  return number_of(found != object_.end() ? *found : at(key), key);
+}
+
+int64_t Fields::integer(const std::string& key, int64_t least, int64_t most) const {
+  const Json& value = at(key);
+  const double number =
+      value.is_boolean() ? static_cast<double>(value.get<bool>()) : number_of(value, key);
+  require(number == std::floor(number) && number >= static_cast<double>(least) &&
+              number <= static_cast<double>(most),
+          "{}: \"{}\" is {}, not a whole number from {} to {}", place_, key, number, least, most);
+  return static_cast<int64_t>(number);
+}
+
+std::vector<std::string> Fields::answers(const std::string& key) const {
+  const Json& list = at(key);
+  require(list.is_array(), "{}: \"{}\" is a JSON {}, not a list", place_, key, list.type_name());
+  std::vector<std::string> all;
+  for (size_t i = 0; i < list.size(); ++i)
+    all.push_back(string_of(list[i], fmt::format("{}[{}]", key, i)));
+  return all;
+}
+
+std::vector<double> Fields::numbers(const std::string& key, size_t count) const {
+  const Json& list = at(key);
+  require(list.is_array(), "{}: \"{}\" is a JSON {}, not a list", place_, key, list.type_name());
+  require(list.size() == count, "{}: \"{}\" has {} numbers, but there are {} answers", place_, key,
+          list.size(), count);
+  std::vector<double> all;
+  for (size_t i = 0; i < list.size(); ++i)
+    all.push_back(number_of(list[i], fmt::format("{}[{}]", key, i)));
+  return all;
+}
+
+std::vector<Message> Fields::messages(const std::string& key) const {
+  const Json& list = at(key);
+  require(list.is_array() && !list.empty(), "{}: \"{}\" is {}, not a list of messages", place_, key,
+          list.is_array() ? "an empty list" : fmt::format("a JSON {}", list.type_name()));
+  std::vector<Message> all;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string name = fmt::format("{}[{}]", key, i);
+    require(list[i].is_object() && list[i].contains("role") && list[i].contains("content"),
+            "{}: \"{}\" is no message with \"role\" and \"content\"", place_, name);
+    std::string role = text_of(list[i]["role"], name + ".role");
+    if (role == "human") role = "user";
+    if (role == "gpt") role = "assistant";
+    require(role == "system" || role == "user" || role == "assistant",
+            "{}: \"{}.role\" is \"{}\", not system, user or assistant", place_, name,
+            excerpt(role));
+    const Json& content = list[i]["content"];
+    all.push_back({role, role == "assistant" ? string_of(content, name + ".content")
+                                             : text_of(content, name + ".content")});
+  }
+  return all;
+}
+
+std::vector<Message> Fields::turns(const std::string& key) const {
+  return at(key).is_array() ? messages(key) : std::vector<Message>{{"user", text(key)}};
+}
+
+}  // namespace skein

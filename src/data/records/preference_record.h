@@ -1,0 +1,25 @@
+// What one JSON object of preference data says.
+#pragma once
+
+#include "skein/core/json.h"
+#include "skein/data/records/preferences.h"
+
+namespace skein {
+
+// Without white space (ASCII) around it.
+std::string trimmed(const std::string& text);
+
+enum class RecordOutcome { used, diverging, tied };
+
+// The layout of an object; automatic where it is none of them.
+PreferenceLayout layout_of(const nlohmann::json& object);
+const char* name_of(PreferenceLayout layout);
+
+// Fills prompt, answers, values and grades. A usage error that begins with `place` for what cannot
+// be used.
+RecordOutcome read_record(const nlohmann::json& object, PreferenceLayout layout,
+                          Diverging diverging, const std::string& place, PreferenceRecord& record);
+void read_demonstration(const nlohmann::json& object, const std::string& place,
+                        PreferenceRecord& record);
+
+}  // namespace skein

@@ -1,0 +1,138 @@
+#include "skein/data/records/preferences.h"
+
+#include "skein/core/error.h"
+#include "skein/data/files/excerpt.h"
+#include "skein/data/files/left_out.h"
+#include "skein/data/files/line_reader.h"
+
+#include "data/files/json_line.h"
+#include "preference_record.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kMarkers[] = {"\n\nHuman:", "\n\nAssistant:"};
+
+// Position of the nearest marker from `from` on, and which one; npos for none.
+std::pair<size_t, int> next_marker(const std::string& text, size_t from) {
+  const size_t human = text.find(kMarkers[0], from), assistant = text.find(kMarkers[1], from);
+  return {std::min(human, assistant), human < assistant ? 0 : 1};
+}
+
+// The records of one file.
+class Reader {
+ public:
+  Reader(const PreferencesConfig& config, size_t file, bool demonstrations, Preferences& into)
+      : config_(config),
+        file_(file),
+        name_(config.files[file] == "-" ? "stdin" : config.files[file]),
+        demonstrations_(demonstrations),
+        into_(into),
+        before_(into.records.size()),
+        layout_(config.layout),
+        lines_(open_source(config.files[file]), config.most_record_bytes) {}
+
+  void read() {
+    for (std::string_view line; lines_.next(line);) {
+      require(lines_.ends_line(),
+              "{}: the line is longer than {} bytes; is it JSONL, one object a line?", place(),
+              config_.most_record_bytes);
+      if (!blank(line)) use(line);
+    }
+    require(into_.records.size() > before_, "{} holds no record that can be used{}", name_,
+            reason_.empty() ? "" : "; the first that cannot: " + reason_);
+  }
+
+ private:
+  std::string place() const { return fmt::format("{}:{}", name_, lines_.number()); }
+
+  void use(std::string_view line) {
+    try {
+      add(line);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
+      if (reason_.empty()) reason_ = error.what();
+      require(++into_.bad <= config_.bad_records,
+              "{}; data.bad_records=N leaves out up to N such records", error.what());
+      tell_left_out(into_.bad, error.what());
+    }
+  }
+
+  void add(std::string_view line) {
+    std::string reason;
+    const Json object = parse_json_line(line, reason);
+    require(reason.empty(), "{}: {}", place(), reason);
+    PreferenceRecord record;
+    record.file = static_cast<int64_t>(file_);
+    record.line = lines_.number();
+    if (demonstrations_) {
+      read_demonstration(object, place(), record);
+      into_.records.push_back(std::move(record));
+      return;
+    }
+    if (layout_ == PreferenceLayout::automatic) find_layout(object);
+    const RecordOutcome outcome = read_record(object, layout_, config_.diverging, place(), record);
+    into_.diverging += outcome == RecordOutcome::diverging;
+    into_.tied += outcome == RecordOutcome::tied;
+    if (outcome != RecordOutcome::tied && !record.answers.empty())
+      into_.records.push_back(std::move(record));
+  }
+
+  void find_layout(const Json& object) {
+    layout_ = layout_of(object);
+    require(layout_ != PreferenceLayout::automatic,
+            "{}: these fields are no preference data that is known: {}; wanted are prompt with "
+            "chosen and rejected, chosen and rejected alone as dialogues, or one of the layouts "
+            "summaries, best_of, shp, ranked, scored and labelled (docs/reward.md)",
+            place(), listed(keys_of(object)));
+  }
+
+  const PreferencesConfig& config_;
+  size_t file_;
+  std::string name_;
+  bool demonstrations_;
+  Preferences& into_;
+  size_t before_;
+  PreferenceLayout layout_;
+  std::string reason_;  // why the first record that cannot be used cannot
+  LineReader lines_;
+};
+
+Preferences read_all(const PreferencesConfig& config, bool demonstrations) {
+  Preferences all;
+  for (size_t file = 0; file < config.files.size(); ++file)
+    Reader(config, file, demonstrations, all).read();
+  tell_more_left_out(all.bad);
+  return all;
+}
+
+}  // namespace
+
+std::vector<Message> dialogue_turns(const std::string& text) {
+  std::vector<Message> turns;
+  // Some files have lost the line breaks at their beginning.
+  const std::string whole =
+      text.starts_with("Human:") || text.starts_with("Assistant:") ? "\n\n" + text : text;
+  auto [at, who] = next_marker(whole, 0);
+  if (at == std::string::npos || !trimmed(whole.substr(0, at)).empty()) return turns;
+  while (at != std::string::npos) {
+    const size_t begin = at + std::string_view(kMarkers[who]).size();
+    const auto [next, following] = next_marker(whole, begin);
+    const std::string role = who == 0 ? "user" : "assistant",
+                      text = trimmed(whole.substr(begin, next - begin));
+    if (!turns.empty() && turns.back().role == role)
+      turns.back().content += "\n\n" + text;
+    else
+      turns.push_back({role, text});
+    at = next;
+    who = following;
+  }
+  return turns;
+}
+
+Preferences read_preferences(const PreferencesConfig& config) { return read_all(config, false); }
+Preferences read_demonstrations(const PreferencesConfig& config) { return read_all(config, true); }
+
+}  // namespace skein

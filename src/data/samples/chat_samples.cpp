@@ -1,0 +1,155 @@
+#include "skein/data/samples/chat_samples.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/formats/crc32c.h"
+
+namespace skein {
+namespace {
+
+int64_t size_of(const TemplatedChat& chat) { return static_cast<int64_t>(chat.tokens.size()); }
+
+void shorten(TemplatedChat& chat, int64_t tokens) {
+  chat.tokens.resize(static_cast<size_t>(tokens));
+  chat.answer.resize(static_cast<size_t>(tokens));
+}
+
+// Tokens up to the last one of an answer within `most`; 0 for none. ended: of an answer that ends
+// there.
+int64_t answered_tokens(const TemplatedChat& chat, int64_t most, bool ended) {
+  for (int64_t i = std::min(most, size_of(chat)); i > 1; --i) {
+    const auto at = static_cast<size_t>(i);
+    const bool goes_on = at < chat.answer.size() && chat.answer[at];
+    if (chat.answer[at - 1] && !(ended && goes_on)) return i;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& lengths, int64_t room) {
+  std::vector<std::vector<int64_t>> rows;
+  std::set<std::pair<int64_t, int64_t>> open;  // room left and row
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    SKEIN_CHECK(lengths[i] >= 1 && lengths[i] <= room);
+    auto at = open.lower_bound({lengths[i], 0});
+    if (at == open.end()) {
+      at = open.emplace(room, static_cast<int64_t>(rows.size())).first;
+      rows.emplace_back();
+    }
+    const auto [left, row] = *at;
+    open.erase(at);
+    if (left > lengths[i]) open.emplace(left - lengths[i], row);
+    rows[static_cast<size_t>(row)].push_back(static_cast<int64_t>(i));
+  }
+  return rows;
+}
+
+ChatSamples::ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConfig& config)
+    : chats_(std::move(chats)), config_(config) {
+  SKEIN_CHECK(config.length >= 1);
+  counts_.chats = static_cast<int64_t>(chats_.size());
+  for (TemplatedChat& chat : chats_) keep_what_fits(chat);
+  counts_.left_out =
+      std::erase_if(chats_, [](const TemplatedChat& chat) { return chat.tokens.empty(); });
+  std::vector<int64_t> lengths;
+  for (const TemplatedChat& chat : chats_) {
+    lengths.push_back(config.pack ? size_of(chat) - 1 : config.length);
+    counts_.tokens += size_of(chat) - 1;
+    counts_.answers += std::count_if(chat.answer.begin() + 1, chat.answer.end(),
+                                     [](char one) { return one != 0; });
+  }
+  rows_ = packed_rows(lengths, config.length);
+  places_ = most_places();
+  if (!rows_.empty())
+    order_ = std::make_unique<SampleOrder>(std::vector{samples_per_epoch()}, std::vector{1.0},
+                                           config.seed, config.shuffle);
+}
+
+void ChatSamples::keep_what_fits(TemplatedChat& chat) {
+  const int64_t all = answered_tokens(chat, size_of(chat), true);
+  const int64_t kept =
+      answered_tokens(chat, config_.length + 1, config_.longer == LongChats::whole);
+  if (kept > 0 && kept < all) ++counts_.shortened;
+  shorten(chat, kept);
+}
+
+int64_t ChatSamples::most_places() const {
+  int64_t most = 1;
+  for (const auto& row : rows_) {
+    int64_t places = 0;
+    for (int64_t chat : row) {
+      const auto& answer = chats_[static_cast<size_t>(chat)].answer;
+      places += std::count_if(answer.begin() + 1, answer.end(), [](char one) { return one != 0; });
+    }
+    most = std::max(most, places);
+  }
+  return most;
+}
+
+void ChatSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
+  int32_t* const places = batch.places.data<int32_t>() + row * places_;
+  int32_t* const targets = batch.targets.data<int32_t>() + row * places_;
+  float* const weights = batch.weights.data<float>() + row * places_;
+  int64_t begin = 0, place = 0;
+  int32_t segment = 0;
+  for (int64_t number : rows_[static_cast<size_t>(order_->at(index).sample)]) {
+    const TemplatedChat& chat = chats_[static_cast<size_t>(number)];
+    const int64_t fed = size_of(chat) - 1, from = row * config_.length + begin;
+    std::copy_n(chat.tokens.begin(), fed, batch.tokens.data<int32_t>() + from);
+    std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + fed,
+              0);
+    if (config_.pack) std::fill_n(batch.segments.data<int32_t>() + from, fed, segment++);
+    for (int64_t t = 0; t < fed; ++t) {
+      if (!chat.answer[static_cast<size_t>(t) + 1]) continue;
+      places[place] = static_cast<int32_t>(begin + t);
+      targets[place] = chat.tokens[static_cast<size_t>(t) + 1];
+      weights[place++] = 1;
+    }
+    begin += fed;
+  }
+  batch.sample_ids.data<int64_t>()[row] = index;
+  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(begin);
+}
+
+Batch ChatSamples::batch(int64_t first, int64_t count) const {
+  SKEIN_CHECK(first >= 0 && count > 0 && order_ != nullptr);
+  Batch made;
+  made.tokens = filled(count, config_.length, config_.pad);
+  made.positions = filled(count, config_.length, 0);
+  made.targets = filled(count, places_, 0);
+  made.places = filled(count, places_, -1);
+  made.weights = Tensor::zeros({count, places_}, DType::f32);
+  made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.lengths = Tensor::zeros({count}, DType::i32);
+  if (config_.pack) made.segments = filled(count, config_.length, -1);
+  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
+  return made;
+}
+
+uint32_t ChatSamples::checksum() const {
+  uint32_t sum = 0;
+  const auto add = [&sum](const auto& numbers) {
+    const uint64_t size = numbers.size();
+    sum = crc32c(std::as_bytes(std::span(&size, 1)), sum);
+    sum = crc32c(std::as_bytes(std::span(numbers)), sum);
+  };
+  for (const TemplatedChat& chat : chats_) {
+    add(chat.tokens);
+    add(chat.answer);
+  }
+  for (const auto& row : rows_) add(row);
+  return sum;
+}
+
+int64_t padded_length(const std::vector<TemplatedChat>& chats, int64_t multiple, int64_t most) {
+  int64_t longest = 1;
+  for (const TemplatedChat& chat : chats) longest = std::max(longest, size_of(chat) - 1);
+  return std::min((longest + multiple - 1) / multiple * multiple, most);
+}
+
+}  // namespace skein

@@ -1,0 +1,119 @@
+#include "skein/data/samples/loader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "skein/core/error.h"
+#include "skein/data/samples/windows.h"
+#include "skein/text/tokenizer.h"
+
+namespace skein {
+namespace {
+
+struct Entry {
+  double weight = 1;
+  std::string path;
+};
+
+Entry parse_entry(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return {1, text};
+  double weight = 0;
+  const char* end = text.data() + colon;
+  const auto [stop, error] = std::from_chars(text.data(), end, weight);
+  if (colon == 0 || stop != end) return {1, text};  // a path with a colon in it
+  const std::string path = text.substr(colon + 1);
+  require(error == std::errc{} && std::isfinite(weight) && weight > 0,
+          "data entry \"{}\" has weight {}; a weight is a number above 0, as in \"0.7:{}\"", text,
+          text.substr(0, colon), path);
+  return {weight, path};
+}
+
+int64_t samples_in(const TokenStore& store, int64_t length) {
+  const int64_t tokens = store.info().tokens;
+  require(tokens > length,
+          "{} holds {} tokens, but one sample of length {} takes {} (the last token's target "
+          "included); use more text or a shorter sequence",
+          store.path(), tokens, length, length + 1);
+  return (tokens - 1) / length;
+}
+
+void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
+  const StoreInfo& left = first.info();
+  const StoreInfo& right = other.info();
+  const std::string_view hint = "encode both with the same one (`skein-data encode --tokenizer`)";
+  require(left.vocab_size == right.vocab_size,
+          "{} has a vocabulary of {} ids but {} has {}: they were made by different tokenizers; {}",
+          first.path(), left.vocab_size, other.path(), right.vocab_size, hint);
+  require(left.end_of_text == right.end_of_text,
+          "{} ends documents with id {} but {} with {}: they were made by different tokenizers; {}",
+          first.path(), left.end_of_text, other.path(), right.end_of_text, hint);
+  require(same_tokenizer(left.tokenizer, right.tokenizer),
+          "{} and {} were made by different tokenizers, both of {} ids; {}", first.path(),
+          other.path(), left.vocab_size, hint);
+}
+
+}  // namespace
+
+Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config) {
+  require(!entries.empty(), "no token store was given; name at least one, as data.train=corpus.h5");
+  TokenNotes notes = notes_of_tokenizer(config.tokenizer);
+  if (notes.vocab_size == 0) notes.vocab_size = config.vocab_size;
+  Blend blend;
+  for (const std::string& text : entries) {
+    const Entry entry = parse_entry(text);
+    require(!entry.path.empty(),
+            "data entry \"{}\" names no path; write \"path\" or \"weight:path\"", text);
+    blend.stores.push_back(std::make_shared<TokenStore>(entry.path, notes));
+    blend.stores.back()->require_vocabulary();
+    check_same_tokenizer(*blend.stores.front(), *blend.stores.back());
+    blend.weights.push_back(entry.weight);
+  }
+  return blend;
+}
+
+Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
+               const DataConfig& config)
+    : length_(length), config_(config) {
+  require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
+  Blend blend = open_blend(entries, config);
+  stores_ = std::move(blend.stores);
+  std::vector<int64_t> sizes;
+  for (const auto& store : stores_) sizes.push_back(samples_in(*store, length));
+  order_ = std::make_unique<SampleOrder>(std::move(sizes), std::move(blend.weights), seed,
+                                         config.shuffle);
+}
+
+Batch Loader::batch(int64_t first, int64_t count) const {
+  SKEIN_CHECK(first >= 0 && count > 0);
+  Batch made = empty_batch(count, length_, config_);
+  for (int64_t row = 0; row < count; ++row) {
+    const SamplePlace place = order_->at(first + row);
+    fill_row(*stores_[static_cast<size_t>(place.dataset)], place.sample * length_, config_, made,
+             row);
+    made.sample_ids.data<int64_t>()[row] = first + row;
+  }
+  return made;
+}
+
+int64_t Loader::samples_per_epoch() const {
+  int64_t samples = 0;
+  for (const auto& store : stores_) samples += samples_in(*store, length_);
+  return samples;
+}
+
+int64_t Loader::vocab_size() const { return stores_.front()->info().vocab_size; }
+
+double Loader::bytes_per_token() const {
+  double bytes = 0, tokens = 0;
+  for (const auto& store : stores_) {
+    if (store->info().text_bytes == 0) return 0;
+    bytes += static_cast<double>(store->info().text_bytes);
+    tokens += static_cast<double>(store->info().tokens);
+  }
+  return bytes / tokens;
+}
+
+}  // namespace skein

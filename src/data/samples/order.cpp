@@ -1,0 +1,125 @@
+#include "skein/data/samples/order.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/core/philox.h"
+
+namespace skein {
+namespace {
+
+constexpr int kRounds = 6;
+constexpr int64_t kCheckpointEvery = 65536;
+constexpr int kShareBits = 48;
+
+// A balanced network on 2 * half_bits bits: a bijection whatever the round function gives.
+uint64_t feistel(uint64_t seed, uint64_t epoch, int half_bits, uint64_t value) {
+  const uint64_t mask = (uint64_t{1} << half_bits) - 1;
+  uint64_t left = value >> half_bits, right = value & mask;
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    const PhiloxBlock bits =
+        philox(seed, PhiloxBlock{static_cast<uint32_t>(right), round, static_cast<uint32_t>(epoch),
+                                 static_cast<uint32_t>(epoch >> 32)});
+    const uint64_t mixed = left ^ (bits[0] & mask);
+    left = right;
+    right = mixed;
+  }
+  return left << half_bits | right;
+}
+
+std::vector<uint64_t> shares_of(const std::vector<double>& weights) {
+  // Divided by the largest first: sums of large weights stay finite.
+  const double largest = *std::max_element(weights.begin(), weights.end());
+  double sum = 0;
+  for (const double weight : weights) sum += weight / largest;
+  std::vector<uint64_t> shares;
+  for (const double weight : weights) {
+    SKEIN_CHECK(std::isfinite(weight) && weight > 0);
+    const auto share =
+        static_cast<uint64_t>(std::llround(std::ldexp(weight / largest / sum, kShareBits)));
+    shares.push_back(std::max<uint64_t>(share, 1));
+  }
+  return shares;
+}
+
+}  // namespace
+
+int64_t permuted(uint64_t seed, int64_t epoch, int64_t size, int64_t index) {
+  SKEIN_CHECK(index >= 0 && index < size);
+  const int half_bits = (std::bit_width(static_cast<uint64_t>(size - 1)) + 1) / 2;
+  const uint64_t key = derive_key(seed, "sample order");
+  uint64_t value = static_cast<uint64_t>(index);
+  do {
+    value = feistel(key, static_cast<uint64_t>(epoch), half_bits, value);
+  } while (value >= static_cast<uint64_t>(size));
+  return static_cast<int64_t>(value);
+}
+
+SampleOrder::SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights, uint64_t seed,
+                         bool shuffle)
+    : sizes_(std::move(sizes)), seed_(seed), shuffle_(shuffle), counts_(sizes_.size(), 0) {
+  SKEIN_CHECK(!sizes_.empty());
+  SKEIN_CHECK_EQ(sizes_.size(), weights.size());
+  SKEIN_CHECK(std::all_of(sizes_.begin(), sizes_.end(), [](int64_t size) { return size > 0; }));
+  shares_ = shares_of(weights);
+  checkpoints_.push_back(counts_);
+}
+
+SamplePlace SampleOrder::at(int64_t index) const {
+  SKEIN_CHECK(index >= 0);
+  SamplePlace place;
+  int64_t count = index;
+  if (sizes_.size() > 1) {
+    const std::lock_guard lock(mutex_);
+    seek(index);
+    place.dataset = choose(index);
+    count = counts_[static_cast<size_t>(place.dataset)];
+  }
+  const int64_t size = sizes_[static_cast<size_t>(place.dataset)];
+  place.epoch = count / size;
+  place.sample = shuffle_ ? permuted(seed_, place.epoch, size, count % size) : count % size;
+  return place;
+}
+
+double SampleOrder::seen_again(int64_t count) const {
+  double again = 0;
+  for (size_t k = 0; k < sizes_.size(); ++k) {
+    const double taken =
+        std::ldexp(static_cast<double>(shares_[k]), -kShareBits) * static_cast<double>(count);
+    again += std::max(0.0, taken - static_cast<double>(sizes_[k]));
+  }
+  return again;
+}
+
+void SampleOrder::seek(int64_t index) const {
+  const int64_t last_known = static_cast<int64_t>(checkpoints_.size()) - 1;
+  const int64_t block = std::min(index / kCheckpointEvery, last_known);
+  if (index < next_ || block * kCheckpointEvery > next_) {
+    next_ = block * kCheckpointEvery;
+    counts_ = checkpoints_[static_cast<size_t>(block)];
+  }
+  while (next_ < index) {
+    ++counts_[static_cast<size_t>(choose(next_))];
+    ++next_;
+    if (next_ == static_cast<int64_t>(checkpoints_.size()) * kCheckpointEvery)
+      checkpoints_.push_back(counts_);
+  }
+}
+
+int SampleOrder::choose(int64_t index) const {
+  // Integers modulo 2^64: exact, for what is owed to a store is a few samples at most. Floats would
+  // let a compiler's fused multiply-add decide ties, and the order of a run hang on the build.
+  const auto owed = [&](size_t k) {
+    return static_cast<int64_t>(shares_[k] * (static_cast<uint64_t>(index) + 1) -
+                                (static_cast<uint64_t>(counts_[k]) << kShareBits));
+  };
+  size_t best = 0;
+  for (size_t k = 1; k < sizes_.size(); ++k)
+    if (owed(k) > owed(best)) best = k;
+  return static_cast<int>(best);
+}
+
+}  // namespace skein

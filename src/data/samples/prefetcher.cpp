@@ -1,0 +1,92 @@
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/data/samples/loader.h"
+
+namespace skein {
+namespace {
+
+struct Loaded {
+  int64_t first = -1;
+  Batch batch;
+  std::exception_ptr error;
+};
+
+}  // namespace
+
+struct Prefetcher::Impl {
+  Impl(const SampleSource& from, int64_t samples) : source(from), count(samples) {
+    thread = std::jthread([this](std::stop_token stop) { run(stop); });
+  }
+
+  Batch take(int64_t first, int64_t next_first);
+  void run(const std::stop_token& stop);
+  Loaded load(int64_t first) const;
+
+  const SampleSource& source;
+  const int64_t count;
+  std::mutex mutex;
+  std::condition_variable_any asked;
+  std::condition_variable answered;
+  int64_t wanted = -1;   // not begun yet
+  int64_t loading = -1;  // begun
+  Loaded ready;
+  std::jthread thread;  // last: joined before what it uses goes away
+};
+
+Loaded Prefetcher::Impl::load(int64_t first) const {
+  Loaded loaded;
+  loaded.first = first;
+  try {
+    loaded.batch = source.batch(first, count);
+  } catch (...) {
+    loaded.error = std::current_exception();
+  }
+  return loaded;
+}
+
+void Prefetcher::Impl::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex);
+  while (asked.wait(lock, stop, [this] { return wanted >= 0; }) && !stop.stop_requested()) {
+    loading = std::exchange(wanted, -1);
+    lock.unlock();
+    Loaded loaded = load(loading);
+    lock.lock();
+    loading = -1;
+    ready = std::move(loaded);
+    answered.notify_all();
+  }
+}
+
+Batch Prefetcher::Impl::take(int64_t first, int64_t next_first) {
+  std::unique_lock lock(mutex);
+  if (ready.first != first && loading != first && wanted != first) {
+    wanted = first;
+    asked.notify_all();
+  }
+  answered.wait(lock, [&] { return ready.first == first; });
+  const Loaded taken = std::exchange(ready, Loaded{});
+  if (taken.error) std::rethrow_exception(taken.error);
+  if (next_first >= 0) {
+    wanted = next_first;
+    asked.notify_all();
+  }
+  return taken.batch;
+}
+
+Prefetcher::Prefetcher(const SampleSource& source, int64_t count)
+    : impl_(std::make_unique<Impl>(source, count)) {}
+
+Prefetcher::~Prefetcher() = default;
+
+Batch Prefetcher::take(int64_t first, int64_t next_first) {
+  SKEIN_CHECK(first >= 0);
+  return impl_->take(first, next_first);
+}
+
+}  // namespace skein

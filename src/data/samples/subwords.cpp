@@ -1,0 +1,39 @@
+#include "skein/data/samples/subwords.h"
+
+#include <algorithm>
+
+#include "skein/core/error.h"
+#include "skein/data/files/excerpt.h"
+
+namespace skein {
+namespace {
+
+std::vector<int32_t> ids_of(const Tokenizer& tokenizer, const std::string& word, bool spaced) {
+  std::vector<int32_t> ids = tokenizer.encode(spaced ? " " + word : word);
+  if (!ids.empty()) return ids;
+  const int32_t unknown = tokenizer.roles().unk;
+  require(unknown >= 0,
+          "the word \"{}\" has no token, and the tokenizer has none for unknown words",
+          excerpt(word));
+  return {unknown};
+}
+
+}  // namespace
+
+Subwords encode_words(const Tokenizer& tokenizer, std::span<const std::string> words,
+                      int64_t most) {
+  SKEIN_CHECK(most >= 1);
+  const bool spaced = !tokenizer.encode(" ").empty();
+  Subwords subwords;
+  for (const std::string& word : words) {
+    const int64_t room = most - subwords.begin.back();
+    if (room == 0) break;
+    const std::vector<int32_t> ids = ids_of(tokenizer, word, spaced);
+    const int64_t taken = std::min(room, static_cast<int64_t>(ids.size()));
+    subwords.ids.insert(subwords.ids.end(), ids.begin(), ids.begin() + taken);
+    subwords.begin.push_back(subwords.begin.back() + taken);
+  }
+  return subwords;
+}
+
+}  // namespace skein

@@ -1,0 +1,100 @@
+#include "skein/data/samples/windows.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
+  const int64_t length = batch.length();
+  std::vector<int32_t> window(static_cast<size_t>(length) + 1, 0);
+  const int64_t held = std::min(length + 1, store.info().tokens - begin);
+  store.read(begin, std::span(window).first(static_cast<size_t>(held)));
+  std::copy_n(window.begin(), length, batch.tokens.data<int32_t>() + row * length);
+  std::copy_n(window.begin() + 1, length, batch.targets.data<int32_t>() + row * length);
+}
+
+void fill_plain_marks(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
+  const int64_t length = batch.length();
+  for (int64_t t = 0; t < length; ++t) {
+    batch.weights.data<float>()[row * length + t] =
+        begin + t + 1 < store.info().tokens ? 1.0f : 0.0f;
+    batch.positions.data<int32_t>()[row * length + t] = static_cast<int32_t>(t);
+  }
+}
+
+// All that depends on where documents begin.
+void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config,
+                const Batch& batch, int64_t row) {
+  const std::span<const uint64_t> starts = store.documents();
+  const int64_t length = batch.length();
+  float* weights = batch.weights.data<float>() + row * length;
+  int32_t* positions = batch.positions.data<int32_t>() + row * length;
+  int32_t* segments =
+      batch.segments.defined() ? batch.segments.data<int32_t>() + row * length : nullptr;
+  const int64_t first = store.document_at(begin);
+  const auto tokens = static_cast<uint64_t>(store.info().tokens);
+  int64_t document = first, origin = 0;
+  for (int64_t t = 0; t < length; ++t) {
+    const auto place = static_cast<uint64_t>(begin + t);
+    if (place < tokens && starts[static_cast<size_t>(document) + 1] == place) {
+      ++document;
+      if (!config.cross_document_attention) origin = t;
+    }
+    const bool ends = place + 1 < tokens && starts[static_cast<size_t>(document) + 1] == place + 1;
+    weights[t] = place + 1 >= tokens || (config.mask_document_ends && ends) ? 0.0f : 1.0f;
+    positions[t] = static_cast<int32_t>(t - origin);
+    if (segments) segments[t] = static_cast<int32_t>(document - first);
+  }
+}
+
+}  // namespace
+
+Batch empty_batch(int64_t count, int64_t length, const DataConfig& config) {
+  Batch batch;
+  batch.tokens = Tensor::empty({count, length}, DType::i32);
+  batch.targets = Tensor::empty({count, length}, DType::i32);
+  batch.weights = Tensor::empty({count, length}, DType::f32);
+  batch.positions = Tensor::empty({count, length}, DType::i32);
+  if (!config.cross_document_attention) batch.segments = Tensor::empty({count, length}, DType::i32);
+  batch.sample_ids = Tensor::empty({count}, DType::i64);
+  return batch;
+}
+
+void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch,
+              int64_t row) {
+  fill_tokens(store, begin, batch, row);
+  if (config.cross_document_attention && !config.mask_document_ends)
+    return fill_plain_marks(store, begin, batch, row);
+  fill_marks(store, begin, config, batch, row);
+}
+
+EvalWindows::EvalWindows(const TokenStore& store, int64_t length, int64_t stride,
+                         const DataConfig& config)
+    : store_(store), length_(length), stride_(stride), config_(config) {
+  require(stride >= 1 && stride <= length,
+          "a stride of {} tokens is outside of 1 to the context of {}", stride, length);
+  require(store.info().tokens >= 2, "{} holds {} tokens; evaluation needs at least 2", store.path(),
+          store.info().tokens);
+  count_ = (store.info().tokens - 2) / stride + 1;
+}
+
+Batch EvalWindows::batch(int64_t first, int64_t rows, int64_t step) const {
+  Batch made = empty_batch(rows, length_, config_);
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t window = first + row * step, scored = window * stride_;
+    const int64_t begin = std::max<int64_t>(0, scored + stride_ - length_);
+    fill_row(store_, begin, config_, made, row);
+    float* weights = made.weights.data<float>() + row * length_;
+    std::fill(weights, weights + (scored - begin), 0.0f);
+    std::fill(weights + std::min(length_, scored - begin + stride_), weights + length_, 0.0f);
+    made.sample_ids.data<int64_t>()[row] = window;
+  }
+  return made;
+}
+
+}  // namespace skein

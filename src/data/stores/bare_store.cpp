@@ -1,0 +1,69 @@
+// nanoGPT's and llm.c's files: tokens, and for llm.c a header that counts them.
+#include <algorithm>
+#include <vector>
+
+#include "skein/core/error.h"
+
+#include "data/files/mapped_file.h"
+#include "store_file.h"
+
+namespace skein {
+namespace {
+
+class BareStore final : public StoreFile {
+ public:
+  BareStore(const std::string& path, const TokenNotes& notes) : file_(path), notes_(notes) {
+    info_.vocab_size = notes.vocab_size;
+    info_.end_of_text = notes.end_of_text;
+    info_.text_bytes = notes.text_bytes;
+    info_.tokenizer = notes.tokenizer;
+    const auto head = file_.whole().first(std::min<uint64_t>(file_.bytes(), kShardHeaderBytes));
+    if (is_shard(head)) {
+      const TokenShardHeader header = parse_shard_header(head, file_.bytes(), path);
+      info_.format = TokenFormat::llmc;
+      info_.tokens = static_cast<int64_t>(header.tokens);
+      type_ = header.type;
+      tokens_ = file_.at(kShardHeaderBytes);
+      return;
+    }
+    // Tokens may happen to be printable characters, so a file whose vocabulary is told is taken at
+    // its word.
+    require(notes.vocab_size > 0 || !looks_like_something(file_.head(64)),
+            "{} holds no tokens; it looks like {}", path, what_it_looks_like(file_.head(64)));
+    info_.format = TokenFormat::nanogpt;
+    info_.tokens = static_cast<int64_t>(parse_bare_tokens(file_.bytes(), type_, path));
+    tokens_ = file_.at(0);
+  }
+
+  std::span<const uint64_t> documents() override {
+    documents_.push_back(0);
+    const int64_t after = info_.end_of_text >= 0 && !opens_documents() ? 1 : 0;
+    for (int64_t place = 0; info_.end_of_text >= 0 && place < info_.tokens; ++place)
+      if (is_end(place) && place + after > 0 && place + after < info_.tokens)
+        documents_.push_back(static_cast<uint64_t>(place + after));
+    documents_.push_back(static_cast<uint64_t>(info_.tokens));
+    return documents_;
+  }
+
+ private:
+  bool is_end(int64_t place) const {
+    return value_of(type_, tokens_ + place * token_bytes(type_)) == info_.end_of_text;
+  }
+
+  bool opens_documents() const {
+    if (!notes_.end_of_text_at.empty()) return notes_.end_of_text_at == "begin";
+    return is_end(0) || (info_.format == TokenFormat::llmc && !is_end(info_.tokens - 1));
+  }
+
+  MappedFile file_;
+  TokenNotes notes_;
+  std::vector<uint64_t> documents_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreFile> open_bare_store(const std::string& path, const TokenNotes& notes) {
+  return std::make_unique<BareStore>(path, notes);
+}
+
+}  // namespace skein

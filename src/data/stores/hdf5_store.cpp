@@ -1,0 +1,143 @@
+// Skein's own stores, read through a memory map.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "skein/core/error.h"
+
+#include "data/files/content_sum.h"
+#include "data/files/mapped_file.h"
+#include "store_file.h"
+#include "store_layout.h"
+
+namespace skein {
+namespace {
+
+constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+constexpr size_t kSuperblock = 48;
+constexpr size_t kSuperblockVersion = 8;
+constexpr size_t kSuperblockEnd = 28;  // where the file's own idea of its size stands
+
+// The superblock (HDF5 File Format Specification, II.A) is looked at first, for errors that say
+// what to do: formats older than version 2 carry no checksums.
+void check_superblock(const std::string& path, const MappedFile& file) {
+  const std::string_view head = file.head(64);
+  require(head.starts_with(kSignature),
+          "{} is not an HDF5 file; it looks like {} (`skein-data encode` makes token stores)", path,
+          what_it_looks_like(head));
+  require(head.size() >= kSuperblock,
+          "{} is truncated: it has {} bytes and its header alone takes {}", path, file.bytes(),
+          kSuperblock);
+  const int version = static_cast<unsigned char>(head[kSuperblockVersion]);
+  require(version >= 2,
+          "{} has version {} of HDF5's file format, without checksums; write it with at least "
+          "version 2 (h5py: libver=\"latest\")",
+          path, version);
+  uint64_t end = 0;
+  std::memcpy(&end, head.data() + kSuperblockEnd, sizeof end);
+  require(end <= file.bytes(),
+          "{} is truncated: it has {} of {} bytes; copy it again or make it again with `skein-data "
+          "encode`",
+          path, file.bytes(), end);
+}
+
+void check_starts(const std::string& path, const char* name, std::span<const uint64_t> starts,
+                  int64_t tokens) {
+  require(starts.front() == 0, "{} is damaged: /{} begins with {}, not 0", path, name,
+          starts.front());
+  const auto bad = std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>());
+  if (bad != starts.end())
+    fail_usage("{} is damaged: /{} does not ascend at entry {}: {} is followed by {}", path, name,
+               bad - starts.begin(), bad[0], bad[1]);
+  require(starts.back() == static_cast<uint64_t>(tokens),
+          "{} is damaged: /{} ends with {} but /tokens holds {} tokens", path, name, starts.back(),
+          tokens);
+}
+
+// Both ascend.
+void check_nesting(const std::string& path, std::span<const uint64_t> sentences,
+                   std::span<const uint64_t> documents) {
+  auto at = sentences.begin();
+  for (const uint64_t start : documents) {
+    at = std::lower_bound(at, sentences.end(), start);
+    require(at != sentences.end() && *at == start,
+            "{} is damaged: the document that begins at token {} begins inside of a sentence", path,
+            start);
+  }
+}
+
+TokenType type_of_width(int width) {
+  return width == 1 ? TokenType::u8 : width == 2 ? TokenType::u16 : TokenType::u32;
+}
+
+class Hdf5Store final : public StoreFile {
+ public:
+  Hdf5Store(const std::string& path, const TokenNotes& notes) : path_(path), file_(path) {
+    check_superblock(path_, file_);
+    layout_ = read_store_layout(path_, file_.whole());
+    info_ = layout_.info;
+    if (info_.tokenizer.empty() && info_.vocab_size == notes.vocab_size)
+      info_.tokenizer = notes.tokenizer;
+    type_ = type_of_width(layout_.width);
+    tokens_ = file_.at(layout_.tokens_at);
+    documents_ = starts_at(layout_.documents_at, info_.documents, copied_documents_);
+    check_starts(path_, "documents", documents_, info_.tokens);
+  }
+
+  std::span<const uint64_t> documents() override { return documents_; }
+  std::span<const uint64_t> sentences() override;
+  void verify_sum(const std::function<bool()>& go_on) const override;
+  uint64_t fingerprint() const override { return layout_.sum; }
+
+ private:
+  std::span<const uint64_t> starts_at(uint64_t offset, int64_t things,
+                                      std::vector<uint64_t>& copied) const;
+
+  std::string path_;
+  MappedFile file_;
+  StoreLayout layout_;
+  std::span<const uint64_t> documents_;
+  // Only of files made elsewhere that do not align them.
+  std::vector<uint64_t> copied_documents_, copied_sentences_;
+};
+
+std::span<const uint64_t> Hdf5Store::starts_at(uint64_t offset, int64_t things,
+                                               std::vector<uint64_t>& copied) const {
+  const size_t count = static_cast<size_t>(things) + 1;
+  const std::byte* bytes = file_.at(offset);
+  if (offset % alignof(uint64_t) == 0) return {reinterpret_cast<const uint64_t*>(bytes), count};
+  copied.resize(count);
+  std::memcpy(copied.data(), bytes, count * sizeof(uint64_t));
+  return copied;
+}
+
+std::span<const uint64_t> Hdf5Store::sentences() {
+  if (info_.sentences == 0) return {};
+  const auto starts = starts_at(layout_.sentences_at, info_.sentences, copied_sentences_);
+  check_starts(path_, "sentences", starts, info_.tokens);
+  check_nesting(path_, starts, documents_);
+  return starts;
+}
+
+// Of the file that is mapped, by reading rather than through the map, where the error of a disk
+// would end the process (SIGBUS).
+void Hdf5Store::verify_sum(const std::function<bool()>& go_on) const {
+  const auto bytes = static_cast<uint64_t>(info_.tokens) * static_cast<uint64_t>(layout_.width);
+  const auto file = file_.open_again(path_);
+  const auto sum = content_sum(file->descriptor(), path_, layout_.tokens_at, bytes, go_on);
+  if (!sum || *sum == layout_.sum) return;
+  fail(
+      "{} is damaged: the XXH3 sum of its tokens is {:016x}, it should be {:016x}; copy it again "
+      "or make it again with `skein-data encode`",
+      path_, *sum, layout_.sum);
+}
+
+}  // namespace
+
+std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path, const TokenNotes& notes) {
+  return std::make_unique<Hdf5Store>(path, notes);
+}
+
+}  // namespace skein

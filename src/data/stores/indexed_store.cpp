@@ -1,0 +1,65 @@
+// Megatron-LM's indexed data sets.
+#include <vector>
+
+#include "data/files/mapped_file.h"
+#include "store_file.h"
+
+namespace skein {
+namespace {
+
+class IndexedStore final : public StoreFile {
+ public:
+  IndexedStore(const std::string& stem, const TokenNotes& notes)
+      : idx_(stem + ".idx"), bin_(stem + ".bin"), index_(idx_.whole(), stem + ".idx") {
+    index_.check(bin_.bytes(), stem + ".bin");
+    type_ = index_.type();
+    tokens_ = bin_.at(0);
+    info_ = {.format = TokenFormat::megatron,
+             .tokens = static_cast<int64_t>(bin_.bytes()) / token_bytes(type_),
+             .documents = 0,
+             .sentences = 0,
+             .vocab_size = notes.vocab_size,
+             .end_of_text = notes.end_of_text,
+             .text_bytes = notes.text_bytes,
+             .tokenizer = notes.tokenizer};
+    for (uint64_t k = 1; k < index_.entries(); ++k)
+      info_.documents += index_.entry(k) > index_.entry(k - 1) ? 1 : 0;
+    const auto sequences = static_cast<int64_t>(index_.sequences());
+    info_.sentences = sequences > info_.documents ? sequences : 0;
+  }
+
+  std::span<const uint64_t> documents() override {
+    documents_.reserve(static_cast<size_t>(info_.documents) + 1);
+    for (uint64_t k = 1; k < index_.entries(); ++k)
+      if (index_.entry(k) > index_.entry(k - 1))
+        documents_.push_back(start_of(index_.entry(k - 1)));
+    documents_.push_back(static_cast<uint64_t>(info_.tokens));
+    return documents_;
+  }
+
+  std::span<const uint64_t> sentences() override {
+    if (info_.sentences == 0) return {};
+    sentences_.reserve(index_.sequences() + 1);
+    for (int64_t k = 0; k < info_.sentences; ++k) sentences_.push_back(start_of(k));
+    sentences_.push_back(static_cast<uint64_t>(info_.tokens));
+    return sentences_;
+  }
+
+ private:
+  uint64_t start_of(int64_t sequence) const {
+    return static_cast<uint64_t>(index_.offset(static_cast<uint64_t>(sequence)) /
+                                 token_bytes(type_));
+  }
+
+  MappedFile idx_, bin_;
+  TokenIndex index_;
+  std::vector<uint64_t> documents_, sentences_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreFile> open_indexed_store(const std::string& stem, const TokenNotes& notes) {
+  return std::make_unique<IndexedStore>(stem, notes);
+}
+
+}  // namespace skein

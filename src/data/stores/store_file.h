@@ -1,0 +1,54 @@
+// What TokenStore reads from: one opened and checked file of any format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "skein/data/stores/store.h"
+#include "skein/formats/indexed.h"
+
+namespace skein {
+
+class StoreFile {
+ public:
+  virtual ~StoreFile() = default;
+  const StoreInfo& info() const { return info_; }
+  TokenType type() const { return type_; }
+  const std::byte* tokens() const { return tokens_; }
+  // As TokenStore says. TokenStore calls each once.
+  virtual std::span<const uint64_t> documents() = 0;
+  virtual std::span<const uint64_t> sentences() { return {}; }
+  virtual void verify_sum(const std::function<bool()>& go_on) const { static_cast<void>(go_on); }
+  // As TokenStore says: of all tokens where the file has a sum of them, else of some.
+  virtual uint64_t fingerprint() const;
+
+ protected:
+  StoreInfo info_;
+  TokenType type_ = TokenType::u16;
+  const std::byte* tokens_ = nullptr;  // at any address
+};
+
+// Without a tokenizer of its own it takes that of `notes` if it has as many ids.
+std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path, const TokenNotes& notes);
+// stem.idx and stem.bin.
+std::unique_ptr<StoreFile> open_indexed_store(const std::string& stem, const TokenNotes& notes);
+// nanoGPT's or llm.c's.
+std::unique_ptr<StoreFile> open_bare_store(const std::string& path, const TokenNotes& notes);
+
+// Those of stem.meta.json, where there is one, filled in from `given`.
+TokenNotes notes_beside(const std::string& stem, const TokenNotes& given);
+// What the names of a file of tokens and of those beside it share: without .bin or .idx.
+std::string stem_of(const std::string& path);
+// Where the notes stand.
+std::string notes_path(const std::string& stem);
+// The tokenizer's JSON as it is.
+std::string notes_json(const TokenNotes& notes);
+
+// One token, at any address.
+int64_t value_of(TokenType type, const std::byte* token);
+
+}  // namespace skein

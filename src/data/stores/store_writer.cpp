@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "skein/core/error.h"
+#include "skein/data/stores/store.h"
+
+#include "data/files/new_file.h"
+#include "store_layout.h"
+
+namespace skein {
+namespace {
+
+constexpr uint64_t kMetadataRoom = 1 << 20;
+
+struct FreeState {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+using SumState = std::unique_ptr<XXH3_state_t, FreeState>;
+
+SumState new_sum() {
+  SumState state(XXH3_createState());
+  if (!state) fail("out of memory for the state of a checksum");
+  XXH3_64bits_reset(state.get());
+  return state;
+}
+
+template <class T>
+std::vector<std::byte> narrowed(std::span<const int32_t> tokens) {
+  std::vector<std::byte> bytes(tokens.size() * sizeof(T));
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const T token = static_cast<T>(tokens[i]);
+    std::memcpy(bytes.data() + i * sizeof(T), &token, sizeof(T));
+  }
+  return bytes;
+}
+
+std::vector<std::byte> stored_bytes(std::span<const int32_t> tokens, int width) {
+  if (width == 1) return narrowed<uint8_t>(tokens);
+  if (width == 2) return narrowed<uint16_t>(tokens);
+  return narrowed<uint32_t>(tokens);
+}
+
+// Refused before the first byte: HDF5 does not survive a disk that fills up under it.
+void check_free_space(const std::string& path, uint64_t needed) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  struct statvfs room {};
+  if (statvfs(parent.empty() ? "." : parent.c_str(), &room) != 0) return;
+  const uint64_t free_bytes = uint64_t{room.f_bavail} * room.f_frsize;
+  if (free_bytes < needed)
+    fail(
+        "cannot write {}: it needs {} bytes but the disk has {} left; free some space or write "
+        "elsewhere",
+        path, needed, free_bytes);
+}
+
+void check_settings(const std::string& path, int64_t vocab_size, int64_t end_of_text) {
+  require(vocab_size >= 1 && vocab_size <= INT32_MAX,
+          "{}: a vocabulary of {} ids cannot be stored; [1, {}] can", path, vocab_size, INT32_MAX);
+  require(end_of_text >= -1 && end_of_text < vocab_size,
+          "{}: end_of_text is {}; with vocab_size {} it must lie in [-1, {}]", path, end_of_text,
+          vocab_size, vocab_size - 1);
+}
+
+}  // namespace
+
+struct TokenStoreWriter::Impl {
+  Impl(const std::string& target, int64_t vocab_size, int64_t end_of_text,
+       std::string tokenizer_json, bool with_sentences, Existing wanted)
+      : path(file_place(target, wanted)),
+        existing(wanted),
+        stem(unique_stem(path)),
+        tokens(stem + ".tokens"),
+        documents(stem + ".documents") {
+    layout.info.vocab_size = vocab_size;
+    layout.info.end_of_text = end_of_text;
+    layout.info.tokenizer = std::move(tokenizer_json);
+    layout.width = token_width(vocab_size);
+    if (with_sentences) sentences.emplace(stem + ".sentences");
+  }
+
+  void append(std::span<const int32_t> ids);
+  void begin();
+  void note_start(Spool& starts) const;
+  void check_ids(std::span<const int32_t> ids) const;
+  void assemble();
+
+  std::string path;
+  Existing existing;
+  std::string stem;
+  Spool tokens;
+  Spool documents;
+  std::optional<Spool> sentences;
+  StoreLayout layout;
+  SumState sum = new_sum();
+  bool document_open = false;
+  bool sentence_open = false;
+  bool finished = false;
+};
+
+void TokenStoreWriter::Impl::check_ids(std::span<const int32_t> ids) const {
+  const int64_t vocab_size = layout.info.vocab_size;
+  const auto bad =
+      std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id < 0 || id >= vocab_size; });
+  if (bad == ids.end()) return;
+  fail_usage(
+      "{}: token {} of document {} is {}, outside the vocabulary of {} ids; was it made by another "
+      "tokenizer?",
+      path, bad - ids.begin(), layout.info.documents, *bad, vocab_size);
+}
+
+void TokenStoreWriter::Impl::append(std::span<const int32_t> ids) {
+  const std::vector<std::byte> bytes = stored_bytes(ids, layout.width);
+  XXH3_64bits_update(sum.get(), bytes.data(), bytes.size());
+  tokens.append(bytes);
+  layout.info.tokens += static_cast<int64_t>(ids.size());
+}
+
+void TokenStoreWriter::Impl::note_start(Spool& starts) const {
+  const uint64_t start = static_cast<uint64_t>(layout.info.tokens);
+  starts.append(std::as_bytes(std::span(&start, 1)));
+}
+
+// The document and the sentence that the next token belongs to.
+void TokenStoreWriter::Impl::begin() {
+  if (!document_open) note_start(documents);
+  document_open = true;
+  if (!sentences || sentence_open) return;
+  note_start(*sentences);
+  sentence_open = true;
+  ++layout.info.sentences;
+}
+
+void TokenStoreWriter::Impl::assemble() {
+  // Made here first: HDF5 would follow a link of that name.
+  Descriptor file(stem, O_WRONLY | O_CREAT | O_EXCL);
+  const RemovedAtEnd partial(stem);
+  write_store_layout(partial.path(), layout);
+  tokens.copy_to(file, layout.tokens_at);
+  documents.copy_to(file, layout.documents_at);
+  if (sentences) sentences->copy_to(file, layout.sentences_at);
+  file.sync();
+  publish(partial.path(), path, existing);
+  sync_directory_of(path);
+}
+
+TokenStoreWriter::TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text,
+                                   std::string tokenizer_json, bool with_sentences,
+                                   Existing existing) {
+  check_settings(path, vocab_size, end_of_text);
+  impl_ = std::make_unique<Impl>(path, vocab_size, end_of_text, std::move(tokenizer_json),
+                                 with_sentences, existing);
+}
+
+TokenStoreWriter::~TokenStoreWriter() = default;
+
+void TokenStoreWriter::append(std::span<const int32_t> tokens, int64_t text_bytes) {
+  SKEIN_CHECK(!impl_->finished);
+  impl_->check_ids(tokens);
+  impl_->layout.info.text_bytes += text_bytes;
+  if (tokens.empty()) return;
+  impl_->begin();
+  impl_->append(tokens);
+}
+
+void TokenStoreWriter::end_sentence() {
+  SKEIN_CHECK(impl_->sentences.has_value());
+  impl_->sentence_open = false;
+}
+
+void TokenStoreWriter::add_document(std::span<const int32_t> tokens, int64_t text_bytes) {
+  append(tokens, text_bytes);
+  const auto end = static_cast<int32_t>(impl_->layout.info.end_of_text);
+  if (end >= 0) {
+    if (!impl_->document_open) impl_->begin();
+    impl_->append(std::span(&end, 1));
+  }
+  end_document();
+}
+
+void TokenStoreWriter::end_document() {
+  if (!impl_->document_open) return;
+  impl_->document_open = impl_->sentence_open = false;
+  ++impl_->layout.info.documents;
+}
+
+StoreInfo TokenStoreWriter::finish() {
+  SKEIN_CHECK(!impl_->finished && !impl_->document_open);
+  StoreLayout& layout = impl_->layout;
+  require(layout.info.tokens > 0,
+          "{} would hold no token ({} documents were added): was the input empty?", impl_->path,
+          layout.info.documents);
+  impl_->finished = true;
+  impl_->note_start(impl_->documents);
+  if (impl_->sentences) impl_->note_start(*impl_->sentences);
+  layout.sum = XXH3_64bits_digest(impl_->sum.get());
+  check_free_space(impl_->path, impl_->tokens.size() + impl_->documents.size() +
+                                    (impl_->sentences ? impl_->sentences->size() : 0) +
+                                    layout.info.tokenizer.size() + kMetadataRoom);
+  impl_->assemble();
+  return layout.info;
+}
+
+}  // namespace skein
