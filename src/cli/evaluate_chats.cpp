@@ -1,7 +1,7 @@
 #include "evaluate_chats.h"
 
 #include "skein/core/log.h"
-#include "skein/train/chat_scores.h"
+#include "skein/train/tasks/chat_scores.h"
 
 #include "label_model.h"
 #include "taken_over.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "skein/train/sft.h"
+#include "skein/train/tasks/sft.h"
 
 #include "command.h"
 

@@ -1,7 +1,7 @@
 // `skein eval` of models with a head of labels.
 #pragma once
 
-#include "skein/train/label_head.h"
+#include "skein/train/tasks/label_head.h"
 
 #include "command.h"
 

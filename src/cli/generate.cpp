@@ -11,7 +11,7 @@
 #include "skein/core/log.h"
 #include "skein/generate/generator.h"
 #include "skein/rlhf/best_of.h"
-#include "skein/train/chat_data.h"
+#include "skein/train/tasks/chat_data.h"
 
 #include "answers.h"
 #include "command.h"

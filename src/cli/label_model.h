@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "skein/text/tokenizer.h"
-#include "skein/train/label_scores.h"
+#include "skein/train/tasks/label_scores.h"
 
 #include "command.h"
 

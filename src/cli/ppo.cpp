@@ -9,7 +9,7 @@
 #include "skein/core/log.h"
 #include "skein/data/samples/order.h"
 #include "skein/rlhf/oracle_run.h"
-#include "skein/train/chat_data.h"
+#include "skein/train/tasks/chat_data.h"
 
 #include "command.h"
 #include "label_model.h"

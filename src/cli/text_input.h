@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "skein/comm/group.h"
-#include "skein/train/label_head.h"
+#include "skein/train/tasks/label_head.h"
 
 namespace skein {
 

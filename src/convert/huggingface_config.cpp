@@ -5,7 +5,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
-#include "skein/train/label_head.h"
+#include "skein/train/tasks/label_head.h"
 
 namespace skein {
 namespace {

@@ -10,9 +10,9 @@
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
 #include "skein/rlhf/reward_task.h"
-#include "skein/train/chat_data.h"
 #include "skein/train/judge.h"
 #include "skein/train/run_state.h"
+#include "skein/train/tasks/chat_data.h"
 
 #include "frozen.h"
 

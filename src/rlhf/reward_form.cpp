@@ -6,7 +6,7 @@
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/rlhf/answer_form.h"
-#include "skein/train/chat_data.h"
+#include "skein/train/tasks/chat_data.h"
 
 namespace skein {
 namespace {

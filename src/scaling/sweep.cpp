@@ -8,9 +8,9 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/train/language_task.h"
 #include "skein/train/run_data.h"
 #include "skein/train/stop.h"
+#include "skein/train/tasks/language_task.h"
 #include "skein/train/trainer.h"
 
 #include "divergence.h"

@@ -6,7 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/data/samples/loader.h"
 #include "skein/parallel/layout.h"
-#include "skein/train/lr.h"
+#include "skein/train/optim/lr.h"
 #include "skein/train/progress.h"
 
 namespace skein {

@@ -9,11 +9,11 @@
 #include "skein/core/numbers.h"
 #include "skein/train/adapt.h"
 #include "skein/train/best_weights.h"
-#include "skein/train/language_task.h"
 #include "skein/train/progress.h"
 #include "skein/train/replica.h"
 #include "skein/train/run.h"
 #include "skein/train/run_weights.h"
+#include "skein/train/tasks/language_task.h"
 
 namespace skein {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/json.h"
-#include "skein/train/finetune.h"
-#include "skein/train/label_head.h"
+#include "skein/train/tasks/finetune.h"
+#include "skein/train/tasks/label_head.h"
 #include "skein/train/trainer.h"
 
 #include "convert/fresh_run.h"

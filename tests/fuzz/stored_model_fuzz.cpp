@@ -2,8 +2,8 @@
 // between them. A model that is taken has tensors of sizes that can be, and all of them are held.
 #include "skein/core/numbers.h"
 #include "skein/core/strict_json.h"
-#include "skein/train/label_head.h"
 #include "skein/train/run_state.h"
+#include "skein/train/tasks/label_head.h"
 
 #include "fuzz.h"
 

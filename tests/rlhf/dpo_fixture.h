@@ -7,7 +7,7 @@
 
 #include "skein/core/json.h"
 #include "skein/rlhf/dpo_task.h"
-#include "skein/train/sft.h"
+#include "skein/train/tasks/sft.h"
 
 #include "rlhf/reward_model_fixture.h"
 

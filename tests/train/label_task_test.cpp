@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "skein/train/finetune.h"
-#include "skein/train/label_scores.h"
 #include "skein/train/run_state.h"
+#include "skein/train/tasks/finetune.h"
+#include "skein/train/tasks/label_scores.h"
 
 #include "train/train_fixture.h"
 

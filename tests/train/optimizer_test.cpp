@@ -1,4 +1,4 @@
-#include "skein/train/optimizer.h"
+#include "skein/train/optim/optimizer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "skein/comm/local.h"
-#include "skein/train/loss_scale.h"
+#include "skein/train/optim/loss_scale.h"
 
 #include "support/gradient_check.h"
 

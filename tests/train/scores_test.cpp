@@ -8,7 +8,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/train/entity_scores.h"
+#include "skein/train/tasks/entity_scores.h"
 
 namespace skein {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "skein/train/run_state.h"
-#include "skein/train/sft.h"
+#include "skein/train/tasks/sft.h"
 
 #include "train/train_fixture.h"
 

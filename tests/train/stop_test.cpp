@@ -10,8 +10,8 @@
 
 #include "skein/core/json.h"
 #include "skein/train/best_weights.h"
-#include "skein/train/language_task.h"
 #include "skein/train/run_state.h"
+#include "skein/train/tasks/language_task.h"
 
 #include "train/train_fixture.h"
 

@@ -11,7 +11,7 @@
 #include "skein/convert/export_files.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/convert/import.h"
-#include "skein/train/label_head.h"
+#include "skein/train/tasks/label_head.h"
 
 namespace skein {
 

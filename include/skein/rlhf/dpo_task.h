@@ -9,9 +9,9 @@
 #include "skein/rlhf/dpo_objective.h"
 #include "skein/rlhf/kto.h"
 #include "skein/rlhf/preference_files.h"
-#include "skein/train/chat_data.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
+#include "skein/train/tasks/chat_data.h"
 
 namespace skein {
 

@@ -21,7 +21,7 @@
 #include "skein/rlhf/episodes.h"
 #include "skein/rlhf/ppo_config.h"
 #include "skein/rlhf/rewards.h"
-#include "skein/train/chat_data.h"
+#include "skein/train/tasks/chat_data.h"
 
 namespace skein {
 

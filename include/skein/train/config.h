@@ -12,9 +12,9 @@
 #include "skein/parallel/layout.h"
 #include "skein/parallel/precision.h"
 #include "skein/train/evaluate.h"
-#include "skein/train/loss_scale.h"
-#include "skein/train/lr.h"
-#include "skein/train/optimizer.h"
+#include "skein/train/optim/loss_scale.h"
+#include "skein/train/optim/lr.h"
+#include "skein/train/optim/optimizer.h"
 
 namespace skein {
 

@@ -9,7 +9,7 @@
 #include "skein/parallel/buckets.h"
 #include "skein/parallel/local_model.h"
 #include "skein/train/config.h"
-#include "skein/train/optimizer.h"
+#include "skein/train/optim/optimizer.h"
 #include "skein/train/task.h"
 
 namespace skein {

@@ -1,4 +1,4 @@
-#include "skein/train/finetune.h"
+#include "skein/train/tasks/finetune.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "skein/train/lr.h"
+#include "skein/train/optim/lr.h"
 
 #include <algorithm>
 #include <cmath>

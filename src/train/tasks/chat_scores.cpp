@@ -1,4 +1,4 @@
-#include "skein/train/chat_scores.h"
+#include "skein/train/tasks/chat_scores.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "skein/train/sft.h"
+#include "skein/train/tasks/sft.h"
 
 #include "skein/core/error.h"
 #include "skein/core/excerpt.h"

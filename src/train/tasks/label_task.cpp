@@ -2,8 +2,8 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/train/finetune.h"
-#include "skein/train/label_scores.h"
+#include "skein/train/tasks/finetune.h"
+#include "skein/train/tasks/label_scores.h"
 
 namespace skein {
 namespace {

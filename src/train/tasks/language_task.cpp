@@ -1,4 +1,4 @@
-#include "skein/train/language_task.h"
+#include "skein/train/tasks/language_task.h"
 
 #include "skein/data/samples/masked_loader.h"
 #include "skein/train/evaluate.h"

@@ -1,4 +1,4 @@
-#include "skein/train/label_head.h"
+#include "skein/train/tasks/label_head.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "skein/data/samples/label_samples.h"
-#include "skein/train/entity_scores.h"
-#include "skein/train/label_head.h"
+#include "skein/train/tasks/entity_scores.h"
+#include "skein/train/tasks/label_head.h"
 
 namespace skein {
 

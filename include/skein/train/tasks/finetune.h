@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "skein/train/config.h"
-#include "skein/train/label_head.h"
 #include "skein/train/task.h"
+#include "skein/train/tasks/label_head.h"
 
 namespace skein {
 

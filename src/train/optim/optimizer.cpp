@@ -1,4 +1,4 @@
-#include "skein/train/optimizer.h"
+#include "skein/train/optim/optimizer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "skein/train/label_data.h"
+#include "skein/train/tasks/label_data.h"
 
 #include <cmath>
 

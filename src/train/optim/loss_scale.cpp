@@ -1,4 +1,4 @@
-#include "skein/train/loss_scale.h"
+#include "skein/train/optim/loss_scale.h"
 
 #include <algorithm>
 

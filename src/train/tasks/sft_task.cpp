@@ -4,8 +4,8 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/train/chat_scores.h"
-#include "skein/train/sft.h"
+#include "skein/train/tasks/chat_scores.h"
+#include "skein/train/tasks/sft.h"
 
 namespace skein {
 namespace {

@@ -1,4 +1,4 @@
-#include "skein/train/chat_data.h"
+#include "skein/train/tasks/chat_data.h"
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"

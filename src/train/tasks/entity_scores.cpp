@@ -1,4 +1,4 @@
-#include "skein/train/entity_scores.h"
+#include "skein/train/tasks/entity_scores.h"
 
 #include <set>
 #include <string_view>

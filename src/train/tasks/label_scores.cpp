@@ -1,4 +1,4 @@
-#include "skein/train/label_scores.h"
+#include "skein/train/tasks/label_scores.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "skein/train/label_data.h"
 #include "skein/train/task.h"
+#include "skein/train/tasks/label_data.h"
 
 namespace skein {
 
