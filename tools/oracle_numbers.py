@@ -5,7 +5,7 @@ the program prints, and the source of the numbers in tests/rlhf.
 usage: oracle_numbers.py FILE [DUMP [REFERENCE]]
 
 With a dump of the tuned policies it also says, from the dump's probabilities alone, which share of the gap each has closed; the reference of
-the dump is the pretrained model unless REFERENCE is "chain". Reads what include/skein/rlhf/oracle_language.h describes, except tables and the
+the dump is the pretrained model unless REFERENCE is "chain". Reads what include/skein/rlhf/oracle/language.h describes, except tables and the
 parameters graded and target."""
 import math
 import sys

@@ -1,4 +1,4 @@
-#include "skein/rlhf/dpo_task.h"
+#include "skein/rlhf/dpo/task.h"
 #include "skein/train/trainer.h"
 
 #include "adapted_run.h"

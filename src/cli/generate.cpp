@@ -10,7 +10,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/generate/generator.h"
-#include "skein/rlhf/best_of.h"
+#include "skein/rlhf/rewards/best_of.h"
 #include "skein/train/tasks/chat_data.h"
 
 #include "answers.h"

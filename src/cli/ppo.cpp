@@ -1,4 +1,4 @@
-#include "skein/rlhf/ppo.h"
+#include "skein/rlhf/policy/ppo.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/data/samples/order.h"
-#include "skein/rlhf/oracle_run.h"
+#include "skein/rlhf/oracle/run.h"
 #include "skein/train/tasks/chat_data.h"
 
 #include "command.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "skein/parallel/precision.h"
-#include "skein/rlhf/model_reward.h"
+#include "skein/rlhf/rewards/model_reward.h"
 
 #include "command.h"
 

@@ -1,8 +1,8 @@
 #include "reward_report.h"
 
 #include "skein/core/log.h"
-#include "skein/rlhf/reward_model.h"
-#include "skein/rlhf/reward_task.h"
+#include "skein/rlhf/rewards/reward_model.h"
+#include "skein/rlhf/rewards/reward_task.h"
 
 namespace skein {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "skein/data/records/preferences.h"
-#include "skein/rlhf/preference_report.h"
+#include "skein/rlhf/rewards/preference_report.h"
 
 #include "command.h"
 

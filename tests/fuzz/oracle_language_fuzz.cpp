@@ -2,7 +2,7 @@
 // rewards as responses.
 #include <cmath>
 
-#include "skein/rlhf/oracle_language.h"
+#include "skein/rlhf/oracle/language.h"
 
 #include "fuzz.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "fuzz.h"
-#include "rlhf/reward_questions.h"
+#include "rlhf/rewards/reward_questions.h"
 
 void fuzz(std::string_view input) {
   constexpr size_t kAnswers = 5;

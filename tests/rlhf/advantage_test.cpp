@@ -1,4 +1,4 @@
-#include "skein/rlhf/advantage.h"
+#include "skein/rlhf/policy/advantage.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

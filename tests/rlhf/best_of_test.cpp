@@ -1,6 +1,6 @@
 // Answers to one prompt are told apart by their scores, and each is the same whatever is asked for
 // beside it.
-#include "skein/rlhf/best_of.h"
+#include "skein/rlhf/rewards/best_of.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "skein/core/json.h"
-#include "skein/rlhf/dpo_task.h"
+#include "skein/rlhf/dpo/task.h"
 #include "skein/train/tasks/sft.h"
 
 #include "rlhf/reward_model_fixture.h"

@@ -1,7 +1,7 @@
-#include "skein/rlhf/dpo_losses.h"
-
 #include <cmath>
 #include <gtest/gtest.h>
+
+#include "skein/rlhf/dpo/losses.h"
 
 #include "rlhf/expect_error.h"
 

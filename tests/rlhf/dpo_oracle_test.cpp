@@ -1,9 +1,9 @@
 // Pairs drawn from a policy and judged by a known utility teach it the optimum for that utility,
 // which an enumerable language tells exactly; and by IPO the optimum for the chance of being
 // preferred (Azar et al. 2023, theorem 1).
-#include "skein/rlhf/losses.h"
-#include "skein/rlhf/oracle.h"
-#include "skein/rlhf/oracle_samples.h"
+#include "skein/rlhf/oracle/oracle.h"
+#include "skein/rlhf/oracle/samples.h"
+#include "skein/rlhf/policy/losses.h"
 
 #include "rlhf/dpo_fixture.h"
 #include "rlhf/small_language.h"

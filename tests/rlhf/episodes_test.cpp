@@ -1,9 +1,9 @@
 // Answers become batches whose every number stands where its token is predicted.
-#include "skein/rlhf/episodes.h"
+#include "skein/rlhf/policy/episodes.h"
 
 #include <gtest/gtest.h>
 
-#include "skein/rlhf/policy_objective.h"
+#include "skein/rlhf/policy/objective.h"
 
 namespace skein {
 namespace {

@@ -1,9 +1,9 @@
 // What makes learning meaningless is seen, and told by its cause.
-#include "skein/rlhf/guards.h"
+#include "skein/rlhf/policy/guards.h"
 
 #include <gtest/gtest.h>
 
-#include "skein/rlhf/ppo_config.h"
+#include "skein/rlhf/policy/ppo_config.h"
 
 #include "rlhf/expect_error.h"
 

@@ -1,4 +1,4 @@
-#include "skein/rlhf/kl.h"
+#include "skein/rlhf/policy/kl.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

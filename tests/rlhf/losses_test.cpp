@@ -1,4 +1,4 @@
-#include "skein/rlhf/losses.h"
+#include "skein/rlhf/policy/losses.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "skein/rlhf/oracle_episodes.h"
+#include "skein/rlhf/oracle/episodes.h"
 
 #include "oracle_policies.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/rlhf/oracle_language.h"
+#include "skein/rlhf/oracle/language.h"
 
 #include "data/data_fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "skein/rlhf/oracle_language.h"
+#include "skein/rlhf/oracle/language.h"
 
 #include "oracle_fixtures.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "skein/rlhf/oracle.h"
+#include "skein/rlhf/oracle/oracle.h"
 
 #include "oracle_fixtures.h"
 

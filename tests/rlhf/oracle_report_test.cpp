@@ -1,9 +1,8 @@
-#include "skein/rlhf/oracle_report.h"
-
 #include <limits>
 #include <sstream>
 
 #include "skein/core/json.h"
+#include "skein/rlhf/oracle/report.h"
 
 #include "oracle_policies.h"
 

@@ -1,4 +1,4 @@
-#include "skein/rlhf/oracle_reward.h"
+#include "skein/rlhf/oracle/reward.h"
 
 #include "oracle_fixtures.h"
 

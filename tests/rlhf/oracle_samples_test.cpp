@@ -1,7 +1,7 @@
-#include "skein/rlhf/oracle_samples.h"
-
 #include <algorithm>
 #include <set>
+
+#include "skein/rlhf/oracle/samples.h"
 
 #include "oracle_policies.h"
 

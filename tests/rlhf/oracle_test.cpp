@@ -1,9 +1,9 @@
-#include "skein/rlhf/oracle.h"
+#include "skein/rlhf/oracle/oracle.h"
 
 #include <limits>
 #include <numeric>
 
-#include "skein/rlhf/oracle_run.h"
+#include "skein/rlhf/oracle/run.h"
 
 #include "oracle_policies.h"
 

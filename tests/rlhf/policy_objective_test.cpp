@@ -1,9 +1,8 @@
 // What a policy and a critic learn: values and gradients through a whole model, against sums
 // written out from its logits in f64.
-#include "skein/rlhf/policy_objective.h"
-
 #include "skein/comm/local.h"
-#include "skein/rlhf/episodes.h"
+#include "skein/rlhf/policy/episodes.h"
+#include "skein/rlhf/policy/objective.h"
 
 #include "support/gradient_check.h"
 

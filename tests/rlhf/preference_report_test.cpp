@@ -1,4 +1,4 @@
-#include "skein/rlhf/preference_report.h"
+#include "skein/rlhf/rewards/preference_report.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

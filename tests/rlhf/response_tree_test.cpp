@@ -1,4 +1,4 @@
-#include "skein/rlhf/response_tree.h"
+#include "skein/rlhf/oracle/response_tree.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "skein/comm/local.h"
-#include "skein/rlhf/rewards.h"
+#include "skein/rlhf/rewards/rewards.h"
 
 #include "rlhf/expect_error.h"
 

@@ -8,8 +8,8 @@
 
 #include "skein/core/json.h"
 #include "skein/core/philox.h"
-#include "skein/rlhf/reward_model.h"
-#include "skein/rlhf/reward_task.h"
+#include "skein/rlhf/rewards/reward_model.h"
+#include "skein/rlhf/rewards/reward_task.h"
 
 #include "train/train_fixture.h"
 

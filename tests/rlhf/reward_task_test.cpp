@@ -1,6 +1,6 @@
 // Reward models learn the utility that preferences were drawn by, to the same bits at every layout,
 // and go on where they were.
-#include "skein/rlhf/model_reward.h"
+#include "skein/rlhf/rewards/model_reward.h"
 #include "skein/train/scores.h"
 
 #include "rlhf/expect_error.h"

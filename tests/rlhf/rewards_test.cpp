@@ -1,4 +1,4 @@
-#include "skein/rlhf/rewards.h"
+#include "skein/rlhf/rewards/rewards.h"
 
 #include <chrono>
 #include <cmath>

@@ -1,5 +1,5 @@
 // What is learnt from rows of very different lengths does not know how far they are padded.
-#include "skein/rlhf/preference_objective.h"
+#include "skein/rlhf/rewards/preference_objective.h"
 #include "skein/train/replica.h"
 
 #include "rlhf/dpo_fixture.h"

@@ -2,9 +2,9 @@
 // follows the KL, a critic begun elsewhere.
 #include "skein/checkpoint/parameters.h"
 #include "skein/data/stores/store.h"
-#include "skein/rlhf/oracle_episodes.h"
-#include "skein/rlhf/ppo.h"
-#include "skein/rlhf/reward_form.h"
+#include "skein/rlhf/oracle/episodes.h"
+#include "skein/rlhf/policy/ppo.h"
+#include "skein/rlhf/rewards/reward_form.h"
 #include "skein/train/run_state.h"
 
 #include "rlhf/expect_error.h"

@@ -8,7 +8,7 @@
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/rlhf/oracle_run.h"
+#include "skein/rlhf/oracle/run.h"
 
 #include "rlhf/small_language.h"
 #include "train/train_fixture.h"

@@ -3,8 +3,8 @@
 #include <csignal>
 
 #include "skein/core/stop_signals.h"
-#include "skein/rlhf/oracle_episodes.h"
-#include "skein/rlhf/ppo.h"
+#include "skein/rlhf/oracle/episodes.h"
+#include "skein/rlhf/policy/ppo.h"
 #include "skein/train/run_state.h"
 
 #include "rlhf/tune_fixture.h"

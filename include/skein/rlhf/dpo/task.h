@@ -1,0 +1,111 @@
+// Tuning a policy by preferences alone: the model it begins from is the reference.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/rlhf/dpo/kto.h"
+#include "skein/rlhf/dpo/objective.h"
+#include "skein/rlhf/rewards/preference_files.h"
+#include "skein/train/config.h"
+#include "skein/train/task.h"
+#include "skein/train/tasks/chat_data.h"
+
+namespace skein {
+
+struct DpoTaskConfig {
+  std::string chat_template;  // as preference_template
+  PreferenceLayout layout = PreferenceLayout::automatic;
+  Diverging diverging = Diverging::drop;
+  LongPrompts long_prompts = LongPrompts::cut;
+  int64_t bad_records = 0;
+  int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context
+  DpoRules rules;
+  double epochs = 1;
+};
+
+struct DpoTuneConfig {
+  PretrainConfig
+      run;  // data.train and data.validation name files of preferences; checkpoint.load the policy
+  DpoTaskConfig task;
+};
+
+// Other defaults than pretraining has. Left open until the data is read: train.steps 0 (by
+// dpo.epochs), lr.warmup -1 (10% of the steps), validation.every -1 (four times an epoch).
+DpoTuneConfig dpo_defaults();
+void bind(Options& options, DpoTuneConfig& config);
+
+// All pairs of answers to one prompt of which one is better, encoded, and answers with a label.
+struct PairData {
+  AnswerPairs pairs;
+  int64_t cut = 0, left_out = 0;  // records, for their length
+  int64_t without = 0;            // records with nothing of that kind
+  int64_t bad = 0;                // records that the chat template has no place for
+};
+// files: what the records were read of, with what is left of bad_records. A usage error with the
+// place of a record that the chat template has no place for, beyond them. labelled: answers with a
+// label alone count too, else they are records without a pair.
+PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
+                const PreferencesConfig& files, int64_t length, LongPrompts long_prompts,
+                bool labelled = false);
+
+// Collective. Gives the samples what a policy with these weights holds of them: the same bits at
+// every data- and pipeline-parallel layout, and the same that training sees. The policy is gone
+// afterwards.
+void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world,
+                   const std::vector<DpoSamples*>& samples);
+
+// Means over all samples, of each term of the objective.
+std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples,
+                              const DpoRules& rules);
+
+struct DpoData {
+  std::unique_ptr<DpoSamples> samples;
+  std::unique_ptr<DpoSamples> others;  // of kto: its mismatched answers, by the same numbers
+};
+
+class DpoTask : public Task {
+ public:
+  // Reads the data and fills in what config left open. notes: of the checkpoint the model is of.
+  // Usage errors for data that does not fit, for a model that does not continue text, and for what
+  // would make the policy differ from the reference at the beginning.
+  DpoTask(DpoTuneConfig& config, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
+  // Collective; before training, where the loss has a reference. A usage error for a reference with
+  // another tokenizer.
+  void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world);
+
+  const SampleSource& samples() const override { return *training_.samples; }
+  int64_t length() const override { return training_.samples->length(); }
+  std::string tokenizer() const override { return tokenizer_->to_json(); }
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override;
+  void before_step(const Judged& model, int64_t first, int64_t count) const override;
+  std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
+  std::vector<DataFile> data_files() const override { return files_; }
+  bool validates() const override { return validation_.samples != nullptr; }
+  Scores validate(const Judged& model) const override;
+  std::string notes() const override;
+  void check_notes(const std::string& notes, const std::string& origin) const override;
+  bool adapts() const override { return true; }
+
+ private:
+  void read(const DpoTuneConfig& config, const std::string& notes);
+  DpoData source(const DpoTuneConfig& config, const ChatTemplate& form,
+                 const std::vector<PreferenceRecord>& records, const PreferencesConfig& files,
+                 const char* what) const;
+  bool is_kto() const { return rules_.loss.kind == DpoKind::kto; }
+
+  std::unique_ptr<Tokenizer> tokenizer_;
+  DpoRules rules_;
+  std::string template_;  // JSON
+  InstructionNotes instructions_;
+  std::string reference_path_;
+  uint32_t reference_sum_ = 0;
+  int64_t length_ = 0;
+  DpoData training_, validation_;
+  std::vector<DataFile> files_;
+  mutable KtoPoint point_;  // of the step or the validation that is under way
+};
+
+}  // namespace skein

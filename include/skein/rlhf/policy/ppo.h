@@ -1,0 +1,77 @@
+// Tuning a policy by rewards: it answers prompts, the answers are scored, and it learns from them,
+// with PPO (Schulman et al. 2017; for language models Ziegler et al. 2019) or with baselines from
+// several answers to a prompt (RLOO, GRPO). Policy, reference, critic and generation share one mesh
+// and one set of the policy's weights.
+//
+// A run is a function of its options and its data: the same bits at every data- and
+// pipeline-parallel layout and micro-batch, and after every resume. With held-out prompts the
+// weights whose answers to them have the highest mean reward are kept in run.dir/best, where
+// find_weights takes them. What is decided for an iteration hangs on its number alone, so a killed
+// one is made again with the same bits.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/data/stores/data_file.h"
+#include "skein/rlhf/policy/episodes.h"
+#include "skein/rlhf/policy/ppo_config.h"
+#include "skein/rlhf/rewards/rewards.h"
+#include "skein/train/tasks/chat_data.h"
+
+namespace skein {
+
+// What a policy is tuned with, beside the options.
+struct Tuning {
+  const Prompts& prompts;
+  RewardMixture& rewards;
+  CheckpointInfo start;  // the policy to begin from; always the reference
+  const Tokenizer& tokenizer;
+  int32_t end = -1;               // the token that ends an answer
+  std::vector<int64_t> banned{};  // ids that are never sampled, and that neither policy nor
+                                  // reference gives any probability
+  std::string chat{};  // the chat template's JSON, for the checkpoint's notes; "" for none
+  InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
+  std::function<std::string(const std::vector<int32_t>&)>
+      answer_text{};  // what an answer's tokens say; null: all they decode to
+  std::map<std::string, std::string> settings{};  // what else learning hangs on, by name, for the
+                                                  // checkpoint to remember beside the options
+  // refuses to go on with settings other than it began with, instead of telling them
+  bool settings_stay = false;
+  const std::vector<Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none
+  std::vector<DataFile> files{};                  // that the prompts were read of
+
+  std::string text_of(const std::vector<int32_t>& tokens) const {
+    return answer_text ? answer_text(tokens) : tokenizer.decode(tokens);
+  }
+};
+
+using NamedValues = std::vector<std::pair<std::string, double>>;
+
+struct TuneResult {
+  std::vector<NamedValues> iterations;  // what metrics.jsonl says of each iteration of this start
+  int64_t done = 0;                     // iterations in all
+  bool stopped = false;                 // was asked to stop before ppo.iterations
+  bool committed = false;               // its folder holds a checkpoint
+};
+
+// What a tuned policy and its reference hold answers to be: log-probabilities of their tokens.
+using AnswerLogps =
+    std::function<std::vector<std::vector<double>>(const std::vector<Episode>& answers)>;
+// Called when a run has ended, with both.
+using Afterwards = std::function<void(const AnswerLogps& policy, const AnswerLogps& reference)>;
+
+// Collective over world. config as settle() leaves it, with config.run.model the policy's. Goes on
+// from the newest good checkpoint in config.run.dir, if there is one. Error(failure) for what makes
+// learning meaningless, naming the cause.
+TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world,
+                const std::string& resolved = "", const Afterwards& afterwards = {});
+
+// ModelConfig of the critic that a policy's config implies.
+ModelConfig critic_model(const ModelConfig& policy);
+
+}  // namespace skein

@@ -1,0 +1,46 @@
+// A reward model among the sources of rewards.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "skein/rlhf/rewards/reward_model.h"
+#include "skein/rlhf/rewards/rewards.h"
+
+namespace skein {
+
+// How a policy's answers are made of tokens.
+struct PolicyText {
+  std::string tokenizer, chat_template;  // JSON
+};
+
+// The scores of a reward model, whose answers have the mean 0 and deviation 1 of its reference
+// answers. Where it is a decoder with the policy's tokenizer and chat template (same_tokenizer,
+// same_template) it is fed the tokens as they were sampled; else the texts of all turns and the
+// answer. The log says which, and why.
+class ModelReward : public RewardSource {
+ public:
+  // Collective over mesh, which outlives it; the rest and errors as RewardModel.
+  ModelReward(const std::string& path, const PolicyText& policy, const ParallelConfig& parallel,
+              DType dtype, int64_t batch, Mesh& mesh);
+
+  std::string name() const override { return "model:" + model_.origin(); }
+  // A usage error naming the prompt of an answer that leaves no room for any of its prompt, be it
+  // fed as tokens or as text.
+  std::vector<double> scores(std::span<const Answer> answers) override;
+  void set_meeting(Meeting* meeting) override { model_.set_meeting(meeting); }
+  // A usage error for turns that the reward model's chat template has no place for, where it is fed
+  // texts.
+  void check_prompt(int64_t prompt, std::span<const Message> messages,
+                    const std::string& record) const override;
+
+ private:
+  FormedSample formed(const Answer& answer) const;
+  // Nothing where the answer leaves no room for any of its prompt.
+  std::vector<FormedSample> sampled(const Answer& answer) const;
+
+  RewardModel model_;
+  bool tokens_ = false;
+};
+
+}  // namespace skein

@@ -1,0 +1,65 @@
+// A trained reward model that scores answers.
+//
+//   RewardModel model("runs/reward", parallel, DType::f32, 8, mesh);
+//   const std::vector<double> scores = model.scores(model.form().sequences(prompt, answers));
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "skein/parallel/local_model.h"
+#include "skein/rlhf/rewards/preference_objective.h"
+#include "skein/rlhf/rewards/reward_form.h"
+
+namespace skein {
+
+class RewardModel {
+ public:
+  // Collective over mesh, which outlives the model. path: a run's folder (its best weights where it
+  // has kept them, else its newest good checkpoint) or a checkpoint; batch: answers a forward pass.
+  // A usage error for a checkpoint that is of no reward model.
+  RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype, int64_t batch,
+              Mesh& mesh);
+
+  const std::string& origin() const { return origin_; }
+  const RewardHead& head() const { return head_; }
+  const RewardForm& form() const { return *form_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+
+  // From now on what follows may be Interrupted at that meeting, which outlives its use; null: no
+  // more.
+  void set_meeting(Meeting* meeting) { meeting_ = meeting; }
+  // Collective; the same on every rank, and the same bits at every data- and pipeline-parallel
+  // layout. The score of each sequence in units of the reference answers' deviation from their
+  // mean. All ranks give the same sequences.
+  std::vector<double> scores(std::vector<FormedSample> sequences);
+  // The same of tokens of prompt and answer each, at least one; a decoder's answers get their end
+  // where it is missing.
+  std::vector<double> scores(std::span<const std::vector<int32_t>> sequences);
+  // The raw scores of preference data, and its loss.
+  PreferenceScores judged(const PreferenceSamples& samples);
+  // Samples for the above.
+  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples) const;
+
+ private:
+  struct Opened;
+  RewardModel(Opened opened, const ParallelConfig& parallel, DType dtype, int64_t batch,
+              Mesh& mesh);
+  static Opened open(const std::string& path, Mesh& mesh);
+  PipelineModel pieces();
+
+  std::string origin_;
+  RewardHead head_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<RewardForm> form_;
+  Mesh& mesh_;
+  LocalModel local_;
+  std::unique_ptr<Objective> objective_;
+  Pipeline pipeline_;
+  int64_t batch_, multiple_;
+  Meeting* meeting_ = nullptr;
+};
+
+}  // namespace skein

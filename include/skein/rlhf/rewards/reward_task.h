@@ -1,0 +1,104 @@
+// Training of reward models: a pretrained model learns which answers people prefer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/data/records/preferences.h"
+#include "skein/ops/preference.h"
+#include "skein/rlhf/rewards/preference_files.h"
+#include "skein/rlhf/rewards/preference_report.h"
+#include "skein/rlhf/rewards/reward_form.h"
+#include "skein/train/config.h"
+#include "skein/train/task.h"
+
+namespace skein {
+
+struct RewardTaskConfig {
+  std::string chat_template;  // as ChatTemplate has them; "": the checkpoint's, else plain for
+                              // dialogues and none for single texts
+  PreferenceLayout layout = PreferenceLayout::automatic;
+  Diverging diverging = Diverging::drop;
+  LongPrompts long_prompts = LongPrompts::cut;
+  int64_t bad_records = 0;
+  int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context
+  ops::PreferenceLossConfig loss;
+  double epochs = 1;
+  std::vector<std::string> reference{};  // files of prompts with good answers; empty: the better
+                                         // answers of the training data
+  int64_t reference_samples = 256;       // of them, evenly spread; 0: scores are told as they are
+};
+
+struct RewardConfig {
+  PretrainConfig run;  // data.train and data.validation name files of preferences
+  RewardTaskConfig task;
+};
+
+// Other defaults than pretraining has. Left open until the data is read: train.steps 0 (by
+// reward.epochs), lr.warmup -1 (3% of the steps), validation.every -1 (four times an epoch).
+RewardConfig reward_defaults();
+void bind(Options& options, RewardConfig& config);
+
+// Preference data, formed for a model.
+struct PreferenceData {
+  std::vector<PreferenceSample> samples;
+  int64_t cut = 0, left_out = 0;  // for their length
+  int64_t bad = 0;                // that the chat template has no place for
+};
+// files: what the records were read of, with what is left of bad_records. A usage error with the
+// place of a record that the chat template has no place for, beyond them.
+PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records,
+                      const PreferencesConfig& files, LongPrompts long_prompts);
+// What files hold, with what is told of them in the log. A usage error as read_preferences, and
+// where nothing is short enough.
+PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files,
+                           LongPrompts long_prompts, const char* what);
+
+class RewardTask : public Task {
+ public:
+  // Reads the data, gives config.run.model the head of one number, whose start values are N(0, 1 /
+  // sqrt(d_model + 1)) (Stiennon and others, "Learning to summarize from human feedback", 2020),
+  // and fills in what was left open. notes: of the checkpoint it begins from. Usage errors for data
+  // that does not fit.
+  RewardTask(RewardConfig& config, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
+
+  const PreferenceSamples& samples() const override { return *training_; }
+  int64_t length() const override { return training_->shape().length; }
+  std::string tokenizer() const override { return tokenizer_->to_json(); }
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override;
+  std::vector<DataFile> data_files() const override { return files_; }
+  bool validates() const override { return validation_ != nullptr; }
+  Scores validate(const Judged& model) const override;
+  std::string notes() const override { return to_json(head_, training_->checksum()); }
+  // With the mean and deviation that the model gives the reference answers.
+  std::string measured_notes(const Judged& model) const override;
+  void check_notes(const std::string& notes, const std::string& origin) const override;
+  bool adapts() const override { return true; }
+  bool begins_anew(const std::string& tensor, bool in_checkpoint,
+                   const std::string& notes) const override;
+
+  // Of the latest validation; without prompts before there was one.
+  const PreferenceReport& report() const { return report_; }
+
+ private:
+  void read(const RewardConfig& config, const std::string& notes);
+  void complete(PretrainConfig& config, double epochs) const;
+  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples,
+                                            bool shuffle) const;
+  std::vector<PreferenceSample> reference_samples(
+      const RewardTaskConfig& config, const RewardForm& form,
+      const std::vector<PreferenceSample>& learnt) const;
+
+  std::unique_ptr<Tokenizer> tokenizer_;
+  RewardHead head_;
+  int64_t multiple_ = 8;
+  uint64_t seed_ = 0;
+  int32_t pad_ = 0;
+  bool types_ = false;
+  std::unique_ptr<PreferenceSamples> training_, validation_, reference_;
+  std::vector<DataFile> files_;
+  mutable PreferenceReport report_;
+};
+
+}  // namespace skein

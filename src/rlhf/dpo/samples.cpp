@@ -1,0 +1,143 @@
+#include "skein/rlhf/dpo/samples.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "skein/core/error.h"
+#include "skein/formats/crc32c.h"
+
+namespace skein {
+namespace {
+
+// Of log-probabilities that are kept.
+constexpr int64_t kMostNumbers = int64_t{1} << 30;
+
+// The last token is only predicted.
+int64_t fed(const AnswerSequence* answer) { return answer ? answer->size() - 1 : 0; }
+int64_t tokens_of(const AnswerSequence* answer) { return answer ? answer->answer_tokens() : 0; }
+
+}  // namespace
+
+DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed,
+                       bool shuffle)
+    : pairs_(std::move(pairs)),
+      pad_(pad),
+      order_({static_cast<int64_t>(pairs_.pairs.size())}, {1}, seed, shuffle) {
+  for (const AnswerSequence& answer : pairs_.answers)
+    SKEIN_CHECK(answer.begin > 0 && answer.answer_tokens() > 0);
+  const int64_t count = samples_per_epoch();
+  for (int64_t pair = 0; pair < count; ++pair) {
+    length_ = std::max(length_, fed(chosen(pair)) + fed(rejected(pair)));
+    places_ = std::max(places_, tokens_of(chosen(pair)) + tokens_of(rejected(pair)));
+  }
+  length_ = (length_ + multiple - 1) / multiple * multiple;
+  require(
+      count <= kMostNumbers / places_,
+      "{} pairs with up to {} tokens of answers each are too many to remember what the reference "
+      "holds of them ({} numbers at most); give fewer or shorter ones, or lists of fewer answers",
+      count, places_, kMostNumbers);
+  reference_.resize(static_cast<size_t>(count * places_));
+}
+
+void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer,
+                             int64_t side, Filled& filled) const {
+  const int64_t from = row * length_ + filled.tokens, count = fed(&answer);
+  std::copy_n(answer.tokens.begin(), count, batch.tokens.data<int32_t>() + from);
+  std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + count,
+            0);
+  std::fill_n(batch.segments.data<int32_t>() + from, count, static_cast<int32_t>(side));
+  for (int64_t token = answer.begin; token < answer.size(); ++token, ++filled.places) {
+    const int64_t to = row * places_ + filled.places;
+    batch.places.data<int32_t>()[to] = static_cast<int32_t>(filled.tokens + token - 1);
+    batch.targets.data<int32_t>()[to] = answer.tokens[static_cast<size_t>(token)];
+    batch.weights.data<float>()[to] = 1;
+    batch.known.data<float>()[to * known_pair::columns + known_pair::side] =
+        static_cast<float>(side);
+  }
+  filled.tokens += count;
+}
+
+void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
+  batch.sample_ids.data<int64_t>()[row] = index;
+  const int64_t pair = pair_of(index);
+  Filled filled;
+  if (const AnswerSequence* one = chosen(pair)) fill_answer(batch, row, *one, 0, filled);
+  if (const AnswerSequence* one = rejected(pair)) fill_answer(batch, row, *one, 1, filled);
+  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(filled.tokens);
+  for (int64_t place = 0; place < filled.places; ++place)
+    batch.known
+        .data<float>()[(row * places_ + place) * known_pair::columns + known_pair::ref_logp] =
+        reference_of(pair)[place];
+}
+
+Batch DpoSamples::batch(int64_t first, int64_t count) const {
+  SKEIN_CHECK(first >= 0 && count > 0);
+  Batch made;
+  made.tokens = filled(count, length_, pad_);
+  made.positions = filled(count, length_, 0);
+  made.segments = filled(count, length_, -1);
+  made.places = filled(count, places_, -1);
+  made.targets = filled(count, places_, 0);
+  made.weights = Tensor::zeros({count, places_}, DType::f32);
+  made.known = Tensor::zeros({count, places_, known_pair::columns}, DType::f32);
+  made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.lengths = Tensor::zeros({count}, DType::i32);
+  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
+  return made;
+}
+
+void DpoSamples::remember(const Tensor& logps) {
+  SKEIN_CHECK_EQ(logps.dim(0), samples_per_epoch());
+  SKEIN_CHECK_EQ(logps.dim(1), places_);
+  const int64_t numbers = logps.dim(2);
+  for (int64_t sample = 0; sample < samples_per_epoch(); ++sample)
+    for (int64_t place = 0; place < places_; ++place)
+      reference_[static_cast<size_t>(pair_of(sample) * places_ + place)] =
+          logps.data<float>()[(sample * places_ + place) * numbers];
+}
+
+PairLogp DpoSamples::reference(int64_t pair) const {
+  const int64_t of_chosen = tokens_of(chosen(pair)),
+                of_both = of_chosen + tokens_of(rejected(pair));
+  const float* logps = reference_of(pair);
+  return {0, 0, std::accumulate(logps, logps + of_chosen, 0.0),
+          std::accumulate(logps + of_chosen, logps + of_both, 0.0)};
+}
+
+double DpoSamples::log_ratio(int64_t sample, const float* logps) const {
+  const int64_t pair = pair_of(sample), count = tokens_of(chosen(pair)) + tokens_of(rejected(pair));
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(logps[i]) - reference_of(pair)[i];
+  return sum;
+}
+
+int64_t DpoSamples::chosen_among(int64_t first, int64_t count) const {
+  int64_t found = 0;
+  for (int64_t sample = first; sample < first + count; ++sample)
+    found += chosen(pair_of(sample)) != nullptr;
+  return found;
+}
+
+double DpoSamples::mean_reference() const {
+  double sum = 0, tokens = 0;
+  for (int64_t pair = 0; pair < samples_per_epoch(); ++pair) {
+    const PairLogp found = reference(pair);
+    sum += found.ref_chosen + found.ref_rejected;
+    tokens += static_cast<double>(tokens_of(chosen(pair)) + tokens_of(rejected(pair)));
+  }
+  return sum / tokens;
+}
+
+uint32_t DpoSamples::checksum() const {
+  uint32_t sum = 0;
+  for (int64_t pair = 0; pair < samples_per_epoch(); ++pair)
+    for (const AnswerSequence* answer : {chosen(pair), rejected(pair)}) {
+      const int64_t begin = answer ? answer->begin : 0;
+      sum = crc32c(std::as_bytes(std::span(&begin, 1)), sum);
+      if (answer) sum = crc32c(std::as_bytes(std::span(answer->tokens)), sum);
+    }
+  return sum;
+}
+
+}  // namespace skein

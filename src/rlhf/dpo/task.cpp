@@ -1,0 +1,338 @@
+#include "skein/rlhf/dpo/task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+#include "skein/core/log.h"
+#include "skein/core/numbers.h"
+#include "skein/rlhf/rewards/reward_task.h"
+#include "skein/train/judge.h"
+#include "skein/train/run_state.h"
+#include "skein/train/tasks/chat_data.h"
+
+#include "rlhf/policy/frozen.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kTask = "dpo";
+// By so much may the mean log-probability of a token differ between two layouts or types of the
+// same reference.
+constexpr double kReferenceTolerance = 2e-3;
+
+void check(const DpoTuneConfig& c) {
+  check(c.task.rules.loss);
+  require(std::isfinite(c.task.rules.sft) && c.task.rules.sft >= 0,
+          "dpo.sft={} must be a number from 0", c.task.rules.sft);
+  require(c.task.rules.sft == 0 || c.task.rules.loss.kind != DpoKind::kto,
+          "dpo.sft={} is for the chosen answers of pairs, but dpo.loss=kto learns from single "
+          "answers; leave it out",
+          c.task.rules.sft);
+  require(c.task.bad_records >= 0, "data.bad_records={} must be at least 0", c.task.bad_records);
+  require(!c.run.data.train.empty(), "data.train names no file of preferences");
+  require(c.run.model.architecture == Architecture::gpt && c.run.model.head == Head::vocabulary,
+          "the model to begin from does not continue text; a policy is a GPT with "
+          "model.head=vocabulary");
+  require(c.run.model.dropout == 0,
+          "model.dropout={} would make the policy another one than its reference; leave it out",
+          c.run.model.dropout);
+  require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
+  require(c.task.length >= 0 && c.task.length <= c.run.model.context,
+          "dpo.length={} must be from 1 to model.context={}, the longest that the model can see",
+          c.task.length, c.run.model.context);
+}
+
+PreferencesConfig files_of(const DpoTaskConfig& c, const std::vector<std::string>& files) {
+  return {
+      .files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
+}
+
+void tell(const PairData& data, const char* what, size_t all, bool labelled) {
+  const char* const wanted =
+      labelled ? "neither a label nor two answers of which one is better"
+               : "no two answers of which one is better (labels alone are for dpo.loss=kto)";
+  if (data.cut > 0)
+    log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
+  if (data.left_out > 0)
+    log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out,
+              all, what);
+  if (data.bad > 0)
+    log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
+  if (data.without > 0)
+    log::info("{} of {} {} records have {} and are left out", data.without, all, what, wanted);
+  require(!data.pairs.pairs.empty(),
+          "no {} is left of {} {} records: {} are too long (a larger dpo.length, or a model with a "
+          "longer context, makes room), {} have {}",
+          labelled ? "judged answer" : "pair of answers", all, what, data.left_out, data.without,
+          wanted);
+}
+
+// Ethayarajh et al. 2024 advise from 1 to 4/3.
+void tell_balance(const DpoSamples& samples, const DpoConfig& c) {
+  const int64_t all = samples.samples_per_epoch(), desirable = samples.chosen_among(0, all);
+  if (desirable == 0 || desirable == all) {
+    log::warn("all {} answers are {}: nothing says what to tell apart", all,
+              desirable == all ? "desirable" : "undesirable");
+    return;
+  }
+  log::info(
+      "{} desirable and {} undesirable answers; with their weights the first count {:.3g} times as "
+      "much as the second (advised: 1 to 1.33, by dpo.desirable_weight and dpo.undesirable_weight)",
+      desirable, all - desirable,
+      c.desirable_weight * static_cast<double>(desirable) /
+          (c.undesirable_weight * static_cast<double>(all - desirable)));
+}
+
+void add_pairs(const PreferenceRecord& record, size_t first, bool labelled,
+               std::vector<AnswerPairs::Pair>& pairs) {
+  const size_t answers = record.answers.size();
+  for (size_t better = 0; better < answers; ++better)
+    for (size_t worse = 0; worse < answers; ++worse)
+      if (record.values[better] > record.values[worse])
+        pairs.push_back({first + better, first + worse});
+  if (!labelled || !record.labelled) return;
+  if (record.values.front() > 0)
+    pairs.push_back({first, AnswerPairs::none});
+  else
+    pairs.push_back({AnswerPairs::none, first});
+}
+
+std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record,
+                                         int64_t length) {
+  std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
+  require(
+      made.empty() || made.front().begin > 0,
+      "the prompt has no token by the chat template \"{}\", so nothing stands before its answers",
+      form.name());
+  return made;
+}
+
+void complete(PretrainConfig& c, double epochs, int64_t samples) {
+  c.model.value_head = false;
+  const double epoch = static_cast<double>(samples) /
+                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
+  const auto steps = [](double count) {
+    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count)));
+  };
+  if (c.train.steps == 0) c.train.steps = steps_of("dpo.epochs", epochs, epoch);
+  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
+  if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
+}
+
+double mean_named(const std::vector<Term>& terms, const std::vector<double>& means,
+                  const std::string& name) {
+  for (size_t i = 0; i < terms.size(); ++i)
+    if (terms[i].name == name) return means[i];
+  SKEIN_CHECK(false);
+}
+
+}  // namespace
+
+PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
+                const PreferencesConfig& files, int64_t length, LongPrompts long_prompts,
+                bool labelled) {
+  PairData data;
+  for (const PreferenceRecord& record : records) {
+    const size_t before = data.pairs.pairs.size(), first = data.pairs.answers.size();
+    std::vector<AnswerSequence> sequences;
+    if (!usable(record, files, data.bad, [&] { sequences = sequences_of(form, record, length); }))
+      continue;
+    if (sequences.empty() || (sequences.front().cut && long_prompts == LongPrompts::drop)) {
+      ++data.left_out;
+      continue;
+    }
+    add_pairs(record, first, labelled, data.pairs.pairs);
+    if (data.pairs.pairs.size() == before) {
+      ++data.without;
+      continue;
+    }
+    data.cut += sequences.front().cut;
+    for (AnswerSequence& sequence : sequences) data.pairs.answers.push_back(std::move(sequence));
+  }
+  return data;
+}
+
+void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world,
+                   const std::vector<DpoSamples*>& samples) {
+  Mesh mesh(world, mesh_shape(config.parallel, world.size()));
+  FrozenPolicy reference(config.model, config.parallel, mesh, config.precision(), {}, weights);
+  for (DpoSamples* each : samples)
+    each->remember(all_answers(reference.judged(config.train.micro_batch), *each,
+                               each->samples_per_epoch(), each->places(),
+                               PolicyObjective::numbers({})));
+}
+
+std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples,
+                              const DpoRules& rules) {
+  const int64_t count = samples.samples_per_epoch();
+  std::vector<double> means;
+  for (const auto& sums : judge(model, samples, count, DpoObjective::terms(rules).size(), false,
+                                [](const Batch&, const std::vector<Tensor>&) {}))
+    means.push_back(std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(count));
+  return means;
+}
+
+DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
+    : tokenizer_(std::move(tokenizer)), rules_(c.task.rules) {
+  check(c);
+  require(c.run.model.vocab_size >= tokenizer_->vocab_size(),
+          "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size,
+          tokenizer_->vocab_size());
+  length_ = c.task.length > 0 ? c.task.length : c.run.model.context;
+  instructions_ = instruction_notes(notes);
+  read(c, notes);
+  files_ =
+      record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
+  complete(c.run, c.task.epochs, training_.samples->samples_per_epoch());
+}
+
+void DpoTask::read(const DpoTuneConfig& c, const std::string& notes) {
+  const PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const Preferences learnt = read_preferences(files);
+  tell(learnt, "training", c.task.diverging);
+  template_ = preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
+  const ChatTemplate form = ChatTemplate::from_json(template_, *tokenizer_);
+  training_ = source(c, form, learnt.records, left_of(files, learnt), "training");
+  if (is_kto()) tell_balance(*training_.samples, rules_.loss);
+  if (c.run.data.validation.empty()) return;
+  const PreferencesConfig held_out = files_of(c.task, c.run.data.validation);
+  const Preferences judged = read_preferences(held_out);
+  tell(judged, "validation", c.task.diverging);
+  validation_ = source(c, form, judged.records, left_of(held_out, judged), "validation");
+}
+
+DpoData DpoTask::source(const DpoTuneConfig& c, const ChatTemplate& form,
+                        const std::vector<PreferenceRecord>& records,
+                        const PreferencesConfig& files, const char* what) const {
+  PairData data = paired(form, records, files, length_, c.task.long_prompts, is_kto());
+  tell(data, what, records.size(), is_kto());
+  const uint64_t seed = c.run.train.seed;
+  const auto shuffled = [&](AnswerPairs pairs) {
+    return std::make_unique<DpoSamples>(std::move(pairs), row_multiple(c.run.parallel),
+                                        std::max(0, tokenizer_->roles().pad), seed, true);
+  };
+  if (!is_kto()) return {shuffled(std::move(data.pairs)), nullptr};
+  AnswerPairs alone = taken_apart(std::move(data.pairs)), others = mismatched(alone, length_, seed);
+  return {shuffled(std::move(alone)), shuffled(std::move(others))};
+}
+
+void DpoTask::ask_reference(const PretrainConfig& c, const CheckpointInfo& weights, Group& world) {
+  SKEIN_CHECK(has_reference(rules_.loss.kind));
+  require(run_state(weights.metadata, weights.path).tokenizer == tokenizer(),
+          "checkpoint.load={} is the reference, but has another tokenizer than the policy",
+          c.checkpoint.load);
+  std::vector<DpoSamples*> all;
+  for (const DpoData* data : {&training_, &validation_})
+    for (DpoSamples* samples : {data->samples.get(), data->others.get()})
+      if (samples) all.push_back(samples);
+  skein::ask_reference(c, weights, world, all);
+  reference_path_ = weights.path;
+  reference_sum_ = weights.sum;
+  log::info("the reference is {}: {:.4f} nats a token of {} training {}", weights.path,
+            -training_.samples->mean_reference(), training_.samples->samples_per_epoch(),
+            is_kto() ? "answers" : "pairs");
+}
+
+std::unique_ptr<Objective> DpoTask::objective(const LocalModel& model) const {
+  return std::make_unique<DpoObjective>(*model.decoder(), rules_, &point_);
+}
+
+void DpoTask::before_step(const Judged& model, int64_t first, int64_t count) const {
+  if (is_kto()) point_ = kto_point(model, *training_.samples, *training_.others, first, count);
+}
+
+Scores DpoTask::validate(const Judged& model) const {
+  const DpoSamples& samples = *validation_.samples;
+  if (is_kto())
+    point_ = kto_point(model, samples, *validation_.others, 0, samples.samples_per_epoch());
+  const std::vector<double> means = dpo_means(model, samples, rules_);
+  const auto mean = [&, terms = terms()](const std::string& name) {
+    return shown_number(mean_named(terms, means, name));
+  };
+  Scores scores;
+  const double loss = mean(DpoObjective::loss_term(rules_));
+  scores.text = fmt::format(
+      "loss {:.4f}, accuracy {:.4f} of {} {}, margin {:.4f} (rewards {:.4f} chosen, {:.4f} "
+      "rejected)",
+      loss, mean("reward_accuracy"), samples.samples_per_epoch(), is_kto() ? "answers" : "pairs",
+      mean("reward_margin"), mean("chosen_reward"), mean("rejected_reward"));
+  scores.values.emplace_back("validation_loss", loss);
+  for (const Term& term : terms())
+    if (!term.learnt) scores.values.emplace_back("validation_" + term.name, mean(term.name));
+  scores.quality = std::isfinite(loss) ? -loss : std::numeric_limits<double>::lowest();
+  return scores;
+}
+
+std::string DpoTask::notes() const {
+  Json own{{"task", kTask},
+           {"loss", name_of(rules_.loss.kind)},
+           {"length", length_},
+           {"checksum", training_.samples->checksum()},
+           {"reference", training_.samples->mean_reference()},
+           {"template", Json::parse(template_)},
+           {"reference_path", reference_path_},
+           {"reference_sum", reference_sum_},
+           {"sft", rules_.sft}};
+  for (const auto& [name, value] : numbers_of(rules_.loss)) own[name] = value;
+  return with_instructions(own.dump(), instructions_);
+}
+
+void DpoTask::check_notes(const std::string& notes, const std::string& origin) const {
+  const Json stored = Json::parse(notes, nullptr, false), own = Json::parse(this->notes());
+  require(stored.is_object() && stored.value("task", Json()) == kTask,
+          "{} is no run of skein dpo; give another run.dir", origin);
+  const auto as_number = [&](const char* key) {
+    require(stored.contains(key) && stored[key].is_number(),
+            "the notes of {} are damaged: no number \"{}\"", origin, key);
+    return stored[key].get<double>();
+  };
+  require(same_template(chat_template_in(notes), template_),
+          "{} was trained with another chat template; give the same chat.template, or another "
+          "run.dir to begin anew",
+          origin);
+  // Losses other than dpo came later.
+  require(!stored.contains("loss") || stored["loss"].is_string(),
+          "the notes of {} are damaged: no text \"loss\"", origin);
+  const std::string loss = stored.value("loss", name_of(DpoKind::dpo));
+  require(loss == name_of(rules_.loss.kind),
+          "{} was trained with dpo.loss={}, now it is {}; give the same, or another run.dir to "
+          "begin anew",
+          origin, loss, name_of(rules_.loss.kind));
+  require(as_number("length") == static_cast<double>(length_),
+          "{} was trained with dpo.length={}, now it is {}; give the same, or another run.dir to "
+          "begin anew",
+          origin, as_number("length"), length_);
+  // Sums came later than paths.
+  require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_
+                                           : stored.value("reference_path", "") == reference_path_,
+          "{} was trained against a reference, {}, whose weights are not those that "
+          "checkpoint.load gives: {}; give the checkpoint.load it began from, or another run.dir",
+          origin, stored.value("reference_path", ""), reference_path_);
+  auto rules = numbers_of(rules_.loss);
+  rules.emplace_back("sft", rules_.sft);
+  for (const auto& [rule, now] : rules)
+    if (const double before = as_number(rule.c_str()); before != now)
+      log::warn(
+          "{} learnt with dpo.{}={}, now it is {}: another objective, whose losses do not compare "
+          "with those before",
+          origin, rule, before, now);
+  if (as_number("checksum") != own["checksum"].get<double>()) {
+    log::warn(
+        "the training {} are not those that {} was trained on; the run goes on with the new ones",
+        is_kto() ? "answers" : "pairs", origin);
+    return;
+  }
+  const double reference = training_.samples->mean_reference();
+  require(std::abs(as_number("reference") - reference) <= kReferenceTolerance,
+          "{} was trained against a reference that gives tokens a mean log-probability of {}, but "
+          "checkpoint.load gives {}; give the checkpoint.load it began from, or another run.dir",
+          origin, as_number("reference"), reference);
+}
+
+}  // namespace skein

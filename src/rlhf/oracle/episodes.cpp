@@ -1,0 +1,63 @@
+#include "skein/rlhf/oracle/episodes.h"
+
+#include <numeric>
+
+#include "skein/core/error.h"
+
+namespace skein {
+
+OraclePrompts::OraclePrompts(const OracleLanguage& language, uint64_t seed)
+    : draws_(language, seed) {
+  for (const OraclePrompt& prompt : language.prompts)
+    prompts_.push_back({.tokens = language.prompt_tokens(prompt),
+                        .messages = {{"user", language.text_of(prompt.symbols)}}});
+}
+
+Prompt OraclePrompts::at(int64_t index) const {
+  return prompts_[static_cast<size_t>(draws_.prompt(index))];
+}
+
+std::vector<int64_t> oracle_banned(const OracleLanguage& language) {
+  return {language.separator_id(), language.pad_id()};
+}
+
+void charge_unended(const OracleLanguage& language, ShapingConfig& shaping) {
+  using MissingEnd = ShapingConfig::MissingEnd;
+  const bool replaced = language.unended == UnendedScore::replace;
+  shaping.missing_end = replaced                                     ? MissingEnd::replace
+                        : language.unended == UnendedScore::subtract ? MissingEnd::subtract
+                                                                     : MissingEnd::none;
+  // What replaces a score is told there with its sign turned.
+  shaping.missing_end_value = replaced ? -language.unended_value : language.unended_value;
+}
+
+std::vector<Episode> oracle_episodes(const OracleLanguage& language) {
+  std::vector<Episode> episodes;
+  for (const OraclePrompt& prompt : language.prompts)
+    for (int64_t y = 0; y < language.responses.size(); ++y) {
+      Episode episode;
+      episode.number = static_cast<int64_t>(episodes.size());
+      episode.prompt = {.tokens = language.prompt_tokens(prompt),
+                        .messages = {{"user", language.text_of(prompt.symbols)}}};
+      episode.tokens = language.response_tokens(y);
+      episode.path.ended = language.responses.ended(y);
+      episodes.push_back(std::move(episode));
+    }
+  return episodes;
+}
+
+ResponseLogs oracle_logs(const OracleLanguage& language,
+                         const std::vector<std::vector<double>>& token_logs) {
+  const auto responses = static_cast<size_t>(language.responses.size());
+  SKEIN_CHECK_EQ(token_logs.size(), language.prompts.size() * responses);
+  ResponseLogs logs(language.prompts.size(), std::vector<double>(responses));
+  for (size_t i = 0; i < token_logs.size(); ++i) {
+    const std::vector<double>& of_tokens = token_logs[i];
+    SKEIN_CHECK_EQ(static_cast<int64_t>(of_tokens.size()),
+                   language.responses.tokens_in(static_cast<int64_t>(i % responses)));
+    logs[i / responses][i % responses] = std::accumulate(of_tokens.begin(), of_tokens.end(), 0.0);
+  }
+  return logs;
+}
+
+}  // namespace skein

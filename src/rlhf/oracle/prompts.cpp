@@ -1,0 +1,114 @@
+#include <fmt/ranges.h>
+
+#include "parts.h"
+
+namespace skein {
+namespace {
+
+const char* const kForm = "prompts chain 1 3";
+
+void check_count(const OracleLine& line, size_t prompts, const OracleLanguage& language) {
+  const auto most = static_cast<size_t>(kMostOraclePairs / language.responses.size());
+  line.require_that(
+      prompts <= most,
+      "there are {} prompts or more and {} responses to each; at most {} pairs of them can be "
+      "enumerated: fewer or shorter prompts, or shorter responses are needed",
+      prompts, language.responses.size(), kMostOraclePairs);
+}
+
+// All texts that the chain can begin with.
+class ChainPrompts {
+ public:
+  ChainPrompts(const OracleLine& line, const OracleLanguage& language)
+      : line_(line), language_(language) {}
+
+  void add_all(int64_t length, double probability) {
+    OraclePrompt prompt;
+    extend(prompt, length, probability);
+  }
+  std::vector<OraclePrompt> take() { return std::move(prompts_); }
+
+ private:
+  void extend(OraclePrompt& prompt, int64_t length, double probability) {
+    if (static_cast<int64_t>(prompt.symbols.size()) == length) {
+      prompts_.push_back({prompt.symbols, probability});
+      return check_count(line_, prompts_.size(), language_);
+    }
+    const std::vector<double>& next = language_.after(prompt);
+    double goes_on = 0;
+    for (int32_t symbol = 0; symbol < language_.end_id(); ++symbol)
+      goes_on += next[static_cast<size_t>(symbol)];
+    line_.require_that(goes_on > 0,
+                       "prompts of {} symbols cannot be drawn: after '{}' the chain always ends",
+                       length, language_.text_of(prompt.symbols));
+    for (int32_t symbol = 0; symbol < language_.end_id(); ++symbol) {
+      if (next[static_cast<size_t>(symbol)] == 0) continue;
+      prompt.symbols.push_back(symbol);
+      extend(prompt, length, probability * next[static_cast<size_t>(symbol)] / goes_on);
+      prompt.symbols.pop_back();
+    }
+  }
+
+  const OracleLine& line_;
+  const OracleLanguage& language_;
+  std::vector<OraclePrompt> prompts_;
+};
+
+std::vector<OraclePrompt> from_chain(const OracleLine& line, const OracleLanguage& language) {
+  line.require_words(3, 3, kForm);
+  line.require_that(line.words[1] == "chain",
+                    "'prompts {}' is unknown; a right line looks like this: {}",
+                    shown_word(line.words[1]), kForm);
+  const int64_t least =
+      line.whole(line.words[2], "the fewest symbols of a prompt", 0, kLongestOracleText);
+  const int64_t most =
+      line.whole(line.words[3], "the most symbols of a prompt", least, kLongestOracleText);
+  line.require_that(!language.initial.empty(),
+                    "prompts are drawn from the chain, but no line 'initial' says how they begin");
+  ChainPrompts prompts(line, language);
+  for (int64_t length = least; length <= most; ++length)
+    prompts.add_all(length, 1.0 / static_cast<double>(most - least + 1));
+  return prompts.take();
+}
+
+std::vector<OraclePrompt> from_list(const std::vector<const OracleLine*>& lines,
+                                    const OracleLanguage& language) {
+  const SymbolNames names(language);
+  std::map<std::vector<int32_t>, const OracleLine*> seen;
+  std::vector<double> probabilities;
+  std::vector<OraclePrompt> prompts;
+  for (const OracleLine* line : lines) {
+    line->require_words(1, static_cast<size_t>(kLongestOracleText) + 1, "prompt 0.25 A B");
+    probabilities.push_back(line->number(line->words[1], "the probability of the prompt"));
+    line->require_that(probabilities.back() > 0,
+                       "the probability of the prompt is {}; it must be above 0", line->words[1]);
+    prompts.push_back({names.ids(*line, 2), 0});
+    const auto [other, is_new] = seen.emplace(prompts.back().symbols, line);
+    line->require_that(is_new, "the prompt is listed a second time; {} lists it first",
+                       other->second->place);
+    line->require_that(
+        !prompts.back().symbols.empty() || !language.initial.empty(),
+        "after an empty prompt a response begins anew, but no line 'initial' says how");
+    check_count(*line, prompts.size(), language);
+  }
+  probabilities = read_distribution(*lines.back(), "the probabilities of the prompts",
+                                    std::move(probabilities));
+  for (size_t i = 0; i < prompts.size(); ++i) prompts[i].probability = probabilities[i];
+  return prompts;
+}
+
+}  // namespace
+
+std::vector<OraclePrompt> read_prompts(const OracleLines& lines, const OracleLanguage& language) {
+  const OracleLine* chain = lines.one("prompts");
+  const std::vector<const OracleLine*> list = lines.named("prompt");
+  if (chain != nullptr && !list.empty())
+    list[0]->refuse("a prompt is listed, but {} draws them from the chain; only one can be",
+                    chain->place);
+  require(chain != nullptr || !list.empty(),
+          "{} has no prompts; a line such as this is missing: {}, or: prompt 1 A B", lines.origin(),
+          kForm);
+  return chain != nullptr ? from_chain(*chain, language) : from_list(list, language);
+}
+
+}  // namespace skein

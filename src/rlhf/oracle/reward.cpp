@@ -1,0 +1,86 @@
+#include "skein/rlhf/oracle/reward.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace skein {
+namespace {
+
+double ratio(int64_t part, int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+double palindrome(const ScoredResponse& response, const RewardArguments& arguments) {
+  const auto size = static_cast<int64_t>(response.symbols.size());
+  if (static_cast<double>(size) < arguments.number("shortest", 2)) return 0;
+  const int64_t pairs = size / 2;
+  int64_t agree = 0;
+  for (int64_t i = 0; i < pairs; ++i)
+    agree += response.symbols[static_cast<size_t>(i)] ==
+             response.symbols[static_cast<size_t>(size - 1 - i)];
+  if (pairs == 0 || agree == pairs) return 1;
+  return arguments.number("graded", 0) != 0 ? ratio(agree, pairs) : 0;
+}
+
+double length(const ScoredResponse& response, const RewardArguments& arguments) {
+  const auto size = static_cast<double>(response.symbols.size()),
+             most = static_cast<double>(response.most);
+  if (!arguments.numbers.contains("target")) return size / most;
+  const double target = arguments.number("target", most);
+  return 1 - std::abs(size - target) / std::max(target, most - target);
+}
+
+double count(const ScoredResponse& response, const RewardArguments& arguments) {
+  return ratio(std::count(response.symbols.begin(), response.symbols.end(), arguments.symbols[0]),
+               response.most);
+}
+
+double contains(const ScoredResponse& response, const RewardArguments& arguments) {
+  const std::span<const int32_t> symbols = response.symbols;
+  const auto found = std::search(symbols.begin(), symbols.end(), arguments.symbols.begin(),
+                                 arguments.symbols.end());
+  return found == symbols.end() ? 0 : 1;
+}
+
+double begins(const ScoredResponse& response, const RewardArguments& arguments) {
+  const std::vector<int32_t>& wanted = arguments.symbols;
+  return wanted.size() <= response.symbols.size() &&
+                 std::equal(wanted.begin(), wanted.end(), response.symbols.begin())
+             ? 1
+             : 0;
+}
+
+double ends(const ScoredResponse& response, const RewardArguments& arguments) {
+  const std::vector<int32_t>& wanted = arguments.symbols;
+  return wanted.size() <= response.symbols.size() &&
+                 std::equal(wanted.rbegin(), wanted.rend(), response.symbols.rbegin())
+             ? 1
+             : 0;
+}
+
+double ended(const ScoredResponse& response, const RewardArguments&) {
+  return response.ended ? 1 : 0;
+}
+
+}  // namespace
+
+double RewardArguments::number(const std::string& name, double fallback) const {
+  const auto found = numbers.find(name);
+  return found == numbers.end() ? fallback : found->second;
+}
+
+const std::vector<NamedReward>& named_rewards() {
+  static const std::vector<NamedReward> all = {
+      {"palindrome", {"shortest", "graded"}, 0, 0, palindrome},
+      {"length", {"target"}, 0, 0, length},
+      {"count", {}, 1, 1, count},
+      {"contains", {}, 1, INT64_MAX, contains},
+      {"begins", {}, 1, INT64_MAX, begins},
+      {"ends", {}, 1, INT64_MAX, ends},
+      {"ended", {}, 0, 0, ended},
+      {"table", {"default"}, 0, 0, nullptr},
+  };
+  return all;
+}
+
+}  // namespace skein

@@ -1,0 +1,137 @@
+#include "skein/rlhf/oracle/samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "skein/core/error.h"
+#include "skein/data/samples/draws.h"
+#include "skein/rlhf/oracle/oracle.h"
+
+namespace skein {
+namespace {
+
+std::vector<double> probabilities(const std::vector<OraclePrompt>& prompts) {
+  std::vector<double> made;
+  for (const OraclePrompt& prompt : prompts) made.push_back(prompt.probability);
+  return made;
+}
+
+template <class Probabilities>
+double entropy(const Probabilities& probabilities) {
+  double sum = 0;
+  for (const double p : probabilities) sum -= p > 0 ? p * std::log(p) : 0;
+  return sum;
+}
+
+// Of the prompt and the separator, given the first token of them.
+double prompt_entropy(const OracleLanguage& language) {
+  std::map<int32_t, double> first;
+  for (const OraclePrompt& prompt : language.prompts)
+    first[language.prompt_tokens(prompt).front()] += prompt.probability;
+  std::vector<double> of_first;
+  for (const auto& [token, probability] : first) of_first.push_back(probability);
+  return entropy(probabilities(language.prompts)) - entropy(of_first);
+}
+
+}  // namespace
+
+WeightedDraw::WeightedDraw(const std::vector<double>& weights) {
+  double sum = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    SKEIN_CHECK(weights[i] >= 0);
+    if (weights[i] > 0) last_ = static_cast<int64_t>(i);
+    below_.push_back(sum += weights[i]);
+  }
+  SKEIN_CHECK(sum > 0);
+}
+
+int64_t WeightedDraw::at(double uniform) const {
+  const auto found = std::upper_bound(below_.begin(), below_.end(), uniform * below_.back());
+  return std::min<int64_t>(found - below_.begin(), last_);
+}
+
+OracleDraws::OracleDraws(const OracleLanguage& language, uint64_t seed)
+    : language_(language),
+      prompt_key_(derive_key(seed, "oracle prompt")),
+      text_key_(derive_key(seed, "oracle text")),
+      prompts_(probabilities(language.prompts)) {
+  language_.rewards.clear();
+  for (const auto& row : language.transitions) next_.emplace_back(row);
+  if (!language.initial.empty()) next_.emplace_back(language.initial);
+}
+
+int64_t OracleDraws::prompt(int64_t k) const {
+  return prompts_.at(Draws(prompt_key_, static_cast<uint64_t>(k)).uniform());
+}
+
+std::vector<int32_t> OracleDraws::text(int64_t index) const {
+  Draws draws(text_key_, static_cast<uint64_t>(index));
+  const OraclePrompt& prompt = language_.prompts[static_cast<size_t>(prompts_.at(draws.uniform()))];
+  std::vector<int32_t> tokens = language_.prompt_tokens(prompt);
+  auto last =
+      static_cast<size_t>(prompt.symbols.empty() ? language_.end_id() : prompt.symbols.back());
+  for (int64_t t = 0; t < language_.responses.length(); ++t) {
+    tokens.push_back(static_cast<int32_t>(next_[last].at(draws.uniform())));
+    last = static_cast<size_t>(tokens.back());
+    if (tokens.back() == language_.end_id()) break;
+  }
+  return tokens;
+}
+
+OracleSamples::OracleSamples(const OracleLanguage& language, uint64_t seed, int64_t per_epoch)
+    : draws_(language, seed),
+      context_(language.context()),
+      per_epoch_(per_epoch),
+      pad_(language.pad_id()) {
+  SKEIN_CHECK(per_epoch >= 1);
+}
+
+Batch OracleSamples::batch(int64_t first, int64_t count) const {
+  SKEIN_CHECK(first >= 0 && count > 0);
+  Batch made;
+  made.tokens = Tensor::empty({count, context_}, DType::i32);
+  made.targets = Tensor::empty({count, context_}, DType::i32);
+  made.positions = Tensor::empty({count, context_}, DType::i32);
+  made.weights = Tensor::zeros({count, context_}, DType::f32);
+  made.sample_ids = Tensor::empty({count}, DType::i64);
+  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
+  return made;
+}
+
+void OracleSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
+  const std::vector<int32_t> text = draws_.text(index);
+  const auto predicted = static_cast<int64_t>(text.size()) - 1;
+  batch.sample_ids.data<int64_t>()[row] = index;
+  for (int64_t t = 0; t < context_; ++t) {
+    const int64_t at = row * context_ + t;
+    const bool counts = t < predicted;
+    batch.tokens.data<int32_t>()[at] = counts ? text[static_cast<size_t>(t)] : pad_;
+    batch.targets.data<int32_t>()[at] = counts ? text[static_cast<size_t>(t) + 1] : pad_;
+    batch.positions.data<int32_t>()[at] = static_cast<int32_t>(t);
+    batch.weights.data<float>()[at] = counts ? 1 : 0;
+  }
+}
+
+OracleTextNumbers oracle_text_numbers(const OracleLanguage& language) {
+  OracleTextNumbers numbers;
+  const ResponseLogs logs = chain_logs(language);
+  double response_entropy = 0, prompt_symbols = 0;
+  for (size_t x = 0; x < logs.size(); ++x) {
+    const OraclePrompt& prompt = language.prompts[x];
+    prompt_symbols += prompt.probability * static_cast<double>(prompt.symbols.size());
+    for (int64_t y = 0; y < language.responses.size(); ++y) {
+      const double log_p = logs[x][static_cast<size_t>(y)];
+      const double p = prompt.probability * std::exp(log_p);
+      if (p == 0) continue;
+      response_entropy -= p * log_p;
+      numbers.response_tokens += p * static_cast<double>(language.responses.tokens_in(y));
+    }
+  }
+  numbers.tokens = prompt_symbols + numbers.response_tokens;
+  numbers.loss = (prompt_entropy(language) + response_entropy) / numbers.tokens;
+  numbers.response_loss = response_entropy / numbers.response_tokens;
+  return numbers;
+}
+
+}  // namespace skein

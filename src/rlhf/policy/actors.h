@@ -1,0 +1,69 @@
+// Policy, critic and reference on one mesh: what they say of answers, and one step of learning.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "skein/rlhf/policy/ppo.h"
+#include "skein/train/judge.h"
+#include "skein/train/replica.h"
+
+#include "critic_start.h"
+#include "frozen.h"
+#include "ptx.h"
+
+namespace skein {
+
+class Actors {
+ public:
+  // Collective. Policy and critic have their start values until load() or begin().
+  Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, const Tuning& tuning);
+
+  // Collective. The weights of the policy's start and the critic's.
+  void begin(const CriticStart& critic);
+  // What a checkpoint holds; own: each element on one rank, to save.
+  std::vector<Piece> pieces(bool own) const;
+  // Of the running mean of the policy, as a model of its own; with ppo.ema only.
+  std::vector<Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
+  void loaded(int64_t policy_steps, int64_t critic_steps);
+
+  // From now on judge and logps may be Interrupted at that meeting, which outlives its use; null:
+  // no more.
+  void set_meeting(Meeting* meeting) { meeting_ = meeting; }
+  // Log-probabilities under policy and reference, entropies, and values: all that episodes' paths
+  // are made of but rewards.
+  void judge(std::vector<Episode>& episodes, const EpisodeSamples& samples) const;
+  std::vector<std::vector<double>> logps(const std::vector<Episode>& episodes,
+                                         bool of_reference) const;
+
+  struct Step {
+    StepResult policy, critic;  // that of the policy without terms where it did not learn
+  };
+  // The minibatch of samples [first, first + train.global_batch), with the texts of update `number`
+  // beside it where there are any; lr of both.
+  Step learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr,
+             double critic_lr, bool policy_learns);
+
+  Replica& policy() { return *policy_; }
+  Replica* critic() { return critic_.get(); }
+  const std::vector<Term>& policy_terms() const { return policy_terms_; }
+  // All that are learnt from: of the prompts, and of the texts beside them.
+  std::vector<DataFile> data_files() const;
+
+ private:
+  Tensor answers(Judged judged, const EpisodeSamples& samples, int64_t numbers) const;
+  Judged judged(Replica& replica) const;
+  Learning policy_learning() const;
+
+  const TuneConfig& config_;
+  const Tuning& tuning_;
+  Mesh& mesh_;
+  PolicyRules rules_;
+  std::vector<Term> policy_terms_;
+  std::unique_ptr<FrozenPolicy> reference_;
+  std::unique_ptr<PtxTexts> texts_;
+  std::unique_ptr<Replica> policy_, critic_;
+  Meeting* meeting_ = nullptr;
+};
+
+}  // namespace skein

@@ -1,0 +1,122 @@
+// What advantages are compared with: the batch (whitening, explained variance) or the other
+// responses to the prompt.
+#include <cmath>
+
+#include "skein/core/error.h"
+#include "skein/rlhf/policy/advantage.h"
+
+namespace skein {
+namespace {
+
+constexpr double kVarianceFloor = 1e-8;
+constexpr double kStdFloor = 1e-4;
+
+// Over responses in order, of each one's sum over its tokens in order.
+template <class OfToken>
+double sum_over_tokens(std::span<const Trajectory> trajectories, OfToken&& of_token) {
+  double total = 0;
+  for (const Trajectory& trajectory : trajectories) {
+    if (!trajectory.counted) continue;
+    double sum = 0;
+    for (size_t t = 0; t < trajectory.logp.size(); ++t) sum += of_token(trajectory, t);
+    total += sum;
+  }
+  return total;
+}
+
+template <class OfToken>
+Moments moments_of(std::span<const Trajectory> trajectories, OfToken&& of_token) {
+  Moments found;
+  for (const Trajectory& trajectory : trajectories)
+    if (trajectory.counted) found.tokens += trajectory.length();
+  if (found.tokens == 0) return found;
+  const auto tokens = static_cast<double>(found.tokens);
+  found.mean = sum_over_tokens(trajectories, of_token) / tokens;
+  const auto square = [&](const Trajectory& trajectory, size_t t) {
+    const double distance = of_token(trajectory, t) - found.mean;
+    return distance * distance;
+  };
+  found.variance = sum_over_tokens(trajectories, square) / tokens;
+  return found;
+}
+
+void check_field(std::span<const Trajectory> trajectories, std::vector<double> Trajectory::*field) {
+  for (const Trajectory& trajectory : trajectories)
+    if (trajectory.counted) SKEIN_CHECK_EQ((trajectory.*field).size(), trajectory.logp.size());
+}
+
+struct GroupMoments {
+  double sum = 0, mean = 0, std = 0;
+  bool flat = true;
+};
+
+GroupMoments group_moments(std::span<const double> rewards) {
+  GroupMoments found;
+  const auto count = static_cast<double>(rewards.size());
+  for (const double reward : rewards) {
+    found.sum += reward;
+    found.flat = found.flat && reward == rewards[0];
+  }
+  found.mean = found.sum / count;
+  double squares = 0;
+  for (const double reward : rewards) squares += (reward - found.mean) * (reward - found.mean);
+  found.std = std::sqrt(squares / (count - 1));
+  return found;
+}
+
+// Equal rewards give exactly 0, whatever rounding does to their mean.
+double group_advantage(GroupBaseline baseline, double reward, const GroupMoments& group,
+                       double count) {
+  if (group.flat) return 0;
+  if (baseline == GroupBaseline::leave_one_out) return reward - (group.sum - reward) / (count - 1);
+  const double distance = reward - group.mean;
+  return baseline == GroupBaseline::mean ? distance : distance / (group.std + kStdFloor);
+}
+
+}  // namespace
+
+Moments moments(std::span<const Trajectory> trajectories, std::vector<double> Trajectory::*field) {
+  check_field(trajectories, field);
+  return moments_of(trajectories,
+                    [&](const Trajectory& trajectory, size_t t) { return (trajectory.*field)[t]; });
+}
+
+void whiten(std::span<Trajectory> trajectories, std::vector<double> Trajectory::*field,
+            bool keep_mean) {
+  const Moments all = moments(trajectories, field);
+  const double scale = 1 / std::sqrt(all.variance + kVarianceFloor),
+               shift = keep_mean ? all.mean : 0;
+  for (Trajectory& trajectory : trajectories) {
+    if (!trajectory.counted) continue;
+    for (double& x : trajectory.*field) x = (x - all.mean) * scale + shift;
+  }
+}
+
+double explained_variance(std::span<const Trajectory> trajectories) {
+  check_field(trajectories, &Trajectory::values);
+  const double whole = moments(trajectories, &Trajectory::returns).variance;
+  const Moments rest = moments_of(trajectories, [](const Trajectory& trajectory, size_t t) {
+    return trajectory.returns[t] - trajectory.values[t];
+  });
+  return whole > 0 ? 1 - rest.variance / whole : 0;
+}
+
+GroupAdvantages group_advantages(GroupBaseline baseline, std::span<const double> rewards,
+                                 int64_t group) {
+  require(group >= 2, "{} responses to a prompt give no baseline; sample at least 2", group);
+  const auto size = static_cast<size_t>(group);
+  SKEIN_CHECK_EQ(rewards.size() % size, size_t{0});
+  GroupAdvantages found;
+  for (size_t first = 0; first < rewards.size(); first += size) {
+    const auto mine = rewards.subspan(first, size);
+    const GroupMoments of_group = group_moments(mine);
+    for (const double reward : mine)
+      found.advantages.push_back(
+          group_advantage(baseline, reward, of_group, static_cast<double>(group)));
+    ++found.groups;
+    found.flat_groups += of_group.flat;
+  }
+  return found;
+}
+
+}  // namespace skein

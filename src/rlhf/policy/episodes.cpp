@@ -1,0 +1,103 @@
+#include "skein/rlhf/policy/episodes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "skein/core/error.h"
+#include "skein/rlhf/policy/objective.h"
+
+namespace skein {
+namespace {
+
+float at(const std::vector<double>& numbers, size_t token) {
+  return token < numbers.size() ? static_cast<float>(numbers[token]) : 0.0f;
+}
+
+}  // namespace
+
+EpisodeSamples::EpisodeSamples(const std::vector<Episode>& episodes, int64_t length, int64_t places)
+    : episodes_(episodes), length_(length), places_(places), order_(episodes.size()) {
+  std::iota(order_.begin(), order_.end(), 0);
+}
+
+void EpisodeSamples::set_aggregation(Aggregation aggregation, int64_t minibatch, int64_t constant) {
+  aggregation_ = aggregation;
+  minibatch_ = minibatch;
+  constant_ = constant;
+}
+
+// The step divides by the tokens of the minibatch, so the mean over tokens is 1 here.
+double EpisodeSamples::factor(int64_t sample) const {
+  if (aggregation_ == Aggregation::token_mean) return 1;
+  LossCounts counts;
+  const int64_t first = sample / minibatch_ * minibatch_;
+  for (int64_t i = first; i < std::min(first + minibatch_, samples_per_epoch()); ++i) {
+    const Episode& one = episode(i);
+    if (!one.path.counted) continue;
+    ++counts.responses;
+    counts.tokens += static_cast<int64_t>(one.tokens.size());
+  }
+  const Episode& own = episode(sample);
+  return own.path.counted ? token_weight(aggregation_, static_cast<int64_t>(own.tokens.size()),
+                                         counts, constant_) *
+                                static_cast<double>(counts.tokens)
+                          : 0;
+}
+
+void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const {
+  const Episode& episode = this->episode(sample);
+  const size_t asked = episode.prompt.tokens.size(), answered = episode.tokens.size();
+  SKEIN_CHECK(static_cast<int64_t>(asked + answered) - 1 <= length_ &&
+              static_cast<int64_t>(answered) <= places_);
+  int32_t* tokens = batch.tokens.data<int32_t>() + row * length_;
+  std::copy(episode.prompt.tokens.begin(), episode.prompt.tokens.end(), tokens);
+  std::copy(episode.tokens.begin(), episode.tokens.end() - 1, tokens + asked);
+  std::iota(batch.positions.data<int32_t>() + row * length_,
+            batch.positions.data<int32_t>() + (row + 1) * length_, 0);
+  batch.sample_ids.data<int64_t>()[row] = sample;
+  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(asked + answered) - 1;
+  const float share = static_cast<float>(factor(sample));
+  const Trajectory& path = episode.path;
+  for (size_t i = 0; i < answered; ++i) {
+    const int64_t place = row * places_ + static_cast<int64_t>(i);
+    batch.places.data<int32_t>()[place] = static_cast<int32_t>(asked + i) - 1;
+    batch.targets.data<int32_t>()[place] = episode.tokens[i];
+    batch.weights.data<float>()[place] = path.counted ? 1 : 0;
+    float* known = batch.known.data<float>() + place * known::columns;
+    known[known::old_logp] = at(path.logp, i);
+    known[known::ref_logp] = at(path.ref_logp, i);
+    known[known::advantage] = at(path.advantages, i);
+    known[known::factor] = share;
+    known[known::return_to_go] = at(path.returns, i);
+    known[known::old_value] = at(path.values, i);
+  }
+}
+
+Batch EpisodeSamples::batch(int64_t first, int64_t count) const {
+  Batch made;
+  made.tokens = Tensor::zeros({count, length_}, DType::i32);
+  made.positions = Tensor::zeros({count, length_}, DType::i32);
+  made.targets = Tensor::zeros({count, places_}, DType::i32);
+  made.places = filled(count, places_, -1);
+  made.weights = Tensor::zeros({count, places_}, DType::f32);
+  made.known = Tensor::zeros({count, places_, known::columns}, DType::f32);
+  made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.lengths = Tensor::zeros({count}, DType::i32);
+  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
+  return made;
+}
+
+int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64_t multiple) {
+  size_t longest = 1;
+  for (const Episode& episode : episodes)
+    longest = std::max(longest, episode.prompt.tokens.size() + episode.tokens.size() - 1);
+  return std::min((static_cast<int64_t>(longest) + multiple - 1) / multiple * multiple, context);
+}
+
+int64_t longest_answer(const std::vector<Episode>& episodes) {
+  size_t longest = 1;
+  for (const Episode& episode : episodes) longest = std::max(longest, episode.tokens.size());
+  return static_cast<int64_t>(longest);
+}
+
+}  // namespace skein

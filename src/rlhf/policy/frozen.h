@@ -1,0 +1,25 @@
+// A model that only says what it thinks.
+#pragma once
+
+#include "skein/checkpoint/checkpoint.h"
+#include "skein/parallel/local_model.h"
+#include "skein/rlhf/policy/objective.h"
+#include "skein/train/task.h"
+
+namespace skein {
+
+// A policy with the weights of a checkpoint, which stay.
+class FrozenPolicy {
+ public:
+  // Collective.
+  FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh, DType dtype,
+               const PolicyRules& rules, const CheckpointInfo& weights);
+  Judged judged(int64_t batch);
+
+ private:
+  Mesh& mesh_;
+  LocalModel model_;
+  Pipeline pipeline_;
+};
+
+}  // namespace skein

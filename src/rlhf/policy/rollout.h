@@ -1,0 +1,38 @@
+// One iteration's answers: sampled, scored, judged, with their advantages.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skein/rlhf/policy/ppo.h"
+
+#include "actors.h"
+
+namespace skein {
+
+struct Rollout {
+  std::vector<Episode> episodes;
+  int64_t flat_groups = 0, groups = 0;  // where answers to a prompt are compared
+  std::vector<std::pair<std::string, std::vector<double>>>
+      sources;  // of each source of rewards its label, and each answer's score without the weight
+};
+
+// Collective. The answers to what is asked in the episodes, by the policy as it is, drawn by the
+// episodes' numbers; without scores. meeting: where it may be Interrupted; null: nowhere.
+Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator,
+                 Meeting* meeting);
+// Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.
+Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator& generator,
+                       int64_t iteration, Meeting* meeting);
+// Collective. Gives them their scores.
+void score_answers(const Tuning& tuning, Rollout& rollout);
+// Rewards under the coefficient beta, and advantages, of episodes that are scored and judged.
+void weigh_answers(const TuneConfig& config, double beta, Rollout& rollout);
+// The answers, which outlive them, as samples to learn from, and the order in which an epoch of an
+// iteration takes them.
+EpisodeSamples learnt_samples(const TuneConfig& config, const Rollout& rollout);
+std::vector<int64_t> learnt_order(const TuneConfig& config, int64_t iteration, int64_t epoch);
+
+}  // namespace skein

@@ -1,0 +1,49 @@
+// What an iteration of tuning came to: as numbers for metrics.jsonl, and as lines for people.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skein/rlhf/policy/guards.h"
+#include "skein/rlhf/policy/ppo.h"
+
+#include "rollout.h"
+
+namespace skein {
+
+// Means of what the minibatches of an iteration came to.
+class StepMeans {
+ public:
+  void add(const std::vector<Term>& terms, const StepResult& result,
+           const std::string& prefix = "");
+  void add(const std::string& name, double value);
+  double mean(const std::string& name) const;  // 0 for what was never added
+  NamedValues values() const;
+
+ private:
+  std::vector<std::pair<std::string, std::pair<double, int64_t>>> sums_;
+};
+
+struct PhaseSeconds {
+  double generation = 0, scoring = 0, training = 0;
+  double all() const { return generation + scoring + training; }
+};
+
+// The value of that name; 0 where there is none.
+double value_named(const NamedValues& values, const std::string& name);
+
+// Of answers that are scored, judged and weighed.
+NamedValues answer_values(const Rollout& rollout, const KlFinding& kl, double beta);
+// Of the scores of each source, where there are several.
+NamedValues source_values(const Rollout& rollout);
+// 1 for a perfect critic.
+double explained_variance(const std::vector<Episode>& episodes);
+NamedValues time_values(const PhaseSeconds& times, double tokens);
+
+// "reward 0.1  score 0.2  ...", of what metrics.jsonl says of an iteration.
+std::string progress_text(const NamedValues& values);
+// An answer with its score and KL, in one line.
+std::string answer_text(const Episode& episode, const Tuning& tuning);
+
+}  // namespace skein

@@ -1,0 +1,36 @@
+// What a checkpoint of a tuned policy says beside that of any run: RunState::notes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "skein/rlhf/policy/ppo_config.h"
+
+namespace skein {
+
+struct TuneState {
+  int64_t iterations = 0;  // done
+  int64_t updates = 0;  // optimizer steps of the policy's schedule, those left out by ppo.stop_kl
+                        // or critic.warmup included
+  int64_t critic_steps = 0;
+  int64_t negative_kl = 0;  // latest iterations in a row with a KL that cannot be
+  double ema = 0;           // ppo.ema: with one above 0 the checkpoint holds the running mean
+  KlState kl;
+  std::string chat;        // JSON of the template; "" for none
+  std::string start;       // checkpoint that the reference is
+  uint32_t start_sum = 0;  // CheckpointInfo::sum of it; 0 where it is not known
+  double critic_mean = 0, critic_deviation = 1;  // as ValueRules has them
+  std::map<std::string, std::string> settings;   // as tune_settings gives them
+};
+
+// What learning hangs on and no other part of a checkpoint tells, by key: options, and what
+// `beside` has (Tuning::settings).
+std::map<std::string, std::string> tune_settings(const TuneConfig& config,
+                                                 const std::map<std::string, std::string>& beside);
+
+std::string to_json(const TuneState& state);
+// A usage error naming `origin` when the notes are none of such a run.
+TuneState tune_state(const std::string& notes, const std::string& origin);
+
+}  // namespace skein

@@ -1,0 +1,32 @@
+#include "skein/rlhf/rewards/answer_form.h"
+
+#include <algorithm>
+
+namespace skein {
+
+std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
+                                             std::span<const Message> prompt,
+                                             std::span<const std::string> answers, int64_t length) {
+  std::vector<AnswerSequence> all;
+  const auto asked = static_cast<int64_t>(form.prompt(prompt).size());
+  std::vector<Message> turns(prompt.begin(), prompt.end());
+  turns.push_back({"assistant", ""});
+  int64_t longest = 0;
+  for (const std::string& answer : answers) {
+    turns.back().content = answer;
+    TemplatedChat chat = form.conversation(turns);
+    while (!chat.tokens.empty() && !chat.answer[chat.tokens.size() - 1]) chat.tokens.pop_back();
+    longest = std::max(longest, static_cast<int64_t>(chat.tokens.size()));
+    all.push_back({std::move(chat.tokens), asked});
+  }
+  const int64_t over = std::max<int64_t>(0, longest - length);
+  if (over > 0 && over >= asked) return {};
+  for (AnswerSequence& sequence : all) {
+    sequence.tokens.erase(sequence.tokens.begin(), sequence.tokens.begin() + over);
+    sequence.begin -= over;
+    sequence.cut = over > 0;
+  }
+  return all;
+}
+
+}  // namespace skein

@@ -1,0 +1,56 @@
+#include "skein/rlhf/rewards/best_of.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string_view>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+constexpr int kPromptBits = 32;
+
+std::string_view without_ends(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n\f\v";
+  const size_t first = text.find_first_not_of(kBlank);
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+}  // namespace
+
+std::vector<uint64_t> answer_draws(size_t prompts, size_t each) {
+  SKEIN_CHECK(prompts < uint64_t{1} << kPromptBits && each < uint64_t{1} << kPromptBits);
+  std::vector<uint64_t> draws;
+  for (uint64_t prompt = 0; prompt < prompts; ++prompt)
+    for (uint64_t answer = 0; answer < each; ++answer)
+      draws.push_back(prompt | answer << kPromptBits);
+  return draws;
+}
+
+size_t best_of(std::span<const double> scores) {
+  SKEIN_CHECK(!scores.empty());
+  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
+
+RankedAnswers ranked_answers(std::span<const std::string> answers, std::span<const double> scores) {
+  SKEIN_CHECK_EQ(answers.size(), scores.size());
+  std::vector<size_t> all(answers.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  std::stable_sort(all.begin(), all.end(),
+                   [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  RankedAnswers made;
+  std::set<std::string_view> known;
+  for (size_t i : all) {
+    if (!known.insert(without_ends(answers[i])).second) continue;
+    const bool equal = !made.order.empty() && scores[i] == scores[made.order.back()];
+    made.ranks.push_back(equal ? made.ranks.back() : static_cast<int64_t>(made.order.size()) + 1);
+    made.order.push_back(i);
+  }
+  return made;
+}
+
+}  // namespace skein

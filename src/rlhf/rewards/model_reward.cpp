@@ -1,0 +1,72 @@
+#include "skein/rlhf/rewards/model_reward.h"
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+// Why the model cannot be fed the policy's tokens; "" where it can.
+std::string why_texts(const RewardModel& model, const PolicyText& policy) {
+  const std::string& chat_template = model.head().chat_template;
+  if (chat_template.empty()) return "it is an encoder";
+  if (!same_tokenizer(policy.tokenizer, model.tokenizer().to_json()))
+    return "its tokenizer is not the policy's";
+  return same_template(policy.chat_template, chat_template)
+             ? ""
+             : "its chat template is not the policy's";
+}
+
+}  // namespace
+
+ModelReward::ModelReward(const std::string& path, const PolicyText& policy,
+                         const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
+    : model_(path, parallel, dtype, batch, mesh) {
+  const std::string reason = why_texts(model_, policy);
+  tokens_ = reason.empty();
+  log::info(
+      "{} is fed {}", model_.origin(),
+      tokens_ ? "the tokens as they were sampled: its tokenizer and chat template are the policy's"
+              : "texts, the turns of each prompt and the answer: " + reason);
+}
+
+std::vector<FormedSample> ModelReward::sampled(const Answer& answer) const {
+  const size_t answered = answer.tokens.size() + (answer.ended ? 0 : 1),
+               all = answer.prompt_tokens.size() + answered;
+  const auto most = static_cast<size_t>(model_.head().length);
+  if (all > most && answered >= most) return {};
+  std::vector<int32_t> tokens = answer.prompt_tokens;
+  tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());
+  return {model_.form().sequence(std::move(tokens))};
+}
+
+FormedSample ModelReward::formed(const Answer& answer) const {
+  std::vector<FormedSample> one =
+      tokens_ ? sampled(answer)
+              : model_.form().sequences(answer.messages, std::span(&answer.text, 1));
+  require(!one.empty(),
+          "the answer to prompt {} is longer than the {} tokens that {} can judge; sample shorter "
+          "answers",
+          answer.prompt, model_.head().length, model_.origin());
+  return std::move(one.front());
+}
+
+void ModelReward::check_prompt(int64_t prompt, std::span<const Message> messages,
+                               const std::string&) const {
+  if (tokens_) return;
+  try {
+    const std::string answer = "?";
+    model_.form().sequences(messages, std::span(&answer, 1));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} cannot judge answers to prompt {}: {}",
+                                          model_.origin(), prompt, error.what()));
+  }
+}
+
+std::vector<double> ModelReward::scores(std::span<const Answer> answers) {
+  std::vector<FormedSample> sequences;
+  for (const Answer& answer : answers) sequences.push_back(formed(answer));
+  return model_.scores(std::move(sequences));
+}
+
+}  // namespace skein

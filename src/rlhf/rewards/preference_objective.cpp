@@ -1,0 +1,39 @@
+#include "skein/rlhf/rewards/preference_objective.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "skein/core/where.h"
+#include "skein/ops/attention.h"
+
+namespace skein {
+
+Losses PreferenceObjective::losses(const Var& output, const Pass& pass) const {
+  const Within here = Within::part("head");
+  const Batch& batch = *pass.batch;
+  const Var scores = model_.label_scores(output, pass);
+  const Var found =
+      ops::preference_losses(ops::reshape(scores, {scores.value().size()}), batch.known, config_);
+  return {found, row_weights_of(batch.weights, pass.loss_scale, output.value()), {batch.weights}};
+}
+
+std::vector<Tensor> PreferenceObjective::answers(const Var& output, const Pass& pass) const {
+  return {model_.label_scores(output, pass).value().to(Device{}).to(DType::f32)};
+}
+
+PreferenceScores preference_scores(const Judged& model, const PreferenceSamples& samples) {
+  const int64_t count = samples.samples_per_epoch(), answers = samples.shape().answers;
+  PreferenceScores made{Tensor::zeros({count, answers}, DType::f32)};
+  const auto sums = judge(model, samples, count, 1, true,
+                          [&](const Batch& batch, const std::vector<Tensor>& said) {
+                            put_answers(said[0], made.scores.reshape({count, answers, 1}),
+                                        batch.sample_ids.data<int64_t>()[0], batch.size());
+                          });
+  // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
+  model.mesh.dp().all_reduce_sum(made.scores);
+  model.mesh.pp().broadcast(made.scores, model.mesh.pp().size() - 1);
+  made.loss = std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / static_cast<double>(count);
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,48 @@
+#include "skein/rlhf/rewards/preference_files.h"
+#include "skein/rlhf/rewards/reward_task.h"
+
+namespace skein {
+
+RewardConfig reward_defaults() {
+  RewardConfig c;
+  c.run = adapting_defaults({"runs/reward", 32, 9e-6, LrConfig::Decay::cosine});
+  return c;
+}
+
+namespace {
+
+void bind_task(Options& options, RewardTaskConfig& c) {
+  options.add("chat.template", c.chat_template,
+              "chat template: none, plain, chatml, llama2, llama3 or a JSON file; empty: the "
+              "checkpoint's, else plain for dialogues and none for single texts");
+  options.add("reward.length", c.length, "longest prompt with an answer; 0: model.context",
+              "tokens");
+  options.add_choice("reward.long_prompts", c.long_prompts,
+                     {{"cut", LongPrompts::cut}, {"drop", LongPrompts::drop}},
+                     "longer prompts lose their beginning, or are left out");
+  options.add("reward.margin", c.loss.margin,
+              "by so many times the difference of their grades a better answer should score "
+              "higher; 0: no margin");
+  options.add("reward.centring", c.loss.centring,
+              "factor of the mean of (r+ + r-)^2 in the loss, such as 0.01");
+  options.add("reward.epochs", c.epochs, "passes over data.train, where train.steps is 0");
+  options.add("reward.reference_samples", c.reference_samples,
+              "answers whose scores get mean 0 and deviation 1; 0: scores stay as they are");
+}
+
+}  // namespace
+
+void bind(Options& options, RewardConfig& c) {
+  options.add("data.train", c.run.data.train,
+              "JSONL files of preferences to learn (docs/reward.md), plain, .gz, .xz or .zst");
+  options.add("data.validation", c.run.data.validation,
+              "JSONL files of preferences to evaluate on");
+  options.add("data.reference", c.task.reference,
+              "JSONL files of prompts with good answers, whose scores are the origin; empty: the "
+              "better answers of data.train");
+  bind_preference_files(options, c.task.layout, c.task.diverging, c.task.bad_records);
+  bind_task(options, c.task);
+  bind_adapting(options, c.run);
+}
+
+}  // namespace skein

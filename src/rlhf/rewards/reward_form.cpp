@@ -1,0 +1,112 @@
+#include "skein/rlhf/rewards/reward_form.h"
+
+#include <algorithm>
+
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+#include "skein/core/strict_json.h"
+#include "skein/rlhf/rewards/answer_form.h"
+#include "skein/train/tasks/chat_data.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kTask = "reward";
+
+std::string joined(std::span<const Message> prompt) {
+  std::string text;
+  for (const Message& turn : prompt) {
+    if (!text.empty()) text += '\n';
+    text += turn.content;
+  }
+  return text;
+}
+
+void drop_beginning(std::vector<int32_t>& tokens, int64_t count) {
+  tokens.erase(tokens.begin(), tokens.begin() + count);
+}
+
+}  // namespace
+
+std::string to_json(const RewardHead& head, uint32_t checksum) {
+  Json json{{"task", kTask},
+            {"length", head.length},
+            {"mean", head.mean},
+            {"deviation", head.deviation},
+            {"margin", head.loss.margin},
+            {"centring", head.loss.centring},
+            {"checksum", checksum}};
+  if (!head.chat_template.empty()) json["template"] = Json::parse(head.chat_template);
+  return json.dump();
+}
+
+std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::string& origin) {
+  const Json json = Json::parse(notes, nullptr, false);
+  if (!json.is_object() || json.value("task", Json()) != kTask) return nullptr;
+  auto head = std::make_unique<RewardHead>();
+  try {
+    head->length = whole<int64_t>(json.at("length"), "length", "the notes of " + origin);
+    head->mean = json.at("mean").get<double>();
+    head->deviation = json.at("deviation").get<double>();
+    head->loss = {json.at("margin").get<double>(), json.at("centring").get<double>()};
+    head->chat_template = chat_template_in(notes);
+  } catch (const Json::exception& error) {
+    fail_usage("the notes of {} are damaged: {}", origin, json_fault(error.what()));
+  }
+  require(head->length > 0 && head->deviation > 0,
+          "the notes of {} are damaged: length {} and deviation {} must be above 0", origin,
+          head->length, head->deviation);
+  return head;
+}
+
+uint32_t reward_checksum(const std::string& notes) {
+  const Json json = Json::parse(notes, nullptr, false);
+  return json.is_object() && json.contains("checksum") && json["checksum"].is_number_unsigned()
+             ? json["checksum"].get<uint32_t>()
+             : 0;
+}
+
+RewardForm::RewardForm(const Tokenizer& tokenizer, const ModelConfig& model, const RewardHead& head)
+    : tokenizer_(tokenizer),
+      length_(head.length),
+      types_(model.architecture == Architecture::bert && model.token_types >= 2) {
+  if (model.architecture == Architecture::bert)
+    pairs_ = std::make_unique<LabelForm>(tokenizer,
+                                         LabelFormConfig{.encoder = true, .length = head.length});
+  else
+    template_ =
+        std::make_unique<ChatTemplate>(ChatTemplate::from_json(head.chat_template, tokenizer));
+}
+
+int32_t RewardForm::pad() const { return std::max(0, tokenizer_.roles().pad); }
+
+std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt,
+                                                std::span<const std::string> answers) const {
+  std::vector<FormedSample> all;
+  if (pairs_) {
+    for (const std::string& answer : answers) all.push_back(pairs_->pair(joined(prompt), answer));
+    return all;
+  }
+  for (AnswerSequence& one : answer_sequences(*template_, prompt, answers, length_)) {
+    const auto last = static_cast<int32_t>(one.size() - 1);
+    all.push_back({std::move(one.tokens), {}, {last}, one.cut});
+  }
+  return all;
+}
+
+FormedSample RewardForm::sequence(std::vector<int32_t> tokens) const {
+  if (template_ && (tokens.empty() || tokens.back() != template_->end()))
+    tokens.push_back(template_->end());
+  SKEIN_CHECK(!tokens.empty());
+  FormedSample sample{std::move(tokens), {}, {0}};
+  const int64_t over = std::max<int64_t>(0, static_cast<int64_t>(sample.tokens.size()) - length_);
+  drop_beginning(sample.tokens, over);
+  sample.cut = over > 0;
+  if (types_) sample.types.assign(sample.tokens.size(), 0);
+  if (template_) sample.places = {static_cast<int32_t>(sample.tokens.size()) - 1};
+  return sample;
+}
+
+}  // namespace skein

@@ -1,0 +1,88 @@
+#include "skein/rlhf/rewards/reward_model.h"
+
+#include "skein/checkpoint/parameters.h"
+#include "skein/core/error.h"
+#include "skein/train/run_state.h"
+#include "skein/train/run_weights.h"
+
+namespace skein {
+
+struct RewardModel::Opened {
+  CheckpointInfo info;
+  ModelConfig model;
+  RewardHead head;
+  std::unique_ptr<Tokenizer> tokenizer;
+};
+
+RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
+  require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
+  const auto info = find_weights(path, mesh.world());
+  require(info.has_value(), "the reward model: {}", no_checkpoint(path));
+  const RunState state = run_state(info->metadata, info->path);
+  const auto head = reward_head(state.notes, info->path);
+  require(head != nullptr, "{} is no reward model; `skein reward` makes one of it", info->path);
+  if (state.tokenizer.empty()) fail_usage("{}", no_tokenizer(state, info->path));
+  const ModelConfig model = stored_model(state, info->path);
+  check_held(model, *info, mesh.world());
+  return {*info, model, *head, tokenizer_from_json(state.tokenizer)};
+}
+
+RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype,
+                         int64_t batch, Mesh& mesh)
+    : RewardModel(open(path, mesh), parallel, dtype, batch, mesh) {}
+
+RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dtype, int64_t batch,
+                         Mesh& mesh)
+    : origin_(opened.info.path),
+      head_(opened.head),
+      tokenizer_(std::move(opened.tokenizer)),
+      form_(std::make_unique<RewardForm>(*tokenizer_, opened.model, head_)),
+      mesh_(mesh),
+      local_(opened.model, parallel, mesh, dtype),
+      pipeline_(mesh, pieces(), parallel.schedule),
+      batch_(batch),
+      multiple_(row_multiple(parallel)) {
+  require(batch > 0, "{} answers a forward pass were asked for; give at least 1", batch);
+  local_.parameters().allocate(false);
+  load_checkpoint(opened.info, parameter_pieces(local_.parameters()), false, mesh.world());
+  local_.parameters().values_changed();
+}
+
+PipelineModel RewardModel::pieces() {
+  PipelineModel model = local_.pipeline_model();
+  if (local_.labelled())
+    objective_ = std::make_unique<PreferenceObjective>(*local_.labelled(), head_.loss);
+  model.objective = objective_.get();
+  return model;
+}
+
+std::unique_ptr<PreferenceSamples> RewardModel::source(
+    std::vector<PreferenceSample> samples) const {
+  const PreferenceBatchShape shape = shape_of(samples, multiple_, form_->pad(), form_->types());
+  return std::make_unique<PreferenceSamples>(std::move(samples), shape, 0, false);
+}
+
+PreferenceScores RewardModel::judged(const PreferenceSamples& samples) {
+  return preference_scores({pipeline_, local_.pass(), mesh_, batch_, meeting_}, samples);
+}
+
+std::vector<double> RewardModel::scores(std::vector<FormedSample> sequences) {
+  if (sequences.empty()) return {};
+  std::vector<PreferenceSample> samples;
+  for (FormedSample& sequence : sequences)
+    samples.push_back({PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
+  const auto answers = source(std::move(samples));
+  const Tensor raw = all_answers({pipeline_, local_.pass(), mesh_, batch_, meeting_}, *answers,
+                                 answers->samples_per_epoch(), 1, 1);
+  std::vector<double> made;
+  for (float score : raw.span<float>()) made.push_back((score - head_.mean) / head_.deviation);
+  return made;
+}
+
+std::vector<double> RewardModel::scores(std::span<const std::vector<int32_t>> sequences) {
+  std::vector<FormedSample> formed;
+  for (const std::vector<int32_t>& tokens : sequences) formed.push_back(form_->sequence(tokens));
+  return scores(std::move(formed));
+}
+
+}  // namespace skein

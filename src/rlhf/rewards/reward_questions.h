@@ -1,0 +1,58 @@
+// What a reward process is asked, and what it replies: skein/rlhf/rewards/rewards.h has the lines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skein/rlhf/rewards/rewards.h"
+
+namespace skein {
+
+struct RewardReply {
+  size_t place = 0;  // of the answer
+  double score = 0;  // finite
+};
+
+// A reply's line, {"id":7,"score":0.5}, to one of the questions after `answers`, the first of which
+// has first_id; other keys are passed over. Error(failure) naming the process `who` and showing the
+// line for anything else: no JSON object, one with values nested deeper than 32 levels, an id that
+// was not asked for, a score that is no finite number.
+RewardReply parse_reward_reply(std::string_view line, const std::string& who,
+                               std::span<const Answer> answers, int64_t first_id);
+
+// One batch of answers: what is asked, and the replies that have come. `who` and answers outlive
+// it.
+class RewardQuestions {
+ public:
+  RewardQuestions(const std::string& who, std::span<const Answer> answers, int64_t first_id)
+      : who_(who),
+        answers_(answers),
+        first_id_(first_id),
+        scores_(answers.size()),
+        missing_(answers.size()) {}
+
+  // A line for each answer.
+  std::string lines() const;
+  // True when no reply is missing any more. Errors as parse_reward_reply, and for a second reply to
+  // one question. Blank lines are passed over.
+  bool take(std::string_view line);
+  // In the order of the answers, once none is missing.
+  std::vector<double> scores() const;
+  std::string what_is_missing() const;
+
+ private:
+  const std::string& who_;
+  std::span<const Answer> answers_;
+  int64_t first_id_;
+  std::vector<std::optional<double>> scores_;
+  size_t missing_;
+};
+
+// Whether there is nothing in it but white space.
+bool is_blank_reply(std::string_view text);
+
+}  // namespace skein

@@ -1,0 +1,265 @@
+#include "skein/rlhf/rewards/reward_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/data/files/line_reader.h"
+#include "skein/parallel/local_model.h"
+#include "skein/rlhf/rewards/preference_files.h"
+#include "skein/rlhf/rewards/preference_objective.h"
+
+namespace skein {
+namespace {
+
+std::vector<float> floats(const std::vector<double>& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+int64_t sequence_length(const RewardConfig& c) {
+  const int64_t context = c.run.model.context, asked = c.task.length;
+  require(asked >= 0 && asked <= context,
+          "reward.length={} must be from 1 to model.context={}, the longest that the model can see",
+          asked, context);
+  return asked > 0 ? asked : context;
+}
+
+void check(const RewardTaskConfig& c) {
+  require(std::isfinite(c.loss.margin) && c.loss.margin >= 0 && std::isfinite(c.loss.centring) &&
+              c.loss.centring >= 0,
+          "reward.margin={} and reward.centring={} must be numbers from 0", c.loss.margin,
+          c.loss.centring);
+  require(c.bad_records >= 0 && c.reference_samples >= 0,
+          "data.bad_records={} and reward.reference_samples={} must be at least 0", c.bad_records,
+          c.reference_samples);
+  require(c.reference.empty() || c.reference_samples > 0,
+          "data.reference={} is given, but reward.reference_samples=0 asks for no scores of them; "
+          "leave one of them out",
+          fmt::join(c.reference, ","));
+}
+
+PreferencesConfig files_of(const RewardTaskConfig& c, const std::vector<std::string>& files) {
+  return {
+      .files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
+}
+
+void tell(const PreferenceData& data, const char* what) {
+  const size_t all = data.samples.size() + static_cast<size_t>(data.left_out);
+  if (data.cut > 0)
+    log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
+  if (data.left_out > 0)
+    log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out,
+              all, what);
+  if (data.bad > 0)
+    log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
+  require(!data.samples.empty(),
+          "all {} prompts with their answers are too long; give a larger reward.length, or a model "
+          "with a longer context",
+          what);
+}
+
+void check_grades(const RewardTaskConfig& c, const std::vector<PreferenceRecord>& records) {
+  const auto graded = [](const PreferenceRecord& record) {
+    return record.kind == PreferenceKind::ranked &&
+           std::any_of(record.grades.begin(), record.grades.end(),
+                       [&](double grade) { return grade != record.grades.front(); });
+  };
+  require(c.loss.margin == 0 || std::any_of(records.begin(), records.end(), graded),
+          "reward.margin={} asks for a gap by the difference of grades, but no pair or ranked list "
+          "of data.train has grades that differ (score_chosen and score_rejected, margin, or "
+          "scores); leave it out",
+          c.loss.margin);
+}
+
+std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceRecord& record) {
+  require(form.ends_answers() || std::none_of(record.answers.begin(), record.answers.end(), blank),
+          "an answer is empty, and the tokenizer's template for pairs (post_processor) has no "
+          "token behind the second text that would stand for it; leave such records out, or take a "
+          "model whose tokenizer ends pairs with a token such as [SEP]");
+  return form.sequences(record.prompt, record.answers);
+}
+
+}  // namespace
+
+PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records,
+                      const PreferencesConfig& files, LongPrompts long_prompts) {
+  PreferenceData data;
+  for (const PreferenceRecord& record : records) {
+    PreferenceSample sample{record.kind, {}, floats(record.values), floats(record.grades)};
+    if (!usable(record, files, data.bad, [&] { sample.sequences = sequences_of(form, record); }))
+      continue;
+    const bool cut = std::any_of(sample.sequences.begin(), sample.sequences.end(),
+                                 [](const FormedSample& sequence) { return sequence.cut; });
+    const bool out = sample.sequences.empty() || (cut && long_prompts == LongPrompts::drop);
+    data.left_out += out;
+    data.cut += cut && !out;
+    if (!out) data.samples.push_back(std::move(sample));
+  }
+  return data;
+}
+
+PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files,
+                           LongPrompts long_prompts, const char* what) {
+  const Preferences read = read_preferences(files);
+  tell(read, what, files.diverging);
+  PreferenceData data = formed(form, read.records, left_of(files, read), long_prompts);
+  tell(data, what);
+  return data;
+}
+
+RewardTask::RewardTask(RewardConfig& c, std::unique_ptr<Tokenizer> tokenizer,
+                       const std::string& notes)
+    : tokenizer_(std::move(tokenizer)), seed_(c.run.train.seed) {
+  require(c.run.model.vocab_size >= tokenizer_->vocab_size(),
+          "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size,
+          tokenizer_->vocab_size());
+  require(!c.run.data.train.empty(), "data.train names no file of preferences");
+  check(c.task);
+  multiple_ = row_multiple(c.run.parallel);
+  read(c, notes);
+  files_ = record_files({{"data.train", c.run.data.train},
+                         {"data.validation", c.run.data.validation},
+                         {"data.reference", c.task.reference}});
+  complete(c.run, c.task.epochs);
+}
+
+void RewardTask::read(const RewardConfig& c, const std::string& notes) {
+  const PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const Preferences learnt = read_preferences(files);
+  tell(learnt, "training", c.task.diverging);
+  head_.length = sequence_length(c);
+  head_.loss = c.task.loss;
+  if (c.run.model.architecture == Architecture::gpt)
+    head_.chat_template =
+        preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
+  const RewardForm form(*tokenizer_, c.run.model, head_);
+  pad_ = form.pad();
+  types_ = form.types();
+  check_grades(c.task, learnt.records);
+  PreferenceData data = formed(form, learnt.records, left_of(files, learnt), c.task.long_prompts);
+  tell(data, "training");
+  if (c.task.reference_samples > 0)
+    reference_ = source(reference_samples(c.task, form, data.samples), false);
+  training_ = source(std::move(data.samples), true);
+  if (c.run.data.validation.empty()) return;
+  validation_ = source(
+      read_formed(form, files_of(c.task, c.run.data.validation), c.task.long_prompts, "validation")
+          .samples,
+      false);
+}
+
+std::unique_ptr<PreferenceSamples> RewardTask::source(std::vector<PreferenceSample> samples,
+                                                      bool shuffle) const {
+  const PreferenceBatchShape shape = shape_of(samples, multiple_, pad_, types_);
+  return std::make_unique<PreferenceSamples>(std::move(samples), shape, seed_, shuffle);
+}
+
+std::vector<PreferenceSample> RewardTask::reference_samples(
+    const RewardTaskConfig& c, const RewardForm& form,
+    const std::vector<PreferenceSample>& learnt) const {
+  std::vector<PreferenceSample> read;
+  if (!c.reference.empty()) {
+    const PreferencesConfig files = files_of(c, c.reference);
+    const Preferences good = read_demonstrations(files);
+    PreferenceData data = formed(form, good.records, left_of(files, good), c.long_prompts);
+    tell(data, "reference");
+    read = std::move(data.samples);
+  }
+  const std::vector<PreferenceSample>& from = c.reference.empty() ? learnt : read;
+  const size_t count = std::min(from.size(), static_cast<size_t>(c.reference_samples));
+  std::vector<PreferenceSample> made;
+  for (size_t i = 0; i < count; ++i) {
+    const PreferenceSample& sample = from[i * from.size() / count];
+    const auto best = static_cast<size_t>(
+        std::max_element(sample.values.begin(), sample.values.end()) - sample.values.begin());
+    made.push_back({PreferenceKind::none, {sample.sequences[best]}, {0}, {0}});
+  }
+  return made;
+}
+
+std::unique_ptr<Objective> RewardTask::objective(const LocalModel& model) const {
+  return model.labelled() ? std::make_unique<PreferenceObjective>(*model.labelled(), head_.loss)
+                          : nullptr;
+}
+
+Scores RewardTask::validate(const Judged& model) const {
+  const PreferenceScores found = preference_scores(model, *validation_);
+  report_ = report_of(validation_->all(), found.scores, found.loss);
+  Scores scores{report_.text(),
+                {},
+                std::isfinite(found.loss) ? -found.loss : std::numeric_limits<double>::lowest()};
+  for (const auto& [name, value] : report_.values())
+    scores.values.emplace_back("validation_" + name, value);
+  return scores;
+}
+
+std::string RewardTask::measured_notes(const Judged& model) const {
+  if (!reference_) return notes();
+  const Tensor scores = all_answers(model, *reference_, reference_->samples_per_epoch(), 1, 1);
+  const auto count = static_cast<double>(scores.size());
+  RewardHead head = head_;
+  double squares = 0;
+  for (float score : scores.span<float>()) head.mean += score / count;
+  for (float score : scores.span<float>())
+    squares += (score - head.mean) * (score - head.mean) / count;
+  head.deviation = std::sqrt(squares);
+  if (!(head.deviation > 1e-6 && std::isfinite(head.mean) && std::isfinite(head.deviation))) {
+    log::warn(
+        "the reference answers' scores have mean {} and deviation {}: scores stay as they are",
+        head.mean, head.deviation);
+    return notes();
+  }
+  return to_json(head, training_->checksum());
+}
+
+void RewardTask::check_notes(const std::string& notes, const std::string& origin) const {
+  const auto stored = reward_head(notes, origin);
+  require(stored != nullptr, "{} is no run of a reward model; give another run.dir", origin);
+  require(same_template(stored->chat_template, head_.chat_template),
+          "{} was trained with another chat template; give the same chat.template, or another "
+          "run.dir to begin anew",
+          origin);
+  require(stored->length == head_.length,
+          "{} was trained with reward.length={}, now it is {}; give the same, or another run.dir "
+          "to begin anew",
+          origin, stored->length, head_.length);
+  if (stored->loss.margin != head_.loss.margin || stored->loss.centring != head_.loss.centring)
+    log::warn(
+        "{} learnt by reward.margin={} and reward.centring={}, now they are {} and {}; the run "
+        "goes on with these",
+        origin, stored->loss.margin, stored->loss.centring, head_.loss.margin, head_.loss.centring);
+  if (reward_checksum(notes) != training_->checksum())
+    log::warn(
+        "the training samples are not those that {} was trained on; the run goes on with the new "
+        "ones",
+        origin);
+}
+
+// A reward model's head is kept.
+bool RewardTask::begins_anew(const std::string& tensor, bool in_checkpoint,
+                             const std::string& notes) const {
+  return tensor.starts_with("classifier.") &&
+         (!in_checkpoint || !reward_head(notes, "checkpoint.load"));
+}
+
+// An encoder's head of tokens reads wherever a sequence begins, a pooler only where the row does.
+void RewardTask::complete(PretrainConfig& c, double epochs) const {
+  c.model.head = c.model.architecture == Architecture::bert ? Head::token : Head::sequence;
+  c.model.labels = 1;
+  c.model.pooler = c.model.value_head = false;
+  c.model.pool = Pool::first;
+  if (c.model.head_std < 0)
+    c.model.head_std = 1 / std::sqrt(static_cast<double>(c.model.d_model) + 1);
+  const double epoch = static_cast<double>(training_->samples_per_epoch()) /
+                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
+  const auto steps = [](double count) {
+    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count)));
+  };
+  if (c.train.steps == 0) c.train.steps = steps_of("reward.epochs", epochs, epoch);
+  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps * 3 / 100;
+  if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
+}
+
+}  // namespace skein

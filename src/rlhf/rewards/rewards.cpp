@@ -1,0 +1,109 @@
+#include "skein/rlhf/rewards/rewards.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
+#include "skein/core/options.h"
+
+#include "reward_sources.h"
+
+namespace skein {
+namespace {
+
+using Makers = std::map<std::string, RewardMaker>;
+
+Makers makers(const RewardContext& context) {
+  Makers all = context.more;
+  all["regex"] = [](const RewardSpec& spec) { return regex_reward(spec, false); };
+  all["regex_full"] = [](const RewardSpec& spec) { return regex_reward(spec, true); };
+  all["length"] = length_reward;
+  all["exact"] = exact_reward;
+  all["ended"] = ended_reward;
+  all["words"] = [&](const RewardSpec& spec) { return words_reward(spec, context.world); };
+  all["process"] = [&](const RewardSpec& spec) {
+    return process_reward(spec, context.world, context.process_seconds);
+  };
+  return all;
+}
+
+std::unique_ptr<RewardSource> made(const RewardSpec& spec, const Makers& all) {
+  if (const auto found = all.find(spec.kind); found != all.end()) return found->second(spec);
+  std::vector<std::string> kinds;
+  for (const auto& [kind, maker] : all) kinds.push_back(kind);
+  const std::string near = nearest(spec.kind, kinds);
+  fail_usage("there is no reward {}{}; there are {}", spec.kind,
+             near.empty() ? "" : fmt::format(", did you mean {}?", near), fmt::join(kinds, ", "));
+}
+
+std::string label_for(const std::string& kind, const std::vector<RewardMixture::Part>& parts) {
+  const auto taken = [&](const std::string& label) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const RewardMixture::Part& part) { return part.label == label; });
+  };
+  std::string label = kind;
+  for (int number = 2; taken(label); ++number) label = fmt::format("{}_{}", kind, number);
+  return label;
+}
+
+void check_scores(const std::string& source, std::span<const Answer> answers,
+                  std::span<const double> scores) {
+  SKEIN_CHECK_EQ(scores.size(), answers.size());
+  for (size_t i = 0; i < scores.size(); ++i)
+    if (!std::isfinite(scores[i]))
+      fail("the reward {} gives {} for an answer to prompt {}: {}", source, shown_number(scores[i]),
+           answers[i].prompt, shown(answers[i].text));
+}
+
+}  // namespace
+
+void RewardSource::set_meeting(Meeting*) {}
+
+void RewardSource::check_prompt(int64_t, std::span<const Message>, const std::string&) const {}
+
+int64_t answer_length(const Answer& answer) {
+  return static_cast<int64_t>(answer.tokens.size()) - (answer.ended && !answer.tokens.empty());
+}
+
+RewardMixture::RewardMixture(std::vector<Part> parts)
+    : parts_(std::move(parts)), last_(parts_.size()) {
+  SKEIN_CHECK(!parts_.empty());
+}
+
+std::string RewardMixture::name() const {
+  std::string text;
+  for (const Part& part : parts_)
+    text += fmt::format("{}{}*{}", text.empty() ? "" : "; ", part.weight, part.source->name());
+  return text;
+}
+
+std::vector<double> RewardMixture::scores(std::span<const Answer> answers) {
+  std::vector<double> sums(answers.size(), 0);
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    last_[p] = parts_[p].source->scores(answers);
+    check_scores(parts_[p].source->name(), answers, last_[p]);
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += parts_[p].weight * last_[p][i];
+  }
+  check_scores(name(), answers, sums);
+  return sums;
+}
+
+void RewardMixture::set_meeting(Meeting* meeting) {
+  for (const Part& part : parts_) part.source->set_meeting(meeting);
+}
+
+void RewardMixture::check_prompt(int64_t prompt, std::span<const Message> messages,
+                                 const std::string& record) const {
+  for (const Part& part : parts_) part.source->check_prompt(prompt, messages, record);
+}
+
+RewardMixture make_rewards(const std::string& list, const RewardContext& context) {
+  const Makers all = makers(context);
+  std::vector<RewardMixture::Part> parts;
+  for (const RewardSpec& spec : parse_rewards(list))
+    parts.push_back({spec.weight, label_for(spec.kind, parts), made(spec, all)});
+  return RewardMixture(std::move(parts));
+}
+
+}  // namespace skein

@@ -1,0 +1,116 @@
+#include "skein/text/split/words.h"
+
+#include <algorithm>
+#include <sstream>
+#include <unordered_map>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/files.h"
+#include "skein/core/error.h"
+#include "skein/text/split/utf8.h"
+
+#include "reward_sources.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kLargestFile = int64_t{64} << 20;
+
+using Weights = std::unordered_map<std::string, double>;
+
+struct WordsArgument {
+  std::string path;
+  std::map<std::string, std::string> fields;
+};
+
+// Behind the path; a path may hold commas.
+WordsArgument split_argument(const RewardSpec& spec) {
+  const std::string_view all = spec.argument;
+  size_t end = all.size();
+  for (size_t comma = all.rfind(','); comma != std::string_view::npos;
+       comma = all.substr(0, comma).rfind(',')) {
+    const std::string_view field = all.substr(comma + 1);
+    if (!field.starts_with("cap=") && !field.starts_with("per=")) break;
+    end = comma;
+  }
+  const std::string fields = end < spec.argument.size() ? spec.argument.substr(end + 1) : "";
+  return {spec.argument.substr(0, end), read_fields(spec, fields, {"cap", "per"})};
+}
+
+void add_line(const RewardSpec& spec, const std::string& path, int64_t number,
+              const std::string& line, Weights& weights) {
+  std::istringstream columns(line);
+  std::string word, weight, more;
+  columns >> word >> weight >> more;
+  const std::vector<std::string> words = folded_words(word);
+  require(more.empty() && words.size() == 1 && words[0] == folded(word),
+          "{}:{}: {} is not a word and perhaps its weight", path, number, shown(line));
+  const double value =
+      weight.empty()
+          ? 1
+          : read_number(spec, fmt::format("on line {} of its file the weight", number), weight);
+  require(weights.emplace(words[0], value).second,
+          "{}:{}: the word {} stands there for the second time (case does not count)", path, number,
+          shown(word));
+}
+
+Weights read_weights(const RewardSpec& spec, const std::string& path, const std::string& text) {
+  require(valid_utf8(text), "{} is not valid UTF-8", path);
+  Weights weights;
+  std::istringstream lines(text);
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (!folded(line).empty()) add_line(spec, path, number, line, weights);
+  }
+  require(!weights.empty(), "{}: no word is listed there for the reward {}", path,
+          shown(spec.text()));
+  return weights;
+}
+
+std::string read_list(const std::string& path) {
+  const int64_t bytes = FileReader(path).size();
+  require(bytes <= kLargestFile, "{} has {}; a list of words has {} at most", path,
+          readable_size(bytes), readable_size(kLargestFile));
+  return read_text(path);
+}
+
+class WordsReward : public Rule {
+ public:
+  WordsReward(const RewardSpec& spec, Group& world) : Rule(spec) {
+    const auto [path, fields] = split_argument(spec);
+    require(!path.empty(), "the reward {} names no file", name());
+    if (const auto cap = fields.find("cap"); cap != fields.end()) {
+      cap_ = read_number(spec, "cap", cap->second);
+      require(cap_ > 0, "the reward {} has cap={}, which must be above 0", name(), cap_);
+    }
+    if (const auto per = fields.find("per"); per != fields.end()) {
+      require(per->second == "token", "the reward {} has per={}; there is per=token", name(),
+              per->second);
+      per_token_ = true;
+    }
+    weights_ = read_weights(spec, path, from_root(world, [&] { return read_list(path); }));
+  }
+
+ protected:
+  double score(const Answer& answer) override {
+    double sum = 0;
+    for (const std::string& word : folded_words(answer.text))
+      if (const auto found = weights_.find(word); found != weights_.end()) sum += found->second;
+    if (per_token_) sum /= static_cast<double>(std::max<int64_t>(1, answer_length(answer)));
+    return cap_ > 0 ? std::clamp(sum, -cap_, cap_) : sum;
+  }
+
+ private:
+  Weights weights_;
+  double cap_ = 0;
+  bool per_token_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RewardSource> words_reward(const RewardSpec& spec, Group& world) {
+  return std::make_unique<WordsReward>(spec, world);
+}
+
+}  // namespace skein
