@@ -5,7 +5,7 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
-#include "skein/scaling/gnuplot.h"
+#include "skein/scaling/report/gnuplot.h"
 
 #include "command.h"
 #include "result_file.h"

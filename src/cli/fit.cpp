@@ -2,7 +2,7 @@
 
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
-#include "skein/scaling/study.h"
+#include "skein/scaling/study/study.h"
 
 #include "command.h"
 #include "result_file.h"

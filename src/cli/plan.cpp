@@ -1,4 +1,4 @@
-#include "skein/scaling/plan.h"
+#include "skein/scaling/plan/plan.h"
 
 #include <cstdio>
 

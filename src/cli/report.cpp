@@ -1,4 +1,4 @@
-#include "skein/scaling/report.h"
+#include "skein/scaling/report/report.h"
 
 #include <unistd.h>
 

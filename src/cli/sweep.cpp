@@ -1,4 +1,4 @@
-#include "skein/scaling/sweep.h"
+#include "skein/scaling/sweep/sweep.h"
 
 #include <cstdio>
 

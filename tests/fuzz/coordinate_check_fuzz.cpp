@@ -1,5 +1,5 @@
 // What `skein report` draws of `skein bench`.
-#include "skein/scaling/coordinate_check.h"
+#include "skein/scaling/study/coordinate_check.h"
 
 #include "fuzz.h"
 

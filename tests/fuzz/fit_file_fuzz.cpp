@@ -1,8 +1,8 @@
 // What `skein plan` goes by.
 #include <cmath>
 
-#include "skein/scaling/plan.h"
-#include "skein/scaling/study.h"
+#include "skein/scaling/plan/plan.h"
+#include "skein/scaling/study/study.h"
 
 #include "fuzz.h"
 

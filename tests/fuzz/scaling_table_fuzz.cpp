@@ -2,7 +2,7 @@
 // comes back from its own CSV.
 #include <cmath>
 
-#include "skein/scaling/results.h"
+#include "skein/scaling/laws/results.h"
 
 #include "fuzz.h"
 

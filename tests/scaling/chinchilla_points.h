@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "skein/core/philox.h"
-#include "skein/scaling/fit.h"
+#include "skein/scaling/fit/fit.h"
 
 namespace skein::test {
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "skein/scaling/plan.h"
-#include "skein/scaling/report.h"
+#include "skein/scaling/plan/plan.h"
+#include "skein/scaling/report/report.h"
 
 #include "data/data_fixtures.h"
 

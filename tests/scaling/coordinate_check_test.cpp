@@ -1,10 +1,10 @@
-#include "skein/scaling/coordinate_check.h"
+#include "skein/scaling/study/coordinate_check.h"
 
 #include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "skein/scaling/gnuplot.h"
+#include "skein/scaling/report/gnuplot.h"
 
 #include "data/data_fixtures.h"
 #include "report_checks.h"

@@ -1,4 +1,4 @@
-#include "skein/scaling/critical_batch.h"
+#include "skein/scaling/study/critical_batch.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

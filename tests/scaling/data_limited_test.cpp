@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "skein/scaling/study.h"
+#include "skein/scaling/study/study.h"
 
 #include "rlhf/expect_error.h"
 #include "scaling/chinchilla_points.h"

@@ -1,4 +1,4 @@
-#include "skein/scaling/design.h"
+#include "skein/scaling/sweep/design.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "skein/core/json.h"
-#include "skein/scaling/study.h"
+#include "skein/scaling/study/study.h"
 
 #include "scaling/table_fixture.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "skein/core/json.h"
-#include "skein/scaling/law.h"
+#include "skein/scaling/laws/law.h"
 
 namespace skein::test {
 

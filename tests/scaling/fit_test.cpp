@@ -1,4 +1,4 @@
-#include "skein/scaling/fit.h"
+#include "skein/scaling/fit/fit.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "skein/scaling/gnuplot.h"
+#include "skein/scaling/report/gnuplot.h"
 
 #include <cmath>
 #include <cstdlib>

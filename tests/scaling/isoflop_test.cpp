@@ -1,4 +1,4 @@
-#include "skein/scaling/isoflop.h"
+#include "skein/scaling/fit/isoflop.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "skein/scaling/law.h"
+#include "skein/scaling/laws/law.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "skein/core/json.h"
-#include "skein/scaling/report.h"
-#include "skein/scaling/study.h"
+#include "skein/scaling/report/report.h"
+#include "skein/scaling/study/study.h"
 
 #include "data/data_fixtures.h"
 #include "report_checks.h"

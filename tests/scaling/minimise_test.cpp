@@ -1,4 +1,4 @@
-#include "skein/scaling/minimise.h"
+#include "skein/scaling/fit/minimise.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // What a user may say of a plan's budget.
 #include <gtest/gtest.h>
 
-#include "skein/scaling/plan.h"
+#include "skein/scaling/plan/plan.h"
 
 #include "data/data_fixtures.h"
 

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "skein/scaling/plan.h"
-#include "skein/scaling/study.h"
+#include "skein/scaling/plan/plan.h"
+#include "skein/scaling/study/study.h"
 
 #include "data/data_fixtures.h"
 #include "scaling/fit_fixture.h"

@@ -1,11 +1,11 @@
-#include "skein/scaling/plan.h"
+#include "skein/scaling/plan/plan.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
 
 #include "skein/core/json.h"
 #include "skein/models/memory.h"
-#include "skein/scaling/isoflop.h"
+#include "skein/scaling/fit/isoflop.h"
 #include "skein/train/config.h"
 
 #include "data/data_fixtures.h"

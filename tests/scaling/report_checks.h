@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "skein/scaling/figure.h"
+#include "skein/scaling/report/figure.h"
 
 namespace skein::test {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "skein/core/philox.h"
-#include "skein/scaling/study.h"
+#include "skein/scaling/study/study.h"
 
 namespace skein {
 

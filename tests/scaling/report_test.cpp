@@ -1,4 +1,4 @@
-#include "skein/scaling/report.h"
+#include "skein/scaling/report/report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "skein/scaling/report_text.h"
+#include "skein/scaling/report/text.h"
 
 #include "data/data_fixtures.h"
 #include "report_checks.h"

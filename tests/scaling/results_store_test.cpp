@@ -1,4 +1,4 @@
-#include "skein/scaling/results_store.h"
+#include "skein/scaling/laws/results_store.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

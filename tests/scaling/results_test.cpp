@@ -1,4 +1,4 @@
-#include "skein/scaling/results.h"
+#include "skein/scaling/laws/results.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "skein/scaling/shape.h"
+#include "skein/scaling/laws/shape.h"
 
 #include <cmath>
 #include <functional>

@@ -1,11 +1,11 @@
-#include "skein/scaling/study.h"
+#include "skein/scaling/study/study.h"
 
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 
 #include "skein/core/json.h"
-#include "skein/scaling/results_store.h"
+#include "skein/scaling/laws/results_store.h"
 
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"

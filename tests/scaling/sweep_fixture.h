@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "skein/scaling/results_store.h"
-#include "skein/scaling/sweep.h"
+#include "skein/scaling/laws/results_store.h"
+#include "skein/scaling/sweep/sweep.h"
 
 #include "train/train_fixture.h"
 

@@ -1,11 +1,11 @@
-#include "skein/scaling/sweep.h"
+#include "skein/scaling/sweep/sweep.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
 #include <thread>
 
 #include "skein/data/stores/store.h"
-#include "skein/scaling/results_store.h"
+#include "skein/scaling/laws/results_store.h"
 #include "skein/train/progress.h"
 
 #include "data/masked_fixtures.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "skein/core/philox.h"
-#include "skein/scaling/results.h"
+#include "skein/scaling/laws/results.h"
 
 namespace skein::test {
 

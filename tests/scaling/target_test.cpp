@@ -3,7 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "skein/scaling/study.h"
+#include "skein/scaling/study/study.h"
 
 #include "scaling/table_fixture.h"
 

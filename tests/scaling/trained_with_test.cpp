@@ -1,12 +1,12 @@
 // What the runs of a table were trained with, and what did best among them.
-#include "skein/scaling/trained_with.h"
+#include "skein/scaling/study/trained_with.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 
-#include "skein/scaling/study.h"
+#include "skein/scaling/study/study.h"
 
 #include "scaling/sweep_fixture.h"
 

@@ -1,0 +1,82 @@
+// Plots as data: what is drawn, before a program draws it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/scaling/study/study.h"
+
+namespace skein {
+
+// What a colour stands for; its value depends on where it is seen. size_0 ... size_8: dark to
+// bright, by rising size.
+enum class Ink {
+  text,
+  faint,
+  grid,
+  envelope,
+  isoflop,
+  parametric,
+  alert,
+  size_0,
+  size_1,
+  size_2,
+  size_3,
+  size_4,
+  size_5,
+  size_6,
+  size_7,
+  size_8
+};
+constexpr int kInks = 16, kSizeInks = 9;
+// Of place `index` among `count` in rising order.
+Ink size_ink(int64_t index, int64_t count);
+
+enum class Mark { line, dashes, dots, rings, diamonds, crosses, band };
+
+struct Sample {
+  double x = kUnknown, y = kUnknown;       // unknown: a line is interrupted
+  double low = kUnknown, high = kUnknown;  // of a band
+  std::string name = {};                   // of the run; shown where `named`
+  bool named = false;
+};
+
+struct Series {
+  std::string title;  // "": stands in no legend
+  Ink ink = Ink::text;
+  Mark mark = Mark::line;
+  double weight = 2;  // width of a line, size of a point
+  std::vector<Sample> samples;
+};
+
+struct Axis {
+  std::string label;
+  bool logarithmic = false;
+  bool powers = false;  // ticks of a logarithmic one as powers of ten, else as 10 k, 10 M, 10 B
+};
+
+struct Panel {
+  std::string title;
+  Axis x, y;
+  std::vector<Series> series;
+};
+
+struct ScalingFigure {
+  std::string name;  // of its files
+  std::string title, caption;
+  std::string convention;
+  std::string problem;  // one sentence why it is left out; then there are no panels
+  std::vector<Panel> panels;
+};
+
+// Those of the report, in its order.
+std::vector<ScalingFigure> figures_of(const Study& study);
+
+// Mean |activation| over the width after the last step, and its exponents of growth step by step;
+// two panels a check.
+ScalingFigure coordinate_figure(const std::vector<CoordinateCheck>& checks);
+
+// panel,series,x,y,low,high,run: every number that is drawn, 17 digits, unknown ones empty.
+std::string figure_csv(const ScalingFigure& figure);
+
+}  // namespace skein

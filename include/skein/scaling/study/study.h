@@ -1,0 +1,125 @@
+// All fits of one table: what `skein fit` prints and writes, `skein report` draws and `skein plan`
+// goes by.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skein/core/options.h"
+#include "skein/scaling/fit/isoflop.h"
+#include "skein/scaling/study/coordinate_check.h"
+#include "skein/scaling/study/critical_batch.h"
+#include "skein/scaling/study/trained_with.h"
+
+namespace skein {
+
+// Where the runs come from.
+struct StudyInput {
+  std::string path;    // CSV, the results.h5 or the folder of a sweep
+  std::string curves;  // CSV of run, tokens or step, loss; "": curves.csv of a folder, else none
+  TableOptions table;
+  ExclusionRules exclusions;
+};
+void bind(Options& options, StudyInput& input);
+// The table with its curves, excluded runs marked.
+ScalingTable read_input(const StudyInput& input);
+
+enum class Approach { all, envelope, isoflop, parametric };
+// One that is fitted alone, without any approach, and is refused by its own needs only.
+enum class Law { all, loss_of_n, loss_of_d, loss_of_c, kaplan, over_training, data_limited };
+
+struct StudyOptions {
+  Approach approach = Approach::all;
+  Law law = Law::all;     // another one: approach must be `all`
+  bool must_fit = true;   // false: where nothing can be fitted, Study::problem says why
+  Convention convention;  // of the main fit; settled() by the table
+  bool all_conventions = true;
+  ParametricOptions parametric;
+  IsoflopOptions isoflop;
+  int64_t curve_points = 0;  // of each curve, fitted by approach 3 beside the runs' ends
+  double target = 0;         // FLOPs to predict for; 0: ten times the largest budget
+};
+
+void bind(Options& options, StudyOptions& study);
+
+// What the fits say of a budget.
+struct TargetPrediction {
+  double flops = 0;
+  double beyond = 0;                            // target over the largest budget that was fitted
+  Interval n, d, ratio, loss;                   // approach 3; ratio: tokens per parameter
+  Interval isoflop_n, isoflop_d, isoflop_loss;  // approach 2; the loss by its offset law
+  Interval isoflop_ratio{};
+  Interval envelope_n{}, envelope_d{}, envelope_ratio{}, envelope_loss{};  // approach 1, likewise
+};
+
+struct ConventionStudy {
+  Convention convention;
+  std::vector<ScalingPoint> points;
+  std::vector<ScalingPoint> curve_points;   // that approach 3 is fitted to as well
+  PowerLaw flops_per_token{6, 1};           // of N: C / D
+  Interval n_exponent, d_exponent;          // approach 3: of N* and D* over C
+  std::optional<ParametricFit> parametric;  // none: refused, see problem
+  std::string parametric_problem;
+  IsoflopFit isoflop;
+  EnvelopeFit envelope;
+};
+
+// Whether approach 3 says of a budget how it is spent best: a law that has an optimum, and C / D a
+// function of N that is known.
+bool names_optimum(const ConventionStudy& study);
+
+// A law beside approach 3's; none: see problem.
+template <class Fit>
+struct LawBeside {
+  std::optional<Fit> fit;
+  std::string problem;
+};
+
+// A fitted run whose loss is 20% or more off the law.
+struct Outlier {
+  int64_t run = 0;                  // index into ScalingTable::runs
+  double found = 0, predicted = 0;  // losses
+};
+
+struct Study {
+  StudyOptions options;
+  ScalingTable table;
+  std::string problem;  // why nothing is fitted; "": something is
+  ConventionStudy main;
+  std::vector<ConventionStudy> others;           // exponents alone: 200 resamples
+  std::optional<ConventionStudy> with_excluded;  // the main one with the runs that rules exclude
+                                                 // put back: 200 resamples; none: no such runs
+  std::vector<HeldOut> comparison;
+  // Over N of runs within a factor of 2 of the largest D, over D of runs within a factor of 2 of
+  // the largest N, and over C the lowest loss of each budget; none: see the problems below. The
+  // last one holds for the way in which these runs divide C between N and D, good or bad.
+  std::optional<OffsetPowerFit> loss_of_n, loss_of_d, loss_of_c;
+  // Through the same runs without an offset, as Kaplan et al. (2020) have it: L = (x_c / x)^p.
+  std::optional<PowerFit> power_of_n, power_of_d, power_of_c;
+  std::string loss_of_n_problem, loss_of_d_problem, loss_of_c_problem;
+  // Of all runs of the main fit, by its loss of residuals; up to 1,000 resamples.
+  LawBeside<KaplanFit> kaplan;
+  LawBeside<OverTrainingFit> over_training;
+  LawBeside<DataLimitedFit> data_limited;
+  CriticalBatchFit critical_batch;
+  // Of approach 3's law, or of the law of N and D that is asked for alone; furthest off first.
+  std::vector<Outlier> outliers;
+  TrainedWith trained_with;
+  std::optional<TargetPrediction> target;
+  std::vector<std::string> warnings;         // with lines
+  std::vector<CoordinateCheck> coordinates;  // of muP, for the report; make_study leaves it empty
+};
+
+// A usage error where no run is done, and where not one of the three approaches, or not the one law
+// that is asked for, can be fitted, unless options.must_fit is false.
+Study make_study(const ScalingTable& table, const StudyOptions& options);
+// JSON with null for what is unknown, 17 digits.
+std::string study_json(const Study& study);
+// For the terminal.
+std::string study_text(const Study& study);
+// What `skein plan --fit` reads back: the law and its draws. A usage error for anything else.
+ParametricFit read_fit(const std::string& json_path);
+
+}  // namespace skein

@@ -1,0 +1,234 @@
+#include "skein/scaling/fit/isoflop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/ranges.h>
+#include <map>
+
+#include "skein/core/error.h"
+#include "skein/core/philox.h"
+
+#include "budgets.h"
+#include "intervals.h"
+#include "parabola.h"
+
+namespace skein {
+namespace {
+
+constexpr size_t kFewestBudgets = 3;
+constexpr size_t kMostNamed = 6;
+
+struct Vertices {
+  std::vector<XY> n, d, loss;  // over C
+};
+
+std::vector<IsoflopBudget> begun(std::span<const ScalingPoint> points, double tolerance) {
+  std::vector<IsoflopBudget> budgets;
+  for (std::vector<int64_t>& members : budgets_of(points, tolerance)) {
+    const double first = points[static_cast<size_t>(members.front())].c,
+                 last = points[static_cast<size_t>(members.back())].c;
+    double sum = 0;
+    for (const int64_t i : members) sum += std::log(points[static_cast<size_t>(i)].c);
+    IsoflopBudget& budget = budgets.emplace_back();
+    budget.flops = first == last ? first : std::exp(sum / static_cast<double>(members.size()));
+    budget.points = std::move(members);
+  }
+  return budgets;
+}
+
+struct Pair {
+  Parabola n, d;
+};
+
+Pair parabolas(std::span<const ScalingPoint> points, std::span<const int64_t> chosen) {
+  std::vector<Dot> n, d;
+  for (const int64_t i : chosen) {
+    const ScalingPoint& point = points[static_cast<size_t>(i)];
+    n.push_back({std::log(point.n), point.loss});
+    d.push_back({std::log(point.d), point.loss});
+  }
+  return {fit_parabola(n), fit_parabola(d)};
+}
+
+std::string problem_of(const Pair& fits) {
+  if (!fits.n.problem.empty()) return fits.n.problem;
+  if (fits.d.problem.empty()) return "";
+  return fits.d.problem.starts_with("minimum") ? "minimum over tokens at the edge"
+                                               : "over tokens: " + fits.d.problem;
+}
+
+void find_vertex(IsoflopBudget& budget, std::span<const ScalingPoint> points) {
+  const Pair fits = parabolas(points, budget.points);
+  budget.problem = problem_of(fits);
+  budget.curvature = fits.n.curvature;
+  budget.half_width = fits.n.half_width;
+  if (!budget.problem.empty()) return;
+  budget.centre_offset = fits.n.centre - fits.n.x;
+  budget.n = std::exp(fits.n.x);
+  budget.d = std::exp(fits.d.x);
+  budget.loss = fits.n.y;
+  if (!(budget.loss > 0)) budget.problem = "the parabola's minimum is no loss above 0";
+}
+
+void leave_out(IsoflopBudget& budget, int64_t fewest_runs) {
+  budget.problem = fmt::format("fewer than {} runs", fewest_runs);
+  budget.n = budget.d = budget.loss = budget.centre_offset = kUnknown;
+}
+
+// "concave at 1e+18, 2e+18 FLOPs; two sizes at 5e+18 FLOPs".
+std::string problems_of(const std::vector<IsoflopBudget>& budgets) {
+  std::map<std::string, std::vector<std::string>> at;
+  for (const IsoflopBudget& budget : budgets)
+    at[budget.problem.empty() ? "inside" : budget.problem].push_back(
+        fmt::format("{:.3g}", budget.flops));
+  std::vector<std::string> said;
+  for (auto& [problem, flops] : at) {
+    const size_t count = flops.size();
+    if (count > kMostNamed) flops.resize(kMostNamed);
+    said.push_back(
+        fmt::format("{} at {}{} FLOPs", problem, fmt::join(flops, ", "),
+                    count > kMostNamed ? fmt::format(" and {} more", count - kMostNamed) : ""));
+  }
+  return fmt::format("{}", fmt::join(said, "; "));
+}
+
+Vertices vertices_of(const std::vector<IsoflopBudget>& budgets) {
+  Vertices vertices;
+  for (size_t i = 0; i < budgets.size(); ++i) {
+    const IsoflopBudget& budget = budgets[i];
+    if (!budget.problem.empty()) continue;
+    const auto cluster = static_cast<int64_t>(i);
+    vertices.n.push_back({budget.flops, budget.n, 1, cluster});
+    vertices.d.push_back({budget.flops, budget.d, 1, cluster});
+    vertices.loss.push_back({budget.flops, budget.loss, 1, cluster});
+  }
+  return vertices;
+}
+
+// Points of one cluster come together.
+std::vector<std::vector<int64_t>> clusters_of(const IsoflopBudget& budget,
+                                              std::span<const ScalingPoint> points) {
+  std::map<int64_t, std::vector<int64_t>> clusters;
+  for (const int64_t i : budget.points)
+    clusters[points[static_cast<size_t>(i)].cluster].push_back(i);
+  std::vector<std::vector<int64_t>> listed;
+  for (auto& [cluster, members] : clusters) listed.push_back(std::move(members));
+  return listed;
+}
+
+class Resampler {
+ public:
+  Resampler(std::span<const ScalingPoint> points, const std::vector<IsoflopBudget>& budgets,
+            uint64_t seed)
+      : points_(points), budgets_(budgets), key_(derive_key(seed, "isoflop")) {
+    for (const IsoflopBudget& budget : budgets) clusters_.push_back(clusters_of(budget, points));
+  }
+
+  Vertices resample(int64_t number) const {
+    std::vector<IsoflopBudget> drawn_budgets;
+    uint64_t index = 0;
+    for (size_t i = 0; i < budgets_.size(); ++i) {
+      if (!budgets_[i].problem.empty()) continue;
+      IsoflopBudget budget;
+      budget.flops = budgets_[i].flops;
+      for (size_t draw = 0; draw < clusters_[i].size(); ++draw) {
+        const auto& members = clusters_[i][drawn(key_, number, index++, clusters_[i].size())];
+        budget.points.insert(budget.points.end(), members.begin(), members.end());
+      }
+      find_vertex(budget, points_);
+      drawn_budgets.push_back(std::move(budget));
+    }
+    return vertices_of(drawn_budgets);
+  }
+
+ private:
+  std::span<const ScalingPoint> points_;
+  const std::vector<IsoflopBudget>& budgets_;
+  uint64_t key_;
+  std::vector<std::vector<std::vector<int64_t>>> clusters_;
+};
+
+void fit_through(IsoflopFit& fit, std::span<const ScalingPoint> points,
+                 const IsoflopOptions& options) {
+  const Vertices best = vertices_of(fit.budgets);
+  const Resampler resampler(points, fit.budgets, options.seed);
+  std::vector<PowerLaw> n, d, loss;
+  std::vector<std::vector<XY>> losses;
+  fit.resamples = options.resamples;
+  for (int64_t i = 0; i < options.resamples; ++i) {
+    const Vertices vertices = resampler.resample(i);
+    if (vertices.n.size() < kFewestBudgets) {
+      ++fit.failed_draws;
+      continue;
+    }
+    n.push_back(power_through(vertices.n));
+    d.push_back(power_through(vertices.d));
+    loss.push_back(power_through(vertices.loss));
+    losses.push_back(vertices.loss);
+  }
+  fit.n_of_c = power_fit(power_through(best.n), std::move(n), options.resamples);
+  fit.d_of_c = power_fit(power_through(best.d), std::move(d), options.resamples);
+  fit.loss_of_c = power_fit(power_through(best.loss), std::move(loss), options.resamples);
+  fit.offset_loss_of_c = offset_through(best.loss, losses, options.threads);
+}
+
+}  // namespace
+
+IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOptions& options) {
+  IsoflopFit fit;
+  fit.budgets = begun(points, options.tolerance);
+  size_t good = 0;
+  for (IsoflopBudget& budget : fit.budgets) {
+    find_vertex(budget, points);
+    if (budget.problem.empty() && static_cast<int64_t>(budget.points.size()) < options.fewest_runs)
+      leave_out(budget, options.fewest_runs);
+    good += budget.problem.empty();
+  }
+  if (good < kFewestBudgets)
+    fit.problem = fmt::format(
+        "{} of {} budgets have their minimum inside of the sizes; a power law needs {} ({})", good,
+        fit.budgets.size(), kFewestBudgets, problems_of(fit.budgets));
+  else
+    fit_through(fit, points, options);
+  return fit;
+}
+
+PowerLaw flops_per_token(std::span<const ScalingPoint> points) {
+  std::vector<XY> pairs;
+  bool six = true;
+  for (const ScalingPoint& point : points) {
+    six &= std::abs(point.c / (6 * point.n * point.d) - 1) < 1e-6;
+    pairs.push_back({point.n, point.c / point.d, 1, point.cluster});
+  }
+  return six ? PowerLaw{6, 1} : power_through(pairs);
+}
+
+// With m = N^s, C = k m D, and the loss is a law of m and D whose alpha is alpha / s.
+Optimum efficient(const ChinchillaLaw& law, double flops, const PowerLaw& flops_per_token) {
+  const double s = flops_per_token.exponent;
+  const ChinchillaLaw of_power{law.e, law.a, law.b, law.alpha / s, law.beta};
+  Optimum best = optimum(of_power, flops, flops_per_token.coefficient);
+  best.n = std::pow(best.n, 1 / s);
+  return best;
+}
+
+double efficient_exponent(const ChinchillaLaw& law, const PowerLaw& flops_per_token) {
+  return law.beta / (law.alpha + flops_per_token.exponent * law.beta);
+}
+
+void find_bias(IsoflopFit& fit, std::span<const ScalingPoint> points, const ChinchillaLaw& law,
+               const PowerLaw& flops_per_token) {
+  std::vector<ScalingPoint> exact(points.begin(), points.end());
+  for (ScalingPoint& point : exact) point.loss = law.loss(point.n, point.d);
+  for (IsoflopBudget& budget : fit.budgets) {
+    if (!budget.problem.empty()) continue;
+    IsoflopBudget noiseless = budget;
+    find_vertex(noiseless, exact);
+    const Optimum best = efficient(law, budget.flops, flops_per_token);
+    if (!noiseless.problem.empty()) continue;
+    budget.n_bias = noiseless.n / best.n - 1;
+    budget.d_bias = noiseless.d / best.d - 1;
+  }
+}
+
+}  // namespace skein

@@ -1,0 +1,69 @@
+// Which columns of a CSV file of runs say what.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/data/records/table.h"
+#include "skein/scaling/laws/results.h"
+
+namespace skein {
+
+// A number that a field of a row spells, blanks around it aside; kUnknown for an empty one. Usage
+// errors name file, line and column.
+double number_of(const std::string& text, const std::string& path, int64_t line,
+                 const std::string& column);
+
+class ResultColumns {
+ public:
+  // A usage error that names all columns that are needed and missing, and one where two columns say
+  // the same.
+  ResultColumns(const TableRow& header, const std::string& path, const TableOptions& options);
+
+  // Whether the row is asked for by TableOptions::where.
+  bool wanted(const TableRow& row) const;
+  // Of a row as long as the header; the loss as it stands in the file.
+  ScalingRun run_of(const TableRow& row) const;
+
+  bool has_name() const { return run_ >= 0; }
+
+ private:
+  struct Number {
+    int index;
+    double ScalingRun::*field;
+    bool zero_allowed;
+  };
+  struct Whole {
+    int index;
+    int64_t ScalingRun::*field;
+  };
+  struct Condition {
+    int index;
+    std::string value;
+  };
+
+  int find(const std::vector<std::string>& names) const;
+  void miss(const std::string& wanted, const std::string& what) {
+    missing_.push_back({wanted, what});
+  }
+  void refuse_missing() const;
+  void find_numbers();
+  void find_conditions(const std::vector<std::string>& where);
+  double number(const TableRow& row, int index) const;
+  void read_numbers(const TableRow& row, ScalingRun& run) const;
+
+  // A column that is not there, and what it would say.
+  struct Missing {
+    std::string wanted, what;
+  };
+
+  std::string path_;
+  std::vector<std::string> header_;
+  std::vector<Missing> missing_;
+  std::vector<Number> numbers_;
+  std::vector<Whole> wholes_;
+  std::vector<Condition> conditions_;
+  int run_ = -1, status_ = -1, reason_ = -1, folder_ = -1, loss_ = -1;
+};
+
+}  // namespace skein

@@ -1,0 +1,315 @@
+#include "skein/scaling/laws/results_store.h"
+
+#include <algorithm>
+
+#include "skein/checkpoint/files.h"
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+#include "skein/data/stores/hdf5.h"
+
+#include "run_columns.h"
+
+namespace skein {
+namespace {
+
+constexpr const char* kFormat = "skein-sweep-results";
+constexpr int64_t kVersion = 2;
+constexpr size_t kGrowth = size_t{1} << 20;
+
+// --- writing ---
+
+class StoreWriter {
+ public:
+  explicit StoreWriter(const std::string& path) : path_(path), file_(begin()) {
+    check(file_.valid());
+  }
+
+  void attribute(const char* name, const std::string& value) {
+    attribute(name, text_type(value.size()), value.data());
+  }
+  void attribute(const char* name, int64_t value) {
+    attribute(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), &value);
+  }
+  void group(const char* name) {
+    const Hdf5Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+    H5Pset_obj_track_times(properties.get(), false);
+    const Hdf5Id made(H5Gcreate2(file_.get(), name, H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                      H5Gclose);
+    check(made.valid());
+  }
+  void numbers(const std::string& name, const std::vector<double>& values) {
+    dataset(name, Hdf5Id(H5Tcopy(H5T_IEEE_F64LE), H5Tclose), values.data(), values.size());
+  }
+  void integers(const std::string& name, const std::vector<int64_t>& values) {
+    dataset(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), values.data(), values.size());
+  }
+  void texts(const std::string& name, const std::vector<std::string>& values) {
+    size_t longest = 1;
+    for (const std::string& value : values) longest = std::max(longest, value.size());
+    std::string padded;
+    for (const std::string& value : values)
+      padded += value + std::string(longest - value.size(), '\0');
+    dataset(name, text_type(longest), padded.data(), values.size());
+  }
+  std::string bytes() {
+    check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0);
+    const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
+    check(size > 0);
+    std::string image(static_cast<size_t>(size), '\0');
+    check(H5Fget_file_image(file_.get(), image.data(), image.size()) == size);
+    return image;
+  }
+
+ private:
+  Hdf5Id begin() const {
+    const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_fapl_core(access.get(), kGrowth, false);
+    return {H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose};
+  }
+  void check(bool good) const {
+    if (!good) fail("{} cannot be made: {}", path_, hdf5_reason());
+  }
+  static Hdf5Id text_type(size_t bytes) {
+    Hdf5Id type(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(type.get(), std::max<size_t>(1, bytes));
+    H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+    H5Tset_cset(type.get(), H5T_CSET_UTF8);
+    return type;
+  }
+  void attribute(const char* name, const Hdf5Id& type, const void* value) {
+    const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
+    const Hdf5Id made(
+        H5Acreate2(file_.get(), name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    check(made.valid() && H5Awrite(made.get(), type.get(), value) >= 0);
+  }
+  void dataset(const std::string& name, const Hdf5Id& type, const void* values, size_t count) {
+    const hsize_t extent = count;
+    const Hdf5Id space(H5Screate_simple(1, &extent, nullptr), H5Sclose),
+        properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    H5Pset_obj_track_times(properties.get(), false);
+    const Hdf5Id made(H5Dcreate2(file_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                                 properties.get(), H5P_DEFAULT),
+                      H5Dclose);
+    check(made.valid());
+    if (count > 0)
+      check(H5Dwrite(made.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+  }
+
+  const std::string& path_;
+  Hdf5Id file_;
+};
+
+void write_runs(StoreWriter& store, const std::vector<ScalingRun>& runs) {
+  store.group("/runs");
+  for (const RunColumn& column : run_columns()) {
+    std::vector<double> numbers;
+    std::vector<int64_t> integers;
+    std::vector<std::string> texts;
+    for (const ScalingRun& run : runs) {
+      if (column.number) numbers.push_back(run.*column.number);
+      if (column.integer) integers.push_back(run.*column.integer);
+      if (column.text) texts.push_back(run.*column.text);
+    }
+    const std::string name = "/runs/" + column.name();
+    if (column.number) store.numbers(name, numbers);
+    if (column.integer) store.integers(name, integers);
+    if (column.text) store.texts(name, texts);
+  }
+}
+
+void write_curves(StoreWriter& store, const std::vector<ScalingRun>& runs) {
+  std::vector<int64_t> first{0};
+  std::vector<double> tokens, losses;
+  for (const ScalingRun& run : runs) {
+    for (const CurvePoint& point : run.curve) {
+      tokens.push_back(point.tokens);
+      losses.push_back(point.loss);
+    }
+    first.push_back(static_cast<int64_t>(tokens.size()));
+  }
+  store.group("/curves");
+  store.integers("/curves/first", first);
+  store.numbers("/curves/tokens", tokens);
+  store.numbers("/curves/loss", losses);
+}
+
+// --- reading ---
+
+class StoreReader {
+ public:
+  explicit StoreReader(const std::string& path)
+      : path_(path), file_bytes_(FileReader(path).size()), file_(open()) {
+    require(attribute_text() == kFormat, "{} is an HDF5 file but no results of `skein sweep`",
+            path_);
+    int64_t version = 0;
+    const Hdf5Id named(H5Aopen(file_.get(), "version", H5P_DEFAULT), H5Aclose);
+    if (!named.valid() || H5Aread(named.get(), H5T_NATIVE_INT64, &version) < 0) damaged("version");
+    require(version == kVersion,
+            "{} has version {} of the results' format; this program reads {}: fit the CSV file "
+            "beside it",
+            path_, version, kVersion);
+  }
+
+  std::vector<double> numbers(const std::string& name) const {
+    return values<double>(name, H5T_FLOAT, H5T_NATIVE_DOUBLE);
+  }
+  std::vector<int64_t> integers(const std::string& name) const {
+    return values<int64_t>(name, H5T_INTEGER, H5T_NATIVE_INT64);
+  }
+  std::vector<std::string> texts(const std::string& name) const {
+    const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
+    if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) damaged(name);
+    const size_t width = H5Tget_size(type.get()), count = length(set, name, width);
+    std::string padded(width * count, '\0');
+    if (count > 0 &&
+        H5Dread(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0)
+      damaged(name);
+    std::vector<std::string> made;
+    for (size_t i = 0; i < count; ++i) {
+      const std::string one = padded.substr(i * width, width);
+      made.push_back(one.substr(0, one.find_last_not_of('\0') + 1));
+    }
+    return made;
+  }
+  [[noreturn]] void damaged(const std::string& what) const {
+    fail_usage("{} is damaged: {} is missing or not as `skein sweep` writes it", path_, what);
+  }
+
+ private:
+  Hdf5Id open() const {
+    const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_file_locking(access.get(), false, true);
+    Hdf5Id file(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    require(file.valid(), "{} is no HDF5 file: {}", path_, hdf5_reason());
+    return file;
+  }
+  std::string attribute_text() const {
+    if (H5Aexists(file_.get(), "format") <= 0) return "";
+    const Hdf5Id named(H5Aopen(file_.get(), "format", H5P_DEFAULT), H5Aclose),
+        type(H5Aget_type(named.get()), H5Tclose);
+    if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 ||
+        H5Tget_size(type.get()) > 256)
+      return "";
+    std::string value(256, '\0');
+    return H5Aread(named.get(), type.get(), value.data()) < 0 ? "" : value.c_str();
+  }
+  Hdf5Id dataset(const std::string& name) const {
+    if (!is_hard_linked(file_.get(), name)) damaged(name);
+    Hdf5Id set(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!set.valid() || !is_in_one_run(set.get())) damaged(name);
+    return set;
+  }
+  // What it claims must lie within the file, so that no more memory is taken than that.
+  size_t length(const Hdf5Id& set, const std::string& name, size_t width) const {
+    const Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
+    if (H5Sget_simple_extent_ndims(space.get()) != 1) damaged(name);
+    hsize_t count = 0;
+    H5Sget_simple_extent_dims(space.get(), &count, nullptr);
+    if (width == 0 || count > static_cast<hsize_t>(file_bytes_) / width) damaged(name);
+    return static_cast<size_t>(count);
+  }
+  template <class T>
+  std::vector<T> values(const std::string& name, H5T_class_t kind, hid_t memory_type) const {
+    const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
+    if (H5Tget_class(type.get()) != kind || H5Tget_size(type.get()) != sizeof(T)) damaged(name);
+    std::vector<T> made(length(set, name, sizeof(T)));
+    if (!made.empty() &&
+        H5Dread(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, made.data()) < 0)
+      damaged(name);
+    return made;
+  }
+
+  const std::string& path_;
+  int64_t file_bytes_;
+  Hdf5Id file_;
+};
+
+template <class Value, class Member>
+void fill(std::vector<ScalingRun>& runs, const std::vector<Value>& values, Member member,
+          const StoreReader& store, const std::string& name) {
+  if (values.size() != runs.size()) store.damaged(name);
+  for (size_t i = 0; i < runs.size(); ++i) runs[i].*member = values[i];
+}
+
+std::vector<Settings> settings_in(const StoreReader& store) {
+  std::vector<Settings> made;
+  for (const std::string& text : store.texts("/runs/settings")) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) store.damaged("/runs/settings");
+    Settings settings;
+    for (const auto& [key, value] : json.items()) {
+      if (!value.is_string()) store.damaged("/runs/settings");
+      settings[key] = value.get<std::string>();
+    }
+    made.push_back(std::move(settings));
+  }
+  return made;
+}
+
+void read_curves(const StoreReader& store, std::vector<ScalingRun>& runs) {
+  const auto first = store.integers("/curves/first");
+  const auto tokens = store.numbers("/curves/tokens"), losses = store.numbers("/curves/loss");
+  const bool fits = first.size() == runs.size() + 1 && first.front() == 0 &&
+                    std::is_sorted(first.begin(), first.end()) &&
+                    first.back() == static_cast<int64_t>(tokens.size()) &&
+                    tokens.size() == losses.size();
+  if (!fits) store.damaged("/curves/first");
+  for (size_t run = 0; run < runs.size(); ++run)
+    for (auto i = static_cast<size_t>(first[run]); i < static_cast<size_t>(first[run + 1]); ++i)
+      runs[run].curve.push_back({tokens[i], losses[i]});
+}
+
+}  // namespace
+
+void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
+                 const std::vector<Settings>& settings) {
+  SKEIN_CHECK_EQ(runs.size(), settings.size());
+  const Hdf5Lock lock;
+  StoreWriter store(path);
+  store.attribute("format", kFormat);
+  store.attribute("version", kVersion);
+  write_runs(store, runs);
+  std::vector<std::string> texts;
+  for (const Settings& one : settings)
+    texts.push_back(
+        nlohmann::json(one).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  store.texts("/runs/settings", texts);
+  write_curves(store, runs);
+  replace_file(path, store.bytes());
+}
+
+ScalingTable read_store(const std::string& path) {
+  const Hdf5Lock lock;
+  const StoreReader store(path);
+  ScalingTable table;
+  table.path = path;
+  table.runs.resize(store.texts("/runs/run").size());
+  for (const RunColumn& column : run_columns()) {
+    const std::string name = "/runs/" + column.name();
+    if (column.number) fill(table.runs, store.numbers(name), column.number, store, name);
+    if (column.integer) fill(table.runs, store.integers(name), column.integer, store, name);
+    if (column.text) fill(table.runs, store.texts(name), column.text, store, name);
+  }
+  read_curves(store, table.runs);
+  table.settings = common_settings(settings_in(store));
+  for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].line = static_cast<int64_t>(i) + 2;
+  return table;
+}
+
+std::vector<Settings> read_store_settings(const std::string& path) {
+  const Hdf5Lock lock;
+  return settings_in(StoreReader(path));
+}
+
+Settings common_settings(const std::vector<Settings>& all) {
+  if (all.empty()) return {};
+  Settings common = all.front();
+  for (const Settings& one : all)
+    std::erase_if(common, [&](const auto& entry) {
+      const auto found = one.find(entry.first);
+      return found == one.end() || found->second != entry.second;
+    });
+  return common;
+}
+
+}  // namespace skein

@@ -1,0 +1,91 @@
+#include "budget.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+struct BudgetUnit {
+  const char* name;
+  double hours;  // 0: FLOPs
+};
+
+// Lower case, without the device that is meant, blanks, hyphens and the s of a plural.
+std::string bare_unit(const std::string& text) {
+  std::string unit;
+  for (const char letter : text)
+    if (letter != ' ' && letter != '-' && letter != '_')
+      unit += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  for (const char* device : {"gpu", "device"})
+    if (unit.starts_with(device)) unit.erase(0, std::strlen(device));
+  if (unit.size() > 1 && unit.ends_with('s')) unit.pop_back();
+  return unit;
+}
+
+const BudgetUnit* budget_unit(const std::string& text) {
+  static constexpr BudgetUnit kUnits[] = {{"", 0},     {"flop", 0}, {"h", 1},
+                                          {"hour", 1}, {"d", 24},   {"day", 24}};
+  const auto found =
+      std::find_if(std::begin(kUnits), std::end(kUnits),
+                   [&, unit = bare_unit(text)](const BudgetUnit& one) { return unit == one.name; });
+  return found == std::end(kUnits) ? nullptr : found;
+}
+
+// budget_text as one of the two numbers.
+void read_budget(PlanOptions& o) {
+  const std::string text = std::exchange(o.budget_text, "");
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const BudgetUnit* unit = error == std::errc() ? budget_unit(end) : nullptr;
+  require(unit && std::isfinite(value),
+          "plan.budget=\"{}\" is no budget; give FLOPs as 1e22 or 5e20FLOPs, or the time of all "
+          "devices together as 5000h, 5000GPU-hours or 200GPU-days, which takes machine.kind or "
+          "machine.peak",
+          text);
+  require(unit->hours == 0 || o.gpu_hours == 0,
+          "give one budget: plan.budget={} or plan.gpu_hours={}, not both", text, o.gpu_hours);
+  (unit->hours > 0 ? o.gpu_hours : o.budget) = unit->hours > 0 ? value * unit->hours : value;
+}
+
+// Of what plan.budget and plan.gpu_hours may be: 0 is not given.
+void check_budget(const char* name, double value, const char* unit) {
+  require(std::isfinite(value) && value >= 0, "{}={} is no budget; give {} above 0", name, value,
+          unit);
+}
+
+void check_budgets(const PlanOptions& o) {
+  check_budget("plan.budget", o.budget, "FLOPs");
+  check_budget("plan.gpu_hours", o.gpu_hours, "hours of devices");
+  require((o.budget > 0) != (o.gpu_hours > 0),
+          "give one budget: plan.budget in FLOPs or plan.gpu_hours, not {}",
+          o.budget > 0 ? "both" : "none");
+}
+
+}  // namespace
+
+PlanOptions with_budget(PlanOptions o) {
+  if (!o.budget_text.empty()) read_budget(o);
+  check_budgets(o);
+  return o;
+}
+
+double flops_of_budget(const PlanOptions& o) {
+  const double flops =
+      o.budget > 0 ? o.budget : o.gpu_hours * 3600 * o.machine.peak * o.machine.share;
+  require(flops >= 1e6 && flops <= 1e32,
+          "a budget of {:.4g} FLOPs cannot be planned for; it is 1e6 to 1e32{}", flops,
+          o.budget > 0 ? ""
+                       : fmt::format(" (plan.gpu_hours={} x 3600 x {:.4g} FLOP/s x {})",
+                                     o.gpu_hours, o.machine.peak, o.machine.share));
+  return flops;
+}
+
+}  // namespace skein

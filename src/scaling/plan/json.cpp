@@ -1,0 +1,158 @@
+#include "skein/core/json.h"
+
+#include <cmath>
+
+#include "skein/core/version.h"
+#include "skein/scaling/plan/plan.h"
+
+#include "scaling/study/names.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json positive(double value) { return value > 0 ? number(value) : Json(nullptr); }
+
+Json json_of(const Interval& x) {
+  return {{"value", number(x.value)}, {"low", number(x.low)}, {"high", number(x.high)}};
+}
+
+Json json_of(const PlanLaw& law) {
+  return {{"name", law.name},
+          {"source", law.source},
+          {"parameters", name_of(law.convention.parameters)},
+          {"flops", name_of(law.convention.flops)},
+          {"flops_per_token",
+           {{"coefficient", law.flops_per_token.coefficient},
+            {"exponent", law.flops_per_token.exponent}}},
+          {"n_exponent", json_of(law.n_exponent)},
+          {"intervals", law.intervals},
+          {"draws", law.fit.draws.size()},
+          {"largest_flops", number(law.largest_flops)},
+          {"r_d", number(law.r_d)},
+          {"r_n", number(law.r_n)},
+          {"repeats", law.repeats},
+          {"vocab_size", law.trained_with && law.trained_with->vocab_size > 0
+                             ? Json(law.trained_with->vocab_size)
+                             : Json(nullptr)}};
+}
+
+Json json_of(const Machine& m) {
+  return {{"kind", m.kind.empty() ? Json(nullptr) : Json(m.kind)},
+          {"count", m.count},
+          {"peak", positive(m.peak)},
+          {"share", m.share},
+          {"share_low", m.low()},
+          {"share_high", m.high()},
+          {"memory_gib", positive(m.memory)},
+          {"price", positive(m.price)},
+          {"watts", positive(m.watts)},
+          {"pue", m.pue},
+          {"carbon", positive(m.carbon)}};
+}
+
+Json json_of(const Cost& c) {
+  return {{"seconds", json_of(c.seconds)},
+          {"device_hours", json_of(c.device_hours)},
+          {"price", json_of(c.price)},
+          {"kwh", json_of(c.kwh)},
+          {"co2_kg", json_of(c.co2_kg)}};
+}
+
+Json json_of(const Proposal& p) {
+  return {{"n_layers", p.model.n_layers},
+          {"d_model", p.model.d_model},
+          {"n_heads", p.model.n_heads},
+          {"parameters", number(p.counts.all)},
+          {"blocks", number(p.counts.blocks)},
+          {"embedding", number(p.counts.embedding)},
+          {"head", number(p.counts.head)},
+          {"n", number(p.n)},
+          {"flops_per_token", number(p.counts.flops_per_token)},
+          {"tokens", number(p.tokens)},
+          {"tokens_needed", json_of(p.tokens_needed)},
+          {"flops", number(p.flops)},
+          {"epochs", number(p.epochs)},
+          {"loss", json_of(p.loss)},
+          {"penalty", json_of(p.penalty)},
+          {"cost", json_of(p.cost)}};
+}
+
+Json json_of(const RuleSettings& one) {
+  return {{"rule", one.rule},
+          {"lr", number(one.settings.lr)},
+          {"batch_tokens", positive(one.settings.batch_tokens)}};
+}
+
+Json json_of(const LawOptimum& one) {
+  return {{"law", one.law},
+          {"parameters", name_of(one.counts)},
+          {"n", number(one.best.n)},
+          {"d", number(one.best.d)},
+          {"loss", number(one.best.loss)}};
+}
+
+template <class Items>
+Json each(const Items& items) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+const char* name_of_recompute(Recompute recompute) {
+  if (recompute == Recompute::none) return "none";
+  return recompute == Recompute::selective ? "selective" : "full";
+}
+
+Json json_of(const Layout& l) {
+  return {{"pipeline", l.parallel.pipeline},
+          {"data", l.parallel.data},
+          {"tensor", l.parallel.tensor},
+          {"devices", l.devices()},
+          {"sequence", l.parallel.sequence},
+          {"zero", l.parallel.zero},
+          {"recompute", name_of_recompute(l.parallel.recompute)},
+          {"global_batch", l.global_batch},
+          {"micro_batch", l.micro_batch},
+          {"bytes", number(l.bytes)},
+          {"fits", l.fits}};
+}
+
+}  // namespace
+
+std::string plan_json(const Plan& plan) {
+  const Json json{{"skein_plan", 1},
+                  {"version", kVersion},
+                  {"flops", number(plan.flops)},
+                  {"beyond", number(plan.beyond)},
+                  {"law", json_of(plan.law)},
+                  {"machine", json_of(plan.options.machine)},
+                  {"best",
+                   {{"n", json_of(plan.best_n)},
+                    {"d", json_of(plan.best_d)},
+                    {"ratio", json_of(plan.best_ratio)},
+                    {"loss", json_of(plan.best_loss)}}},
+                  {"proposal", json_of(plan.proposal)},
+                  {"same_flops", each(plan.same_flops)},
+                  {"same_loss", each(plan.same_loss)},
+                  {"same_tokens", each(plan.same_tokens)},
+                  {"lr", number(plan.settings.lr)},
+                  {"lr_rule", plan.options.lr_rule},
+                  {"lr_origin", plan.lr_origin},
+                  {"batch_tokens", number(plan.settings.batch_tokens)},
+                  {"batch_rule", plan.options.batch_rule},
+                  {"batch_origin", plan.batch_origin},
+                  {"other_rules", each(plan.other_rules)},
+                  {"other_laws", each(plan.other_laws)},
+                  {"steps", plan.steps},
+                  {"warmup_tokens", number(plan.warmup_tokens)},
+                  {"layout", json_of(plan.layout)},
+                  {"cost", json_of(plan.proposal.cost)},
+                  {"warnings", plan.warnings}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace skein

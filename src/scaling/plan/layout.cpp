@@ -1,0 +1,149 @@
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "skein/models/memory.h"
+
+#include "search.h"
+
+namespace skein {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024, kUsable = 0.9;
+constexpr int64_t kMostMicroTokens = 8192;
+
+double number(int64_t value) { return static_cast<double>(value); }
+
+DType precision_of(const Machine& machine) {
+  return machine.device == DeviceKind::cuda ? DType::bf16 : DType::f32;
+}
+
+// The first and the last stage hold a table more than the others.
+double parameters_of_rank(const ModelConfig& model, const ParallelConfig& p) {
+  const ModelCounts counts = counts_of(model);
+  const double tables =
+      p.pipeline > 1 ? std::max(counts.embedding, counts.head) : counts.all - counts.blocks;
+  const double blocks =
+      counts.blocks / number(model.n_layers) * std::ceil(number(model.n_layers) / p.pipeline);
+  return (blocks + tables) / p.tensor;
+}
+
+double state_bytes(const ModelConfig& model, const Machine& machine, const ParallelConfig& p) {
+  const bool narrow = precision_of(machine) != DType::f32;
+  const double whole = narrow ? 6 : 8, divided = narrow ? 12 : 8;
+  return parameters_of_rank(model, p) * (whole + divided / (p.zero ? p.data : 1));
+}
+
+double flow_bytes(const ModelConfig& model, const Machine& machine, const Layout& layout,
+                  int64_t micro_batches) {
+  const ParallelConfig& p = layout.parallel;
+  ActivationShape shape;
+  shape.tokens = layout.micro_batch * model.context * std::min<int64_t>(p.pipeline, micro_batches);
+  shape.layers = (model.n_layers + p.pipeline - 1) / p.pipeline;
+  shape.dtype = precision_of(machine);
+  shape.tensor = p.tensor;
+  shape.sequence = p.sequence;
+  shape.recompute = p.recompute;
+  return activation_bytes(model, shape);
+}
+
+double lost_time(const Layout& layout, int64_t micro_batches) {
+  const ParallelConfig& p = layout.parallel;
+  const double again = p.recompute == Recompute::none ? 1 : 4.0 / 3;
+  const double split = 1 + 0.05 * std::log2(p.tensor),
+               bubble = 1 + number(p.pipeline - 1) / number(micro_batches);
+  return again * split * bubble;
+}
+
+struct MeshSizes {
+  int tensor, pipeline, data;
+};
+
+struct Search {
+  const ModelConfig& model;
+  const Machine& machine;
+  int64_t sequences;  // that the batch rule asks for
+  double room;        // bytes of a device; infinite: unknown
+  Layout best{};
+  double best_cost = std::numeric_limits<double>::infinity();
+
+  // Of devices at rest, and of a batch so large that it is another one.
+  double wasted(const Layout& layout) const {
+    const double over = number(layout.global_batch) / number(sequences);
+    const double rest = number(machine.count) / number(layout.devices());
+    return rest * (over > kOtherBatch ? over : 1);
+  }
+
+  // What does not fit is worse than what does, and by how much counts.
+  double cost_of(const Layout& layout, int64_t micro_batches) const {
+    const double lost = wasted(layout) * lost_time(layout, micro_batches) -
+                        1e-6 * std::log2(number(layout.micro_batch));
+    return layout.fits ? lost : 1e6 + layout.bytes / kGiB;
+  }
+
+  void try_one(Layout layout) {
+    const int64_t unit = layout.parallel.data * layout.micro_batch;
+    const int64_t micro_batches = std::max<int64_t>(1, (sequences + unit / 2) / unit);
+    layout.global_batch = unit * micro_batches;
+    layout.bytes = state_bytes(model, machine, layout.parallel) +
+                   flow_bytes(model, machine, layout, micro_batches);
+    layout.fits = layout.bytes <= room;
+    const double cost = cost_of(layout, micro_batches);
+    if (cost < best_cost) best = layout, best_cost = cost;
+  }
+
+  void try_mesh(const MeshSizes& mesh) {
+    const auto& [tensor, pipeline, data] = mesh;
+    Layout layout;
+    ParallelConfig& p = layout.parallel;
+    p.device = machine.device;
+    p.tensor = tensor;
+    p.pipeline = pipeline;
+    p.data = data;
+    p.sequence = tensor > 1 && model.context % tensor == 0;
+    p.zero = data > 1;
+    p.reduction_groups = data;
+    const int64_t most = std::max<int64_t>(
+        1, std::min(kMostMicroTokens / model.context, std::max<int64_t>(1, sequences / data)));
+    for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full})
+      for (layout.micro_batch = 1; layout.micro_batch <= most; layout.micro_batch *= 2) {
+        p.recompute = recompute;
+        try_one(layout);
+      }
+  }
+};
+
+bool divides(const ModelConfig& model, int64_t tensor) {
+  return model.n_heads % tensor == 0 && model.kv_heads() % tensor == 0 &&
+         model.hidden() % tensor == 0;
+}
+
+// Those that put every device to work; where there are none, those that put as many as each can.
+std::vector<MeshSizes> meshes_of(const ModelConfig& model, const Machine& machine) {
+  std::vector<MeshSizes> whole, partial;
+  for (int64_t tensor = 1; tensor <= std::min(machine.per_host, machine.count); tensor *= 2) {
+    if (!divides(model, tensor)) continue;
+    const int64_t rest = machine.count / tensor;
+    for (int64_t pipeline = 1; pipeline <= std::min(rest, model.n_layers); ++pipeline) {
+      const auto data =
+          static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rest / pipeline)));
+      const MeshSizes mesh{static_cast<int>(tensor), static_cast<int>(pipeline),
+                           static_cast<int>(data)};
+      (tensor * pipeline * data == machine.count ? whole : partial).push_back(mesh);
+    }
+  }
+  return whole.empty() ? partial : whole;
+}
+
+}  // namespace
+
+Layout lay_out(const ModelConfig& model, const Machine& machine, double batch_tokens) {
+  const double room = machine.memory > 0 ? kUsable * machine.memory * kGiB
+                                         : std::numeric_limits<double>::infinity();
+  Search search{model, machine,
+                std::max<int64_t>(1, std::llround(batch_tokens / number(model.context))), room};
+  for (const MeshSizes& mesh : meshes_of(model, machine)) search.try_mesh(mesh);
+  return search.best;
+}
+
+}  // namespace skein

@@ -1,0 +1,49 @@
+// Which shapes a budget can buy, and what a law expects of them.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "skein/scaling/plan/plan.h"
+
+namespace skein {
+
+// Batches that are so many times the rule's, or less than its part, are another batch.
+constexpr double kOtherBatch = 1.5;
+
+// Over the draws of the law's fit; the value alone where it has none.
+Interval plan_band(const PlanLaw& law, const std::function<double(const ChinchillaLaw&)>& quantity);
+
+class PlanSearch {
+ public:
+  // machine: what costs are of. size: of the law's optimum, in its counts. The references outlive
+  // it.
+  PlanSearch(const PlanOptions& options, const PlanLaw& law, const Machine& machine, double flops,
+             double size);
+
+  // None where the rule has no such shape.
+  std::optional<ModelConfig> shape(double block_parameters) const;
+  // The whole budget on this shape.
+  Proposal spent(const ModelConfig& model) const;
+  Proposal best() const;
+  // This shape on so many tokens; its penalty against `proposal`.
+  Proposal trained(const ModelConfig& model, double tokens, const Proposal& proposal) const;
+  // This shape on as many tokens as bring it to the loss of `proposal`.
+  Proposal matching(const ModelConfig& model, const Proposal& proposal) const;
+
+ private:
+  Proposal untrained(const ModelConfig& model) const;
+  Proposal trained(const ModelConfig& model, double tokens) const;
+  // Tokens for this loss, at most the `most`, which also stand for any more.
+  double tokens_for(const ChinchillaLaw& draw, double n, double loss, double most) const;
+  double predict(const ChinchillaLaw& draw, double n, double d) const;
+  double badness(const Proposal& proposal) const;
+
+  const PlanOptions& options_;
+  const PlanLaw& law_;
+  const Machine& machine_;
+  double flops_, size_;
+  ShapeRule rule_;
+};
+
+}  // namespace skein

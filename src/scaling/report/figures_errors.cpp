@@ -1,0 +1,191 @@
+// Figures of what the fit leaves over and of how well it is known.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+#include "skein/scaling/report/text.h"
+
+#include "figures.h"
+
+namespace skein {
+namespace {
+
+constexpr size_t kMostNames = 4;
+constexpr int kDensityPoints = 121;
+
+// The quantile of the standard normal distribution by bisection of the error function.
+double normal_quantile(double share) {
+  double low = -9, high = 9;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(-middle / std::sqrt(2)) / 2 < share ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+double deviation(const std::vector<double>& values) {
+  const double mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+struct Residuals {
+  std::vector<double> values;
+  std::vector<size_t> outliers;
+};
+
+void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& residuals,
+                   const char* title, const Axis& axis, double (*of)(const ScalingPoint&)) {
+  Panel panel{title, axis, {"ln L - ln fit"}, {}};
+  Series usual{"runs", Ink::isoflop, Mark::dots, 1.6, {}},
+      far{"outliers", Ink::alert, Mark::rings, 2.2, {}};
+  double low = INFINITY, high = 0;
+  for (size_t i = 0; i < residuals.values.size(); ++i) {
+    const ScalingPoint& point = study.main.points[i];
+    const auto place = std::find(residuals.outliers.begin(), residuals.outliers.end(), i);
+    const bool named =
+        place < residuals.outliers.begin() +
+                    static_cast<std::ptrdiff_t>(std::min(kMostNames, residuals.outliers.size()));
+    Series& series = place == residuals.outliers.end() ? usual : far;
+    series.samples.push_back({of(point), residuals.values[i], kUnknown, kUnknown,
+                              study.table.runs[static_cast<size_t>(point.run)].name, named});
+    low = std::min(low, of(point)), high = std::max(high, of(point));
+  }
+  panel.series = {{"", Ink::faint, Mark::line, 1, {{low, 0}, {high, 0}}}, usual, far};
+  figure.panels.push_back(panel);
+}
+
+void add_quantiles(ScalingFigure& figure, const std::vector<double>& residuals) {
+  std::vector<double> sorted = residuals;
+  std::sort(sorted.begin(), sorted.end());
+  const auto count = static_cast<double>(sorted.size());
+  Series dots{"runs", Ink::isoflop, Mark::dots, 1.6, {}};
+  for (size_t i = 0; i < sorted.size(); ++i)
+    dots.samples.push_back({normal_quantile((static_cast<double>(i) + 0.5) / count), sorted[i]});
+  // Through the quartiles, which outliers do not move.
+  const double low = sorted[sorted.size() / 4], high = sorted[3 * sorted.size() / 4],
+               slope = (high - low) / (2 * normal_quantile(0.75)), middle = (low + high) / 2;
+  const double reach = dots.samples.back().x;
+  figure.panels.push_back({"against normal quantiles",
+                           {"quantile of a normal distribution"},
+                           {"ln L - ln fit"},
+                           {{"",
+                             Ink::faint,
+                             Mark::line,
+                             1,
+                             {{-reach, middle - slope * reach}, {reach, middle + slope * reach}}},
+                            dots}});
+}
+
+std::string outlier_text(const Study& study, const Residuals& residuals) {
+  if (residuals.outliers.empty())
+    return "No run lies further than four robust standard deviations from the rest.";
+  std::string made = fmt::format(
+      "{} {} further than four robust standard deviations from the rest:",
+      residuals.outliers.size(), residuals.outliers.size() == 1 ? "run lies" : "runs lie");
+  for (size_t i = 0; i < std::min<size_t>(residuals.outliers.size(), 8); ++i) {
+    const size_t at = residuals.outliers[i];
+    made += fmt::format("{} {} ({:+.1f}%)", i ? "," : "",
+                        study.table.runs[static_cast<size_t>(study.main.points[at].run)].name,
+                        100 * (std::exp(residuals.values[at]) - 1));
+  }
+  return made + (residuals.outliers.size() > 8 ? " and others." : ".");
+}
+
+// A sum of normal distributions, one a draw, as wide as Silverman's rule says ("Density
+// estimation", 1986, 3.31).
+void add_density(ScalingFigure& figure, const std::string& title, const Interval& interval,
+                 std::vector<double> draws) {
+  std::erase_if(draws, [](double value) { return !std::isfinite(value); });
+  if (draws.size() < 20) return;
+  std::sort(draws.begin(), draws.end());
+  const double quartiles = draws[3 * draws.size() / 4] - draws[draws.size() / 4];
+  const double spread = std::min(deviation(draws), quartiles > 0 ? quartiles / 1.34 : INFINITY),
+               width = 0.9 * spread * std::pow(static_cast<double>(draws.size()), -0.2);
+  if (!(width > 0)) return;
+  const double low = draws[draws.size() / 500] - 3 * width,
+               high = draws[draws.size() - 1 - draws.size() / 500] + 3 * width;
+  Series shape{"bootstrap", Ink::parametric, Mark::line, 2, {}},
+      area{"", Ink::parametric, Mark::band, 1, {}};
+  for (int i = 0; i < kDensityPoints; ++i) {
+    const double x = low + (high - low) * i / (kDensityPoints - 1);
+    double sum = 0;
+    for (const double draw : draws) sum += std::exp(-(x - draw) * (x - draw) / (2 * width * width));
+    const double density = sum / (static_cast<double>(draws.size()) * width * std::sqrt(2 * M_PI));
+    shape.samples.push_back({x, density});
+    if (x >= interval.low && x <= interval.high) area.samples.push_back({x, kUnknown, 0, density});
+  }
+  const double top = std::max_element(shape.samples.begin(), shape.samples.end(),
+                                      [](const Sample& a, const Sample& b) { return a.y < b.y; })
+                         ->y;
+  figure.panels.push_back(
+      {"",
+       {title},
+       {"density"},
+       {area,
+        shape,
+        {"fit", Ink::text, Mark::dashes, 1.5, {{interval.value, 0}, {interval.value, top}}}}});
+}
+
+}  // namespace
+
+ScalingFigure residual_figure(const Study& study) {
+  ScalingFigure made{"residuals", "What the law leaves over", "", "", "", {}};
+  const Residuals residuals{residuals_of(study.main), outliers_of(residuals_of(study.main))};
+  if (residuals.values.empty()) {
+    made.problem =
+        "Without a parametric fit there are no residuals: " + study.main.parametric_problem;
+    return made;
+  }
+  add_residuals(made, study, residuals, "against parameters", {"parameters N", true},
+                [](const ScalingPoint& point) { return point.n; });
+  add_residuals(made, study, residuals, "against tokens", {"training tokens D", true},
+                [](const ScalingPoint& point) { return point.d; });
+  add_residuals(made, study, residuals, "against compute",
+                {compute_label(study.main.convention), true, true},
+                [](const ScalingPoint& point) { return point.c; });
+  add_quantiles(made, residuals.values);
+  double squares = 0;
+  for (const double one : residuals.values) squares += one * one;
+  made.caption = fmt::format(
+      "Distance of each run from the fitted law, as a logarithm: 0.01 is one per cent of the loss. "
+      "Root mean square {}. {}",
+      number_text(std::sqrt(squares / static_cast<double>(residuals.values.size()))),
+      outlier_text(study, residuals));
+  return made;
+}
+
+ScalingFigure bootstrap_figure(const Study& study) {
+  ScalingFigure made{"bootstrap", "How well the numbers are known", "", "", "", {}};
+  if (study.main.parametric) {
+    const ParametricFit& fit = *study.main.parametric;
+    const auto draws = [&](double (*of)(const ChinchillaLaw&)) {
+      std::vector<double> values;
+      for (const ChinchillaLaw& law : fit.draws) values.push_back(of(law));
+      return values;
+    };
+    add_density(made, "a = β / (α + β)", fit.n_exponent,
+                draws([](const ChinchillaLaw& law) { return law.n_exponent(); }));
+    add_density(made, "E, the floor of the loss", fit.e,
+                draws([](const ChinchillaLaw& law) { return law.e; }));
+    add_density(made, "α, the exponent of size", fit.alpha,
+                draws([](const ChinchillaLaw& law) { return law.alpha; }));
+    add_density(made, "β, the exponent of data", fit.beta,
+                draws([](const ChinchillaLaw& law) { return law.beta; }));
+    made.caption = fmt::format(
+        "{} resamples of whole runs, the law fitted to each{}; the filled part holds 95%. a = {}, "
+        "E = {}, α = {}, β = {}.",
+        fit.draws.size(),
+        fit.failed_draws > 0 ? fmt::format(" ({} more did not converge)", fit.failed_draws) : "",
+        interval_text(fit.n_exponent), interval_text(fit.e), interval_text(fit.alpha),
+        interval_text(fit.beta));
+  }
+  if (made.panels.empty())
+    made.problem = "There are no resamples of the parametric fit, so their spread is not shown.";
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,392 @@
+// Figures of the laws that were fitted.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "skein/core/error.h"
+#include "skein/scaling/report/text.h"
+
+#include "figures.h"
+#include "scaling/fit/budgets.h"
+
+namespace skein {
+namespace {
+
+constexpr int kGrid = 41;
+constexpr int64_t kHeldOutResamples = 400;
+constexpr double kNearLargest = 2;  // as make_study chooses the runs of L(N) and L(D)
+
+std::vector<double> values_at(const PowerFit& fit, double x) {
+  std::vector<double> made;
+  for (const PowerLaw& law : fit.draws) made.push_back(law.at(x));
+  return made;
+}
+
+using OfOptimum = double (*)(const Optimum&);
+
+struct Allocation {
+  Panel panel;
+  OfOptimum of;
+  const PowerFit *envelope, *isoflop;
+};
+
+void add_power(Panel& panel, const PowerFit& fit, const std::string& title, Ink ink,
+               const ComputeRange& range) {
+  Series band{"", ink, Mark::band, 1, {}}, line{title, ink, Mark::dashes, 2, {}};
+  for (const double c : log_grid(range.low, range.target, kGrid)) {
+    if (!fit.draws.empty()) band.samples.push_back(band_sample(c, values_at(fit, c)));
+    line.samples.push_back({c, fit.law.at(c)});
+  }
+  panel.series.insert(panel.series.begin(), band);
+  panel.series.push_back(line);
+}
+
+void add_optimum(Panel& panel, const Study& study, OfOptimum of, const ComputeRange& range) {
+  if (!names_optimum(study.main)) return;
+  const ParametricFit& fit = *study.main.parametric;
+  const PowerLaw& per_token = study.main.flops_per_token;
+  Series band{"", Ink::parametric, Mark::band, 1, {}},
+      line{"approach 3: parametric", Ink::parametric, Mark::line, 2.5, {}};
+  for (const double c : log_grid(range.low, range.target, kGrid)) {
+    std::vector<double> values;
+    for (const ChinchillaLaw& law : fit.draws) values.push_back(of(efficient(law, c, per_token)));
+    if (!values.empty()) band.samples.push_back(band_sample(c, std::move(values)));
+    line.samples.push_back({c, of(efficient(fit.law, c, per_token))});
+  }
+  panel.series.insert(panel.series.begin(), band);
+  panel.series.push_back(line);
+}
+
+void add_vertices(Panel& panel, const IsoflopFit& fit, double (*of)(const IsoflopBudget&)) {
+  Series vertices{"minima of the parabolas",
+                  Ink::isoflop,
+                  Mark::diamonds,
+                  fit.budgets.size() > 12 ? 1.1 : 1.8,
+                  {}};
+  for (const IsoflopBudget& budget : fit.budgets)
+    if (budget.problem.empty()) vertices.samples.push_back({budget.flops, of(budget)});
+  panel.series.push_back(vertices);
+}
+
+// Where the data end: a line over all that is drawn.
+void add_data_end(Panel& panel, const ComputeRange& range) {
+  if (range.target <= range.high * 1.01) return;
+  double low = INFINITY, high = 0;
+  for (const Series& series : panel.series)
+    for (const Sample& one : series.samples)
+      for (const double y : {one.y, one.low, one.high})
+        if (y > 0) low = std::min(low, y), high = std::max(high, y);
+  if (low < high)
+    panel.series.push_back(
+        {"end of the data", Ink::faint, Mark::dashes, 1, {{range.high, low}, {range.high, high}}});
+}
+
+std::string exponents_text(const ConventionStudy& main) {
+  std::string made;
+  const auto add = [&](const char* approach, const Interval& exponent) {
+    made += fmt::format("{}{} by {}", made.empty() ? "" : ", ", interval_text(exponent), approach);
+  };
+  if (knows_exponent(main.envelope))
+    add(main.envelope.from_curves ? "approach 1"
+                                  : "approach 1 (last losses, among the sizes tried alone)",
+        main.envelope.n_of_c.exponent);
+  if (main.isoflop.valid()) add("approach 2", main.isoflop.n_of_c.exponent);
+  if (std::isfinite(main.n_exponent.value)) add("approach 3", main.n_exponent);
+  return made;
+}
+
+// N at which the law's loss is `loss` with d tokens; kUnknown: at none.
+double size_for_loss(const ChinchillaLaw& law, double loss, double d) {
+  const double left = loss - law.e - law.b / std::pow(d, law.beta);
+  return left > 0 ? std::pow(law.a / left, 1 / law.alpha) : kUnknown;
+}
+
+struct Box {
+  double n_low = INFINITY, n_high = 0, d_low = INFINITY, d_high = 0, loss_low = INFINITY,
+         loss_high = 0;
+};
+
+Box box_of(const std::vector<ScalingPoint>& points) {
+  Box made;
+  for (const ScalingPoint& point : points) {
+    made.n_low = std::min(made.n_low, point.n), made.n_high = std::max(made.n_high, point.n);
+    made.d_low = std::min(made.d_low, point.d), made.d_high = std::max(made.d_high, point.d);
+    made.loss_low = std::min(made.loss_low, point.loss),
+    made.loss_high = std::max(made.loss_high, point.loss);
+  }
+  return made;
+}
+
+// Levels with equal ratios of what can be reduced, from the highest loss down to that of the box's
+// far corner.
+void add_contours(Panel& panel, const ChinchillaLaw& law, const Box& box) {
+  constexpr int kLevels = 9;
+  const double least = law.loss(box.n_high, box.d_high) - law.e,
+               most = law.loss(box.n_low, box.d_low) - law.e;
+  for (int i = 0; i < kLevels; ++i) {
+    const double loss = law.e + least * std::pow(most / least, (i + 1.0) / (kLevels + 1));
+    Series line{"", size_ink(kLevels - 1 - i, kLevels), Mark::line, 1.5, {}};
+    for (const double d : log_grid(box.d_low, box.d_high, 120))
+      if (const double n = size_for_loss(law, loss, d); n >= box.n_low && n <= box.n_high)
+        line.samples.push_back({n, d});
+    if (line.samples.empty()) continue;
+    line.samples.front().name = "L = " + number_text(loss);
+    line.samples.front().named = true;
+    panel.series.push_back(line);
+  }
+}
+
+void add_budget_lines(Panel& panel, const Box& box, const PowerLaw& per_token) {
+  Series lines{"equal compute", Ink::faint, Mark::dashes, 1, {}};
+  const double low = std::log10(per_token.at(box.n_low) * box.d_low),
+               high = std::log10(per_token.at(box.n_high) * box.d_high);
+  const double step = std::max(1.0, std::ceil((high - low) / 8));
+  for (double power = std::ceil(low); power <= high; power += step) {
+    for (const double n : log_grid(box.n_low, box.n_high, 40))
+      if (const double d = std::pow(10, power) / per_token.at(n); d >= box.d_low && d <= box.d_high)
+        lines.samples.push_back({n, d});
+    lines.samples.push_back({});
+  }
+  panel.series.push_back(lines);
+}
+
+void add_efficient_path(Panel& panel, const Study& study, const Box& box) {
+  if (!names_optimum(study.main)) return;
+  const PowerLaw& per_token = study.main.flops_per_token;
+  Series path{"efficient path", Ink::alert, Mark::line, 3, {}};
+  for (const double c :
+       log_grid(per_token.at(box.n_low) * box.d_low, per_token.at(box.n_high) * box.d_high, 80)) {
+    const Optimum best = efficient(study.main.parametric->law, c, per_token);
+    if (best.n >= box.n_low && best.n <= box.n_high && best.d >= box.d_low && best.d <= box.d_high)
+      path.samples.push_back({best.n, best.d});
+  }
+  panel.series.push_back(path);
+}
+
+struct Rollout {
+  std::optional<ParametricFit> fit;  // of what was not held out
+  double budget = kUnknown;
+};
+
+Rollout held_out_fit(const Study& study) {
+  Rollout made;
+  for (const HeldOut& one : study.comparison)
+    if (std::isfinite(one.budget)) made.budget = one.budget;
+  std::vector<ScalingPoint> kept;
+  for (const ScalingPoint& point : study.main.points)
+    if (point.c < made.budget) kept.push_back(point);
+  if (!std::isfinite(made.budget)) return made;
+  ParametricOptions options = study.options.parametric;
+  options.show_progress = false;
+  options.resamples = std::min(options.resamples, kHeldOutResamples);
+  try {
+    made.fit = fit_chinchilla(kept, options);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+  }
+  if (made.fit && !has_optimum(*made.fit)) made.fit.reset();
+  if (!made.fit) made.budget = kUnknown;
+  return made;
+}
+
+void add_forecast(Panel& panel, const ParametricFit& fit, const PowerLaw& per_token,
+                  const ComputeRange& range, const std::string& title) {
+  Series band{title + ", 95%", Ink::parametric, Mark::band, 1, {}},
+      line{title, Ink::parametric, Mark::line, 2.5, {}};
+  for (const double c : log_grid(range.low, range.target, kGrid)) {
+    std::vector<double> values;
+    for (const ChinchillaLaw& law : fit.draws) values.push_back(efficient(law, c, per_token).loss);
+    if (!values.empty()) band.samples.push_back(band_sample(c, std::move(values)));
+    line.samples.push_back({c, efficient(fit.law, c, per_token).loss});
+  }
+  panel.series.insert(panel.series.end(), {band, line});
+}
+
+// One of L(N), L(D) and L(C), with what it was fitted to.
+struct SingleLaw {
+  const char *name, *title, *label, *runs;
+  const OffsetPowerFit& fit;
+  std::vector<XY> found;
+};
+
+std::vector<XY> near_largest(const std::vector<ScalingPoint>& points, double ScalingPoint::*held,
+                             double ScalingPoint::*moving) {
+  double largest = 0;
+  for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
+  std::vector<XY> made;
+  for (const ScalingPoint& point : points)
+    if (point.*held * kNearLargest >= largest) made.push_back({point.*moving, point.loss});
+  return made;
+}
+
+void add_single_law(ScalingFigure& figure, const SingleLaw& law) {
+  const OffsetPowerFit& fit = law.fit;
+  Series left{law.runs, Ink::isoflop, Mark::dots, 2, {}},
+      line{"k x^-p", Ink::text, Mark::line, 2, {}};
+  for (const XY& one : law.found)
+    if (one.y > fit.law.e) left.samples.push_back({one.x, one.y - fit.law.e});
+  std::sort(left.samples.begin(), left.samples.end(),
+            [](const Sample& a, const Sample& b) { return a.x < b.x; });
+  if (left.samples.size() > 1)
+    for (const double x : log_grid(left.samples.front().x, left.samples.back().x, 40))
+      line.samples.push_back({x, fit.law.k * std::pow(x, -fit.law.p)});
+  figure.panels.push_back(
+      {law.title, {law.label, true}, {"loss - E, nats a token", true}, {left, line}});
+  figure.caption +=
+      fmt::format("{}: E = {}, p = {}{}. ", law.name, interval_text(fit.e), interval_text(fit.p),
+                  fit.convergence.converged ? "" : ", not converged");
+}
+
+}  // namespace
+
+ScalingFigure allocation_figure(const Study& study) {
+  ScalingFigure made{"allocation", "How much to spend on size, how much on data", "", "", "", {}};
+  const ConventionStudy& main = study.main;
+  if (!names_optimum(main) && !main.isoflop.valid() && !knows_exponent(main.envelope)) {
+    made.problem = "No approach names a best size for a budget, so there is no law of N* and D*.";
+    return made;
+  }
+  const ComputeRange range = compute_range(study);
+  const std::string label = compute_label(main.convention);
+  const PowerFit envelope_ratio = quotient(main.envelope.d_of_c, main.envelope.n_of_c),
+                 isoflop_ratio = quotient(main.isoflop.d_of_c, main.isoflop.n_of_c);
+  struct Part {
+    const char *title, *y;
+    OfOptimum of;
+    const PowerFit &envelope, &isoflop;
+    double (*vertex)(const IsoflopBudget&);
+  };
+  const Part parts[] = {
+      {"parameters", "N*", [](const Optimum& one) { return one.n; }, main.envelope.n_of_c,
+       main.isoflop.n_of_c, [](const IsoflopBudget& one) { return one.n; }},
+      {"training tokens", "D*", [](const Optimum& one) { return one.d; }, main.envelope.d_of_c,
+       main.isoflop.d_of_c, [](const IsoflopBudget& one) { return one.d; }},
+      {"tokens per parameter", "D* / N*", [](const Optimum& one) { return one.ratio(); },
+       envelope_ratio, isoflop_ratio, [](const IsoflopBudget& one) { return one.d / one.n; }}};
+  for (const Part& part : parts) {
+    Panel panel{part.title, {label, true, true}, {part.y, true}, {}};
+    add_optimum(panel, study, part.of, range);
+    if (main.isoflop.valid())
+      add_power(panel, part.isoflop, "approach 2: parabolas", Ink::isoflop, range);
+    if (knows_exponent(main.envelope))
+      add_power(panel, part.envelope,
+                main.envelope.from_curves ? "approach 1: frontier"
+                                          : "approach 1: frontier of last losses",
+                Ink::envelope, range);
+    if (main.isoflop.valid()) add_vertices(panel, main.isoflop, part.vertex);
+    add_data_end(panel, range);
+    made.panels.push_back(panel);
+  }
+  made.caption = fmt::format(
+      "N* grows as C to the power {}. Bands hold 95% of the bootstrap over runs; beyond the end of "
+      "the data they say only how well the law is known if it holds there.",
+      exponents_text(main));
+  return made;
+}
+
+ScalingFigure contour_figure(const Study& study) {
+  ScalingFigure made{"contour", "The fitted surface", "", "", "", {}};
+  if (!study.main.parametric) {
+    made.problem =
+        "There is no parametric fit to draw as a surface: " + study.main.parametric_problem;
+    return made;
+  }
+  const ParametricFit& fit = *study.main.parametric;
+  const Box box = box_of(study.main.points);
+  Panel panel{"", {"parameters N", true}, {"training tokens D", true}, {}};
+  add_budget_lines(panel, box, study.main.flops_per_token);
+  add_contours(panel, fit.law, box);
+  Series runs{"runs", Ink::text, Mark::rings, 1.3, {}};
+  for (const ScalingPoint& point : study.main.points)
+    runs.samples.push_back({point.n, point.d, kUnknown, kUnknown,
+                            study.table.runs[static_cast<size_t>(point.run)].name});
+  panel.series.push_back(runs);
+  add_efficient_path(panel, study, box);
+  made.panels.push_back(panel);
+  made.caption = fmt::format(
+      "L(N, D) = E + A/N^α + B/D^β with E = {}, α = {}, β = {}. Lines of equal loss from dark "
+      "(high) to bright (low); dashed lines of equal compute, a factor of ten apart or more; the "
+      "efficient path crosses each where the loss is lowest.",
+      interval_text(fit.e), interval_text(fit.alpha), interval_text(fit.beta));
+  return made;
+}
+
+ScalingFigure extrapolation_figure(const Study& study) {
+  ScalingFigure made{"extrapolation", "Beyond the data", "", "", "", {}};
+  if (!study.main.parametric) {
+    made.problem = "Without a parametric fit no loss is forecast: " + study.main.parametric_problem;
+    return made;
+  }
+  if (!names_optimum(study.main)) {
+    made.problem =
+        "The parametric fit names no best size for a budget (see the caveats), so no loss is "
+        "forecast.";
+    return made;
+  }
+  const ComputeRange range = compute_range(study);
+  const Rollout rollout = held_out_fit(study);
+  const PowerLaw& per_token = study.main.flops_per_token;
+  Panel panel{
+      "", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}, {}};
+  add_forecast(panel, rollout.fit ? *rollout.fit : *study.main.parametric, per_token, range,
+               rollout.fit ? "forecast without the held-out runs" : "forecast");
+  Series fitted{"runs", Ink::faint, Mark::dots, 1.4, {}},
+      held{"held-out runs", Ink::alert, Mark::rings, 2.2, {}};
+  for (const ScalingPoint& point : study.main.points)
+    (rollout.fit && point.c >= rollout.budget ? held : fitted)
+        .samples.push_back({point.c, point.loss, kUnknown, kUnknown,
+                            study.table.runs[static_cast<size_t>(point.run)].name});
+  panel.series.insert(panel.series.begin(), fitted);
+  panel.series.push_back(held);
+  if (study.target && std::isfinite(study.target->loss.value))
+    panel.series.push_back({"target, by all runs",
+                            Ink::text,
+                            Mark::diamonds,
+                            2.2,
+                            {{study.target->flops, study.target->loss.value}}});
+  made.panels.push_back(panel);
+  made.caption =
+      rollout.fit
+          ? fmt::format(
+                "The law fitted to the {} below {} FLOPs, and {} that it has not seen. Runs lie on "
+                "or above the line: it is the least loss for a budget. ",
+                runs_text(static_cast<int64_t>(fitted.samples.size())), power_text(rollout.budget),
+                runs_text(static_cast<int64_t>(held.samples.size())))
+          : std::string("The law fitted to all runs: none could be held out. ");
+  if (study.target)
+    made.caption += fmt::format(
+        "At the target of {} FLOPs, {} times the largest budget, all runs together say {}.",
+        power_text(study.target->flops), number_text(study.target->beyond),
+        interval_text(study.target->loss, number_text, 4));
+  return made;
+}
+
+ScalingFigure single_law_figure(const Study& study) {
+  ScalingFigure made{"single", "Size, data or compute alone", "", "", "", {}};
+  const std::vector<ScalingPoint>& points = study.main.points;
+  if (study.loss_of_n)
+    add_single_law(
+        made, {"L(N)", "over parameters", "parameters N", "runs with much data", *study.loss_of_n,
+               near_largest(points, &ScalingPoint::d, &ScalingPoint::n)});
+  if (study.loss_of_d)
+    add_single_law(made,
+                   {"L(D)", "over tokens", "training tokens D", "large models", *study.loss_of_d,
+                    near_largest(points, &ScalingPoint::n, &ScalingPoint::d)});
+  if (study.loss_of_c)
+    add_single_law(made,
+                   {"L(C)", "over compute", "compute C, FLOPs", "lowest of each budget",
+                    *study.loss_of_c, lowest_of_budgets(points, study.options.isoflop.tolerance)});
+  if (made.panels.empty())
+    made.problem =
+        "There are too few sizes with much data, data with large models, and budgets to fit L(N), "
+        "L(D) or L(C) alone.";
+  else
+    made.caption =
+        "What is left of the loss above a floor E, which should be straight: over N for runs "
+        "within a factor of two of the largest D, over D for models within a factor of two of the "
+        "largest N, over C for the lowest loss of each budget, however these runs divide it. " +
+        made.caption + "E and p trade off strongly unless x spans more than two decades.";
+  return made;
+}
+
+}  // namespace skein

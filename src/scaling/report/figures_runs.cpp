@@ -1,0 +1,267 @@
+// Figures of the runs themselves.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+
+#include "skein/scaling/report/text.h"
+
+#include "figures.h"
+
+namespace skein {
+namespace {
+
+constexpr size_t kMostCurvePoints = 160, kMostPointsOfCurves = 20000;
+constexpr size_t kFewBudgets = 12;
+constexpr double kCurveMargin = 1.15;  // how far a parabola goes beyond its sizes
+
+const std::string& run_name(const Study& study, const ScalingPoint& point) {
+  return study.table.runs[static_cast<size_t>(point.run)].name;
+}
+
+void add_curve(std::vector<Sample>& samples, const ScalingRun& run, const Convention& convention,
+               size_t most) {
+  const double per_token = flops_of(run, convention) / run.tokens;
+  if (!(per_token > 0)) return;
+  const size_t step = run.curve.size() / most + 1;
+  for (size_t i = 0; i < run.curve.size(); i += step)
+    if (run.curve[i].tokens > 0 && run.curve[i].loss > 0)
+      samples.push_back(
+          {per_token * run.curve[i].tokens, run.curve[i].loss, kUnknown, kUnknown, run.name});
+  samples.push_back({});
+}
+
+void add_runs(Panel& panel, const Study& study) {
+  const SizeClasses classes = size_classes(study.main.points);
+  const auto count = static_cast<int64_t>(classes.upper.size());
+  std::vector<Series> curves(classes.upper.size()), ends(classes.upper.size());
+  for (int64_t i = 0; i < count; ++i) {
+    curves[static_cast<size_t>(i)] = {"", size_ink(i, count), Mark::line, 1, {}};
+    ends[static_cast<size_t>(i)] = {
+        classes.titles[static_cast<size_t>(i)], size_ink(i, count), Mark::dots, 2, {}};
+  }
+  const auto runs =
+      static_cast<size_t>(std::count_if(study.table.runs.begin(), study.table.runs.end(),
+                                        [](const ScalingRun& run) { return !run.curve.empty(); }));
+  const size_t most =
+      std::clamp<size_t>(kMostPointsOfCurves / std::max<size_t>(1, runs), 8, kMostCurvePoints);
+  Series lost{"kept out", Ink::alert, Mark::dashes, 1, {}};
+  for (const ScalingRun& run : study.table.runs) {
+    const bool done = run.status == "done";
+    const double n = parameters_of(run, study.main.convention.parameters);
+    if (!run.curve.empty() && n > 0)
+      add_curve(done ? curves[classes.of(n)].samples : lost.samples, run, study.main.convention,
+                most);
+  }
+  for (const ScalingPoint& point : study.main.points)
+    ends[classes.of(point.n)].samples.push_back(
+        {point.c, point.loss, kUnknown, kUnknown, run_name(study, point)});
+  for (auto* list : {&curves, &ends})
+    panel.series.insert(panel.series.end(), list->begin(), list->end());
+  panel.series.push_back(lost);
+}
+
+void add_frontiers(Panel& panel, const Study& study) {
+  const ComputeRange range = compute_range(study);
+  const PowerLaw& per_token = study.main.flops_per_token;
+  Series power{"frontier's power law", Ink::envelope, Mark::dashes, 2, {}},
+      frontier{"frontier", Ink::envelope, Mark::diamonds, 1.2, {}};
+  Series best{"approach 3: least loss for C", Ink::parametric, Mark::line, 2.5, {}};
+  const std::vector<EnvelopePoint>& lowest = study.main.envelope.envelope;
+  for (size_t i = 0; i < lowest.size(); i += lowest.size() / kMostCurvePoints + 1) {
+    const EnvelopePoint& point = lowest[i];
+    frontier.samples.push_back({point.c, point.loss, kUnknown, kUnknown,
+                                study.table.runs[static_cast<size_t>(point.run)].name});
+  }
+  if (frontier.samples.size() > 60) frontier.mark = Mark::line, frontier.weight = 3;
+  for (const double c : log_grid(range.low, range.high, 60)) {
+    if (study.main.envelope.valid())
+      power.samples.push_back({c, study.main.envelope.loss_of_c.law.at(c)});
+    if (names_optimum(study.main))
+      best.samples.push_back({c, efficient(study.main.parametric->law, c, per_token).loss});
+  }
+  panel.series.insert(panel.series.end(), {frontier, power, best});
+}
+
+std::string vertex_text(const IsoflopBudget& budget) {
+  return fmt::format("{} FLOPs: N {}, loss {}", power_text(budget.flops), count_text(budget.n),
+                     number_text(budget.loss, 4));
+}
+
+// How budgets are told apart: each by itself where they are few, else by the power of ten below.
+struct BudgetLook {
+  std::string title;
+  Ink ink = Ink::text;
+  double size = 1;  // of its marks
+};
+
+BudgetLook look_of(const std::vector<IsoflopBudget>& budgets, size_t index) {
+  const IsoflopBudget& budget = budgets[index];
+  const bool counts = budget.problem.empty();
+  if (budgets.size() <= kFewBudgets)
+    return {power_text(budget.flops, 2) + (counts ? "" : ": " + budget.problem),
+            size_ink(static_cast<int64_t>(index), static_cast<int64_t>(budgets.size())), 1};
+  const auto decade = [](const IsoflopBudget& one) {
+    return static_cast<int64_t>(std::floor(std::log10(one.flops)));
+  };
+  const int64_t first = decade(budgets.front()), at = decade(budget);
+  const Ink ink = size_ink(at - first, decade(budgets.back()) - first + 1);
+  const std::string from = power_text(std::pow(10, at), 1);
+  return {counts ? fmt::format("{} to {}", from, power_text(std::pow(10, at + 1), 1))
+                 : "not used, from " + from,
+          ink, 0.6};
+}
+
+void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget,
+                const BudgetLook& look) {
+  const bool counts = budget.problem.empty();
+  Series runs{look.title, look.ink, counts ? Mark::dots : Mark::rings, 2 * look.size, {}};
+  Series bowl{"", look.ink, Mark::line, 1.5 * look.size, {}},
+      vertex{"", look.ink, Mark::diamonds, 2.2 * look.size, {}};
+  double low = INFINITY, high = 0;
+  for (const int64_t index : budget.points) {
+    const ScalingPoint& point = study.main.points[static_cast<size_t>(index)];
+    runs.samples.push_back({point.n, point.loss, kUnknown, kUnknown, run_name(study, point)});
+    low = std::min(low, point.n);
+    high = std::max(high, point.n);
+  }
+  if (counts && high > low) {
+    for (const double n : log_grid(low / kCurveMargin, high * kCurveMargin, 50))
+      bowl.samples.push_back(
+          {n, budget.loss + budget.curvature * std::pow(std::log(n / budget.n), 2) / 2});
+    vertex.samples.push_back({budget.n, budget.loss});
+  }
+  panel.series.insert(panel.series.end(), {bowl, runs, vertex});
+}
+
+std::string isoflop_caption(const IsoflopFit& fit) {
+  const auto counts = std::count_if(fit.budgets.begin(), fit.budgets.end(),
+                                    [](const IsoflopBudget& one) { return one.problem.empty(); });
+  std::string made = fmt::format(
+      "Loss of runs with equal compute over their size; a diamond is where a parabola in ln N is "
+      "lowest. {} of {} budgets have their minimum inside of the sizes tried",
+      counts, fit.budgets.size());
+  for (const IsoflopBudget& budget : fit.budgets)
+    if (budget.problem.empty() &&
+        (&budget == &fit.budgets.front() || &budget == &fit.budgets.back()))
+      made += "; " + vertex_text(budget);
+  made +=
+      counts < static_cast<int64_t>(fit.budgets.size())
+          ? ". Rings belong to budgets that are not used, for the reason in the table of budgets"
+          : "";
+  return made + (fit.valid() ? fmt::format(". Through the vertices N* grows as C to the power {}.",
+                                           interval_text(fit.n_of_c.exponent))
+                             : ". No law is put through them: " + fit.problem + ".");
+}
+
+using Cell = std::tuple<double, int64_t, int64_t, double>;  // parameters, width, layers, tokens
+
+struct RateCells {
+  std::map<Cell, std::map<double, std::pair<double, std::string>>>
+      lowest;  // by learning rate: loss and run
+};
+
+RateCells rate_cells(const Study& study) {
+  RateCells made;
+  for (const ScalingRun& run : study.table.runs) {
+    const double n = parameters_of(run, study.main.convention.parameters);
+    if (!(run.lr > 0) || !(run.loss > 0) || !(n > 0) ||
+        (run.status != "done" && run.status != "outclassed"))
+      continue;
+    auto& cell = made.lowest[{n, run.d_model, run.n_layers, run.tokens}];
+    const auto [at, is_new] = cell.try_emplace(run.lr, run.loss, run.name);
+    if (!is_new && run.loss < at->second.first) at->second = {run.loss, run.name};
+  }
+  std::erase_if(made.lowest, [](const auto& cell) { return cell.second.size() < 3; });
+  return made;
+}
+
+}  // namespace
+
+ScalingFigure loss_figure(const Study& study) {
+  ScalingFigure made{"loss", "Loss against compute", "", "", "", {}};
+  Panel panel{
+      "", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}, {}};
+  add_runs(panel, study);
+  add_frontiers(panel, study);
+  made.panels.push_back(panel);
+  const ComputeRange range = compute_range(study);
+  const bool curves = std::any_of(study.table.runs.begin(), study.table.runs.end(),
+                                  [](const ScalingRun& run) { return !run.curve.empty(); });
+  made.caption = fmt::format(
+      "{} runs from {} to {} FLOPs, {}, coloured by size. ", study.main.points.size(),
+      power_text(range.low), power_text(range.high),
+      curves ? "with their learning curves" : "each at its end (the table has no learning curves)");
+  if (study.main.envelope.valid())
+    made.caption += fmt::format("The lowest loss for a budget falls as C to the power {}. ",
+                                interval_text(study.main.envelope.loss_of_c.exponent));
+  if (study.main.parametric)
+    made.caption += fmt::format("Approach 3 sees it level off at E = {}.",
+                                interval_text(study.main.parametric->e));
+  return made;
+}
+
+ScalingFigure isoflop_figure(const Study& study) {
+  ScalingFigure made{"isoflop", "Sizes at equal compute", "", "", "", {}};
+  const std::vector<IsoflopBudget>& budgets = study.main.isoflop.budgets;
+  Panel panel{"", {"parameters N", true}, {"loss, nats a token", true}, {}};
+  for (size_t i = 0; i < budgets.size(); ++i)
+    if (budgets[i].points.size() > 1) add_budget(panel, study, budgets[i], look_of(budgets, i));
+  if (panel.series.empty()) {
+    made.problem =
+        "No two runs of different size spent the same compute, so there are no parabolas to draw.";
+    return made;
+  }
+  made.panels.push_back(panel);
+  made.caption = isoflop_caption(study.main.isoflop);
+  return made;
+}
+
+ScalingFigure rate_figure(const Study& study) {
+  ScalingFigure made{"learning-rate", "Learning rates by size", "", "", "", {}};
+  const RateCells cells = rate_cells(study);
+  if (cells.lowest.empty()) {
+    made.problem =
+        "No size was trained with three learning rates or more on the same number of tokens, so "
+        "there are no bowls of learning rates.";
+    return made;
+  }
+  Panel panel{"", {"learning rate", true}, {"loss, nats a token", true}, {}};
+  int64_t place = 0, edges = 0;
+  Series best{"best of a cell", Ink::text, Mark::diamonds, 2, {}},
+      edge{"best at the edge of those tried", Ink::alert, Mark::diamonds, 2, {}};
+  for (const auto& [cell, rates] : cells.lowest) {
+    const auto lowest = std::min_element(
+        rates.begin(), rates.end(),
+        [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+    const bool inside = lowest != rates.begin() && lowest != std::prev(rates.end());
+    (inside ? best : edge)
+        .samples.push_back(
+            {lowest->first, lowest->second.first, kUnknown, kUnknown, lowest->second.second});
+    edges += !inside;
+    const Ink ink = size_ink(place++, static_cast<int64_t>(cells.lowest.size()));
+    Series line{cells.lowest.size() <= 12
+                    ? fmt::format("N = {}, D = {}", count_text(std::get<0>(cell)),
+                                  count_text(std::get<3>(cell)))
+                    : "",
+                ink,
+                Mark::line,
+                1.5,
+                {}};
+    for (const auto& [rate, lost] : rates)
+      line.samples.push_back({rate, lost.first, kUnknown, kUnknown, lost.second});
+    Series dots{"", ink, Mark::dots, 1.6, line.samples};
+    panel.series.insert(panel.series.end(), {line, dots});
+  }
+  panel.series.insert(panel.series.end(), {best, edge});
+  made.panels.push_back(panel);
+  made.caption = fmt::format(
+      "{} cells of one size and one number of tokens, each with several learning rates. In {} of "
+      "them the best lies at the edge of those that were tried, so that a better one may lie "
+      "beyond.",
+      cells.lowest.size(), edges);
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,63 @@
+#include "skein/scaling/report/report.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "skein/checkpoint/files.h"
+#include "skein/core/error.h"
+#include "skein/scaling/report/gnuplot.h"
+
+namespace skein {
+namespace {
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) fail("{} cannot be written: is the disk full, or the folder not writable?", path);
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail("the folder {} cannot be made: {}", folder, error.message());
+}
+
+// Of an earlier report that had one.
+void remove_figure(const std::string& path) {
+  std::error_code ignored;
+  for (const char* kind : {".png", ".svg", ".csv"}) std::filesystem::remove(path + kind, ignored);
+}
+
+}  // namespace
+
+std::vector<std::string> write_figure(const ScalingFigure& figure, const std::string& folder,
+                                      FigureSvg* svg) {
+  make_folder(folder);
+  const std::string path = folder + "/" + figure.name;
+  const FigureSvg drawn = draw(figure, path);
+  if (svg) *svg = drawn;
+  write_file(path + ".csv", figure_csv(figure));
+  return {path + ".png", path + ".svg", path + ".csv"};
+}
+
+ReportFiles write_report(const Study& study, const std::string& folder) {
+  SKEIN_CHECK(!study.main.points.empty());
+  make_folder(folder);
+  const std::vector<ScalingFigure> figures = figures_of(study);
+  ReportFiles made{folder + "/report.html", {}, {}};
+  std::vector<FigureSvg> drawn(figures.size());
+  for (size_t i = 0; i < figures.size(); ++i) {
+    if (!figures[i].problem.empty()) {
+      remove_figure(folder + "/" + figures[i].name);
+      made.left_out.push_back(figures[i].title + ": " + figures[i].problem);
+      continue;
+    }
+    for (std::string& file : write_figure(figures[i], folder, &drawn[i]))
+      made.others.push_back(std::move(file));
+  }
+  replace_file(made.page, report_html(study, figures, drawn));
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,177 @@
+#include "skein/scaling/report/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+#include "skein/text/split/words.h"
+
+namespace skein {
+namespace {
+
+constexpr double kOutlier = 4;  // robust standard deviations
+
+// A minus sign as long as a plus.
+std::string with_minus(std::string text) {
+  if (text.starts_with('-')) text.replace(0, 1, "−");
+  return text;
+}
+
+// Of so many significant digits, trailing zeros kept: 2.00, 74.0, 518.
+std::string digits_of(double value, int digits) {
+  std::string text = fmt::format("{:#.{}g}", value, digits);
+  if (text.find('.') != std::string::npos && std::abs(value) >= 0.9995 * std::pow(10, digits - 1) &&
+      text.ends_with(".0"))
+    text.resize(text.size() - 2);
+  if (text.back() == '.') text.pop_back();
+  return with_minus(text);
+}
+
+std::string superscript(int power) {
+  static constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string made;
+  for (const char c : std::to_string(power)) made += c == '-' ? "⁻" : kDigits[c - '0'];
+  return made;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return kUnknown;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::string html(std::string_view text) {
+  std::string made;
+  for (const char c : with_valid_utf8(text)) {
+    switch (c) {
+      case '<': made += "&lt;"; break;
+      case '>': made += "&gt;"; break;
+      case '&': made += "&amp;"; break;
+      case '"': made += "&quot;"; break;
+      case '\'': made += "&#39;"; break;
+      default:
+        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') made += c;
+    }
+  }
+  return made;
+}
+
+std::string power_text(double value, int digits) {
+  if (!std::isfinite(value)) return "unknown";
+  if (value == 0) return "0";
+  auto power = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  std::string mantissa = digits_of(value / std::pow(10, power), digits);
+  if (mantissa.starts_with("10") || mantissa.starts_with("−10"))
+    mantissa = digits_of(value / std::pow(10, ++power), digits);
+  return (mantissa == "1" ? "10" : mantissa + "×10") + superscript(power);
+}
+
+std::string number_text(double value, int digits) {
+  if (!std::isfinite(value)) return "unknown";
+  if (value != 0 && (std::abs(value) < 1e-3 || std::abs(value) >= 1e5))
+    return power_text(value, digits);
+  if (std::abs(value) >= std::pow(10, digits)) return with_minus(fmt::format("{:.0f}", value));
+  return digits_of(value, digits);
+}
+
+std::string count_text(double value, int digits) {
+  if (!std::isfinite(value)) return "unknown";
+  struct Unit {
+    double size;
+    const char* name;
+  };
+  static constexpr Unit kUnits[] = {
+      {1e12, "\u00a0T"}, {1e9, "\u00a0B"}, {1e6, "\u00a0M"}, {1e3, "\u00a0k"}};
+  if (std::abs(value) >= 9.995e14 || (value != 0 && std::abs(value) < 0.1))
+    return power_text(value, digits);
+  for (const Unit& unit : kUnits)
+    if (std::abs(value) >= 0.9995 * unit.size) {
+      const double scaled = value / unit.size;
+      return (std::abs(scaled) >= std::pow(10, digits) ? fmt::format("{:.0f}", scaled)
+                                                       : digits_of(scaled, digits)) +
+             unit.name;
+    }
+  return digits_of(value, std::max(digits, 3));
+}
+
+std::string runs_text(int64_t count) {
+  return fmt::format("{} run{}", count, count == 1 ? "" : "s");
+}
+
+std::string signed_share(double share) { return with_minus(fmt::format("{:+.2f}%", 100 * share)); }
+
+std::string tick_text(double value, bool power, bool count) {
+  const double exponent = std::floor(std::log10(std::abs(value)) + 1e-9),
+               mantissa = value / std::pow(10, exponent);
+  if (power)
+    return (std::abs(mantissa - 1) < 1e-9 ? "10" : fmt::format("{:.3g}×10", mantissa)) +
+           superscript(static_cast<int>(exponent));
+  if (count && value >= 1e3 && value < 1e15) {
+    const int thousands = std::min(4, static_cast<int>(exponent) / 3);
+    static constexpr const char* kUnits[] = {"", " k", " M", " B", " T"};
+    return fmt::format("{:.3g}{}", value / std::pow(1000, thousands), kUnits[thousands]);
+  }
+  return with_minus(fmt::format("{:.6g}", std::abs(value) < 1e-12 ? 0.0 : value));
+}
+
+std::string html_formula(std::string_view text) {
+  static constexpr std::string_view kRaised[] = {"alpha", "beta", "α", "β", "-p", "-h", "h"};
+  const std::string escaped = html(text);
+  std::string made;
+  for (size_t at = 0; at < escaped.size();) {
+    const auto follows = [&](std::string_view word) {
+      return std::string_view(escaped).substr(at + 1, word.size()) == word;
+    };
+    const auto raised = escaped[at] == '^'
+                            ? std::find_if(std::begin(kRaised), std::end(kRaised), follows)
+                            : std::end(kRaised);
+    if (raised == std::end(kRaised)) {
+      made += escaped[at++];
+      continue;
+    }
+    made += "<sup>" +
+            (*raised == "alpha"  ? "α"
+             : *raised == "beta" ? "β"
+                                 : std::string(*raised)) +
+            "</sup>";
+    at += 1 + raised->size();
+  }
+  return made;
+}
+
+std::string interval_text(const Interval& interval, NumberText text, int digits) {
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high))
+    return text(interval.value, digits);
+  return fmt::format("{} ({} to {})", text(interval.value, digits), text(interval.low, digits),
+                     text(interval.high, digits));
+}
+
+std::string convention_text(const Convention& convention) { return "counted: " + name(convention); }
+
+std::vector<double> residuals_of(const ConventionStudy& study) {
+  std::vector<double> made;
+  if (!study.parametric) return made;
+  for (const ScalingPoint& point : study.points)
+    made.push_back(std::log(point.loss) - std::log(study.parametric->law.loss(point.n, point.d)));
+  return made;
+}
+
+std::vector<size_t> outliers_of(const std::vector<double>& residuals) {
+  const double centre = median(residuals);
+  std::vector<double> distances;
+  for (const double one : residuals) distances.push_back(std::abs(one - centre));
+  const double limit = kOutlier * 1.4826 * median(distances);
+  std::vector<size_t> found;
+  for (size_t i = 0; i < distances.size(); ++i)
+    if (distances[i] > limit && distances[i] > 0) found.push_back(i);
+  std::sort(found.begin(), found.end(), [&](size_t a, size_t b) {
+    return distances[a] != distances[b] ? distances[a] > distances[b] : a < b;
+  });
+  return found;
+}
+
+}  // namespace skein

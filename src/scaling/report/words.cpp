@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "skein/scaling/report/report.h"
+#include "skein/scaling/report/text.h"
+
+namespace skein {
+namespace {
+
+constexpr double kOrdinary = 10, kFar = 1000;  // times the largest budget
+
+std::string forecast_text(const TargetPrediction& target) {
+  return fmt::format(
+      "For {} FLOPs the parametric law proposes {} parameters on {} tokens, {} tokens per "
+      "parameter, and forecasts a loss of {} nats a token.",
+      power_text(target.flops), interval_text(target.n, count_text),
+      interval_text(target.d, count_text), interval_text(target.ratio),
+      interval_text(target.loss, number_text, 4));
+}
+
+std::string parabola_text(const TargetPrediction& target) {
+  std::string made = fmt::format(
+      "The parabolas through runs of equal compute say {} parameters on {} tokens",
+      interval_text(target.isoflop_n, count_text), interval_text(target.isoflop_d, count_text));
+  if (std::isfinite(target.isoflop_loss.value))
+    made += " and a loss of " + interval_text(target.isoflop_loss, number_text, 4);
+  if (!std::isfinite(target.n.value))
+    return made + fmt::format(", for {} FLOPs.", power_text(target.flops));
+  const bool known = std::isfinite(target.n.low) && std::isfinite(target.n.high) &&
+                     std::isfinite(target.isoflop_n.low) && std::isfinite(target.isoflop_n.high);
+  if (!known) return made + ".";
+  const bool apart = target.isoflop_n.low > target.n.high || target.isoflop_n.high < target.n.low;
+  return made + (apart
+                     ? ": the intervals of N* do not meet, so at least one approach is biased here."
+                     : "; the intervals of N* overlap.");
+}
+
+std::string beyond_text(const TargetPrediction& target) {
+  if (target.beyond <= 1) return "The target lies within the budgets that were fitted.";
+  const char* judged = target.beyond <= kOrdinary * 1.0001
+                           ? "as far as such laws are commonly trusted"
+                       : target.beyond < kFar ? "further than such laws are commonly checked"
+                                              : "far further than such laws have been checked";
+  return fmt::format(
+      "The target is {} times the largest budget that was fitted, {}; intervals hold only if the "
+      "law goes on to hold.",
+      number_text(target.beyond), judged);
+}
+
+// Approach 1 by what it goes by: of last losses its sizes are no closer than those tried.
+std::string frontier_text(const EnvelopeFit& fit) {
+  return fit.from_curves ? "frontier" : "frontier of last losses, among the sizes tried alone";
+}
+
+std::string exponents(const ConventionStudy& main) {
+  std::vector<std::string> parts;
+  if (knows_exponent(main.envelope))
+    parts.push_back(interval_text(main.envelope.n_of_c.exponent) + " by the " +
+                    frontier_text(main.envelope));
+  if (main.isoflop.valid())
+    parts.push_back(interval_text(main.isoflop.n_of_c.exponent) + " by parabolas");
+  if (std::isfinite(main.n_exponent.value))
+    parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
+  if (parts.empty()) return {};
+  std::string made;
+  for (size_t i = 0; i < parts.size(); ++i)
+    made += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return "The best size grows as compute to the power " + made +
+         fmt::format(" (counted: {}).", name(main.convention));
+}
+
+double exponent_of(const ConventionStudy& one) {
+  if (std::isfinite(one.n_exponent.value)) return one.n_exponent.value;
+  return one.isoflop.valid() ? one.isoflop.n_of_c.exponent.value : kUnknown;
+}
+
+std::string convention_spread(const Study& study) {
+  const ConventionStudy *least = &study.main, *most = &study.main;
+  for (const ConventionStudy& other : study.others) {
+    if (exponent_of(other) < exponent_of(*least)) least = &other;
+    if (exponent_of(other) > exponent_of(*most)) most = &other;
+  }
+  if (!(exponent_of(*least) < exponent_of(*most))) return {};
+  return fmt::format(
+      "What is counted moves that power from {} ({}) to {} ({}), with the same losses.",
+      number_text(exponent_of(*least)), name(least->convention), number_text(exponent_of(*most)),
+      name(most->convention));
+}
+
+std::string law_text(const ConventionStudy& main) {
+  if (!main.parametric)
+    return "No parametric law was fitted: " + main.parametric_problem +
+           (main.parametric_problem.ends_with('.') ? "" : ".");
+  const ParametricFit& fit = *main.parametric;
+  const std::string verdict = fit.convergence.converged
+                                  ? "The fit has converged"
+                                  : "The fit has not converged (" + fit.convergence.problem +
+                                        "), so its numbers are not to be relied on";
+  return fmt::format("{}: L = E + A/N^α + B/D^β with E = {}, α = {}, β = {}, over {}.", verdict,
+                     interval_text(fit.e), interval_text(fit.alpha), interval_text(fit.beta),
+                     runs_text(static_cast<int64_t>(main.points.size())));
+}
+
+std::string held_out_text(const Study& study) {
+  const HeldOut* best = nullptr;
+  for (const HeldOut& one : study.comparison)
+    if (one.converged && std::isfinite(one.mean_error) &&
+        (!best || std::abs(one.mean_error) < std::abs(best->mean_error)))
+      best = &one;
+  if (!best) return {};
+  return fmt::format(
+      "Asked for the {} from {} FLOPs on, which it had not seen, {} came closest on average: off "
+      "by {} of the loss, by {} at worst.",
+      runs_text(best->held_out), power_text(best->budget), best->law,
+      signed_share(best->mean_error), signed_share(best->worst_error));
+}
+
+std::string unless_converged(const Convergence& convergence) {
+  return convergence.converged ? "" : " (not converged: " + convergence.problem + ")";
+}
+
+std::string single_text(const char* law, const char* of, const std::optional<OffsetPowerFit>& fit) {
+  if (!fit) return {};
+  return fmt::format("{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e),
+                     interval_text(fit->p), unless_converged(fit->convergence), of);
+}
+
+std::string kaplan_text(const LawBeside<KaplanFit>& law) {
+  if (!law.fit) return {};
+  return fmt::format("L = [(Nc/N)^(aN/aD) + Dc/D]^aD with aN = {}, aD = {}{}.",
+                     interval_text(law.fit->a_n), interval_text(law.fit->a_d),
+                     unless_converged(law.fit->convergence));
+}
+
+std::string over_training_text(const LawBeside<OverTrainingFit>& law) {
+  if (!law.fit) return {};
+  return fmt::format("L = E + (a M^h + b M^-h) C^-h, M = D/N, with E = {}, h = {}{}.",
+                     interval_text(law.fit->e), interval_text(law.fit->h),
+                     unless_converged(law.fit->convergence));
+}
+
+std::string data_limited_text(const LawBeside<DataLimitedFit>& law) {
+  if (!law.fit) return {};
+  return fmt::format("Data seen again: R_D = {}, R_N = {}{}.", interval_text(law.fit->r_d),
+                     interval_text(law.fit->r_n), unless_converged(law.fit->convergence));
+}
+
+// What is fitted where no approach is.
+void add_laws_alone(const Study& study, std::vector<std::string>& made) {
+  for (const std::string& one :
+       {kaplan_text(study.kaplan), over_training_text(study.over_training),
+        data_limited_text(study.data_limited),
+        single_text("L(N) = E + k N^-p", "runs within a factor of two of the largest D",
+                    study.loss_of_n),
+        single_text("L(D) = E + k D^-p", "runs within a factor of two of the largest N",
+                    study.loss_of_d),
+        single_text("L(C) = E + k C^-p",
+                    "the lowest loss of each budget, for how these runs divide C between N and D",
+                    study.loss_of_c)})
+    if (!one.empty()) made.push_back(one);
+}
+
+// Of a table that no law can be fitted to: why, line by line.
+std::vector<std::string> problem_lines(const std::string& problem) {
+  std::vector<std::string> made;
+  for (size_t at = 0; at != std::string::npos && at < problem.size();) {
+    const size_t end = problem.find('\n', at);
+    const std::string line = problem.substr(at, end - at);
+    made.push_back((made.empty() ? "Nothing is fitted. " : "") +
+                   line.substr(std::min(line.size(), line.find_first_not_of(' '))));
+    at = end == std::string::npos ? end : end + 1;
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<std::string> conclusions(const Study& study) {
+  std::vector<std::string> made = problem_lines(study.problem);
+  if (study.options.law != Law::all || !made.empty()) {
+    add_laws_alone(study, made);
+    return made;
+  }
+  const auto add = [&](std::string sentence) {
+    if (!sentence.empty()) made.push_back(std::move(sentence));
+  };
+  if (study.target && std::isfinite(study.target->n.value)) add(forecast_text(*study.target));
+  if (study.target && std::isfinite(study.target->isoflop_n.value))
+    add(parabola_text(*study.target));
+  if (study.target) add(beyond_text(*study.target));
+  add(exponents(study.main));
+  add(convention_spread(study));
+  add(law_text(study.main));
+  add(held_out_text(study));
+  return made;
+}
+
+}  // namespace skein

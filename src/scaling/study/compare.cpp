@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cmath>
+
+#include "skein/core/error.h"
+
+#include "scaling/fit/design_faults.h"
+#include "scaling/fit/forms.h"
+
+namespace skein {
+namespace {
+
+constexpr double kOneBudget = 1.1;  // C of one budget lie within this factor
+
+struct Split {
+  std::vector<ScalingPoint> fitted, held_out;
+};
+
+Split split(std::span<const ScalingPoint> points) {
+  Split made;
+  double most = 0;
+  for (const ScalingPoint& point : points) most = std::max(most, point.c);
+  for (const ScalingPoint& point : points)
+    (point.c * kOneBudget >= most ? made.held_out : made.fitted).push_back(point);
+  return made;
+}
+
+// Predicted less measured.
+void add_errors(HeldOut& held, const std::vector<double>& errors) {
+  held.mean_error = held.worst_error = 0;
+  for (double error : errors) {
+    held.mean_error += error / static_cast<double>(errors.size());
+    held.worst_error = std::max(held.worst_error, std::abs(error));
+  }
+}
+
+HeldOut begun(const Split& split, const char* law) {
+  HeldOut held;
+  held.law = law;
+  held.fitted = static_cast<int64_t>(split.fitted.size());
+  held.held_out = static_cast<int64_t>(split.held_out.size());
+  for (const ScalingPoint& point : split.held_out)
+    held.budget = std::isnan(held.budget) ? point.c : std::min(held.budget, point.c);
+  return held;
+}
+
+// fit: the law as a function of a point, and its proof.
+template <class Fit>
+HeldOut tried(const Split& split, const char* law, const Fit& fit) {
+  HeldOut held = begun(split, law);
+  try {
+    Convergence proof;
+    const std::function<double(const ScalingPoint&)> predict = fit(proof);
+    held.converged = proof.converged;
+    held.problem = proof.problem;
+    std::vector<double> errors;
+    for (const ScalingPoint& point : split.held_out)
+      errors.push_back(std::log(predict(point) / point.loss));
+    add_errors(held, errors);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    held.problem = error.what();
+  }
+  return held;
+}
+
+const ScalingPoint& lowest(std::span<const ScalingPoint> points) {
+  return *std::min_element(
+      points.begin(), points.end(),
+      [](const ScalingPoint& a, const ScalingPoint& b) { return a.loss < b.loss; });
+}
+
+// The lowest loss of every budget.
+std::vector<XY> frontier(std::vector<ScalingPoint> points) {
+  std::stable_sort(points.begin(), points.end(),
+                   [](const ScalingPoint& a, const ScalingPoint& b) { return a.c < b.c; });
+  std::vector<XY> made;
+  for (size_t first = 0, last = 0; first < points.size(); first = last) {
+    while (last < points.size() && points[last].c <= kOneBudget * points[first].c) ++last;
+    const ScalingPoint& best = lowest(std::span(points).subspan(first, last - first));
+    made.push_back({best.c, best.loss, 1, static_cast<int64_t>(made.size())});
+  }
+  return made;
+}
+
+HeldOut try_frontier(const Split& split) {
+  HeldOut held = begun(split, "(c/C)^p, lowest loss of a budget");
+  const std::vector<XY> best = frontier(split.fitted);
+  held.fitted = static_cast<int64_t>(best.size());
+  held.held_out = 1;
+  if (best.size() < 3) {
+    held.problem = fmt::format(
+        "too few budgets: a power law of C needs 3 below the one held out, and there are {}",
+        best.size());
+    return held;
+  }
+  const ScalingPoint& measured = lowest(split.held_out);
+  add_errors(held, {std::log(fit_power(best, 0).law.at(measured.c) / measured.loss)});
+  held.converged = true;
+  return held;
+}
+
+std::function<double(const ScalingPoint&)> by_size_and_tokens(const ChinchillaLaw& law) {
+  return [law](const ScalingPoint& point) { return law.loss(point.n, point.d); };
+}
+
+}  // namespace
+
+std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
+                                  const ParametricOptions& options) {
+  ParametricOptions plain = options;
+  plain.resamples = 0;
+  const std::vector<ScalingPoint> kept = arranged(points, order_points(points));
+  for (const ScalingPoint& point : kept)
+    require(point.c > 0 && std::isfinite(point.c),
+            "run {} has C = {}; laws are compared on the largest budget and need the FLOPs of "
+            "every run",
+            point.run + 1, point.c);
+  const Split parts = split(kept);
+  std::vector<HeldOut> made;
+  made.push_back(tried(parts, "E + A/N^alpha + B/D^beta", [&](Convergence& proof) {
+    const ParametricFit fit = fit_chinchilla(parts.fitted, plain);
+    proof = fit.convergence;
+    return by_size_and_tokens(fit.law);
+  }));
+  made.push_back(tried(parts, "E + A/N^alpha + B/D^alpha", [&](Convergence& proof) {
+    require_determined(parts.fitted, parts.fitted.size());
+    const PowerSum sum = equal_slopes_sum(parts.fitted);
+    const Solution solution = solve(sum, plain, scored_starts(sum, criterion_of(plain)));
+    proof = solution.convergence;
+    return by_size_and_tokens(equal_slopes_law(sum, solution.at));
+  }));
+  made.push_back(tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD",
+                       [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
+                         const KaplanFit fit = fit_kaplan(parts.fitted, plain);
+                         proof = fit.convergence;
+                         return [law = fit.law](const ScalingPoint& point) {
+                           return law.loss(point.n, point.d);
+                         };
+                       }));
+  made.push_back(tried(parts, "E + (a M^h + b M^-h) C^-h",
+                       [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
+                         const OverTrainingFit fit = fit_over_training(parts.fitted, plain);
+                         proof = fit.convergence;
+                         return [law = fit.law](const ScalingPoint& point) {
+                           return law.loss(point.c, point.d / point.n);
+                         };
+                       }));
+  made.push_back(try_frontier(parts));
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "parts.h"
+
+namespace skein {
+namespace {
+
+constexpr double kFarOff = 0.2;
+
+using Predict = std::function<double(const ScalingPoint&)>;
+
+double data_limited_loss(const DataLimitedLaw& law, const ScalingPoint& point) {
+  return law.loss(point.n, point.d,
+                  std::isnan(point.unique_tokens) ? point.d : point.unique_tokens);
+}
+
+// L(N), L(D) or L(C), of the runs it is fitted to; NaN for any other run.
+template <double ScalingPoint::*moving>
+Predict single_law(const Study& study, const std::optional<OffsetPowerFit>& offset,
+                   const std::optional<PowerFit>& power) {
+  if (!power) return {};
+  std::map<double, double> fitted;
+  for (const XY& pair : pairs_of_law(study, study.options.law)) fitted.emplace(pair.x, pair.y);
+  const bool with_offset = offset && offset->convergence.converged;
+  return [=, &offset, &power](const ScalingPoint& point) {
+    const auto at = fitted.find(point.*moving);
+    if (at == fitted.end() || at->second != point.loss) return std::nan("");
+    return with_offset ? offset->law.at(point.*moving) : power->law.at(point.*moving);
+  };
+}
+
+// Empty where no law is fitted.
+Predict fitted_law(const Study& study) {
+  if (study.options.law == Law::loss_of_n)
+    return single_law<&ScalingPoint::n>(study, study.loss_of_n, study.power_of_n);
+  if (study.options.law == Law::loss_of_d)
+    return single_law<&ScalingPoint::d>(study, study.loss_of_d, study.power_of_d);
+  if (study.options.law == Law::loss_of_c)
+    return single_law<&ScalingPoint::c>(study, study.loss_of_c, study.power_of_c);
+  if (study.main.parametric)
+    return [law = study.main.parametric->law](const ScalingPoint& point) {
+      return law.loss(point.n, point.d);
+    };
+  if (study.options.law == Law::kaplan && study.kaplan.fit)
+    return [law = study.kaplan.fit->law](const ScalingPoint& point) {
+      return law.loss(point.n, point.d);
+    };
+  if (study.options.law == Law::over_training && study.over_training.fit)
+    return [law = study.over_training.fit->law](const ScalingPoint& point) {
+      return law.loss(point.c, point.d / point.n);
+    };
+  if (study.options.law == Law::data_limited && study.data_limited.fit)
+    return [law = study.data_limited.fit->law](const ScalingPoint& point) {
+      return data_limited_loss(law, point);
+    };
+  return {};
+}
+
+double distance(const Outlier& one) { return std::abs(std::log(one.found / one.predicted)); }
+
+}  // namespace
+
+std::vector<Outlier> outliers_of(const Study& study) {
+  std::vector<Outlier> found;
+  const Predict predict = fitted_law(study);
+  if (!predict) return found;
+  for (const ScalingPoint& point : study.main.points) {
+    const Outlier one{point.run, point.loss, predict(point)};
+    if (std::abs(one.found / one.predicted - 1) >= kFarOff) found.push_back(one);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Outlier& one, const Outlier& other) {
+    return distance(one) > distance(other);
+  });
+  return found;
+}
+
+}  // namespace skein

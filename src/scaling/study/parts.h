@@ -1,0 +1,39 @@
+// What make_study puts together.
+#pragma once
+
+#include <string>
+
+#include "skein/scaling/study/study.h"
+
+namespace skein {
+
+bool asks(const StudyOptions& options, Approach approach);
+bool asks(const StudyOptions& options, Law law);
+// "not asked for (fit.approach)", "not asked for (fit.law)".
+std::string not_asked(const StudyOptions& options);
+
+// For so many FLOPs; 0: ten times the largest budget. Unknown is what an approach that was not
+// fitted would say.
+TargetPrediction predict_target(const ConventionStudy& study, double flops);
+
+// What L(N), L(D) or L(C) is fitted to, (N, D or C, loss): of the runs within a factor of 2 of the
+// largest D or N the least loss at each N or D; of each budget the least loss. Empty for other
+// laws.
+std::vector<XY> pairs_of_law(const Study& study, Law law);
+
+// L(N), L(D) and L(C), Kaplan's law, the over-training and the data-limited one, to the points of
+// the main fit.
+void fit_laws_beside(Study& study);
+
+// Why the numbers of a law that is fitted are not to be used; "": they are, or it is not fitted.
+template <class Fit>
+std::string not_converged(const LawBeside<Fit>& law) {
+  if (!law.fit || law.fit->convergence.converged) return "";
+  return "has not converged: " + law.fit->convergence.problem;
+}
+
+// Runs of the main fit whose loss is 20% or more off the law, furthest off first. Where L(N), L(D)
+// or L(C) is fitted alone, of the runs that it is fitted to.
+std::vector<Outlier> outliers_of(const Study& study);
+
+}  // namespace skein

@@ -1,0 +1,114 @@
+#include "trained_with_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/core/error.h"
+#include "skein/core/strict_json.h"
+#include "skein/scaling/laws/shape.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Read = nlohmann::json;
+
+constexpr int64_t kMostWhole = 9'000'000'000'000'000;
+constexpr double kMostValue = 1e15, kMostExponent = 100;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json positive(int64_t value) { return value > 0 ? Json(value) : Json(nullptr); }
+
+Json json_of(const SettingRule& rule) {
+  return {{"rule", rule.rule},
+          {"value", number(rule.value)},
+          {"low", number(rule.low)},
+          {"high", number(rule.high)}};
+}
+
+Json json_of(const BestSetting& best) {
+  return {{"problem", best.problem},
+          {"coefficient", number(best.coefficient)},
+          {"n_exponent", number(best.n_exponent)},
+          {"d_exponent", number(best.d_exponent)},
+          {"cells", best.cells}};
+}
+
+int64_t whole_or_none(const Read& json, const char* key, const std::string& path) {
+  if (json.at(key).is_null()) return 0;
+  const auto value = whole<int64_t>(json.at(key), key, path);
+  require(value > 0 && value <= kMostWhole, "{}: \"{}\" is {}; it is 1 to {}, or null", path, key,
+          value, kMostWhole);
+  return value;
+}
+
+double within(const Read& json, const char* key, double least, double most,
+              const std::string& path) {
+  const double value = json.at(key).get<double>();
+  require(value >= least && value <= most, "{}: \"{}\" is {}; it lies between {} and {}", path, key,
+          value, least, most);
+  return value;
+}
+
+SettingRule rule_of(const Read& json, std::initializer_list<const char*> own,
+                    const std::string& path) {
+  SettingRule made;
+  made.rule = json.at("rule").get<std::string>();
+  if (made.rule.empty()) return made;
+  const auto& formulas = hyperparameter_rules();
+  require(std::find(own.begin(), own.end(), made.rule) != own.end() ||
+              std::find(formulas.begin(), formulas.end(), made.rule) != formulas.end(),
+          "{}: there is no rule '{}'; there are {}, {}", path, made.rule, fmt::join(own, ", "),
+          fmt::join(formulas, ", "));
+  made.value = within(json, "value", 1 / kMostValue, kMostValue, path);
+  made.low = within(json, "low", 1 / kMostValue, made.value, path);
+  made.high = within(json, "high", made.value, kMostValue, path);
+  return made;
+}
+
+BestSetting best_of(const Read& json, const std::string& path) {
+  BestSetting made;
+  made.problem = json.at("problem").get<std::string>();
+  if (!made.problem.empty()) return made;
+  made.coefficient = json.at("coefficient").get<double>();
+  require(made.coefficient > 0 && std::isfinite(made.coefficient),
+          "{}: \"coefficient\" is {}; it must be above 0", path, made.coefficient);
+  made.n_exponent = within(json, "n_exponent", -kMostExponent, kMostExponent, path);
+  made.d_exponent = within(json, "d_exponent", -kMostExponent, kMostExponent, path);
+  made.cells = whole<int64_t>(json.at("cells"), "cells", path);
+  return made;
+}
+
+}  // namespace
+
+Json json_of(const TrainedWith& made) {
+  return {{"vocab_size", positive(made.vocab_size)},
+          {"widest", positive(made.widest)},
+          {"base_width", positive(made.base_width)},
+          {"mup_base_width", positive(made.mup_base_width)},
+          {"mup_base_head", positive(made.mup_base_head)},
+          {"lr", json_of(made.lr)},
+          {"batch", json_of(made.batch)},
+          {"best_lr", json_of(made.best_lr)},
+          {"best_batch", json_of(made.best_batch)}};
+}
+
+TrainedWith trained_with_of(const Read& json, const std::string& path) {
+  TrainedWith made;
+  made.vocab_size = whole_or_none(json, "vocab_size", path);
+  made.widest = whole_or_none(json, "widest", path);
+  made.base_width = whole_or_none(json, "base_width", path);
+  made.mup_base_width = whole_or_none(json, "mup_base_width", path);
+  made.mup_base_head = whole_or_none(json, "mup_base_head", path);
+  made.lr = rule_of(json.at("lr"), {"fixed", "width", "mup"}, path);
+  made.batch = rule_of(json.at("batch"), {"fixed"}, path);
+  made.best_lr = best_of(json.at("best_lr"), path);
+  made.best_batch = best_of(json.at("best_batch"), path);
+  require(made.lr.rule != "width" || made.base_width > 0,
+          "{}: rates of the rule width need \"base_width\"", path);
+  require(made.lr.rule != "mup" || made.mup_base_width > 0,
+          "{}: rates of the rule mup need \"mup_base_width\"", path);
+  return made;
+}
+
+}  // namespace skein

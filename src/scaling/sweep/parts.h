@@ -1,0 +1,24 @@
+// What a sweep is made of beside its running.
+#pragma once
+
+#include <vector>
+
+#include "skein/comm/group.h"
+#include "skein/scaling/sweep/design.h"
+
+#include "cell_folder.h"
+
+namespace skein {
+
+// The design's, after its warnings were told and every cell was found to fit the trainers.
+std::vector<SweepCell> checked_cells(const SweepConfig& config, Group& world);
+// A cell's, as its outcome tells it; line: of the table.
+ScalingRun row_of(const SweepCell& cell, CellOutcome outcome, int64_t line);
+// Tokens that one evaluation looks at.
+double held_out_tokens(const PretrainConfig& run);
+// How often a cell is judged by held-out data, at its last step too.
+int64_t evaluations_of(const SweepCell& cell);
+// FLOPs of a cell's evaluations, of so many tokens each: forward alone is a third of a step.
+double evaluation_work(const SweepCell& cell, double held_out_tokens);
+
+}  // namespace skein
