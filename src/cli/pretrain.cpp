@@ -1,4 +1,4 @@
-#include "skein/train/trainer.h"
+#include "skein/train/tasks/language_task.h"
 
 #include "command.h"
 #include "long_run.h"

@@ -13,7 +13,6 @@
 #include "skein/train/replica.h"
 #include "skein/train/run.h"
 #include "skein/train/run_weights.h"
-#include "skein/train/tasks/language_task.h"
 
 namespace skein {
 namespace {
@@ -265,11 +264,6 @@ TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
                   const std::string& resolved, const std::optional<CheckpointInfo>& start,
                   std::unique_ptr<RunClaim> claim) {
   return Trainer(config, task, world, resolved, start, std::move(claim)).run();
-}
-
-TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {
-  const auto task = language_task(config);
-  return train(config, *task, world, resolved);
 }
 
 }  // namespace skein

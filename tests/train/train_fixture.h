@@ -14,7 +14,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/comm/local.h"
-#include "skein/train/trainer.h"
+#include "skein/train/tasks/language_task.h"
 
 #include "data/masked_fixtures.h"
 

@@ -36,7 +36,4 @@ TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
                   const std::optional<CheckpointInfo>& start = std::nullopt,
                   std::unique_ptr<RunClaim> claim = nullptr);
 
-// The same with the model's own task: next tokens or masked ones, of config.data's stores.
-TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved = "");
-
 }  // namespace skein

@@ -6,7 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/scaling/sweep/sweep.h"
 #include "skein/train/progress.h"
-#include "skein/train/trainer.h"
+#include "skein/train/tasks/language_task.h"
 
 #include "parts.h"
 

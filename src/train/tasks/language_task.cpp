@@ -131,4 +131,9 @@ std::unique_ptr<Task> language_task(PretrainConfig& config) {
   return encoder ? completed<MaskedTask>(config) : completed<NextTokenTask>(config);
 }
 
+TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {
+  const auto task = language_task(config);
+  return train(config, *task, world, resolved);
+}
+
 }  // namespace skein

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "skein/train/config.h"
 #include "skein/train/task.h"
+#include "skein/train/trainer.h"
 
 namespace skein {
 
@@ -12,5 +14,8 @@ namespace skein {
 // Usage errors when the model's vocabulary is too small, or validation data was made with another
 // tokenizer.
 std::unique_ptr<Task> language_task(PretrainConfig& config);
+
+// Collective over world: train() (trainer.h) with that task.
+TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved = "");
 
 }  // namespace skein
