@@ -5,10 +5,10 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
+#include "skein/core/result_file.h"
 #include "skein/scaling/report/gnuplot.h"
 
 #include "command.h"
-#include "result_file.h"
 
 namespace skein {
 

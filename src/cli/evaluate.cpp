@@ -10,6 +10,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/private_folder.h"
+#include "skein/core/result_file.h"
 #include "skein/data/corpus/encode.h"
 #include "skein/train/evaluate_masked.h"
 
@@ -17,7 +18,6 @@
 #include "evaluate_chats.h"
 #include "evaluate_labels.h"
 #include "label_model.h"
-#include "result_file.h"
 #include "reward_report.h"
 #include "taken_over.h"
 

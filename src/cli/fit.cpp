@@ -2,10 +2,10 @@
 
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
+#include "skein/core/result_file.h"
 #include "skein/scaling/study/study.h"
 
 #include "command.h"
-#include "result_file.h"
 
 namespace skein {
 

@@ -9,15 +9,15 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/result_file.h"
 #include "skein/generate/generator.h"
+#include "skein/generate/prompts.h"
+#include "skein/rlhf/rewards/answers.h"
 #include "skein/rlhf/rewards/best_of.h"
 #include "skein/train/tasks/chat_data.h"
 
-#include "answers.h"
 #include "command.h"
 #include "label_model.h"
-#include "prompts.h"
-#include "result_file.h"
 
 namespace skein {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
+#include "skein/core/result_file.h"
 
 #include "command.h"
-#include "result_file.h"
 
 namespace skein {
 namespace {

@@ -9,12 +9,12 @@
 #include "skein/core/log.h"
 #include "skein/data/samples/order.h"
 #include "skein/rlhf/oracle/run.h"
+#include "skein/rlhf/rewards/reward_list.h"
 #include "skein/train/tasks/chat_data.h"
 
 #include "command.h"
 #include "label_model.h"
 #include "long_run.h"
-#include "reward_list.h"
 
 namespace skein {
 namespace {

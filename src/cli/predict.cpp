@@ -3,11 +3,11 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/result_file.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/tasks/text_input.h"
 
 #include "label_model.h"
-#include "result_file.h"
-#include "text_input.h"
 
 namespace skein {
 namespace {

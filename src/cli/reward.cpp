@@ -1,12 +1,12 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
+#include "skein/core/result_file.h"
 #include "skein/rlhf/rewards/reward_task.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/trainer.h"
 
 #include "adapted_run.h"
 #include "long_run.h"
-#include "result_file.h"
 #include "reward_report.h"
 
 namespace skein {

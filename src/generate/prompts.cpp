@@ -1,4 +1,4 @@
-#include "prompts.h"
+#include "skein/generate/prompts.h"
 
 #include <fstream>
 #include <iostream>

@@ -3,10 +3,9 @@
 
 #include <string>
 
+#include "skein/core/options.h"
 #include "skein/parallel/precision.h"
 #include "skein/rlhf/rewards/model_reward.h"
-
-#include "command.h"
 
 namespace skein {
 

@@ -1,4 +1,4 @@
-#include "answers.h"
+#include "skein/rlhf/rewards/answers.h"
 
 #include "skein/core/error.h"
 #include "skein/data/records/preferences.h"

@@ -1,4 +1,4 @@
-#include "text_input.h"
+#include "skein/train/tasks/text_input.h"
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"

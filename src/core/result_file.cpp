@@ -1,4 +1,4 @@
-#include "result_file.h"
+#include "skein/core/result_file.h"
 
 #include <cerrno>
 #include <cstring>

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "skein/generate/generator.h"
-
-#include "reward_list.h"
+#include "skein/rlhf/rewards/reward_list.h"
 
 namespace skein {
 

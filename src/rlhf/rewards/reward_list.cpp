@@ -1,4 +1,4 @@
-#include "reward_list.h"
+#include "skein/rlhf/rewards/reward_list.h"
 
 namespace skein {
 
