@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the floors: includes point down, siblings are blind to each other, no circle between files,
+"""Checks the floors and their rooms: includes point down, siblings are blind to each other, no circle between files,
 foreign libraries stay indoors, no two headers define one type. tools/bench, whose programs run other people's libraries, is no floor.
 
 usage: check_floors.py REPOSITORY"""
@@ -16,6 +16,25 @@ FLOORS = {
     "cli": 10,
 }
 TOOLS = 11
+# Floors that have rooms: which others each room may use. "" is what lies in the floor's own folder.
+# A file that is listed is a room of its own.
+ROOMS = {
+    "text": {"split": set(), "": {"split"}},
+    "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}},
+    "data": {
+        "files": set(), "stores": {"files"}, "corpus": {"files", "stores"},
+        "samples": {"files", "stores"}, "records": {"files", "samples"},
+    },
+    "train": {"optim": set(), "": {"optim"}, "tasks": {"", "optim"}},
+    "rlhf": {
+        "rewards": set(), "policy": {"rewards"}, "dpo": {"policy", "rewards"}, "oracle": {"policy"},
+    },
+    "scaling": {
+        "laws": set(), "fit": {"laws"}, "sweep": {"laws"}, "study": {"laws", "fit", "sweep"},
+        "plan": {"laws", "fit", "study"}, "report": {"fit", "study"},
+    },
+}
+MOST_SOURCES = 25  # of a room
 SIBLINGS_SEEN = {"data": {"text", "formats"}}
 INDOORS = [
     (re.compile(r"^mpi\.h$"), {"comm"}),
@@ -43,6 +62,28 @@ def floor_of(path, root):
     if parts[0] == "tools":
         return "tools"
     return parts[2] if parts[0] == "include" else parts[1]
+
+
+def room_of(path, root):
+    """The room of its floor; None where the floor has none."""
+    rooms = ROOMS.get(floor_of(path, root))
+    if rooms is None:
+        return None
+    if path.name in rooms:
+        return path.name
+    parts = path.relative_to(root).parts
+    inside = parts[3:] if parts[0] == "include" else parts[2:]
+    return inside[0] if len(inside) > 1 else ""
+
+
+def room_fault(path, target, root):
+    """Why a file may not include another of its floor; None when it may."""
+    if floor_of(path, root) != floor_of(target, root):
+        return None
+    room, other = room_of(path, root), room_of(target, root)
+    if room == other or other in ROOMS[floor_of(path, root)].get(room, set()):
+        return None
+    return f"looks from room {room or 'the floor itself'} at {other or 'the floor itself'}"
 
 
 def resolve(quote, name, path, root):
@@ -92,10 +133,27 @@ def read_graph(root):
             if target is not None:
                 graph[path].append(target)
             fault = include_fault(floor, quote, name, target, root)
+            if target is not None and fault is None:
+                fault = room_fault(path, target, root)
             if fault:
                 line = text.count("\n", 0, match.start()) + 1
                 faults.append(f"{path.relative_to(root)}:{line}: include of {name} {fault}")
     return graph, faults
+
+
+def room_faults(graph, root):
+    """Rooms that are not known, and folders with too many sources."""
+    sources_in, faults = {}, []
+    for path in graph:
+        room = room_of(path, root)
+        if room is not None and room not in ROOMS[floor_of(path, root)]:
+            faults.append(f"{path.relative_to(root)}: {room or 'the floor itself'} is no known room")
+        if path.suffix in (".cpp", ".cu"):
+            sources_in.setdefault(path.parent, []).append(path)
+    for folder, found in sources_in.items():
+        if len(found) > MOST_SOURCES:
+            faults.append(f"{folder.relative_to(root)}: {len(found)} sources, above {MOST_SOURCES}: give it rooms")
+    return faults
 
 
 def twice_defined(graph, root):
@@ -141,7 +199,7 @@ def main(argv):
     graph, faults = read_graph(root)
     if not graph:
         faults.append(f"no source found below {root}")
-    faults += twice_defined(graph, root)
+    faults += room_faults(graph, root) + twice_defined(graph, root)
     circle = find_circle(graph)
     if circle:
         faults.append("circle: " + " -> ".join(str(p.relative_to(root)) for p in circle))

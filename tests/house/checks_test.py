@@ -41,7 +41,7 @@ class Floors(unittest.TestCase):
         return {includer: f'#include "{included}"\n', f"include/{included}": "#pragma once\n"}
 
     def test_downward_and_allowed_siblings_pass(self):
-        for includer, included in (("src/ops/a.cpp", "skein/tensor/t.h"), ("src/data/a.cpp", "skein/text/t.h"),
+        for includer, included in (("src/ops/a.cpp", "skein/tensor/t.h"), ("src/data/files/a.cpp", "skein/text/t.h"),
                                    ("tools/x.cpp", "skein/cli/c.h"), ("src/nn/a.cpp", "skein/nn/b.h")):
             code, output = run(check_floors, self.include(includer, included))
             self.assertEqual(code, 0, output)
@@ -51,14 +51,14 @@ class Floors(unittest.TestCase):
 
     def test_siblings(self):
         self.refused(self.include("src/kernels/cpu/a.cpp", "skein/comm/c.h"), "sibling comm")
-        self.refused(self.include("src/text/a.cpp", "skein/data/d.h"), "sibling data")
+        self.refused(self.include("src/text/a.cpp", "skein/data/files/d.h"), "sibling data")
 
     def test_circle(self):
         self.refused({"include/skein/nn/a.h": '#include "skein/nn/b.h"\n',
                       "include/skein/nn/b.h": '#include "skein/nn/a.h"\n'}, "circle", "a.h", "b.h")
 
     def test_one_type_in_two_headers(self):
-        bench, scaling = "include/skein/bench/b.h", "include/skein/scaling/s.h"
+        bench, scaling = "include/skein/bench/b.h", "include/skein/scaling/fit/s.h"
         self.refused({bench: "namespace skein {\nstruct Figure {\n", scaling: "namespace skein {\nstruct Figure final {\n"}, "s.h:2", "Figure", "b.h")
         others = {bench: "namespace skein {\nstruct Figure {\n", scaling: "namespace skein::plots {\nstruct Figure {\nstruct Figure::Part {\n"}
         self.assertEqual(run(check_floors, others)[0], 0)
@@ -71,6 +71,20 @@ class Floors(unittest.TestCase):
         self.refused({"src/nn/a.cpp": '#include "skein/nn/none.h"\n'}, "names no file")
         self.refused({"src/utils/a.cpp": "\n"}, "no known floor")
         self.refused({}, "no source found")
+
+    def test_rooms(self):
+        self.refused(self.include("src/data/files/a.cpp", "skein/data/stores/s.h"), "looks from room files at stores")
+        self.refused(self.include("src/train/a.cpp", "skein/train/tasks/t.h"), "from room the floor itself at tasks")
+        self.refused({"src/data/a.cpp": "\n"}, "the floor itself is no known room")
+        self.refused({"src/data/cellar/a.cpp": "\n"}, "cellar is no known room")
+        for includer, included in (("src/data/stores/a.cpp", "skein/data/files/f.h"), ("src/train/tasks/a.cpp", "skein/train/t.h"),
+                                   ("src/comm/world.cpp", "skein/comm/tcp/t.h")):
+            self.assertEqual(run(check_floors, self.include(includer, included))[0], 0)
+
+    def test_full_rooms(self):
+        files = {f"src/nn/a{i}.cpp": "\n" for i in range(25)}
+        self.assertEqual(run(check_floors, files)[0], 0)
+        self.refused({**files, "src/nn/b.cpp": "\n"}, "src/nn: 26 sources, above 25")
 
 
 class Style(unittest.TestCase):
