@@ -15,6 +15,7 @@
 #include "skein/core/log.h"
 #include "skein/core/options.h"
 #include "skein/core/program.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

@@ -16,9 +16,9 @@
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 
 #include "open.h"
 

@@ -15,9 +15,9 @@
 #include "skein/checkpoint/files.h"
 #include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/log.h"
 #include "skein/core/output_place.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

@@ -18,6 +18,7 @@
 #include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/core/output_place.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {
@@ -334,15 +335,6 @@ std::string with_advice(const SystemError& error) {
 std::string unique_name() {
   std::random_device source;
   return fmt::format("{:08x}{:08x}", source(), source());
-}
-
-std::string readable_size(int64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  double value = static_cast<double>(bytes);
-  int unit = -1;
-  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
-  constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-  return fmt::format("{:.1f} {}", value, units[unit]);
 }
 
 std::string join_path(const std::string& directory, const std::string& name) {

@@ -6,9 +6,9 @@
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

@@ -12,6 +12,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/program.h"
+#include "skein/core/strings.h"
 
 #include "inspect_tensors.h"
 #include "open.h"

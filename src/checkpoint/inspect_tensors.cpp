@@ -11,6 +11,7 @@
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
 #include "skein/core/options.h"
+#include "skein/core/strings.h"
 
 #include "open.h"
 

@@ -12,6 +12,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strict_json.h"
+#include "skein/core/strings.h"
 #include "skein/formats/crc32c.h"
 
 #include "manifest_json.h"

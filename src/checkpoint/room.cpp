@@ -4,6 +4,7 @@
 
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

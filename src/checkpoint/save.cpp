@@ -11,6 +11,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 
 #include "room.h"
 

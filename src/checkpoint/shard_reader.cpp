@@ -4,7 +4,7 @@
 
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/data/stores/hdf5_view.h"
 
 namespace skein {

@@ -11,6 +11,7 @@
 #include "skein/core/log.h"
 #include "skein/core/private_folder.h"
 #include "skein/core/result_file.h"
+#include "skein/core/values.h"
 #include "skein/data/corpus/encode.h"
 #include "skein/train/evaluate_masked.h"
 
@@ -88,9 +89,7 @@ class TemporaryStore {
 // Nothing for what is not known.
 using Values = std::vector<std::pair<std::string, std::optional<double>>>;
 
-Values known(const std::vector<std::pair<std::string, double>>& values) {
-  return {values.begin(), values.end()};
-}
+Values known(const NamedValues& values) { return {values.begin(), values.end()}; }
 
 void write_result(ResultFile& file, const Source& source, const Values& values) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};

@@ -1,6 +1,7 @@
 #include "evaluate_chats.h"
 
 #include "skein/core/log.h"
+#include "skein/core/values.h"
 #include "skein/train/tasks/chat_scores.h"
 
 #include "label_model.h"
@@ -38,8 +39,7 @@ void bind(Options& options, ChatEvalConfig& c) {
   bind_rows(options, c.rows);
 }
 
-std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation& asked,
-                                                           Group& world) {
+NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world) {
   const Source& source = asked.source;
   check_tokenizer(source);
   take_over(asked.options, stored_rows(source.notes, source.info.path), source.info.path);
@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation&
   const Scores scores =
       answer_scores({pipeline, local.pass(), mesh, asked.batch}, *samples, source.model.vocab_size);
   log::info("{}: {}", source.info.path, scores.text);
-  std::vector<std::pair<std::string, double>> values;
+  NamedValues values;
   for (const auto& [name, value] : scores.values)
     values.emplace_back(name.substr(std::string("validation_").size()), value);
   values.emplace_back("tokens", static_cast<double>(samples->counts().answers));

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "skein/core/values.h"
 #include "skein/train/tasks/sft.h"
 
 #include "command.h"
@@ -29,7 +30,6 @@ struct ChatEvaluation {
 // Collective. How well the model predicts the answers of the conversations in the files, also told
 // in the log: loss, perplexity, token_accuracy, and the numbers of tokens and conversations they
 // are of.
-std::vector<std::pair<std::string, double>> evaluate_chats(const ChatEvaluation& asked,
-                                                           Group& world);
+NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world);
 
 }  // namespace skein

@@ -1,6 +1,7 @@
 // `skein eval` of models with a head of labels.
 #pragma once
 
+#include "skein/core/values.h"
 #include "skein/train/tasks/label_head.h"
 
 #include "command.h"
@@ -16,9 +17,7 @@ void bind(Options& options, LabelEvalConfig& config);
 
 // Collective. Metrics of the files' examples, also told in the log. options: those that config is
 // bound to.
-std::vector<std::pair<std::string, double>> evaluate_labels(const LabelEvalConfig& config,
-                                                            Options& options, const Source& source,
-                                                            const ParallelConfig& parallel,
-                                                            int64_t batch, Group& world);
+NamedValues evaluate_labels(const LabelEvalConfig& config, Options& options, const Source& source,
+                            const ParallelConfig& parallel, int64_t batch, Group& world);
 
 }  // namespace skein

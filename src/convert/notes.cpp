@@ -7,9 +7,9 @@
 #include "skein/checkpoint/files.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 #include "skein/formats/safetensors.h"
 #include "skein/text/tokenizer.h"
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
+#include "skein/core/strings.h"
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/export.h"
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 #include "option_values.h"
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
+#include "skein/core/strings.h"
 
 #include "option_values.h"
 

@@ -3,7 +3,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "skein/core/excerpt.h"
+#include "skein/core/strings.h"
 
 namespace skein::log {
 namespace {

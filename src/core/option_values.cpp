@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "skein/core/strings.h"
+
 namespace skein {
 namespace {
 
@@ -65,12 +67,6 @@ std::optional<std::string> without_exponent(const std::string& text) {
 }
 
 }  // namespace
-
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
 
 std::optional<bool> read_truth(std::string_view text) {
   static constexpr std::array<std::string_view, 4> kYes{"true", "on", "yes", "1"},

@@ -10,9 +10,6 @@
 
 namespace skein {
 
-// Without the blanks (and carriage returns) at both ends.
-std::string trimmed(std::string_view text);
-
 // true on yes 1, false off no 0.
 std::optional<bool> read_truth(std::string_view text);
 // Whole numbers: 1_000, 10k, 5M, 2G, 2.5e6. For int, int64_t and uint64_t.

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 
 #include "command_line.h"
 #include "environment.h"

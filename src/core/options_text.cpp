@@ -43,22 +43,6 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Insertions, deletions, changes, and swaps of neighbours (optimal string alignment).
-size_t edit_distance(const std::string& left, const std::string& right) {
-  std::vector<size_t> before, last, row(right.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= left.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (size_t j = 1; j <= right.size(); ++j) {
-      row[j] = std::min({last[j - 1] + (left[i - 1] != right[j - 1]), last[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::vector<std::string> Options::Impl::sections() const {
@@ -100,22 +84,6 @@ std::string Options::resolved() const {
                             one_line(entry.origin));
   }
   return text;
-}
-
-std::string nearest(const std::string& word, const std::vector<std::string>& known) {
-  return nearest(word, known, std::max<size_t>(2, word.size() / 3));
-}
-
-std::string nearest(const std::string& word, const std::vector<std::string>& known, size_t most) {
-  std::string best;
-  size_t best_distance = std::min(word.size(), most + 1);
-  for (const std::string& candidate : known) {
-    const size_t distance = edit_distance(word, candidate);
-    if (distance >= best_distance) continue;
-    best = candidate;
-    best_distance = distance;
-  }
-  return best;
 }
 
 }  // namespace skein

@@ -7,8 +7,8 @@
 #include <exception>
 #include <new>
 
-#include "skein/core/excerpt.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 #include "skein/core/version.h"
 
 #include "option_table.h"

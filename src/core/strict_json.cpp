@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "skein/core/strings.h"
+
 namespace skein {
 namespace {
 

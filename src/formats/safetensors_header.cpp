@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein::ops {
 namespace {
@@ -93,8 +94,6 @@ class Sample {
 };
 
 }  // namespace
-
-double log_sigmoid(double x) { return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x))); }
 
 PreferenceLoss preference_loss(std::span<const double> scores, std::span<const float> known,
                                const PreferenceLossConfig& config) {

@@ -5,17 +5,13 @@
 
 #include "skein/core/error.h"
 #include "skein/core/strict_json.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {
 
 constexpr size_t kMostSteps = 16;
 constexpr int64_t kMostAddedId = (int64_t{1} << 24) - 1;
-
-// What messages show of a foreign text.
-std::string excerpt(const std::string& text) {
-  return text.size() <= 60 ? text : text.substr(0, 60) + "...";
-}
 
 AddedToken read_added_token(const Component& part) {
   part.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});

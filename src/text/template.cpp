@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 #include "template_form.h"
 
@@ -13,14 +14,7 @@ namespace skein {
 namespace {
 
 constexpr std::string_view kBegin = "{bos}", kEnd = "{eos}";
-constexpr std::string_view kWhite = " \t\n\r\f\v";
 constexpr size_t kAssistant = 2;
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kWhite);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kWhite) + 1 - first);
-}
 
 void append(std::vector<int32_t>& to, const std::vector<int32_t>& ids) {
   to.insert(to.end(), ids.begin(), ids.end());
@@ -132,7 +126,7 @@ void ChatTemplate::add(std::span<const Message> messages, size_t index, Template
   const auto& [role, content] = messages[index];
   const Turn& turn = turn_of(role);
   const Opening& open = opening_of(messages, index);
-  std::string text(trim_ ? trimmed(content) : std::string_view(content));
+  std::string text = trim_ ? trimmed(content) : content;
   if (open.spaced && !text.empty()) text.insert(text.begin(), ' ');
   append(chat.tokens, open.tokens);
   chat.answer.resize(chat.tokens.size(), 0);
@@ -162,7 +156,7 @@ std::vector<int32_t> ChatTemplate::prompt(std::span<const Message> messages) con
 
 std::string ChatTemplate::answer_text(const std::vector<int32_t>& tokens) const {
   const std::string text = tokenizer_->decode(tokens);
-  if (trim_) return std::string(trimmed(text));
+  if (trim_) return trimmed(text);
   const bool spaced = turns_[kAssistant]->open.spaced && text.starts_with(' ');
   return text.substr(spaced ? 1 : 0);
 }

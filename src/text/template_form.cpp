@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
 #include "skein/core/options.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
+#include "skein/core/values.h"
 #include "skein/train/judge.h"
 #include "skein/train/progress.h"
 
@@ -60,11 +62,10 @@ std::string MaskedEvaluation::text() const {
   return made;
 }
 
-std::vector<std::pair<std::string, double>> MaskedEvaluation::values(
-    const std::string& prefix) const {
-  std::vector<std::pair<std::string, double>> made{{prefix + "loss", loss()},
-                                                   {prefix + "masked_accuracy", accuracy()},
-                                                   {prefix + "commonest_token", guess()}};
+NamedValues MaskedEvaluation::values(const std::string& prefix) const {
+  NamedValues made{{prefix + "loss", loss()},
+                   {prefix + "masked_accuracy", accuracy()},
+                   {prefix + "commonest_token", guess()}};
   if (pairs == 0) return made;
   made.emplace_back(prefix + "pair_loss", pair_nats / static_cast<double>(pairs));
   made.emplace_back(prefix + "pair_accuracy", percent(pairs_right, pairs) / 100);

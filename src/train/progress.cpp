@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
+#include "skein/core/values.h"
 #include "skein/tensor/buffer.h"
 
 namespace skein {
@@ -42,18 +44,16 @@ std::string Progress::line(const StepResult& result, double lr) const {
   return text + "  ETA " + readable_seconds(average_.seconds * static_cast<double>(total_ - done_));
 }
 
-std::vector<std::pair<std::string, double>> Progress::values(const StepResult& result,
-                                                             double lr) const {
+NamedValues Progress::values(const StepResult& result, double lr) const {
   const double flops = step_.flops / step_.seconds;
-  std::vector<std::pair<std::string, double>> values{
-      {"loss", result.loss},
-      {"grad_norm", result.grad_norm},
-      {"lr", lr},
-      {"seconds", step_.seconds},
-      {"tokens_per_second", step_.tokens / step_.seconds},
-      {"model_flops_per_second", flops},
-      {"peak_memory_bytes", static_cast<double>(peak_resident_bytes())},
-      {"peak_tensor_bytes", static_cast<double>(memory_use().peak)}};
+  NamedValues values{{"loss", result.loss},
+                     {"grad_norm", result.grad_norm},
+                     {"lr", lr},
+                     {"seconds", step_.seconds},
+                     {"tokens_per_second", step_.tokens / step_.seconds},
+                     {"model_flops_per_second", flops},
+                     {"peak_memory_bytes", static_cast<double>(peak_resident_bytes())},
+                     {"peak_tensor_bytes", static_cast<double>(memory_use().peak)}};
   if (peak_flops_ > 0) values.emplace_back("share_of_peak", flops / peak_flops_);
   if (!result.applied) values.emplace_back("skipped", 1);
   return values;
@@ -64,27 +64,6 @@ std::string Progress::summary() const {
   return fmt::format("{} steps, {} tokens in {}, {} tokens/s", done_ - first_,
                      readable_count(tokens_), readable_seconds(seconds),
                      readable_count(tokens_ / std::max(seconds, 1e-9)));
-}
-
-std::string readable_seconds(double seconds) {
-  if (!std::isfinite(seconds)) return "unknown";
-  const auto whole = static_cast<int64_t>(std::llround(seconds));
-  if (whole < 60) return fmt::format("{}s", whole);
-  if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
-  if (whole < 86400) return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
-  return fmt::format("{}d{:02}h", whole / 86400, whole / 3600 % 24);
-}
-
-std::string readable_count(double value, const char* gap) {
-  constexpr const char* suffixes[] = {"", "k", "M", "G", "T", "P", "E"};
-  size_t k = 0;
-  while (std::abs(value) >= 1000 && k + 1 < std::size(suffixes)) {
-    value /= 1000;
-    ++k;
-  }
-  const std::string unit = std::string(gap) + suffixes[k];
-  return k == 0 || value >= 100 ? fmt::format("{:.0f}{}", value, unit)
-                                : fmt::format("{:.1f}{}", value, unit);
 }
 
 }  // namespace skein

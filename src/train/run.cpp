@@ -4,6 +4,7 @@
 
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
+#include "skein/core/strings.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"

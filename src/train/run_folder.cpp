@@ -9,6 +9,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/values.h"
 #include "skein/formats/chrome_trace.h"
 
 namespace skein {
@@ -93,7 +94,7 @@ void RunFolder::write_profile(const std::vector<ProfileEvent>& events, int64_t o
   }
 }
 
-void RunFolder::record(int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+void RunFolder::record(int64_t step, const NamedValues& values) {
   if (!metrics_.is_open()) return;
   nlohmann::ordered_json line{{"step", step}};
   for (const auto& [name, value] : values) {

@@ -9,6 +9,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/strict_json.h"
+#include "skein/core/strings.h"
 #include "skein/core/version.h"
 
 #include "stored_section.h"

@@ -7,6 +7,7 @@
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
 #include "skein/train/adapt.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"

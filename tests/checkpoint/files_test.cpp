@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "skein/checkpoint/agree.h"
+#include "skein/core/strings.h"
 
 #include "scenario.h"
 
@@ -85,12 +86,6 @@ TEST(BytesBuffer, GrowsWithZerosAndKeepsValues) {
   bytes.resize(1000);
   EXPECT_EQ(bytes.data()[1], std::byte{7});
   EXPECT_EQ(bytes.data()[999], std::byte{0});
-}
-
-TEST(Sizes, AreReadable) {
-  EXPECT_EQ(readable_size(1023), "1023 bytes");
-  EXPECT_EQ(readable_size(1536), "1.5 KiB");
-  EXPECT_EQ(readable_size(int64_t{3} << 30), "3.0 GiB");
 }
 
 TEST(Agree, EveryRankGetsTheSameError) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {
@@ -430,17 +431,6 @@ TEST(Options, AKeyIsBoundOnce) {
   Bound bound;
   EXPECT_THROW(bound.options.add("train.steps", bound.config.steps, "again"), Error);
   EXPECT_THROW(bound.options.add("train_steps", bound.config.steps, "no section"), Error);
-}
-
-TEST(Nearest, FindsTypingErrorsAndNothingElse) {
-  const Words known = {"encode", "decode", "inspect"};
-  EXPECT_EQ(nearest("encod", known), "encode");
-  EXPECT_EQ(nearest("dcode", known), "decode");
-  EXPECT_EQ(nearest("inpsect", known), "inspect");
-  EXPECT_EQ(nearest("train", known), "");
-  EXPECT_EQ(nearest("x", {"on"}), "");
-  EXPECT_EQ(nearest("", known), "");
-  EXPECT_EQ(nearest("word", {}), "");
 }
 
 }  // namespace

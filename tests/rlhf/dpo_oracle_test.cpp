@@ -1,6 +1,7 @@
 // Pairs drawn from a policy and judged by a known utility teach it the optimum for that utility,
 // which an enumerable language tells exactly; and by IPO the optimum for the chance of being
 // preferred (Azar et al. 2023, theorem 1).
+#include "skein/core/numbers.h"
 #include "skein/rlhf/oracle/oracle.h"
 #include "skein/rlhf/oracle/samples.h"
 #include "skein/rlhf/policy/losses.h"

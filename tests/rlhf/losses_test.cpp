@@ -3,6 +3,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "skein/core/numbers.h"
+
 #include "rlhf/expect_error.h"
 
 namespace skein {

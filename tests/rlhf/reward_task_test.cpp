@@ -1,5 +1,6 @@
 // Reward models learn the utility that preferences were drawn by, to the same bits at every layout,
 // and go on where they were.
+#include "skein/core/numbers.h"
 #include "skein/rlhf/rewards/model_reward.h"
 #include "skein/train/scores.h"
 
@@ -95,7 +96,7 @@ TEST_F(RewardTasks, LearnAKnownUtility) {
     double floor = 0, bayes = 0;
     for (const auto& record : read_preferences({.files = c.run.data.validation}).records) {
       const double gap = worth(record.answers[0]) - worth(record.answers[1]);
-      floor -= ops::log_sigmoid(gap) / 600;
+      floor -= log_sigmoid(gap) / 600;
       bayes += (gap > 0 ? 1 : gap == 0 ? 0.5 : 0) / 600.0;
     }
     EXPECT_LT(report.pair_loss, floor + 0.03) << report.text();

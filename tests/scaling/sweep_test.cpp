@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "skein/core/strings.h"
 #include "skein/data/stores/store.h"
 #include "skein/scaling/laws/results_store.h"
 #include "skein/train/progress.h"

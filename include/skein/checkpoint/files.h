@@ -158,9 +158,6 @@ int64_t free_space(const std::string& path);
 // 16 random hex digits: a name that no other process gives.
 std::string unique_name();
 
-// "1.5 GiB", for messages.
-std::string readable_size(int64_t bytes);
-
 // `directory`/`name`.
 std::string join_path(const std::string& directory, const std::string& name);
 

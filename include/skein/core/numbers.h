@@ -1,6 +1,7 @@
 // Numbers as messages show them, and products of sizes that may come from anywhere.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -23,6 +24,15 @@ inline std::optional<int64_t> checked_product(std::span<const int64_t> sizes, in
   for (const int64_t size : sizes)
     if (size < 0 || __builtin_mul_overflow(product, size, &product)) return {};
   return times < 0 ? std::nullopt : std::optional(product);
+}
+
+// log(1 / (1 + exp(-x))) and 1 / (1 + exp(-x)), exact to rounding for every x.
+inline double log_sigmoid(double x) {
+  return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x)));
+}
+inline double sigmoid(double x) {
+  const double small = std::exp(-std::abs(x));
+  return (x >= 0 ? 1 : small) / (1 + small);
 }
 
 }  // namespace skein

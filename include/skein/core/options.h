@@ -107,9 +107,4 @@ class Options {
   std::unique_ptr<Impl> impl_;
 };
 
-// The known word nearest to `word` by edit distance, or "" when none is near.
-std::string nearest(const std::string& word, const std::vector<std::string>& known);
-// The same, with at most `most` letters wrong; otherwise a third of them, at least 2.
-std::string nearest(const std::string& word, const std::vector<std::string>& known, size_t most);
-
 }  // namespace skein

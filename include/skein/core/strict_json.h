@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 

@@ -24,9 +24,6 @@ struct PreferenceLossConfig {
   double centring = 0;  // 0.01 in the paper
 };
 
-// log(1 / (1 + e^-x))
-double log_sigmoid(double x);
-
 struct PreferenceLoss {
   double loss = 0;
   std::vector<double> slopes;  // d loss / d score

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/values.h"
 #include "skein/data/samples/masked_loader.h"
 #include "skein/train/task.h"
 
@@ -25,7 +26,7 @@ struct MaskedEvaluation {
   double guess() const { return static_cast<double>(commonest) / static_cast<double>(tokens); }
   // "loss 3.21, 41.3% of 12k masked tokens right (the commonest token: 5.2%)"
   std::string text() const;
-  std::vector<std::pair<std::string, double>> values(const std::string& prefix) const;
+  NamedValues values(const std::string& prefix) const;
 };
 
 // Held-out samples, whose masks never change.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/values.h"
 #include "skein/train/replica.h"
 
 namespace skein {
@@ -21,7 +22,7 @@ class Progress {
   // peak)  ETA 4m10s"
   std::string line(const StepResult& result, double lr) const;
   // Of the last step, for metrics.jsonl.
-  std::vector<std::pair<std::string, double>> values(const StepResult& result, double lr) const;
+  NamedValues values(const StepResult& result, double lr) const;
   // "300 steps, 1.2M tokens in 4m10s, 5.1k tokens/s"
   std::string summary() const;
 
@@ -37,10 +38,5 @@ class Progress {
   Work step_, average_;  // the last step, and the mean of recent ones
   double tokens_ = 0;    // of all steps
 };
-
-// 93784.2 as "1d02h", 250 as "4m10s", 7.1 as "7s".
-std::string readable_seconds(double seconds);
-// 5123.0 as "5.1k", 1.2e12 as "1.2T"; gap stands before the letter: " " where a unit follows.
-std::string readable_count(double value, const char* gap = "");
 
 }  // namespace skein

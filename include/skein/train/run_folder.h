@@ -18,6 +18,7 @@
 #include "skein/checkpoint/claim.h"
 #include "skein/comm/group.h"
 #include "skein/core/profile.h"
+#include "skein/core/values.h"
 #include "skein/formats/tensorboard.h"
 #include "skein/train/config.h"
 
@@ -43,7 +44,7 @@ class RunFolder {
   // After begin: one line and, for TensorBoard, one scalar each, by rank 0. A line that ended the
   // file already, such as the last evaluation of a finished run, is not added again. Failing writes
   // warn once and never end a run.
-  void record(int64_t step, const std::vector<std::pair<std::string, double>>& values);
+  void record(int64_t step, const NamedValues& values);
   // What was recorded outlives a loss of power from here on: to be called before a checkpoint says
   // that those steps are done. A failure is warned of. claim: AppendedFile::sync.
   void sync(const RunClaim* claim);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "skein/comm/meeting.h"
+#include "skein/core/values.h"
 #include "skein/data/samples/source.h"
 #include "skein/data/stores/data_file.h"
 #include "skein/parallel/local_model.h"
@@ -16,9 +17,9 @@ namespace skein {
 
 // How well a model does on held-out data.
 struct Scores {
-  std::string text;                                    // for the log
-  std::vector<std::pair<std::string, double>> values;  // for metrics.jsonl
-  double quality = 0;                                  // what is best is kept: higher is better
+  std::string text;    // for the log
+  NamedValues values;  // for metrics.jsonl
+  double quality = 0;  // what is best is kept: higher is better
 };
 
 // A model as a task judges it. batch: samples a forward pass. meeting: where the judging may be

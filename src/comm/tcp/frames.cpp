@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

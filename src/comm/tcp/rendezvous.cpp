@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 
 #include "reception.h"
 

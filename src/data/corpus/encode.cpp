@@ -87,7 +87,7 @@ int64_t division_of(const std::string& path, double fraction) {
       path != "-" && fs::is_regular_file(path),
       "the last part of {} cannot be held out, because its length is not known beforehand; put it "
       "into a file, or divide it into documents with data.document_separator or data.blank_lines",
-      path == "-" ? "stdin" : path);
+      input_name(path));
   return std::llround(static_cast<double>(text_bytes_of(path)) * (1 - fraction));
 }
 

@@ -2,7 +2,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/data/files/left_out.h"
 #include "skein/data/files/line_reader.h"
 

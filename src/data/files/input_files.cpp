@@ -95,7 +95,7 @@ std::string SkippedFiles::line() const {
 
 struct InputFiles::Impl {
   Impl(const std::string& path, SkippedFiles& left_out, bool in_folder)
-      : name(path == "-" ? "stdin" : path), input(name), skipped(left_out), found(in_folder) {
+      : name(input_name(path)), input(name), skipped(left_out), found(in_folder) {
     auto file = std::make_unique<FileSource>(path, name, taken);
     auto raw = std::make_unique<PeekedSource>(std::move(file));
     const std::string_view head = raw->peek();
@@ -165,6 +165,8 @@ std::unique_ptr<ByteSource> InputFiles::next() {
 const std::string& InputFiles::name() const { return impl_->name; }
 bool InputFiles::archive() const { return impl_->unpacker != nullptr; }
 int64_t InputFiles::consumed() const { return *impl_->taken; }
+
+std::string input_name(const std::string& path) { return path == "-" ? "stdin" : path; }
 
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   SkippedFiles none;

@@ -1,7 +1,7 @@
 #include "json_line.h"
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/data/files/line_reader.h"
 #include "skein/text/split/utf8.h"
 
@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::string_view kDocument = "-DOCSTART-";
 constexpr std::string_view kSpaces = " \t";
-
-std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
 
 void check(const ConllConfig& config) {
   require(!config.files.empty(), "no CoNLL file is named");
@@ -44,7 +42,9 @@ std::vector<std::string_view> divided(std::string_view line, bool by_tab) {
 class ConllFile {
  public:
   ConllFile(const std::string& path, const ConllConfig& config)
-      : name_(shown(path)), config_(config), lines_(open_source(path), config.most_line_bytes) {}
+      : name_(input_name(path)),
+        config_(config),
+        lines_(open_source(path), config.most_line_bytes) {}
 
   bool next(TaggedSentence& sentence) {
     sentence = {};
@@ -150,7 +150,7 @@ class ConllFile {
 }  // namespace
 
 std::string place_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config) {
-  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(sentence.file))),
+  return fmt::format("{}:{}", input_name(config.files.at(static_cast<size_t>(sentence.file))),
                      sentence.lines.at(word));
 }
 
@@ -185,7 +185,7 @@ std::vector<TaggedSentence> read_conll(const ConllConfig& config) {
     sentences.push_back(std::move(sentence));
   }
   for (size_t i = 0; i < seen.size(); ++i)
-    require(seen[i], "{} holds no sentences", shown(config.files[i]));
+    require(seen[i], "{} holds no sentences", input_name(config.files[i]));
   return sentences;
 }
 

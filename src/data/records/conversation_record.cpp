@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 
 #include "data/files/json_line.h"
 

@@ -10,8 +10,6 @@
 namespace skein {
 namespace {
 
-std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
-
 // What is asked of the conversations of all files.
 struct Wanted {
   bool answers = true;       // each has one
@@ -24,7 +22,7 @@ class File {
   // left_out: how many records of all files were so far.
   File(size_t file, const ConversationsConfig& config, const Wanted& wanted, int64_t& left_out)
       : file_(static_cast<int64_t>(file)),
-        name_(shown(config.files[file])),
+        name_(input_name(config.files[file])),
         config_(config),
         wanted_(wanted),
         left_out_(left_out),
@@ -104,7 +102,7 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, const Want
     File file(i, config, wanted, left_out);
     const size_t before = made.size();
     for (Conversation one; file.next(one);) made.push_back(std::move(one));
-    require(made.size() > before, "{} holds no conversations", shown(config.files[i]));
+    require(made.size() > before, "{} holds no conversations", input_name(config.files[i]));
   }
   tell_more_left_out(left_out);
   return made;
@@ -113,7 +111,7 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, const Want
 }  // namespace
 
 std::string place_of(const Conversation& conversation, const ConversationsConfig& config) {
-  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(conversation.file))),
+  return fmt::format("{}:{}", input_name(config.files.at(static_cast<size_t>(conversation.file))),
                      conversation.line);
 }
 

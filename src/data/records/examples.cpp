@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/data/files/suffix.h"
 #include "skein/text/split/utf8.h"
 
@@ -15,8 +15,6 @@
 
 namespace skein {
 namespace {
-
-std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
 
 ExamplesFormat format_by_name(const std::string& path) {
   switch (format_in_name(path)) {
@@ -27,7 +25,7 @@ ExamplesFormat format_by_name(const std::string& path) {
   }
   fail_usage(
       "whether {} is CSV, TSV or JSONL cannot be told from its name; give the format (task.format)",
-      shown(path));
+      input_name(path));
 }
 
 std::unique_ptr<ExampleSource> open_examples(const std::string& path,
@@ -75,7 +73,7 @@ void check_label(LabelledExample& example, const ExamplesConfig& config, const s
 }
 
 std::string place_of(const LabelledExample& example, const ExamplesConfig& config) {
-  return fmt::format("{}:{}", shown(config.files.at(static_cast<size_t>(example.file))),
+  return fmt::format("{}:{}", input_name(config.files.at(static_cast<size_t>(example.file))),
                      example.line);
 }
 
@@ -111,7 +109,7 @@ std::vector<LabelledExample> read_examples(const ExamplesConfig& config) {
     examples.push_back(std::move(example));
   }
   for (size_t i = 0; i < seen.size(); ++i)
-    require(seen[i], "{} holds no examples", shown(config.files[i]));
+    require(seen[i], "{} holds no examples", input_name(config.files[i]));
   return examples;
 }
 

@@ -1,5 +1,5 @@
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/data/files/line_reader.h"
 
 #include "data/files/json_line.h"
@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 class JsonlExamples final : public ExampleSource {
  public:
   JsonlExamples(const std::string& path, const ExamplesConfig& config)
-      : name_(path == "-" ? "stdin" : path),
+      : name_(input_name(path)),
         config_(config),
         lines_(open_source(path), config.most_record_bytes) {}
 

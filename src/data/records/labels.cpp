@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
 namespace skein {

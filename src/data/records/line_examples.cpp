@@ -9,7 +9,7 @@ namespace {
 class LineExamples final : public ExampleSource {
  public:
   LineExamples(const std::string& path, const ExamplesConfig& config)
-      : name_(path == "-" ? "stdin" : path),
+      : name_(input_name(path)),
         most_(config.most_record_bytes),
         lines_(open_source(path), config.most_record_bytes) {}
 

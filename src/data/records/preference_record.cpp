@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 
 #include "data/files/json_line.h"
 #include "preference_fields.h"
@@ -238,12 +238,6 @@ void check_answers(const PreferenceRecord& record, const std::string& place) {
 }
 
 }  // namespace
-
-std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t\r\n\f\v"),
-               last = text.find_last_not_of(" \t\r\n\f\v");
-  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
 
 PreferenceLayout layout_of(const Json& object) {
   const auto has = [&](const char* key) { return object.contains(key); };

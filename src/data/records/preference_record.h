@@ -6,9 +6,6 @@
 
 namespace skein {
 
-// Without white space (ASCII) around it.
-std::string trimmed(const std::string& text);
-
 enum class RecordOutcome { used, diverging, tied };
 
 // The layout of an object; automatic where it is none of them.

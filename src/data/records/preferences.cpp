@@ -1,7 +1,7 @@
 #include "skein/data/records/preferences.h"
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/data/files/left_out.h"
 #include "skein/data/files/line_reader.h"
 
@@ -27,7 +27,7 @@ class Reader {
   Reader(const PreferencesConfig& config, size_t file, bool demonstrations, Preferences& into)
       : config_(config),
         file_(file),
-        name_(config.files[file] == "-" ? "stdin" : config.files[file]),
+        name_(input_name(config.files[file])),
         demonstrations_(demonstrations),
         into_(into),
         before_(into.records.size()),

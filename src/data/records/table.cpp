@@ -1,7 +1,7 @@
 #include "skein/data/records/table.h"
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
 namespace skein {
@@ -12,7 +12,7 @@ constexpr size_t kMostFields = 10000;
 }  // namespace
 
 TableReader::TableReader(const std::string& path, TableKind kind, int64_t most_bytes)
-    : name_(path == "-" ? "stdin" : path),
+    : name_(input_name(path)),
       kind_(kind),
       separator_(kind == TableKind::csv ? ',' : '\t'),
       most_bytes_(most_bytes),

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 #include "skein/data/records/table.h"
 
 #include "example_source.h"
@@ -25,7 +25,7 @@ bool has_header(TableKind kind, const ExamplesConfig& config) {
 class TableExamples final : public ExampleSource {
  public:
   TableExamples(const std::string& path, TableKind kind, const ExamplesConfig& config)
-      : name_(path == "-" ? "stdin" : path),
+      : name_(input_name(path)),
         config_(config),
         table_(path, kind, config.most_record_bytes),
         header_(has_header(kind, config)) {

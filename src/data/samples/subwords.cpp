@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
+#include "skein/core/values.h"
 #include "skein/rlhf/policy/losses.h"
 
 namespace skein {
@@ -94,8 +96,8 @@ void check(const DpoConfig& config) {
     require(std::isfinite(weight) && weight > 0, "{}={} must be above 0", name, weight);
 }
 
-std::vector<std::pair<std::string, double>> numbers_of(const DpoConfig& config) {
-  std::vector<std::pair<std::string, double>> made{{"beta", config.beta}};
+NamedValues numbers_of(const DpoConfig& config) {
+  NamedValues made{{"beta", config.beta}};
   switch (config.kind) {
     case DpoKind::dpo: made.emplace_back("label_smoothing", config.label_smoothing); break;
     case DpoKind::ipo: made.emplace_back("token_mean", config.token_mean); break;

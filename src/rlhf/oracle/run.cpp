@@ -8,6 +8,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/values.h"
 #include "skein/formats/crc32c.h"
 #include "skein/rlhf/oracle/episodes.h"
 #include "skein/rlhf/oracle/samples.h"
@@ -144,12 +145,6 @@ PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfi
   made.run.dir = c.run.run.dir + "/pretrained";
   made.run.restart = c.run.run.restart;
   return made;
-}
-
-double value_named(const NamedValues& values, const char* name) {
-  for (const auto& [known, value] : values)
-    if (known == name) return value;
-  return 0;
 }
 
 bool sampled_above(const TuneResult& result, double best, int64_t episodes) {

@@ -2,6 +2,7 @@
 
 #include "skein/core/numbers.h"
 #include "skein/core/philox.h"
+#include "skein/core/values.h"
 
 #include "tune_metrics.h"
 

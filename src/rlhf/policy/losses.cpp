@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -54,13 +55,6 @@ ValueLoss value_loss(double value, double old_value, double target, double range
   found.loss = 0.5 * std::max(near * near, distance * distance);
   if (!found.clipped) found.derivative = distance;
   return found;
-}
-
-double log_sigmoid(double x) { return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x))); }
-
-double sigmoid(double x) {
-  const double small = std::exp(-std::abs(x));
-  return (x >= 0 ? 1 : small) / (1 + small);
 }
 
 LossCounts loss_counts(std::span<const Trajectory> trajectories) {

@@ -6,6 +6,8 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
+#include "skein/core/strings.h"
+#include "skein/core/values.h"
 #include "skein/train/progress.h"
 #include "skein/train/run.h"
 

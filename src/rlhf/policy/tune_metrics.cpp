@@ -1,23 +1,21 @@
 #include "tune_metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
+#include "skein/core/values.h"
 
 namespace skein {
 namespace {
 
 constexpr size_t kShownBytes = 240;
 
-// One line, and not too long a one.
-std::string excerpt(const std::string& text) {
-  std::string made;
-  for (char c : text) made += c == '\n' ? ' ' : c;
-  if (made.size() <= kShownBytes) return made;
-  size_t end = kShownBytes;
-  while (end > 0 && (static_cast<unsigned char>(made[end]) & 0xC0) == 0x80) --end;
-  return made.substr(0, end) + "...";
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return excerpt(text, kShownBytes);
 }
 
 using OfEpisode = double (*)(const Episode&);
@@ -69,12 +67,6 @@ NamedValues StepMeans::values() const {
   for (const auto& [name, sum] : sums_)
     made.emplace_back(name, sum.first / static_cast<double>(sum.second));
   return made;
-}
-
-double value_named(const NamedValues& values, const std::string& name) {
-  for (const auto& [known, value] : values)
-    if (known == name) return value;
-  return 0;
 }
 
 NamedValues answer_values(const Rollout& rollout, const KlFinding& kl, double beta) {
@@ -130,8 +122,8 @@ std::string progress_text(const NamedValues& values) {
 
 std::string answer_text(const Episode& episode, const Tuning& tuning) {
   return fmt::format("score {:.3f}, kl {:.3f}: {} => {}", shown_number(episode.score),
-                     shown_number(response_kl(episode.path)), excerpt(episode.prompt.text()),
-                     excerpt(tuning.text_of(episode.tokens)));
+                     shown_number(response_kl(episode.path)), one_line(episode.prompt.text()),
+                     one_line(tuning.text_of(episode.tokens)));
 }
 
 }  // namespace skein

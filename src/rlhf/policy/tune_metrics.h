@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/values.h"
 #include "skein/rlhf/policy/guards.h"
 #include "skein/rlhf/policy/ppo.h"
 
@@ -29,9 +30,6 @@ struct PhaseSeconds {
   double generation = 0, scoring = 0, training = 0;
   double all() const { return generation + scoring + training; }
 };
-
-// The value of that name; 0 where there is none.
-double value_named(const NamedValues& values, const std::string& name);
 
 // Of answers that are scored, judged and weighed.
 NamedValues answer_values(const Rollout& rollout, const KlFinding& kl, double beta);

@@ -9,6 +9,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/numbers.h"
+#include "skein/core/values.h"
 #include "skein/ops/preference.h"
 #include "skein/train/scores.h"
 
@@ -99,7 +100,7 @@ class Tally {
 
   void tell_pairs(PreferenceReport& report) const {
     for (const Pair& pair : pairs_) {
-      report.pair_loss -= ops::log_sigmoid(pair.gap);
+      report.pair_loss -= log_sigmoid(pair.gap);
       report.accuracy += pair.right();
       report.margin += pair.gap;
       report.longer += pair.longer > 0 ? 1 : pair.longer == 0 ? 0.5 : 0;
@@ -223,9 +224,8 @@ std::string PreferenceReport::text() const {
   return text;
 }
 
-std::vector<std::pair<std::string, double>> PreferenceReport::values() const {
-  std::vector<std::pair<std::string, double>> all{{"loss", loss},
-                                                  {"prompts", static_cast<double>(prompts)}};
+NamedValues PreferenceReport::values() const {
+  NamedValues all{{"loss", loss}, {"prompts", static_cast<double>(prompts)}};
   if (pairs > 0) {
     all.insert(all.end(), {{"pairs", static_cast<double>(pairs)},
                            {"accuracy", accuracy},

@@ -5,6 +5,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
+#include "skein/core/strings.h"
 #include "skein/rlhf/rewards/answer_form.h"
 #include "skein/train/tasks/chat_data.h"
 

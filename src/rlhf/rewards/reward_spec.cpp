@@ -4,6 +4,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/options.h"
+#include "skein/core/strings.h"
 #include "skein/text/split/split.h"
 
 #include "reward_sources.h"
@@ -12,13 +13,6 @@ namespace skein {
 namespace {
 
 constexpr size_t kMostShown = 200;
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 // Any other character after a backslash stays there with it: it is the reward's.
 std::vector<std::string> split_list(const std::string& list) {
@@ -50,7 +44,7 @@ bool read_whole_number(std::string_view text, double& number) {
 
 RewardSpec parse_reward(std::string_view item) {
   RewardSpec spec;
-  std::string_view rest = item;
+  std::string rest(item);
   const size_t mark = item.find_first_of(":*");
   if (mark != std::string_view::npos && item[mark] == '*') {
     require(read_whole_number(trimmed(item.substr(0, mark)), spec.weight),
@@ -59,7 +53,7 @@ RewardSpec parse_reward(std::string_view item) {
   }
   const size_t colon = rest.find(':');
   spec.kind = trimmed(rest.substr(0, colon));
-  if (colon != std::string_view::npos) spec.argument = trimmed(rest.substr(colon + 1));
+  if (colon != std::string::npos) spec.argument = trimmed(rest.substr(colon + 1));
   require(is_kind(spec.kind),
           "the reward {} does not begin with a kind, such as regex: or 0.5*length:", shown(item));
   return spec;
@@ -91,14 +85,14 @@ std::map<std::string, std::string> read_fields(const RewardSpec& spec, std::stri
   std::map<std::string, std::string> fields;
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    const std::string_view field = trimmed(text.substr(0, comma));
+    const std::string field = trimmed(text.substr(0, comma));
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
     const size_t equals = field.find('=');
-    const std::string key(trimmed(field.substr(0, equals)));
-    require(equals != std::string_view::npos &&
-                std::find(known.begin(), known.end(), key) != known.end(),
-            "the reward {} has {}; it takes {}=...", shown(spec.text()), shown(field),
-            fmt::join(known, "=..., "));
+    const std::string key = trimmed(field.substr(0, equals));
+    require(
+        equals != std::string::npos && std::find(known.begin(), known.end(), key) != known.end(),
+        "the reward {} has {}; it takes {}=...", shown(spec.text()), shown(field),
+        fmt::join(known, "=..., "));
     require(fields.emplace(key, trimmed(field.substr(equals + 1))).second,
             "the reward {} says {}= twice", shown(spec.text()), key);
   }

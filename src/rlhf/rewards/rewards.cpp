@@ -6,6 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/core/options.h"
+#include "skein/core/strings.h"
 
 #include "reward_sources.h"
 

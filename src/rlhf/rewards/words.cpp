@@ -7,6 +7,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
 #include "reward_sources.h"

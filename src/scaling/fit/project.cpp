@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "skein/core/strings.h"
+
 #include "solve.h"
 
 namespace skein {

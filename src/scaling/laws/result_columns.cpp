@@ -5,19 +5,12 @@
 #include <cmath>
 
 #include "skein/core/error.h"
-#include "skein/data/files/excerpt.h"
+#include "skein/core/strings.h"
 
 #include "run_columns.h"
 
 namespace skein {
-namespace {
-
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
-  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 double number_of(const std::string& text, const std::string& path, int64_t line,
                  const std::string& column) {

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
+#include "skein/core/strings.h"
 #include "skein/scaling/plan/plan.h"
 #include "skein/scaling/study/study.h"
 

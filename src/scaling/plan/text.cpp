@@ -1,6 +1,7 @@
 #include <cmath>
 #include <functional>
 
+#include "skein/core/strings.h"
 #include "skein/scaling/plan/plan.h"
 #include "skein/train/progress.h"
 

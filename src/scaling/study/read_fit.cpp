@@ -4,6 +4,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
+#include "skein/core/strings.h"
 #include "skein/scaling/study/study.h"
 
 #include "scaling/laws/json_file.h"

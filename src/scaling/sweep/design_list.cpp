@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 #include "skein/data/records/table.h"
 
 #include "design_specs.h"

@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 #include "skein/scaling/sweep/sweep.h"
 #include "skein/train/progress.h"
 #include "skein/train/tasks/language_task.h"

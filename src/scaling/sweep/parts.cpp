@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 #include "skein/data/samples/loader.h"
 #include "skein/parallel/layout.h"
 #include "skein/train/optim/lr.h"

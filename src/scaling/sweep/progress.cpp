@@ -1,5 +1,6 @@
 #include "progress.h"
 
+#include "skein/core/strings.h"
 #include "skein/train/progress.h"
 
 #include "parts.h"

@@ -6,6 +6,7 @@
 
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
 #include "skein/train/judge.h"
 #include "skein/train/progress.h"
 

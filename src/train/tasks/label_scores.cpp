@@ -7,19 +7,12 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/core/values.h"
 #include "skein/train/judge.h"
 #include "skein/train/scores.h"
 
 namespace skein {
 namespace {
-
-using Values = std::vector<std::pair<std::string, double>>;
-
-double value_named(const Values& values, const std::string& name) {
-  return std::find_if(values.begin(), values.end(),
-                      [&](const auto& named) { return named.first == name; })
-      ->second;
-}
 
 Scores score_classes(const LabelHead& head, const LabelData& data, const LabelAnswers& answers) {
   std::vector<int32_t> found;

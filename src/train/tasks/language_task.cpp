@@ -1,5 +1,6 @@
 #include "skein/train/tasks/language_task.h"
 
+#include "skein/core/strings.h"
 #include "skein/data/samples/masked_loader.h"
 #include "skein/train/evaluate.h"
 #include "skein/train/evaluate_masked.h"

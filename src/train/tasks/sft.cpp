@@ -1,8 +1,8 @@
 #include "skein/train/tasks/sft.h"
 
 #include "skein/core/error.h"
-#include "skein/core/excerpt.h"
 #include "skein/core/json.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 

@@ -24,6 +24,9 @@ class ByteSource {
   virtual int64_t seek(int64_t /*offset*/, int /*whence*/) { return -1; }
 };
 
+// As messages call it: the path, "stdin" for "-".
+std::string input_name(const std::string& path);
+
 // Opens a path, or stdin for "-". A usage error when it is missing, a directory, an archive of
 // several files, or when what it holds is no text (images, programs, Parquet, UTF-16, any binary
 // data: judged by its first bytes), or when its suffix promises a compression that it does not

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "skein/core/options.h"
+#include "skein/core/values.h"
 
 namespace skein {
 
@@ -37,7 +38,7 @@ void settle(Options& options, const DpoConfig& config);
 // above 0.
 void check(const DpoConfig& config);
 // The numbers that config.kind reads, by the names of their options without "dpo.".
-std::vector<std::pair<std::string, double>> numbers_of(const DpoConfig& config);
+NamedValues numbers_of(const DpoConfig& config);
 
 // Whether a pair's log-probabilities count as means over the tokens of each answer.
 inline bool means_of_tokens(const DpoConfig& config) {

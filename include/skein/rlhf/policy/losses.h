@@ -45,10 +45,6 @@ struct ValueLoss {
 // (Ziegler et al. 2019.)
 ValueLoss value_loss(double value, double old_value, double target, double range);
 
-// log(1 / (1 + exp(-x))) and 1 / (1 + exp(-x)), exact to rounding for any x.
-double log_sigmoid(double x);
-double sigmoid(double x);
-
 // How token losses become one: a weighted sum over all tokens of the GLOBAL minibatch.
 enum class Aggregation {
   token_mean,     // 1 / tokens: each token alike

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "skein/checkpoint/checkpoint.h"
+#include "skein/core/values.h"
 #include "skein/data/stores/data_file.h"
 #include "skein/rlhf/policy/episodes.h"
 #include "skein/rlhf/policy/ppo_config.h"
@@ -49,8 +50,6 @@ struct Tuning {
     return answer_text ? answer_text(tokens) : tokenizer.decode(tokens);
   }
 };
-
-using NamedValues = std::vector<std::pair<std::string, double>>;
 
 struct TuneResult {
   std::vector<NamedValues> iterations;  // what metrics.jsonl says of each iteration of this start

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/values.h"
 #include "skein/data/samples/preference_samples.h"
 
 namespace skein {
@@ -50,7 +51,7 @@ struct PreferenceReport {
     return pairs > 0 && (longer >= accuracy || 1 - longer >= accuracy);
   }
   std::string text() const;
-  std::vector<std::pair<std::string, double>> values() const;
+  NamedValues values() const;
   std::string to_json() const;
 };
 

@@ -1,0 +1,40 @@
+// Text as programs read it, and as messages show it: no byte of unknown origin steers a terminal,
+// and there is no more of it than helps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skein {
+
+constexpr std::string_view kBlanks = " \t\n\v\f\r";
+
+// Without the blanks at both ends.
+std::string trimmed(std::string_view text, std::string_view blanks = kBlanks);
+
+// Control characters but those in `kept`, and bytes that are no UTF-8, as \x1B.
+std::string visible(std::string_view text, std::string_view kept = "\t");
+// The visible form of its first `most` bytes, whole characters, "..." for what is left out.
+std::string excerpt(std::string_view text, size_t most = 200);
+// Excerpts of the words between commas, within about 200 bytes; "none" for none.
+std::string listed(const std::vector<std::string>& words);
+// What an exception says; of the JSON library's an excerpt without its own name for the error.
+std::string json_fault(std::string_view said);
+
+// The known word nearest to `word` by edit distance, or "" when none is near.
+std::string nearest(const std::string& word, const std::vector<std::string>& known);
+// The same, with at most `most` letters wrong; otherwise a third of them, at least 2.
+std::string nearest(const std::string& word, const std::vector<std::string>& known, size_t most);
+// "; did you mean \"text\"?" for the known word nearest to `word`, "" when none is near.
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
+
+// "1.5 GiB".
+std::string readable_size(int64_t bytes);
+// 93784.2 as "1d02h", 250 as "4m10s", 7.1 as "7s".
+std::string readable_seconds(double seconds);
+// 5123.0 as "5.1k", 1.2e12 as "1.2T"; gap stands before the letter: " " where a unit follows.
+std::string readable_count(double value, const char* gap = "");
+
+}  // namespace skein
