@@ -12,11 +12,11 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "skein/checkpoint/files.h"
-#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/log.h"
 #include "skein/core/output_place.h"
+#include "skein/core/retry.h"
 #include "skein/core/strings.h"
 
 namespace skein {

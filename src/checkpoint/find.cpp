@@ -3,8 +3,8 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <fmt/ranges.h>
 
-#include "skein/checkpoint/files.h"
 #include "skein/checkpoint/tensors.h"
+#include "skein/core/files.h"
 
 namespace skein {
 namespace {

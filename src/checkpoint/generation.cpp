@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"

@@ -14,8 +14,8 @@
 #include <thread>
 #include <unistd.h>
 
-#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
 

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/files.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/program.h"

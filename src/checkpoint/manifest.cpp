@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "skein/checkpoint/generation.h"
-#include "skein/checkpoint/retry.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/core/retry.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 #include "skein/formats/crc32c.h"

@@ -5,8 +5,8 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
+#include "skein/core/retry.h"
 #include "skein/formats/crc32c.h"
 
 namespace skein {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/strings.h"
 
 namespace skein {

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "skein/checkpoint/files.h"
 #include "skein/checkpoint/reshard.h"
 #include "skein/convert/match.h"
+#include "skein/core/files.h"
 
 namespace skein {
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <unistd.h>
 
-#include "skein/checkpoint/files.h"
 #include "skein/convert/weights.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 
 namespace skein {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "skein/checkpoint/files.h"
+#include "skein/core/files.h"
 
 namespace skein {
 

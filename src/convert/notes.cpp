@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <xxhash.h>
 
-#include "skein/checkpoint/files.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"

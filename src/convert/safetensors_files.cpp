@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <set>
 
-#include "skein/checkpoint/files.h"
 #include "skein/convert/weights.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 
 namespace skein {
 namespace {

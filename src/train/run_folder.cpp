@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/values.h"

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/files.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/checkpoint/shard.h"
+#include "skein/core/files.h"
 
 #include "scenario.h"
 

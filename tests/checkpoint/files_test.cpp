@@ -1,4 +1,4 @@
-#include "skein/checkpoint/files.h"
+#include "skein/core/files.h"
 
 #include <sys/stat.h>
 

@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/files.h"
 #include "skein/checkpoint/inspect.h"
-#include "skein/checkpoint/retry.h"
+#include "skein/core/files.h"
+#include "skein/core/retry.h"
 
 #include "scenario.h"
 #include "support/retry_waits.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "skein/checkpoint/retry.h"
+#include "skein/core/retry.h"
 
 namespace skein {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "skein/checkpoint/claim.h"
-#include "skein/checkpoint/files.h"
+#include "skein/core/files.h"
 
 namespace skein {
 

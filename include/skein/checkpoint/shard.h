@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "skein/checkpoint/files.h"
 #include "skein/checkpoint/piece.h"
 #include "skein/checkpoint/reshard.h"
+#include "skein/core/files.h"
 
 namespace skein {
 

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 #include <numeric>
 
-#include "skein/checkpoint/files.h"
+#include "skein/core/files.h"
 
 #include "parts.h"
 

@@ -5,11 +5,11 @@
 #include <fstream>
 
 #include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/files.h"
-#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/retry.h"
 
 namespace skein {
 namespace {

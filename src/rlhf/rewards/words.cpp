@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 

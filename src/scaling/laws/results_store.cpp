@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/core/json.h"
 #include "skein/data/stores/hdf5.h"
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "skein/checkpoint/files.h"
 #include "skein/core/error.h"
+#include "skein/core/files.h"
 #include "skein/scaling/report/gnuplot.h"
 
 namespace skein {

@@ -1,4 +1,4 @@
-#include "skein/checkpoint/files.h"
+#include "skein/core/files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "skein/checkpoint/retry.h"
 #include "skein/core/error.h"
 #include "skein/core/output_place.h"
+#include "skein/core/retry.h"
 #include "skein/core/strings.h"
 
 namespace skein {

@@ -1,4 +1,4 @@
-#include "skein/checkpoint/retry.h"
+#include "skein/core/retry.h"
 
 #include <atomic>
 #include <thread>

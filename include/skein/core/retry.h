@@ -7,7 +7,7 @@
 #include <chrono>
 #include <type_traits>
 
-#include "skein/checkpoint/files.h"
+#include "skein/core/files.h"
 
 namespace skein {
 
