@@ -13,12 +13,12 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/new_file.h"
 #include "skein/core/output_place.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/run_weights.h"
 
 #include "elements.h"
-#include "new_bytes_file.h"
 
 namespace skein {
 namespace {
@@ -331,7 +331,7 @@ void Export::write_folder(const std::string& folder) {
 }
 
 void Export::write_llmc(const std::string& path) {
-  NewBytesFile file(path);
+  NewFile file(path, Existing::refuse);
   LlmcModel header{model_, names_.tensors.front().shape[0], dtype()};
   const std::string text = llmc_header(header);
   file.append(std::as_bytes(std::span(text)));

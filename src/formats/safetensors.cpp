@@ -5,14 +5,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/core/output_place.h"
 
 #include "safetensors_header.h"
 
@@ -43,21 +41,6 @@ int64_t little_endian(const std::array<std::byte, 8>& bytes) {
   uint64_t value = 0;
   for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
   return value > static_cast<uint64_t>(INT64_MAX) ? INT64_MAX : static_cast<int64_t>(value);
-}
-
-void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
-  const auto* begin = reinterpret_cast<const char*>(bytes.data());
-  if (!write_whole(descriptor, {begin, bytes.size()}))
-    fail("cannot write {}: {}", path, std::strerror(errno));
-}
-
-void sync_folder_of(const std::string& path) {
-  const auto parent = std::filesystem::path(path).parent_path();
-  const int folder =
-      ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  ::fsync(folder);
-  ::close(folder);
 }
 
 }  // namespace
@@ -148,53 +131,27 @@ void SafetensorsFile::read(const SafeTensor& tensor, int64_t first,
   read_at(data_begin_ + tensor.begin + first, out);
 }
 
-SafetensorsWriter::SafetensorsWriter(std::string path, std::vector<SafeTensor> tensors,
+SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<SafeTensor> tensors,
                                      const std::map<std::string, std::string>& metadata)
-    : path_(file_place(path, Existing::replace)),
-      temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())),
-      tensors_(std::move(tensors)) {
+    : file_(path, Existing::replace), tensors_(std::move(tensors)) {
   const std::string header = make_safetensors_header(tensors_, metadata);
   wanted_ = tensors_.empty() ? 0 : tensors_.back().end;
-  descriptor_ = make_temporary_file(temporary_);
-  if (descriptor_ < 0) fail("cannot create {}: {}", temporary_, std::strerror(errno));
   std::array<std::byte, 8> length{};
   for (size_t i = 0; i < length.size(); ++i)
     length[i] = static_cast<std::byte>(header.size() >> (8 * i));
-  try {
-    write_all(descriptor_, length, temporary_);
-    write_all(descriptor_, std::as_bytes(std::span(header)), temporary_);
-  } catch (...) {
-    ::close(descriptor_);
-    ::unlink(temporary_.c_str());
-    throw;
-  }
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  file_.append(length);
+  file_.append(std::as_bytes(std::span(header)));
 }
 
 void SafetensorsWriter::append(std::span<const std::byte> bytes) {
   SKEIN_CHECK(written_ + std::ssize(bytes) <= wanted_);
-  write_all(descriptor_, bytes, temporary_);
+  file_.append(bytes);
   written_ += std::ssize(bytes);
 }
 
 void SafetensorsWriter::finish() {
   SKEIN_CHECK_EQ(written_, wanted_);
-  if (::fsync(descriptor_) != 0)
-    fail("cannot make {} durable: {}", temporary_, std::strerror(errno));
-  const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
-  try {
-    if (!closed) fail("cannot finish {}: {}", path_, std::strerror(errno));
-    publish(temporary_, path_, Existing::replace);
-  } catch (...) {
-    ::unlink(temporary_.c_str());
-    throw;
-  }
-  sync_folder_of(path_);
+  file_.finish();
 }
 
 }  // namespace skein

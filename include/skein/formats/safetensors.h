@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/core/new_file.h"
 #include "skein/tensor/dtype.h"
 
 namespace skein {
@@ -67,13 +68,8 @@ class SafetensorsFile {
 class SafetensorsWriter {
  public:
   // Of `tensors` name, type and shape count. Error(failure) when the file cannot be made.
-  SafetensorsWriter(std::string path, std::vector<SafeTensor> tensors,
+  SafetensorsWriter(const std::string& path, std::vector<SafeTensor> tensors,
                     const std::map<std::string, std::string>& metadata);
-  // Removes an unfinished file.
-  ~SafetensorsWriter();
-  SafetensorsWriter(const SafetensorsWriter&) = delete;
-  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
-
   // In the order in which their bytes must come.
   const std::vector<SafeTensor>& tensors() const { return tensors_; }
   // The next bytes, in runs of any length.
@@ -82,8 +78,7 @@ class SafetensorsWriter {
   void finish();
 
  private:
-  std::string path_, temporary_;
-  int descriptor_ = -1;
+  NewFile file_;
   int64_t wanted_ = 0, written_ = 0;
   std::vector<SafeTensor> tensors_;
 };

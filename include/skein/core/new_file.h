@@ -5,17 +5,18 @@
 #include <string>
 
 #include "skein/core/files.h"
+#include "skein/core/output_place.h"
 
 namespace skein {
 
-class NewBytesFile {
+class NewFile {
  public:
-  // A usage error where something stands there already.
-  explicit NewBytesFile(const std::string& path);
+  // A usage error where a folder or a device stands there, or anything with Existing::refuse.
+  NewFile(const std::string& path, Existing existing);
   // Removes an unfinished file.
-  ~NewBytesFile();
-  NewBytesFile(const NewBytesFile&) = delete;
-  NewBytesFile& operator=(const NewBytesFile&) = delete;
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
 
   void append(std::span<const std::byte> bytes);
   // From here on the file is there, whole and durable.
@@ -23,6 +24,7 @@ class NewBytesFile {
 
  private:
   std::string path_, temporary_;
+  Existing existing_;
   FileDescriptor file_;
   bool finished_ = false;
 };

@@ -1,0 +1,41 @@
+#include "skein/core/new_file.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <unistd.h>
+
+namespace skein {
+namespace {
+
+int made_file(const std::string& path) {
+  const int fd = make_temporary_file(path);
+  if (fd < 0) fail_system(errno, "cannot create {}", path);
+  return fd;
+}
+
+}  // namespace
+
+NewFile::NewFile(const std::string& path, Existing existing)
+    : path_(file_place(path, existing)),
+      temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())),
+      existing_(existing),
+      file_(made_file(temporary_), temporary_) {}
+
+NewFile::~NewFile() {
+  if (!finished_) ::unlink(temporary_.c_str());
+}
+
+void NewFile::append(std::span<const std::byte> bytes) {
+  write_all(file_.get(), bytes, temporary_);
+}
+
+void NewFile::finish() {
+  if (::fsync(file_.get()) != 0) fail_system(errno, "cannot make {} durable", temporary_);
+  file_.close();
+  publish(temporary_, path_, existing_);
+  finished_ = true;
+  const auto parent = std::filesystem::path(path_).parent_path();
+  sync_directory(parent.empty() ? "." : parent.string());
+}
+
+}  // namespace skein
