@@ -363,7 +363,7 @@ void Export::write_all(const std::string& destination) {
     write_folder(temporary);
     sync_directory(temporary);
     publish(temporary, folder.string(), Existing::refuse);
-    sync_directory(folder.has_parent_path() ? folder.parent_path().string() : ".");
+    sync_parent(folder.string());
   } catch (...) {
     remove_tree(temporary);
     throw;

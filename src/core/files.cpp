@@ -38,7 +38,7 @@ void write_durably(FileDescriptor& file, std::span<const std::byte> bytes,
                    const std::string& path) {
   reserve(file.get(), static_cast<int64_t>(bytes.size()), path);
   write_all(file.get(), bytes, path);
-  if (::fsync(file.get()) != 0) fail_system(errno, "cannot make {} durable", path);
+  file.sync();
   file.close();
 }
 
@@ -148,6 +148,36 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+void FileDescriptor::write_at(std::span<const std::byte> bytes, uint64_t at) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      fail_system(errno, "cannot write {} bytes at byte {} of {}", bytes.size(), at, path_);
+    if (count == 0)
+      fail("cannot write {} bytes at byte {} of {}: nothing was taken", bytes.size(), at, path_);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+    at += static_cast<uint64_t>(count);
+  }
+}
+
+size_t FileDescriptor::read_at(std::span<std::byte> bytes, uint64_t at) const {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count =
+        ::pread(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(at + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_system(errno, "cannot read {} at byte {}", path_, at + done);
+    if (count == 0) break;
+    done += static_cast<size_t>(count);
+  }
+  return done;
+}
+
+void FileDescriptor::sync() const {
+  if (::fsync(fd_) != 0) fail_system(errno, "cannot make {} durable", path_);
+}
+
 void FileDescriptor::close() {
   const int fd = std::exchange(fd_, -1);
   if (fd >= 0 && ::close(fd) != 0) fail_system(errno, "cannot close {}", path_);
@@ -231,7 +261,7 @@ std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
   auto file = std::make_unique<FileDescriptor>(fd, path);
   try {
     fill(fd);
-    if (::fsync(fd) != 0) fail_system(errno, "cannot make {} durable", path);
+    file->sync();
     publish(fresh, place, Existing::replace);
   } catch (...) {
     ::unlink(fresh.c_str());
@@ -266,9 +296,11 @@ void sync_directory(const std::string& path) {
     fail_system(errno, "cannot make directory {} durable", path);
 }
 
-void sync_file(const std::string& path) {
-  const FileDescriptor file(path, O_RDONLY);
-  if (::fsync(file.get()) != 0) fail_system(errno, "cannot make {} durable", path);
+void sync_file(const std::string& path) { FileDescriptor(path, O_RDONLY).sync(); }
+
+void sync_parent(const std::string& path) {
+  const auto parent = std::filesystem::path(path).parent_path();
+  sync_directory(parent.empty() ? "." : parent.string());
 }
 
 void require_no_dangling_link(const std::string& missing) {

@@ -1,7 +1,6 @@
 #include "skein/core/new_file.h"
 
 #include <cerrno>
-#include <filesystem>
 #include <unistd.h>
 
 namespace skein {
@@ -30,12 +29,11 @@ void NewFile::append(std::span<const std::byte> bytes) {
 }
 
 void NewFile::finish() {
-  if (::fsync(file_.get()) != 0) fail_system(errno, "cannot make {} durable", temporary_);
+  file_.sync();
   file_.close();
   publish(temporary_, path_, existing_);
   finished_ = true;
-  const auto parent = std::filesystem::path(path_).parent_path();
-  sync_directory(parent.empty() ? "." : parent.string());
+  sync_parent(path_);
 }
 
 }  // namespace skein

@@ -83,6 +83,12 @@ class FileDescriptor {
   FileDescriptor& operator=(const FileDescriptor&) = delete;
 
   int get() const { return fd_; }
+  // All of `bytes`, from byte `at` of the file on.
+  void write_at(std::span<const std::byte> bytes, uint64_t at) const;
+  // Up to bytes.size() bytes; fewer only at the end of the file.
+  size_t read_at(std::span<std::byte> bytes, uint64_t at) const;
+  // fsync: what was written survives a power loss from here on.
+  void sync() const;
   // Closes and reports what the system says.
   void close();
 
@@ -139,6 +145,8 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::string& path
 
 // fsync of a directory: names made or renamed in it survive a power loss from here on.
 void sync_directory(const std::string& path);
+// The same of the directory that holds `path`.
+void sync_parent(const std::string& path);
 // fsync of a file's bytes, by whichever descriptor they were written.
 void sync_file(const std::string& path);
 // Error(failure) where `missing`, at which nothing was found, is a symbolic link: the storage that

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/new_file.h"
 #include "skein/data/corpus/encode.h"
 #include "skein/text/export.h"
 
 #include "batches.h"
-#include "data/files/new_file.h"
 #include "data/files/ordered_workers.h"
 
 namespace skein {
@@ -58,14 +58,9 @@ TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& setti
 void save_text(const std::string& text, const std::string& given, Existing existing) {
   if (const OutputPlace place = output_place(given); place.occupant == Occupant::stream)
     return write_stream(place, text);
-  const std::string path = file_place(given, existing);
-  const std::string partial = fmt::format("{}.partial-{}", path, getpid());
-  Descriptor file(partial, O_WRONLY | O_CREAT | O_EXCL);
-  const RemovedAtEnd removed(partial);
-  file.write_at(std::as_bytes(std::span(text)), 0);
-  file.sync();
-  publish(partial, path, existing);
-  sync_directory_of(path);
+  NewFile file(given, existing);
+  file.append(std::as_bytes(std::span(text)));
+  file.finish();
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "skein/data/corpus/corpus.h"
 #include "skein/data/corpus/markov.h"
 
-#include "data/files/new_file.h"
+#include "data/files/spool.h"
 
 namespace skein {
 namespace {

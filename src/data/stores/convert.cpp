@@ -10,7 +10,7 @@
 #include "skein/formats/indexed.h"
 #include "skein/text/tokenizer.h"
 
-#include "data/files/new_file.h"
+#include "data/files/spool.h"
 #include "store_file.h"
 
 namespace skein {

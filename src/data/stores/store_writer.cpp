@@ -10,7 +10,7 @@
 #include "skein/core/error.h"
 #include "skein/data/stores/store.h"
 
-#include "data/files/new_file.h"
+#include "data/files/spool.h"
 #include "store_layout.h"
 
 namespace skein {
@@ -138,7 +138,7 @@ void TokenStoreWriter::Impl::begin() {
 
 void TokenStoreWriter::Impl::assemble() {
   // Made here first: HDF5 would follow a link of that name.
-  Descriptor file(stem, O_WRONLY | O_CREAT | O_EXCL);
+  const FileDescriptor file(stem, O_WRONLY | O_CREAT | O_EXCL);
   const RemovedAtEnd partial(stem);
   write_store_layout(partial.path(), layout);
   tokens.copy_to(file, layout.tokens_at);
@@ -146,7 +146,7 @@ void TokenStoreWriter::Impl::assemble() {
   if (sentences) sentences->copy_to(file, layout.sentences_at);
   file.sync();
   publish(partial.path(), path, existing);
-  sync_directory_of(path);
+  sync_parent(path);
 }
 
 TokenStoreWriter::TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text,

@@ -9,28 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/files.h"
 #include "skein/core/output_place.h"
 
 namespace skein {
-
-// Owns a file descriptor. `flags` as for open(2).
-class Descriptor {
- public:
-  Descriptor(std::string path, int flags);
-  ~Descriptor();
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  // All of `bytes`, from byte `at` of the file on.
-  void write_at(std::span<const std::byte> bytes, uint64_t at);
-  // Up to bytes.size() bytes; fewer only at the end of the file.
-  size_t read_at(std::span<std::byte> bytes, uint64_t at);
-  void sync();
-
- private:
-  std::string path_;
-  int descriptor_;
-};
 
 // Removes a path when it goes out of scope, if there is still something under it.
 class RemovedAtEnd {
@@ -53,7 +35,7 @@ class Spool {
   void append(std::span<const std::byte> bytes);
   uint64_t size() const { return written_ + gathered_.size(); }
   // Everything appended so far, into `target` from byte `at` on.
-  void copy_to(Descriptor& target, uint64_t at);
+  void copy_to(const FileDescriptor& target, uint64_t at);
   // Synced and under its final name, a path of file_place. Nothing more can be appended.
   void publish(const std::string& path, Existing existing);
 
@@ -61,7 +43,7 @@ class Spool {
   void flush();
 
   // In this order: a name is only ours to remove once the file was made.
-  Descriptor file_;
+  FileDescriptor file_;
   RemovedAtEnd name_;
   uint64_t written_ = 0;
   std::vector<std::byte> gathered_;
@@ -70,8 +52,5 @@ class Spool {
 // Begins with `path`; no file of a name that begins with it was made by another writer in this or
 // another process.
 std::string unique_stem(const std::string& path);
-
-// fsync of the directory that holds `path`: makes a rename in it last.
-void sync_directory_of(const std::string& path);
 
 }  // namespace skein

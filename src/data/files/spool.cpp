@@ -1,0 +1,69 @@
+#include "spool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+constexpr size_t kGathered = 1 << 20;
+constexpr size_t kCopied = 4 << 20;
+
+}  // namespace
+
+RemovedAtEnd::~RemovedAtEnd() { unlink(path_.c_str()); }
+
+Spool::Spool(std::string path) : file_(path, O_RDWR | O_CREAT | O_EXCL), name_(std::move(path)) {
+  gathered_.reserve(kGathered);
+}
+
+void Spool::append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const size_t taken = std::min(bytes.size(), kGathered - gathered_.size());
+    gathered_.insert(gathered_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(taken));
+    bytes = bytes.subspan(taken);
+    if (gathered_.size() == kGathered) flush();
+  }
+}
+
+void Spool::flush() {
+  file_.write_at(gathered_, written_);
+  written_ += gathered_.size();
+  gathered_.clear();
+}
+
+void Spool::copy_to(const FileDescriptor& target, uint64_t at) {
+  flush();
+  std::vector<std::byte> block(static_cast<size_t>(std::min<uint64_t>(kCopied, written_)));
+  for (uint64_t done = 0; done < written_;) {
+    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(block.size(), written_ - done));
+    const size_t got = file_.read_at(std::span(block).first(wanted), done);
+    if (got < wanted) fail("{} lost bytes: {} of {} are left", name_.path(), done + got, written_);
+    target.write_at(std::span(block).first(got), at + done);
+    done += got;
+  }
+}
+
+void Spool::publish(const std::string& path, Existing existing) {
+  flush();
+  file_.sync();
+  skein::publish(name_.path(), path, existing);
+  sync_parent(path);
+}
+
+std::string unique_stem(const std::string& path) {
+  static std::atomic<int> counter{0};
+  std::string stem;
+  std::error_code ignored;
+  do {
+    stem = fmt::format("{}.partial-{}-{}", path, getpid(), counter++);
+  } while (std::filesystem::exists(stem + ".tokens", ignored));
+  return stem;
+}
+
+}  // namespace skein
