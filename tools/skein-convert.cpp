@@ -13,8 +13,8 @@
 #include "skein/convert/verify.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/core/options.h"
-#include "skein/core/program.h"
+#include "skein/core/options/options.h"
+#include "skein/core/options/program.h"
 #include "skein/core/strings.h"
 
 namespace skein {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "skein/checkpoint/inspect.h"
-#include "skein/core/program.h"
+#include "skein/core/options/program.h"
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);

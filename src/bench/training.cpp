@@ -1,4 +1,4 @@
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"

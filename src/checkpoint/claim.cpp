@@ -15,7 +15,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"

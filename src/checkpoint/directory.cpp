@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
+#include "skein/core/files/output_place.h"
+#include "skein/core/files/retry.h"
 #include "skein/core/log.h"
-#include "skein/core/output_place.h"
-#include "skein/core/retry.h"
 #include "skein/core/strings.h"
 
 namespace skein {

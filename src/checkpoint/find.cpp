@@ -4,7 +4,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "skein/checkpoint/tensors.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 namespace skein {
 namespace {

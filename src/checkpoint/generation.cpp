@@ -5,7 +5,7 @@
 
 #include "skein/checkpoint/directory.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/data/stores/hdf5.h"
 #include "skein/tensor/dtype.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
 

@@ -8,10 +8,10 @@
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/program.h"
+#include "skein/core/options/program.h"
 #include "skein/core/strings.h"
 
 #include "inspect_tensors.h"

@@ -10,7 +10,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/core/strings.h"
 
 #include "open.h"

@@ -6,7 +6,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/directory.h"
 #include "skein/core/error.h"
-#include "skein/core/retry.h"
+#include "skein/core/files/retry.h"
 #include "skein/formats/crc32c.h"
 
 namespace skein {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/strings.h"
 
 namespace skein {

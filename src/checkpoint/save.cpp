@@ -8,7 +8,7 @@
 #include "skein/checkpoint/manifest.h"
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"

@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "skein/checkpoint/agree.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
-#include "skein/core/result_file.h"
 #include "skein/scaling/report/gnuplot.h"
 
 #include "command.h"

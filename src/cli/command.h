@@ -11,7 +11,7 @@
 
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/mesh.h"
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/data/samples/masking.h"
 #include "skein/models/config.h"
 #include "skein/parallel/layout.h"

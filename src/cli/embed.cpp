@@ -1,7 +1,7 @@
 #include "skein/checkpoint/agree.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/result_file.h"
 #include "skein/formats/npy.h"
 #include "skein/models/pooled.h"
 #include "skein/parallel/precision.h"

@@ -7,10 +7,10 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/finite.h"
+#include "skein/core/files/private_folder.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/private_folder.h"
-#include "skein/core/result_file.h"
 #include "skein/core/values.h"
 #include "skein/data/corpus/encode.h"
 #include "skein/train/evaluate_masked.h"

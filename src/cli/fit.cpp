@@ -1,8 +1,8 @@
 #include <unistd.h>
 
 #include "skein/comm/world.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
-#include "skein/core/result_file.h"
 #include "skein/scaling/study/study.h"
 
 #include "command.h"

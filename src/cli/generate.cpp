@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "skein/checkpoint/agree.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/result_file.h"
 #include "skein/generate/generator.h"
 #include "skein/generate/prompts.h"
 #include "skein/rlhf/rewards/answers.h"

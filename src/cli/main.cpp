@@ -8,7 +8,7 @@
 
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
-#include "skein/core/program.h"
+#include "skein/core/options/program.h"
 #include "skein/core/stop_signals.h"
 
 #include "command.h"

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "skein/comm/world.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
-#include "skein/core/result_file.h"
 
 #include "command.h"
 

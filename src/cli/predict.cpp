@@ -1,9 +1,9 @@
 #include <sstream>
 
 #include "skein/checkpoint/agree.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/result_file.h"
 #include "skein/parallel/precision.h"
 #include "skein/train/tasks/text_input.h"
 

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "skein/comm/world.h"
+#include "skein/core/files/output_place.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
-#include "skein/core/output_place.h"
-#include "skein/core/result_file.h"
 
 #include "command.h"
 

@@ -1,6 +1,6 @@
 #include "skein/checkpoint/agree.h"
+#include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
-#include "skein/core/result_file.h"
 #include "skein/rlhf/rewards/reward_task.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/trainer.h"

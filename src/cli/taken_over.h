@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 
 #include "command.h"
 

@@ -5,7 +5,7 @@
 
 #include "skein/checkpoint/reshard.h"
 #include "skein/convert/match.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 namespace skein {
 

@@ -11,10 +11,10 @@
 #include "skein/convert/huggingface_config.h"
 #include "skein/convert/tokenizer_files.h"
 #include "skein/core/error.h"
+#include "skein/core/files/new_file.h"
+#include "skein/core/files/output_place.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/new_file.h"
-#include "skein/core/output_place.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/run_weights.h"
 

@@ -7,7 +7,7 @@
 
 #include "skein/convert/weights.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 namespace skein {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/core/strings.h"
 
 namespace skein {

@@ -6,7 +6,7 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/values.h"

@@ -8,7 +8,7 @@
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/checkpoint/shard.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 #include "scenario.h"
 

@@ -1,4 +1,4 @@
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 #include <sys/stat.h>
 

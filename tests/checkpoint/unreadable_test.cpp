@@ -6,8 +6,8 @@
 
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/inspect.h"
-#include "skein/core/files.h"
-#include "skein/core/retry.h"
+#include "skein/core/files/files.h"
+#include "skein/core/files/retry.h"
 
 #include "scenario.h"
 #include "support/retry_waits.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "skein/comm/local.h"
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/core/version.h"
 #include "skein/kernels/matmul.h"
 #include "skein/tensor/tensor.h"

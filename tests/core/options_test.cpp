@@ -1,4 +1,4 @@
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 
 #include <algorithm>
 #include <filesystem>

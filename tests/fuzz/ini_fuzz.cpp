@@ -1,7 +1,7 @@
 // Option files and the values in them; what is resolved must read as itself.
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 
 #include "fuzz.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "skein/core/retry.h"
+#include "skein/core/files/retry.h"
 
 namespace skein {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "skein/checkpoint/claim.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 namespace skein {
 

@@ -14,7 +14,7 @@
 
 #include "skein/checkpoint/piece.h"
 #include "skein/checkpoint/reshard.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 namespace skein {
 

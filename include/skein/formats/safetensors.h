@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/new_file.h"
+#include "skein/core/files/new_file.h"
 #include "skein/tensor/dtype.h"
 
 namespace skein {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/kernels/sample.h"
 
 namespace skein {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/kernels/rotary.h"
 #include "skein/nn/embedding.h"
 #include "skein/nn/stack.h"

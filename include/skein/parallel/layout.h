@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "skein/comm/mesh.h"
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/nn/pass.h"
 #include "skein/parallel/schedule.h"
 

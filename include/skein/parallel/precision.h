@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/tensor/device.h"
 #include "skein/tensor/dtype.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/data/samples/loader.h"
 #include "skein/data/samples/masking.h"
 #include "skein/models/config.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/core/new_file.h"
+#include "skein/core/files/new_file.h"
 #include "skein/data/corpus/encode.h"
 #include "skein/text/export.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "skein/core/files.h"
-#include "skein/core/output_place.h"
+#include "skein/core/files/files.h"
+#include "skein/core/files/output_place.h"
 
 namespace skein {
 

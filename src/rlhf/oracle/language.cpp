@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 #include <numeric>
 
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 #include "parts.h"
 

@@ -6,10 +6,10 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
+#include "skein/core/files/retry.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/retry.h"
 
 namespace skein {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/core/strings.h"
 #include "skein/text/split/split.h"
 

@@ -5,7 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/core/strings.h"
 
 #include "reward_sources.h"

@@ -6,7 +6,7 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/data/stores/hdf5.h"
 

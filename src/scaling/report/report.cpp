@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "skein/core/error.h"
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/scaling/report/gnuplot.h"
 
 namespace skein {

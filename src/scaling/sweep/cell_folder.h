@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 #include "skein/scaling/laws/results.h"
 #include "skein/scaling/laws/results_store.h"
 #include "skein/train/config.h"

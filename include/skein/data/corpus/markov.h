@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/data/stores/store.h"
 
 namespace skein {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/data/samples/draws.h"
 #include "skein/text/tokenizer.h"
 

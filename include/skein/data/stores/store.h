@@ -22,7 +22,7 @@
 #include <span>
 #include <string>
 
-#include "skein/core/output_place.h"
+#include "skein/core/files/output_place.h"
 
 namespace skein {
 

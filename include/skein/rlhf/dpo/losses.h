@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/core/values.h"
 
 namespace skein {

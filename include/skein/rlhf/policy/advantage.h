@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/rlhf/policy/kl.h"
 
 namespace skein {

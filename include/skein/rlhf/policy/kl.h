@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <string>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 
 namespace skein {
 

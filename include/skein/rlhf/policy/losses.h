@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/rlhf/policy/advantage.h"
 
 namespace skein {

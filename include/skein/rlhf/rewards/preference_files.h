@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/data/records/preferences.h"
 
 namespace skein {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/parallel/precision.h"
 #include "skein/rlhf/rewards/model_reward.h"
 

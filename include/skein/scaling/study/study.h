@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/scaling/fit/isoflop.h"
 #include "skein/scaling/study/coordinate_check.h"
 #include "skein/scaling/study/critical_batch.h"

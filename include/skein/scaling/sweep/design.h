@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/scaling/laws/results.h"
 #include "skein/scaling/laws/shape.h"
 #include "skein/train/config.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 
 namespace skein {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "skein/checkpoint/piece.h"
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/parallel/buckets.h"
 
 namespace skein {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 #include "skein/data/records/conll.h"
 #include "skein/data/records/examples.h"
 #include "skein/data/records/labels.h"

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "skein/core/files.h"
-#include "skein/core/output_place.h"
+#include "skein/core/files/files.h"
+#include "skein/core/files/output_place.h"
 
 namespace skein {
 

@@ -1,4 +1,4 @@
-#include "skein/core/retry.h"
+#include "skein/core/files/retry.h"
 
 #include <atomic>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "skein/core/result_file.h"
+#include "skein/core/files/result_file.h"
 
 #include <cerrno>
 #include <cstring>

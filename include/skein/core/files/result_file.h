@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "skein/core/output_place.h"
+#include "skein/core/files/output_place.h"
 
 namespace skein {
 

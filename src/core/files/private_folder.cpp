@@ -1,4 +1,4 @@
-#include "skein/core/private_folder.h"
+#include "skein/core/files/private_folder.h"
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "skein/core/program.h"
+#include "skein/core/options/program.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "skein/core/output_place.h"
+#include "skein/core/files/output_place.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "skein/core/error.h"
-#include "skein/core/output_place.h"
-#include "skein/core/retry.h"
+#include "skein/core/files/output_place.h"
+#include "skein/core/files/retry.h"
 #include "skein/core/strings.h"
 
 namespace skein {

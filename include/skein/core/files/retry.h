@@ -7,7 +7,7 @@
 #include <chrono>
 #include <type_traits>
 
-#include "skein/core/files.h"
+#include "skein/core/files/files.h"
 
 namespace skein {
 

@@ -1,4 +1,4 @@
-#include "skein/core/new_file.h"
+#include "skein/core/files/new_file.h"
 
 #include <cerrno>
 #include <unistd.h>

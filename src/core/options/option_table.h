@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/options.h"
+#include "skein/core/options/options.h"
 
 namespace skein {
 
