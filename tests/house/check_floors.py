@@ -19,7 +19,7 @@ TOOLS = 11
 # Floors that have rooms: which others each room may use. "" is what lies in the floor's own folder.
 # A file that is listed is a room of its own.
 ROOMS = {
-    "core": {"": set(), "files": {""}, "options": {""}},
+    "core": {"": set(), "files": {""}, "options": {""}, "process": {"", "files"}},
     "text": {"split": set(), "": {"split"}},
     "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}},
     "data": {

@@ -4,8 +4,8 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
+#include "skein/core/process/child_process.h"
 
-#include "child_process.h"
 #include "reward_questions.h"
 #include "reward_sources.h"
 

@@ -1,4 +1,4 @@
-#include "child_process.h"
+#include "skein/core/process/child_process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -8,16 +8,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include "skein/core/error.h"
-#include "skein/core/stop_signals.h"
-
-extern char** environ;
+#include "skein/core/process/program_run.h"
 
 namespace skein {
 namespace {
@@ -43,35 +40,6 @@ struct Pipe {
     if (write >= 0) ::close(write);
   }
   Pipe(const Pipe&) = delete;
-};
-
-// What the child is to find instead of what this process has set up for itself.
-class SpawnSettings {
- public:
-  SpawnSettings(const Pipe& to_child, const Pipe& from_child) {
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    for (const int number : changed_signals()) sigaddset(&defaults, number);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, to_child.read, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, from_child.write, STDOUT_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-  }
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
 };
 
 // Within its scope a pipe without a reader is an error of write() only.
@@ -116,11 +84,7 @@ int milliseconds_until(Clock::time_point end) {
 
 ChildProcess::ChildProcess(const std::string& command) {
   Pipe to_child, from_child;
-  const SpawnSettings settings(to_child, from_child);
-  const char* words[] = {"sh", "-c", command.c_str(), nullptr};
-  const int error = ::posix_spawn(&pid_, "/bin/sh", &settings.files, &settings.attributes,
-                                  const_cast<char**>(words), environ);
-  if (error != 0) fail("/bin/sh cannot be started: {}", reason(error));
+  pid_ = spawn({"/bin/sh", "-c", command}, {to_child.read, from_child.write});
   input_ = std::exchange(to_child.write, -1);
   output_ = std::exchange(from_child.read, -1);
   for (const int end : {input_, output_}) ::fcntl(end, F_SETFL, O_NONBLOCK);
