@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
+#include <utility>
 
 namespace skein {
 namespace {

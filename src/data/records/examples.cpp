@@ -8,6 +8,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
+#include "skein/data/files/byte_source.h"
 #include "skein/data/files/suffix.h"
 #include "skein/text/split/utf8.h"
 
