@@ -70,7 +70,7 @@ cp -r rules full
 limited() { (trap '' XFSZ && ulimit -f 100 && "$@"); }
 export -f limited
 expect 1 "the run goes on, the next attempt is 1 iterations away" bash -c \
-  "limited $ppo --run.dir=full '--reward.sources=$sources' --ppo.iterations=9 --checkpoint.every=1 --run.tensorboard=false"
+  "limited $(echo $ppo) --run.dir=full '--reward.sources=$sources' --ppo.iterations=9 --checkpoint.every=1 --run.tensorboard=false"
 [ "$(grep -c 'the run goes on' output)" = 2 ] || die "not two warnings before it gave up"
 expect 0 "profile of 2 iterations" $ppo --run.dir=full "--reward.sources=$sources" --ppo.iterations=9 --run.profile=2
 grep -q '"sample answers"' full/profile.json || die "no phase is in the profile"
