@@ -101,7 +101,7 @@ Var Bert::label_scores(const Var& hidden, const Pass& pass) const {
   return (*classifier_)(residual_dropout(x, whole, dropout_, -1, 1), whole);
 }
 
-Losses MaskedTokens::losses(const Var& hidden, const Pass& pass) const {
+Losses MaskedTokens::losses(const Var& hidden, const LossPass& pass) const {
   const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
   const Tensor &weights = batch.weights,

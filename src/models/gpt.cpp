@@ -102,7 +102,7 @@ Var Gpt::label_scores(const Var& output, const Pass& pass) const {
       residual_dropout(ops::take_places(output, *pass.batch), whole, dropout_, -1, 1), whole);
 }
 
-Losses NextToken::losses(const Var& output, const Pass& pass) const {
+Losses NextToken::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
   const Tensor row_weights = pass.row_weights.defined()

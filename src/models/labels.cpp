@@ -6,7 +6,7 @@
 
 namespace skein {
 
-Losses LabelObjective::losses(const Var& output, const Pass& pass) const {
+Losses LabelObjective::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
   const Var scores = model_.label_scores(output, pass);

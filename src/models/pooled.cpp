@@ -15,7 +15,7 @@ int64_t tokens_of(const Batch& batch, const Tensor& segments, const Tensor& plac
 
 }  // namespace
 
-Losses Pooled::losses(const Var& output, const Pass& pass) const {
+Losses Pooled::losses(const Var& output, const LossPass& pass) const {
   const Tensor& weights = pass.batch->weights;
   const Tensor rows = Tensor::zeros({weights.size()}, gradient_dtype(output.value().dtype()),
                                     output.value().device());

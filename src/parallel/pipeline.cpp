@@ -101,7 +101,7 @@ void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pas
                      row_weights_of(batch.weights, step.loss_scale,
                                     Tensor::empty({0}, model_.dtype, model_.device)),
                      [&](const Batch& read, const Tensor& row_weights) {
-                       Pass inner = pass;
+                       LossPass inner{pass};
                        inner.batch = &read;
                        inner.row_weights = row_weights;
                        const Losses made = model_.objective->losses(
@@ -142,7 +142,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
 // at once, which belong to this micro-batch only then.
 Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineStep& step,
                            const Pass& pass) {
-  Pass inner = pass;
+  LossPass inner{pass};
   inner.batch = &placed_[static_cast<size_t>(micro_batch)];
   inner.loss_scale = step.loss_scale;
   inner.sample_scale = step.sample_scale;

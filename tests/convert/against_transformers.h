@@ -140,7 +140,7 @@ class Runner {
   }
 
   void check(const Expected& expected, Group& tp) {
-    Pass pass;
+    LossPass pass;
     pass.tp = &tp;
     pass.batch = &expected.batch;
     pass.loss_scale = 1.0 / static_cast<double>(expected.batch.weights.size());

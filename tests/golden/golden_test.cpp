@@ -205,7 +205,7 @@ void check_rank(const Reference& reference, Group& tp, bool sequence_parallel, D
   for (const Parameter& p : parameters.all())
     if (!p.tied())
       p.value.copy_from(Tensor::from(part_of(p, reference.values.at(p.name)), p.local));
-  Pass pass;
+  LossPass pass;
   pass.tp = &tp;
   pass.sequence_parallel = sequence_parallel;
   const Batch batch = placed(reference.batch, device);

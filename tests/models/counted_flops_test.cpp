@@ -44,7 +44,7 @@ double counted(const ModelConfig& config) {
   parameters.initialize(1);
   const NextToken objective(model);
   const Batch batch = batch_of(config);
-  Pass pass;
+  LossPass pass;
   pass.tp = alone.get();
   pass.batch = &batch;
   pass.train = true;

@@ -53,7 +53,7 @@ void check_gradients_of(const ModelConfig& config, const Batch& batch) {
   parameters.initialize(3);
   const Aim objective(model);
   const Batch here = placed(batch, {});
-  Pass pass;
+  LossPass pass;
   pass.tp = alone.get();
   pass.batch = &here;
   pass.train = true;

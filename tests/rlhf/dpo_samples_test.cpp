@@ -229,7 +229,7 @@ struct TinyPolicy {
   Parameters parameters{DType::f64, 0, 1};
   Gpt model{tiny(), {0, 1, true, true, 0}, false, parameters};
   std::unique_ptr<Group> alone = single_rank();
-  Pass pass;
+  LossPass pass;
 };
 
 TEST(DpoObjective, HasTheGradientOfItsLoss) {

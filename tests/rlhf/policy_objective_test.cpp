@@ -114,7 +114,7 @@ struct Problem {
   Gpt model;
   std::vector<Episode> episodes = three_answers();
   Batch batch;
-  Pass pass;
+  LossPass pass;
 };
 
 // Weighted sums over places of each term.

@@ -62,7 +62,7 @@ class Bert : public Model, public Labelled {
 class MaskedTokens : public Objective {
  public:
   explicit MaskedTokens(const Bert& last_piece) : model_(last_piece) {}
-  Losses losses(const Var& output, const Pass& pass) const override;
+  Losses losses(const Var& output, const LossPass& pass) const override;
   // Token ids [B,P], and 0 or 1 for pairs [B,1].
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 

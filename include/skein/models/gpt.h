@@ -58,7 +58,7 @@ class Gpt : public Model, public Labelled {
 class NextToken : public Objective {
  public:
   explicit NextToken(const Gpt& last_piece) : model_(last_piece) {}
-  Losses losses(const Var& output, const Pass& pass) const override;
+  Losses losses(const Var& output, const LossPass& pass) const override;
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
  private:

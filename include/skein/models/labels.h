@@ -18,7 +18,7 @@ class Labelled {
 class LabelObjective : public Objective {
  public:
   explicit LabelObjective(const Labelled& last_piece) : model_(last_piece) {}
-  Losses losses(const Var& output, const Pass& pass) const override;
+  Losses losses(const Var& output, const LossPass& pass) const override;
   // The scores, [B,P,labels] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 

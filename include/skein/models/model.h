@@ -30,6 +30,14 @@ class Model {
   virtual Shape flow_shape(int64_t batch, int64_t length) const = 0;
 };
 
+// A pass that ends in losses.
+struct LossPass : Pass {
+  // [B*T] on the device: made by whoever runs the pass; undefined: from the batch and loss_scale
+  Tensor row_weights = {};
+  double loss_scale = 1;    // of the weight in the total loss of every place that is predicted,
+  double sample_scale = 1;  // and of every sample, where samples are judged beside them
+};
+
 // Losses of a micro-batch, before weighting.
 struct Losses {
   Var rows;                     // [N] in the accumulator type: the rows of all terms, end to end
@@ -45,7 +53,7 @@ class Objective {
   virtual ~Objective() = default;
   // output: the last piece's result. Rows of the first term, over places of the batch, weigh
   // pass.loss_scale; those of a second, over its samples, pass.sample_scale.
-  virtual Losses losses(const Var& output, const Pass& pass) const = 0;
+  virtual Losses losses(const Var& output, const LossPass& pass) const = 0;
   // What the model says instead, for each term, on the host: ids [B,P] i32, or numbers [B,P,n] f32.
   // Collective over pass.tp.
   virtual std::vector<Tensor> answers(const Var& output, const Pass& pass) const = 0;

@@ -12,7 +12,7 @@ namespace skein {
 class Pooled : public Objective {
  public:
   explicit Pooled(Pool pool) : pool_(pool) {}
-  Losses losses(const Var& output, const Pass& pass) const override;
+  Losses losses(const Var& output, const LossPass& pass) const override;
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
  private:

@@ -122,7 +122,7 @@ DpoObjective::Judgement DpoObjective::judged(const Tensor& losses, const Pass& p
   return made;
 }
 
-Losses DpoObjective::losses(const Var& output, const Pass& pass) const {
+Losses DpoObjective::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const int64_t samples = pass.batch->size();
   const Var x = model_.rows(output, pass);

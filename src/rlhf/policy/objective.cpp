@@ -28,7 +28,7 @@ Tensor host_numbers(const Tensor& of) { return of.to(Device{}).to(DType::f64); }
 // The terms of an objective, put together.
 class Parts {
  public:
-  Parts(const Tensor& weights, const Pass& pass, const Var& output)
+  Parts(const Tensor& weights, const LossPass& pass, const Var& output)
       : weights_(weights), places_(row_weights_of(weights, pass.loss_scale, output.value())) {}
 
   // Of a place in the total.
@@ -144,7 +144,7 @@ Var PolicyObjective::log_losses(const Var& output, const Pass& pass, const Tenso
 }
 
 std::function<void(int64_t, const Tensor&, const Tensor&)> PolicyObjective::weigher(
-    const Rows& rows, const Pass& pass) const {
+    const Rows& rows, const LossPass& pass) const {
   return [&](int64_t first, const Tensor& losses, const Tensor& weights) {
     const Batch& batch = *pass.batch;
     visit_float(losses.dtype(), [&](auto tag) {
@@ -164,7 +164,7 @@ std::function<void(int64_t, const Tensor&, const Tensor&)> PolicyObjective::weig
   };
 }
 
-Losses PolicyObjective::losses(const Var& output, const Pass& pass) const {
+Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
   const Rows rows(batch.weights.size());
@@ -215,7 +215,7 @@ std::vector<Tensor> PolicyObjective::answers(const Var& output, const Pass& pass
   return {made};
 }
 
-Losses ValueObjective::losses(const Var& output, const Pass& pass) const {
+Losses ValueObjective::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
   const Var scores = ops::reshape(model_.label_scores(output, pass), {batch.weights.size()});

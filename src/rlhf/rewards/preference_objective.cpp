@@ -8,7 +8,7 @@
 
 namespace skein {
 
-Losses PreferenceObjective::losses(const Var& output, const Pass& pass) const {
+Losses PreferenceObjective::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
   const Var scores = model_.label_scores(output, pass);

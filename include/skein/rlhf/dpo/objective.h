@@ -30,7 +30,7 @@ class DpoObjective : public Objective {
   // Of each sample, as terms() names them. An answer's loss hangs on all its tokens, so they go
   // through the head twice where gradients are made: first for the sums, then with what each row
   // weighs.
-  Losses losses(const Var& output, const Pass& pass) const override;
+  Losses losses(const Var& output, const LossPass& pass) const override;
   // Log-probabilities of the tokens, [B,P,1] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 

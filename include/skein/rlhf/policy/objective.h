@@ -55,7 +55,7 @@ class PolicyObjective : public Objective {
   // Of each place of the batch, which are the tokens of answers: the clipped loss (losses.h) with
   // the KL's; that of the value head; minus the bonus for entropy; and what is told only. terms()
   // names them.
-  Losses losses(const Var& output, const Pass& pass) const override;
+  Losses losses(const Var& output, const LossPass& pass) const override;
   // [B,P,2] or with a value head [B,P,3] f32: log-probability, entropy of its distribution, value.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
@@ -68,7 +68,7 @@ class PolicyObjective : public Objective {
                  const ops::RowExtras& extras) const;
   // Gives rows their weights by what they have come to, which it writes to `rows`.
   std::function<void(int64_t, const Tensor&, const Tensor&)> weigher(const Rows& rows,
-                                                                     const Pass& pass) const;
+                                                                     const LossPass& pass) const;
 
   const Gpt& model_;
   PolicyRules rules_;
@@ -79,7 +79,7 @@ class ValueObjective : public Objective {
  public:
   ValueObjective(const Labelled& last_piece, const ValueRules& rules)
       : model_(last_piece), rules_(rules) {}
-  Losses losses(const Var& output, const Pass& pass) const override;
+  Losses losses(const Var& output, const LossPass& pass) const override;
   // The values, [B,P,1] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 

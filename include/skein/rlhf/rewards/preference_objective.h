@@ -14,7 +14,7 @@ class PreferenceObjective : public Objective {
  public:
   PreferenceObjective(const Labelled& last_piece, const ops::PreferenceLossConfig& config)
       : model_(last_piece), config_(config) {}
-  Losses losses(const Var& output, const Pass& pass) const override;
+  Losses losses(const Var& output, const LossPass& pass) const override;
   // The scores, [B,K,1] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
