@@ -56,7 +56,7 @@ class Probe {
       flow = next;
     }
     const Gpt& head = *pieces_.back();
-    all.push_back(mean_size(head.logits(head.forward(flow, pass).value())));
+    all.push_back(mean_size(head.logits(head.forward(flow, pass).only().value())));
     return all;
   }
 

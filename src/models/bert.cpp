@@ -64,7 +64,7 @@ void Bert::add_vocabulary_head(const ModelConfig& c, int chunk, Parameters& para
   if (pooler_) pair_.emplace(parameters, whole_linear(c, "pair", 2, c.init_std));
 }
 
-Var Bert::forward(const Var& flow, const Pass& pass) const {
+Flow Bert::forward(const Flow& flow, const Pass& pass) const {
   const Var x = trunk_(flow, pass);
   return predicts_ && trunk_.carried_out(pass).sequence_parallel
              ? ops::gather_sequence_alike(x, *pass.tp)

@@ -86,7 +86,7 @@ Tensor Gpt::logits(const Tensor& features) const {
   return ops::linear_sums(features, head_->weight());
 }
 
-Var Gpt::forward(const Var& flow, const Pass& pass) const {
+Flow Gpt::forward(const Flow& flow, const Pass& pass) const {
   const Var x = trunk_(flow, pass);
   return head_ || classifier_ ? features(x, trunk_.carried_out(pass)) : x;
 }

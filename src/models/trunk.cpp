@@ -62,13 +62,15 @@ Pass Trunk::carried_out(const Pass& pass) const {
   return made;
 }
 
-Var Trunk::operator()(const Var& flow, const Pass& pass) const {
+Var Trunk::operator()(const Flow& flow, const Pass& pass) const {
   const Pass inner = carried_out(pass);
-  return (*stack_)(embedding_ ? (*embedding_)(inner) : flow, inner);
+  return (*stack_)(embedding_ ? (*embedding_)(inner) : flow.only(), inner);
 }
 
-Shape Trunk::flow_shape(int64_t batch, int64_t length) const {
-  return {batch, sequence_parallel_ ? length / shards_ : length, config_.d_model};
+std::vector<Shape> Trunk::flow_shapes(const Pass& pass) const {
+  const int64_t length = pass.batch->length();
+  return {{pass.batch->size(), carried_out(pass).sequence_parallel ? length / shards_ : length,
+           config_.d_model}};
 }
 
 }  // namespace skein

@@ -84,11 +84,14 @@ Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn,
   return made;
 }
 
-void backward(const Var& output, const Tensor& gradient) {
-  SKEIN_CHECK(output.needs_gradient());
+void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& gradients) {
+  SKEIN_CHECK_EQ(outputs.size(), gradients.size());
   std::vector<std::shared_ptr<Var::State>> made;
   std::unordered_set<const Var::State*> seen;
-  std::vector<std::shared_ptr<Var::State>> open{output.state_};
+  std::vector<std::shared_ptr<Var::State>> open;
+  for (const Var& output : outputs)
+    if (output.needs_gradient()) open.push_back(output.state_);
+  SKEIN_CHECK(!open.empty());
   while (!open.empty()) {
     auto state = std::move(open.back());
     open.pop_back();
@@ -99,7 +102,7 @@ void backward(const Var& output, const Tensor& gradient) {
   }
   std::sort(made.begin(), made.end(),
             [](const auto& a, const auto& b) { return a->node->number > b->node->number; });
-  output.add_gradient(gradient);
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].add_gradient(gradients[i]);
   const NoGrad no_grad;
   for (auto& state : made) {
     const auto node = std::move(state->node);

@@ -1,5 +1,7 @@
 #include "skein/parallel/pipeline.h"
 
+#include <algorithm>
+
 #include "skein/core/profile.h"
 #include "skein/core/where.h"
 
@@ -20,6 +22,37 @@ void add_sample_sums(const Tensor& rows, const Tensor& weights, std::vector<doub
       into.push_back(sum);
     }
   });
+}
+
+void wait(std::vector<Work>& all) {
+  for (Work& one : all) one.wait();
+}
+
+std::vector<Tensor> values_of(const Flow& flow) {
+  std::vector<Tensor> made;
+  for (const Var& one : flow) made.push_back(one.value());
+  return made;
+}
+
+std::vector<Shape> shapes_of(const Flow& flow) {
+  std::vector<Shape> made;
+  for (const Var& one : flow) made.push_back(one.shape());
+  return made;
+}
+
+bool wants_gradients(const Flow& flow) { return !flow.empty() && flow[0].needs_gradient(); }
+
+// Zeros for what this piece and those after it have no use for: the piece before waits for as many
+// as it has sent.
+std::vector<Tensor> gradients_of(const Flow& flow) {
+  std::vector<Tensor> made;
+  for (const Var& one : flow) {
+    const Tensor& found = one.gradient();
+    made.push_back(found.defined()
+                       ? found
+                       : Tensor::zeros(one.shape(), one.value().dtype(), one.value().device()));
+  }
+  return made;
 }
 
 }  // namespace
@@ -59,10 +92,11 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
     else if (step.train)
       backward(action, step, pass);
   }
-  for (auto& [key, flight] : in_flight_) flight.sent.wait();
-  for (auto& [work, tensor] : sending_) work.wait();
+  for (auto& [key, flight] : in_flight_) wait(flight.sent);
+  wait(sending_);
   in_flight_.clear();
   sending_.clear();
+  sent_.clear();
 }
 
 // One copy for all micro-batches, for each would wait for the device.
@@ -105,7 +139,7 @@ void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pas
                        inner.batch = &read;
                        inner.row_weights = row_weights;
                        const Losses made = model_.objective->losses(
-                           model_.pieces.front()->forward({}, inner), inner);
+                           model_.pieces.front()->forward({}, inner).only(), inner);
                        skein::backward(made.rows, made.row_weights);
                        return made.rows.value();
                      });
@@ -123,19 +157,16 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   if (!step.train) no_grad = std::make_unique<NoGrad>();
   InFlight flight;
   if (const auto message = pieces_.received(action))
-    flight.input =
-        entered(receive(*message, model.flow_shape(batch.size(), batch.length())), action.chunk);
-  const Var output = model.forward(flight.input, inner);
-  flight.output = output;
+    flight.input = entered(receive(*message, model.flow_shapes(inner)), action.chunk);
+  flight.output = model.forward(flight.input, inner);
   if (const auto message = pieces_.sent(action))
-    flight.sent = send(output.value(), *message);
+    flight.sent = send(values_of(flight.output), *message);
   else if (!step.train)
-    losses_of(action.micro_batch, output, step, pass);
-  if (step.train) {
+    losses_of(action.micro_batch, flight.output, step, pass);
+  if (step.train)
     in_flight_[{action.micro_batch, action.chunk}] = std::move(flight);
-  } else if (!pieces_.last(action.chunk)) {
-    sending_.emplace_back(std::move(flight.sent), output.value());
-  }
+  else if (!pieces_.last(action.chunk))
+    keep_until_sent(std::move(flight.sent), values_of(flight.output));
 }
 
 // When training they are made when their gradient is wanted: they may add to the head's gradients
@@ -153,9 +184,12 @@ Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineSte
   return losses;
 }
 
-Var Pipeline::entered(Tensor flow, int chunk) const {
-  return pieces_.number(chunk) > model_.first_learning ? Var::leaf(std::move(flow))
-                                                       : Var(std::move(flow));
+Flow Pipeline::entered(std::vector<Tensor> received, int chunk) const {
+  std::vector<Var> all;
+  for (Tensor& one : received)
+    all.push_back(pieces_.number(chunk) > model_.first_learning ? Var::leaf(std::move(one))
+                                                                : Var(std::move(one)));
+  return Flow(std::move(all));
 }
 
 void Pipeline::backward(const Action& action, const PipelineStep& step, const Pass& pass) {
@@ -163,47 +197,70 @@ void Pipeline::backward(const Action& action, const PipelineStep& step, const Pa
   SKEIN_CHECK(!node.empty());
   InFlight flight = std::move(node.mapped());
   if (pieces_.number(action.chunk) < model_.first_learning)
-    flight.sent.wait();
+    wait(flight.sent);
   else
     pass_back(action, flight, step, pass);
   if (step.after_backward) step.after_backward(action.micro_batch, action.chunk);
+}
+
+// What a piece hands on as it came it may still read itself.
+void Pipeline::drop_sent(const InFlight& flight) {
+  for (const Var& one : flight.output)
+    if (std::none_of(flight.input.begin(), flight.input.end(),
+                     [&](const Var& input) { return input.is(one); }))
+      one.drop_value();
 }
 
 void Pipeline::pass_back(const Action& action, InFlight& flight, const PipelineStep& step,
                          const Pass& pass) {
   const Span span("backward");
   if (const auto message = pieces_.received(action)) {
-    flight.sent.wait();
-    const Tensor gradient = receive(*message, flight.output.shape());
-    flight.output.drop_value();
-    skein::backward(flight.output, gradient);
+    wait(flight.sent);
+    const auto gradients = receive(*message, shapes_of(flight.output));
+    drop_sent(flight);
+    skein::backward({flight.output.begin(), flight.output.end()}, gradients);
   } else {
     const Losses losses = losses_of(action.micro_batch, flight.output, step, pass);
     skein::backward(losses.rows, losses.row_weights);
   }
   const auto message = pieces_.sent(action);
-  if (!message || !flight.input.needs_gradient()) return;
-  const Tensor gradient = flight.input.gradient();
-  sending_.emplace_back(send(gradient, *message), gradient);
+  if (!message || !wants_gradients(flight.input)) return;
+  std::vector<Tensor> gradients = gradients_of(flight.input);
+  auto sent = send(gradients, *message);
+  keep_until_sent(std::move(sent), std::move(gradients));
 }
 
-// Between pieces of one rank a message is handed over.
-Work Pipeline::send(const Tensor& tensor, const StageMessage& message) {
-  if (message.peer != mesh_.stage()) return mesh_.pp().send(tensor, message.peer, message.tag);
-  handed_[message.tag] = tensor;
-  return {};
+void Pipeline::keep_until_sent(std::vector<Work> sent, std::vector<Tensor> tensors) {
+  for (Work& work : sent) sending_.push_back(std::move(work));
+  for (Tensor& tensor : tensors) sent_.push_back(std::move(tensor));
 }
 
-Tensor Pipeline::receive(const StageMessage& message, const Shape& shape) {
+// The tensors of a message go one after the other under its tag. Between pieces of one rank they
+// are handed over.
+std::vector<Work> Pipeline::send(const std::vector<Tensor>& tensors, const StageMessage& message) {
+  std::vector<Work> sent;
+  if (message.peer == mesh_.stage())
+    handed_[message.tag] = tensors;
+  else
+    for (const Tensor& tensor : tensors)
+      sent.push_back(mesh_.pp().send(tensor, message.peer, message.tag));
+  return sent;
+}
+
+std::vector<Tensor> Pipeline::receive(const StageMessage& message,
+                                      const std::vector<Shape>& shapes) {
   if (message.peer == mesh_.stage()) {
     auto node = handed_.extract(message.tag);
     SKEIN_CHECK(!node.empty());
-    return node.mapped();
+    return std::move(node.mapped());
   }
-  Tensor tensor = Tensor::empty(shape, model_.dtype, model_.device);
-  const Span span("wait for a stage", 0, static_cast<double>(tensor.bytes()));
-  mesh_.pp().recv(tensor, message.peer, message.tag).wait();
-  return tensor;
+  std::vector<Tensor> tensors;
+  for (const Shape& shape : shapes) {
+    tensors.push_back(Tensor::empty(shape, model_.dtype, model_.device));
+    const Span span("wait for a stage", 0, static_cast<double>(tensors.back().bytes()));
+    mesh_.pp().recv(tensors.back(), message.peer, message.tag).wait();
+  }
+  return tensors;
 }
 
 }  // namespace skein

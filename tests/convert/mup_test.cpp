@@ -44,7 +44,7 @@ Tensor logits_of(const std::string& path) {
   Pass pass;
   pass.tp = alone.get();
   pass.batch = &batch;
-  return gpt.logits(gpt.forward({}, pass).value());
+  return gpt.logits(gpt.forward({}, pass).only().value());
 }
 
 double apart(const Tensor& left, const Tensor& right) {

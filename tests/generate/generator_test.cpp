@@ -110,7 +110,7 @@ int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Toke
   pass.tp = &alone;
   pass.batch = &batch;
   const NoGrad no_grad;
-  const Tensor logits = gpt.logits(gpt.forward({}, pass).value());
+  const Tensor logits = gpt.logits(gpt.forward({}, pass).only().value());
   const float* last = logits.data<float>() + (length - 1) * config.vocab_size;
   return static_cast<int32_t>(std::max_element(last, last + config.vocab_size) - last);
 }

@@ -142,7 +142,7 @@ TEST(Mup, DividesLogitsByTheWidthRatio) {
     Pass pass;
     pass.tp = alone.get();
     pass.batch = &batch;
-    return gpt.logits(gpt.forward({}, pass).value());
+    return gpt.logits(gpt.forward({}, pass).only().value());
   };
   for (const NormPlacement placement : {NormPlacement::pre, NormPlacement::post}) {
     ModelConfig model = small_model();

@@ -25,9 +25,9 @@ class Bert : public Model, public Labelled {
   Bert(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
        Parameters& parameters);
   // The last piece gives hidden states [B,T,C] of all positions, on every tensor-parallel rank.
-  Var forward(const Var& flow, const Pass& pass) const override;
-  Shape flow_shape(int64_t batch, int64_t length) const override {
-    return trunk_.flow_shape(batch, length);
+  Flow forward(const Flow& flow, const Pass& pass) const override;
+  std::vector<Shape> flow_shapes(const Pass& pass) const override {
+    return trunk_.flow_shapes(pass);
   }
 
   // Of hidden [B,T,C]: dense, model.head_activation and norm at the batch's places, [B*P,C], for

@@ -26,9 +26,9 @@ class Gpt : public Model, public Labelled {
   // With a vocabulary head the last piece gives features [M,C] of all places, or of the last one of
   // each sequence when decoding; with another head hidden states [B,T,C]. Both are divided by the
   // width ratio of muP.
-  Var forward(const Var& flow, const Pass& pass) const override;
-  Shape flow_shape(int64_t batch, int64_t length) const override {
-    return trunk_.flow_shape(batch, length);
+  Flow forward(const Flow& flow, const Pass& pass) const override;
+  std::vector<Shape> flow_shapes(const Pass& pass) const override {
+    return trunk_.flow_shapes(pass);
   }
   // On the piece with the vocabulary head, of its forward's result: the features of the batch's
   // places [B*P,C].

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "skein/models/flow.h"
 #include "skein/nn/pass.h"
-#include "skein/ops/var.h"
 
 namespace skein {
 
@@ -22,12 +22,12 @@ struct ModelPiece {
 class Model {
  public:
   virtual ~Model() = default;
-  // flow: hidden states [B,T,C] ([B,T/t,C] under sequence parallelism) from the piece before;
-  // undefined for the first piece, which reads pass.batch->tokens. Returns hidden states, or, from
-  // the last piece, what its objective works on.
-  virtual Var forward(const Var& flow, const Pass& pass) const = 0;
-  // Shape of the flow that enters or leaves a piece for batches of [batch, length] tokens.
-  virtual Shape flow_shape(int64_t batch, int64_t length) const = 0;
+  // flow: what the piece before has made; empty for the first piece, which reads pass.batch.
+  // Returns what the next piece reads, or, from the last piece, the one tensor its objective works
+  // on.
+  virtual Flow forward(const Flow& flow, const Pass& pass) const = 0;
+  // Of each tensor that enters this piece, where it is not the first.
+  virtual std::vector<Shape> flow_shapes(const Pass& pass) const = 0;
 };
 
 // A pass that ends in losses.

@@ -14,9 +14,10 @@ class Trunk {
   // parameters outlives the trunk and receives its tensors.
   Trunk(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
         Parameters& parameters);
-  // flow as Model::forward has it -> hidden states [B,T,C], [B,T/t,C] under sequence parallelism.
-  Var operator()(const Var& flow, const Pass& pass) const;
-  Shape flow_shape(int64_t batch, int64_t length) const;
+  // Hidden states [B,T,C], [B,T/t,C] under sequence parallelism, from those of the piece before.
+  Var operator()(const Flow& flow, const Pass& pass) const;
+  // Of one tensor: these hidden states.
+  std::vector<Shape> flow_shapes(const Pass& pass) const;
   // The pass as this model carries it out: without sequence parallelism where there is nobody to
   // share with.
   Pass carried_out(const Pass& pass) const;

@@ -56,6 +56,8 @@ class Var {
   // Frees them too, and makes them again when somebody next asks for the value.
   void remake_value(std::function<Tensor()> remake) const;
   const Shape& shape() const { return state_->value.shape(); }
+  // Whether both are one result, not equal ones.
+  bool is(const Var& other) const { return state_ == other.state_; }
 
  private:
   struct State {
@@ -67,7 +69,7 @@ class Var {
   std::shared_ptr<State> state_;
 
   friend Var record(Tensor, const std::vector<Var>&, bool, std::function<void(const Tensor&)>);
-  friend void backward(const Var&, const Tensor&);
+  friend void backward(const std::vector<Var>&, const std::vector<Tensor>&);
 };
 
 // Makes an op's result. `step` receives the result's gradient and adds to the inputs' and weights'
@@ -76,9 +78,13 @@ class Var {
 Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn,
            std::function<void(const Tensor&)> step);
 
-// Runs the graph behind `output` from `gradient`, shaped as its value; frees each node after it has
-// run. Each runs within the part of the model (core/where.h) that recorded it.
-void backward(const Var& output, const Tensor& gradient);
+// Runs the graph behind `outputs` from their `gradients`, each shaped as its value; frees each node
+// after it has run. Each runs within the part of the model (core/where.h) that recorded it. At
+// least one output wants a gradient; others are passed over.
+void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& gradients);
+inline void backward(const Var& output, const Tensor& gradient) {
+  backward(std::vector<Var>{output}, std::vector<Tensor>{gradient});
+}
 
 // False under NoGrad on this thread.
 bool recording();

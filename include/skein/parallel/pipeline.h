@@ -53,8 +53,8 @@ class Pipeline {
 
  private:
   struct InFlight {
-    Var input, output;
-    Work sent;
+    Flow input, output;
+    std::vector<Work> sent;
   };
 
   struct RowLosses {
@@ -65,14 +65,16 @@ class Pipeline {
   Tensor loss_rows() const;
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
+  static void drop_sent(const InFlight& flight);
   void pass_back(const Action& action, InFlight& flight, const PipelineStep& step,
                  const Pass& pass);
-  // A piece's input, whose gradient is wanted where pieces before it learn.
-  Var entered(Tensor flow, int chunk) const;
+  // A piece's input, whose gradients are wanted where pieces before it learn.
+  Flow entered(std::vector<Tensor> received, int chunk) const;
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
   Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
-  Tensor receive(const StageMessage& message, const Shape& shape);
-  Work send(const Tensor& tensor, const StageMessage& message);
+  std::vector<Tensor> receive(const StageMessage& message, const std::vector<Shape>& shapes);
+  std::vector<Work> send(const std::vector<Tensor>& tensors, const StageMessage& message);
+  void keep_until_sent(std::vector<Work> sent, std::vector<Tensor> tensors);
 
   Mesh& mesh_;
   PipelineModel model_;
@@ -80,8 +82,9 @@ class Pipeline {
   std::unique_ptr<RecordedPass> recorded_;
   StagePieces pieces_;
   std::map<std::pair<int, int>, InFlight> in_flight_;  // by (micro_batch, chunk)
-  std::map<int, Tensor> handed_;  // by tag; one stage: between pieces of one rank
-  std::vector<std::pair<Work, Tensor>> sending_;
+  std::map<int, std::vector<Tensor>> handed_;  // by tag; one stage: between pieces of one rank
+  std::vector<Work> sending_;
+  std::vector<Tensor> sent_;       // what is sent by these
   std::vector<Batch> placed_;      // the step's micro-batches where the model is
   std::vector<RowLosses> losses_;  // by micro-batch
   std::vector<std::vector<Tensor>> answers_;
