@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "skein/core/log.h"
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/train/replica.h"
 
 #include "parts.h"

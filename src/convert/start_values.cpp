@@ -1,7 +1,7 @@
 #include "start_values.h"
 
-#include "skein/models/bert.h"
-#include "skein/models/gpt.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 
 #include "elements.h"
 

@@ -11,8 +11,8 @@
 #include "skein/core/error.h"
 #include "skein/formats/safetensors.h"
 #include "skein/kernels/elementwise.h"
-#include "skein/models/bert.h"
-#include "skein/models/gpt.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/ops/linear.h"
 
 namespace skein {

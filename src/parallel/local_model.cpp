@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "skein/comm/device_transport.h"
-#include "skein/models/bert.h"
+#include "skein/models/bert/bert.h"
 #include "skein/models/flops.h"
 
 namespace skein {

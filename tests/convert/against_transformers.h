@@ -10,8 +10,8 @@
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/kernels/elementwise.h"
-#include "skein/models/bert.h"
-#include "skein/models/gpt.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/ops/linear.h"
 
 #include "convert/golden_folder.h"

@@ -7,8 +7,8 @@
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/convert/huggingface_config.h"
-#include "skein/models/bert.h"
-#include "skein/models/gpt.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 
 #include "convert/golden_folder.h"
 

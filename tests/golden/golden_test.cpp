@@ -13,7 +13,7 @@
 #include "skein/comm/local.h"
 #include "skein/data/stores/hdf5.h"
 #include "skein/kernels/elementwise.h"
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/tensor/cuda.h"
 
 namespace skein {

@@ -5,7 +5,7 @@
 #include "skein/comm/local.h"
 #include "skein/core/profile.h"
 #include "skein/models/flops.h"
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 
 namespace skein {
 namespace {

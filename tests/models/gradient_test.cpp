@@ -1,7 +1,7 @@
 // Gradients of the whole GPT and of its options against central differences in f64.
 #include "skein/comm/local.h"
-#include "skein/models/bert.h"
-#include "skein/models/gpt.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 
 #include "support/gradient_check.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "skein/comm/local.h"
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/tensor/buffer.h"
 
 namespace skein {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "skein/models/bert.h"
+#include "skein/models/bert/bert.h"
 
 namespace skein {
 namespace {

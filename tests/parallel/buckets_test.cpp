@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "skein/comm/local.h"
-#include "skein/models/bert.h"
-#include "skein/models/gpt.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/parallel/layout.h"
 
 #include "support/gradient_check.h"

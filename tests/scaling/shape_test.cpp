@@ -8,7 +8,7 @@
 
 #include "skein/core/error.h"
 #include "skein/models/flops.h"
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 
 namespace skein {
 namespace {

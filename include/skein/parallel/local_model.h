@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/parallel/layout.h"
 #include "skein/parallel/pipeline.h"
 

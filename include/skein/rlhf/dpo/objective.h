@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/rlhf/dpo/samples.h"
 #include "skein/train/task.h"
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/rlhf/policy/losses.h"
 #include "skein/train/task.h"
 

@@ -1,4 +1,4 @@
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 
 #include "skein/core/where.h"
 #include "skein/kernels/reduce.h"

@@ -1,4 +1,4 @@
-#include "skein/models/bert.h"
+#include "skein/models/bert/bert.h"
 
 #include "skein/core/where.h"
 #include "skein/models/likeliest.h"
