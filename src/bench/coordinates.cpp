@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "skein/core/log.h"
-#include "skein/models/gpt/gpt.h"
+#include "skein/models/architecture.h"
 #include "skein/train/replica.h"
 
 #include "parts.h"
@@ -32,13 +32,12 @@ class Probe {
   Probe(const ModelConfig& model, Parameters& trained, Group& alone)
       : parameters_(trained.dtype(), 0, 1, trained.device()), alone_(alone) {
     const auto blocks = static_cast<int>(model.n_layers);
-    pieces_.push_back(
-        std::make_unique<Gpt>(model, ModelPiece{0, 0, true, false, 0}, false, parameters_));
-    for (int block = 0; block < blocks; ++block)
-      pieces_.push_back(std::make_unique<Gpt>(model, ModelPiece{block, block + 1, false, false, 0},
-                                              false, parameters_));
-    pieces_.push_back(std::make_unique<Gpt>(model, ModelPiece{blocks, blocks, false, true, 0},
-                                            false, parameters_));
+    const auto add = [&](const ModelPiece& piece) {
+      pieces_.push_back(model.architecture->piece(model, piece, false, parameters_));
+    };
+    add({0, 0, true, false, 0});
+    for (int block = 0; block < blocks; ++block) add({block, block + 1, false, false, 0});
+    add({blocks, blocks, false, true, 0});
     for (Parameter& parameter : parameters_.all())
       parameter.value = trained.find(parameter.tied() ? parameter.tied_to : parameter.name)->value;
   }
@@ -55,15 +54,16 @@ class Probe {
       all.push_back(mean_size(next.value(), flow.value()));
       flow = next;
     }
-    const Gpt& head = *pieces_.back();
-    all.push_back(mean_size(head.logits(head.forward(flow, pass).only().value())));
+    const Var output = pieces_.back()->forward(flow, pass);
+    const Predictor& predictor = *pieces_.back()->predictor();
+    all.push_back(mean_size(predictor.logits(predictor.rows(output, pass).value())));
     return all;
   }
 
  private:
   Parameters parameters_;
   Group& alone_;
-  std::vector<std::unique_ptr<Gpt>> pieces_;
+  std::vector<std::unique_ptr<Model>> pieces_;
 };
 
 struct Course {
@@ -99,7 +99,7 @@ std::vector<std::string> layer_names(const ModelConfig& model) {
 
 void check(const PretrainConfig& run, const CoordinateConfig& config, const Group& world) {
   require(world.size() == 1, "bench.what=coordinates runs on one rank, not {}", world.size());
-  require(run.model.architecture == Architecture::gpt && run.model.head == Head::vocabulary,
+  require(run.model.architecture->continues_text(run.model),
           "bench.what=coordinates looks at decoders that predict tokens; give "
           "model.architecture=gpt and model.head=vocabulary");
   require(config.widths.size() >= 2 &&

@@ -39,12 +39,13 @@ AdaptedRun start_of(const PretrainConfig& c, Group& world) {
 }
 
 void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& given) {
-  const ModelConfig asked = c.model;
+  const double dropout = c.model.dropout;
   c.model = stored;
-  c.model.dropout = asked.dropout;
-  if (given.contains("model.pool")) c.model.pool = asked.pool;
-  if (given.contains("model.init_std")) c.model.init_std = asked.init_std;
-  if (given.contains("model.head_std")) c.model.head_std = asked.head_std;
+  c.model.dropout = dropout;
+  Options options("", "");
+  bind(options, c.model);
+  for (const char* key : {"model.pool", "model.init_std", "model.head_std"})
+    if (given.contains(key)) options.set(key, given.at(key), "");
 }
 
 void check_known(const PretrainConfig& c, int ranks) {

@@ -3,6 +3,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/formats/npy.h"
+#include "skein/models/architecture.h"
 #include "skein/models/pooled.h"
 #include "skein/parallel/precision.h"
 #include "skein/train/tasks/text_input.h"
@@ -90,7 +91,7 @@ LabelData formed_texts(const LabelForm& form, const std::vector<LabelledExample>
 
 int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
   const ModelConfig& model = source.model;
-  const bool encoder = model.architecture == Architecture::bert;
+  const bool encoder = model.architecture->sees_ahead();
   require(c.length >= 0 && c.length <= model.context,
           "embed.length={} must be from 1 to model.context={}, the longest that the model can see",
           c.length, model.context);

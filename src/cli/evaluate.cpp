@@ -13,6 +13,7 @@
 #include "skein/core/log.h"
 #include "skein/core/values.h"
 #include "skein/data/corpus/encode.h"
+#include "skein/models/architecture.h"
 #include "skein/train/evaluate_masked.h"
 
 #include "command.h"
@@ -184,9 +185,9 @@ Values evaluate_text(EvaluateConfig& config, Options& options, const Source& sou
   load_weights(source, local, mesh);
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
   const Judged model{pipeline, local.pass(), mesh, config.batch};
-  const bool encoder = source.model.architecture == Architecture::bert;
-  return encoder ? masked_tokens(model, source, stores, config)
-                 : next_tokens(model, source, stores, config);
+  const bool masks = source.model.architecture->fills_masks(source.model);
+  return masks ? masked_tokens(model, source, stores, config)
+               : next_tokens(model, source, stores, config);
 }
 
 Values evaluate_examples(const EvaluateConfig& config, Options& options, const Source& source,
@@ -195,9 +196,7 @@ Values evaluate_examples(const EvaluateConfig& config, Options& options, const S
   const ParallelConfig& parallel = config.parallel;
   if (is_reward_model(source))
     return known(evaluate_reward(source.info.path, files, parallel, config.batch, world).values());
-  const bool decoder =
-      source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary;
-  if (decoder)
+  if (source.model.architecture->continues_text(source.model))
     return known(
         evaluate_chats({config.chats, options, files, source, parallel, config.batch}, world));
   return known(evaluate_labels(config.labels, options, source, parallel, config.batch, world));

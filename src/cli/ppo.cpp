@@ -8,6 +8,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/data/samples/order.h"
+#include "skein/models/architecture.h"
 #include "skein/rlhf/oracle/run.h"
 #include "skein/rlhf/rewards/reward_list.h"
 #include "skein/train/tasks/chat_data.h"
@@ -142,7 +143,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
           "\"length:target=40\"");
   const Source source = open_source(config.run.checkpoint.load, world, "checkpoint.load");
   check_tokenizer(source);
-  require(source.model.architecture == Architecture::gpt && source.model.head == Head::vocabulary,
+  require(source.model.architecture->continues_text(source.model),
           "checkpoint.load={} is no language model that continues text; a policy is a GPT with "
           "model.head=vocabulary",
           config.run.checkpoint.load);

@@ -6,6 +6,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/models/architecture.h"
 
 namespace skein {
 namespace {
@@ -48,7 +49,7 @@ void take_over(Options& options, const Values& trained, const std::string& origi
 }
 
 void take_over_text(Options& options, const Source& source) {
-  const bool encoder = source.model.architecture == Architecture::bert;
+  const bool encoder = source.model.architecture->fills_masks(source.model);
   require(!encoder || !options.given(kEnds),
           "{} is for decoders; an encoder is asked for hidden tokens, leave it out", kEnds);
   Values trained;

@@ -15,6 +15,8 @@
 #include "skein/core/files/output_place.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/run_weights.h"
 
@@ -81,7 +83,7 @@ SpecialIds ids_of(const std::string& tokenizer) {
 // The values that a head of numbers gives here have mean 0 and deviation 1; other programs have no
 // place for the true ones but the classifier's weights.
 void check_scale(const LabelHead& head, const ModelConfig& model, const std::string& path) {
-  require(model.architecture == Architecture::bert || head.mean == 0,
+  require(is_bert(model) || head.mean == 0,
           "{} predicts (value - mean) / deviation, with mean {} and deviation {}; a decoder's "
           "classifier has no bias that could add the mean. Fine-tune an encoder, or fine-tune on "
           "values from which {} has been taken, so that their mean is 0",
@@ -114,7 +116,7 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
             head_->outputs());
     check_scale(*head_, model_, info_.path);
   }
-  if (model_.value_head)
+  if (model_.own.get<GptOptions>().value_head)
     log::warn(
         "{} has a head of values beside its vocabulary, which other programs' models lack: it is "
         "left out",
@@ -184,11 +186,9 @@ void Export::fold_mup() {
 }
 
 void Export::add_pooler() {
-  if (model_.architecture != Architecture::bert || model_.head != Head::token ||
-      !is_reward_model(state_.notes))
-    return;
+  if (!is_bert(model_) || model_.head != Head::token || !is_reward_model(state_.notes)) return;
   model_.head = Head::sequence;
-  model_.pooler = pooler_added_ = true;
+  bert_options(model_).pooler = pooler_added_ = true;
   const DType dtype = stored_.at(kept_name("classifier.weight")).dtype;
   stored_[kept_name("pooler.weight")] = {dtype, {model_.d_model, model_.d_model}, {}};
   stored_[kept_name("pooler.bias")] = {dtype, {model_.d_model}, {}};

@@ -4,6 +4,8 @@
 
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 
 namespace skein {
 namespace {
@@ -23,7 +25,7 @@ std::string obstacles(const std::vector<Demand>& demands) {
 
 std::string gpt2_obstacles(const ModelConfig& c) {
   return obstacles(
-      {{c.architecture == Architecture::gpt, "model.architecture=gpt"},
+      {{is_gpt(c), "model.architecture=gpt"},
        {c.positions == Positions::learned && c.position_offset == 0,
         "model.positions=learned from row 0"},
        {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre,
@@ -39,7 +41,7 @@ std::string gpt2_obstacles(const ModelConfig& c) {
 
 std::string llama_obstacles(const ModelConfig& c) {
   return obstacles(
-      {{c.architecture == Architecture::gpt, "model.architecture=gpt"},
+      {{is_gpt(c), "model.architecture=gpt"},
        {c.positions == Positions::rotary, "model.positions=rotary"},
        {c.norm == ops::Norm::rms && c.norm_placement == NormPlacement::pre,
         "RMS norm before each half block"},
@@ -57,16 +59,16 @@ std::string option_value(MlpKind kind) {
 
 // What the dense layer of the vocabulary head has to be followed by.
 Demand head_activation_demand(const ModelConfig& c, bool roberta) {
-  const MlpKind wanted = roberta ? MlpKind::gelu_erf : c.activation, has = c.activation_of_head();
-  const bool has_none = c.architecture != Architecture::bert || c.head != Head::vocabulary;
+  const MlpKind wanted = roberta ? MlpKind::gelu_erf : c.activation, has = head_activation(c);
+  const bool has_none = !is_bert(c) || c.head != Head::vocabulary;
   if (has_none || has == wanted) return {true, ""};
-  const char* why = c.head_activation ? "" : ", as model.activation says";
+  const char* why = bert_options(c).head_activation ? "" : ", as model.activation says";
   return {false, fmt::format("model.head_activation={} (the model has {} there{})",
                              option_value(wanted), option_value(has), why)};
 }
 
 std::string bert_obstacles(const ModelConfig& c, bool roberta) {
-  return obstacles({{c.architecture == Architecture::bert, "model.architecture=bert"},
+  return obstacles({{is_bert(c), "model.architecture=bert"},
                     {c.positions == Positions::learned, "model.positions=learned"},
                     {roberta ? c.position_offset > 0 : c.position_offset == 0,
                      roberta ? "model.position_offset above 0" : "model.position_offset=0"},
@@ -79,8 +81,8 @@ std::string bert_obstacles(const ModelConfig& c, bool roberta) {
                     {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model,
                      "as many key heads as query heads, together as wide as model.d_model"},
                     {c.window == 0, "model.window=0"},
-                    {c.pool == Pool::first, "model.pool=first"},
-                    {!roberta || !(c.head == Head::vocabulary && c.pooler),
+                    {bert_options(c).pool == Pool::first, "model.pool=first"},
+                    {!roberta || !(c.head == Head::vocabulary && bert_options(c).pooler),
                      "no pooler beside the vocabulary head"}});
 }
 

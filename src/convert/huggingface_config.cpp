@@ -5,6 +5,8 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/train/tasks/label_head.h"
 
 namespace skein {
@@ -142,7 +144,7 @@ void read_head(const Config& config, Family family, ModelConfig& c) {
             "classifiers of sequences and of tokens are",
             config.origin(), name);
   if (c.head != Head::vocabulary) c.labels = labels_of(config);
-  require(c.head != Head::token || c.architecture == Architecture::bert,
+  require(c.head != Head::token || is_bert(c),
           "{}: {} has a head with a bias for every token, which models that see only what was "
           "before do not have here",
           config.origin(), name);
@@ -269,7 +271,7 @@ bool has_pairs(const Config& config, const std::set<std::string>& names) {
 
 void read_bert(const Config& config, bool roberta, const std::set<std::string>& names,
                ModelConfig& c) {
-  c.architecture = Architecture::bert;
+  c.architecture = &bert_architecture();
   c.norm_placement = NormPlacement::post;
   c.embedding_norm = true;
   c.d_model = config.integer("hidden_size", 768);
@@ -281,7 +283,8 @@ void read_bert(const Config& config, bool roberta, const std::set<std::string>& 
   c.token_types = config.integer("type_vocab_size", 2);
   c.activation = activation_of(config, "hidden_act", "gelu");
   // transformers' RobertaLMHead does not ask what the blocks have.
-  if (roberta && c.activation != MlpKind::gelu_erf) c.head_activation = MlpKind::gelu_erf;
+  if (roberta && c.activation != MlpKind::gelu_erf)
+    bert_options(c).head_activation = MlpKind::gelu_erf;
   c.norm_epsilon = config.real("layer_norm_eps", 1e-12);
   c.dropout = dropout_of(config, "hidden_dropout_prob", 0.1);
   config.refuse_true("is_decoder", "and encoders here see the whole sequence");
@@ -291,12 +294,13 @@ void read_bert(const Config& config, bool roberta, const std::set<std::string>& 
   c.tie_embeddings = config.truth("tie_word_embeddings", true);
   read_head(config, roberta ? Family::roberta : Family::bert, c);
   const bool masks = c.head == Head::vocabulary;
-  c.pooler = c.head == Head::sequence || (!roberta && masks && has_pairs(config, names));
+  bert_options(c).pooler =
+      c.head == Head::sequence || (!roberta && masks && has_pairs(config, names));
 }
 
 // What would make any of the families another model.
 void refuse_other_attention(const Config& config, const ModelConfig& c) {
-  const bool decodes = c.architecture == Architecture::gpt;
+  const bool decodes = is_gpt(c);
   if (config.truth("is_causal", decodes) != decodes)
     config.refuse("is_causal", decodes ? "and decoders here see only what was before"
                                        : "and encoders here see the whole sequence");
@@ -320,7 +324,7 @@ std::string label_notes(const std::string& text, const std::string& origin,
                                         : LabelKind::classify;
   head.metric = metric_of(head.kind, LabelMetric::automatic);
   head.length = model.context;
-  head.framed = model.architecture == Architecture::gpt;
+  head.framed = is_gpt(model);
   if (head.kind == LabelKind::regress) return to_json(head, 0);
   if (!config.has("id2label") || !config.at("id2label").is_object()) return "";
   std::set<std::string> known;
@@ -358,8 +362,7 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
   else
     fail_usage("{}: \"model_type\" is \"{}\"; gpt2, llama, bert and roberta are known", origin,
                type);
-  if (c.architecture == Architecture::gpt)
-    read_head(config, type == "gpt2" ? Family::gpt2 : Family::llama, c);
+  if (is_gpt(c)) read_head(config, type == "gpt2" ? Family::gpt2 : Family::llama, c);
   refuse_other_attention(config, c);
   c.vocab_size = config.integer("vocab_size");
   c.init_std = config.real("initializer_range", 0.02);

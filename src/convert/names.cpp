@@ -5,6 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/models/bert/bert.h"
 
 namespace skein {
 namespace {
@@ -175,12 +176,13 @@ NameMap bert_names(const ModelConfig& c) {
   Collector names(c, "bert.");
   bert_embeddings(names, "bert.");
   bert_blocks(names, "bert.");
-  if (c.pooler) names.linear("bert.pooler.dense", "pooler", c.d_model, c.d_model, true);
+  if (bert_options(c).pooler)
+    names.linear("bert.pooler.dense", "pooler", c.d_model, c.d_model, true);
   if (c.head == Head::vocabulary) {
     vocabulary_head(names, "bert.embeddings.word_embeddings.weight",
                     "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
                     "cls.predictions.decoder", "cls.predictions.bias");
-    if (c.pooler) names.linear("cls.seq_relationship", "pair", 2, c.d_model, true);
+    if (bert_options(c).pooler) names.linear("cls.seq_relationship", "pair", 2, c.d_model, true);
   } else {
     names.linear("classifier", "classifier", c.labels, c.d_model, true);
   }

@@ -1,18 +1,13 @@
 #include "start_values.h"
 
-#include "skein/models/bert/bert.h"
-#include "skein/models/gpt/gpt.h"
+#include "skein/models/description.h"
 
 #include "elements.h"
 
 namespace skein {
 
 WholeModel::WholeModel(const ModelConfig& config) : parameters_(DType::f32, 0, 1) {
-  const ModelPiece whole{0, static_cast<int>(config.n_layers), true, true, 0};
-  if (config.architecture == Architecture::gpt)
-    Gpt(config, whole, false, parameters_);
-  else
-    Bert(config, whole, false, parameters_);
+  describe(config, whole_piece(config), parameters_);
 }
 
 void WholeModel::start(const std::string& name, int64_t begin, int64_t end, uint64_t seed,

@@ -10,10 +10,8 @@
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
 #include "skein/formats/safetensors.h"
-#include "skein/kernels/elementwise.h"
-#include "skein/models/bert/bert.h"
-#include "skein/models/gpt/gpt.h"
-#include "skein/ops/linear.h"
+#include "skein/models/architecture.h"
+#include "skein/models/description.h"
 
 namespace skein {
 namespace {
@@ -69,41 +67,19 @@ Batch batch_of(const SafetensorsFile& file, const ModelConfig& model) {
   return placed(batch, {});
 }
 
-Tensor gpt_logits(const Gpt& model, const ModelConfig& config, const Pass& pass) {
-  const Var output = model.forward({}, pass);
-  return config.head == Head::vocabulary ? model.logits(output.value())
-                                         : model.label_scores(output, pass).value();
-}
-
-Tensor bert_logits(const Bert& model, const ModelConfig& config, const Pass& pass) {
-  const Var hidden = model.forward({}, pass);
-  if (config.head != Head::vocabulary) return model.label_scores(hidden, pass).value();
-  const Tensor logits =
-      ops::linear_sums(model.transformed(hidden, pass).value(), model.decoder().weight());
-  kernels::add_bias(Cpu{}, logits, model.decoder_bias().value, logits);
-  return logits;
-}
-
 Tensor logits_of(const CheckpointInfo& info, const ModelConfig& config, const Batch& batch) {
   const NoGrad no_grad;
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
-  const ModelPiece whole{0, static_cast<int>(config.n_layers), true, true, 0};
+  const auto model = config.architecture->piece(config, whole_piece(config), false, parameters);
+  parameters.allocate(false);
+  load_checkpoint(info, parameter_pieces(parameters), false, *alone);
   Pass pass;
   pass.tp = alone.get();
   pass.batch = &batch;
-  const auto load = [&] {
-    parameters.allocate(false);
-    load_checkpoint(info, parameter_pieces(parameters), false, *alone);
-  };
-  if (config.architecture == Architecture::gpt) {
-    const Gpt model(config, whole, false, parameters);
-    load();
-    return gpt_logits(model, config, pass);
-  }
-  const Bert model(config, whole, false, parameters);
-  load();
-  return bert_logits(model, config, pass);
+  const Var output = model->forward({}, pass);
+  if (const Scorer* scorer = model->scorer()) return scorer->label_scores(output, pass).value();
+  return model->predictor()->logits(model->predictor()->rows(output, pass).value());
 }
 
 Shape logits_shape(const Batch& batch, const ModelConfig& model) {

@@ -3,6 +3,8 @@
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/log.h"
 #include "skein/core/strict_json.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 
 namespace skein {
 namespace {
@@ -19,7 +21,7 @@ std::string architecture_name(const ModelConfig& c, Family family) {
   switch (family) {
     case Family::gpt2: return "GPT2LMHeadModel";
     case Family::llama: return "LlamaForCausalLM";
-    case Family::bert: return c.pooler ? "BertForPreTraining" : "BertForMaskedLM";
+    case Family::bert: return bert_options(c).pooler ? "BertForPreTraining" : "BertForMaskedLM";
     case Family::roberta: return "RobertaForMaskedLM";
   }
   return "";
@@ -110,9 +112,7 @@ bool is_or_holds(const Json& ids, int64_t id) {
   return ids == id || (ids.is_array() && std::find(ids.begin(), ids.end(), id) != ids.end());
 }
 
-bool reads_last_token(const ModelConfig& c) {
-  return c.architecture == Architecture::gpt && c.head == Head::sequence;
-}
+bool reads_last_token(const ModelConfig& c) { return is_gpt(c) && c.head == Head::sequence; }
 
 // Whether padding is an id that also ends texts.
 bool pads_with_end(const Json& json, const SpecialIds& ids) {
@@ -172,8 +172,9 @@ bool has_labels(const Json& json, const std::vector<std::string>& labels) {
 bool says_the_same(const Json& json, const std::string& text, const ModelConfig& model,
                    const ConfigExtras& extras) {
   const std::set<std::string> pairs =
-      model.pooler ? std::set<std::string>{"pooler.dense.weight", "cls.seq_relationship.weight"}
-                   : std::set<std::string>{};
+      bert_options(model).pooler
+          ? std::set<std::string>{"pooler.dense.weight", "cls.seq_relationship.weight"}
+          : std::set<std::string>{};
   const bool same_model =
       model_values(model_from_huggingface(text, kOrigin, pairs)) == model_values(model);
   if (!same_model || extras.other_architecture) return false;

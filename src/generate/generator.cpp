@@ -5,6 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/generate/deal.h"
+#include "skein/models/architecture.h"
 
 #include "decoding.h"
 
@@ -33,10 +34,10 @@ Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh,
       end_of_text_(end_of_text),
       vocabulary_(vocabulary ? std::min(vocabulary, model.vocab_size) : model.vocab_size) {
   check(config);
-  require(model.architecture == Architecture::gpt && model.head == Head::vocabulary,
+  require(model.architecture->continues_text(model),
           "this model is no language model that continues text, but {}; `skein generate` needs a "
           "GPT with model.head=vocabulary",
-          model.architecture == Architecture::bert ? "an encoder" : "one that gives labels");
+          model.architecture->otherwise(model));
   check_banned(config.sampling, model.vocab_size, vocabulary_);
   local.parameters().keep_packed();
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "skein/models/architecture.h"
+
 namespace skein {
 
 double ModelConfig::attention_scale() const {
@@ -12,44 +14,14 @@ double ModelConfig::attention_scale() const {
          std::sqrt(width);
 }
 
-double ModelConfig::pooler_deviation() const {
-  return head == Head::vocabulary ? init_std : 1 / std::sqrt(static_cast<double>(d_model));
-}
-
 ModelConfig ModelConfig::written_out() const {
   ModelConfig made = *this;
   made.n_kv_heads = kv_heads();
   made.d_head = head_width();
   made.d_ff = hidden();
   if (mup_base_width && !mup_base_head) made.mup_base_head = head_width();
-  if (head_activation == activation) made.head_activation.reset();
+  architecture->write_out(made);
   return made;
-}
-
-int64_t ModelConfig::parameters() const {
-  const int64_t attention_out = n_heads * head_width(), keys = kv_heads() * head_width();
-  int64_t block = d_model * (2 * attention_out + 2 * keys);
-  block += (activation == MlpKind::swiglu ? 3 : 2) * d_model * hidden();
-  const int64_t norm_size = norm == ops::Norm::layer && bias ? 2 * d_model : d_model;
-  block += 2 * norm_size;
-  if (bias || attention_bias) block += attention_out + 2 * keys + d_model;
-  if (bias) block += (activation == MlpKind::swiglu ? 2 : 1) * hidden() + d_model;
-  int64_t whole = n_layers * block + (vocab_size + token_types) * d_model;
-  if (positions == Positions::learned) whole += (context + position_offset) * d_model;
-  if (embedding_norm) whole += norm_size;
-  return whole + head_parameters(norm_size);
-}
-
-int64_t ModelConfig::head_parameters(int64_t norm_size) const {
-  const bool decodes = head == Head::vocabulary;
-  const int64_t decoder = decodes && !tie_embeddings ? vocab_size * d_model : 0,
-                dense = d_model * (d_model + 1);
-  if (architecture == Architecture::gpt)
-    return decoder + (decodes ? (value_head ? d_model + 1 : 0) : labels * d_model) +
-           (norm_placement == NormPlacement::pre ? norm_size : 0);
-  const int64_t outputs = decodes ? 2 : labels;
-  return decoder + (pooler ? dense : 0) + (decodes ? dense + norm_size + vocab_size : 0) +
-         (pooler || !decodes ? outputs * (d_model + 1) : 0);
 }
 
 kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
@@ -60,10 +32,13 @@ kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
 namespace {
 
 void bind_sizes(Options& options, ModelConfig& c) {
-  options.add_choice("model.architecture", c.architecture,
-                     {{"gpt", Architecture::gpt}, {"bert", Architecture::bert}},
-                     "gpt: each token sees those before it, the next one is learnt; bert: each "
-                     "sees all, masked ones are learnt");
+  std::vector<std::pair<std::string, const Architecture*>> names;
+  std::string help;
+  for (const Architecture* one : architectures()) {
+    names.emplace_back(one->name(), one);
+    help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", one->name(), one->help());
+  }
+  options.add_choice("model.architecture", c.architecture, names, help);
   options.add("model.vocab_size", c.vocab_size, "vocabulary; 0 takes the tokenizer's", "ids");
   options.add("model.context", c.context, "longest sequence", "tokens");
   options.add("model.d_model", c.d_model, "width of the residual stream");
@@ -109,13 +84,6 @@ void bind_layers(Options& options, ModelConfig& c) {
                       {"relu", MlpKind::relu},
                       {"swiglu", MlpKind::swiglu}},
                      "feed-forward nonlinearity");
-  options.add_choice("model.head_activation", c.head_activation,
-                     {{"same", std::nullopt},
-                      {"gelu_tanh", MlpKind::gelu_tanh},
-                      {"gelu_erf", MlpKind::gelu_erf},
-                      {"relu", MlpKind::relu}},
-                     "bert: nonlinearity of the dense layer before the vocabulary; same: "
-                     "model.activation. RoBERTa's is always gelu_erf elsewhere");
   options.add("model.bias", c.bias, "biases in linear layers and layer norms");
   options.add("model.attention_bias", c.attention_bias,
               "biases in attention's linear layers also where model.bias is off");
@@ -125,10 +93,6 @@ void bind_inputs_and_heads(Options& options, ModelConfig& c) {
   options.add("model.token_types", c.token_types,
               "kinds of tokens with an embedding each, such as BERT's segments A and B; 0: none");
   options.add("model.embedding_norm", c.embedding_norm, "a norm right after the embeddings");
-  options.add("model.pooler", c.pooler, "bert: dense layer and tanh for pairs and sequences");
-  options.add_choice(
-      "model.pool", c.pool, {{"first", Pool::first}, {"mean", Pool::mean}},
-      "what model.pooler reads: the first token's last hidden state, or the mean of all");
   options.add_choice(
       "model.head", c.head,
       {{"vocabulary", Head::vocabulary}, {"sequence", Head::sequence}, {"token", Head::token}},
@@ -143,8 +107,6 @@ void bind_inputs_and_heads(Options& options, ModelConfig& c) {
 
 void bind_training(Options& options, ModelConfig& c) {
   options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
-  options.add("model.value_head", c.value_head,
-              "gpt: beside the vocabulary a number for each token, for PPO with one trunk");
   options.add("model.head_std", c.head_std,
               "deviation of a label or value head's start weights; below 0: model.init_std");
   options.add("model.mup_base_width", c.mup_base_width,
@@ -165,6 +127,7 @@ void bind(Options& options, ModelConfig& c) {
   bind_layers(options, c);
   bind_inputs_and_heads(options, c);
   bind_training(options, c);
+  for (const Architecture* one : architectures()) one->bind(options, c);
 }
 
 namespace {
@@ -235,17 +198,6 @@ void check_rotary(const ModelConfig& c) {
   check_positive("rope_context", c.rope_context);
 }
 
-void check_encoder(const ModelConfig& c) {
-  require(c.activation != MlpKind::swiglu,
-          "model.architecture=bert has a dense head with the model's activation, which cannot be "
-          "swiglu; use gelu_erf, gelu_tanh or relu");
-  require(c.norm_placement == NormPlacement::post,
-          "model.architecture=bert has its norms after each half block; give "
-          "model.norm_placement=post");
-  require(c.head != Head::sequence || c.pooler,
-          "model.head=sequence of model.architecture=bert needs model.pooler");
-}
-
 void check_mup(const ModelConfig& c) {
   require(c.mup_base_width >= 0 && c.mup_base_head >= 0,
           "model.mup_base_width={} and model.mup_base_head={} must not be negative",
@@ -254,10 +206,6 @@ void check_mup(const ModelConfig& c) {
           "model.mup_base_head={} belongs to muP; give model.mup_base_width, the base model's "
           "model.d_model, with it",
           c.mup_base_head);
-  require(c.mup_base_width == 0 || c.architecture == Architecture::gpt,
-          "model.mup_base_width={} is for model.architecture=gpt; encoders are not scaled by muP "
-          "here, leave it out",
-          c.mup_base_width);
 }
 
 void check_sizes(const ModelConfig& c) {
@@ -271,21 +219,11 @@ void check_sizes(const ModelConfig& c) {
   check_rotary(c);
   require(c.head == Head::vocabulary || c.labels > 0,
           "model.head gives labels, but model.labels is 0; give their number");
-  if (c.architecture == Architecture::bert)
-    check_encoder(c);
-  else {
-    require(!c.pooler, "model.pooler is for model.architecture=bert");
-    require(!c.head_activation,
-            "model.head_activation is for model.architecture=bert: the head of "
-            "model.architecture=gpt has no dense layer; leave it out");
-  }
-  require(c.pooler || c.pool == Pool::first,
-          "model.pool=mean says what model.pooler reads, and there is none; it is for "
-          "model.architecture=bert with pairs or with one label a text");
+  c.architecture->check(c);
+  for (const Architecture* other : architectures())
+    if (other != c.architecture) other->check_unused(c);
   require(c.norm_epsilon >= 0, "model.norm_epsilon is {}; it must not be negative", c.norm_epsilon);
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
-  require(!c.value_head || (c.architecture == Architecture::gpt && c.head == Head::vocabulary),
-          "model.value_head is for model.architecture=gpt with model.head=vocabulary");
   check_mup(c);
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
   check_parameters(c);

@@ -1,5 +1,7 @@
 #include "skein/models/flops.h"
 
+#include "skein/models/architecture.h"
+
 namespace skein {
 namespace {
 
@@ -13,14 +15,12 @@ double block_flops_per_token(const ModelConfig& m, int64_t length, AttentionCoun
   const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;
   const double products =
       width * (heads + 2 * keys) + heads * width + matrices * width * number(m.hidden());
-  const bool half = count == AttentionCount::half && m.architecture == Architecture::gpt;
+  const bool half = count == AttentionCount::half && !m.architecture->sees_ahead();
   return 6 * products + (half ? 6 : 12) * heads * number(length);
 }
 
 double head_flops_per_token(const ModelConfig& m) {
-  if (m.head != Head::vocabulary) return 0;
-  if (m.architecture == Architecture::gpt) return 6 * number(m.d_model) * number(m.vocab_size);
-  return 0.15 * 6 * number(m.d_model) * number(m.vocab_size + m.d_model);
+  return m.architecture->head_flops_per_token(m);
 }
 
 double model_flops_per_token(const ModelConfig& m, int64_t length, AttentionCount count) {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "skein/models/architecture.h"
+
 namespace skein {
 namespace {
 
@@ -23,7 +25,7 @@ BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_p
                     out_deviation,
                     sequence_parallel,
                     c.window,
-                    c.architecture == Architecture::gpt,
+                    !c.architecture->sees_ahead(),
                     rate,
                     c.attention_scale()};
   spec.mlp = {"",        c.d_model,     c.hidden(),        c.activation, c.bias,

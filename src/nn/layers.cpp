@@ -44,6 +44,12 @@ void leave_shards(const Var& entered, const Var& x, const Pass& pass) {
   if (pass.sequence_parallel) ops::gather_again(entered, x, *pass.tp);
 }
 
+Var all_positions(const Var& x, const Pass& pass) {
+  return pass.sequence_parallel ? ops::gather_sequence_alike(x, *pass.tp) : x;
+}
+
+Var counted_once(const Var& x, const Pass& pass) { return ops::once(x, *pass.tp); }
+
 NormLayer::NormLayer(Parameters& parameters, const NormSpec& spec)
     : kind_(spec.kind), epsilon_(spec.epsilon) {
   gain_ = &parameters.add(

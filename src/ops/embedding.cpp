@@ -33,6 +33,13 @@ Var take_places(const Var& x, const Batch& batch) {
                 });
 }
 
+Tensor last_position(const Tensor& x) {
+  Tensor last = Tensor::empty({x.dim(0), 1, x.dim(2)}, x.dtype(), x.device());
+  on_device(x.device(),
+            [&](auto device) { kernels::copy_places(device, x, x.dim(1) - 1, 1, last, 0); });
+  return last;
+}
+
 Var sample_means(const Var& x, const Tensor& segments) {
   const int64_t samples = x.shape()[0], length = x.shape()[1];
   const Tensor kept = segments.defined()

@@ -62,12 +62,13 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
       });
 }
 
-Tensor linear_sums(const Tensor& x, const Weight& weight) {
+Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias) {
   const Tensor sums = Tensor::empty(with_last(x.shape(), weight.value.dim(0)),
                                     gradient_dtype(x.dtype()), x.device());
   on_device(sums.device(), [&](auto device) {
     kernels::matmul(device, as_rows(x), Transpose::no, weight.value, Transpose::yes, as_rows(sums),
                     Write::overwrite, {}, weight.packed.get());
+    if (bias.defined()) kernels::add_bias(device, sums, bias.value, sums);
   });
   return sums;
 }

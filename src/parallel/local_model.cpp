@@ -1,9 +1,11 @@
 #include "skein/parallel/local_model.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "skein/comm/device_transport.h"
-#include "skein/models/bert/bert.h"
+#include "skein/models/architecture.h"
+#include "skein/models/description.h"
 #include "skein/models/flops.h"
 
 namespace skein {
@@ -21,13 +23,20 @@ bool is_frozen(const std::string& name, int64_t layers, int64_t of) {
   return name.starts_with("embedding.") || (layers == of && name.starts_with("final_norm."));
 }
 
+// Whether more than the frozen tensors, and second uses of them, is left.
+bool learns_beside(const ModelConfig& config, int64_t layers) {
+  Parameters all(DType::f32, 0, 1);
+  describe(config, whole_piece(config), all);
+  return std::any_of(all.all().begin(), all.all().end(), [&](const Parameter& p) {
+    return !is_frozen(p.tied() ? p.tied_to : p.name, layers, config.n_layers);
+  });
+}
+
 void check_frozen(const ModelConfig& config, int64_t layers) {
   require(layers >= -1 && layers <= config.n_layers,
           "train.frozen_layers={} must be from -1 (none) to model.n_layers={} (all but the head)",
           layers, config.n_layers);
-  const bool learns = layers < config.n_layers || config.architecture != Architecture::gpt ||
-                      config.head != Head::vocabulary || !config.tie_embeddings;
-  require(learns,
+  require(layers < config.n_layers || learns_beside(config, layers),
           "train.frozen_layers={} leaves nothing that learns, for the head is the frozen "
           "embedding; freeze fewer layers or give model.tie_embeddings=false",
           layers);
@@ -62,37 +71,13 @@ LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel
     const ModelPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0,
                           piece == count - 1, chunk};
     for (int block = part.first_block; block < part.last_block; ++block) blocks_.push_back(block);
-    if (config.architecture == Architecture::bert)
-      add_bert(config, part);
-    else
-      add_gpt(config, part);
+    pieces_.push_back(config.architecture->piece(config, part, parallel.sequence, parameters_));
+    if (part.predicts) last_ = pieces_.back().get();
   }
+  if (last_) objective_ = last_->objective();
   if (frozen_layers >= 0)
     parameters_.freeze(
         [&](const std::string& name) { return is_frozen(name, frozen_layers, config.n_layers); });
-}
-
-void LocalModel::add_gpt(const ModelConfig& config, const ModelPiece& piece) {
-  auto made = std::make_unique<Gpt>(config, piece, parallel_.sequence, parameters_);
-  if (piece.predicts && config.head == Head::vocabulary) {
-    decoder_ = made.get();
-    objective_ = std::make_unique<NextToken>(*made);
-  } else if (piece.predicts) {
-    labelled_ = made.get();
-    objective_ = std::make_unique<LabelObjective>(*made);
-  }
-  pieces_.push_back(std::move(made));
-}
-
-void LocalModel::add_bert(const ModelConfig& config, const ModelPiece& piece) {
-  auto made = std::make_unique<Bert>(config, piece, parallel_.sequence, parameters_);
-  if (piece.predicts && config.head == Head::vocabulary) {
-    objective_ = std::make_unique<MaskedTokens>(*made);
-  } else if (piece.predicts) {
-    labelled_ = made.get();
-    objective_ = std::make_unique<LabelObjective>(*made);
-  }
-  pieces_.push_back(std::move(made));
 }
 
 PipelineModel LocalModel::pipeline_model() const {

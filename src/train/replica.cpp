@@ -7,6 +7,7 @@
 #include "skein/core/where.h"
 #include "skein/data/samples/windows.h"
 #include "skein/kernels/elementwise.h"
+#include "skein/models/architecture.h"
 #include "skein/models/flops.h"
 #include "skein/models/memory.h"
 #include "skein/tensor/buffer.h"
@@ -41,8 +42,7 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
                  config.parallel.zero, mesh.tp().rank(), config.train.seed),
       pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule,
                 config.parallel.cuda_graph) {
-  require(!config.parallel.cuda_graph || (config.model.architecture == Architecture::gpt &&
-                                          config.model.head == Head::vocabulary),
+  require(!config.parallel.cuda_graph || config.model.architecture->continues_text(config.model),
           "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, "
           "model.head=vocabulary); leave it out");
   require(!config.parallel.cuda_graph || config.model.dropout == 0,

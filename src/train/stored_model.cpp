@@ -1,5 +1,7 @@
+#include <algorithm>
+
 #include "skein/core/error.h"
-#include "skein/models/tensors.h"
+#include "skein/models/description.h"
 #include "skein/train/run_state.h"
 
 #include "stored_section.h"
@@ -39,14 +41,19 @@ ModelConfig stored_model(const RunState& state, const std::string& origin) {
 
 // Ends at the first block that is not there, however many the model says.
 void check_held(const ModelConfig& model, const TensorShapes& held, const std::string& origin) {
-  for (const auto& [name, shape] : other_tensors(model)) check_tensor(name, shape, held, origin);
-  const TensorShapes block = block_tensors(model);
-  for (int64_t i = 0; i < model.n_layers; ++i) {
-    if (!held.contains(fmt::format("param/block.{}.norm_1.gain", i)))
+  const auto check_all = [&](const TensorShapes& tensors) {
+    for (const auto& [name, shape] : tensors) check_tensor(name, shape, held, origin);
+  };
+  const auto last = static_cast<int>(model.n_layers);
+  check_all(tensor_shapes(model, {0, 0, true, false, 0}));
+  check_all(tensor_shapes(model, {last, last, false, true, 0}));
+  for (int i = 0; i < last; ++i) {
+    const TensorShapes block = tensor_shapes(model, {i, i + 1, false, false, 0});
+    if (std::none_of(block.begin(), block.end(),
+                     [&](const auto& tensor) { return held.contains("param/" + tensor.first); }))
       refuse(origin,
              fmt::format("model.n_layers is {}, and there is no block {}", model.n_layers, i));
-    for (const auto& [name, shape] : block)
-      check_tensor(fmt::format("block.{}.{}", i, name), shape, held, origin);
+    check_all(block);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "skein/comm/local.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/models/bert/bert.h"
 
 #include "rlhf/expect_error.h"
 
@@ -124,7 +125,7 @@ TEST(Coordinates, RefuseWhatCannotBeCompared) {
       {"bench.widths=64,32", "above the one before"});
   refused([](PretrainConfig&, CoordinateConfig& c) { c.steps = 0; }, {"bench.steps=0"});
   refused(
-      [](PretrainConfig& run, CoordinateConfig&) { run.model.architecture = Architecture::bert; },
+      [](PretrainConfig& run, CoordinateConfig&) { run.model.architecture = &bert_architecture(); },
       {"model.architecture=gpt"});
   run_ranks(2, [](Group& world) {
     expect_error(ExitCode::usage, {"one rank, not 2"},

@@ -10,7 +10,9 @@
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/kernels/elementwise.h"
+#include "skein/models/architecture.h"
 #include "skein/models/bert/bert.h"
+#include "skein/models/description.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/ops/linear.h"
 
@@ -130,11 +132,7 @@ class Runner {
  public:
   Runner(const ModelConfig& config, const CheckpointInfo& info, Group& tp)
       : config_(config), parameters_(DType::f32, tp.rank(), tp.size()) {
-    const ModelPiece whole{0, static_cast<int>(config.n_layers), true, true, 0};
-    if (config.architecture == Architecture::gpt)
-      gpt_ = std::make_unique<Gpt>(config, whole, false, parameters_);
-    else
-      bert_ = std::make_unique<Bert>(config, whole, false, parameters_);
+    model_ = config.architecture->piece(config, whole_piece(config), false, parameters_);
     parameters_.allocate(true);
     load_checkpoint(info, parameter_pieces(parameters_), true, tp);
   }
@@ -144,10 +142,9 @@ class Runner {
     pass.tp = &tp;
     pass.batch = &expected.batch;
     pass.loss_scale = 1.0 / static_cast<double>(expected.batch.weights.size());
-    const Model& model = gpt_ ? static_cast<const Model&>(*gpt_) : *bert_;
-    const Var output = model.forward({}, pass);
+    const Var output = model_->forward({}, pass);
     check_logits(expected, output, pass);
-    const Losses losses = objective()->losses(output, pass);
+    const Losses losses = model_->objective()->losses(output, pass);
     EXPECT_NEAR(loss_of(losses) / expected.loss, 1, kTolerance);
     if (tp.size() > 1) return;
     backward(losses.rows, losses.row_weights);
@@ -156,32 +153,21 @@ class Runner {
 
  private:
   void check_logits(const Expected& expected, const Var& output, const Pass& pass) {
-    if (config_.head != Head::vocabulary)
-      return check_labels(
-          expected,
-          (gpt_ ? gpt_->label_scores(output, pass) : bert_->label_scores(output, pass)).value());
-    if (gpt_) return check_vocabulary(expected, gpt_->logits(output.value()), gpt_->vocab_shard());
-    const Tensor logits =
-        ops::linear_sums(bert_->transformed(output, pass).value(), bert_->decoder().weight());
-    kernels::add_bias(Cpu{}, logits, bert_->decoder_bias().value, logits);
-    check_vocabulary(expected, logits, bert_->vocab_shard());
-    if (!config_.pooler) return;
+    if (const Scorer* scorer = model_->scorer())
+      return check_labels(expected, scorer->label_scores(output, pass).value());
+    const Predictor& predictor = *model_->predictor();
+    check_vocabulary(expected, predictor.logits(predictor.rows(output, pass).value()),
+                     predictor.vocab_shard());
+    if (!bert_options(config_).pooler) return;
     const Tensor wanted = read_tensor(expected.file, "pair_logits"),
-                 pairs = bert_->pair_scores(output, pass).value();
+                 pairs = dynamic_cast<const Bert&>(*model_).pair_scores(output, pass).value();
     ASSERT_EQ(pairs.size(), wanted.size());
     EXPECT_LT(error_of(pairs.data<float>(), wanted.data<float>(), wanted.size()), kTolerance);
-  }
-  std::unique_ptr<Objective> objective() const {
-    if (config_.head != Head::vocabulary)
-      return std::make_unique<LabelObjective>(gpt_ ? static_cast<const Labelled&>(*gpt_) : *bert_);
-    if (gpt_) return std::make_unique<NextToken>(*gpt_);
-    return std::make_unique<MaskedTokens>(*bert_);
   }
 
   ModelConfig config_;
   Parameters parameters_;
-  std::unique_ptr<Gpt> gpt_;
-  std::unique_ptr<Bert> bert_;
+  std::unique_ptr<Model> model_;
 };
 
 // The checkpoint of an import, on one rank and over two, against the file of what was expected of

@@ -4,6 +4,8 @@
 
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/json.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_head.h"
 #include "skein/train/trainer.h"
@@ -25,7 +27,7 @@ Json config_in(const std::string& folder) {
 ModelConfig labelled(ModelConfig model, Head head, int64_t labels) {
   model.head = head;
   model.labels = labels;
-  model.pooler = model.architecture == Architecture::bert && head == Head::sequence;
+  bert_options(model).pooler = model.architecture == &bert_architecture() && head == Head::sequence;
   return model;
 }
 
@@ -223,7 +225,7 @@ TEST(FineTuned, EncodersRewardModelsAreClassifiersOfOneNumber) {
 TEST(FineTuned, HeadsOfValuesAreLeftOutAndTold) {
   const Scratch scratch;
   ModelConfig model = test::small_model();
-  model.value_head = true;
+  model.own.get<GptOptions>().value_head = true;
   save_fresh(scratch.file("run"), model, 1);
   log::set_level(log::Level::warn);
   testing::internal::CaptureStderr();

@@ -25,7 +25,7 @@ inline void save_fresh(const std::string& directory, const ModelConfig& model, i
     Parameters parameters(DType::f32, tp.rank(), tp.size());
     const ModelPiece whole{0, static_cast<int>(model.n_layers), true, true, 0};
     std::unique_ptr<Model> made;
-    if (model.architecture == Architecture::gpt)
+    if (model.architecture == &gpt_architecture())
       made = std::make_unique<Gpt>(model, whole, false, parameters);
     else
       made = std::make_unique<Bert>(model, whole, false, parameters);
@@ -53,13 +53,13 @@ inline ModelConfig small_model() {
 
 inline ModelConfig small_bert(bool roberta) {
   ModelConfig c = small_model();
-  c.architecture = Architecture::bert;
+  c.architecture = &bert_architecture();
   c.norm_placement = NormPlacement::post;
   c.activation = MlpKind::gelu_erf;
   c.embedding_norm = true;
   c.token_types = 2;
   c.position_offset = roberta ? 2 : 0;
-  c.pooler = !roberta;
+  bert_options(c).pooler = !roberta;
   return c;
 }
 

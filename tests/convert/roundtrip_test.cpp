@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "skein/models/bert/bert.h"
+
 #include "convert/fresh_run.h"
 
 namespace skein {
@@ -66,13 +68,13 @@ std::vector<ModelConfig> small_models() {
     ModelConfig labelled = model;
     labelled.head = Head::sequence;
     labelled.labels = 3;
-    labelled.pooler = model.architecture == Architecture::bert;
+    bert_options(labelled).pooler = model.architecture == &bert_architecture();
     all.push_back(labelled);
   }
   ModelConfig tokens = small_bert(false), biased = small_llama(), untied = small_model();
   tokens.head = Head::token;
   tokens.labels = 5;
-  tokens.pooler = false;
+  bert_options(tokens).pooler = false;
   biased.attention_bias = biased.bias = true;
   biased.rope_scaling = RopeScaling::linear;
   biased.rope_context = ModelConfig().rope_context;
@@ -80,11 +82,11 @@ std::vector<ModelConfig> small_models() {
   untied.activation = MlpKind::relu;
   ModelConfig masked = small_bert(false), own_decoder = small_bert(true);
   ModelConfig rectified = small_bert(true);
-  masked.pooler = masked.tie_embeddings = false;
+  bert_options(masked).pooler = masked.tie_embeddings = false;
   masked.activation = MlpKind::gelu_tanh;
   own_decoder.tie_embeddings = false;
   rectified.activation = MlpKind::relu;
-  rectified.head_activation = MlpKind::gelu_erf;
+  bert_options(rectified).head_activation = MlpKind::gelu_erf;
   all.insert(all.end(), {tokens, biased, untied, masked, own_decoder, rectified});
   return all;
 }
@@ -188,15 +190,15 @@ TEST(FreshExport, RefusesHeadsOfAnotherActivationThanTheFamilys) {
   refused(roberta,
           "roberta needs model.head_activation=gelu_erf (the model has gelu_tanh there, as "
           "model.activation says)");
-  roberta.head_activation = MlpKind::relu;
+  bert_options(roberta).head_activation = MlpKind::relu;
   refused(roberta, "roberta needs model.head_activation=gelu_erf (the model has relu there)");
-  bert.head_activation = MlpKind::relu;
+  bert_options(bert).head_activation = MlpKind::relu;
   refused(bert, "bert needs model.head_activation=gelu_erf (the model has relu there)");
   // Heads of labels have no such layer.
   const Scratch scratch;
   roberta.head = Head::sequence;
   roberta.labels = 3;
-  roberta.pooler = true;
+  bert_options(roberta).pooler = true;
   save_fresh(scratch.file("run"), roberta, 1);
   test::export_folder(scratch.file("run"), scratch.file("out"));
 }

@@ -216,7 +216,7 @@ void check_rank(const Reference& reference, Group& tp, bool sequence_parallel, D
   pass.loss_scale = 1 / counted;
   const Var features = model.forward({}, pass);
   check_logits(reference, model.logits(features.value()).to(Device{}), model.vocab_shard(), tp);
-  const Losses losses = NextToken(model).losses(features, pass);
+  const Losses losses = model.objective()->losses(features, pass);
   const Tensor rows = losses.rows.value().to(Device{});
   double loss = 0;
   for (size_t i = 0; i < weights.size(); ++i) loss += weights[i] * rows.span<float>()[i] / counted;

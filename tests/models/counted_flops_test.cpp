@@ -42,14 +42,14 @@ double counted(const ModelConfig& config) {
   const Gpt model(config, {0, static_cast<int>(config.n_layers), true, true, 0}, false, parameters);
   parameters.allocate(true);
   parameters.initialize(1);
-  const NextToken objective(model);
+  const auto objective = model.objective();
   const Batch batch = batch_of(config);
   LossPass pass;
   pass.tp = alone.get();
   pass.batch = &batch;
   pass.train = true;
   Profile::start();
-  const Losses losses = objective.losses(model.forward({}, pass), pass);
+  const Losses losses = objective->losses(model.forward({}, pass), pass);
   backward(losses.rows, losses.row_weights);
   double flops = 0;
   for (const ProfileEvent& event : Profile::stop())

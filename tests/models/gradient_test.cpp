@@ -1,5 +1,6 @@
 // Gradients of the whole GPT and of its options against central differences in f64.
 #include "skein/comm/local.h"
+#include "skein/models/architecture.h"
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
 
@@ -44,14 +45,13 @@ double total(const Losses& losses) {
   return sum;
 }
 
-template <class Piece, class Aim>
 void check_gradients_of(const ModelConfig& config, const Batch& batch) {
   const auto alone = single_rank();
   Parameters parameters(DType::f64, 0, 1);
-  const Piece model(config, {0, 2, true, true, 0}, false, parameters);
+  const auto model = config.architecture->piece(config, {0, 2, true, true, 0}, false, parameters);
   parameters.allocate(true);
   parameters.initialize(3);
-  const Aim objective(model);
+  const auto objective = model->objective();
   const Batch here = placed(batch, {});
   LossPass pass;
   pass.tp = alone.get();
@@ -61,9 +61,9 @@ void check_gradients_of(const ModelConfig& config, const Batch& batch) {
   pass.sample_scale = 0.7;
   const auto loss = [&] {
     const NoGrad no_grad;
-    return total(objective.losses(model.forward({}, pass), pass));
+    return total(objective->losses(model->forward({}, pass), pass));
   };
-  const Losses losses = objective.losses(model.forward({}, pass), pass);
+  const Losses losses = objective->losses(model->forward({}, pass), pass);
   backward(losses.rows, losses.row_weights);
   int64_t learnt = 0;
   for (const Parameter& p : parameters.all()) {
@@ -80,7 +80,7 @@ void check_gradients_of(const ModelConfig& config, const Batch& batch) {
 }
 
 void check_gradients(const ModelConfig& config) {
-  check_gradients_of<Gpt, NextToken>(small(config), small_batch(11));
+  check_gradients_of(small(config), small_batch(11));
 }
 
 TEST(Gradients, Gpt2) { check_gradients({}); }
@@ -138,7 +138,7 @@ TEST(Gradients, Relu) {
 
 ModelConfig encoder() {
   ModelConfig c = small({});
-  c.architecture = Architecture::bert;
+  c.architecture = &bert_architecture();
   c.norm_placement = NormPlacement::post;
   c.activation = MlpKind::gelu_erf;
   c.embedding_norm = true;
@@ -161,11 +161,11 @@ Batch masked_batch() {
 
 TEST(Gradients, Bert) {
   ModelConfig c = encoder();
-  c.pooler = true;
+  bert_options(c).pooler = true;
   c.dropout = 0.1;
   Batch batch = masked_batch();
   batch.pair_labels = Tensor::from(std::vector<int32_t>{1, 0}, {2});
-  check_gradients_of<Bert, MaskedTokens>(c, batch);
+  check_gradients_of(c, batch);
 }
 
 TEST(Gradients, RobertaWithADecoderOfItsOwn) {
@@ -173,14 +173,14 @@ TEST(Gradients, RobertaWithADecoderOfItsOwn) {
   c.tie_embeddings = false;
   Batch batch = masked_batch();
   batch.types = {};
-  check_gradients_of<Bert, MaskedTokens>(c, batch);
+  check_gradients_of(c, batch);
 }
 
 TEST(Gradients, EncoderWithAnotherActivationInItsHead) {
   ModelConfig c = encoder();
   c.activation = MlpKind::relu;
-  c.head_activation = MlpKind::gelu_erf;
-  check_gradients_of<Bert, MaskedTokens>(c, masked_batch());
+  bert_options(c).head_activation = MlpKind::gelu_erf;
+  check_gradients_of(c, masked_batch());
 }
 
 Batch labelled_batch(bool tokens) {
@@ -198,13 +198,13 @@ TEST(Gradients, HeadsOfLabels) {
     ModelConfig bert = encoder(), gpt = small({});
     bert.head = gpt.head = head;
     bert.labels = gpt.labels = 3;
-    bert.pooler = head == Head::sequence;
+    bert_options(bert).pooler = head == Head::sequence;
     bert.dropout = gpt.dropout = 0.1;
-    check_gradients_of<Bert, LabelObjective>(bert, labelled_batch(head == Head::token));
-    check_gradients_of<Gpt, LabelObjective>(gpt, labelled_batch(head == Head::token));
+    check_gradients_of(bert, labelled_batch(head == Head::token));
+    check_gradients_of(gpt, labelled_batch(head == Head::token));
     if (head == Head::token) continue;
-    bert.pool = Pool::mean;
-    check_gradients_of<Bert, LabelObjective>(bert, labelled_batch(false));
+    bert_options(bert).pool = Pool::mean;
+    check_gradients_of(bert, labelled_batch(false));
   }
 }
 
@@ -212,10 +212,10 @@ TEST(Gradients, Regression) {
   ModelConfig c = encoder();
   c.head = Head::sequence;
   c.labels = 1;
-  c.pooler = true;
+  bert_options(c).pooler = true;
   Batch batch = labelled_batch(false);
   batch.values = Tensor::from(std::vector<float>{0.3f, -2}, {2, 1});
-  check_gradients_of<Bert, LabelObjective>(c, batch);
+  check_gradients_of(c, batch);
 }
 
 }  // namespace

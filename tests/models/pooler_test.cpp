@@ -10,14 +10,14 @@ namespace {
 
 ModelConfig encoder(int64_t width) {
   ModelConfig c;
-  c.architecture = Architecture::bert;
+  c.architecture = &bert_architecture();
   c.norm_placement = NormPlacement::post;
   c.activation = MlpKind::gelu_erf;
   c.vocab_size = 11;
   c.context = 8;
   c.d_model = width;
   c.n_layers = 1;
-  c.pooler = true;
+  bert_options(c).pooler = true;
   return c;
 }
 
@@ -25,7 +25,7 @@ ModelConfig classifier(int64_t width, Pool pool) {
   ModelConfig c = encoder(width);
   c.head = Head::sequence;
   c.labels = 150;
-  c.pool = pool;
+  bert_options(c).pool = pool;
   return c;
 }
 

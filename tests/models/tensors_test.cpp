@@ -1,10 +1,10 @@
 // The list of a model's tensors against the models themselves, and the bounds of their sizes.
-#include "skein/models/tensors.h"
-
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "skein/models/architecture.h"
 #include "skein/models/bert/bert.h"
+#include "skein/models/description.h"
 #include "skein/models/gpt/gpt.h"
 
 namespace skein {
@@ -25,7 +25,7 @@ std::vector<ModelConfig> decoders() {
   all[1].bias = false, all[1].norm = ops::Norm::rms, all[1].positions = Positions::rotary;
   all[1].activation = MlpKind::swiglu, all[1].n_kv_heads = 2, all[1].d_head = 6, all[1].d_ff = 20;
   all[2].tie_embeddings = false, all[2].norm_placement = NormPlacement::post;
-  all[3].value_head = true, all[3].position_offset = 2;
+  all[3].own.get<GptOptions>().value_head = true, all[3].position_offset = 2;
   all[4].head = Head::token, all[4].labels = 5;
   all[5].bias = false, all[5].attention_bias = true, all[5].embedding_norm = true;
   all[6].token_types = 2, all[6].head = Head::sequence, all[6].labels = 1;
@@ -35,50 +35,63 @@ std::vector<ModelConfig> decoders() {
 
 std::vector<ModelConfig> encoders() {
   ModelConfig bert = small();
-  bert.architecture = Architecture::bert;
+  bert.architecture = &bert_architecture();
   bert.norm_placement = NormPlacement::post;
   bert.embedding_norm = true;
   bert.token_types = 2;
-  bert.pooler = true;
+  bert_options(bert).pooler = true;
   std::vector<ModelConfig> all(5, bert);
-  all[1].pooler = false, all[1].tie_embeddings = false;
+  bert_options(all[1]).pooler = false, all[1].tie_embeddings = false;
   all[2].head = Head::sequence, all[2].labels = 3;
-  all[3].head = Head::token, all[3].labels = 7, all[3].pooler = false;
+  all[3].head = Head::token, all[3].labels = 7, bert_options(all[3]).pooler = false;
   all[4].norm = ops::Norm::rms, all[4].bias = false;
   return all;
 }
 
-TensorShapes of_the_model(const ModelConfig& c) {
-  Parameters parameters(DType::f32, 0, 1);
-  const ModelPiece whole{0, static_cast<int>(c.n_layers), true, true, 0};
-  if (c.architecture == Architecture::gpt)
-    Gpt(c, whole, false, parameters);
-  else
-    Bert(c, whole, false, parameters);
-  TensorShapes made;
-  for (const Parameter& parameter : parameters.all())
-    if (!parameter.tied()) made[parameter.name] = parameter.shape.dims();
+TensorShapes by_pieces(const ModelConfig& c) {
+  const auto last = static_cast<int>(c.n_layers);
+  TensorShapes made = tensor_shapes(c, {0, 0, true, false, 0});
+  made.merge(tensor_shapes(c, {last, last, false, true, 0}));
+  for (int block = 0; block < last; ++block)
+    made.merge(tensor_shapes(c, {block, block + 1, false, false, 0}));
   return made;
 }
 
-TensorShapes listed(const ModelConfig& c) {
-  TensorShapes made = other_tensors(c);
-  for (int64_t block = 0; block < c.n_layers; ++block)
-    for (const auto& [name, shape] : block_tensors(c))
-      made[fmt::format("block.{}.{}", block, name)] = shape;
-  return made;
+int64_t head_size(const ModelConfig& c, int64_t norm) {
+  const bool decodes = c.head == Head::vocabulary, pooler = bert_options(c).pooler;
+  const int64_t decoder = decodes && !c.tie_embeddings ? c.vocab_size * c.d_model : 0,
+                dense = c.d_model * (c.d_model + 1);
+  if (is_gpt(c))
+    return decoder +
+           (decodes ? (c.own.get<GptOptions>().value_head ? c.d_model + 1 : 0)
+                    : c.labels * c.d_model) +
+           (c.norm_placement == NormPlacement::pre ? norm : 0);
+  const int64_t outputs = decodes ? 2 : c.labels;
+  return decoder + (pooler ? dense : 0) + (decodes ? dense + norm + c.vocab_size : 0) +
+         (pooler || !decodes ? outputs * (c.d_model + 1) : 0);
 }
 
-TEST(ModelTensors, AreThoseOfTheModel) {
+int64_t by_formula(const ModelConfig& c) {
+  const int64_t out = c.n_heads * c.head_width(), keys = c.kv_heads() * c.head_width();
+  const int64_t matrices = c.activation == MlpKind::swiglu ? 3 : 2;
+  const int64_t norm = c.norm == ops::Norm::layer && c.bias ? 2 * c.d_model : c.d_model;
+  int64_t block = c.d_model * (2 * out + 2 * keys) + matrices * c.d_model * c.hidden() + 2 * norm;
+  if (c.bias || c.attention_bias) block += out + 2 * keys + c.d_model;
+  if (c.bias) block += (matrices - 1) * c.hidden() + c.d_model;
+  int64_t whole = c.n_layers * block + (c.vocab_size + c.token_types) * c.d_model;
+  if (c.positions == Positions::learned) whole += (c.context + c.position_offset) * c.d_model;
+  if (c.embedding_norm) whole += norm;
+  return whole + head_size(c, norm);
+}
+
+TEST(ModelTensors, AreThoseOfItsPiecesAndAsManyAsTheFormulaSays) {
   for (const auto& models : {decoders(), encoders()})
     for (const ModelConfig& c : models) {
-      SCOPED_TRACE(testing::Message() << "architecture " << static_cast<int>(c.architecture) << ", "
-                                      << &c - models.data());
+      SCOPED_TRACE(testing::Message()
+                   << "architecture " << c.architecture->name() << ", " << &c - models.data());
       check(c, 1, false);
-      EXPECT_EQ(listed(c), of_the_model(c));
-      int64_t parameters = 0;
-      for (const auto& [name, shape] : listed(c)) parameters += Shape(shape).size();
-      EXPECT_EQ(parameters, c.parameters());
+      EXPECT_EQ(by_pieces(c), tensor_shapes(c, whole_piece(c)));
+      EXPECT_EQ(c.parameters(), by_formula(c));
     }
 }
 

@@ -110,7 +110,7 @@ TEST(Buckets, NormCountsEachLogicalElementOnce) {
 
 TEST(Buckets, TheDecoderOfAnEncoderIsItsEmbedding) {
   ModelConfig config;
-  config.architecture = Architecture::bert;
+  config.architecture = &bert_architecture();
   config.norm_placement = NormPlacement::post;
   config.vocab_size = 67;
   config.context = 8;

@@ -33,7 +33,7 @@ class OracleDpo : public OracleTask {
   OracleDpo(const OracleLanguage& language, const DpoSamples& samples, const DpoRules& rules)
       : OracleTask(language, samples, samples.length()), rules_(rules) {}
   std::unique_ptr<Objective> objective(const LocalModel& model) const override {
-    return std::make_unique<DpoObjective>(*model.decoder(), rules_);
+    return std::make_unique<DpoObjective>(*model.predictor(), rules_);
   }
   std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
   bool adapts() const override { return true; }

@@ -1,6 +1,7 @@
 // What a policy and a critic learn: values and gradients through a whole model, against sums
 // written out from its logits in f64.
 #include "skein/comm/local.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/rlhf/policy/episodes.h"
 #include "skein/rlhf/policy/objective.h"
 
@@ -20,7 +21,7 @@ ModelConfig small(bool value_head) {
   config.n_heads = 2;
   config.d_ff = 12;
   config.init_std = 0.4;
-  config.value_head = value_head;
+  config.own.get<GptOptions>().value_head = value_head;
   return config;
 }
 

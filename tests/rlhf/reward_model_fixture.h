@@ -8,6 +8,8 @@
 
 #include "skein/core/json.h"
 #include "skein/core/philox.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/rlhf/rewards/reward_model.h"
 #include "skein/rlhf/rewards/reward_task.h"
 
@@ -38,7 +40,7 @@ class Chance {
 inline RewardConfig small_reward(bool encoder = false) {
   RewardConfig c = reward_defaults();
   ModelConfig& model = c.run.model;
-  model.architecture = encoder ? Architecture::bert : Architecture::gpt;
+  model.architecture = encoder ? &bert_architecture() : &gpt_architecture();
   if (encoder) {
     model.norm_placement = NormPlacement::post;
     model.embedding_norm = true;
@@ -72,8 +74,8 @@ struct Trained {
 inline std::unique_ptr<Tokenizer> reward_tokenizer(const RewardConfig& c, const Workspace& folder,
                                                    const std::string& json) {
   if (!json.empty()) return tokenizer_from_json(json);
-  return c.run.model.architecture == Architecture::bert ? load_tokenizer(folder.at("vocab.txt"))
-                                                        : byte_tokenizer();
+  return c.run.model.architecture == &bert_architecture() ? load_tokenizer(folder.at("vocab.txt"))
+                                                          : byte_tokenizer();
 }
 
 // A run under `folder`.

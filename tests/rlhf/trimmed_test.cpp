@@ -108,8 +108,7 @@ TEST(Trimmed, RewardModelsLearnTheSameBits) {
       c.model.head = encoder ? Head::token : Head::sequence;
       c.model.labels = 1;
       const Learning learning{[](const LocalModel& model) {
-        return std::make_unique<PreferenceObjective>(*model.labelled(),
-                                                     ops::PreferenceLossConfig{});
+        return std::make_unique<PreferenceObjective>(*model.scorer(), ops::PreferenceLossConfig{});
       }};
       expect_same(c, preferences(encoder), learning,
                   fmt::format("{} {}", encoder, name_of(precision)));
@@ -121,7 +120,7 @@ TEST(Trimmed, PoliciesLearnTheSameBits) {
     const DpoSamples samples(pairs(), 8, 0, 1, false);
     const DpoRules rules{{0.1, 0.1}, 0.5};
     const Learning learning{[&](const LocalModel& model) {
-                              return std::make_unique<DpoObjective>(*model.decoder(), rules);
+                              return std::make_unique<DpoObjective>(*model.predictor(), rules);
                             },
                             DpoObjective::terms(rules)};
     expect_same(config_of(false, precision, 0), samples, learning, std::string(name_of(precision)));

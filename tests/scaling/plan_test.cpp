@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "skein/core/json.h"
+#include "skein/models/bert/bert.h"
 #include "skein/models/memory.h"
 #include "skein/scaling/fit/isoflop.h"
 #include "skein/train/config.h"
@@ -495,7 +496,7 @@ TEST(Plan, RefusesWhatCannotBe) {
   expect_error(ExitCode::usage, {"model.d_ff=1000000000000", "model.d_model=256"},
                with([](auto& o) { o.model.d_ff = 1'000'000'000'000; }));
   expect_error(ExitCode::usage, {"bert"},
-               with([](auto& o) { o.model.architecture = Architecture::bert; }));
+               with([](auto& o) { o.model.architecture = &bert_architecture(); }));
   expect_error(ExitCode::usage, {"there is no rule 'mine'"},
                with([](auto& o) { o.lr_rule = "mine"; }));
   expect_error(ExitCode::usage, {"plan.batch_rule=kaplan"},

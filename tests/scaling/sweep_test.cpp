@@ -6,6 +6,7 @@
 
 #include "skein/core/strings.h"
 #include "skein/data/stores/store.h"
+#include "skein/models/bert/bert.h"
 #include "skein/scaling/laws/results_store.h"
 #include "skein/train/progress.h"
 
@@ -162,7 +163,7 @@ TEST_F(Sweeps, OfEncodersTellRepeatedDataToo) {
   c.run.model = encoder_config(store).model;
   c.run.model.vocab_size = TokenStore(store).info().vocab_size;
   c.run.mlm.pairs = PairTask::none;
-  c.run.model.pooler = false;
+  bert_options(c.run.model).pooler = false;
   c.shapes = {"1x8"};
   c.batch = {"192"};
   c.tokens = {"409600"};

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/train/run_state.h"
 #include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_scores.h"
@@ -84,7 +86,7 @@ class Problem {
 FinetuneConfig small_task(const std::string& file, LabelKind kind, bool encoder) {
   FinetuneConfig c = finetune_defaults();
   ModelConfig& model = c.run.model;
-  model.architecture = encoder ? Architecture::bert : Architecture::gpt;
+  model.architecture = encoder ? &bert_architecture() : &gpt_architecture();
   if (encoder) {
     model.norm_placement = NormPlacement::post;
     model.embedding_norm = true;
@@ -208,7 +210,7 @@ TEST_F(LabelTasks, GiveEqualBitsAtEveryLayout) {
     c.run.train.steps = 6;
     c.run.train.precision = each.precision;
     c.run.train.frozen_layers = each.frozen;
-    c.run.model.pool = each.pool;
+    bert_options(c.run.model).pool = each.pool;
     c.run.parallel.reduction_groups = 4;
     const std::string name = fmt::format("case{}{}", static_cast<int>(each.kind), each.encoder);
     const Ended expected = run(c, 1, name);
@@ -277,7 +279,8 @@ TEST_F(LabelTasks, BeginWithAnotherModelsWeightsAndANewHead) {
   c.run.train.steps = 4;
   const State before = run(c, 1, "classes").finished.state;
   FinetuneConfig next = small_task(problem_.tags(), LabelKind::tag, true);
-  next.run.model.pool = Pool::mean;  // of a model of whole texts; tags have no use for it
+  bert_options(next.run.model).pool =
+      Pool::mean;  // of a model of whole texts; tags have no use for it
   next.run.train.steps = 1;
   next.run.lr.lr = 1e-30;
   next.run.optimizer.weight_decay = 0;
@@ -327,7 +330,7 @@ TEST_F(LabelTasks, KeepAPretrainedPoolerAndBeginANewOneByItsWidth) {
     PretrainConfig first = encoder_config(folder_.at("store.h5"));
     first.data.validation.clear();
     first.model.vocab_size = 64;
-    first.model.pooler = pretrained;
+    bert_options(first.model).pooler = pretrained;
     if (!pretrained) first.mlm.pairs = PairTask::none;
     first.train.steps = 2;
     first.run.dir = folder_.at(from);

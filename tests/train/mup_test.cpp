@@ -3,6 +3,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "skein/models/bert/bert.h"
+
 #include "rlhf/expect_error.h"
 #include "support/gradient_check.h"
 #include "train/layout_check.h"
@@ -169,7 +171,7 @@ TEST(Mup, RefusesWhatItCannotScale) {
           {"model.mup_base_head=8", "give model.mup_base_width"});
   refused(
       [](ModelConfig& c) {
-        c.architecture = Architecture::bert;
+        c.architecture = &bert_architecture();
         c.norm_placement = NormPlacement::post;
         c.mup_base_width = 8;
       },

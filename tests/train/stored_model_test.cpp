@@ -3,7 +3,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/models/tensors.h"
+#include "skein/models/description.h"
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
 

@@ -14,6 +14,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/comm/local.h"
+#include "skein/models/bert/bert.h"
 #include "skein/train/tasks/language_task.h"
 
 #include "data/masked_fixtures.h"
@@ -89,11 +90,11 @@ inline Batch some_batch(int64_t samples, const ModelConfig& model) {
 inline PretrainConfig encoder_config(const std::string& store) {
   PretrainConfig c = small_config(store);
   c.data.validation = {store};
-  c.model.architecture = Architecture::bert;
+  c.model.architecture = &bert_architecture();
   c.model.context = 24;
   c.model.norm_placement = NormPlacement::post;
   c.model.activation = MlpKind::gelu_erf;
-  c.model.embedding_norm = c.model.pooler = true;
+  c.model.embedding_norm = bert_options(c.model).pooler = true;
   c.model.token_types = 2;
   c.mlm.pairs = PairTask::next;
   c.lr.lr = 5e-3;

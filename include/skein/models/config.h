@@ -1,16 +1,17 @@
-// What a model is made of: one set of options for GPT-2, GPT-3, Llama, BERT and RoBERTa.
+// What a model is made of: options that all architectures have, and those that one alone has.
 #pragma once
 
 #include <optional>
 
 #include "skein/core/options/options.h"
 #include "skein/kernels/rotary.h"
+#include "skein/models/own_options.h"
+#include "skein/models/registry.h"
 #include "skein/nn/embedding.h"
 #include "skein/nn/stack.h"
 
 namespace skein {
 
-enum class Architecture { gpt, bert };
 using kernels::RopeScaling;
 // What the last piece ends in: logits over the vocabulary, or `labels` numbers for a sequence or
 // for each of its tokens.
@@ -20,7 +21,7 @@ enum class Head { vocabulary, sequence, token };
 enum class Pool { mean, first, last };
 
 struct ModelConfig {
-  Architecture architecture = Architecture::gpt;
+  const Architecture* architecture = architectures().front();
   int64_t vocab_size = 0;  // 0: the tokenizer's
   int64_t context = 256;
   int64_t d_model = 256;
@@ -42,8 +43,6 @@ struct ModelConfig {
   NormPlacement norm_placement = NormPlacement::pre;
   double norm_epsilon = 1e-5;
   MlpKind activation = MlpKind::gelu_tanh;
-  // bert: of the vocabulary head's dense layer; none: as `activation`.
-  std::optional<MlpKind> head_activation;
   bool bias = true;
   bool tie_embeddings = true;
   // biases of queries, keys, values and the attention's result also where `bias` is off
@@ -51,12 +50,8 @@ struct ModelConfig {
   // kinds of tokens with an embedding each (BERT's segments A and B); 0: none
   int64_t token_types = 0;
   bool embedding_norm = false;  // a norm right after the embeddings
-  bool pooler = false;  // bert: dense and tanh on one vector of the text, for pairs and sequences
-  Pool pool = Pool::first;  // that vector: mean or first
   Head head = Head::vocabulary;
   int64_t labels = 0;  // of head sequence and token
-  // gpt with head=vocabulary: a number for each token beside the next one's scores
-  bool value_head = false;
   double head_std = -1;  // initial deviation of the head's numbers; below 0: init_std
   double dropout = 0;
   double init_std = 0.02;
@@ -65,16 +60,12 @@ struct ModelConfig {
   int64_t mup_base_head = 0;  // width of that model's heads; 0: as wide as here
   // a token attends to the last `window` places, its own included; 0: to all before it
   int64_t window = 0;
+  OwnOptions own;  // of one architecture alone: a struct in its folder
 
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
-  MlpKind activation_of_head() const { return head_activation.value_or(activation); }
   double head_deviation() const { return head_std < 0 ? init_std : head_std; }
-  // Of the pooler's start weights. Under a vocabulary head it is pretrained, from init_std as the
-  // rest. Under a head of sequences it begins anew only where none was pretrained: by its fan-in,
-  // 1 / sqrt(d_model), so that what it reads passes through a narrow one too.
-  double pooler_deviation() const;
   // Maximal update parametrisation for Adam (Yang, Hu and others, "Tensor Programs V", 2022, table
   // 8), with m = d_model / mup_base_width: weights inside the blocks start with init_std / sqrt(m)
   // and learn at lr / m, the rest as without it; logits and what label and value heads give are
@@ -85,14 +76,10 @@ struct ModelConfig {
   }
   // What q.k is multiplied by.
   double attention_scale() const;
-  // The same model with the sizes above in place of 0, and without a head_activation that says what
-  // `activation` does.
+  // The same model with the sizes above in place of 0, and what its own options mean written out.
   ModelConfig written_out() const;
   // Learned numbers in the whole model, tied tensors once.
   int64_t parameters() const;
-
- private:
-  int64_t head_parameters(int64_t norm_size) const;
 };
 
 // The frequencies of rotary positions.

@@ -2,9 +2,11 @@
 // objective that turns the last flow into a loss.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "skein/models/flow.h"
+#include "skein/models/heads.h"
 #include "skein/nn/pass.h"
 
 namespace skein {
@@ -17,6 +19,8 @@ struct ModelPiece {
   int chunk = 0;
 };
 
+class Objective;
+
 // One piece of a network on this rank: consecutive blocks, with the embedding in the first piece
 // and the head in the last.
 class Model {
@@ -28,6 +32,12 @@ class Model {
   virtual Flow forward(const Flow& flow, const Pass& pass) const = 0;
   // Of each tensor that enters this piece, where it is not the first.
   virtual std::vector<Shape> flow_shapes(const Pass& pass) const = 0;
+
+  // Of the last piece: what it can do, null for what it cannot, and what it learns by itself.
+  virtual const Predictor* predictor() const { return nullptr; }
+  virtual const Scorer* scorer() const { return nullptr; }
+  virtual const ValueHead* value_head() const { return nullptr; }
+  virtual std::unique_ptr<Objective> objective() const = 0;
 };
 
 // A pass that ends in losses.

@@ -42,6 +42,12 @@ Var enter_shards(const Var& x, const Pass& pass);
 // (Korthikanti et al., 2022).
 void leave_shards(const Var& entered, const Var& x, const Pass& pass);
 
+// x, or under sequence parallelism all its positions, for what every rank then does alike.
+Var all_positions(const Var& x, const Pass& pass);
+// x, equal on all ranks, whose gradient goes on from the first rank only: for what every rank makes
+// of what entered shards, where gradients are summed.
+Var counted_once(const Var& x, const Pass& pass);
+
 struct NormSpec {
   std::string name;
   int64_t width = 0;

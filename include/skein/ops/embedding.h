@@ -14,6 +14,9 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id);
 // batch names none.
 Var take_places(const Var& x, const Batch& batch);
 
+// The last position of each sample, x [B,T,C] -> [B,1,C]; not recorded.
+Tensor last_position(const Tensor& x);
+
 // [B,1,C]: the mean of each sample's rows of x [B,T,C], of those that are no padding where segments
 // [B,T] says which are (-1).
 Var sample_means(const Var& x, const Tensor& segments);

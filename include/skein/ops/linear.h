@@ -13,8 +13,9 @@ namespace skein::ops {
 // accumulator.
 Var linear(const Var& x, const Weight& weight, const Weight& bias,
            std::optional<Activation> f = {});
-// x weightᵀ alone in the accumulator type, not recorded: logits to choose tokens by.
-Tensor linear_sums(const Tensor& x, const Weight& weight);
+// x weightᵀ + bias in the accumulator type, not recorded: logits to choose tokens by. bias may be
+// undefined.
+Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias = {});
 // x + bias alone: for row-split products, whose bias is added once, after the sum over ranks.
 Var add_bias(const Var& x, const Weight& bias);
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "skein/models/gpt/gpt.h"
+#include "skein/models/model.h"
 #include "skein/parallel/layout.h"
 #include "skein/parallel/pipeline.h"
 
@@ -22,11 +22,11 @@ class LocalModel {
   const Parameters& parameters() const { return parameters_; }
   // By chunk: the whole model's piece number is chunk * stages + stage.
   const std::vector<std::unique_ptr<Model>>& pieces() const { return pieces_; }
-  // The last piece of a GPT that predicts tokens; null elsewhere.
-  const Gpt* decoder() const { return decoder_; }
-  // The last piece of a model that gives labels; null elsewhere.
-  const Labelled* labelled() const { return labelled_; }
-  // What it learns, on the last stage; by itself a model learns what its head is for. Before
+  // What the last piece can do, where it is held here; null elsewhere, and for what it cannot.
+  const Predictor* predictor() const { return last_ ? last_->predictor() : nullptr; }
+  const Scorer* scorer() const { return last_ ? last_->scorer() : nullptr; }
+  const ValueHead* value_head() const { return last_ ? last_->value_head() : nullptr; }
+  // What it learns, on the last stage; by itself a model learns what its last piece says. Before
   // pipeline_model().
   void learn(std::unique_ptr<Objective> objective) { objective_ = std::move(objective); }
   // Numbers of the blocks held here.
@@ -36,15 +36,11 @@ class LocalModel {
   Pass pass() const;
 
  private:
-  void add_gpt(const ModelConfig& config, const ModelPiece& piece);
-  void add_bert(const ModelConfig& config, const ModelPiece& piece);
-
   Mesh& mesh_;
   ParallelConfig parallel_;
   Parameters parameters_;
   std::vector<std::unique_ptr<Model>> pieces_;
-  const Gpt* decoder_ = nullptr;
-  const Labelled* labelled_ = nullptr;
+  const Model* last_ = nullptr;  // of the whole model's pieces
   std::vector<int> blocks_;
   int first_learning_ = 0;
   std::unique_ptr<Objective> objective_;

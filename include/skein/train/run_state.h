@@ -8,7 +8,7 @@
 
 #include "skein/comm/mesh.h"
 #include "skein/data/stores/data_file.h"
-#include "skein/models/tensors.h"
+#include "skein/models/description.h"
 #include "skein/train/config.h"
 
 namespace skein {

@@ -1,11 +1,10 @@
 #include "skein/models/bert/bert.h"
 
-#include "skein/core/where.h"
-#include "skein/models/likeliest.h"
+#include <cmath>
+
+#include "skein/models/terms.h"
 #include "skein/ops/attention.h"
-#include "skein/ops/collective.h"
 #include "skein/ops/embedding.h"
-#include "skein/ops/linear.h"
 
 namespace skein {
 namespace {
@@ -26,20 +25,38 @@ Tensor sample_weights(int64_t samples) {
   return Tensor::from(std::vector<float>(static_cast<size_t>(samples), 1.0f), {samples, 1});
 }
 
+class PairTerm : public LossTerm {
+ public:
+  explicit PairTerm(const Bert& model) : model_(model) {}
+  TermLosses losses(const Var& hidden, const LossPass& pass) const override;
+  Tensor answers(const Var& hidden, const Pass& pass) const override;
+
+ private:
+  const Bert& model_;
+};
+
 }  // namespace
+
+MlpKind head_activation(const ModelConfig& c) {
+  return bert_options(c).head_activation.value_or(c.activation);
+}
+
+double pooler_deviation(const ModelConfig& c) {
+  return c.head == Head::vocabulary ? c.init_std : 1 / std::sqrt(static_cast<double>(c.d_model));
+}
 
 Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel,
            Parameters& parameters)
     : trunk_(c, piece, sequence_parallel, parameters),
       kind_(c.head),
-      pool_(c.pool),
+      pool_(bert_options(c).pool),
       dropout_(c.dropout),
-      activation_(*activation_of(c.activation_of_head())),
+      activation_(*activation_of(head_activation(c))),
       predicts_(piece.predicts) {
   if (!predicts_) return;
   parameters.enter("head", piece.chunk);
-  if (c.pooler)
-    pooler_.emplace(parameters, whole_linear(c, "pooler", c.d_model, c.pooler_deviation()));
+  if (bert_options(c).pooler)
+    pooler_.emplace(parameters, whole_linear(c, "pooler", c.d_model, pooler_deviation(c)));
   if (c.head == Head::vocabulary)
     add_vocabulary_head(c, piece.chunk, parameters);
   else
@@ -53,34 +70,27 @@ void Bert::add_vocabulary_head(const ModelConfig& c, int chunk, Parameters& para
   norm_.emplace(parameters, norm);
   const std::string tied_to = c.tie_embeddings ? "embedding.tokens.weight" : "";
   parameters.enter("head.decoder", chunk);
-  decoder_ = &parameters.add({"head.weight",
-                              {c.vocab_size, c.d_model},
-                              Split::vocab,
-                              {Start::normal, c.init_std},
-                              false,
-                              tied_to});
+  head_ = &parameters.add({"head.weight",
+                           {c.vocab_size, c.d_model},
+                           Split::vocab,
+                           {Start::normal, c.init_std},
+                           false,
+                           tied_to});
   parameters.enter("head", chunk);
-  decoder_bias_ = &parameters.add({"head.bias", {c.vocab_size}, Split::vocab, {Start::zeros}});
+  head_bias_ = &parameters.add({"head.bias", {c.vocab_size}, Split::vocab, {Start::zeros}});
   if (pooler_) pair_.emplace(parameters, whole_linear(c, "pair", 2, c.init_std));
 }
 
 Flow Bert::forward(const Flow& flow, const Pass& pass) const {
   const Var x = trunk_(flow, pass);
-  return predicts_ && trunk_.carried_out(pass).sequence_parallel
-             ? ops::gather_sequence_alike(x, *pass.tp)
-             : x;
+  return predicts_ ? all_positions(x, trunk_.carried_out(pass)) : x;
 }
 
-Var Bert::transformed(const Var& hidden, const Pass& pass) const {
+Var Bert::rows(const Var& hidden, const Pass& pass) const {
   const Pass whole = pass.whole();
   const Var x = enter_shards(
       (*norm_)((*dense_)(ops::take_places(hidden, *pass.batch), whole, activation_)), whole);
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
-}
-
-ops::VocabShard Bert::vocab_shard() const {
-  SKEIN_CHECK(decoder_ != nullptr);
-  return {decoder_->first, decoder_->valid};
 }
 
 Var Bert::pooled(const Var& hidden, const Pass& pass) const {
@@ -101,41 +111,31 @@ Var Bert::label_scores(const Var& hidden, const Pass& pass) const {
   return (*classifier_)(residual_dropout(x, whole, dropout_, -1, 1), whole);
 }
 
-Losses MaskedTokens::losses(const Var& hidden, const LossPass& pass) const {
-  const Within here = Within::part("head");
+TermLosses PairTerm::losses(const Var& hidden, const LossPass& pass) const {
   const Batch& batch = *pass.batch;
-  const Tensor &weights = batch.weights,
-               row_weights = row_weights_of(weights, pass.loss_scale, hidden.value());
-  const Var tokens = ops::linear_cross_entropy(
-      model_.transformed(hidden, pass), model_.decoder().weight(), model_.decoder_bias().weight(),
-      batch.targets.reshape({-1}), row_weights, weights.dim(1), model_.vocab_shard(), pass.tp);
-  if (!batch.pair_labels.defined()) return {tokens, row_weights, {weights}};
-  const Var pairs = ops::cross_entropy(model_.pair_scores(hidden, pass), batch.pair_labels);
-  const Tensor each = sample_weights(batch.size()),
-               all = Tensor::empty({row_weights.size() + batch.size()}, row_weights.dtype(),
-                                   row_weights.device());
-  all.flat(0, row_weights.size()).copy_from(row_weights);
-  all.flat(row_weights.size(), batch.size())
-      .copy_from(row_weights_of(each, pass.sample_scale, hidden.value()));
-  return {ops::end_to_end({tokens, pairs}), all, {weights, each}};
+  if (!batch.pair_labels.defined()) return {};
+  const Tensor each = sample_weights(batch.size());
+  return {ops::cross_entropy(model_.pair_scores(hidden, pass), batch.pair_labels),
+          row_weights_of(each, pass.sample_scale, hidden.value()), each};
 }
 
-std::vector<Tensor> MaskedTokens::answers(const Var& hidden, const Pass& pass) const {
+Tensor PairTerm::answers(const Var& hidden, const Pass& pass) const {
   const Batch& batch = *pass.batch;
-  const Tensor logits =
-      ops::linear_sums(model_.transformed(hidden, pass).value(), model_.decoder().weight());
-  on_device(logits.device(), [&](auto device) {
-    kernels::add_bias(device, logits, model_.decoder_bias().value, logits);
-  });
-  std::vector<Tensor> made{
-      likeliest(logits, model_.vocab_shard(), *pass.tp).reshape({batch.size(), -1})};
-  if (!batch.pair_labels.defined()) return made;
+  if (!batch.pair_labels.defined()) return {};
   const Tensor scores = model_.pair_scores(hidden, pass).value().to(Device{}).to(DType::f32),
                pairs = Tensor::zeros({batch.size(), 1}, DType::i32);
   for (int64_t i = 0; i < pairs.size(); ++i)
     pairs.data<int32_t>()[i] = scores.data<float>()[2 * i + 1] > scores.data<float>()[2 * i];
-  made.push_back(pairs);
-  return made;
+  return pairs;
+}
+
+std::unique_ptr<Objective> Bert::objective() const {
+  if (classifier_) return label_objective(*this);
+  if (!head_) return nullptr;
+  std::vector<std::unique_ptr<LossTerm>> terms;
+  terms.push_back(std::make_unique<TokenTerm>(*this));
+  terms.push_back(std::make_unique<PairTerm>(*this));
+  return std::make_unique<SumOfTerms>(std::move(terms));
 }
 
 }  // namespace skein

@@ -1,25 +1,11 @@
 #include "skein/models/gpt/gpt.h"
 
 #include "skein/core/where.h"
-#include "skein/kernels/reduce.h"
-#include "skein/models/likeliest.h"
+#include "skein/models/terms.h"
 #include "skein/ops/attention.h"
-#include "skein/ops/collective.h"
 #include "skein/ops/embedding.h"
-#include "skein/ops/linear.h"
 
 namespace skein {
-namespace {
-
-// x [B,T,C] -> [B,1,C]
-Tensor last_position(const Tensor& x) {
-  Tensor last = Tensor::empty({x.dim(0), 1, x.dim(2)}, x.dtype(), x.device());
-  on_device(x.device(),
-            [&](auto device) { kernels::copy_places(device, x, x.dim(1) - 1, 1, last, 0); });
-  return last;
-}
-
-}  // namespace
 
 Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
          Parameters& parameters)
@@ -44,7 +30,7 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
                            {Start::normal, config.init_std},
                            false,
                            tied_to});
-  if (!config.value_head) return;
+  if (!config.own.get<GptOptions>().value_head) return;
   parameters.enter("value", piece.chunk);
   value_.emplace(parameters, LinearSpec{"value", config.d_model, 1, Split::none, true,
                                         config.head_deviation()});
@@ -58,10 +44,9 @@ Var Gpt::scaled(const Var& normed) const {
 
 Var Gpt::features(const Var& all, const Pass& pass) const {
   const Within here = Within::part("head");
-  const Var hidden = pass.cache ? Var(last_position(all.value())) : all;
+  const Var hidden = pass.cache ? Var(ops::last_position(all.value())) : all;
   const Var normed = scaled(final_norm_ ? (*final_norm_)(hidden) : hidden);
-  if (classifier_)
-    return pass.sequence_parallel ? ops::gather_sequence_alike(normed, *pass.tp) : normed;
+  if (classifier_) return all_positions(normed, pass);
   const Var x = enter_shards(normed, pass);
   return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
 }
@@ -77,23 +62,14 @@ Var Gpt::rows(const Var& output, const Pass& pass) const {
 
 Var Gpt::values(const Var& output, const Pass& pass) const {
   SKEIN_CHECK(value_.has_value());
-  const Var x = rows(ops::once(output, *pass.tp), pass);
+  const Var x = rows(counted_once(output, pass), pass);
   return ops::reshape((*value_)(ops::reshape(x, {1, x.shape()[0], x.shape()[1]}), pass.whole()),
                       {x.shape()[0]});
-}
-
-Tensor Gpt::logits(const Tensor& features) const {
-  return ops::linear_sums(features, head_->weight());
 }
 
 Flow Gpt::forward(const Flow& flow, const Pass& pass) const {
   const Var x = trunk_(flow, pass);
   return head_ || classifier_ ? features(x, trunk_.carried_out(pass)) : x;
-}
-
-ops::VocabShard Gpt::vocab_shard() const {
-  SKEIN_CHECK(head_ != nullptr);
-  return {head_->first, head_->valid};
 }
 
 Var Gpt::label_scores(const Var& output, const Pass& pass) const {
@@ -102,22 +78,9 @@ Var Gpt::label_scores(const Var& output, const Pass& pass) const {
       residual_dropout(ops::take_places(output, *pass.batch), whole, dropout_, -1, 1), whole);
 }
 
-Losses NextToken::losses(const Var& output, const LossPass& pass) const {
-  const Within here = Within::part("head");
-  const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
-  const Tensor row_weights = pass.row_weights.defined()
-                                 ? pass.row_weights
-                                 : row_weights_of(weights, pass.loss_scale, output.value());
-  return {ops::linear_cross_entropy(model_.rows(output, pass), model_.head().weight(), {}, targets,
-                                    row_weights, weights.dim(1), model_.vocab_shard(), pass.tp),
-          row_weights,
-          {weights}};
-}
-
-std::vector<Tensor> NextToken::answers(const Var& output, const Pass& pass) const {
-  const Tensor ids =
-      likeliest(model_.logits(model_.rows(output, pass).value()), model_.vocab_shard(), *pass.tp);
-  return {ids.reshape({pass.batch->size(), -1})};
+std::unique_ptr<Objective> Gpt::objective() const {
+  if (head_) return token_objective(*this);
+  return classifier_ ? label_objective(*this) : nullptr;
 }
 
 }  // namespace skein

@@ -21,8 +21,8 @@ struct DpoObjective::Verdict {
   double slopes[2] = {0, 0};  // of the loss by a token's log-probability, of either answer
 };
 
-DpoObjective::DpoObjective(const Gpt& last_piece, const DpoRules& rules, const KtoPoint* point)
-    : model_(last_piece), rules_(rules), point_(point) {
+DpoObjective::DpoObjective(const Predictor& predictor, const DpoRules& rules, const KtoPoint* point)
+    : predictor_(predictor), rules_(rules), point_(point) {
   SKEIN_CHECK(rules.loss.kind != DpoKind::kto || (point != nullptr && rules.sft == 0));
 }
 
@@ -77,8 +77,8 @@ DpoObjective::Verdict DpoObjective::single_verdict(const Answer* answers) const 
 
 Var DpoObjective::log_losses(const Var& x, const Tensor& row_weights, const Pass& pass) const {
   const Tensor& targets = pass.batch->targets;
-  return ops::linear_cross_entropy(x, model_.head().weight(), {}, targets.reshape({-1}),
-                                   row_weights, targets.dim(1), model_.vocab_shard(), pass.tp);
+  return ops::linear_cross_entropy(x, predictor_.head().weight(), {}, targets.reshape({-1}),
+                                   row_weights, targets.dim(1), predictor_.vocab_shard(), pass.tp);
 }
 
 Tensor DpoObjective::token_losses(const Var& x, const Pass& pass) const {
@@ -125,7 +125,7 @@ DpoObjective::Judgement DpoObjective::judged(const Tensor& losses, const Pass& p
 Losses DpoObjective::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const int64_t samples = pass.batch->size();
-  const Var x = model_.rows(output, pass);
+  const Var x = predictor_.rows(output, pass);
   const Tensor losses = token_losses(x, pass);
   const Judgement found = judged(losses, pass);
   const auto kept = [&](const Tensor& numbers) {
@@ -150,7 +150,7 @@ Losses DpoObjective::losses(const Var& output, const LossPass& pass) const {
 
 std::vector<Tensor> DpoObjective::answers(const Var& output, const Pass& pass) const {
   const Tensor made =
-      token_losses(model_.rows(output, pass), pass).to(Device{}).to(DType::f32).clone();
+      token_losses(predictor_.rows(output, pass), pass).to(Device{}).to(DType::f32).clone();
   for (float& one : made.span<float>()) one = -one;
   return {made.reshape({pass.batch->size(), pass.batch->weights.dim(1), 1})};
 }

@@ -9,6 +9,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
+#include "skein/models/architecture.h"
 #include "skein/rlhf/rewards/reward_task.h"
 #include "skein/train/judge.h"
 #include "skein/train/run_state.h"
@@ -36,7 +37,7 @@ void check(const DpoTuneConfig& c) {
           c.task.rules.sft);
   require(c.task.bad_records >= 0, "data.bad_records={} must be at least 0", c.task.bad_records);
   require(!c.run.data.train.empty(), "data.train names no file of preferences");
-  require(c.run.model.architecture == Architecture::gpt && c.run.model.head == Head::vocabulary,
+  require(c.run.model.architecture->continues_text(c.run.model),
           "the model to begin from does not continue text; a policy is a GPT with "
           "model.head=vocabulary");
   require(c.run.model.dropout == 0,
@@ -114,7 +115,7 @@ std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const Prefere
 }
 
 void complete(PretrainConfig& c, double epochs, int64_t samples) {
-  c.model.value_head = false;
+  c.model.architecture->give_values(c.model, false);
   const double epoch = static_cast<double>(samples) /
                        static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) {
@@ -240,7 +241,7 @@ void DpoTask::ask_reference(const PretrainConfig& c, const CheckpointInfo& weigh
 }
 
 std::unique_ptr<Objective> DpoTask::objective(const LocalModel& model) const {
-  return std::make_unique<DpoObjective>(*model.decoder(), rules_, &point_);
+  return std::make_unique<DpoObjective>(*model.predictor(), rules_, &point_);
 }
 
 void DpoTask::before_step(const Judged& model, int64_t first, int64_t count) const {

@@ -1,6 +1,7 @@
 #include "actors.h"
 
 #include "skein/core/log.h"
+#include "skein/models/architecture.h"
 
 namespace skein {
 namespace {
@@ -31,7 +32,7 @@ PretrainConfig critic_config(const TuneConfig& c) {
 
 PretrainConfig policy_config(const TuneConfig& c, bool shared) {
   PretrainConfig made = c.run;
-  made.model.value_head = shared;
+  made.model.architecture->give_values(made.model, shared);
   made.model.head_std = 0;
   made.optimizer.mean_decay = c.ppo.ema;
   return made;
@@ -62,9 +63,7 @@ void load_weights(Replica& replica, const CheckpointInfo& from, const std::strin
 
 ModelConfig critic_model(const ModelConfig& policy) {
   ModelConfig made = policy;
-  made.head = Head::token;
-  made.labels = 1;
-  made.value_head = false;
+  made.architecture->begin_labels(made, Head::token, 1);
   made.tie_embeddings = true;
   made.head_std = 0;
   return made;
@@ -84,7 +83,7 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
     critic_ = std::make_unique<Replica>(critic_config(config), plan, mesh,
                                         Learning{[this](const LocalModel& model) {
                                                    return std::make_unique<ValueObjective>(
-                                                       *model.labelled(), rules_.value);
+                                                       *model.scorer(), rules_.value);
                                                  },
                                                  ValueObjective::terms()});
   reference_ =
@@ -101,13 +100,12 @@ std::vector<DataFile> Actors::data_files() const {
 
 Learning Actors::policy_learning() const {
   Learning made{[this](const LocalModel& model) {
-                  return std::make_unique<PolicyObjective>(*model.decoder(), rules_);
+                  return std::make_unique<PolicyObjective>(*model.predictor(), model.value_head(),
+                                                           rules_);
                 },
                 policy_terms_};
   if (texts_)
-    made.beside = [](const LocalModel& model) {
-      return std::make_unique<NextToken>(*model.decoder());
-    };
+    made.beside = [](const LocalModel& model) { return token_objective(*model.predictor()); };
   return made;
 }
 

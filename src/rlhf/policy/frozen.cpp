@@ -6,7 +6,8 @@ namespace skein {
 namespace {
 
 PipelineModel telling(LocalModel& model, const PolicyRules& rules) {
-  if (model.decoder()) model.learn(std::make_unique<PolicyObjective>(*model.decoder(), rules));
+  if (model.predictor())
+    model.learn(std::make_unique<PolicyObjective>(*model.predictor(), nullptr, rules));
   return model.pipeline_model();
 }
 

@@ -12,7 +12,7 @@ namespace {
 // Of a banned id: no softmax sees it, and times 0 it is still 0. f16 knows no larger one.
 double never(DType dtype) { return dtype == DType::f16 ? -6e4 : -1e9; }
 
-Weight ban_of(const Gpt& model, const std::vector<int64_t>& banned) {
+Weight ban_of(const Predictor& model, const std::vector<int64_t>& banned) {
   if (banned.empty()) return {};
   const Tensor& weight = model.head().value;
   const ops::VocabShard shard = model.vocab_shard();
@@ -136,11 +136,11 @@ std::vector<Term> PolicyObjective::terms(const PolicyRules& rules) {
 
 Var PolicyObjective::log_losses(const Var& output, const Pass& pass, const Tensor& row_weights,
                                 const ops::RowExtras& extras) const {
-  const Var x = ops::scale(model_.rows(output, pass), 1 / rules_.distribution.temperature);
-  const Weight ban = ban_of(model_, rules_.distribution.banned);
+  const Var x = ops::scale(predictor_.rows(output, pass), 1 / rules_.distribution.temperature);
+  const Weight ban = ban_of(predictor_, rules_.distribution.banned);
   return ops::linear_cross_entropy(
-      x, model_.head().weight(), ban, pass.batch->targets.reshape({-1}), row_weights,
-      pass.batch->targets.dim(1), model_.vocab_shard(), pass.tp, extras);
+      x, predictor_.head().weight(), ban, pass.batch->targets.reshape({-1}), row_weights,
+      pass.batch->targets.dim(1), predictor_.vocab_shard(), pass.tp, extras);
 }
 
 std::function<void(int64_t, const Tensor&, const Tensor&)> PolicyObjective::weigher(
@@ -180,7 +180,7 @@ Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
   parts.learn(ops::stand_in(logs, parts.kept(rows.loss)), row_weights);
   ValueRows values;
   if (rules_.shared) {
-    const Var found = model_.values(output, pass);
+    const Var found = values_->values(output, pass);
     values = value_rows(found.value(), batch, rules_.value);
     parts.learn(ops::with_slope(found, values.losses, values.slopes), parts.places());
   }
@@ -206,7 +206,7 @@ std::vector<Tensor> PolicyObjective::answers(const Var& output, const Pass& pass
   const Var logs = log_losses(output, pass, {}, extras);
   std::vector<Tensor> columns{host_numbers(logs.value()), host_numbers(extras.entropies)};
   for (double& one : columns[0].span<double>()) one = -one;
-  if (rules_.shared) columns.push_back(host_numbers(model_.values(output, pass).value()));
+  if (rules_.shared) columns.push_back(host_numbers(values_->values(output, pass).value()));
   const Tensor made = Tensor::empty({batch.size(), batch.weights.dim(1), numbers}, DType::f32);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t n = 0; n < numbers; ++n)
@@ -218,7 +218,7 @@ std::vector<Tensor> PolicyObjective::answers(const Var& output, const Pass& pass
 Losses ValueObjective::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
-  const Var scores = ops::reshape(model_.label_scores(output, pass), {batch.weights.size()});
+  const Var scores = ops::reshape(scorer_.label_scores(output, pass), {batch.weights.size()});
   const ValueRows made = value_rows(scaled(scores.value(), rules_), batch, rules_);
   for (double& slope : made.slopes.span<double>()) slope /= rules_.deviation;
   Parts parts(batch.weights, pass, output);
@@ -228,7 +228,7 @@ Losses ValueObjective::losses(const Var& output, const LossPass& pass) const {
 }
 
 std::vector<Tensor> ValueObjective::answers(const Var& output, const Pass& pass) const {
-  const Tensor said = model_.label_scores(output, pass).value();
+  const Tensor said = scorer_.label_scores(output, pass).value();
   return {scaled(said, rules_).to(DType::f32).reshape(said.shape())};
 }
 

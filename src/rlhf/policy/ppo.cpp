@@ -8,6 +8,7 @@
 #include "skein/core/profile.h"
 #include "skein/core/strings.h"
 #include "skein/core/values.h"
+#include "skein/models/architecture.h"
 #include "skein/train/progress.h"
 #include "skein/train/run.h"
 
@@ -144,8 +145,9 @@ void Tuner::build(const CheckpointInfo* own) {
   RunState& state = run_.state();
   state.tokenizer = tuning_.tokenizer.to_json();
   PretrainConfig written = config_.run;
-  written.model.value_head = config_.critic.kind == CriticConfig::Kind::shared &&
-                             config_.ppo.algorithm == PpoConfig::Algorithm::ppo;
+  written.model.architecture->give_values(written.model,
+                                          config_.critic.kind == CriticConfig::Kind::shared &&
+                                              config_.ppo.algorithm == PpoConfig::Algorithm::ppo);
   state.config = config_values(written);
   if (own)
     resume(*own, *stored);
@@ -166,7 +168,8 @@ void Tuner::resume(const CheckpointInfo& own, const RunState& stored) {
   check_same_start(tuned_, config_, tuning_, own.path);
   tuned_.ema = config_.ppo.ema;
   PretrainConfig now = config_.run;
-  now.model.value_head = run_.state().config.at("model.value_head") == "true";
+  now.model.architecture->give_values(now.model,
+                                      run_.state().config.at("model.value_head") == "true");
   const std::string changes = compare_with_stored(stored, now, run_.state().tokenizer, own.path) +
                               compare_settings(tuned_, config_, tuning_, own.path);
   run_.data().go_on({stored.data, own.path, true, config_.run.checkpoint.other_data});

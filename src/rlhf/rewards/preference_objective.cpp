@@ -11,14 +11,14 @@ namespace skein {
 Losses PreferenceObjective::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
-  const Var scores = model_.label_scores(output, pass);
+  const Var scores = scorer_.label_scores(output, pass);
   const Var found =
       ops::preference_losses(ops::reshape(scores, {scores.value().size()}), batch.known, config_);
   return {found, row_weights_of(batch.weights, pass.loss_scale, output.value()), {batch.weights}};
 }
 
 std::vector<Tensor> PreferenceObjective::answers(const Var& output, const Pass& pass) const {
-  return {model_.label_scores(output, pass).value().to(Device{}).to(DType::f32)};
+  return {scorer_.label_scores(output, pass).value().to(Device{}).to(DType::f32)};
 }
 
 PreferenceScores preference_scores(const Judged& model, const PreferenceSamples& samples) {

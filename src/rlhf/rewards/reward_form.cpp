@@ -6,6 +6,7 @@
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
+#include "skein/models/architecture.h"
 #include "skein/rlhf/rewards/answer_form.h"
 #include "skein/train/tasks/chat_data.h"
 
@@ -72,8 +73,8 @@ uint32_t reward_checksum(const std::string& notes) {
 RewardForm::RewardForm(const Tokenizer& tokenizer, const ModelConfig& model, const RewardHead& head)
     : tokenizer_(tokenizer),
       length_(head.length),
-      types_(model.architecture == Architecture::bert && model.token_types >= 2) {
-  if (model.architecture == Architecture::bert)
+      types_(model.architecture->sees_ahead() && model.token_types >= 2) {
+  if (model.architecture->sees_ahead())
     pairs_ = std::make_unique<LabelForm>(tokenizer,
                                          LabelFormConfig{.encoder = true, .length = head.length});
   else

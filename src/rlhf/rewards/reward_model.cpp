@@ -50,8 +50,8 @@ RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dt
 
 PipelineModel RewardModel::pieces() {
   PipelineModel model = local_.pipeline_model();
-  if (local_.labelled())
-    objective_ = std::make_unique<PreferenceObjective>(*local_.labelled(), head_.loss);
+  if (local_.scorer())
+    objective_ = std::make_unique<PreferenceObjective>(*local_.scorer(), head_.loss);
   model.objective = objective_.get();
   return model;
 }

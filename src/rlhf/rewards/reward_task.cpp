@@ -7,6 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/data/files/line_reader.h"
+#include "skein/models/architecture.h"
 #include "skein/parallel/local_model.h"
 #include "skein/rlhf/rewards/preference_files.h"
 #include "skein/rlhf/rewards/preference_objective.h"
@@ -131,7 +132,7 @@ void RewardTask::read(const RewardConfig& c, const std::string& notes) {
   tell(learnt, "training", c.task.diverging);
   head_.length = sequence_length(c);
   head_.loss = c.task.loss;
-  if (c.run.model.architecture == Architecture::gpt)
+  if (!c.run.model.architecture->sees_ahead())
     head_.chat_template =
         preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
   const RewardForm form(*tokenizer_, c.run.model, head_);
@@ -180,8 +181,8 @@ std::vector<PreferenceSample> RewardTask::reference_samples(
 }
 
 std::unique_ptr<Objective> RewardTask::objective(const LocalModel& model) const {
-  return model.labelled() ? std::make_unique<PreferenceObjective>(*model.labelled(), head_.loss)
-                          : nullptr;
+  return model.scorer() ? std::make_unique<PreferenceObjective>(*model.scorer(), head_.loss)
+                        : nullptr;
 }
 
 Scores RewardTask::validate(const Judged& model) const {
@@ -246,10 +247,8 @@ bool RewardTask::begins_anew(const std::string& tensor, bool in_checkpoint,
 
 // An encoder's head of tokens reads wherever a sequence begins, a pooler only where the row does.
 void RewardTask::complete(PretrainConfig& c, double epochs) const {
-  c.model.head = c.model.architecture == Architecture::bert ? Head::token : Head::sequence;
-  c.model.labels = 1;
-  c.model.pooler = c.model.value_head = false;
-  c.model.pool = Pool::first;
+  const Architecture& architecture = *c.model.architecture;
+  architecture.begin_labels(c.model, architecture.sees_ahead() ? Head::token : Head::sequence, 1);
   if (c.model.head_std < 0)
     c.model.head_std = 1 / std::sqrt(static_cast<double>(c.model.d_model) + 1);
   const double epoch = static_cast<double>(training_->samples_per_epoch()) /

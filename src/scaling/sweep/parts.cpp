@@ -6,6 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
 #include "skein/data/samples/loader.h"
+#include "skein/models/architecture.h"
 #include "skein/parallel/layout.h"
 #include "skein/train/optim/lr.h"
 #include "skein/train/progress.h"
@@ -38,7 +39,7 @@ void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
 
 void count_unique_tokens(std::vector<SweepCell>& cells) {
   const PretrainConfig& run = cells.front().run;
-  if (run.model.architecture != Architecture::gpt) return count_tokens_of_encoders(cells);
+  if (run.model.architecture->fills_masks(run.model)) return count_tokens_of_encoders(cells);
   const Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
   for (SweepCell& cell : cells)
     cell.unique_tokens = cell.tokens - loader.samples_seen_again(cell.run.train.steps *

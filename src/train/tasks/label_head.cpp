@@ -6,6 +6,7 @@
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
+#include "skein/models/architecture.h"
 
 namespace skein {
 namespace {
@@ -90,8 +91,7 @@ ConllConfig conll_config(const LabelColumns& c, const std::vector<std::string>& 
 }
 
 LabelForm LabelHead::form(const ModelConfig& model, const Tokenizer& tokenizer) const {
-  return LabelForm(tokenizer,
-                   {model.architecture == Architecture::bert, length, separator, true, framed});
+  return LabelForm(tokenizer, {model.architecture->sees_ahead(), length, separator, true, framed});
 }
 
 LabelMetric metric_of(LabelKind kind, LabelMetric asked) {

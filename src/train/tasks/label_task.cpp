@@ -2,6 +2,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/models/architecture.h"
 #include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_scores.h"
 
@@ -143,10 +144,8 @@ bool LabelTask::begins_anew(const std::string& tensor, bool in_checkpoint,
 }
 
 void LabelTask::complete(PretrainConfig& c, double epochs) const {
-  c.model.head = head_.kind == LabelKind::tag ? Head::token : Head::sequence;
-  c.model.labels = head_.outputs();
-  c.model.pooler = c.model.architecture == Architecture::bert && c.model.head == Head::sequence;
-  if (!c.model.pooler) c.model.pool = Pool::first;
+  const Head head = head_.kind == LabelKind::tag ? Head::token : Head::sequence;
+  c.model.architecture->begin_labels(c.model, head, head_.outputs());
   const double epoch = static_cast<double>(training_->samples_per_epoch()) /
                        static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   const auto steps = [](double count) {

@@ -2,6 +2,7 @@
 
 #include "skein/core/strings.h"
 #include "skein/data/samples/masked_loader.h"
+#include "skein/models/architecture.h"
 #include "skein/train/evaluate.h"
 #include "skein/train/evaluate_masked.h"
 #include "skein/train/progress.h"
@@ -72,7 +73,8 @@ class MaskedTask : public Task {
         context_(c.model.context),
         pairs_(c.mlm.pairs != PairTask::none),
         training_(c.data.train, c.model.context, c.train.seed, c.data, c.mlm) {
-    require(!pairs_ || c.model.pooler, "mlm.pairs needs model.pooler, the layer that judges them");
+    require(!pairs_ || c.model.architecture->judges_pairs(c.model),
+            "mlm.pairs needs model.pooler, the layer that judges them");
     require(!pairs_ || c.model.token_types >= 2,
             "mlm.pairs marks two parts, but model.token_types is {}; give 2", c.model.token_types);
     if (c.data.validation.empty()) return;
@@ -126,10 +128,10 @@ std::unique_ptr<Task> language_task(PretrainConfig& config) {
           "pretraining learns tokens: model.head must be vocabulary; `skein finetune` trains the "
           "others");
   config.data.vocab_size = config.model.vocab_size;
-  const bool encoder = config.model.architecture == Architecture::bert;
+  const bool masks = config.model.architecture->fills_masks(config.model);
   if (config.lr.decay == LrConfig::Decay::automatic)
-    config.lr.decay = encoder ? LrConfig::Decay::linear : LrConfig::Decay::cosine;
-  return encoder ? completed<MaskedTask>(config) : completed<NextTokenTask>(config);
+    config.lr.decay = masks ? LrConfig::Decay::linear : LrConfig::Decay::cosine;
+  return masks ? completed<MaskedTask>(config) : completed<NextTokenTask>(config);
 }
 
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {

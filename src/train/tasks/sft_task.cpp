@@ -4,6 +4,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/models/architecture.h"
 #include "skein/train/tasks/chat_scores.h"
 #include "skein/train/tasks/sft.h"
 
@@ -126,10 +127,10 @@ void SftTask::complete(PretrainConfig& c, double epochs) const {
 void check(const SftConfig& c, const Tokenizer& tokenizer) {
   const ModelConfig& model = c.run.model;
   require(
-      model.architecture == Architecture::gpt && model.head == Head::vocabulary,
+      model.architecture->continues_text(model),
       "this model is no language model that continues text, but {}; `skein sft` needs a GPT with "
       "model.head=vocabulary",
-      model.architecture == Architecture::bert ? "an encoder" : "one that gives numbers or labels");
+      model.architecture->otherwise(model));
   require(model.vocab_size >= tokenizer.vocab_size(),
           "the model knows {} ids, but its tokenizer has {}", model.vocab_size,
           tokenizer.vocab_size());

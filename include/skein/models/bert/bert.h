@@ -4,22 +4,40 @@
 // Tensors, by global name (C = d_model; blocks as in gpt.h, with norm_1 after the attention and
 // norm_2 after the feed-forward):
 //   embedding.tokens.weight [V,C]   embedding.positions.weight [context + position_offset, C]
-//   embedding.types.weight [token_types, C] embedding.norm.gain/bias [C]    pooler.weight [C,C],
-//   .bias [C] head = vocabulary: head.dense.weight [C,C], .bias [C]   head.norm.gain/bias [C]
-//   head.weight [V,C] (untied)   head.bias [V]
+//   embedding.types.weight [token_types, C]   embedding.norm.gain/bias [C]
+//   pooler.weight [C,C], .bias [C]
+//   head = vocabulary: head.dense.weight [C,C], .bias [C]   head.norm.gain/bias [C]
+//                      head.weight [V,C] (untied)   head.bias [V]
 //                      pair.weight [2,C], .bias [2] (with the pooler)
 //   head = sequence or token: classifier.weight [labels,C], .bias [labels]
 #pragma once
 
 #include <optional>
 
-#include "skein/models/labels.h"
+#include "skein/models/architecture.h"
 #include "skein/models/trunk.h"
-#include "skein/ops/loss.h"
 
 namespace skein {
 
-class Bert : public Model, public Labelled {
+struct BertOptions {
+  // of the vocabulary head's dense layer; none: as model.activation
+  std::optional<MlpKind> head_activation;
+  bool pooler = false;      // dense and tanh on one vector of the text, for pairs and sequences
+  Pool pool = Pool::first;  // that vector: mean or first
+};
+
+inline BertOptions& bert_options(ModelConfig& config) { return config.own.get<BertOptions>(); }
+inline const BertOptions& bert_options(const ModelConfig& config) {
+  return config.own.get<BertOptions>();
+}
+// Of the vocabulary head's dense layer.
+MlpKind head_activation(const ModelConfig& config);
+// Of the pooler's start weights. Under a vocabulary head it is pretrained, from init_std as the
+// rest. Under a head of sequences it begins anew only where none was pretrained: by its fan-in,
+// 1 / sqrt(d_model), so that what it reads passes through a narrow one too.
+double pooler_deviation(const ModelConfig& config);
+
+class Bert : public Model, public Predictor, public Scorer {
  public:
   // parameters outlives the model and receives its tensors.
   Bert(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
@@ -29,14 +47,16 @@ class Bert : public Model, public Labelled {
   std::vector<Shape> flow_shapes(const Pass& pass) const override {
     return trunk_.flow_shapes(pass);
   }
+  const Predictor* predictor() const override { return head_ ? this : nullptr; }
+  const Scorer* scorer() const override { return classifier_ ? this : nullptr; }
+  // Mean cross entropy of the masked tokens; where the batch has pair labels, plus that of the
+  // pairs, whose answers are 0 or 1 [B,1].
+  std::unique_ptr<Objective> objective() const override;
 
-  // Of hidden [B,T,C]: dense, model.head_activation and norm at the batch's places, [B*P,C], for
-  // products with the decoder.
-  Var transformed(const Var& hidden, const Pass& pass) const;
-  const Parameter& decoder() const { return *decoder_; }
-  const Parameter& decoder_bias() const { return *decoder_bias_; }
-  // Columns of the logits that this rank holds.
-  ops::VocabShard vocab_shard() const;
+  // Dense, model.head_activation and norm of the hidden states at the batch's places.
+  Var rows(const Var& hidden, const Pass& pass) const override;
+  const Parameter& head() const override { return *head_; }
+  const Parameter* head_bias() const override { return head_bias_; }
   // [B,2]: the second part follows the first, or does not.
   Var pair_scores(const Var& hidden, const Pass& pass) const;
   // A head of sequences looks at what model.pool says, whatever the batch's places are.
@@ -54,20 +74,13 @@ class Bert : public Model, public Labelled {
   bool predicts_;
   std::optional<Linear> pooler_, dense_, pair_, classifier_;
   std::optional<NormLayer> norm_;
-  Parameter* decoder_ = nullptr;
-  Parameter* decoder_bias_ = nullptr;
+  Parameter* head_ = nullptr;
+  Parameter* head_bias_ = nullptr;
 };
 
-// Mean cross entropy of the masked tokens; where the batch has pair labels, plus that of the pairs.
-class MaskedTokens : public Objective {
- public:
-  explicit MaskedTokens(const Bert& last_piece) : model_(last_piece) {}
-  Losses losses(const Var& output, const LossPass& pass) const override;
-  // Token ids [B,P], and 0 or 1 for pairs [B,1].
-  std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
-
- private:
-  const Bert& model_;
-};
+const Architecture& bert_architecture();
+inline bool is_bert(const ModelConfig& config) {
+  return config.architecture == &bert_architecture();
+}
 
 }  // namespace skein

@@ -3,22 +3,27 @@
 //
 // Tensors, by global name (C = d_model, F = d_ff, H heads, G key heads, D head width):
 //   embedding.tokens.weight [V,C]   embedding.positions.weight [context,C] (learned positions)
-//   block.i.norm_1.gain/bias [C]    block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out
-//   [C,H*D], .bias [rows] block.i.norm_2.gain/bias [C]    block.i.mlp.up.weight [F,C], .gate [F,C]
-//   (swiglu), .down [C,F], .bias [rows] final_norm.gain/bias [C] (pre-norm)   head.weight [V,C]
-//   (untied)   classifier.weight [labels,C] (heads of labels) value.weight [1,C], value.bias [1]
-//   (value_head)
+//   block.i.norm_1.gain/bias [C]
+//   block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out [C,H*D], .bias [rows]
+//   block.i.norm_2.gain/bias [C]
+//   block.i.mlp.up.weight [F,C], .gate [F,C] (swiglu), .down [C,F], .bias [rows]
+//   final_norm.gain/bias [C] (pre-norm)
+//   head.weight [V,C] (untied)   classifier.weight [labels,C] (heads of labels)
+//   value.weight [1,C], value.bias [1] (value_head)
 #pragma once
 
 #include <optional>
 
-#include "skein/models/labels.h"
+#include "skein/models/architecture.h"
 #include "skein/models/trunk.h"
-#include "skein/ops/loss.h"
 
 namespace skein {
 
-class Gpt : public Model, public Labelled {
+struct GptOptions {
+  bool value_head = false;  // with head=vocabulary: a number for each token beside its logits
+};
+
+class Gpt : public Model, public Predictor, public Scorer, public ValueHead {
  public:
   // parameters outlives the model and receives its tensors.
   Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
@@ -30,16 +35,14 @@ class Gpt : public Model, public Labelled {
   std::vector<Shape> flow_shapes(const Pass& pass) const override {
     return trunk_.flow_shapes(pass);
   }
-  // On the piece with the vocabulary head, of its forward's result: the features of the batch's
-  // places [B*P,C].
-  Var rows(const Var& output, const Pass& pass) const;
-  // With model.value_head: a number for each of the batch's places, [B*P].
-  Var values(const Var& output, const Pass& pass) const;
-  // On the piece with the head: logits [M, V/t] of features [M,C], the result of its forward.
-  Tensor logits(const Tensor& features) const;
-  const Parameter& head() const { return *head_; }
-  // Columns of the logits that this rank holds.
-  ops::VocabShard vocab_shard() const;
+  const Predictor* predictor() const override { return head_ ? this : nullptr; }
+  const Scorer* scorer() const override { return classifier_ ? this : nullptr; }
+  const ValueHead* value_head() const override { return value_ ? this : nullptr; }
+  std::unique_ptr<Objective> objective() const override;
+
+  Var rows(const Var& output, const Pass& pass) const override;
+  const Parameter& head() const override { return *head_; }
+  Var values(const Var& output, const Pass& pass) const override;
   Var label_scores(const Var& output, const Pass& pass) const override;
 
  private:
@@ -53,16 +56,7 @@ class Gpt : public Model, public Labelled {
   std::optional<Linear> classifier_, value_;
 };
 
-// Mean cross entropy of the next token over all places, or those the batch names, whose weight is
-// not 0.
-class NextToken : public Objective {
- public:
-  explicit NextToken(const Gpt& last_piece) : model_(last_piece) {}
-  Losses losses(const Var& output, const LossPass& pass) const override;
-  std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
-
- private:
-  const Gpt& model_;
-};
+const Architecture& gpt_architecture();
+inline bool is_gpt(const ModelConfig& config) { return config.architecture == &gpt_architecture(); }
 
 }  // namespace skein

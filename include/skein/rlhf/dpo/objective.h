@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/models/gpt/gpt.h"
+#include "skein/models/terms.h"
 #include "skein/rlhf/dpo/samples.h"
 #include "skein/train/task.h"
 
@@ -26,7 +26,7 @@ struct KtoPoint {
 class DpoObjective : public Objective {
  public:
   // point: outlives the objective and holds what is true when losses are made; wanted by kto alone.
-  DpoObjective(const Gpt& last_piece, const DpoRules& rules, const KtoPoint* point = nullptr);
+  DpoObjective(const Predictor& predictor, const DpoRules& rules, const KtoPoint* point = nullptr);
   // Of each sample, as terms() names them. An answer's loss hangs on all its tokens, so they go
   // through the head twice where gradients are made: first for the sums, then with what each row
   // weighs.
@@ -57,7 +57,7 @@ class DpoObjective : public Objective {
   Verdict pair_verdict(const Answer* answers) const;
   Verdict single_verdict(const Answer* answers) const;
 
-  const Gpt& model_;
+  const Predictor& predictor_;
   DpoRules rules_;
   const KtoPoint* point_;
 };

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "skein/models/gpt/gpt.h"
+#include "skein/models/terms.h"
 #include "skein/rlhf/policy/losses.h"
 #include "skein/train/task.h"
 
@@ -50,8 +50,9 @@ struct PolicyRules {
 
 class PolicyObjective : public Objective {
  public:
-  PolicyObjective(const Gpt& last_piece, const PolicyRules& rules)
-      : model_(last_piece), rules_(rules) {}
+  // values: of rules.shared, else null
+  PolicyObjective(const Predictor& predictor, const ValueHead* values, const PolicyRules& rules)
+      : predictor_(predictor), values_(values), rules_(rules) {}
   // Of each place of the batch, which are the tokens of answers: the clipped loss (losses.h) with
   // the KL's; that of the value head; minus the bonus for entropy; and what is told only. terms()
   // names them.
@@ -70,15 +71,15 @@ class PolicyObjective : public Objective {
   std::function<void(int64_t, const Tensor&, const Tensor&)> weigher(const Rows& rows,
                                                                      const LossPass& pass) const;
 
-  const Gpt& model_;
+  const Predictor& predictor_;
+  const ValueHead* values_;
   PolicyRules rules_;
 };
 
 // A critic of its own: a model with one number a token.
 class ValueObjective : public Objective {
  public:
-  ValueObjective(const Labelled& last_piece, const ValueRules& rules)
-      : model_(last_piece), rules_(rules) {}
+  ValueObjective(const Scorer& scorer, const ValueRules& rules) : scorer_(scorer), rules_(rules) {}
   Losses losses(const Var& output, const LossPass& pass) const override;
   // The values, [B,P,1] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
@@ -88,7 +89,7 @@ class ValueObjective : public Objective {
   }
 
  private:
-  const Labelled& model_;
+  const Scorer& scorer_;
   ValueRules rules_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "skein/models/labels.h"
+#include "skein/models/model.h"
 #include "skein/ops/preference.h"
 #include "skein/train/judge.h"
 
@@ -12,14 +12,14 @@ namespace skein {
 // For batches of PreferenceSamples.
 class PreferenceObjective : public Objective {
  public:
-  PreferenceObjective(const Labelled& last_piece, const ops::PreferenceLossConfig& config)
-      : model_(last_piece), config_(config) {}
+  PreferenceObjective(const Scorer& scorer, const ops::PreferenceLossConfig& config)
+      : scorer_(scorer), config_(config) {}
   Losses losses(const Var& output, const LossPass& pass) const override;
   // The scores, [B,K,1] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
  private:
-  const Labelled& model_;
+  const Scorer& scorer_;
   ops::PreferenceLossConfig config_;
 };
 

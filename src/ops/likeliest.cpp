@@ -1,12 +1,12 @@
-#include "skein/models/likeliest.h"
+#include "skein/ops/likeliest.h"
 
 #include <algorithm>
 #include <limits>
 #include <vector>
 
-namespace skein {
+namespace skein::ops {
 
-Tensor likeliest(const Tensor& logits, const ops::VocabShard& shard, Group& group) {
+Tensor likeliest(const Tensor& logits, const VocabShard& shard, Group& group) {
   const Tensor here = logits.to(Device{}).to(DType::f32);
   const int64_t rows = here.dim(0), columns = here.dim(1), ranks = group.size();
   const Tensor best = Tensor::from(std::vector<float>(static_cast<size_t>(rows),
@@ -34,4 +34,4 @@ Tensor likeliest(const Tensor& logits, const ops::VocabShard& shard, Group& grou
   return ids;
 }
 
-}  // namespace skein
+}  // namespace skein::ops

@@ -1,4 +1,4 @@
-#include "skein/models/likeliest.h"
+#include "skein/ops/likeliest.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Likeliest, IsTheSameOnAllRanksOfASplitVocabulary) {
         for (int64_t i = 0; i < part; ++i)  // padding must not matter
           own.data<float>()[row * part + i] =
               i < valid ? logits.data<float>()[row * ids + first + i] : 100.0f;
-      const Tensor found = likeliest(own, {first, valid}, group);
+      const Tensor found = ops::likeliest(own, {first, valid}, group);
       EXPECT_EQ(std::vector<int32_t>(found.data<int32_t>(), found.data<int32_t>() + rows), expected)
           << ranks << " ranks, rank " << group.rank();
     });

@@ -1,0 +1,42 @@
+// What the last pieces of models can do, whatever their architecture.
+#pragma once
+
+#include "skein/nn/parameter.h"
+#include "skein/nn/pass.h"
+#include "skein/ops/loss.h"
+
+namespace skein {
+
+// Makes rows, and has the weight that turns them into logits over the vocabulary.
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+  // Of the last piece's result: rows [B*P,C] for the batch's places.
+  virtual Var rows(const Var& output, const Pass& pass) const = 0;
+  // [V/t,C], and [V/t] or null.
+  virtual const Parameter& head() const = 0;
+  virtual const Parameter* head_bias() const { return nullptr; }
+
+  // Columns of the logits that this rank holds.
+  ops::VocabShard vocab_shard() const { return {head().first, head().valid}; }
+  // [M,V/t] in the accumulator type, of rows [M,C]; not recorded.
+  Tensor logits(const Tensor& rows) const;
+};
+
+// Gives a few numbers for a sequence or for a token: classes, tags, a grade.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  // [B,P,labels] at the batch's places, of the last piece's result.
+  virtual Var label_scores(const Var& output, const Pass& pass) const = 0;
+};
+
+// Gives a number for each token beside its logits.
+class ValueHead {
+ public:
+  virtual ~ValueHead() = default;
+  // [B*P] at the batch's places, of the last piece's result.
+  virtual Var values(const Var& output, const Pass& pass) const = 0;
+};
+
+}  // namespace skein

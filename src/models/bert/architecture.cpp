@@ -1,0 +1,104 @@
+#include "skein/core/error.h"
+#include "skein/models/bert/bert.h"
+
+namespace skein {
+namespace {
+
+class BertArchitecture : public Architecture {
+ public:
+  std::string_view name() const override { return "bert"; }
+  std::string_view help() const override { return "each sees all, masked ones are learnt"; }
+
+  void bind(Options& options, ModelConfig& config) const override;
+  void write_out(ModelConfig& config) const override;
+  void check(const ModelConfig& config) const override;
+  void check_unused(const ModelConfig& config) const override;
+
+  std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
+                               bool sequence_parallel, Parameters& parameters) const override {
+    return std::make_unique<Bert>(config, piece, sequence_parallel, parameters);
+  }
+  double head_flops_per_token(const ModelConfig& c) const override {
+    if (c.head != Head::vocabulary) return 0;
+    return 0.15 * 6 * static_cast<double>(c.d_model) *
+           static_cast<double>(c.vocab_size + c.d_model);
+  }
+
+  bool sees_ahead() const override { return true; }
+  bool fills_masks(const ModelConfig& c) const override { return c.head == Head::vocabulary; }
+  bool judges_pairs(const ModelConfig& c) const override {
+    return c.head == Head::vocabulary && bert_options(c).pooler;
+  }
+  std::string_view otherwise(const ModelConfig&) const override { return "an encoder"; }
+
+  void begin_labels(ModelConfig& config, Head head, int64_t labels) const override;
+};
+
+void BertArchitecture::bind(Options& options, ModelConfig& config) const {
+  BertOptions& c = bert_options(config);
+  options.add_choice("model.head_activation", c.head_activation,
+                     {{"same", std::nullopt},
+                      {"gelu_tanh", MlpKind::gelu_tanh},
+                      {"gelu_erf", MlpKind::gelu_erf},
+                      {"relu", MlpKind::relu}},
+                     "bert: nonlinearity of the dense layer before the vocabulary; same: "
+                     "model.activation. RoBERTa's is always gelu_erf elsewhere");
+  options.add("model.pooler", c.pooler, "bert: dense layer and tanh for pairs and sequences");
+  options.add_choice(
+      "model.pool", c.pool, {{"first", Pool::first}, {"mean", Pool::mean}},
+      "what model.pooler reads: the first token's last hidden state, or the mean of all");
+}
+
+// A head_activation that says what the activation does is none.
+void BertArchitecture::write_out(ModelConfig& config) const {
+  BertOptions& own = bert_options(config);
+  if (own.head_activation == config.activation) own.head_activation.reset();
+}
+
+void check_pool(const BertOptions& c) {
+  require(c.pooler || c.pool == Pool::first,
+          "model.pool=mean says what model.pooler reads, and there is none; it is for "
+          "model.architecture=bert with pairs or with one label a text");
+}
+
+void BertArchitecture::check(const ModelConfig& c) const {
+  require(c.activation != MlpKind::swiglu,
+          "model.architecture=bert has a dense head with the model's activation, which cannot be "
+          "swiglu; use gelu_erf, gelu_tanh or relu");
+  require(c.norm_placement == NormPlacement::post,
+          "model.architecture=bert has its norms after each half block; give "
+          "model.norm_placement=post");
+  const BertOptions& own = bert_options(c);
+  require(c.head != Head::sequence || own.pooler,
+          "model.head=sequence of model.architecture=bert needs model.pooler");
+  check_pool(own);
+  require(c.mup_base_width == 0,
+          "model.mup_base_width={} is for model.architecture=gpt; encoders are not scaled by muP "
+          "here, leave it out",
+          c.mup_base_width);
+}
+
+void BertArchitecture::check_unused(const ModelConfig& c) const {
+  const BertOptions& own = bert_options(c);
+  require(!own.pooler, "model.pooler is for model.architecture=bert");
+  require(!own.head_activation,
+          "model.head_activation is for model.architecture=bert: the head of "
+          "model.architecture=gpt has no dense layer; leave it out");
+  check_pool(own);
+}
+
+void BertArchitecture::begin_labels(ModelConfig& config, Head head, int64_t labels) const {
+  Architecture::begin_labels(config, head, labels);
+  BertOptions& own = bert_options(config);
+  own.pooler = head == Head::sequence;
+  if (!own.pooler) own.pool = Pool::first;
+}
+
+}  // namespace
+
+const Architecture& bert_architecture() {
+  static const BertArchitecture only;
+  return only;
+}
+
+}  // namespace skein

@@ -1,0 +1,58 @@
+#include "skein/core/error.h"
+#include "skein/models/gpt/gpt.h"
+
+namespace skein {
+namespace {
+
+class GptArchitecture : public Architecture {
+ public:
+  std::string_view name() const override { return "gpt"; }
+  std::string_view help() const override {
+    return "each token sees those before it, the next one is learnt";
+  }
+
+  void bind(Options& options, ModelConfig& c) const override {
+    options.add("model.value_head", c.own.get<GptOptions>().value_head,
+                "gpt: beside the vocabulary a number for each token, for PPO with one trunk");
+  }
+
+  void check(const ModelConfig& c) const override {
+    if (c.head != Head::vocabulary) check_unused(c);
+  }
+  void check_unused(const ModelConfig& c) const override {
+    require(!c.own.get<GptOptions>().value_head,
+            "model.value_head is for model.architecture=gpt with model.head=vocabulary");
+  }
+
+  std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
+                               bool sequence_parallel, Parameters& parameters) const override {
+    return std::make_unique<Gpt>(config, piece, sequence_parallel, parameters);
+  }
+  double head_flops_per_token(const ModelConfig& c) const override {
+    if (c.head != Head::vocabulary) return 0;
+    return 6 * static_cast<double>(c.d_model) * static_cast<double>(c.vocab_size);
+  }
+
+  bool sees_ahead() const override { return false; }
+  bool continues_text(const ModelConfig& c) const override { return c.head == Head::vocabulary; }
+  std::string_view otherwise(const ModelConfig&) const override {
+    return "one that gives numbers or labels";
+  }
+
+  void begin_labels(ModelConfig& config, Head head, int64_t labels) const override {
+    Architecture::begin_labels(config, head, labels);
+    give_values(config, false);
+  }
+  void give_values(ModelConfig& config, bool values) const override {
+    config.own.get<GptOptions>().value_head = values;
+  }
+};
+
+}  // namespace
+
+const Architecture& gpt_architecture() {
+  static const GptArchitecture only;
+  return only;
+}
+
+}  // namespace skein

@@ -1,0 +1,13 @@
+#include "skein/models/registry.h"
+
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
+
+namespace skein {
+
+std::span<const Architecture* const> architectures() {
+  static const Architecture* const all[] = {&gpt_architecture(), &bert_architecture()};
+  return all;
+}
+
+}  // namespace skein
