@@ -6,7 +6,6 @@
 
 #include "skein/core/profile.h"
 #include "skein/kernels/embedding.h"
-#include "skein/kernels/reduce.h"
 
 namespace skein {
 namespace {
@@ -195,47 +194,16 @@ void Generator::Decoding::step() {
 }
 
 Tensor Generator::Decoding::forward(KvCache& cache, const Batch& batch) {
-  const NoGrad no_grad;
-  Mesh& mesh = g_.mesh_;
-  const Parameters& parameters = g_.local_.parameters();
   Pass pass = g_.local_.pass();
   pass.sequence_parallel = false;
-  const Batch here = placed(batch, parameters.device());
-  pass.batch = &here;
   pass.cache = &cache;
-  const int stages = mesh.pp().size(),
-            pieces = stages * static_cast<int>(g_.local_.pieces().size());
-  Var flow;
-  Tensor logits;
-  for (int chunk = 0; chunk * stages < pieces; ++chunk) {
-    const int piece = chunk * stages + mesh.stage();
-    if (piece > 0 && stages > 1) {
-      const Tensor received = Tensor::empty({batch.size(), batch.length(), g_.model_.d_model},
-                                            parameters.dtype(), parameters.device());
-      mesh.pp().recv(received, (piece - 1) % stages, piece).wait();
-      flow = Var(received);
-    }
-    flow = g_.local_.pieces()[static_cast<size_t>(chunk)]->forward(flow, pass);
-    if (piece == pieces - 1)
-      logits = whole_rows(g_.local_.decoder()->logits(flow.value()));
-    else if (stages > 1)
-      mesh.pp().send(flow.value(), (piece + 1) % stages, piece + 1).wait();
-  }
+  PipelineStep step;
+  step.train = step.losses = false;
+  step.answers = true;
+  step.micro_batches.push_back(batch);
+  g_.pipeline_.run(step, pass);
   cache.length += batch.length();
-  return logits;
-}
-
-// The columns of all shards side by side, padding at the end.
-Tensor Generator::Decoding::whole_rows(const Tensor& logits) const {
-  const Tensor own = logits.to(DType::f32);
-  Group& tp = g_.mesh_.tp();
-  const int64_t shards = tp.size(), rows = own.dim(0), part = own.dim(1);
-  if (shards == 1) return own;
-  const Tensor all = Tensor::empty({shards, rows, part}, DType::f32, own.device()),
-               whole = Tensor::empty({rows, shards, part}, DType::f32, own.device());
-  tp.all_gather(own, all);
-  on_device(own.device(), [&](auto device) { kernels::swap_leading(device, all, whole); });
-  return whole.reshape({rows, -1});
+  return g_.mesh_.last_stage() ? g_.pipeline_.answers().front().front() : Tensor();
 }
 
 namespace {

@@ -53,7 +53,6 @@ class Generator::Decoding {
   // Runs a batch through all pieces; logits of the last position [B,V] on the last stage, undefined
   // elsewhere.
   Tensor forward(KvCache& cache, const Batch& batch);
-  Tensor whole_rows(const Tensor& logits) const;
   // The next token of each row that is not finished; logits of each row of the cache, as forward
   // gives them.
   void give_tokens(const Rows& rows, const Tensor& logits) const;

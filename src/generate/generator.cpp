@@ -6,6 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/generate/deal.h"
 #include "skein/models/architecture.h"
+#include "skein/ops/collective.h"
 
 #include "decoding.h"
 
@@ -25,11 +26,37 @@ void check(const GenerateConfig& c) {
   check(c.sampling);
 }
 
+namespace {
+
+// Its answers are the logits of the last position [B,V] f32, where the model is.
+class NextLogits : public Objective {
+ public:
+  explicit NextLogits(const Predictor& predictor) : predictor_(predictor) {}
+  Losses losses(const Var&, const LossPass&) const override { fail("decoding has no losses"); }
+  std::vector<Tensor> answers(const Var& output, const Pass& pass) const override {
+    const Tensor own = predictor_.logits(predictor_.rows(output, pass).value()).to(DType::f32);
+    return {ops::whole_columns(own, *pass.tp)};
+  }
+
+ private:
+  const Predictor& predictor_;
+};
+
+PipelineModel decoding_model(const LocalModel& local, const Objective* logits) {
+  PipelineModel model = local.pipeline_model();
+  model.objective = logits;
+  return model;
+}
+
+}  // namespace
+
 Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh,
                      const GenerateConfig& config, int32_t end_of_text, int64_t vocabulary)
     : model_(model),
       local_(local),
       mesh_(mesh),
+      logits_(local.predictor() ? std::make_unique<NextLogits>(*local.predictor()) : nullptr),
+      pipeline_(mesh, decoding_model(local, logits_.get()), ScheduleKind::gpipe),
       config_(config),
       end_of_text_(end_of_text),
       vocabulary_(vocabulary ? std::min(vocabulary, model.vocab_size) : model.vocab_size) {

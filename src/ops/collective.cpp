@@ -93,4 +93,12 @@ Var once(const Var& x, Group& group) {
   });
 }
 
+Tensor whole_columns(const Tensor& x, Group& group) {
+  const int64_t shards = group.size(), rows = x.dim(0), part = x.dim(1);
+  if (shards == 1) return x;
+  const Tensor all = Tensor::empty({shards, rows, part}, x.dtype(), x.device());
+  group.all_gather(x, all);
+  return swapped(all).reshape({rows, -1});
+}
+
 }  // namespace skein::ops

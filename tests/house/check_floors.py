@@ -26,6 +26,7 @@ ROOMS = {
         "files": set(), "stores": {"files"}, "corpus": {"files", "stores"},
         "samples": {"files", "stores"}, "records": {"files", "samples"},
     },
+    "models": {"": set(), "gpt": {""}, "bert": {""}, "registry.cpp": {"", "gpt", "bert"}},
     "train": {"optim": set(), "": {"optim"}, "tasks": {"", "optim"}},
     "rlhf": {
         "rewards": set(), "policy": {"rewards"}, "dpo": {"policy", "rewards"}, "oracle": {"policy"},

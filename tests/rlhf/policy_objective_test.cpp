@@ -182,7 +182,7 @@ std::map<std::string, double> expected_sums(const Problem& problem, const Policy
 
 void check_policy(const PolicyRules& rules) {
   Problem problem(small(rules.shared));
-  const PolicyObjective objective(problem.model, rules);
+  const PolicyObjective objective(problem.model, problem.model.value_head(), rules);
   problem.remember(problem.answers(objective));
   const auto expected = expected_sums(problem, rules);
   auto found = sums(objective.losses(problem.model.forward({}, problem.pass), problem.pass),
@@ -233,9 +233,11 @@ TEST(PolicyObjective, LearnsEntropyAndValuesBesides) {
 TEST(PolicyObjective, GivesBannedIdsNoProbability) {
   Problem problem(small(false));
   PolicyRules rules;
-  const Tensor open = problem.answers(PolicyObjective(problem.model, rules));
+  const Tensor open =
+      problem.answers(PolicyObjective(problem.model, problem.model.value_head(), rules));
   rules.distribution.banned = {4};
-  const Tensor banned = problem.answers(PolicyObjective(problem.model, rules));
+  const Tensor banned =
+      problem.answers(PolicyObjective(problem.model, problem.model.value_head(), rules));
   EXPECT_LT(banned.data<float>()[0], -1e6) << "the first token is banned";
   for (int64_t i : {1, 2, 5, 6})
     EXPECT_GT(banned.data<float>()[i * 2], open.data<float>()[i * 2]) << "others share what it had";
@@ -246,7 +248,8 @@ TEST(PolicyObjective, SaysWhatItLearns) {
   PolicyRules rules;
   rules.shared = true;
   rules.distribution = {0.7, {3}};
-  const Tensor said = problem.answers(PolicyObjective(problem.model, rules));
+  const Tensor said =
+      problem.answers(PolicyObjective(problem.model, problem.model.value_head(), rules));
   const NoGrad no_grad;
   const Var output = problem.model.forward({}, problem.pass);
   ASSERT_EQ(said.shape().dims(), (std::vector<int64_t>{3, 5, 3}));

@@ -82,6 +82,8 @@ class Generator {
   ModelConfig model_;
   LocalModel& local_;
   Mesh& mesh_;
+  std::unique_ptr<Objective> logits_;
+  Pipeline pipeline_;
   GenerateConfig config_;
   int32_t end_of_text_;
   int64_t vocabulary_;

@@ -24,6 +24,9 @@ Var gather_sequence_alike(const Var& x, Group& group);
 // x [B,T,C], equal on all ranks -> own slice [B,T/t,C]; backward gathers.
 Var slice_sequence(const Var& x, Group& group);
 
+// x [M,N/t], a part of the columns on each rank -> [M,N] on all of them; not recorded.
+Tensor whole_columns(const Tensor& x, Group& group);
+
 // x, equal on all ranks and used alike by them: its gradient goes on from the first rank only. For
 // what is made, by every rank, of an x that was copied to shards, where gradients are summed.
 Var once(const Var& x, Group& group);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "skein/models/config.h"
 #include "skein/models/model.h"
 #include "skein/parallel/layout.h"
 #include "skein/parallel/pipeline.h"
