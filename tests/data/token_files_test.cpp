@@ -227,7 +227,6 @@ TEST(TokenNotes, StandBesideTheFile) {
   EXPECT_EQ(store.info().vocab_size, 300);
   EXPECT_EQ(store.info().text_bytes, 268);
   EXPECT_EQ(list(store.documents()), kStarts);
-  EXPECT_EQ(Loader({path}, 5, 0, {}).bytes_per_token(), 4);
   write_file(scratch.file("train.meta.json"),
              R"({"vocab_size": 300, "end_of_text": 299, "end_of_text_at": "begin"})");
   EXPECT_EQ(list(TokenStore(path).documents()), (std::vector<uint64_t>{0, 5, 7, 48, 66, 67}));

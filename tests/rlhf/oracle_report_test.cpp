@@ -1,7 +1,6 @@
 #include <limits>
 #include <sstream>
 
-#include "skein/core/json.h"
 #include "skein/rlhf/oracle/report.h"
 
 #include "oracle_policies.h"
@@ -86,22 +85,6 @@ TEST(OracleReport, TableSaysWhichSettingsHaveAnotherOptimum) {
   const auto lines = lines_of(oracle_table(std::vector{open, closed}));
   ASSERT_EQ(lines.size(), 5u) << "nothing is said of the one that passed";
   EXPECT_EQ(lines[4], "length at beta 0.5: the KL is a loss");
-}
-
-TEST(OracleReport, Json) {
-  const Case small;
-  OracleOutcome broken = small.of(small.best);
-  broken.numbers.value = std::nan("");
-  const auto json = nlohmann::json::parse(oracle_json(std::vector{small.of(small.best), broken}));
-  EXPECT_EQ(json.at("passed"), false);
-  const auto& first = json.at("outcomes").at(0);
-  EXPECT_EQ(first.at("reward"), "length");
-  EXPECT_EQ(first.at("passed"), true);
-  EXPECT_EQ(first.at("best_objective").get<double>(), small.of(small.best).numbers.best);
-  EXPECT_NEAR(first.at("closed").get<double>(), 1, 1e-12);
-  EXPECT_TRUE(json.at("outcomes").at(1).at("objective").is_null());
-  EXPECT_EQ(nlohmann::json::parse(oracle_json(std::vector{small.of(small.best)})).at("passed"),
-            true);
 }
 
 TEST(OracleReport, DumpHoldsEveryResponse) {

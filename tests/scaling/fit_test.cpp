@@ -8,6 +8,7 @@
 #include "skein/core/error.h"
 
 #include "scaling/chinchilla_points.h"
+#include "scaling/published_law.h"
 
 namespace skein {
 namespace {
@@ -53,7 +54,7 @@ TEST(FitChinchilla, LandsOnThePublishedLeastAbsolutes) {
   EXPECT_NEAR(fit.objective, 1.1294947, 1e-7);
   expect_proof(fit.convergence);
   EXPECT_GE(fit.convergence.second_solver, fit.objective);
-  const ChinchillaLaw& published = published_law("chinchilla-replication").law;
+  const ChinchillaLaw& published = test::published_law("chinchilla-replication").law;
   EXPECT_NEAR(fit.law.a, published.a, 0.01);
   EXPECT_NEAR(fit.law.b, published.b, 0.01);
 }

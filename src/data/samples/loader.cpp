@@ -106,14 +106,4 @@ int64_t Loader::samples_per_epoch() const {
 
 int64_t Loader::vocab_size() const { return stores_.front()->info().vocab_size; }
 
-double Loader::bytes_per_token() const {
-  double bytes = 0, tokens = 0;
-  for (const auto& store : stores_) {
-    if (store->info().text_bytes == 0) return 0;
-    bytes += static_cast<double>(store->info().text_bytes);
-    tokens += static_cast<double>(store->info().tokens);
-  }
-  return bytes / tokens;
-}
-
 }  // namespace skein

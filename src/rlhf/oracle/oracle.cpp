@@ -160,17 +160,6 @@ std::vector<double> best_logs(std::span<const double> rewards, double beta,
   return logs;
 }
 
-std::vector<double> best_values(const ResponseTree& responses, std::span<const double> rewards,
-                                double beta, std::span<const double> reference) {
-  const std::vector<double> above = subtree_logs(responses, tilted(rewards, beta, reference)),
-                            below = subtree_logs(responses, reference);
-  std::vector<double> values(above.size());
-  for (size_t i = 0; i < values.size(); ++i) values[i] = beta * (above[i] - below[i]);
-  std::copy(rewards.begin() + responses.prefixes(), rewards.end(),
-            values.begin() + responses.prefixes());
-  return values;
-}
-
 void check_mass(const OracleLanguage& language, const ResponseLogs& logs, const std::string& who,
                 double tolerance) {
   SKEIN_CHECK_EQ(logs.size(), language.prompts.size());

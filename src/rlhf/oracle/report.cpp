@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/core/json.h"
 #include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
 const Row kHeading = {"reward",  "beta",        "J*",     "J(ref)",    "J",
@@ -72,27 +70,6 @@ std::string reasons(const OracleOutcome& outcome) {
   return text;
 }
 
-Json json_of(const OracleOutcome& outcome) {
-  const OracleNumbers& n = outcome.numbers;
-  return {{"reward", outcome.reward},
-          {"beta", outcome.beta},
-          {"passed", outcome.passed()},
-          {"best_objective", n.best},
-          {"reference_objective", n.reference},
-          {"objective", n.value},
-          {"closed", n.closed()},
-          {"least_closed", outcome.least_closed},
-          {"above_best", n.above_best()},
-          {"sampled_above_best", outcome.sampled_above},
-          {"mean_reward", n.reward},
-          {"best_mean_reward", n.best_reward},
-          {"kl_reference", n.divergence},
-          {"best_kl_reference", n.best_divergence},
-          {"kl_best", n.distance},
-          {"return_deviation", n.spread},
-          {"mass_error", n.mass_error}};
-}
-
 }  // namespace
 
 OracleOutcome oracle_outcome(const OracleLanguage& language, const OracleReward& reward,
@@ -110,14 +87,6 @@ std::string oracle_table(std::span<const OracleOutcome> outcomes) {
     below += reasons(outcome);
   }
   return aligned(rows) + below;
-}
-
-std::string oracle_json(std::span<const OracleOutcome> outcomes) {
-  Json json = {{"passed", std::all_of(outcomes.begin(), outcomes.end(),
-                                      [](const auto& outcome) { return outcome.passed(); })}};
-  json["outcomes"] = Json::array();
-  for (const OracleOutcome& outcome : outcomes) json["outcomes"].push_back(json_of(outcome));
-  return json.dump(2);
 }
 
 void write_oracle_dump(std::ostream& out, const OracleLanguage& language,

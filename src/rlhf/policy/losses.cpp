@@ -57,15 +57,6 @@ ValueLoss value_loss(double value, double old_value, double target, double range
   return found;
 }
 
-LossCounts loss_counts(std::span<const Trajectory> trajectories) {
-  LossCounts counts;
-  for (const Trajectory& trajectory : trajectories) {
-    counts.responses += trajectory.counted;
-    counts.tokens += trajectory.counted ? trajectory.length() : 0;
-  }
-  return counts;
-}
-
 double token_weight(Aggregation aggregation, int64_t length, const LossCounts& counts,
                     int64_t constant) {
   SKEIN_CHECK(length > 0 && counts.responses > 0 && counts.tokens >= length);

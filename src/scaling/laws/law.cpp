@@ -1,17 +1,11 @@
 #include "skein/scaling/laws/law.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "skein/core/error.h"
 
 namespace skein {
 namespace {
-
-constexpr double kPetaflopDay = 8.64e19;
-
-// (constant / x)^p.
-PowerLaw falling(double constant, double p) { return {std::pow(constant, p), -p}; }
 
 double balance(const ChinchillaLaw& law) {
   return std::pow(law.alpha * law.a / (law.beta * law.b), 1 / (law.alpha + law.beta));
@@ -76,22 +70,6 @@ double OverTrainingLaw::loss(double flops, double ratio) const {
   return e + (a * std::pow(ratio, h) + b * std::pow(ratio, -h)) * std::pow(flops, -h);
 }
 
-double critical_batch(double loss) { return 2e8 * std::pow(loss, -4.76); }
-double least_compute(double flops, double batch, double critical) {
-  return flops / (1 + batch / critical);
-}
-double least_steps(double steps, double batch, double critical) {
-  return steps / (1 + critical / batch);
-}
-
-const std::vector<PublishedPower>& published_powers() {
-  static const std::vector<PublishedPower> powers{{"N", falling(8.8e13, 0.076)},
-                                                  {"D", falling(5.4e13, 0.095)},
-                                                  {"C", falling(1.6e7 * kPetaflopDay, 0.057)},
-                                                  {"C_min", falling(3.1e8 * kPetaflopDay, 0.050)}};
-  return powers;
-}
-
 const std::vector<PublishedLaw>& published_laws() {
   static const std::vector<PublishedLaw> laws{
       {"kaplan",
@@ -118,16 +96,6 @@ const std::vector<PublishedLaw>& published_laws() {
        {std::exp(0.6255), std::exp(6.2554), std::exp(7.3050), 0.3527, 0.3527},
        {}}};
   return laws;
-}
-
-const PublishedLaw& published_law(const std::string& name) {
-  const std::vector<PublishedLaw>& laws = published_laws();
-  const auto found = std::find_if(laws.begin(), laws.end(),
-                                  [&](const PublishedLaw& law) { return law.name == name; });
-  if (found != laws.end()) return *found;
-  std::string names;
-  for (const PublishedLaw& law : laws) names += (names.empty() ? "" : ", ") + law.name;
-  fail_usage("no published law is called \"{}\"; there are {}", name, names);
 }
 
 }  // namespace skein

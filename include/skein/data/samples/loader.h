@@ -49,9 +49,6 @@ class Loader : public SampleSource {
   // Of the first `samples`, those that were seen before (SampleOrder::seen_again).
   double samples_seen_again(int64_t samples) const { return order_->seen_again(samples); }
   int64_t vocab_size() const;
-  // Average UTF-8 bytes a token over all stores: turns loss into bits per byte. 0 where a store
-  // does not know them.
-  double bytes_per_token() const;
   const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
   int stores() const { return static_cast<int>(stores_.size()); }
   const std::vector<std::shared_ptr<TokenStore>>& all_stores() const { return stores_; }

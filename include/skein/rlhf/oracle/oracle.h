@@ -41,10 +41,6 @@ std::vector<double> token_logs(const ResponseTree& responses, std::span<const do
 // log q* of each response.
 std::vector<double> best_logs(std::span<const double> rewards, double beta,
                               std::span<const double> reference);
-// V* of each beginning, and of each response that was cut, where it is the reward. NaN for
-// beginnings that never occur.
-std::vector<double> best_values(const ResponseTree& responses, std::span<const double> rewards,
-                                double beta, std::span<const double> reference);
 
 // All are means over the prompts.
 struct OracleNumbers {

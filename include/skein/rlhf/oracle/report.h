@@ -1,5 +1,4 @@
-// The verdict on tuned policies: as a table for people, as JSON, and every response for whoever
-// wants to check it.
+// The verdict on tuned policies: as a table, and every response for whoever wants to check it.
 #pragma once
 
 #include <ostream>
@@ -32,8 +31,6 @@ OracleOutcome oracle_outcome(const OracleLanguage& language, const OracleReward&
 // One line each with aligned columns under a heading, then a sentence for each reason not to pass.
 // Lines end in \n.
 std::string oracle_table(std::span<const OracleOutcome> outcomes);
-// {"passed": ..., "outcomes": [...]}; numbers that are not finite are null.
-std::string oracle_json(std::span<const OracleOutcome> outcomes);
 
 // A heading, then a line a pair of prompt and response, with tabs between:
 //   prompt  response  log_reference  log_policy  log_best  reward

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "skein/core/options/options.h"
 #include "skein/rlhf/policy/advantage.h"
@@ -58,7 +57,6 @@ struct LossCounts {
   int64_t responses = 0;
   int64_t tokens = 0;
 };
-LossCounts loss_counts(std::span<const Trajectory> trajectories);
 
 // The weight of every token of a counted response of `length` >= 1 tokens. constant: see
 // Aggregation; else unused.

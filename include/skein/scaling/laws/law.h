@@ -64,23 +64,6 @@ struct OverTrainingLaw {
   double loss(double flops, double ratio) const;
 };
 
-// Kaplan et al. (2020), sections 5 and 6: the batch in tokens at which a step and a token are worth
-// the same; the compute and the steps that are left of those spent at another batch where this one
-// is at its best.
-double critical_batch(double loss);  // B = 2e8 L^-4.76
-double least_compute(double flops, double batch,
-                     double critical_batch);                            // C / (1 + B / B_critical)
-double least_steps(double steps, double batch, double critical_batch);  // S / (1 + B_critical / B)
-
-// L = (x_c / x)^p of one of N, D or C where the others do not hold it up, nothing irreducible
-// (Kaplan et al., 2020, appendix A); of C_min: at the best batch. x in parameters without
-// embeddings, tokens, FLOPs.
-struct PublishedPower {
-  std::string name;  // N, D, C, C_min
-  PowerLaw law;
-};
-const std::vector<PublishedPower>& published_powers();
-
 // Laws that others have published, by name: kaplan, chinchilla, chinchilla-replication,
 // muennighoff.
 struct PublishedLaw {
@@ -89,7 +72,5 @@ struct PublishedLaw {
   KaplanLaw kaplan;                  // of others: unused
 };
 const std::vector<PublishedLaw>& published_laws();
-// A usage error that lists the names for one that is none.
-const PublishedLaw& published_law(const std::string& name);
 
 }  // namespace skein
