@@ -1,7 +1,5 @@
 #include "skein/core/json.h"
 
-#include <cmath>
-
 #include "skein/core/version.h"
 #include "skein/scaling/plan/plan.h"
 
@@ -10,15 +8,11 @@
 namespace skein {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // which writes null for what is not finite
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json positive(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
-Json positive(double value) { return value > 0 ? number(value) : Json(nullptr); }
-
-Json json_of(const Interval& x) {
-  return {{"value", number(x.value)}, {"low", number(x.low)}, {"high", number(x.high)}};
-}
+Json json_of(const Interval& x) { return {{"value", x.value}, {"low", x.low}, {"high", x.high}}; }
 
 Json json_of(const PlanLaw& law) {
   return {{"name", law.name},
@@ -31,9 +25,9 @@ Json json_of(const PlanLaw& law) {
           {"n_exponent", json_of(law.n_exponent)},
           {"intervals", law.intervals},
           {"draws", law.fit.draws.size()},
-          {"largest_flops", number(law.largest_flops)},
-          {"r_d", number(law.r_d)},
-          {"r_n", number(law.r_n)},
+          {"largest_flops", law.largest_flops},
+          {"r_d", law.r_d},
+          {"r_n", law.r_n},
           {"repeats", law.repeats},
           {"vocab_size", law.trained_with && law.trained_with->vocab_size > 0
                              ? Json(law.trained_with->vocab_size)
@@ -66,16 +60,16 @@ Json json_of(const Proposal& p) {
   return {{"n_layers", p.model.n_layers},
           {"d_model", p.model.d_model},
           {"n_heads", p.model.n_heads},
-          {"parameters", number(p.counts.all)},
-          {"blocks", number(p.counts.blocks)},
-          {"embedding", number(p.counts.embedding)},
-          {"head", number(p.counts.head)},
-          {"n", number(p.n)},
-          {"flops_per_token", number(p.counts.flops_per_token)},
-          {"tokens", number(p.tokens)},
+          {"parameters", p.counts.all},
+          {"blocks", p.counts.blocks},
+          {"embedding", p.counts.embedding},
+          {"head", p.counts.head},
+          {"n", p.n},
+          {"flops_per_token", p.counts.flops_per_token},
+          {"tokens", p.tokens},
           {"tokens_needed", json_of(p.tokens_needed)},
-          {"flops", number(p.flops)},
-          {"epochs", number(p.epochs)},
+          {"flops", p.flops},
+          {"epochs", p.epochs},
           {"loss", json_of(p.loss)},
           {"penalty", json_of(p.penalty)},
           {"cost", json_of(p.cost)}};
@@ -83,16 +77,16 @@ Json json_of(const Proposal& p) {
 
 Json json_of(const RuleSettings& one) {
   return {{"rule", one.rule},
-          {"lr", number(one.settings.lr)},
+          {"lr", one.settings.lr},
           {"batch_tokens", positive(one.settings.batch_tokens)}};
 }
 
 Json json_of(const LawOptimum& one) {
   return {{"law", one.law},
           {"parameters", name_of(one.counts)},
-          {"n", number(one.best.n)},
-          {"d", number(one.best.d)},
-          {"loss", number(one.best.loss)}};
+          {"n", one.best.n},
+          {"d", one.best.d},
+          {"loss", one.best.loss}};
 }
 
 template <class Items>
@@ -117,7 +111,7 @@ Json json_of(const Layout& l) {
           {"recompute", name_of_recompute(l.parallel.recompute)},
           {"global_batch", l.global_batch},
           {"micro_batch", l.micro_batch},
-          {"bytes", number(l.bytes)},
+          {"bytes", l.bytes},
           {"fits", l.fits}};
 }
 
@@ -126,8 +120,8 @@ Json json_of(const Layout& l) {
 std::string plan_json(const Plan& plan) {
   const Json json{{"skein_plan", 1},
                   {"version", kVersion},
-                  {"flops", number(plan.flops)},
-                  {"beyond", number(plan.beyond)},
+                  {"flops", plan.flops},
+                  {"beyond", plan.beyond},
                   {"law", json_of(plan.law)},
                   {"machine", json_of(plan.options.machine)},
                   {"best",
@@ -139,16 +133,16 @@ std::string plan_json(const Plan& plan) {
                   {"same_flops", each(plan.same_flops)},
                   {"same_loss", each(plan.same_loss)},
                   {"same_tokens", each(plan.same_tokens)},
-                  {"lr", number(plan.settings.lr)},
+                  {"lr", plan.settings.lr},
                   {"lr_rule", plan.options.lr_rule},
                   {"lr_origin", plan.lr_origin},
-                  {"batch_tokens", number(plan.settings.batch_tokens)},
+                  {"batch_tokens", plan.settings.batch_tokens},
                   {"batch_rule", plan.options.batch_rule},
                   {"batch_origin", plan.batch_origin},
                   {"other_rules", each(plan.other_rules)},
                   {"other_laws", each(plan.other_laws)},
                   {"steps", plan.steps},
-                  {"warmup_tokens", number(plan.warmup_tokens)},
+                  {"warmup_tokens", plan.warmup_tokens},
                   {"layout", json_of(plan.layout)},
                   {"cost", json_of(plan.proposal.cost)},
                   {"warnings", plan.warnings}};

@@ -1,29 +1,18 @@
-#include "skein/core/json.h"
-
-#include <cmath>
+#include "json.h"
 
 #include "skein/core/version.h"
-#include "skein/scaling/study/study.h"
 
 #include "names.h"
+#include "numbers.h"
 #include "trained_with_json.h"
 
 namespace skein {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json json_of(const Interval& interval) {
-  return {{"value", number(interval.value)},
-          {"low", number(interval.low)},
-          {"high", number(interval.high)},
-          {"error", number(interval.error)}};
-}
+using Json = nlohmann::ordered_json;  // which writes null for what is not finite
 
 Json json_of(const PowerLaw& law) {
-  return {{"coefficient", number(law.coefficient)}, {"exponent", number(law.exponent)}};
+  return {{"coefficient", law.coefficient}, {"exponent", law.exponent}};
 }
 
 Json json_of(const PowerFit& fit) {
@@ -31,67 +20,51 @@ Json json_of(const PowerFit& fit) {
 }
 
 Json json_of(const Convergence& c) {
-  return {{"converged", c.converged},
-          {"problem", c.problem},
-          {"gradient_norm", number(c.gradient_norm)},
-          {"starts", c.starts},
-          {"best_share", number(c.best_share)},
-          {"condition", number(c.condition)},
-          {"second_solver", number(c.second_solver)}};
+  return {{"converged", c.converged},         {"problem", c.problem},
+          {"gradient_norm", c.gradient_norm}, {"starts", c.starts},
+          {"best_share", c.best_share},       {"condition", c.condition},
+          {"second_solver", c.second_solver}};
 }
 
-Json json_of(const OffsetPowerFit& fit) {
-  return {{"E", json_of(fit.e)},
-          {"k", json_of(fit.k)},
-          {"p", json_of(fit.p)},
-          {"convergence", json_of(fit.convergence)},
-          {"failed_draws", fit.failed_draws}};
+// What the fits of most laws say: their numbers, then how they were found.
+template <class Fit>
+Json law_json(const Fit& fit) {
+  Json made;
+  for (const NamedNumber& number : numbers_of(fit)) made[number.name] = json_of(number.interval);
+  if constexpr (requires { fit.objective; }) made["objective"] = fit.objective;
+  made["convergence"] = json_of(fit.convergence);
+  made["failed_draws"] = fit.failed_draws;
+  return made;
 }
 
-Json json_of(const KaplanFit& fit) {
-  return {{"aN", json_of(fit.a_n)},
-          {"aD", json_of(fit.a_d)},
-          {"Nc", json_of(fit.n_c)},
-          {"Dc", json_of(fit.d_c)},
-          {"objective", number(fit.objective)},
-          {"convergence", json_of(fit.convergence)},
-          {"failed_draws", fit.failed_draws}};
-}
-
-Json json_of(const OverTrainingFit& fit) {
-  return {{"E", json_of(fit.e)},
-          {"a", json_of(fit.a)},
-          {"b", json_of(fit.b)},
-          {"h", json_of(fit.h)},
-          {"objective", number(fit.objective)},
-          {"convergence", json_of(fit.convergence)},
-          {"failed_draws", fit.failed_draws}};
-}
+Json json_of(const OffsetPowerFit& fit) { return law_json(fit); }
+Json json_of(const KaplanFit& fit) { return law_json(fit); }
+Json json_of(const OverTrainingFit& fit) { return law_json(fit); }
 
 Json json_of(const DataLimitedFit& fit) {
   const ChinchillaLaw& law = fit.law.law;
-  return {{"E", number(law.e)},
-          {"A", number(law.a)},
-          {"B", number(law.b)},
-          {"alpha", number(law.alpha)},
-          {"beta", number(law.beta)},
+  return {{"E", law.e},
+          {"A", law.a},
+          {"B", law.b},
+          {"alpha", law.alpha},
+          {"beta", law.beta},
           {"fresh_convergence", json_of(fit.fresh.convergence)},
           {"RD", json_of(fit.r_d)},
           {"RN", json_of(fit.r_n)},
           {"RN_problem", fit.r_n_problem},
           {"repeated", fit.repeated},
-          {"objective", number(fit.objective)},
+          {"objective", fit.objective},
           {"convergence", json_of(fit.convergence)},
           {"failed_draws", fit.failed_draws}};
 }
 
 Json json_of(const ParametricFit& fit) {
-  return {{"E", number(fit.law.e)},
-          {"A", number(fit.law.a)},
-          {"B", number(fit.law.b)},
-          {"alpha", number(fit.law.alpha)},
-          {"beta", number(fit.law.beta)},
-          {"objective", number(fit.objective)},
+  return {{"E", fit.law.e},
+          {"A", fit.law.a},
+          {"B", fit.law.b},
+          {"alpha", fit.law.alpha},
+          {"beta", fit.law.beta},
+          {"objective", fit.objective},
           {"convergence", json_of(fit.convergence)},
           {"intervals",
            {{"E", json_of(fit.e)},
@@ -103,16 +76,16 @@ Json json_of(const ParametricFit& fit) {
 }
 
 Json json_of(const IsoflopBudget& budget) {
-  return {{"flops", number(budget.flops)},
+  return {{"flops", budget.flops},
           {"runs", budget.points.size()},
-          {"n", number(budget.n)},
-          {"d", number(budget.d)},
-          {"loss", number(budget.loss)},
-          {"curvature", number(budget.curvature)},
-          {"half_width", number(budget.half_width)},
-          {"centre_offset", number(budget.centre_offset)},
-          {"n_bias", number(budget.n_bias)},
-          {"d_bias", number(budget.d_bias)},
+          {"n", budget.n},
+          {"d", budget.d},
+          {"loss", budget.loss},
+          {"curvature", budget.curvature},
+          {"half_width", budget.half_width},
+          {"centre_offset", budget.centre_offset},
+          {"n_bias", budget.n_bias},
+          {"d_bias", budget.d_bias},
           {"problem", budget.problem}};
 }
 
@@ -181,38 +154,30 @@ Json json_of(const ScalingTable& table) {
 
 Json json_of(const HeldOut& held) {
   return {{"law", held.law},
-          {"budget", number(held.budget)},
+          {"budget", held.budget},
           {"fitted", held.fitted},
           {"held_out", held.held_out},
-          {"mean_error", number(held.mean_error)},
-          {"worst_error", number(held.worst_error)},
+          {"mean_error", held.mean_error},
+          {"worst_error", held.worst_error},
           {"converged", held.converged},
           {"problem", held.problem}};
 }
 
 Json json_of(const TargetPrediction& target) {
-  return {{"flops", number(target.flops)},
-          {"beyond", number(target.beyond)},
-          {"n", json_of(target.n)},
-          {"d", json_of(target.d)},
-          {"ratio", json_of(target.ratio)},
-          {"loss", json_of(target.loss)},
-          {"isoflop_n", json_of(target.isoflop_n)},
-          {"isoflop_d", json_of(target.isoflop_d)},
-          {"isoflop_ratio", json_of(target.isoflop_ratio)},
-          {"isoflop_loss", json_of(target.isoflop_loss)},
-          {"envelope_n", json_of(target.envelope_n)},
-          {"envelope_d", json_of(target.envelope_d)},
-          {"envelope_ratio", json_of(target.envelope_ratio)},
-          {"envelope_loss", json_of(target.envelope_loss)}};
+  Json made{{"flops", target.flops}, {"beyond", target.beyond}};
+  for (const TargetNumber& number : kTargetNumbers)
+    made[number.key] = json_of(target.*number.parametric);
+  for (const TargetNumber& number : kTargetNumbers)
+    made[std::string("isoflop_") + number.key] = json_of(target.*number.isoflop);
+  for (const TargetNumber& number : kTargetNumbers)
+    made[std::string("envelope_") + number.key] = json_of(target.*number.envelope);
+  return made;
 }
 
 Json json_of(const Outlier& one, const ScalingTable& table) {
   const ScalingRun& run = table.runs[static_cast<size_t>(one.run)];
-  return {{"run", run.name},
-          {"line", run.line},
-          {"found", number(one.found)},
-          {"predicted", number(one.predicted)}};
+  return {
+      {"run", run.name}, {"line", run.line}, {"found", one.found}, {"predicted", one.predicted}};
 }
 
 Json outliers_of(const Study& study) {
@@ -222,10 +187,10 @@ Json outliers_of(const Study& study) {
 }
 
 Json json_of(const CriticalBatchPoint& point) {
-  return {{"n", number(point.n_all)},
-          {"loss", number(point.loss)},
-          {"batch", number(point.batch)},
-          {"least_tokens", number(point.least_tokens)},
+  return {{"n", point.n_all},
+          {"loss", point.loss},
+          {"batch", point.batch},
+          {"least_tokens", point.least_tokens},
           {"batches", point.batches}};
 }
 
@@ -243,8 +208,7 @@ Json json_of(const StudyOptions& options) {
 Json draws_of(const ParametricFit& fit) {
   Json draws = Json::array();
   for (const ChinchillaLaw& law : fit.draws)
-    draws.push_back(
-        {number(law.e), number(law.a), number(law.b), number(law.alpha), number(law.beta)});
+    draws.push_back({law.e, law.a, law.b, law.alpha, law.beta});
   return draws;
 }
 
@@ -266,33 +230,44 @@ constexpr const char* kDrawsHere = "\"draws go here\"";
 
 }  // namespace
 
+Json json_of(const Interval& interval) {
+  return {{"value", interval.value},
+          {"low", interval.low},
+          {"high", interval.high},
+          {"error", interval.error}};
+}
+
+Json json_of(const Study& study) {
+  return {{"skein_fit", 1},
+          {"version", std::string(kVersion)},
+          {"table", json_of(study.table)},
+          {"options", json_of(study.options)},
+          {"warnings", study.warnings},
+          {"main", json_of(study.main)},
+          {"others", each(study.others)},
+          {"with_excluded", json_of(study.with_excluded)},
+          {"comparison", each(study.comparison)},
+          {"loss_of_n", json_of(study.loss_of_n)},
+          {"loss_of_d", json_of(study.loss_of_d)},
+          {"loss_of_c", json_of(study.loss_of_c)},
+          {"power_of_n", json_of(study.power_of_n)},
+          {"power_of_d", json_of(study.power_of_d)},
+          {"power_of_c", json_of(study.power_of_c)},
+          {"loss_of_n_problem", study.loss_of_n_problem},
+          {"loss_of_d_problem", study.loss_of_d_problem},
+          {"loss_of_c_problem", study.loss_of_c_problem},
+          {"kaplan", json_of(study.kaplan)},
+          {"over_training", json_of(study.over_training)},
+          {"data_limited", json_of(study.data_limited)},
+          {"critical_batch", json_of(study.critical_batch)},
+          {"outliers", outliers_of(study)},
+          {"trained_with", json_of(study.trained_with)},
+          {"target", json_of(study.target)}};
+}
+
 std::string study_json(const Study& study) {
-  Json json{{"skein_fit", 1},
-            {"version", std::string(kVersion)},
-            {"table", json_of(study.table)},
-            {"options", json_of(study.options)},
-            {"warnings", study.warnings},
-            {"main", json_of(study.main)},
-            {"others", each(study.others)},
-            {"with_excluded", json_of(study.with_excluded)},
-            {"comparison", each(study.comparison)},
-            {"loss_of_n", json_of(study.loss_of_n)},
-            {"loss_of_d", json_of(study.loss_of_d)},
-            {"loss_of_c", json_of(study.loss_of_c)},
-            {"power_of_n", json_of(study.power_of_n)},
-            {"power_of_d", json_of(study.power_of_d)},
-            {"power_of_c", json_of(study.power_of_c)},
-            {"loss_of_n_problem", study.loss_of_n_problem},
-            {"loss_of_d_problem", study.loss_of_d_problem},
-            {"loss_of_c_problem", study.loss_of_c_problem},
-            {"kaplan", json_of(study.kaplan)},
-            {"over_training", json_of(study.over_training)},
-            {"data_limited", json_of(study.data_limited)},
-            {"critical_batch", json_of(study.critical_batch)},
-            {"outliers", outliers_of(study)},
-            {"trained_with", json_of(study.trained_with)},
-            {"target", json_of(study.target)},
-            {"draws", Json::parse(kDrawsHere)}};
+  Json json = json_of(study);
+  json["draws"] = Json::parse(kDrawsHere);
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
   const std::string draws = study.main.parametric ? draws_of(*study.main.parametric).dump() : "[]";
   return text.replace(text.rfind(kDrawsHere), std::string(kDrawsHere).size(), draws) + "\n";

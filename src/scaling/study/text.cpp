@@ -2,6 +2,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "numbers.h"
 #include "parts.h"
 #include "scaling/laws/left_out.h"
 #include "scaling/laws/text_table.h"
@@ -44,15 +45,6 @@ std::string head_text(const Study& study) {
                      span(points, &ScalingPoint::c), span(points, &ScalingPoint::loss));
 }
 
-void add_power(TextTable& rows, const std::string& what, const PowerFit& fit) {
-  rows.add(
-      {what, shown(fit.law.coefficient), exponent(fit.exponent), shown(fit.exponent.error, 2)});
-}
-
-TextTable power_table() {
-  return TextTable({"", "coefficient", "exponent of C (95% interval)", "standard error"});
-}
-
 std::string offset_text(const OffsetPowerFit& fit) {
   if (!fit.convergence.converged)
     return fmt::format("  L* = E + k C^-p is not fitted: {}\n", fit.convergence.problem);
@@ -60,16 +52,26 @@ std::string offset_text(const OffsetPowerFit& fit) {
                      shown(fit.law.p), range(fit.e), range(fit.p));
 }
 
+// Of approach 1 or 2.
+template <class Fit>
+std::string powers_text(const Fit& fit) {
+  TextTable rows({"", "coefficient", "exponent of C (95% interval)", "standard error"});
+  const auto add = [&](const char* what, const PowerFit& power) {
+    rows.add({what, shown(power.law.coefficient), exponent(power.exponent),
+              shown(power.exponent.error, 2)});
+  };
+  add("N*", fit.n_of_c);
+  add("D*", fit.d_of_c);
+  add("L*", fit.loss_of_c);
+  return rows.text() + offset_text(fit.offset_loss_of_c);
+}
+
 std::string envelope_text(const EnvelopeFit& fit) {
   std::string text = "\nApproach 1, envelope: ";
   if (!fit.valid()) return text + "not fitted: " + fit.problem + "\n";
   text += fmt::format("the lowest {} at {} of {} budgets, between a smaller and a larger size\n",
                       fit.from_curves ? "curve" : "last loss", fit.envelope.size(), fit.budgets);
-  TextTable rows = power_table();
-  add_power(rows, "N*", fit.n_of_c);
-  add_power(rows, "D*", fit.d_of_c);
-  add_power(rows, "L*", fit.loss_of_c);
-  return text + rows.text() + offset_text(fit.offset_loss_of_c);
+  return text + powers_text(fit);
 }
 
 std::string budget_table(const IsoflopFit& fit) {
@@ -104,11 +106,7 @@ std::string isoflop_text(const ConventionStudy& study) {
       "sizes; bias is what it makes of approach 3's\n"
       "  law on these sizes. It moves the coefficients; the exponents too when half-width or "
       "centre change from budget to budget.\n";
-  TextTable rows = power_table();
-  add_power(rows, "N*", fit.n_of_c);
-  add_power(rows, "D*", fit.d_of_c);
-  add_power(rows, "L*", fit.loss_of_c);
-  return text + rows.text() + offset_text(fit.offset_loss_of_c);
+  return text + powers_text(fit);
 }
 
 void add_parameter(TextTable& rows, const std::string& what, double value,
@@ -229,15 +227,13 @@ std::string singles_text(const Study& study) {
   return text;
 }
 
-// A law by the names of its numbers.
 template <class Fit>
-std::string law_text(const char* law, const LawBeside<Fit>& beside,
-                     std::initializer_list<std::pair<const char*, Interval Fit::*>> numbers) {
+std::string law_text(const char* law, const LawBeside<Fit>& beside) {
   if (!beside.fit) return fmt::format("  {}\n    not fitted: {}\n", law, beside.problem);
   const Fit& fit = *beside.fit;
   TextTable rows({"", "estimate", "95% interval", "standard error"});
-  for (const auto& [what, field] : numbers)
-    add_parameter(rows, what, (fit.*field).value, fit.*field);
+  for (const auto& [name, interval] : numbers_of(fit))
+    add_parameter(rows, name, interval.value, interval);
   return fmt::format("  {}\n", law) + rows.text() +
          convergence_text(fit.convergence, fit.objective);
 }
@@ -246,7 +242,7 @@ std::string data_limited_text(const LawBeside<DataLimitedFit>& beside) {
   std::string text = law_text(
       "E + A/N'^alpha + B/D'^beta, D' = U + U RD (1 - exp(-(D/U - 1)/RD)) of U unique tokens, N' "
       "likewise (data-limited, Muennighoff et al.)",
-      beside, {{"RD", &DataLimitedFit::r_d}, {"RN", &DataLimitedFit::r_n}});
+      beside);
   if (!beside.fit) return text;
   const DataLimitedFit& fit = *beside.fit;
   if (!fit.r_n_problem.empty()) text += fmt::format("  RN is not fitted: {}\n", fit.r_n_problem);
@@ -259,19 +255,11 @@ std::string data_limited_text(const LawBeside<DataLimitedFit>& beside) {
 }
 
 std::string kaplan_text(const LawBeside<KaplanFit>& beside) {
-  return law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", beside,
-                  {{"aN", &KaplanFit::a_n},
-                   {"aD", &KaplanFit::a_d},
-                   {"Nc", &KaplanFit::n_c},
-                   {"Dc", &KaplanFit::d_c}});
+  return law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", beside);
 }
 
 std::string over_training_text(const LawBeside<OverTrainingFit>& beside) {
-  return law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", beside,
-                  {{"E", &OverTrainingFit::e},
-                   {"a", &OverTrainingFit::a},
-                   {"b", &OverTrainingFit::b},
-                   {"h", &OverTrainingFit::h}});
+  return law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", beside);
 }
 
 std::string laws_text(const Study& study) {
@@ -311,15 +299,14 @@ std::string target_text(const Study& study) {
   const TargetPrediction& target = *study.target;
   TextTable rows({"", "approach 1", "95% interval", "approach 2", "95% interval", "approach 3",
                   "95% interval"});
-  const auto add = [&](const char* what, const Interval& one, const Interval& two,
-                       const Interval& three, int digits = 3) {
-    rows.add({what, shown(one.value), range(one, digits), shown(two.value), range(two, digits),
-              shown(three.value), range(three, digits)});
-  };
-  add("N*", target.envelope_n, target.isoflop_n, target.n);
-  add("D*", target.envelope_d, target.isoflop_d, target.d);
-  add("D*/N*", target.envelope_ratio, target.isoflop_ratio, target.ratio);
-  add("L*", target.envelope_loss, target.isoflop_loss, target.loss, 4);
+  for (const TargetNumber& number : kTargetNumbers) {
+    std::vector<std::string> row{number.text};
+    for (const auto approach : {number.envelope, number.isoflop, number.parametric}) {
+      row.push_back(shown((target.*approach).value));
+      row.push_back(range(target.*approach, number.digits));
+    }
+    rows.add(row);
+  }
   return fmt::format("\nAt {} FLOPs, {} times the largest budget fitted\n", shown(target.flops),
                      shown(target.beyond, 3)) +
          rows.text();

@@ -10,27 +10,23 @@
 namespace skein {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // which writes null for what is not finite
 using Read = nlohmann::json;
 
 constexpr int64_t kMostWhole = 9'000'000'000'000'000;
 constexpr double kMostValue = 1e15, kMostExponent = 100;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 Json positive(int64_t value) { return value > 0 ? Json(value) : Json(nullptr); }
 
 Json json_of(const SettingRule& rule) {
-  return {{"rule", rule.rule},
-          {"value", number(rule.value)},
-          {"low", number(rule.low)},
-          {"high", number(rule.high)}};
+  return {{"rule", rule.rule}, {"value", rule.value}, {"low", rule.low}, {"high", rule.high}};
 }
 
 Json json_of(const BestSetting& best) {
   return {{"problem", best.problem},
-          {"coefficient", number(best.coefficient)},
-          {"n_exponent", number(best.n_exponent)},
-          {"d_exponent", number(best.d_exponent)},
+          {"coefficient", best.coefficient},
+          {"n_exponent", best.n_exponent},
+          {"d_exponent", best.d_exponent},
           {"cells", best.cells}};
 }
 
