@@ -69,9 +69,14 @@ expect 1 "cannot be made" "$skein" report results.csv --output.path=file --fit.r
 command -v chromium >/dev/null || die "chromium, in which the page is looked at, is not installed; run launch/install-packages launch/packages-tests.txt"
 
 # A frame as wide as a phone, one as wide as a desk, and a script that looks at the elements in them.
+# The page has caveats of its own: a short one, and one that lists many cases.
 python3 - <<'PY'
-import html
-page = html.escape(open("out/report.html").read(), quote=True)
+import html, json, re
+page = open("out/report.html").read()
+begin, data, end = re.fullmatch(r'(.*<script id="report" type="application/json">)([^<]*)(</script>.*)', page, re.S).groups()
+report = json.loads(data)
+report["caveats"] = ["short: a", "approach 2, <few> runs at 30 budgets: " + 300 * "x"]
+page = html.escape(begin + json.dumps(report).replace("<", "\\u003c") + end, quote=True)
 script = """
 const found = {}, seen = e => e.getClientRects().length > 0;
 function look(frame) {
@@ -80,8 +85,11 @@ function look(frame) {
   const scale = svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
   const rows = () => all('#table-runs tbody tr').map(r => Number(r.cells[2].getAttribute('data-v')));
   const made = {width: w.innerWidth, content: d.documentElement.scrollWidth, figures: svgs.length,
-    drawn: Math.min(...svgs.map(s => all('path, polygon, use', s).filter(e => e.getBoundingClientRect().width + e.getBoundingClientRect().height > 0).length)),
-    coloured: svgs.every(s => all('use, path[stroke]', s).some(e => { const c = style(e); return c.stroke.startsWith('rgb(') || c.color.startsWith('rgb('); })),
+    drawn: Math.min(...svgs.map(s => all('path, text', s).filter(e => e.getBoundingClientRect().width + e.getBoundingClientRect().height > 0).length)),
+    coloured: Math.min(...svgs.map(s => new Set(all('path', s).map(e => style(e).stroke + style(e).fill)).size)),
+    alert: style(d.documentElement).getPropertyValue('--ink-alert'), title: d.title, ids: all('[id]').map(e => e.id),
+    raised: all('#figure-contour figcaption sup').map(e => e.textContent), caveats: all('#caveats li').map(e => e.firstChild.firstChild?.textContent ?? e.textContent),
+    law: all('#table-laws tbody tr')[3].textContent,
     outside: svgs.filter(s => s.getBoundingClientRect().right > w.innerWidth).length,
     font: Math.min(...svgs.flatMap(s => all('text', s).map(t => parseFloat(style(t).fontSize) * scale(s)))),
     named: texts.filter(t => t.textContent === "<b>\\"q'&`x`").length, convention: svgs.every(s => s.textContent.includes('counted: ')),
@@ -133,7 +141,11 @@ for mode in ("light", "dark"):
         where = f"{mode}, {width} pixels: {one}"
         assert one["width"] == width, where
         assert one["content"] <= width and one["opened"] <= width and one["outside"] == 0, "it is wider than the screen; " + where
-        assert one["figures"] == 9 and one["drawn"] >= 10 and one["coloured"], where
+        assert one["figures"] == 9 and one["drawn"] >= 10 and one["coloured"] >= 4, where
+        assert one["alert"] == ("#ff7aa8" if mode == "dark" else "#c01f5b"), where
+        assert one["title"] == "Scaling laws of results.csv" and len(set(one["ids"])) == len(one["ids"]), where
+        assert one["raised"] == ["α", "β"] and one["caveats"] == ["short: a", "approach 2, <few> runs at 30 budgets"], where
+        assert re.fullmatch(r"E \+ A/Nα \+ B/Dβα0\.\d{4} \(0\.\d{4} to 0\.\d{4}\).+", one["law"]), where
         assert one["font"] >= 9.5, "text too small; " + where
         assert one["named"] >= 2 and one["injected"] == 0 and one["convention"] and one["reason"], where
         assert one["tables"] >= 7 and len(one["tiles"]) == 4 and all(re.match(r"\d", tile) for tile in one["tiles"]), where

@@ -178,10 +178,11 @@ TEST(Unfitted, TablesAreDrawnAndSayWhy) {
   const Scratch scratch;
   const ReportFiles made = write_report(study, scratch.file("out"));
   EXPECT_TRUE(std::filesystem::exists(scratch.file("out/loss.png")));
-  const std::string page = test::bytes_of_file(made.page);
-  EXPECT_TRUE(holds(page, "3 runs of <b>runs.csv</b>, 0 fitted"));
-  EXPECT_TRUE(holds(page, "Nothing is fitted. "));
-  EXPECT_FALSE(holds(page, ">nan"));
+  const auto report = test::json_in(test::bytes_of_file(made.page));
+  EXPECT_EQ(report["study"]["table"]["path"], "runs.csv");
+  EXPECT_EQ(report["study"]["table"]["runs"], 3);
+  EXPECT_EQ(report["fitted"], 0);
+  EXPECT_TRUE(holds(report["conclusions"][0], "Nothing is fitted. "));
   for (ScalingRun& run : table.runs) run.status = "failed";
   expect_error(ExitCode::usage, {"none of 3 runs is done"}, [&] { make_study(table, options); });
 }

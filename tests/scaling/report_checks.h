@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "skein/core/json.h"
 #include "skein/scaling/report/figure.h"
 
 namespace skein::test {
@@ -17,6 +18,19 @@ inline int64_t count_of(const std::string& text, const std::string& part) {
   int64_t count = 0;
   for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
   return count;
+}
+
+// What a page holds for its script, and nothing in it may end.
+inline std::string data_in(const std::string& page) {
+  const std::string begin = "<script id=\"report\" type=\"application/json\">";
+  const size_t at = page.find(begin);
+  if (at == std::string::npos) throw std::runtime_error("the page holds no JSON");
+  const size_t from = at + begin.size();
+  return page.substr(from, page.find("</script>", from) - from);
+}
+
+inline nlohmann::json json_in(const std::string& page) {
+  return nlohmann::json::parse(data_in(page));
 }
 
 inline const ScalingFigure& named(const std::vector<ScalingFigure>& figures,

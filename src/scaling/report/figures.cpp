@@ -6,18 +6,25 @@
 
 #include "skein/scaling/report/text.h"
 
+#include "scaling/fit/intervals.h"
+
 namespace skein {
 namespace {
 
+// The approaches: blue, orange and green of Okabe and Ito ("Color universal design", 2008), darker
+// or brighter for contrast; sizes: viridis without the end that the ground would swallow.
+constexpr InkColours kInkColours[kInks] = {
+    {"text", "#1d2430", "#e6e9ef"},    {"faint", "#667085", "#98a2b3"},
+    {"grid", "#e4e7ec", "#2b3342"},    {"envelope", "#b4540a", "#f2a65a"},
+    {"isoflop", "#0b6fb8", "#6cb8f0"}, {"parametric", "#00795a", "#3fcf9f"},
+    {"alert", "#c01f5b", "#ff7aa8"},   {"size-0", "#440154", "#6c4fa8"},
+    {"size-1", "#472d7b", "#5f6bc4"},  {"size-2", "#3b528b", "#4c86c8"},
+    {"size-3", "#2c728e", "#3a9fc0"},  {"size-4", "#21918c", "#2fb5ab"},
+    {"size-5", "#28a06f", "#45c88b"},  {"size-6", "#56ad46", "#7fd65c"},
+    {"size-7", "#90b029", "#b5de2b"},  {"size-8", "#c2a318", "#fde725"}};
+constexpr size_t kMostPoints = 4000;
 constexpr int kFewSizes = 9, kClasses = 6;
 constexpr double kSameSize = 1.03;
-
-double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 std::string csv_text(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -53,6 +60,20 @@ Ink size_ink(int64_t index, int64_t count) {
                           std::clamp<int64_t>(step, 0, kSizeInks - 1));
 }
 
+const InkColours& colours_of(Ink ink) { return kInkColours[static_cast<size_t>(ink)]; }
+
+std::vector<Sample> drawn_samples(const Series& series) {
+  const bool points = series.mark == Mark::dots || series.mark == Mark::rings;
+  const size_t step = points ? series.samples.size() / kMostPoints + 1 : 1;
+  std::vector<Sample> made;
+  for (size_t at = 0; at < series.samples.size(); at += step) made.push_back(series.samples[at]);
+  return made;
+}
+
+const std::string& run_name(const Study& study, int64_t run) {
+  return study.table.runs[static_cast<size_t>(run)].name;
+}
+
 std::vector<double> log_grid(double low, double high, int count) {
   std::vector<double> made;
   for (int i = 0; i < count; ++i)
@@ -61,10 +82,8 @@ std::vector<double> log_grid(double low, double high, int count) {
 }
 
 Sample band_sample(double x, std::vector<double> values) {
-  std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  if (values.empty()) return {x, kUnknown};
-  std::sort(values.begin(), values.end());
-  return {x, kUnknown, quantile(values, 0.025), quantile(values, 0.975)};
+  const Interval band = interval_over(kUnknown, std::move(values), 0);
+  return {.x = x, .low = band.low, .high = band.high};
 }
 
 ComputeRange compute_range(const Study& study) {

@@ -18,9 +18,10 @@ ScalingFigure single_law_figure(const Study& study);
 ScalingFigure bootstrap_figure(const Study& study);
 ScalingFigure rate_figure(const Study& study);
 
+const std::string& run_name(const Study& study, int64_t run);
 // So many numbers with equal ratios.
 std::vector<double> log_grid(double low, double high, int count);
-// The 2.5% and 97.5% quantiles of values at x.
+// The 2.5% and 97.5% quantiles of values at x; unknown for fewer than two.
 Sample band_sample(double x, std::vector<double> values);
 // Least and greatest C of the points of the main fit, and up to where they are drawn: the target,
 // where it lies further.

@@ -23,16 +23,15 @@ std::string title_of(const CoordinateCheck& check, size_t layer) {
 Panel sizes_panel(const CoordinateCheck& check) {
   Panel panel{fmt::format("{}: after {} steps", check.name, check.steps),
               {"width", true},
-              {"mean |activation|", true},
-              {}};
+              {"mean |activation|", true}};
   for (size_t layer = 0; layer < check.layers.size(); ++layer) {
     const Ink ink =
         size_ink(static_cast<int64_t>(layer), static_cast<int64_t>(check.layers.size()));
-    Series line{"", ink, Mark::line, 1.5, {}};
+    Series line{"", ink, Mark::line, 1.5};
     const std::vector<double>& sizes = check.layers[layer].sizes.back();
     for (size_t i = 0; i < sizes.size(); ++i)
-      line.samples.push_back({static_cast<double>(check.widths[i]), sizes[i], kUnknown, kUnknown,
-                              check.layers[layer].name});
+      line.samples.push_back(
+          {static_cast<double>(check.widths[i]), sizes[i], check.layers[layer].name});
     panel.series.push_back(line);
     panel.series.push_back({title_of(check, layer), ink, Mark::dots, 1.8, line.samples});
   }
@@ -40,17 +39,15 @@ Panel sizes_panel(const CoordinateCheck& check) {
 }
 
 Panel growth_panel(const CoordinateCheck& check) {
-  Panel panel{check.name + ": growth while it learns", {"step"}, {"exponent of the width"}, {}};
+  Panel panel{check.name + ": growth while it learns", {"step"}, {"exponent of the width"}};
   const auto end = static_cast<double>(check.steps);
   for (size_t layer = 0; layer < check.layers.size(); ++layer) {
     Series line{"",
                 size_ink(static_cast<int64_t>(layer), static_cast<int64_t>(check.layers.size())),
-                Mark::line,
-                2,
-                {}};
+                Mark::line, 2};
     for (size_t step = 0; step < check.layers[layer].exponents.size(); ++step)
       line.samples.push_back({static_cast<double>(step), check.layers[layer].exponents[step],
-                              kUnknown, kUnknown, check.layers[layer].name});
+                              check.layers[layer].name});
     panel.series.push_back(line);
   }
   panel.series.push_back({"", Ink::faint, Mark::line, 1, {{0, 0}, {end, 0}}});
@@ -74,7 +71,7 @@ std::string verdict_of(const CoordinateCheck& check) {
 }  // namespace
 
 ScalingFigure coordinate_figure(const std::vector<CoordinateCheck>& checks) {
-  ScalingFigure made{"coordinates", "Activations as the width grows", "", "", "", {}};
+  ScalingFigure made{"coordinates", "Activations as the width grows"};
   if (checks.empty()) {
     made.problem =
         "No coordinate check of muP was given (report.coordinates: what `skein bench "

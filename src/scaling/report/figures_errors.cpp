@@ -39,9 +39,9 @@ struct Residuals {
 
 void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& residuals,
                    const char* title, const Axis& axis, double (*of)(const ScalingPoint&)) {
-  Panel panel{title, axis, {"ln L - ln fit"}, {}};
-  Series usual{"runs", Ink::isoflop, Mark::dots, 1.6, {}},
-      far{"outliers", Ink::alert, Mark::rings, 2.2, {}};
+  Panel panel{title, axis, {"ln L - ln fit"}};
+  Series usual{"runs", Ink::isoflop, Mark::dots, 1.6},
+      far{"outliers", Ink::alert, Mark::rings, 2.2};
   double low = INFINITY, high = 0;
   for (size_t i = 0; i < residuals.values.size(); ++i) {
     const ScalingPoint& point = study.main.points[i];
@@ -50,8 +50,7 @@ void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& r
         place < residuals.outliers.begin() +
                     static_cast<std::ptrdiff_t>(std::min(kMostNames, residuals.outliers.size()));
     Series& series = place == residuals.outliers.end() ? usual : far;
-    series.samples.push_back({of(point), residuals.values[i], kUnknown, kUnknown,
-                              study.table.runs[static_cast<size_t>(point.run)].name, named});
+    series.samples.push_back({of(point), residuals.values[i], run_name(study, point.run), named});
     low = std::min(low, of(point)), high = std::max(high, of(point));
   }
   panel.series = {{"", Ink::faint, Mark::line, 1, {{low, 0}, {high, 0}}}, usual, far};
@@ -62,7 +61,7 @@ void add_quantiles(ScalingFigure& figure, const std::vector<double>& residuals) 
   std::vector<double> sorted = residuals;
   std::sort(sorted.begin(), sorted.end());
   const auto count = static_cast<double>(sorted.size());
-  Series dots{"runs", Ink::isoflop, Mark::dots, 1.6, {}};
+  Series dots{"runs", Ink::isoflop, Mark::dots, 1.6};
   for (size_t i = 0; i < sorted.size(); ++i)
     dots.samples.push_back({normal_quantile((static_cast<double>(i) + 0.5) / count), sorted[i]});
   // Through the quartiles, which outliers do not move.
@@ -88,9 +87,9 @@ std::string outlier_text(const Study& study, const Residuals& residuals) {
       residuals.outliers.size(), residuals.outliers.size() == 1 ? "run lies" : "runs lie");
   for (size_t i = 0; i < std::min<size_t>(residuals.outliers.size(), 8); ++i) {
     const size_t at = residuals.outliers[i];
-    made += fmt::format("{} {} ({:+.1f}%)", i ? "," : "",
-                        study.table.runs[static_cast<size_t>(study.main.points[at].run)].name,
-                        100 * (std::exp(residuals.values[at]) - 1));
+    made +=
+        fmt::format("{} {} ({:+.1f}%)", i ? "," : "", run_name(study, study.main.points[at].run),
+                    100 * (std::exp(residuals.values[at]) - 1));
   }
   return made + (residuals.outliers.size() > 8 ? " and others." : ".");
 }
@@ -108,15 +107,16 @@ void add_density(ScalingFigure& figure, const std::string& title, const Interval
   if (!(width > 0)) return;
   const double low = draws[draws.size() / 500] - 3 * width,
                high = draws[draws.size() - 1 - draws.size() / 500] + 3 * width;
-  Series shape{"bootstrap", Ink::parametric, Mark::line, 2, {}},
-      area{"", Ink::parametric, Mark::band, 1, {}};
+  Series shape{"bootstrap", Ink::parametric, Mark::line, 2},
+      area{"", Ink::parametric, Mark::band, 1};
   for (int i = 0; i < kDensityPoints; ++i) {
     const double x = low + (high - low) * i / (kDensityPoints - 1);
     double sum = 0;
     for (const double draw : draws) sum += std::exp(-(x - draw) * (x - draw) / (2 * width * width));
     const double density = sum / (static_cast<double>(draws.size()) * width * std::sqrt(2 * M_PI));
     shape.samples.push_back({x, density});
-    if (x >= interval.low && x <= interval.high) area.samples.push_back({x, kUnknown, 0, density});
+    if (x >= interval.low && x <= interval.high)
+      area.samples.push_back({.x = x, .low = 0, .high = density});
   }
   const double top = std::max_element(shape.samples.begin(), shape.samples.end(),
                                       [](const Sample& a, const Sample& b) { return a.y < b.y; })
@@ -133,7 +133,7 @@ void add_density(ScalingFigure& figure, const std::string& title, const Interval
 }  // namespace
 
 ScalingFigure residual_figure(const Study& study) {
-  ScalingFigure made{"residuals", "What the law leaves over", "", "", "", {}};
+  ScalingFigure made{"residuals", "What the law leaves over"};
   const Residuals residuals{residuals_of(study.main), outliers_of(residuals_of(study.main))};
   if (residuals.values.empty()) {
     made.problem =
@@ -159,7 +159,7 @@ ScalingFigure residual_figure(const Study& study) {
 }
 
 ScalingFigure bootstrap_figure(const Study& study) {
-  ScalingFigure made{"bootstrap", "How well the numbers are known", "", "", "", {}};
+  ScalingFigure made{"bootstrap", "How well the numbers are known"};
   if (study.main.parametric) {
     const ParametricFit& fit = *study.main.parametric;
     const auto draws = [&](double (*of)(const ChinchillaLaw&)) {

@@ -16,53 +16,48 @@ constexpr int kGrid = 41;
 constexpr int64_t kHeldOutResamples = 400;
 constexpr double kNearLargest = 2;  // as make_study chooses the runs of L(N) and L(D)
 
-std::vector<double> values_at(const PowerFit& fit, double x) {
-  std::vector<double> made;
-  for (const PowerLaw& law : fit.draws) made.push_back(law.at(x));
+using OfOptimum = double (*)(const Optimum&);
+
+// A law over C and the band of its draws.
+struct Curve {
+  Series band, line;
+};
+template <class Fit, class Of>
+Curve curve_of(const Fit& fit, const Series& line, const ComputeRange& range, Of of) {
+  Curve made{{"", line.ink, Mark::band, 1}, line};
+  for (const double c : log_grid(range.low, range.target, kGrid)) {
+    std::vector<double> values;
+    for (const auto& law : fit.draws) values.push_back(of(law, c));
+    if (!values.empty()) made.band.samples.push_back(band_sample(c, std::move(values)));
+    made.line.samples.push_back({c, of(fit.law, c)});
+  }
   return made;
 }
 
-using OfOptimum = double (*)(const Optimum&);
-
-struct Allocation {
-  Panel panel;
-  OfOptimum of;
-  const PowerFit *envelope, *isoflop;
-};
+// All bands lie below all lines.
+void add_curve(Panel& panel, const Curve& curve) {
+  panel.series.insert(panel.series.begin(), curve.band);
+  panel.series.push_back(curve.line);
+}
 
 void add_power(Panel& panel, const PowerFit& fit, const std::string& title, Ink ink,
                const ComputeRange& range) {
-  Series band{"", ink, Mark::band, 1, {}}, line{title, ink, Mark::dashes, 2, {}};
-  for (const double c : log_grid(range.low, range.target, kGrid)) {
-    if (!fit.draws.empty()) band.samples.push_back(band_sample(c, values_at(fit, c)));
-    line.samples.push_back({c, fit.law.at(c)});
-  }
-  panel.series.insert(panel.series.begin(), band);
-  panel.series.push_back(line);
+  add_curve(panel, curve_of(fit, {title, ink, Mark::dashes, 2}, range,
+                            [](const PowerLaw& law, double c) { return law.at(c); }));
 }
 
 void add_optimum(Panel& panel, const Study& study, OfOptimum of, const ComputeRange& range) {
   if (!names_optimum(study.main)) return;
-  const ParametricFit& fit = *study.main.parametric;
-  const PowerLaw& per_token = study.main.flops_per_token;
-  Series band{"", Ink::parametric, Mark::band, 1, {}},
-      line{"approach 3: parametric", Ink::parametric, Mark::line, 2.5, {}};
-  for (const double c : log_grid(range.low, range.target, kGrid)) {
-    std::vector<double> values;
-    for (const ChinchillaLaw& law : fit.draws) values.push_back(of(efficient(law, c, per_token)));
-    if (!values.empty()) band.samples.push_back(band_sample(c, std::move(values)));
-    line.samples.push_back({c, of(efficient(fit.law, c, per_token))});
-  }
-  panel.series.insert(panel.series.begin(), band);
-  panel.series.push_back(line);
+  add_curve(panel, curve_of(*study.main.parametric,
+                            {"approach 3: parametric", Ink::parametric, Mark::line, 2.5}, range,
+                            [&](const ChinchillaLaw& law, double c) {
+                              return of(efficient(law, c, study.main.flops_per_token));
+                            }));
 }
 
 void add_vertices(Panel& panel, const IsoflopFit& fit, double (*of)(const IsoflopBudget&)) {
-  Series vertices{"minima of the parabolas",
-                  Ink::isoflop,
-                  Mark::diamonds,
-                  fit.budgets.size() > 12 ? 1.1 : 1.8,
-                  {}};
+  Series vertices{"minima of the parabolas", Ink::isoflop, Mark::diamonds,
+                  fit.budgets.size() > 12 ? 1.1 : 1.8};
   for (const IsoflopBudget& budget : fit.budgets)
     if (budget.problem.empty()) vertices.samples.push_back({budget.flops, of(budget)});
   panel.series.push_back(vertices);
@@ -125,7 +120,7 @@ void add_contours(Panel& panel, const ChinchillaLaw& law, const Box& box) {
                most = law.loss(box.n_low, box.d_low) - law.e;
   for (int i = 0; i < kLevels; ++i) {
     const double loss = law.e + least * std::pow(most / least, (i + 1.0) / (kLevels + 1));
-    Series line{"", size_ink(kLevels - 1 - i, kLevels), Mark::line, 1.5, {}};
+    Series line{"", size_ink(kLevels - 1 - i, kLevels), Mark::line, 1.5};
     for (const double d : log_grid(box.d_low, box.d_high, 120))
       if (const double n = size_for_loss(law, loss, d); n >= box.n_low && n <= box.n_high)
         line.samples.push_back({n, d});
@@ -137,7 +132,7 @@ void add_contours(Panel& panel, const ChinchillaLaw& law, const Box& box) {
 }
 
 void add_budget_lines(Panel& panel, const Box& box, const PowerLaw& per_token) {
-  Series lines{"equal compute", Ink::faint, Mark::dashes, 1, {}};
+  Series lines{"equal compute", Ink::faint, Mark::dashes, 1};
   const double low = std::log10(per_token.at(box.n_low) * box.d_low),
                high = std::log10(per_token.at(box.n_high) * box.d_high);
   const double step = std::max(1.0, std::ceil((high - low) / 8));
@@ -153,7 +148,7 @@ void add_budget_lines(Panel& panel, const Box& box, const PowerLaw& per_token) {
 void add_efficient_path(Panel& panel, const Study& study, const Box& box) {
   if (!names_optimum(study.main)) return;
   const PowerLaw& per_token = study.main.flops_per_token;
-  Series path{"efficient path", Ink::alert, Mark::line, 3, {}};
+  Series path{"efficient path", Ink::alert, Mark::line, 3};
   for (const double c :
        log_grid(per_token.at(box.n_low) * box.d_low, per_token.at(box.n_high) * box.d_high, 80)) {
     const Optimum best = efficient(study.main.parametric->law, c, per_token);
@@ -191,15 +186,11 @@ Rollout held_out_fit(const Study& study) {
 
 void add_forecast(Panel& panel, const ParametricFit& fit, const PowerLaw& per_token,
                   const ComputeRange& range, const std::string& title) {
-  Series band{title + ", 95%", Ink::parametric, Mark::band, 1, {}},
-      line{title, Ink::parametric, Mark::line, 2.5, {}};
-  for (const double c : log_grid(range.low, range.target, kGrid)) {
-    std::vector<double> values;
-    for (const ChinchillaLaw& law : fit.draws) values.push_back(efficient(law, c, per_token).loss);
-    if (!values.empty()) band.samples.push_back(band_sample(c, std::move(values)));
-    line.samples.push_back({c, efficient(fit.law, c, per_token).loss});
-  }
-  panel.series.insert(panel.series.end(), {band, line});
+  Curve curve = curve_of(
+      fit, {title, Ink::parametric, Mark::line, 2.5}, range,
+      [&](const ChinchillaLaw& law, double c) { return efficient(law, c, per_token).loss; });
+  curve.band.title = title + ", 95%";
+  panel.series.insert(panel.series.end(), {curve.band, curve.line});
 }
 
 // One of L(N), L(D) and L(C), with what it was fitted to.
@@ -221,8 +212,7 @@ std::vector<XY> near_largest(const std::vector<ScalingPoint>& points, double Sca
 
 void add_single_law(ScalingFigure& figure, const SingleLaw& law) {
   const OffsetPowerFit& fit = law.fit;
-  Series left{law.runs, Ink::isoflop, Mark::dots, 2, {}},
-      line{"k x^-p", Ink::text, Mark::line, 2, {}};
+  Series left{law.runs, Ink::isoflop, Mark::dots, 2}, line{"k x^-p", Ink::text, Mark::line, 2};
   for (const XY& one : law.found)
     if (one.y > fit.law.e) left.samples.push_back({one.x, one.y - fit.law.e});
   std::sort(left.samples.begin(), left.samples.end(),
@@ -240,7 +230,7 @@ void add_single_law(ScalingFigure& figure, const SingleLaw& law) {
 }  // namespace
 
 ScalingFigure allocation_figure(const Study& study) {
-  ScalingFigure made{"allocation", "How much to spend on size, how much on data", "", "", "", {}};
+  ScalingFigure made{"allocation", "How much to spend on size, how much on data"};
   const ConventionStudy& main = study.main;
   if (!names_optimum(main) && !main.isoflop.valid() && !knows_exponent(main.envelope)) {
     made.problem = "No approach names a best size for a budget, so there is no law of N* and D*.";
@@ -264,7 +254,7 @@ ScalingFigure allocation_figure(const Study& study) {
       {"tokens per parameter", "D* / N*", [](const Optimum& one) { return one.ratio(); },
        envelope_ratio, isoflop_ratio, [](const IsoflopBudget& one) { return one.d / one.n; }}};
   for (const Part& part : parts) {
-    Panel panel{part.title, {label, true, true}, {part.y, true}, {}};
+    Panel panel{part.title, {label, true, true}, {part.y, true}};
     add_optimum(panel, study, part.of, range);
     if (main.isoflop.valid())
       add_power(panel, part.isoflop, "approach 2: parabolas", Ink::isoflop, range);
@@ -285,7 +275,7 @@ ScalingFigure allocation_figure(const Study& study) {
 }
 
 ScalingFigure contour_figure(const Study& study) {
-  ScalingFigure made{"contour", "The fitted surface", "", "", "", {}};
+  ScalingFigure made{"contour", "The fitted surface"};
   if (!study.main.parametric) {
     made.problem =
         "There is no parametric fit to draw as a surface: " + study.main.parametric_problem;
@@ -293,13 +283,12 @@ ScalingFigure contour_figure(const Study& study) {
   }
   const ParametricFit& fit = *study.main.parametric;
   const Box box = box_of(study.main.points);
-  Panel panel{"", {"parameters N", true}, {"training tokens D", true}, {}};
+  Panel panel{"", {"parameters N", true}, {"training tokens D", true}};
   add_budget_lines(panel, box, study.main.flops_per_token);
   add_contours(panel, fit.law, box);
-  Series runs{"runs", Ink::text, Mark::rings, 1.3, {}};
+  Series runs{"runs", Ink::text, Mark::rings, 1.3};
   for (const ScalingPoint& point : study.main.points)
-    runs.samples.push_back({point.n, point.d, kUnknown, kUnknown,
-                            study.table.runs[static_cast<size_t>(point.run)].name});
+    runs.samples.push_back({point.n, point.d, run_name(study, point.run)});
   panel.series.push_back(runs);
   add_efficient_path(panel, study, box);
   made.panels.push_back(panel);
@@ -312,7 +301,7 @@ ScalingFigure contour_figure(const Study& study) {
 }
 
 ScalingFigure extrapolation_figure(const Study& study) {
-  ScalingFigure made{"extrapolation", "Beyond the data", "", "", "", {}};
+  ScalingFigure made{"extrapolation", "Beyond the data"};
   if (!study.main.parametric) {
     made.problem = "Without a parametric fit no loss is forecast: " + study.main.parametric_problem;
     return made;
@@ -326,16 +315,14 @@ ScalingFigure extrapolation_figure(const Study& study) {
   const ComputeRange range = compute_range(study);
   const Rollout rollout = held_out_fit(study);
   const PowerLaw& per_token = study.main.flops_per_token;
-  Panel panel{
-      "", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}, {}};
+  Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}};
   add_forecast(panel, rollout.fit ? *rollout.fit : *study.main.parametric, per_token, range,
                rollout.fit ? "forecast without the held-out runs" : "forecast");
-  Series fitted{"runs", Ink::faint, Mark::dots, 1.4, {}},
-      held{"held-out runs", Ink::alert, Mark::rings, 2.2, {}};
+  Series fitted{"runs", Ink::faint, Mark::dots, 1.4},
+      held{"held-out runs", Ink::alert, Mark::rings, 2.2};
   for (const ScalingPoint& point : study.main.points)
     (rollout.fit && point.c >= rollout.budget ? held : fitted)
-        .samples.push_back({point.c, point.loss, kUnknown, kUnknown,
-                            study.table.runs[static_cast<size_t>(point.run)].name});
+        .samples.push_back({point.c, point.loss, run_name(study, point.run)});
   panel.series.insert(panel.series.begin(), fitted);
   panel.series.push_back(held);
   if (study.target && std::isfinite(study.target->loss.value))
@@ -362,7 +349,7 @@ ScalingFigure extrapolation_figure(const Study& study) {
 }
 
 ScalingFigure single_law_figure(const Study& study) {
-  ScalingFigure made{"single", "Size, data or compute alone", "", "", "", {}};
+  ScalingFigure made{"single", "Size, data or compute alone"};
   const std::vector<ScalingPoint>& points = study.main.points;
   if (study.loss_of_n)
     add_single_law(

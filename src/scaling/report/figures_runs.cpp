@@ -16,10 +16,6 @@ constexpr size_t kMostCurvePoints = 160, kMostPointsOfCurves = 20000;
 constexpr size_t kFewBudgets = 12;
 constexpr double kCurveMargin = 1.15;  // how far a parabola goes beyond its sizes
 
-const std::string& run_name(const Study& study, const ScalingPoint& point) {
-  return study.table.runs[static_cast<size_t>(point.run)].name;
-}
-
 void add_curve(std::vector<Sample>& samples, const ScalingRun& run, const Convention& convention,
                size_t most) {
   const double per_token = flops_of(run, convention) / run.tokens;
@@ -27,8 +23,7 @@ void add_curve(std::vector<Sample>& samples, const ScalingRun& run, const Conven
   const size_t step = run.curve.size() / most + 1;
   for (size_t i = 0; i < run.curve.size(); i += step)
     if (run.curve[i].tokens > 0 && run.curve[i].loss > 0)
-      samples.push_back(
-          {per_token * run.curve[i].tokens, run.curve[i].loss, kUnknown, kUnknown, run.name});
+      samples.push_back({per_token * run.curve[i].tokens, run.curve[i].loss, run.name});
   samples.push_back({});
 }
 
@@ -37,16 +32,16 @@ void add_runs(Panel& panel, const Study& study) {
   const auto count = static_cast<int64_t>(classes.upper.size());
   std::vector<Series> curves(classes.upper.size()), ends(classes.upper.size());
   for (int64_t i = 0; i < count; ++i) {
-    curves[static_cast<size_t>(i)] = {"", size_ink(i, count), Mark::line, 1, {}};
-    ends[static_cast<size_t>(i)] = {
-        classes.titles[static_cast<size_t>(i)], size_ink(i, count), Mark::dots, 2, {}};
+    curves[static_cast<size_t>(i)] = {"", size_ink(i, count), Mark::line, 1};
+    ends[static_cast<size_t>(i)] = {classes.titles[static_cast<size_t>(i)], size_ink(i, count),
+                                    Mark::dots, 2};
   }
   const auto runs =
       static_cast<size_t>(std::count_if(study.table.runs.begin(), study.table.runs.end(),
                                         [](const ScalingRun& run) { return !run.curve.empty(); }));
   const size_t most =
       std::clamp<size_t>(kMostPointsOfCurves / std::max<size_t>(1, runs), 8, kMostCurvePoints);
-  Series lost{"kept out", Ink::alert, Mark::dashes, 1, {}};
+  Series lost{"kept out", Ink::alert, Mark::dashes, 1};
   for (const ScalingRun& run : study.table.runs) {
     const bool done = run.status == "done";
     const double n = parameters_of(run, study.main.convention.parameters);
@@ -55,8 +50,7 @@ void add_runs(Panel& panel, const Study& study) {
                 most);
   }
   for (const ScalingPoint& point : study.main.points)
-    ends[classes.of(point.n)].samples.push_back(
-        {point.c, point.loss, kUnknown, kUnknown, run_name(study, point)});
+    ends[classes.of(point.n)].samples.push_back({point.c, point.loss, run_name(study, point.run)});
   for (auto* list : {&curves, &ends})
     panel.series.insert(panel.series.end(), list->begin(), list->end());
   panel.series.push_back(lost);
@@ -65,14 +59,13 @@ void add_runs(Panel& panel, const Study& study) {
 void add_frontiers(Panel& panel, const Study& study) {
   const ComputeRange range = compute_range(study);
   const PowerLaw& per_token = study.main.flops_per_token;
-  Series power{"frontier's power law", Ink::envelope, Mark::dashes, 2, {}},
-      frontier{"frontier", Ink::envelope, Mark::diamonds, 1.2, {}};
-  Series best{"approach 3: least loss for C", Ink::parametric, Mark::line, 2.5, {}};
+  Series power{"frontier's power law", Ink::envelope, Mark::dashes, 2},
+      frontier{"frontier", Ink::envelope, Mark::diamonds, 1.2};
+  Series best{"approach 3: least loss for C", Ink::parametric, Mark::line, 2.5};
   const std::vector<EnvelopePoint>& lowest = study.main.envelope.envelope;
   for (size_t i = 0; i < lowest.size(); i += lowest.size() / kMostCurvePoints + 1) {
     const EnvelopePoint& point = lowest[i];
-    frontier.samples.push_back({point.c, point.loss, kUnknown, kUnknown,
-                                study.table.runs[static_cast<size_t>(point.run)].name});
+    frontier.samples.push_back({point.c, point.loss, run_name(study, point.run)});
   }
   if (frontier.samples.size() > 60) frontier.mark = Mark::line, frontier.weight = 3;
   for (const double c : log_grid(range.low, range.high, 60)) {
@@ -116,13 +109,13 @@ BudgetLook look_of(const std::vector<IsoflopBudget>& budgets, size_t index) {
 void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget,
                 const BudgetLook& look) {
   const bool counts = budget.problem.empty();
-  Series runs{look.title, look.ink, counts ? Mark::dots : Mark::rings, 2 * look.size, {}};
-  Series bowl{"", look.ink, Mark::line, 1.5 * look.size, {}},
-      vertex{"", look.ink, Mark::diamonds, 2.2 * look.size, {}};
+  Series runs{look.title, look.ink, counts ? Mark::dots : Mark::rings, 2 * look.size};
+  Series bowl{"", look.ink, Mark::line, 1.5 * look.size},
+      vertex{"", look.ink, Mark::diamonds, 2.2 * look.size};
   double low = INFINITY, high = 0;
   for (const int64_t index : budget.points) {
     const ScalingPoint& point = study.main.points[static_cast<size_t>(index)];
-    runs.samples.push_back({point.n, point.loss, kUnknown, kUnknown, run_name(study, point)});
+    runs.samples.push_back({point.n, point.loss, run_name(study, point.run)});
     low = std::min(low, point.n);
     high = std::max(high, point.n);
   }
@@ -180,9 +173,8 @@ RateCells rate_cells(const Study& study) {
 }  // namespace
 
 ScalingFigure loss_figure(const Study& study) {
-  ScalingFigure made{"loss", "Loss against compute", "", "", "", {}};
-  Panel panel{
-      "", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}, {}};
+  ScalingFigure made{"loss", "Loss against compute"};
+  Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}};
   add_runs(panel, study);
   add_frontiers(panel, study);
   made.panels.push_back(panel);
@@ -203,9 +195,9 @@ ScalingFigure loss_figure(const Study& study) {
 }
 
 ScalingFigure isoflop_figure(const Study& study) {
-  ScalingFigure made{"isoflop", "Sizes at equal compute", "", "", "", {}};
+  ScalingFigure made{"isoflop", "Sizes at equal compute"};
   const std::vector<IsoflopBudget>& budgets = study.main.isoflop.budgets;
-  Panel panel{"", {"parameters N", true}, {"loss, nats a token", true}, {}};
+  Panel panel{"", {"parameters N", true}, {"loss, nats a token", true}};
   for (size_t i = 0; i < budgets.size(); ++i)
     if (budgets[i].points.size() > 1) add_budget(panel, study, budgets[i], look_of(budgets, i));
   if (panel.series.empty()) {
@@ -219,7 +211,7 @@ ScalingFigure isoflop_figure(const Study& study) {
 }
 
 ScalingFigure rate_figure(const Study& study) {
-  ScalingFigure made{"learning-rate", "Learning rates by size", "", "", "", {}};
+  ScalingFigure made{"learning-rate", "Learning rates by size"};
   const RateCells cells = rate_cells(study);
   if (cells.lowest.empty()) {
     made.problem =
@@ -227,30 +219,25 @@ ScalingFigure rate_figure(const Study& study) {
         "there are no bowls of learning rates.";
     return made;
   }
-  Panel panel{"", {"learning rate", true}, {"loss, nats a token", true}, {}};
+  Panel panel{"", {"learning rate", true}, {"loss, nats a token", true}};
   int64_t place = 0, edges = 0;
-  Series best{"best of a cell", Ink::text, Mark::diamonds, 2, {}},
-      edge{"best at the edge of those tried", Ink::alert, Mark::diamonds, 2, {}};
+  Series best{"best of a cell", Ink::text, Mark::diamonds, 2},
+      edge{"best at the edge of those tried", Ink::alert, Mark::diamonds, 2};
   for (const auto& [cell, rates] : cells.lowest) {
     const auto lowest = std::min_element(
         rates.begin(), rates.end(),
         [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
     const bool inside = lowest != rates.begin() && lowest != std::prev(rates.end());
     (inside ? best : edge)
-        .samples.push_back(
-            {lowest->first, lowest->second.first, kUnknown, kUnknown, lowest->second.second});
+        .samples.push_back({lowest->first, lowest->second.first, lowest->second.second});
     edges += !inside;
     const Ink ink = size_ink(place++, static_cast<int64_t>(cells.lowest.size()));
     Series line{cells.lowest.size() <= 12
                     ? fmt::format("N = {}, D = {}", count_text(std::get<0>(cell)),
                                   count_text(std::get<3>(cell)))
                     : "",
-                ink,
-                Mark::line,
-                1.5,
-                {}};
-    for (const auto& [rate, lost] : rates)
-      line.samples.push_back({rate, lost.first, kUnknown, kUnknown, lost.second});
+                ink, Mark::line, 1.5};
+    for (const auto& [rate, lost] : rates) line.samples.push_back({rate, lost.first, lost.second});
     Series dots{"", ink, Mark::dots, 1.6, line.samples};
     panel.series.insert(panel.series.end(), {line, dots});
   }

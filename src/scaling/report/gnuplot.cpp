@@ -34,30 +34,13 @@ ProgramRun drawn(const std::string& script, double seconds) {
 
 }  // namespace
 
-std::string run_gnuplot(const std::string& script, double seconds) {
+void run_gnuplot(const std::string& script, double seconds) {
   const ProgramRun run = drawn(script, seconds);
   if (!run.in_time) fail("gnuplot was still drawing after {} seconds and was stopped", seconds);
   // gnuplot takes a failed command for a reason to end, not for an error of its own, so that the
   // status says nothing.
   if (run.status != 0 || tells_of_error(run.errors))
     fail("gnuplot failed: {}", run.errors.substr(0, kToldOfErrors));
-  return run.output;
-}
-
-FigureSvg draw(const ScalingFigure& figure, const std::string& path) {
-  const std::string begin = "<?xml";
-  const std::string both =
-      run_gnuplot(gnuplot_script(figure, Canvas::wide) + gnuplot_script(figure, Canvas::narrow) +
-                  gnuplot_script(figure, Canvas::png, path + ".png") +
-                  gnuplot_script(figure, Canvas::svg, path + ".svg"));
-  const size_t second = both.find(begin, both.find(begin) + 1);
-  if (second == std::string::npos)
-    fail(
-        "gnuplot drew nothing for {}; is it Debian's gnuplot-nox, with the terminals svg and "
-        "pngcairo?",
-        figure.name);
-  return {inline_svg(both.substr(0, second), figure.name + "-w-", figure.title),
-          inline_svg(both.substr(second), figure.name + "-n-", figure.title)};
 }
 
 }  // namespace skein

@@ -1,47 +1,17 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <fmt/format.h>
 #include <string_view>
 
-#include "skein/core/error.h"
 #include "skein/scaling/report/gnuplot.h"
+#include "skein/scaling/report/text.h"
 #include "skein/text/split/words.h"
 
-#include "gnuplot_inks.h"
-#include "gnuplot_ticks.h"
+#include "axes.h"
 
 namespace skein {
 namespace {
-
-struct InkValue {
-  const char *name, *light, *dark;
-};
-// The approaches: blue, orange and green of Okabe and Ito ("Color universal design", 2008), darker
-// or brighter for contrast; sizes: viridis without the end that the ground would swallow.
-constexpr InkValue kInkValues[kInks] = {
-    {"text", "#1d2430", "#e6e9ef"},    {"faint", "#667085", "#98a2b3"},
-    {"grid", "#e4e7ec", "#2b3342"},    {"envelope", "#b4540a", "#f2a65a"},
-    {"isoflop", "#0b6fb8", "#6cb8f0"}, {"parametric", "#00795a", "#3fcf9f"},
-    {"alert", "#c01f5b", "#ff7aa8"},   {"size-0", "#440154", "#6c4fa8"},
-    {"size-1", "#472d7b", "#5f6bc4"},  {"size-2", "#3b528b", "#4c86c8"},
-    {"size-3", "#2c728e", "#3a9fc0"},  {"size-4", "#21918c", "#2fb5ab"},
-    {"size-5", "#28a06f", "#45c88b"},  {"size-6", "#56ad46", "#7fd65c"},
-    {"size-7", "#90b029", "#b5de2b"},  {"size-8", "#c2a318", "#fde725"}};
-
-const InkValue& value_of(Ink ink) { return kInkValues[static_cast<size_t>(ink)]; }
-
-struct Size {
-  int width = 0, height = 0, columns = 1, rows = 1;
-};
-
-Size size_of(const ScalingFigure& figure, Canvas canvas) {
-  const int panels = static_cast<int>(figure.panels.size());
-  if (canvas == Canvas::narrow) return {340, panels == 1 ? 330 : 28 + 272 * panels, 1, panels};
-  if (panels == 1) return {900, 500, 1, 1};
-  if (panels == 2) return {900, 410, 2, 1};
-  if (panels == 3) return {940, 360, 3, 1};
-  return {900, 700, 2, (panels + 1) / 2};
-}
 
 // In double quotes, all but what is plain as octal escapes; a digit that follows one too, for
 // gnuplot reads as many as there are.
@@ -76,23 +46,12 @@ std::string quoted_path(const std::string& path) {
       path, [](unsigned char byte) { return byte < 0x80 && (std::isalnum(byte) || byte == '/'); });
 }
 
-// Names that a plot has room for.
-std::string shortened(const std::string& name) {
-  constexpr int kMostCharacters = 28;
-  int count = 0;
-  for (size_t at = 0; at < name.size(); ++at) {
-    const bool begins = (static_cast<unsigned char>(name[at]) & 0xc0) != 0x80;
-    if (begins && ++count > kMostCharacters) return name.substr(0, at) + "…";
-  }
-  return name;
-}
-
-constexpr size_t kMostPoints = 4000;  // of a series: more are a blot, and slow to scroll
+std::string colour(Ink ink) { return fmt::format("rgb '{}'", colours_of(ink).light); }
 
 class Script {
  public:
   Script(const ScalingFigure& figure, Canvas canvas)
-      : figure_(figure), canvas_(canvas), size_(size_of(figure, canvas)) {}
+      : figure_(figure), canvas_(canvas), size_(size_of(figure)) {}
 
   std::string make(const std::string& output) {
     begin(output);
@@ -106,77 +65,59 @@ class Script {
   }
 
  private:
-  bool alone() const { return canvas_ == Canvas::png || canvas_ == Canvas::svg; }
-  std::string colour(Ink ink) const {
-    return alone() ? "rgb '" + ink_colour(ink, false) + "'"
-                   : fmt::format("rgb '#{:02x}{:02x}{:02x}'", kCodeRed, kCodeGreen,
-                                 static_cast<int>(ink));
-  }
-  int font() const { return canvas_ == Canvas::wide ? 13 : 12; }
-
-  // Files have room for a legend below each row.
+  // There is room for a legend below each row.
   std::string terminal() const {
-    const int height = size_.height + (alone() ? 75 * size_.rows : 0);
+    const int height = size_.height + 75 * size_.rows;
     if (canvas_ == Canvas::png)
       return fmt::format(
           "pngcairo size {},{} enhanced font 'sans,12' fontscale 1.8 linewidth 2 pointscale 2",
           2 * size_.width, 2 * height);
-    return fmt::format("svg size {},{} dynamic enhanced font 'sans-serif,{}' linewidth 1{}",
-                       size_.width, height, font(), alone() ? " background rgb '#ffffff'" : "");
+    return fmt::format(
+        "svg size {},{} dynamic enhanced font 'sans-serif,12' linewidth 1 background rgb '#ffffff'",
+        size_.width, height);
   }
 
   void begin(const std::string& output) {
     text_ += "reset session\nset encoding utf8\nset terminal " + terminal() + "\n";
-    text_ += alone() ? "set output " + quoted_path(output) + "\n" : "set output\n";
-    text_ += fmt::format("set multiplot layout {},{} title {} noenhanced font ',{}' textcolor {}\n",
-                         size_.rows, size_.columns, quoted(figure_.convention), font() - 1,
-                         colour(Ink::faint));
+    text_ += "set output " + quoted_path(output) + "\n";
+    text_ += fmt::format("set multiplot layout {},{} title {} noenhanced font ',11' textcolor {}\n",
+                         size_.rows, size_.columns, quoted(figure_.convention), colour(Ink::faint));
     text_ += fmt::format(
         "set border 3 linewidth 1 linecolor {0}\nset grid linetype 1 linewidth 1 linecolor {1}, "
         "linetype 1 linewidth 1 linecolor {1}\nset tics nomirror out scale 0.5\n",
         colour(Ink::faint), colour(Ink::grid));
-    if (alone())
-      text_ += fmt::format(
-          "set key below Left reverse maxcols {} samplen 2 spacing 1.1 height 0.8 font ',9' "
-          "textcolor {}\n",
-          size_.columns == 3   ? 1
-          : size_.columns == 2 ? 2
-                               : 4,
-          colour(Ink::text));
-    else
-      text_ += "unset key\n";
+    text_ += fmt::format(
+        "set key below Left reverse maxcols {} samplen 2 spacing 1.1 height 0.8 font ',9' "
+        "textcolor {}\n",
+        size_.columns == 3   ? 1
+        : size_.columns == 2 ? 2
+                             : 4,
+        colour(Ink::text));
   }
 
   void data(const Panel& panel) {
     for (size_t i = 0; i < panel.series.size(); ++i) {
       text_ += fmt::format("$s{} << EOD\n", i);
-      const std::vector<Sample>& samples = panel.series[i].samples;
-      const bool points = panel.series[i].mark == Mark::dots || panel.series[i].mark == Mark::rings;
-      const size_t step = points ? samples.size() / kMostPoints + 1 : 1;
-      for (size_t at = 0; at < samples.size(); at += step) {
-        const Sample& one = samples[at];
+      for (const Sample& one : drawn_samples(panel.series[i]))
         text_ += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", one.x, one.y, one.low, one.high);
-      }
       text_ += "EOD\n";
     }
   }
 
-  void axis(const char* letter, const Axis& axis, Range range, int pixels) {
+  void axis(const char* letter, const Axis& axis, const AxisScale& scale) {
     text_ += fmt::format("{} logscale {}\n", axis.logarithmic ? "set" : "unset", letter);
-    text_ += fmt::format("set {}range [{:.9g}:{:.9g}]\n", letter, range.low, range.high);
+    text_ += fmt::format("set {}range [{:.9g}:{:.9g}]\n", letter, scale.low, scale.high);
     text_ += fmt::format("set {}label {} noenhanced textcolor {}\n", letter, quoted(axis.label),
                          colour(Ink::text));
     std::string ticks;
-    for (const Tick& tick : ticks_of(axis, range, pixels))
+    for (const Tick& tick : scale.ticks)
       ticks += fmt::format("{}{} {:.9g}", ticks.empty() ? "" : ", ", quoted(tick.text), tick.at);
     text_ += fmt::format("set {}tics ({}) textcolor {}\n", letter, ticks, colour(Ink::faint));
   }
 
   void axes(const Panel& panel) {
-    // On a phone a third of the width is margin.
-    const int width = size_.width / size_.columns;
-    axis("x", panel.x, range_of(panel, true), canvas_ == Canvas::narrow ? width * 2 / 3 : width);
-    axis("y", panel.y, range_of(panel, false), size_.height / size_.rows);
+    axis("x", panel.x, x_scale(figure_, panel));
+    axis("y", panel.y, y_scale(figure_, panel));
     text_ += panel.title.empty()
                  ? "unset title\n"
                  : fmt::format("set title {} noenhanced textcolor {} offset 0,-0.4\n",
@@ -185,18 +126,18 @@ class Script {
 
   void names(const Panel& panel) {
     text_ += "unset label\n";
-    const Range range = range_of(panel, true);
+    const AxisScale x = x_scale(figure_, panel);
     for (const Series& series : panel.series)
       for (const Sample& one : series.samples) {
         if (!one.named || !std::isfinite(one.x) || !std::isfinite(one.y)) continue;
-        const bool right = panel.x.logarithmic ? one.x * one.x > range.low * range.high
-                                               : one.x > (range.low + range.high) / 2;
+        const bool right =
+            panel.x.logarithmic ? one.x * one.x > x.low * x.high : one.x > (x.low + x.high) / 2;
         // A line comes from the left: below its end there is room.
         const double up = right && series.mark == Mark::line ? -0.8 : 0.5;
         text_ += fmt::format(
-            "set label {} at {:.9g},{:.9g} {} offset {},{} noenhanced font ',{}' textcolor {}\n",
+            "set label {} at {:.9g},{:.9g} {} offset {},{} noenhanced font ',10' textcolor {}\n",
             quoted(shortened(one.name)), one.x, one.y, right ? "right" : "left", right ? -0.6 : 0.6,
-            up, font() - 2, colour(Ink::text));
+            up, colour(Ink::text));
       }
   }
 
@@ -216,7 +157,6 @@ class Script {
       case Mark::dots: return points(7, 0.28);
       case Mark::rings: return points(6, 0.34);
       case Mark::diamonds: return points(13, 0.45);
-      case Mark::crosses: return points(2, 0.3);
       case Mark::band:
         return fmt::format(
             "using 1:3:4 with filledcurves fillcolor {} fillstyle transparent solid 0.18 noborder",
@@ -249,16 +189,11 @@ class Script {
 
   const ScalingFigure& figure_;
   Canvas canvas_;
-  Size size_;
+  FigureSize size_;
   std::string text_;
 };
 
 }  // namespace
-
-std::string ink_name(Ink ink) { return value_of(ink).name; }
-std::string ink_colour(Ink ink, bool dark) {
-  return dark ? value_of(ink).dark : value_of(ink).light;
-}
 
 std::string gnuplot_script(const ScalingFigure& figure, Canvas canvas, const std::string& output) {
   return Script(figure, canvas).make(output);

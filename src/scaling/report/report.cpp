@@ -31,12 +31,15 @@ void remove_figure(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> write_figure(const ScalingFigure& figure, const std::string& folder,
-                                      FigureSvg* svg) {
+std::vector<std::string> write_figure(const ScalingFigure& figure, const std::string& folder) {
   make_folder(folder);
   const std::string path = folder + "/" + figure.name;
-  const FigureSvg drawn = draw(figure, path);
-  if (svg) *svg = drawn;
+  run_gnuplot(gnuplot_script(figure, Canvas::png, path + ".png") +
+              gnuplot_script(figure, Canvas::svg, path + ".svg"));
+  for (const char* kind : {".png", ".svg"})
+    if (!std::filesystem::exists(path + kind))
+      fail("gnuplot drew no {}{}; is it Debian's gnuplot-nox, with the terminals svg and pngcairo?",
+           figure.name, kind);
   write_file(path + ".csv", figure_csv(figure));
   return {path + ".png", path + ".svg", path + ".csv"};
 }
@@ -46,17 +49,15 @@ ReportFiles write_report(const Study& study, const std::string& folder) {
   make_folder(folder);
   const std::vector<ScalingFigure> figures = figures_of(study);
   ReportFiles made{folder + "/report.html", {}, {}};
-  std::vector<FigureSvg> drawn(figures.size());
-  for (size_t i = 0; i < figures.size(); ++i) {
-    if (!figures[i].problem.empty()) {
-      remove_figure(folder + "/" + figures[i].name);
-      made.left_out.push_back(figures[i].title + ": " + figures[i].problem);
+  for (const ScalingFigure& figure : figures) {
+    if (!figure.problem.empty()) {
+      remove_figure(folder + "/" + figure.name);
+      made.left_out.push_back(figure.title + ": " + figure.problem);
       continue;
     }
-    for (std::string& file : write_figure(figures[i], folder, &drawn[i]))
-      made.others.push_back(std::move(file));
+    for (std::string& file : write_figure(figure, folder)) made.others.push_back(std::move(file));
   }
-  replace_file(made.page, report_html(study, figures, drawn));
+  replace_file(made.page, report_html(study, figures));
   return made;
 }
 

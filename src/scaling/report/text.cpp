@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <numeric>
-
-#include "skein/text/split/words.h"
 
 namespace skein {
 namespace {
@@ -43,22 +40,6 @@ double median(std::vector<double> values) {
 }
 
 }  // namespace
-
-std::string html(std::string_view text) {
-  std::string made;
-  for (const char c : with_valid_utf8(text)) {
-    switch (c) {
-      case '<': made += "&lt;"; break;
-      case '>': made += "&gt;"; break;
-      case '&': made += "&amp;"; break;
-      case '"': made += "&quot;"; break;
-      case '\'': made += "&#39;"; break;
-      default:
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') made += c;
-    }
-  }
-  return made;
-}
 
 std::string power_text(double value, int digits) {
   if (!std::isfinite(value)) return "unknown";
@@ -118,36 +99,21 @@ std::string tick_text(double value, bool power, bool count) {
   return with_minus(fmt::format("{:.6g}", std::abs(value) < 1e-12 ? 0.0 : value));
 }
 
-std::string html_formula(std::string_view text) {
-  static constexpr std::string_view kRaised[] = {"alpha", "beta", "α", "β", "-p", "-h", "h"};
-  const std::string escaped = html(text);
-  std::string made;
-  for (size_t at = 0; at < escaped.size();) {
-    const auto follows = [&](std::string_view word) {
-      return std::string_view(escaped).substr(at + 1, word.size()) == word;
-    };
-    const auto raised = escaped[at] == '^'
-                            ? std::find_if(std::begin(kRaised), std::end(kRaised), follows)
-                            : std::end(kRaised);
-    if (raised == std::end(kRaised)) {
-      made += escaped[at++];
-      continue;
-    }
-    made += "<sup>" +
-            (*raised == "alpha"  ? "α"
-             : *raised == "beta" ? "β"
-                                 : std::string(*raised)) +
-            "</sup>";
-    at += 1 + raised->size();
-  }
-  return made;
-}
-
 std::string interval_text(const Interval& interval, NumberText text, int digits) {
   if (!std::isfinite(interval.low) || !std::isfinite(interval.high))
     return text(interval.value, digits);
   return fmt::format("{} ({} to {})", text(interval.value, digits), text(interval.low, digits),
                      text(interval.high, digits));
+}
+
+std::string shortened(const std::string& name) {
+  constexpr int kMostCharacters = 28;
+  int count = 0;
+  for (size_t at = 0; at < name.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(name[at]) & 0xc0) != 0x80;
+    if (begins && ++count > kMostCharacters) return name.substr(0, at) + "…";
+  }
+  return name;
 }
 
 std::string convention_text(const Convention& convention) { return "counted: " + name(convention); }

@@ -1,4 +1,4 @@
-// Plots as data: what is drawn, before a program draws it.
+// Plots as data: what is drawn, before gnuplot or the page of a report draws it.
 #pragma once
 
 #include <string>
@@ -32,13 +32,18 @@ constexpr int kInks = 16, kSizeInks = 9;
 // Of place `index` among `count` in rising order.
 Ink size_ink(int64_t index, int64_t count);
 
-enum class Mark { line, dashes, dots, rings, diamonds, crosses, band };
+struct InkColours {
+  const char *name, *light, *dark;  // "size-3"; "#rrggbb" on a light and on a dark ground
+};
+const InkColours& colours_of(Ink ink);
+
+enum class Mark { line, dashes, dots, rings, diamonds, band };
 
 struct Sample {
-  double x = kUnknown, y = kUnknown;       // unknown: a line is interrupted
-  double low = kUnknown, high = kUnknown;  // of a band
-  std::string name = {};                   // of the run; shown where `named`
+  double x = kUnknown, y = kUnknown;  // unknown: a line is interrupted
+  std::string name = {};              // of the run; shown where `named`
   bool named = false;
+  double low = kUnknown, high = kUnknown;  // of a band
 };
 
 struct Series {
@@ -46,8 +51,11 @@ struct Series {
   Ink ink = Ink::text;
   Mark mark = Mark::line;
   double weight = 2;  // width of a line, size of a point
-  std::vector<Sample> samples;
+  std::vector<Sample> samples = {};
 };
+// Those that are drawn: of points every k-th, so that no more than 4,000 are left. More are a blot,
+// and slow to scroll.
+std::vector<Sample> drawn_samples(const Series& series);
 
 struct Axis {
   std::string label;
@@ -58,15 +66,15 @@ struct Axis {
 struct Panel {
   std::string title;
   Axis x, y;
-  std::vector<Series> series;
+  std::vector<Series> series = {};
 };
 
 struct ScalingFigure {
   std::string name;  // of its files
-  std::string title, caption;
-  std::string convention;
-  std::string problem;  // one sentence why it is left out; then there are no panels
-  std::vector<Panel> panels;
+  std::string title, caption = {};
+  std::string convention = {};
+  std::string problem = {};  // one sentence why it is left out; then there are no panels
+  std::vector<Panel> panels = {};
 };
 
 // Those of the report, in its order.

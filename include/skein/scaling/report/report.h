@@ -16,16 +16,20 @@ struct ReportFiles {
 };
 
 // Makes `folder`. The same study gives the same bytes. Error(failure) where gnuplot is missing or
-// fails; the page is replaced at the end, when all else is written. All text of the table is
-// escaped.
+// fails; the page is replaced at the end, when all else is written.
 ReportFiles write_report(const Study& study, const std::string& folder);
 
-// The page alone; svg: of each figure, empty for one left out.
-struct FigureSvg {
-  std::string wide, narrow;
-};
-std::string report_html(const Study& study, const std::vector<ScalingFigure>& figures,
-                        const std::vector<FigureSvg>& svg);
+// The page alone: src/scaling/report/page.html with JSON for its script, in which nothing can end
+// the element that holds it:
+//   {"study": what study_json says but for the draws, "fitted": runs,
+//    "n_exponent": INTERVAL of beta / (alpha + beta), "conclusions": [...], "caveats": [...],
+//    "runs": [{"name", "status", "n", "d", "c", "loss", "d_model", "n_layers", "lr", "seed"}],
+//    "inks": {NAME: [LIGHT, DARK]},
+//    "figures": [{"name", "title", "caption", "convention", "problem", "panels": [{"title",
+//                 "x": AXIS, "y": AXIS, "series": [{"title", "ink", "mark", "weight",
+//                 "points": [[x, y] | [x, y, NAME to show] | [x, low, high] of a band]}]}]}]}
+//   AXIS: {"label", "logarithmic", "low", "high", "ticks": [[at, text]]}
+std::string report_html(const Study& study, const std::vector<ScalingFigure>& figures);
 
 // What the study says, most important first, as plain sentences.
 std::vector<std::string> conclusions(const Study& study);

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "skein/scaling/study/study.h"
 
 namespace skein {
 
-// For HTML text and attribute values; what is no character of HTML is left out.
-std::string html(std::string_view text);
 // Three digits: "0.514", "12.3", "1.8×10¹⁹"; "unknown" for NaN.
 std::string number_text(double value, int digits = 3);
 // "74.0 B", "1.32 T", "12.3 k".
@@ -25,10 +22,10 @@ using NumberText = std::string (*)(double, int);
 // "0.514 (0.480 to 0.556)"; the value alone where it has no interval.
 std::string interval_text(const Interval& interval, NumberText text = number_text, int digits = 3);
 
-// For gnuplot's axes: without digits that say nothing, "10¹⁷", "3 B".
+// For axes: without digits that say nothing, "10¹⁷", "3 B".
 std::string tick_text(double value, bool power, bool count);
-// Text as HTML, with what follows ^ raised.
-std::string html_formula(std::string_view text);
+// A run's name as a plot has room for it.
+std::string shortened(const std::string& name);
 // What N and C count, for plots: "N: blocks + head, C: exact FLOPs".
 std::string convention_text(const Convention& convention);
 // Residuals ln L - ln law of the main fit, in the order of its points; empty where there is no fit.

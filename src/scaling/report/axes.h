@@ -1,0 +1,28 @@
+// How large a figure is, and where its axes begin, end and are marked.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/scaling/report/figure.h"
+
+namespace skein {
+
+// In pixels, without a legend; panels stand in rows.
+struct FigureSize {
+  int width = 0, height = 0, columns = 1, rows = 1;
+};
+FigureSize size_of(const ScalingFigure& figure);
+
+struct Tick {
+  double at = 0;
+  std::string text;
+};
+struct AxisScale {
+  double low = 0, high = 1;  // of all that a panel draws on the axis, with some room; never equal
+  std::vector<Tick> ticks = {};  // as many as have room
+};
+AxisScale x_scale(const ScalingFigure& figure, const Panel& panel);
+AxisScale y_scale(const ScalingFigure& figure, const Panel& panel);
+
+}  // namespace skein
