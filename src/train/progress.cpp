@@ -11,6 +11,11 @@
 
 namespace skein {
 
+std::string speed_text(double flops, double peak_flops) {
+  const std::string text = readable_count(flops, " ") + "FLOP/s";
+  return peak_flops > 0 ? text + fmt::format(" ({:.1f}% of peak)", 100 * flops / peak_flops) : text;
+}
+
 Progress::Progress(int64_t first, int64_t total, double peak_flops)
     : first_(first),
       done_(first),
@@ -35,13 +40,12 @@ void Progress::step_done(int64_t done, const StepResult& result) {
 
 std::string Progress::line(const StepResult& result, double lr) const {
   const int width = static_cast<int>(std::to_string(total_).size());
-  const double flops = average_.flops / average_.seconds;
-  std::string text = fmt::format(
-      "step {:>{}}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {} tokens/s  {}FLOP/s", done_,
+  return fmt::format(
+      "step {:>{}}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {} tokens/s  {}  ETA {}", done_,
       width, total_, shown_number(result.loss), shown_number(result.grad_norm), lr,
-      readable_count(average_.tokens / average_.seconds), readable_count(flops, " "));
-  if (peak_flops_ > 0) text += fmt::format(" ({:.1f}% of peak)", 100 * flops / peak_flops_);
-  return text + "  ETA " + readable_seconds(average_.seconds * static_cast<double>(total_ - done_));
+      readable_count(average_.tokens / average_.seconds),
+      speed_text(average_.flops / average_.seconds, peak_flops_),
+      readable_seconds(average_.seconds * static_cast<double>(total_ - done_)));
 }
 
 NamedValues Progress::values(const StepResult& result, double lr) const {

@@ -112,7 +112,8 @@ Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, c
 
 // Each of both sums is final before they are added, so that neither's order of samples hangs on the
 // layout.
-double Replica::add_beside(const Beside& beside, int64_t number, double loss_scale) {
+void Replica::add_beside(const Beside& beside, int64_t number, double loss_scale,
+                         StepResult& result) {
   SKEIN_CHECK(beside_ != nullptr);
   const auto own = [this](const Buckets::Bucket& bucket) {
     return config_.parallel.zero
@@ -122,16 +123,16 @@ double Replica::add_beside(const Beside& beside, int64_t number, double loss_sca
   std::vector<Tensor> kept;
   for (const auto& bucket : buckets_.all())
     kept.push_back(bucket.frozen ? Tensor() : own(bucket).clone());
-  const double place_scale =
-      backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale)
-          .place_scale;
+  const Fed made =
+      backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale);
   for (size_t b = 0; b < kept.size(); ++b)
     if (kept[b].defined())
       on_device(kept[b].device(),
                 [&](auto device) { kernels::accumulate(device, kept[b], own(buckets_.all()[b])); });
   const auto losses = beside_->losses();
-  return mean_loss(losses.empty() ? std::vector<double>() : losses.front(), beside_plan_,
-                   place_scale);
+  result.beside = mean_loss(losses.empty() ? std::vector<double>() : losses.front(), beside_plan_,
+                            made.place_scale);
+  result.flops += made.flops;
 }
 
 StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale,
@@ -143,7 +144,7 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
       backpropagate(pipeline_, plan_, batch, number, loss_scale);
   result.tokens = tokens;
   result.flops = flops;
-  if (beside) result.beside = add_beside(*beside, number, loss_scale);
+  if (beside) add_beside(*beside, number, loss_scale, result);
   {
     const Span update("optimizer");
     result.grad_norm = optimizer_.step(lr, 1 / loss_scale);

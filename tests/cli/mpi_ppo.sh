@@ -79,6 +79,14 @@ same rules ranks
 cmp rules/rollouts.jsonl ranks/rollouts.jsonl || die "two ranks write other answers than one"
 expect 0 "pipeline 2" $mpi2 $ppo --run.dir=stages --parallel.pipeline=2 "--reward.sources=$sources"
 same rules stages
+# The line says what share of a peak the models reach.
+expect 0 "% of peak)  ETA" $mpi2 $ppo --run.dir=peak "--reward.sources=$sources" --run.peak_flops=1e12
+python3 - <<'PY' || die "metrics.jsonl misses the speed"
+import json
+for line in map(json.loads, open("peak/metrics.jsonl")):
+    assert line["model_flops_per_second"] > 0, line
+    assert abs(line["share_of_peak"] * 1e12 / line["model_flops_per_second"] - 1) < 1e-12, line
+PY
 # Texts beside the answers, and the mean of the policies on the way, which continues prompts like any.
 expect 0 "beside/ema/step-00000004" $ppo --run.dir=beside "--reward.sources=$sources" --ptx.data=store.h5 --ptx.batch=4 --ppo.ema=0.9
 expect 0 "data 2" $mpi2 $ppo --run.dir=beside-ranks "--reward.sources=$sources" --ptx.data=store.h5 --ptx.batch=4 --ppo.ema=0.9 --parallel.zero=true

@@ -4,6 +4,9 @@
 #include <sstream>
 
 #include "skein/core/stop_signals.h"
+#include "skein/models/flops.h"
+#include "skein/rlhf/policy/ppo.h"
+#include "skein/train/run_state.h"
 
 #include "rlhf/expect_error.h"
 #include "rlhf/tune_fixture.h"
@@ -25,6 +28,39 @@ TEST_F(TunedPolicy, OfComparedAnswersGivesEqualBits) {
                            {"kl.beta", "0.1"},
                            {"ppo.aggregation", "constant"},
                            {"train.precision", "bf16"}});
+}
+
+// One micro-batch a step, so that every row is padded to the context.
+TEST_F(TunedPolicy, CountsTheOperationsOfItsModels) {
+  run(1, {{"run.peak_flops", "1e12"},
+          {"ppo.save_rollouts", "true"},
+          {"ppo.iterations", "1"},
+          {"parallel.reduction_groups", "1"},
+          {"train.global_batch", "32"},
+          {"train.micro_batch", "32"}});
+  const auto saved = find_checkpoint(tuned_at("run"), *single_rank());
+  const ModelConfig policy = stored_model(run_state(saved->metadata, saved->path), saved->path),
+                    critic = critic_model(policy);
+  const auto forward = [](const ModelConfig& model, int64_t length) {
+    return static_cast<double>(length) * model_flops_per_token(model, length) / 3;
+  };
+  constexpr int64_t kAnswers = 32, kEpochs = 2;
+  double expected =
+      3 * kEpochs * kAnswers * (forward(policy, policy.context) + forward(critic, policy.context));
+  std::ifstream answers(tuned_at("run") + "/rollouts.jsonl");
+  for (std::string line; std::getline(answers, line);) {
+    const auto answer = nlohmann::json::parse(line);
+    std::istringstream prompt(answer.at("prompt").get<std::string>());
+    // The separator ends the prompt, and the last token of an answer is not fed.
+    int64_t fed = answer.at("tokens");
+    for (std::string symbol; prompt >> symbol;) ++fed;
+    expected += 3 * forward(policy, fed) + forward(critic, fed);
+  }
+  std::ifstream metrics(tuned_at("run") + "/metrics.jsonl");
+  const auto told = nlohmann::json::parse(metrics);
+  const double speed = told.at("model_flops_per_second");
+  EXPECT_NEAR(speed * told.at("seconds").get<double>() / expected, 1, 1e-9);
+  EXPECT_EQ(told.at("share_of_peak").get<double>(), speed / 1e12);
 }
 
 TEST_F(TunedPolicy, OverShardsOfTheVocabularyAgrees) {
@@ -160,7 +196,6 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"lr.lr", "0"}}, "lr.lr=0");
   refused({{"lr.unit", "tokens"}}, "lr.unit");
   refused({{"parallel.cuda_graph", "true"}}, "parallel.cuda_graph");
-  refused({{"run.peak_flops", "1e12"}}, "run.peak_flops");
   refused({{"checkpoint.weights_only", "true"}}, "checkpoint.weights_only");
   refused({{"reward.score_clip", "1"}}, "reward.score_clip=1");
   refused({{"parallel.sequence", "true"}}, "parallel.sequence");

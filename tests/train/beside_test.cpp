@@ -47,6 +47,8 @@ TEST(Beside, TheSameSamplesDoubleTheGradient) {
   EXPECT_EQ(both.beside, alone.loss);
   EXPECT_EQ(both.loss, 2 * alone.loss);
   EXPECT_EQ(both.grad_norm, 2 * alone.grad_norm) << "to the bit";
+  EXPECT_GT(alone.flops, 0);
+  EXPECT_EQ(both.flops, 2 * alone.flops);
 }
 
 // Each of both means is over its own places.

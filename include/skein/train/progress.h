@@ -11,6 +11,9 @@
 
 namespace skein {
 
+// "112 GFLOP/s (38.0% of peak)"; peak_flops 0: unknown, and the share is left out.
+std::string speed_text(double flops_per_second, double peak_flops);
+
 class Progress {
  public:
   // first: steps done before this start. peak_flops: of the whole job; 0: unknown.

@@ -36,7 +36,7 @@ struct StepResult {
   double beside = 0;     // mean loss of the samples beside the batch, without their coefficient
   double grad_norm = 0;  // before clipping
   double tokens = 0;     // of the batch that went through the model on all ranks, padding included
-  double flops = 0;      // model FLOPs of them, by model_flops_per_token
+  double flops = 0;      // model FLOPs by model_flops_per_token, the samples beside it included
   bool applied = true;   // false: the norm was not finite and nothing was changed
 };
 
@@ -84,7 +84,7 @@ class Replica {
   // Leaves the gradients of the batch's mean loss times factor, reduced.
   Fed backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number,
                     double factor);
-  double add_beside(const Beside& beside, int64_t number, double loss_scale);
+  void add_beside(const Beside& beside, int64_t number, double loss_scale, StepResult& result);
   double mean_loss(const std::vector<double>& own, const BatchPlan& plan, double scale) const;
 
   PretrainConfig config_;

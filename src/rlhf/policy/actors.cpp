@@ -190,15 +190,17 @@ std::vector<std::vector<double>> Actors::logps(const std::vector<Episode>& episo
   return made;
 }
 
-Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr,
-                           double critic_lr, bool policy_learns) {
+Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, const Update& update) {
   const Batch batch =
       samples.batch(policy_->own_first(first), config_.run.train.global_batch / mesh_.dp().size());
   Step made;
   std::optional<Beside> beside;
-  if (texts_ && policy_learns) beside = texts_->of_update(number);
-  if (policy_learns) made.policy = policy_->step(batch, number, lr, 1, beside ? &*beside : nullptr);
-  if (critic_) made.critic = critic_->step(batch, number, critic_lr);
+  if (texts_ && update.policy_learns) beside = texts_->of_update(update.number);
+  if (update.policy_learns)
+    made.policy = policy_->step(batch, update.number, update.lr, update.loss_scale,
+                                beside ? &*beside : nullptr);
+  if (critic_)
+    made.critic = critic_->step(batch, update.number, update.critic_lr, update.loss_scale);
   return made;
 }
 

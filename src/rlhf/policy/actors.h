@@ -39,10 +39,15 @@ class Actors {
   struct Step {
     StepResult policy, critic;  // that of the policy without terms where it did not learn
   };
-  // The minibatch of samples [first, first + train.global_batch), with the texts of update `number`
-  // beside it where there are any; lr of both.
-  Step learn(const EpisodeSamples& samples, int64_t first, int64_t number, double lr,
-             double critic_lr, bool policy_learns);
+  struct Update {
+    int64_t number = 0;
+    double lr = 0, critic_lr = 0;
+    double loss_scale = 1;  // of both
+    bool policy_learns = true;
+  };
+  // The minibatch of samples [first, first + train.global_batch), with the texts of the update
+  // beside it where there are any.
+  Step learn(const EpisodeSamples& samples, int64_t first, const Update& update);
 
   Replica& policy() { return *policy_; }
   Replica* critic() { return critic_.get(); }

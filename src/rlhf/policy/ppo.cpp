@@ -78,15 +78,16 @@ class Tuner : private Learner {
   void finish() override { warnings_.finish(); }
   void save_mean();
   // The parts of an iteration.
-  Rollout sample(PhaseSeconds& times);
-  KlFinding judge(Rollout& rollout, const EpisodeSamples& samples, PhaseSeconds& times);
-  StepMeans learn(const EpisodeSamples& samples, PhaseSeconds& times);
+  Rollout sample(IterationCost& cost);
+  KlFinding judge(Rollout& rollout, const EpisodeSamples& samples, IterationCost& cost);
+  StepMeans learn(const EpisodeSamples& samples, IterationCost& cost);
   // False once the rest of the iteration's epochs is left out.
-  bool learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch, StepMeans& means);
+  bool learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch, StepMeans& means,
+                       IterationCost& cost);
   void count_update(bool applied);
   double rate(double lr) const;
   NamedValues values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl,
-                     const PhaseSeconds& times) const;
+                     const IterationCost& cost) const;
   void tell(const Rollout& rollout, const NamedValues& values) const;
   int64_t minibatches() const { return config_.ppo.rollout_batch / config_.run.train.global_batch; }
 
@@ -213,10 +214,10 @@ double Tuner::rate(double lr) const {
 
 void Tuner::count_update(bool applied) {
   run_.count_update(applied);
-  if (!applied)
-    warnings_.tell("gradient norms that are not finite",
-                   fmt::format("iteration {}: the gradient norm is not finite; the step is skipped",
-                               tuned_.iterations + 1));
+  if (applied) return;
+  warnings_.tell("gradient norms that are not finite",
+                 fmt::format("iteration {}: the gradient norm is not finite; the step is skipped",
+                             tuned_.iterations + 1));
   const int64_t skipped = run_.state().skipped_in_a_row;
   if (skipped >= config_.run.train.max_skipped)
     fail(
@@ -226,12 +227,13 @@ void Tuner::count_update(bool applied) {
 }
 
 bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch,
-                            StepMeans& means) {
+                            StepMeans& means, IterationCost& cost) {
   const bool policy_learns = tuned_.iterations >= config_.critic.warmup;
   const Actors::Step step =
-      actors_->learn(samples, minibatch * config_.run.train.global_batch, tuned_.updates, rate(0),
-                     rate(config_.critic.lr), policy_learns);
+      actors_->learn(samples, minibatch * config_.run.train.global_batch,
+                     {tuned_.updates, rate(0), rate(config_.critic.lr), 1, policy_learns});
   ++tuned_.updates;
+  cost.flops += step.policy.flops + step.critic.flops;
   StepMeans own;
   own.add(actors_->policy_terms(), step.policy);
   if (policy_learns && epoch == 0 && minibatch == 0)
@@ -245,8 +247,8 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   return config_.ppo.stop_kl == 0 || own.mean("approx_kl") <= kStopFactor * config_.ppo.stop_kl;
 }
 
-StepMeans Tuner::learn(const EpisodeSamples& all, PhaseSeconds& times) {
-  const Phase phase("learn", times.training);
+StepMeans Tuner::learn(const EpisodeSamples& all, IterationCost& cost) {
+  const Phase phase("learn", cost.training);
   StepMeans means;
   EpisodeSamples samples = all;
   const int64_t planned = tuned_.updates + config_.ppo.epochs * minibatches();
@@ -254,7 +256,7 @@ StepMeans Tuner::learn(const EpisodeSamples& all, PhaseSeconds& times) {
   for (int64_t epoch = 0; epoch < config_.ppo.epochs && on; ++epoch) {
     samples.set_order(learnt_order(config_, tuned_.iterations, epoch));
     for (int64_t minibatch = 0; minibatch < minibatches() && on; ++minibatch)
-      on = learn_minibatch(samples, epoch, minibatch, means);
+      on = learn_minibatch(samples, epoch, minibatch, means, cost);
   }
   if (!on)
     warnings_.tell("epochs that ppo.stop_kl ended",
@@ -265,13 +267,13 @@ StepMeans Tuner::learn(const EpisodeSamples& all, PhaseSeconds& times) {
   return means;
 }
 
-Rollout Tuner::sample(PhaseSeconds& times) {
-  const Phase phase("sample answers", times.generation);
+Rollout Tuner::sample(IterationCost& cost) {
+  const Phase phase("sample answers", cost.generation);
   return sample_answers(config_, tuning_, *generator_, tuned_.iterations, run_.meeting());
 }
 
-KlFinding Tuner::judge(Rollout& rollout, const EpisodeSamples& samples, PhaseSeconds& times) {
-  const Phase phase("score answers", times.scoring);
+KlFinding Tuner::judge(Rollout& rollout, const EpisodeSamples& samples, IterationCost& cost) {
+  const Phase phase("score answers", cost.scoring);
   score_answers(tuning_, rollout);
   actors_->judge(rollout.episodes, samples);
   weigh_answers(config_, kl_.beta(), rollout);
@@ -284,12 +286,13 @@ KlFinding Tuner::judge(Rollout& rollout, const EpisodeSamples& samples, PhaseSec
 }
 
 void Tuner::advance() {
-  PhaseSeconds times;
-  Rollout rollout = sample(times);
+  IterationCost cost;
+  Rollout rollout = sample(cost);
+  cost.flops = rollout_flops(config_, rollout.episodes);
   const EpisodeSamples samples = learnt_samples(config_, rollout);
-  const KlFinding kl = judge(rollout, samples, times);
-  const StepMeans means = learn(samples, times);
-  const NamedValues made = values(rollout, means, kl, times);
+  const KlFinding kl = judge(rollout, samples, cost);
+  const StepMeans means = learn(samples, cost);
+  const NamedValues made = values(rollout, means, kl, cost);
   if (tuned_.iterations >= config_.critic.warmup) kl_.update(kl.mean, config_.ppo.rollout_batch);
   RunState& state = run_.state();
   state.step = ++tuned_.iterations;
@@ -302,7 +305,7 @@ void Tuner::advance() {
 }
 
 NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl,
-                          const PhaseSeconds& times) const {
+                          const IterationCost& cost) const {
   NamedValues made{
       {"episodes", static_cast<double>(run_.state().samples + config_.ppo.rollout_batch)}};
   const auto add = [&](const NamedValues& more) {
@@ -317,15 +320,17 @@ NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const 
     made.emplace_back("explained_variance", explained_variance(rollout.episodes));
   add(means.values());
   made.emplace_back("lr", rate(0));
-  add(time_values(
-      times, value_named(made, "answer_tokens") * static_cast<double>(rollout.episodes.size())));
+  add(cost_values(cost,
+                  value_named(made, "answer_tokens") * static_cast<double>(rollout.episodes.size()),
+                  config_.run.run.peak_flops));
   return made;
 }
 
 void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
   const int64_t step = run_.state().step;
   const int64_t left = config_.ppo.iterations - step, here = step - first_iteration_;
-  log::info("iteration {}/{}  {}  ETA {}", step, config_.ppo.iterations, progress_text(values),
+  log::info("iteration {}/{}  {}  ETA {}", step, config_.ppo.iterations,
+            progress_text(values, config_.run.run.peak_flops),
             readable_seconds(seconds_since(begun_) / static_cast<double>(here) *
                              static_cast<double>(left)));
   for (int64_t i = 0;

@@ -2,6 +2,7 @@
 
 #include "skein/core/philox.h"
 #include "skein/data/samples/order.h"
+#include "skein/models/flops.h"
 
 namespace skein {
 
@@ -88,6 +89,19 @@ void weigh_answers(const TuneConfig& c, double beta, Rollout& rollout) {
     compare_answers(c, paths, rollout);
   }
   for (size_t i = 0; i < paths.size(); ++i) rollout.episodes[i].path = std::move(paths[i]);
+}
+
+double rollout_flops(const TuneConfig& c, const std::vector<Episode>& episodes) {
+  const ModelConfig critic = critic_model(c.run.model);
+  double sum = 0;
+  for (const Episode& episode : episodes) {
+    // The last token is not fed.
+    const auto fed = static_cast<int64_t>(episode.prompt.tokens.size() + episode.tokens.size()) - 1;
+    double a_token = 3 * model_flops_per_token(c.run.model, fed);
+    if (c.has_critic()) a_token += model_flops_per_token(critic, fed);
+    sum += static_cast<double>(fed) * a_token / 3;
+  }
+  return sum;
 }
 
 EpisodeSamples learnt_samples(const TuneConfig& c, const Rollout& rollout) {

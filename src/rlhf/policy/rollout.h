@@ -30,6 +30,11 @@ Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator
 void score_answers(const Tuning& tuning, Rollout& rollout);
 // Rewards under the coefficient beta, and advantages, of episodes that are scored and judged.
 void weigh_answers(const TuneConfig& config, double beta, Rollout& rollout);
+// Model FLOPs of an iteration's answers before they are learnt from, by model_flops_per_token of
+// the tokens of prompt and answer, of which the forward pass is a third: once to sample them, and
+// once each to judge them by policy, reference and a critic of its own. Padding does not count, nor
+// does what scores them, which may be anything.
+double rollout_flops(const TuneConfig& config, const std::vector<Episode>& episodes);
 // The answers, which outlive them, as samples to learn from, and the order in which an epoch of an
 // iteration takes them.
 EpisodeSamples learnt_samples(const TuneConfig& config, const Rollout& rollout);

@@ -7,6 +7,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/core/values.h"
+#include "skein/train/progress.h"
 
 namespace skein {
 namespace {
@@ -100,24 +101,28 @@ double explained_variance(const std::vector<Episode>& episodes) {
   return explained_variance(std::span<const Trajectory>(paths));
 }
 
-NamedValues time_values(const PhaseSeconds& times, double tokens) {
-  const double all = times.all();
-  return {{"seconds", all},
-          {"generation_share", times.generation / all},
-          {"scoring_share", times.scoring / all},
-          {"training_share", times.training / all},
-          {"generated_tokens_per_second", tokens / times.generation}};
+NamedValues cost_values(const IterationCost& cost, double tokens, double peak_flops) {
+  const double seconds = cost.seconds(), speed = cost.flops / seconds;
+  NamedValues made{{"seconds", seconds},
+                   {"generation_share", cost.generation / seconds},
+                   {"scoring_share", cost.scoring / seconds},
+                   {"training_share", cost.training / seconds},
+                   {"generated_tokens_per_second", tokens / cost.generation},
+                   {"model_flops_per_second", speed}};
+  if (peak_flops > 0) made.emplace_back("share_of_peak", speed / peak_flops);
+  return made;
 }
 
-std::string progress_text(const NamedValues& values) {
+std::string progress_text(const NamedValues& values, double peak_flops) {
   const auto at = [&](const char* name) { return shown_number(value_named(values, name)); };
   return fmt::format(
       "reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}%  entropy {:.3f}  "
       "approx_kl {:.2e}  clipped {:.1f}%  {:.1f} s (generation {:.0f}%, scoring {:.0f}%, training "
-      "{:.0f}%)",
+      "{:.0f}%)  {}",
       at("reward"), at("score"), at("kl"), at("answer_tokens"), 100 * at("ended"), at("entropy"),
       at("approx_kl"), 100 * at("clipped"), at("seconds"), 100 * at("generation_share"),
-      100 * at("scoring_share"), 100 * at("training_share"));
+      100 * at("scoring_share"), 100 * at("training_share"),
+      speed_text(at("model_flops_per_second"), peak_flops));
 }
 
 std::string answer_text(const Episode& episode, const Tuning& tuning) {

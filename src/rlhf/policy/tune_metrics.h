@@ -26,9 +26,12 @@ class StepMeans {
   std::vector<std::pair<std::string, std::pair<double, int64_t>>> sums_;
 };
 
-struct PhaseSeconds {
-  double generation = 0, scoring = 0, training = 0;
-  double all() const { return generation + scoring + training; }
+// Of an iteration; evaluations are no part of it.
+struct IterationCost {
+  double generation = 0, scoring = 0, training = 0;  // seconds
+  double flops =
+      0;  // rollout_flops() and those of its steps (StepResult::flops), policy and critic
+  double seconds() const { return generation + scoring + training; }
 };
 
 // Of answers that are scored, judged and weighed.
@@ -37,10 +40,11 @@ NamedValues answer_values(const Rollout& rollout, const KlFinding& kl, double be
 NamedValues source_values(const Rollout& rollout);
 // 1 for a perfect critic.
 double explained_variance(const std::vector<Episode>& episodes);
-NamedValues time_values(const PhaseSeconds& times, double tokens);
+// tokens: that were sampled. peak_flops: of the whole job; 0: unknown, and its share is left out.
+NamedValues cost_values(const IterationCost& cost, double tokens, double peak_flops);
 
 // "reward 0.1  score 0.2  ...", of what metrics.jsonl says of an iteration.
-std::string progress_text(const NamedValues& values);
+std::string progress_text(const NamedValues& values, double peak_flops);
 // An answer with its score and KL, in one line.
 std::string answer_text(const Episode& episode, const Tuning& tuning);
 
