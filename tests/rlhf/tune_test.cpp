@@ -196,7 +196,6 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"lr.lr", "0"}}, "lr.lr=0");
   refused({{"lr.unit", "tokens"}}, "lr.unit");
   refused({{"parallel.cuda_graph", "true"}}, "parallel.cuda_graph");
-  refused({{"checkpoint.weights_only", "true"}}, "checkpoint.weights_only");
   refused({{"reward.score_clip", "1"}}, "reward.score_clip=1");
   refused({{"parallel.sequence", "true"}}, "parallel.sequence");
 }

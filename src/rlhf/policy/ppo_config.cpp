@@ -212,9 +212,6 @@ void check_numbers(const TuneConfig& c) {
           "lr.lr={} must be above 0, and lr.unit is steps where answers are learnt from",
           c.run.lr.lr);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
-  require(!c.run.checkpoint.weights_only,
-          "checkpoint.weights_only is for other runs than tuning by rewards, which always begins "
-          "with weights alone; leave it out");
   require(c.run.precision() != DType::f16,
           "train.precision=f16 is not for tuning by rewards; take bf16 or f32");
 }
