@@ -26,10 +26,7 @@ void bind(Options& options, TrainConfig& c) {
   options.add("train.seed", c.seed, "of start weights, sample order and dropout");
   bind_precision(options, "train.precision", c.precision,
                  "of parameters and activations, while the optimizer keeps f32");
-  options.add("train.loss_scale", c.loss_scale.fixed,
-              "factor of the loss in f16; 0: found while training");
-  options.add("train.loss_scale_window", c.loss_scale.window,
-              "steps without overflow after which that factor doubles", "steps");
+  bind(options, c.loss_scale);
   options.add("train.max_skipped", c.max_skipped,
               "steps in a row without a finite gradient before giving up", "steps");
   options.add("train.frozen_layers", c.frozen_layers,

@@ -6,6 +6,7 @@
 #include "skein/core/stop_signals.h"
 #include "skein/models/flops.h"
 #include "skein/rlhf/policy/ppo.h"
+#include "skein/train/optim/loss_scale.h"
 #include "skein/train/run_state.h"
 
 #include "rlhf/expect_error.h"
@@ -28,6 +29,24 @@ TEST_F(TunedPolicy, OfComparedAnswersGivesEqualBits) {
                            {"kl.beta", "0.1"},
                            {"ppo.aggregation", "constant"},
                            {"train.precision", "bf16"}});
+}
+
+// With a scale that doubles until gradients overflow.
+const Settings kHalf{{"train.precision", "f16"}, {"train.loss_scale_window", "1"}};
+
+TEST_F(TunedPolicy, InHalfPrecisionGivesEqualBits) { expect_equal_at_layouts(kHalf); }
+
+TEST_F(TunedPolicy, InHalfPrecisionScalesItsLossAndGoesOn) {
+  Settings settings = kHalf;
+  settings.insert(settings.end(),
+                  {{"ppo.iterations", "5"}, {"checkpoint.every", "1"}, {"checkpoint.keep", "10"}});
+  const Tuned whole = run(1, settings);
+  ASSERT_EQ(whole.metrics.size(), 5u);
+  const double scale = whole.metrics.back().at("loss_scale");
+  EXPECT_GT(scale, LossScale::kFirst);
+  EXPECT_LT(scale, LossScale::kLargest) << "twenty updates, of which none overflowed";
+  forget_from(tuned_at("run"), 3);
+  expect_equal(run(2, settings), whole);
 }
 
 // One micro-batch a step, so that every row is padded to the context.
@@ -189,7 +208,7 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"sample.temperature", "0"}}, "sample.temperature=0");
   refused({{"ppo.gamma", "1.5"}}, "ppo.gamma=1.5");
   refused({{"critic.warmup", "3"}}, "critic.warmup=3");
-  refused({{"train.precision", "f16"}}, "f16");
+  refused({{"train.loss_scale", "8"}}, "train.loss_scale=8 is for train.precision=f16");
   refused({{"critic.warmup", "1"}, {"critic.kind", "shared"}}, "critic.warmup=1");
   refused({{"train.global_batch", "0"}}, "train.global_batch=0");
   refused({{"run.log_every", "0"}}, "run.log_every=0");

@@ -100,6 +100,7 @@ class Tuner : private Learner {
   std::unique_ptr<HeldOutAnswers> held_out_;
   TuneState tuned_;
   KlController kl_;
+  LossScale loss_scale_;
   RepeatedWarnings warnings_;
   TuneResult result_;
   Clock::time_point begun_ = Clock::now();
@@ -114,7 +115,8 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world,
            {"iteration", "ppo.iterations", "its last gradient norm",
             ", the last one, ends without a finite gradient norm", ""},
            config.ppo.iterations, world, nullptr),
-      kl_(config.kl) {
+      kl_(config.kl),
+      loss_scale_(config.run.train.loss_scale, config.run.precision()) {
   const auto own = run_.own();
   build(own ? &*own : nullptr);
   first_iteration_ = tuned_.iterations;
@@ -179,6 +181,7 @@ void Tuner::resume(const CheckpointInfo& own, const RunState& stored) {
   load_checkpoint(own, actors_->pieces(false), true, run_.world());
   actors_->loaded(stored.optimizer_steps, tuned_.critic_steps);
   run_.count_from(stored);
+  loss_scale_.restore(stored.loss_scale, stored.good_steps);
   if (config_.kl.control == KlConfig::Control::adaptive) kl_ = KlController(config_.kl, tuned_.kl);
   log::info("goes on from {} (iteration {})", own.path, tuned_.iterations);
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
@@ -187,6 +190,8 @@ void Tuner::resume(const CheckpointInfo& own, const RunState& stored) {
 std::string Tuner::state_text() {
   RunState& state = run_.state();
   state.optimizer_steps = actors_->policy().optimizer().steps();
+  state.loss_scale = loss_scale_.value();
+  state.good_steps = loss_scale_.good_steps();
   tuned_.critic_steps = actors_->critic() ? actors_->critic()->optimizer().steps() : 0;
   tuned_.kl = kl_.state();
   state.notes = with_instructions(to_json(tuned_), tuning_.instructions);
@@ -213,8 +218,16 @@ double Tuner::rate(double lr) const {
 }
 
 void Tuner::count_update(bool applied) {
-  run_.count_update(applied);
+  const double scale = loss_scale_.value();
+  // An overflow that a smaller scale may mend is no fault of the run.
+  const bool scaled = loss_scale_.after_step(!applied);
+  run_.count_update(applied, scaled);
   if (applied) return;
+  if (scaled)
+    return log::info(
+        "iteration {}: gradients overflow at a loss scale of {}; the step is skipped, the scale "
+        "now {}",
+        tuned_.iterations + 1, scale, loss_scale_.value());
   warnings_.tell("gradient norms that are not finite",
                  fmt::format("iteration {}: the gradient norm is not finite; the step is skipped",
                              tuned_.iterations + 1));
@@ -229,9 +242,9 @@ void Tuner::count_update(bool applied) {
 bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch,
                             StepMeans& means, IterationCost& cost) {
   const bool policy_learns = tuned_.iterations >= config_.critic.warmup;
-  const Actors::Step step =
-      actors_->learn(samples, minibatch * config_.run.train.global_batch,
-                     {tuned_.updates, rate(0), rate(config_.critic.lr), 1, policy_learns});
+  const Actors::Step step = actors_->learn(
+      samples, minibatch * config_.run.train.global_batch,
+      {tuned_.updates, rate(0), rate(config_.critic.lr), loss_scale_.value(), policy_learns});
   ++tuned_.updates;
   cost.flops += step.policy.flops + step.critic.flops;
   StepMeans own;
@@ -320,6 +333,7 @@ NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const 
     made.emplace_back("explained_variance", explained_variance(rollout.episodes));
   add(means.values());
   made.emplace_back("lr", rate(0));
+  if (config_.run.precision() == DType::f16) made.emplace_back("loss_scale", loss_scale_.value());
   add(cost_values(cost,
                   value_named(made, "answer_tokens") * static_cast<double>(rollout.episodes.size()),
                   config_.run.run.peak_flops));

@@ -113,6 +113,7 @@ void bind_run(Options& options, PretrainConfig& c) {
   options.add("train.seed", c.train.seed, "of prompts' order, sampling and minibatches");
   bind_precision(options, "train.precision", c.train.precision,
                  "of parameters and activations, while the optimizer keeps f32");
+  bind(options, c.train.loss_scale);
   options.add("train.max_skipped", c.train.max_skipped,
               "steps in a row without a finite gradient before giving up", "steps");
 }
@@ -212,8 +213,7 @@ void check_numbers(const TuneConfig& c) {
           "lr.lr={} must be above 0, and lr.unit is steps where answers are learnt from",
           c.run.lr.lr);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
-  require(c.run.precision() != DType::f16,
-          "train.precision=f16 is not for tuning by rewards; take bf16 or f32");
+  LossScale(c.run.train.loss_scale, c.run.precision());  // checks what it is given
 }
 
 void settle(PtxConfig& ptx, const PretrainConfig& run) {

@@ -4,6 +4,12 @@
 
 namespace skein {
 
+void bind(Options& options, LossScaleConfig& c) {
+  options.add("train.loss_scale", c.fixed, "factor of the loss in f16; 0: found while training");
+  options.add("train.loss_scale_window", c.window,
+              "steps without overflow after which that factor doubles", "steps");
+}
+
 LossScale::LossScale(const LossScaleConfig& config, DType precision)
     : dynamic_(precision == DType::f16 && config.fixed == 0),
       window_(config.window),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "skein/core/options/options.h"
 #include "skein/tensor/dtype.h"
 
 namespace skein {
@@ -13,11 +14,15 @@ struct LossScaleConfig {
   int64_t window = 2000;  // steps without overflow after which it doubles
 };
 
+// Binds the fields as train.loss_scale and train.loss_scale_window.
+void bind(Options& options, LossScaleConfig& config);
+
 class LossScale {
  public:
   static constexpr double kFirst = 65536, kLargest = 16777216, kSmallest = 1;
 
-  // Other precisions than f16 need none: theirs is 1 and stays so.
+  // Other precisions than f16 need none: theirs is 1 and stays so. A usage error for a fixed scale
+  // of those, and for numbers that cannot be.
   LossScale(const LossScaleConfig& config, DType precision);
   double value() const { return value_; }
   // After a step: halves where its gradients overflowed, doubles after `window` good steps. True
