@@ -6,6 +6,7 @@
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
+#include "skein/kernels/policy.h"
 #include "skein/kernels/reduce.h"
 #include "skein/kernels/rotary.h"
 
@@ -200,6 +201,57 @@ TEST_P(OnCuda, SquaredErrors) {
   }
 }
 
+// Known numbers of tokens: every side of every clip, and log-ratios beyond what counts.
+Tensor known_tokens(int64_t rows, const Tensor& losses) {
+  const Tensor made = random_tensor({rows, kernels::known::columns}, 21, DType::f32);
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = made.data<float>() + i * kernels::known::columns;
+    const float step =
+        i % 5 ? row[kernels::known::old_logp] : static_cast<float>(7 * (i % 11) - 35);
+    row[kernels::known::old_logp] = -losses.data<float>()[i] - step;
+    row[kernels::known::ref_logp] -= losses.data<float>()[i];
+  }
+  return made;
+}
+
+TEST(PolicyOnCuda, TokensCostTheSame) {
+  for (int64_t rows : {1, 9, 700}) {
+    const Tensor losses = random_tensor({rows}, 1, DType::f32), row = like(losses),
+                 scales = Tensor::zeros({rows}, DType::f32),
+                 entropies = random_tensor({rows}, 3, DType::f32),
+                 known = known_tokens(rows, losses);
+    for (int64_t i = 0; i < rows; ++i) scales.data<float>()[i] = i % 4 ? 0.25f : 0;
+    for (const kernels::PolicyTerms& terms :
+         {kernels::PolicyTerms{0.25}, kernels::PolicyTerms{0.25, 0.3, 0.4, 1.5, 0.2, 0, 0.1},
+          kernels::PolicyTerms{0.25, 0.2, 0.2, 0, 0, 0.3, 0.1}})
+      EXPECT_EQUAL_ON_DEVICES(
+          (Tensors{row, row, row, row, row, row, row}), 1e-6,
+          kernels::policy_losses(device, terms, at(losses), at(scales), at(known), at(entropies),
+                                 {out[0], out[1], out[2], out[3], out[4], out[5], out[6]}));
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{row, row, row, row, row}), 1e-6,
+        kernels::policy_losses(device, {0.25}, at(losses), at(scales), at(known), {},
+                               {out[0], out[1], out[2], out[3], out[4]}));
+  }
+}
+
+TEST_P(OnCuda, ValuesCostTheSame) {
+  for (int64_t rows : {1, 9, 700}) {
+    const Tensor x = random_tensor({rows}, 1, dtype()), row = Tensor::zeros({rows}, DType::f32),
+                 scales = random_tensor({rows}, 2, DType::f32),
+                 known = random_tensor({rows, kernels::known::columns}, 3, DType::f32);
+    for (const kernels::ValueTerms& terms :
+         {kernels::ValueTerms{}, kernels::ValueTerms{0.5, 0.3, 0.1, 0.8}}) {
+      EXPECT_EQUAL_ON_DEVICES(
+          (Tensors{row, row}), 1e-6,
+          kernels::value_losses(device, terms, at(x), at(known), out[0], out[1]));
+      EXPECT_EQUAL_ON_DEVICES(
+          Tensors{like(x)}, tolerance(),
+          kernels::value_losses_backward(device, terms, at(x), at(known), at(scales), out[0]));
+    }
+  }
+}
+
 TEST_P(OnCuda, CrossEntropy) {
   for (const auto& [columns, valid] : {std::pair{700, 690}, {704, 704}, {701, 699}}) {
     const int64_t rows = 9;
@@ -230,6 +282,8 @@ TEST_P(OnCuda, CrossEntropy) {
     EXPECT_EQUAL_ON_DEVICES(
         Tensors{row}, 1e-5,
         kernels::row_exp_moment(device, at(logits), valid, at(maximum), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 1e-6,
+                            kernels::row_entropies(device, at(sums), at(entropies), out[0]));
     EXPECT_EQUAL_ON_DEVICES(
         Tensors{like(logits)}, tolerance(),
         kernels::entropic_backward(device, at(logits), valid, at(maximum), at(sums), at(targets),

@@ -41,12 +41,16 @@ void cross_entropy_backward(Cuda, const Tensor& logits, int64_t valid, const Ten
                             const Tensor& row_scale, const Tensor& dlogits);
 
 // moment [M] (accumulator type) = sum over valid columns of exp(logit - maximum) * (logit -
-// maximum): the entropy of a row's softmax is log(sum_exp) - moment / sum_exp, both summed over all
-// shards.
+// maximum).
 void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
                     const Tensor& moment);
 void row_exp_moment(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum,
                     const Tensor& moment);
+
+// entropies [M], of each row's softmax in nats: log(sum_exp) - moment / sum_exp, both summed over
+// all shards; in f64 before it is stored. All in the accumulator type.
+void row_entropies(Cpu, const Tensor& sum_exp, const Tensor& moment, const Tensor& entropies);
+void row_entropies(Cuda, const Tensor& sum_exp, const Tensor& moment, const Tensor& entropies);
 
 // As cross_entropy_backward, of row_scale times the loss plus entropy_scale [M] times the entropy,
 // entropy [M] being each row's: d entropy / d logit = -p (log p + entropy).

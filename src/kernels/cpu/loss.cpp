@@ -143,6 +143,16 @@ void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maxi
   });
 }
 
+void row_entropies(Cpu, const Tensor& sum_exp, const Tensor& moment, const Tensor& entropies) {
+  visit_float(entropies.dtype(), [&](auto tag) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    for (int64_t i = 0; i < entropies.size(); ++i) {
+      const double sum = sum_exp.data<A>()[i];
+      entropies.data<A>()[i] = static_cast<A>(std::log(sum) - moment.data<A>()[i] / sum);
+    }
+  });
+}
+
 void entropic_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
                        const Tensor& sum_exp, const Tensor& targets, int64_t first_id,
                        const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale,

@@ -135,6 +135,14 @@ struct LogDifference {
   }
 };
 
+struct RowEntropy {
+  template <class A>
+  __device__ A operator()(A sum_exp, A moment) const {
+    const double sum = sum_exp;
+    return static_cast<A>(log(sum) - moment / sum);
+  }
+};
+
 struct SquaredError {
   template <class A>
   __device__ A operator()(A x, float value) const {
@@ -201,6 +209,14 @@ void row_exp_moment(Cuda on, const Tensor& logits, int64_t valid, const Tensor& 
     using A = Accumulator<T>;
     launch("row_exp_moment", on, exp_moments<T>, rows_of(logits), kThreads, 0, logits.dim(1), valid,
            wide_rows(logits), logits.data<T>(), maximum.data<A>(), moment.data<A>());
+  });
+}
+
+void row_entropies(Cuda on, const Tensor& sum_exp, const Tensor& moment, const Tensor& entropies) {
+  visit_float(entropies.dtype(), [&](auto tag) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    map("row_entropies", on, entropies.size(), RowEntropy{}, entropies.data<A>(), sum_exp.data<A>(),
+        moment.data<A>());
   });
 }
 

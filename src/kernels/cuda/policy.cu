@@ -1,0 +1,163 @@
+#include "skein/kernels/policy.h"
+
+#include "common.cuh"
+
+namespace skein::kernels {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr double kMostExponent = 20;
+
+// As std::clamp: what is no number stays so.
+__device__ double within(double x, double low, double high) {
+  return x < low ? low : high < x ? high : x;
+}
+
+struct TokenLoss {
+  double loss = 0, slope = 0, approx_kl = 0, clipped = 0, ratio = 0, ratio_off = 0;
+};
+
+__device__ TokenLoss clipped_loss(const PolicyTerms& terms, double step, double advantage) {
+  const double ratio = exp(within(step, -kMostExponent, kMostExponent));
+  const double plain = -advantage * ratio,
+               bounded = -advantage * within(ratio, 1 - terms.clip_low, 1 + terms.clip_high),
+               larger = bounded > plain ? bounded : plain, most = -advantage * terms.dual;
+  const bool dual =
+      advantage < 0 && terms.dual > 0 && most<larger, clipped = bounded> plain || dual;
+  TokenLoss made;
+  made.loss = dual ? most : larger;
+  made.slope = !clipped && fabs(step) <= kMostExponent ? plain : 0;
+  made.approx_kl = 0.5 * step * step;
+  made.clipped = clipped;
+  made.ratio = ratio;
+  made.ratio_off = ratio != 1;
+  return made;
+}
+
+__device__ void add_kl(const PolicyTerms& terms, double d, TokenLoss& token) {
+  if (terms.k2 != 0) {
+    token.loss += terms.k2 * (0.5 * d * d);
+    token.slope += terms.k2 * d;
+  }
+  if (terms.k3 != 0) {
+    const double near = within(d, -kMostExponent, kMostExponent);
+    token.loss += terms.k3 * (expm1(-near) + near);
+    if (near == d) token.slope -= terms.k3 * expm1(-d);
+  }
+}
+
+__device__ TokenLoss token_loss(const PolicyTerms& terms, double logp, const float* known) {
+  TokenLoss made = clipped_loss(terms, logp - known[known::old_logp], known[known::advantage]);
+  add_kl(terms, logp - known[known::ref_logp], made);
+  made.loss *= known[known::factor];
+  made.slope *= known[known::factor];
+  return made;
+}
+
+// PolicyRows as memory; null: not wanted.
+template <class A>
+struct Places {
+  A *loss, *approx_kl, *clipped, *ratio, *ratio_off, *bonus, *slopes;
+};
+
+template <class A>
+__global__ void policy_rows(int64_t count, PolicyTerms terms, const A* losses, const A* scales,
+                            const float* known, const A* entropies, Places<A> to) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const float* of_token = known + i * known::columns;
+  const double logp = -static_cast<float>(losses[i]);
+  const bool counts = scales[i] != 0;
+  const TokenLoss token = counts ? token_loss(terms, logp, of_token) : TokenLoss{};
+  to.loss[i] = static_cast<A>(token.loss);
+  to.approx_kl[i] = static_cast<A>(token.approx_kl);
+  to.clipped[i] = static_cast<A>(token.clipped);
+  to.ratio[i] = static_cast<A>(token.ratio);
+  to.ratio_off[i] = static_cast<A>(token.ratio_off);
+  if (to.slopes) to.slopes[i] = static_cast<A>(-token.slope * terms.scale);
+  if (!to.bonus) return;
+  const double pay = counts ? -terms.entropy * of_token[known::factor] : 0;
+  to.bonus[i] = static_cast<A>(static_cast<double>(entropies[i]) * pay);
+}
+
+struct ValueLoss {
+  double loss, slope, clipped;
+};
+
+__device__ ValueLoss value_loss(const ValueTerms& terms, double x, const float* known) {
+  const double value = (x - terms.mean) / terms.deviation, target = known[known::return_to_go],
+               old_value = known[known::old_value];
+  const double distance = value - target;
+  const double near = terms.clip > 0
+                          ? within(value, old_value - terms.clip, old_value + terms.clip) - target
+                          : distance;
+  const double factor = terms.coefficient * known[known::factor];
+  const bool clipped = near * near > distance * distance;
+  return {factor * (0.5 * (clipped ? near * near : distance * distance)),
+          clipped ? 0 : factor * distance / terms.deviation, clipped ? 1.0 : 0.0};
+}
+
+template <class T>
+__global__ void value_rows(int64_t count, ValueTerms terms, const T* x, const float* known,
+                           Accumulator<T>* losses, Accumulator<T>* clipped) {
+  using A = Accumulator<T>;
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const ValueLoss made = value_loss(terms, load(x + i), known + i * known::columns);
+  losses[i] = static_cast<A>(made.loss);
+  clipped[i] = static_cast<A>(made.clipped);
+}
+
+template <class T>
+__global__ void value_slopes(int64_t count, ValueTerms terms, const T* x, const float* known,
+                             const Accumulator<T>* scales, T* dx) {
+  using A = Accumulator<T>;
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const ValueLoss made = value_loss(terms, load(x + i), known + i * known::columns);
+  store(dx + i, static_cast<A>(made.slope * static_cast<double>(scales[i])));
+}
+
+dim3 blocks_of(int64_t rows) { return dim3(static_cast<unsigned>(pieces_of(rows, kThreads))); }
+
+// Null for what is not wanted.
+template <class A>
+A* memory_of(const Tensor& x) {
+  return x.defined() ? x.data<A>() : nullptr;
+}
+
+}  // namespace
+
+void policy_losses(Cuda on, const PolicyTerms& terms, const Tensor& losses, const Tensor& row_scale,
+                   const Tensor& known, const Tensor& entropies, const PolicyRows& rows) {
+  visit_float(losses.dtype(), [&](auto tag) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    const Places<A> to{rows.loss.data<A>(),      rows.approx_kl.data<A>(), rows.clipped.data<A>(),
+                       rows.ratio.data<A>(),     rows.ratio_off.data<A>(), memory_of<A>(rows.bonus),
+                       memory_of<A>(rows.slopes)};
+    launch("policy_losses", on, policy_rows<A>, blocks_of(losses.size()), kThreads, 0,
+           losses.size(), terms, losses.data<A>(), row_scale.data<A>(), known.data<float>(),
+           memory_of<A>(entropies), to);
+  });
+}
+
+void value_losses(Cuda on, const ValueTerms& terms, const Tensor& x, const Tensor& known,
+                  const Tensor& losses, const Tensor& clipped) {
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using A = Accumulator<T>;
+    launch("value_losses", on, value_rows<T>, blocks_of(x.size()), kThreads, 0, x.size(), terms,
+           x.data<T>(), known.data<float>(), losses.data<A>(), clipped.data<A>());
+  });
+}
+
+void value_losses_backward(Cuda on, const ValueTerms& terms, const Tensor& x, const Tensor& known,
+                           const Tensor& row_scale, const Tensor& dx) {
+  visit_float(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch("value_losses_backward", on, value_slopes<T>, blocks_of(x.size()), kThreads, 0, x.size(),
+           terms, x.data<T>(), known.data<float>(), row_scale.data<Accumulator<T>>(), dx.data<T>());
+  });
+}
+
+}  // namespace skein::kernels
