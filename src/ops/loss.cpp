@@ -3,6 +3,7 @@
 #include "skein/kernels/elementwise.h"
 #include "skein/kernels/loss.h"
 #include "skein/kernels/matmul.h"
+#include "skein/kernels/policy.h"
 
 namespace skein::ops {
 namespace {
@@ -19,11 +20,29 @@ int64_t chunk_rows(int64_t rows, int64_t columns, int64_t element_bytes) {
   return std::min(rows, std::max(fitting, kFewestRows));
 }
 
+// Elements [begin, begin + count), or rows of a matrix; undefined where `of` is.
+Tensor part(const Tensor& of, int64_t begin, int64_t count) {
+  return of.defined() ? of.rows(begin, begin + count) : Tensor();
+}
+
+kernels::PolicyRows part(const kernels::PolicyRows& of, int64_t begin, int64_t count) {
+  const auto rows = [&](const Tensor& one) { return part(one, begin, count); };
+  return {rows(of.loss),      rows(of.approx_kl), rows(of.clipped), rows(of.ratio),
+          rows(of.ratio_off), rows(of.bonus),     rows(of.slopes)};
+}
+
+RowExtras part(const RowExtras& of, int64_t begin, int64_t count) {
+  RowExtras made{part(of.entropies, begin, count), part(of.entropy_weights, begin, count)};
+  if (of.policy)
+    made.policy = PolicyLoss{of.policy->terms, part(of.policy->known, begin, count),
+                             part(of.policy->rows, begin, count)};
+  return made;
+}
+
 struct Chunk {
-  int64_t first = 0;
   Tensor x, targets, row_weights, losses;  // of its rows
   Tensor dx;                               // undefined where x wants no gradient
-  Tensor entropies, entropy_weights;       // undefined where they are not asked for
+  RowExtras extras;
 };
 
 struct Statistics {
@@ -45,7 +64,7 @@ class Head {
   }
   int64_t rows() const { return rows_; }
 
-  void run(const Chunk& chunk, bool gradients, const RowExtras& extras) const {
+  void run(const Chunk& chunk, bool gradients) const {
     const int64_t rows = chunk.x.dim(0);
     const Tensor logits = logits_.rows(0, rows);
     on_device(logits.device(), [&](auto device) {
@@ -54,10 +73,12 @@ class Head {
       if (bias_.defined()) kernels::add_bias(device, logits, bias_.value, logits);
       const Statistics found = statistics(device, logits, chunk.targets);
       kernels::row_losses(device, found.sum_exp, found.target, chunk.losses);
-      if (chunk.entropies.defined()) find_entropies(device, logits, found, chunk.entropies);
-      if (!gradients) return;
-      if (extras.weigh) weigh(chunk, extras);
-      add_gradients(device, chunk, logits, found);
+      const auto& [entropies, entropy_weights, policy] = chunk.extras;
+      if (entropies.defined()) find_entropies(device, logits, found, entropies);
+      if (policy)
+        kernels::policy_losses(device, policy->terms, chunk.losses, chunk.row_weights,
+                               policy->known, entropies, policy->rows);
+      if (gradients) add_gradients(device, chunk, logits, found);
     });
   }
 
@@ -89,21 +110,7 @@ class Head {
     const Tensor moment = row_sums(logits);
     kernels::row_exp_moment(device, logits, shard_.valid, found.maximum, moment);
     if (group_) group_->all_reduce_sum(moment);
-    const Tensor sums = found.sum_exp.to(Device{}).to(DType::f64),
-                 moments = moment.to(Device{}).to(DType::f64),
-                 made = Tensor::empty({moment.size()}, DType::f64);
-    for (int64_t i = 0; i < made.size(); ++i)
-      made.data<double>()[i] =
-          std::log(sums.data<double>()[i]) - moments.data<double>()[i] / sums.data<double>()[i];
-    entropies.copy_from(made.to(sums_));
-  }
-
-  static void weigh(const Chunk& chunk, const RowExtras& extras) {
-    if (chunk.losses.device() == Device{})
-      return extras.weigh(chunk.first, chunk.losses, chunk.row_weights);
-    const Tensor weights = Tensor::empty(chunk.row_weights.shape(), chunk.row_weights.dtype());
-    extras.weigh(chunk.first, chunk.losses.to(Device{}), weights);
-    chunk.row_weights.copy_from(weights);
+    kernels::row_entropies(device, found.sum_exp, moment, entropies);
   }
 
   // A short last chunk alone is not worth copies of the largest weight.
@@ -117,13 +124,15 @@ class Head {
     const DType dtype = chunk.x.dtype();
     const Tensor dlogits =
         dtype == sums_ ? logits : Tensor::empty(logits.shape(), dtype, logits.device());
-    if (chunk.entropy_weights.defined())
+    const RowExtras& extras = chunk.extras;
+    const Tensor& slopes = extras.policy ? extras.policy->rows.slopes : chunk.row_weights;
+    if (extras.entropy_weights.defined())
       kernels::entropic_backward(device, logits, shard_.valid, found.maximum, found.sum_exp,
-                                 chunk.targets, shard_.first_id, chunk.row_weights, chunk.entropies,
-                                 chunk.entropy_weights, dlogits);
+                                 chunk.targets, shard_.first_id, slopes, extras.entropies,
+                                 extras.entropy_weights, dlogits);
     else
       kernels::cross_entropy_backward(device, logits, shard_.valid, found.maximum, found.sum_exp,
-                                      chunk.targets, shard_.first_id, chunk.row_weights, dlogits);
+                                      chunk.targets, shard_.first_id, slopes, dlogits);
     if (chunk.dx.defined())
       kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx,
                       kernels::Write::overwrite, {}, copies_for(chunk.x.dim(0)));
@@ -147,9 +156,6 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
                          const Tensor& targets, const Tensor& row_weights, int64_t sample_rows,
                          const VocabShard& shard, Group* group, const RowExtras& extras) {
   SKEIN_CHECK(!extras.entropy_weights.defined() || extras.entropies.defined());
-  const auto part = [](const Tensor& of, int64_t begin, int64_t count) {
-    return of.defined() ? of.flat(begin, count) : Tensor();
-  };
   const int64_t rows = x.shape()[0];
   SKEIN_CHECK_EQ(x.shape()[1], weight.value.dim(1));
   const Tensor losses =
@@ -158,6 +164,9 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
   const Tensor dx = gradients && x.needs_gradient()
                         ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device())
                         : Tensor();
+  RowExtras wanted = extras;
+  if (extras.policy && gradients)
+    wanted.policy->rows.slopes = Tensor::empty(losses.shape(), losses.dtype(), losses.device());
   const Head head(weight, bias, shard, group, rows);
   bool apart = false;
   on_device(losses.device(), [&](auto device) {
@@ -167,24 +176,18 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
     end = std::min(rows, row + head.rows());
     if (apart) end = std::min(end, row / sample_rows * sample_rows + sample_rows);
     const int64_t count = end - row;
-    head.run({row, x.value().rows(row, end), targets.flat(row, count),
-              gradients ? row_weights.flat(row, count) : Tensor(), losses.flat(row, count),
-              dx.defined() ? dx.rows(row, end) : Tensor(), part(extras.entropies, row, count),
-              part(extras.entropy_weights, row, count)},
-             gradients, extras);
+    head.run({part(x.value(), row, count), part(targets, row, count), part(row_weights, row, count),
+              part(losses, row, count), part(dx, row, count), part(wanted, row, count)},
+             gradients);
   }
-  return record(losses, {x}, weight.learns() || bias.learns(),
-                [x, dx, row_weights](const Tensor& given) {
+  return record(extras.policy ? extras.policy->rows.loss : losses, {x},
+                weight.learns() || bias.learns(), [x, dx, row_weights](const Tensor& given) {
                   SKEIN_CHECK_EQ(given.bytes(), row_weights.bytes());
                   SKEIN_CHECK(given.device() != Device{} ||
                               std::memcmp(given.bytes_data(), row_weights.bytes_data(),
                                           static_cast<size_t>(given.bytes())) == 0);
                   if (dx.defined()) x.add_gradient(dx);
                 });
-}
-
-Var stand_in(const Var& x, const Tensor& value) {
-  return record(value, {x}, false, [x](const Tensor& dy) { x.add_gradient(dy); });
 }
 
 Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient) {
@@ -211,15 +214,23 @@ Var cross_entropy(const Var& logits, const Tensor& targets) {
   });
 }
 
-Var with_slope(const Var& x, const Tensor& value, const Tensor& slope) {
-  const Tensor out = value.to(gradient_dtype(x.value().dtype())).to(x.value().device());
-  return record(out, {x}, false, [x, slope](const Tensor& row_weights) {
-    const Tensor weight = row_weights.to(Device{}).to(DType::f64),
-                 dx = Tensor::empty(slope.shape(), DType::f64);
-    for (int64_t i = 0; i < dx.size(); ++i)
-      dx.data<double>()[i] = slope.data<double>()[i] * weight.data<double>()[i];
-    x.add_gradient(dx.to(x.value().dtype()).to(x.value().device()));
+ValueLosses value_losses(const Var& x, const kernels::ValueTerms& terms, const Tensor& known) {
+  const Tensor& said = x.value();
+  const auto sums = [&] {
+    return Tensor::empty(said.shape(), gradient_dtype(said.dtype()), said.device());
+  };
+  const Tensor losses = sums(), clipped = sums();
+  on_device(said.device(), [&](auto device) {
+    kernels::value_losses(device, terms, said, known, losses, clipped);
   });
+  const auto step = [x, terms, known](const Tensor& row_weights) {
+    const Tensor dx = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
+    on_device(dx.device(), [&](auto device) {
+      kernels::value_losses_backward(device, terms, x.value(), known, row_weights, dx);
+    });
+    x.add_gradient(dx);
+  };
+  return {record(losses, {x}, false, step), clipped};
 }
 
 Var squared_error(const Var& x, const Tensor& values) {

@@ -10,12 +10,30 @@ namespace skein {
 namespace {
 
 constexpr int64_t kRows = 5, kWidth = 4, kIds = 6, kValid = 5;
+constexpr double kScale = 0.3, kKl = 0.4;
+// A policy's log-probabilities are rounded to f32.
+constexpr double kNear = 1e-5;
 
+// The last row does not count, and nothing is clipped.
 struct Rows {
   Tensor x = test::random_tensor({kRows, kWidth}, 1),
          weight = test::random_tensor({kIds, kWidth}, 2);
   Tensor targets = Tensor::from(std::vector<int32_t>{0, 4, 2, 3, 1}, {kRows});
+  Tensor row_weights =
+      Tensor::from(std::vector<double>{kScale, kScale, kScale, kScale, 0}, {kRows});
   Tensor entropy_weights = test::random_tensor({kRows}, 3);
+  Tensor known = Tensor::empty({kRows, kernels::known::columns}, DType::f32);
+
+  Rows() {
+    using namespace kernels::known;
+    for (int64_t i = 0; i < kRows; ++i) {
+      float* row = known.data<float>() + i * columns;
+      row[old_logp] = static_cast<float>(-1.5 - 0.2 * static_cast<double>(i));
+      row[ref_logp] = -2;
+      row[advantage] = i % 2 ? 0.75f : -0.5f;
+      row[factor] = static_cast<float>(1 + i) / 2;
+    }
+  }
 };
 
 struct Found {
@@ -23,28 +41,52 @@ struct Found {
   double total = 0;
 };
 
-// total = sum of loss²/2 and of the weighed entropies: rows weigh their own losses.
+kernels::PolicyTerms policy_terms() { return {kScale, 0.999, 1e6, 0, kKl}; }
+
+// What the rows cost the policy, [M].
+ops::RowExtras policy_of(const Rows& in, const Tensor& entropies) {
+  const auto rows = [] { return Tensor::empty({kRows}, DType::f64); };
+  ops::RowExtras extras{entropies};
+  extras.policy =
+      ops::PolicyLoss{policy_terms(), in.known, {rows(), rows(), rows(), rows(), rows()}};
+  return extras;
+}
+
+// The same of a row's own loss.
+double cost(const Rows& in, int64_t i, double loss) {
+  const float* known = in.known.data<float>() + i * kernels::known::columns;
+  const double d = -loss - known[kernels::known::ref_logp];
+  return known[kernels::known::factor] *
+         (kKl * d * d / 2 -
+          known[kernels::known::advantage] * std::exp(-loss - known[kernels::known::old_logp]));
+}
+
+// total = the weighed sum of what rows cost the policy, and of the weighed entropies.
 Found run(const Rows& in, bool entropic) {
   Found found;
-  const Tensor row_weights = Tensor::empty({kRows}, DType::f64);
-  ops::RowExtras extras;
-  extras.weigh = [](int64_t, const Tensor& losses, const Tensor& weights) {
-    weights.copy_from(losses);
-  };
-  extras.entropies = found.entropies = Tensor::empty({kRows}, DType::f64);
+  found.entropies = Tensor::empty({kRows}, DType::f64);
+  ops::RowExtras extras = policy_of(in, found.entropies);
   if (entropic) extras.entropy_weights = in.entropy_weights;
   const Weight weight{in.weight, found.dweight = Tensor::zeros({kIds, kWidth}, DType::f64)};
-  const Var x = Var::leaf(in.x),
-            rows = ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows,
-                                             {0, kValid}, nullptr, extras);
-  found.losses = rows.value();
+  const Var x = Var::leaf(in.x);
+  const auto losses = [&](const ops::RowExtras& of) {
+    return ops::linear_cross_entropy(x, weight, {}, in.targets, in.row_weights, kRows, {0, kValid},
+                                     nullptr, of);
+  };
+  {
+    const NoGrad no_grad;
+    found.losses = losses({}).value();
+  }
+  const Var costs = losses(extras);
   for (int64_t i = 0; i < kRows; ++i) {
-    const double loss = found.losses.data<double>()[i];
+    const double weight = in.row_weights.data<double>()[i],
+                 own = cost(in, i, found.losses.data<double>()[i]);
+    EXPECT_NEAR(costs.value().data<double>()[i], weight != 0 ? own : 0, kNear);
     found.total +=
-        loss * loss / 2 +
+        weight * own +
         (entropic ? in.entropy_weights.data<double>()[i] * found.entropies.data<double>()[i] : 0);
   }
-  backward(ops::stand_in(rows, Tensor::zeros({kRows}, DType::f64)), row_weights);
+  backward(costs, in.row_weights);
   found.dx = x.gradient();
   return found;
 }
@@ -58,11 +100,11 @@ void expect_slopes(const Rows& in, const Tensor& of, const Tensor& slopes, bool 
     at = before - step;
     const double below = run(in, entropic).total;
     at = before;
-    EXPECT_NEAR(slopes.data<double>()[i], (above - below) / (2 * step), 1e-7);
+    EXPECT_NEAR(slopes.data<double>()[i], (above - below) / (2 * step), kNear);
   }
 }
 
-TEST(RowExtras, WeightsMayHangOnTheLosses) {
+TEST(RowExtras, RowsMayBeWhatAPolicySampled) {
   const Rows in;
   const Found found = run(in, false);
   expect_slopes(in, in.x, found.dx, false);
@@ -142,17 +184,15 @@ TEST(RowExtras, ShardsGiveTheSame) {
   const Found whole = run(in, true);
   run_ranks(2, [&](Group& group) {
     const int64_t first = group.rank() * 3, valid = group.rank() == 0 ? 3 : 2;
-    const Tensor row_weights = Tensor::empty({kRows}, DType::f64),
-                 entropies = Tensor::empty({kRows}, DType::f64);
-    ops::RowExtras extras{
-        [](int64_t, const Tensor& losses, const Tensor& weights) { weights.copy_from(losses); },
-        entropies, in.entropy_weights};
+    const Tensor entropies = Tensor::empty({kRows}, DType::f64);
+    ops::RowExtras extras = policy_of(in, entropies);
+    extras.entropy_weights = in.entropy_weights;
     const Weight weight{in.weight.rows(first, first + 3).clone(),
                         Tensor::zeros({3, kWidth}, DType::f64)};
     const Var x = Var::leaf(in.x.clone()), entered = ops::copy_to_shards(x, group);
-    const Var rows = ops::linear_cross_entropy(entered, weight, {}, in.targets, row_weights, kRows,
-                                               {first, valid}, &group, extras);
-    backward(rows, row_weights);
+    const Var rows = ops::linear_cross_entropy(entered, weight, {}, in.targets, in.row_weights,
+                                               kRows, {first, valid}, &group, extras);
+    backward(rows, in.row_weights);
     for (int64_t i = 0; i < kRows; ++i)
       EXPECT_NEAR(entropies.data<double>()[i], whole.entropies.data<double>()[i], 1e-12);
     for (int64_t i = 0; i < in.x.size(); ++i)

@@ -4,7 +4,6 @@
 #include "skein/core/numbers.h"
 #include "skein/rlhf/oracle/oracle.h"
 #include "skein/rlhf/oracle/samples.h"
-#include "skein/rlhf/policy/losses.h"
 
 #include "rlhf/dpo_fixture.h"
 #include "rlhf/small_language.h"

@@ -6,6 +6,7 @@
 #include "skein/core/numbers.h"
 
 #include "rlhf/expect_error.h"
+#include "rlhf/token_losses.h"
 
 namespace skein {
 namespace {

@@ -5,6 +5,7 @@
 #include "skein/rlhf/policy/episodes.h"
 #include "skein/rlhf/policy/objective.h"
 
+#include "rlhf/token_losses.h"
 #include "support/gradient_check.h"
 
 namespace skein {

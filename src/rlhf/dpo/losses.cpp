@@ -6,7 +6,6 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/core/values.h"
-#include "skein/rlhf/policy/losses.h"
 
 namespace skein {
 namespace {

@@ -71,16 +71,6 @@ double kl_estimate(KlEstimator kind, double d) {
   return d;
 }
 
-double kl_derivative(KlEstimator kind, double d) {
-  switch (kind) {
-    case KlEstimator::k1: return 1;
-    case KlEstimator::k2: return d;
-    case KlEstimator::k3: return std::abs(d) > kMostExponent ? 0 : -std::expm1(-d);
-    case KlEstimator::abs: return d > 0 ? 1 : d < 0 ? -1 : 0;
-  }
-  return 1;
-}
-
 std::string kl_caveat(KlEstimator kind, KlUse use) {
   switch (use) {
     case KlUse::number: return caveat_as_number(kind);

@@ -1,17 +1,10 @@
 #include "skein/rlhf/policy/losses.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "skein/core/error.h"
-#include "skein/core/numbers.h"
 
 namespace skein {
-namespace {
-
-constexpr double kMostLogRatio = 20;
-
-}  // namespace
 
 void bind(Options& options, PolicyClip& clip) {
   options.add("ppo.clip_low", clip.low,
@@ -27,34 +20,6 @@ void check(const PolicyClip& clip) {
   require(std::isfinite(clip.high) && clip.high > 0, "ppo.clip_high={} must be above 0", clip.high);
   require(clip.dual == 0 || (std::isfinite(clip.dual) && clip.dual > 1),
           "ppo.dual_clip={} must be 0 (none) or above 1", clip.dual);
-}
-
-PolicyLoss policy_loss(double logp, double old_logp, double advantage, const PolicyClip& clip) {
-  const double difference = logp - old_logp;
-  PolicyLoss found;
-  found.ratio = std::exp(std::clamp(difference, -kMostLogRatio, kMostLogRatio));
-  const double plain = -advantage * found.ratio;
-  const double bounded = -advantage * std::clamp(found.ratio, 1 - clip.low, 1 + clip.high);
-  found.clipped = bounded > plain;
-  found.loss = std::max(plain, bounded);
-  if (advantage < 0 && clip.dual > 0 && -advantage * clip.dual < found.loss) {
-    found.dual_clipped = true;
-    found.loss = -advantage * clip.dual;
-  }
-  if (!found.clipped && !found.dual_clipped && std::abs(difference) <= kMostLogRatio)
-    found.derivative = plain;
-  return found;
-}
-
-ValueLoss value_loss(double value, double old_value, double target, double range) {
-  const double distance = value - target;
-  const double near =
-      range > 0 ? std::clamp(value, old_value - range, old_value + range) - target : distance;
-  ValueLoss found;
-  found.clipped = near * near > distance * distance;
-  found.loss = 0.5 * std::max(near * near, distance * distance);
-  if (!found.clipped) found.derivative = distance;
-  return found;
 }
 
 double token_weight(Aggregation aggregation, int64_t length, const LossCounts& counts,

@@ -30,9 +30,6 @@ enum class KlUse { number, reward, loss };
 
 // The formula above. k3 takes d within +-20, so that it stays finite.
 double kl_estimate(KlEstimator kind, double d);
-// Its derivative by d, which is that by log pi: what a loss needs. abs: 0 at 0; k3: 0 where d is
-// beyond +-20.
-double kl_derivative(KlEstimator kind, double d);
 // What is wrong with an estimator in a place, as a sentence for a warning; "" when it is right
 // there.
 std::string kl_caveat(KlEstimator kind, KlUse use);

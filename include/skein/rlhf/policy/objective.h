@@ -5,24 +5,16 @@
 
 #include <vector>
 
+#include "skein/kernels/policy.h"
 #include "skein/models/terms.h"
 #include "skein/rlhf/policy/losses.h"
 #include "skein/train/task.h"
 
 namespace skein {
 
-// Columns of Batch::known for each token of an answer.
-namespace known {
-enum Column : int64_t {
-  old_logp,  // of the policy that sampled it
-  ref_logp,  // of the reference
-  advantage,
-  factor,  // the token's weight over that of the mean over tokens: see Aggregation
-  return_to_go,
-  old_value,
-  columns
-};
-}  // namespace known
+// Columns of Batch::known for each token of an answer. factor: the token's weight over that of the
+// mean over tokens, see Aggregation.
+namespace known = kernels::known;
 
 // The distribution that answers are sampled from, hence the one whose log-probabilities count:
 // softmax(logits / temperature) over ids that are not banned.
@@ -43,7 +35,7 @@ struct PolicyRules {
   PolicyClip clip;
   double entropy = 0;  // coefficient of the bonus
   KlEstimator kl_estimator = KlEstimator::k2;
-  double kl = 0;        // coefficient of the KL to the reference as a loss
+  double kl = 0;        // coefficient of the KL to the reference as a loss, by k2 or k3
   bool shared = false;  // the policy's model has a value head that learns with it
   ValueRules value;
 };
@@ -53,9 +45,9 @@ class PolicyObjective : public Objective {
   // values: of rules.shared, else null
   PolicyObjective(const Predictor& predictor, const ValueHead* values, const PolicyRules& rules)
       : predictor_(predictor), values_(values), rules_(rules) {}
-  // Of each place of the batch, which are the tokens of answers: the clipped loss (losses.h) with
-  // the KL's; that of the value head; minus the bonus for entropy; and what is told only. terms()
-  // names them.
+  // Of each place of the batch, which are the tokens of answers: the clipped loss with the KL's
+  // (kernels/policy.h); that of the value head; minus the bonus for entropy; and what is told only.
+  // terms() names them.
   Losses losses(const Var& output, const LossPass& pass) const override;
   // [B,P,2] or with a value head [B,P,3] f32: log-probability, entropy of its distribution, value.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
@@ -64,12 +56,8 @@ class PolicyObjective : public Objective {
   static int64_t numbers(const PolicyRules& rules) { return rules.shared ? 3 : 2; }
 
  private:
-  struct Rows;
   Var log_losses(const Var& output, const Pass& pass, const Tensor& row_weights,
                  const ops::RowExtras& extras) const;
-  // Gives rows their weights by what they have come to, which it writes to `rows`.
-  std::function<void(int64_t, const Tensor&, const Tensor&)> weigher(const Rows& rows,
-                                                                     const LossPass& pass) const;
 
   const Predictor& predictor_;
   const ValueHead* values_;
