@@ -19,7 +19,7 @@ Episode episode(double kl, double score = 0, bool ended = true) {
   made.path.logp = {-1, -1};
   made.path.ref_logp = {-1 - kl, -1};
   made.path.ended = ended;
-  made.score = score;
+  made.path.score = score;
   return made;
 }
 

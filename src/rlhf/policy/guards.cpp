@@ -56,13 +56,13 @@ void guard_ratio(double share_off, int64_t iteration) {
 void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups,
                   int64_t most_tokens, RepeatedWarnings& warnings) {
   const bool equal = std::all_of(episodes.begin(), episodes.end(), [&](const Episode& one) {
-    return one.score == episodes.front().score;
+    return one.path.score == episodes.front().path.score;
   });
   if (equal)
     warnings.tell("scores that are all equal",
                   fmt::format("all {} answers have the score {}: there is nothing to learn from; "
                               "look at the reward, or sample more or other answers",
-                              episodes.size(), shown_number(episodes.front().score)));
+                              episodes.size(), shown_number(episodes.front().path.score)));
   else if (groups > 0 && flat * 2 > groups)
     warnings.tell(
         "prompts with equal rewards only",

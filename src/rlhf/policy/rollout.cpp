@@ -43,8 +43,7 @@ void score_answers(const Tuning& tuning, Rollout& rollout) {
                        tuning.text_of(episode.tokens), episode.prompt.tokens, episode.tokens,
                        episode.path.ended, episode.prompt.record});
   const std::vector<double> scores = tuning.rewards.scores(answers);
-  for (size_t i = 0; i < scores.size(); ++i)
-    rollout.episodes[i].score = rollout.episodes[i].path.score = scores[i];
+  for (size_t i = 0; i < scores.size(); ++i) rollout.episodes[i].path.score = scores[i];
   const auto& parts = tuning.rewards.parts();
   for (size_t part = 0; part < parts.size(); ++part)
     rollout.sources.emplace_back(parts[part].label, tuning.rewards.last()[part]);

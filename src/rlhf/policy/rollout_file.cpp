@@ -47,7 +47,7 @@ Json line_of(int64_t iteration, const Episode& episode, size_t index, const Tuni
   else
     line["prompt"] = episode.prompt.text();
   line["answer"] = tuning.text_of(episode.tokens);
-  line["score"] = episode.score;
+  line["score"] = episode.path.score;
   for (const auto& [label, scores] : rollout.sources) line["scores"][label] = scores[index];
   line["reward"] = response_reward(episode.path);
   line["kl"] = response_kl(episode.path);

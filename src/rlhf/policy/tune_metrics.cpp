@@ -33,7 +33,7 @@ double deviation_of(const std::vector<Episode>& episodes, double mean, OfEpisode
   return std::sqrt(squares / static_cast<double>(episodes.size()));
 }
 
-double score_of(const Episode& one) { return one.score; }
+double score_of(const Episode& one) { return one.path.score; }
 double reward_of(const Episode& one) { return response_reward(one.path); }
 double length_of(const Episode& one) { return static_cast<double>(one.tokens.size()); }
 double entropy_of(const Episode& one) { return one.entropy; }
@@ -126,7 +126,7 @@ std::string progress_text(const NamedValues& values, double peak_flops) {
 }
 
 std::string answer_text(const Episode& episode, const Tuning& tuning) {
-  return fmt::format("score {:.3f}, kl {:.3f}: {} => {}", shown_number(episode.score),
+  return fmt::format("score {:.3f}, kl {:.3f}: {} => {}", shown_number(episode.path.score),
                      shown_number(response_kl(episode.path)), one_line(episode.prompt.text()),
                      one_line(tuning.text_of(episode.tokens)));
 }

@@ -37,7 +37,6 @@ struct Episode {
   Prompt prompt;
   std::vector<int32_t> tokens;  // of the answer, with its end token where it has ended
   Trajectory path;
-  double score = 0;    // before it was shaped
   double entropy = 0;  // mean of its tokens' distributions
 };
 
