@@ -247,8 +247,11 @@ std::vector<Answer> answers_to_score(const Results& all, const std::vector<Token
   std::vector<Answer> made;
   for (size_t i = 0; i < all.answers.size(); ++i) {
     const size_t question = all.question_of(i);
-    made.push_back({static_cast<int64_t>(question), all.given[question], all.texts[i], prompts[i],
-                    all.answers[i].tokens, all.answers[i].ended, all.questions[question].record});
+    made.push_back({{prompts[i], all.given[question], all.questions[question].record,
+                     static_cast<int64_t>(question)},
+                    all.texts[i],
+                    all.answers[i].tokens,
+                    all.answers[i].ended});
     if (all.answers[i].ended) made.back().tokens.push_back(end);
   }
   return made;
@@ -264,7 +267,7 @@ std::optional<RewardMixture> rewards_for(const Command& command, const Writer& w
                    precision_on(command.parallel.device, command.generate.precision),
                    command.generate.batch, mesh));
   for (size_t i = 0; i < questions.size(); ++i)
-    rewards->check_prompt(static_cast<int64_t>(i), given[i], questions[i].record);
+    rewards->check_prompt({{}, given[i], questions[i].record, static_cast<int64_t>(i)});
   return rewards;
 }
 

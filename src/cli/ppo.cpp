@@ -76,8 +76,7 @@ class FilePrompts : public Prompts {
   const std::vector<Prompt>& all() const { return prompts_; }
   // That answers to all of them can be scored.
   void check(const RewardSource& rewards) const {
-    for (const Prompt& prompt : prompts_)
-      rewards.check_prompt(prompt.number, prompt.messages, prompt.record);
+    for (const Prompt& prompt : prompts_) rewards.check_prompt(prompt);
   }
 
  private:

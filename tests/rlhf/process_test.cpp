@@ -26,7 +26,7 @@ for line in sys.stdin:
 std::vector<Answer> three() {
   std::vector<Answer> made = {answer("a"), answer("bb\xff", R"({"bonus":0.5})"),
                               answer("\u00e9\n\"", "", 1, false)};
-  for (size_t i = 0; i < made.size(); ++i) made[i].prompt = static_cast<int64_t>(40 + i);
+  for (size_t i = 0; i < made.size(); ++i) made[i].prompt.number = static_cast<int64_t>(40 + i);
   return made;
 }
 
@@ -61,7 +61,7 @@ TEST_F(ProcessRewards, AreWhatTheProcessSays) {
 
 TEST_F(ProcessRewards, SeeTheWholeDialogue) {
   Answer one = answer("x");
-  one.messages = {{"system", "s"}, {"user", "a"}, {"assistant", "b"}, {"user", "last"}};
+  one.prompt.messages = {{"system", "s"}, {"user", "a"}, {"assistant", "b"}, {"user", "last"}};
   const std::string list = script(R"(import json, sys
 for line in sys.stdin:
     asked = json.loads(line)

@@ -15,12 +15,10 @@ namespace skein::test {
 inline Answer answer(const std::string& text, const std::string& record = "", int64_t tokens = 1,
                      bool ended = true) {
   Answer made;
-  made.prompt = 12;
-  made.messages = {{"user", "What?"}};
+  made.prompt = {{}, {{"user", "What?"}}, record, 12};
   made.text = text;
   made.tokens.assign(static_cast<size_t>(tokens), 7);
   made.ended = ended;
-  made.record = record;
   return made;
 }
 

@@ -169,9 +169,9 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
                         DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
     for (size_t i = 0; i < 4; ++i) {
-      asked[i].messages = {{"user", "ask"}};
+      asked[i].prompt.messages = {{"user", "ask"}};
       asked[i].text = answers[i];
-      asked[i].prompt_tokens = byte_tokenizer()->encode("ask");
+      asked[i].prompt.tokens = byte_tokenizer()->encode("ask");
       asked[i].tokens = byte_tokenizer()->encode(answers[i]);
       asked[i].ended = i % 2;
       if (asked[i].ended) asked[i].tokens.push_back(256);
@@ -183,7 +183,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     // The whole dialogue is judged, not its last turn.
     const std::vector<Message> talk{{"user", "a"}, {"assistant", "d"}, {"user", "ask"}};
     std::vector<Answer> heard{asked[2], asked[2]};
-    heard[0].messages = talk;
+    heard[0].prompt.messages = talk;
     const std::vector<double> judged = by_text.scores(heard);
     RewardModel model(folder_.at("run"), {}, DType::f32, 2, mesh);
     EXPECT_EQ(judged[0], model.scores(model.form().sequences(talk, std::span(&answers[2], 1)))[0]);
@@ -199,9 +199,9 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
 // gives.
 Answer sampled_answer(const Tokenizer& tokenizer, const ChatTemplate& form) {
   Answer answer;
-  answer.messages = {{"user", "ask"}};
+  answer.prompt.messages = {{"user", "ask"}};
   answer.text = "ab";
-  answer.prompt_tokens = form.prompt(answer.messages);
+  answer.prompt.tokens = form.prompt(answer.prompt.messages);
   for (const char* part : {" ", "a", "b"}) answer.tokens.push_back(tokenizer.encode(part).at(0));
   answer.tokens.push_back(form.end());
   answer.ended = true;
@@ -236,10 +236,11 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
     RewardModel model(folder_.at("run"), {}, DType::f32, 2, mesh);
-    std::vector<std::vector<int32_t>> tokens{answer.prompt_tokens};
+    std::vector<std::vector<int32_t>> tokens{answer.prompt.tokens};
     tokens[0].insert(tokens[0].end(), answer.tokens.begin(), answer.tokens.end());
     of_tokens = model.scores(tokens)[0];
-    of_text = model.scores(model.form().sequences(answer.messages, std::span(&answer.text, 1)))[0];
+    of_text =
+        model.scores(model.form().sequences(answer.prompt.messages, std::span(&answer.text, 1)))[0];
   });
   ASSERT_NE(of_tokens, of_text);
   const auto expect = [&](const PolicyText& policy, double score, const std::string& words) {

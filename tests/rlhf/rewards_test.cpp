@@ -131,9 +131,10 @@ TEST(Rules, ExactRefusesRecordsItCannotCompareWith) {
   expect_refused_reward("exact:field=", {"names no field"});
   const auto world = single_rank();
   const RewardMixture rewards = make_rewards("ended; exact", {*world});
-  EXPECT_NO_THROW(rewards.check_prompt(3, {}, R"({"answer":"a"})"));
-  expect_error(ExitCode::usage, {"prompt 3", "no field answer"},
-               [&] { rewards.check_prompt(3, {}, "{}"); });
+  EXPECT_NO_THROW(rewards.check_prompt({{}, {}, R"({"answer":"a"})", 3}));
+  expect_error(ExitCode::usage, {"prompt 3", "no field answer"}, [&] {
+    rewards.check_prompt({{}, {}, "{}", 3});
+  });
 }
 
 TEST(Rules, WordsAddUpTheirWeights) {

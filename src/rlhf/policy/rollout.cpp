@@ -39,9 +39,8 @@ Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& gen
 void score_answers(const Tuning& tuning, Rollout& rollout) {
   std::vector<Answer> answers;
   for (const Episode& episode : rollout.episodes)
-    answers.push_back({episode.prompt.number, episode.prompt.messages,
-                       tuning.text_of(episode.tokens), episode.prompt.tokens, episode.tokens,
-                       episode.path.ended, episode.prompt.record});
+    answers.push_back(
+        {episode.prompt, tuning.text_of(episode.tokens), episode.tokens, episode.path.ended});
   const std::vector<double> scores = tuning.rewards.scores(answers);
   for (size_t i = 0; i < scores.size(); ++i) rollout.episodes[i].path.score = scores[i];
   const auto& parts = tuning.rewards.parts();

@@ -76,36 +76,33 @@ class ExactReward : public Rule {
     numbers_ = match == "number";
   }
 
-  void check_prompt(int64_t prompt, std::span<const Message>,
-                    const std::string& record) const override {
-    right_answers(prompt, record);
-  }
+  void check_prompt(const Prompt& prompt) const override { right_answers(prompt); }
 
  protected:
   double score(const Answer& answer) override {
     const std::optional<std::string> given =
         numbers_ ? last_number(answer.text) : comparable(answer.text);
-    for (const std::string& right : right_answers(answer.prompt, answer.record))
+    for (const std::string& right : right_answers(answer.prompt))
       if (given == right) return 1;
     return 0;
   }
 
  private:
   // As they are compared.
-  std::vector<std::string> right_answers(int64_t prompt, const std::string& record) const {
-    const Json value = field_of(prompt, record);
+  std::vector<std::string> right_answers(const Prompt& prompt) const {
+    const Json value = field_of(prompt);
     std::vector<std::string> all;
     for (const Json& one : value.is_array() ? value : Json::array({value})) {
       require(one.is_string() || one.is_number(),
               "field {} of the record of prompt {} is {}, not a text, a number or a list of them: "
               "the reward {} cannot compare with it",
-              field_, prompt, shown(value.dump()), name());
-      all.push_back(numbers_ ? number_of(prompt, text_of(one)) : comparable(text_of(one)));
+              field_, prompt.number, shown(value.dump()), name());
+      all.push_back(numbers_ ? number_of(prompt.number, text_of(one)) : comparable(text_of(one)));
     }
     require(
         !all.empty(),
         "field {} of the record of prompt {} is an empty list: no answer can match the reward {}",
-        field_, prompt, name());
+        field_, prompt.number, name());
     return all;
   }
 
@@ -118,19 +115,19 @@ class ExactReward : public Rule {
     return *number;
   }
 
-  Json field_of(int64_t prompt, const std::string& record) const {
-    const Json json = Json::parse(record, nullptr, false);
+  Json field_of(const Prompt& prompt) const {
+    const Json json = Json::parse(prompt.record, nullptr, false);
     require(json.is_object(),
             "prompt {} has no record with the field {} that the reward {} compares with; give the "
             "prompts as JSONL",
-            prompt, field_, name());
+            prompt.number, field_, name());
     const auto found = json.find(field_);
     if (found != json.end()) return *found;
     std::string keys;
     for (const auto& item : json.items()) keys += (keys.empty() ? "" : ", ") + item.key();
     fail_usage(
         "the record of prompt {} has no field {} that the reward {} compares with; it has {}",
-        prompt, field_, name(), shown(keys));
+        prompt.number, field_, name(), shown(keys));
   }
 
   std::string field_ = "answer";

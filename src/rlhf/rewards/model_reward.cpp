@@ -32,10 +32,10 @@ ModelReward::ModelReward(const std::string& path, const PolicyText& policy,
 
 std::vector<FormedSample> ModelReward::sampled(const Answer& answer) const {
   const size_t answered = answer.tokens.size() + (answer.ended ? 0 : 1),
-               all = answer.prompt_tokens.size() + answered;
+               all = answer.prompt.tokens.size() + answered;
   const auto most = static_cast<size_t>(model_.head().length);
   if (all > most && answered >= most) return {};
-  std::vector<int32_t> tokens = answer.prompt_tokens;
+  std::vector<int32_t> tokens = answer.prompt.tokens;
   tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());
   return {model_.form().sequence(std::move(tokens))};
 }
@@ -43,23 +43,22 @@ std::vector<FormedSample> ModelReward::sampled(const Answer& answer) const {
 FormedSample ModelReward::formed(const Answer& answer) const {
   std::vector<FormedSample> one =
       tokens_ ? sampled(answer)
-              : model_.form().sequences(answer.messages, std::span(&answer.text, 1));
+              : model_.form().sequences(answer.prompt.messages, std::span(&answer.text, 1));
   require(!one.empty(),
           "the answer to prompt {} is longer than the {} tokens that {} can judge; sample shorter "
           "answers",
-          answer.prompt, model_.head().length, model_.origin());
+          answer.prompt.number, model_.head().length, model_.origin());
   return std::move(one.front());
 }
 
-void ModelReward::check_prompt(int64_t prompt, std::span<const Message> messages,
-                               const std::string&) const {
+void ModelReward::check_prompt(const Prompt& prompt) const {
   if (tokens_) return;
   try {
     const std::string answer = "?";
-    model_.form().sequences(messages, std::span(&answer, 1));
+    model_.form().sequences(prompt.messages, std::span(&answer, 1));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{} cannot judge answers to prompt {}: {}",
-                                          model_.origin(), prompt, error.what()));
+                                          model_.origin(), prompt.number, error.what()));
   }
 }
 

@@ -18,13 +18,14 @@ using Json = nlohmann::json;
 constexpr int kMostDepth = 32;
 
 std::string request_line(int64_t id, const Answer& answer) {
-  const Json record = answer.record.empty() ? Json() : Json::parse(answer.record, nullptr, false);
+  const Prompt& prompt = answer.prompt;
+  const Json record = prompt.record.empty() ? Json() : Json::parse(prompt.record, nullptr, false);
   Json request{{"id", id},
-               {"prompt", answer.asked()},
+               {"prompt", prompt.text()},
                {"messages", Json::array()},
                {"response", answer.text},
                {"ended", answer.ended}};
-  for (const auto& [role, content] : answer.messages)
+  for (const auto& [role, content] : prompt.messages)
     request["messages"].push_back({{"role", role}, {"content", content}});
   request["record"] = record.is_object() ? record : Json::object();
   return request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -72,8 +73,8 @@ RewardReply parse_reward_reply(std::string_view line, const std::string& who,
          first_id, last, shown(line));
   const auto place = static_cast<size_t>(id->get<int64_t>() - first_id);
   if (score == reply.end() || !score->is_number() || !std::isfinite(score->get<double>()))
-    fail("the reward {} wrote no number as \"score\" of prompt {}: {}", who, answers[place].prompt,
-         shown(line));
+    fail("the reward {} wrote no number as \"score\" of prompt {}: {}", who,
+         answers[place].prompt.number, shown(line));
   return {place, score->get<double>()};
 }
 
@@ -89,7 +90,7 @@ bool RewardQuestions::take(std::string_view line) {
   const auto [place, score] = parse_reward_reply(line, who_, answers_, first_id_);
   if (scores_[place])
     fail("the reward {} scored id {}, of prompt {}, twice: {}", who_,
-         first_id_ + static_cast<int64_t>(place), answers_[place].prompt, shown(line));
+         first_id_ + static_cast<int64_t>(place), answers_[place].prompt.number, shown(line));
   scores_[place] = score;
   --missing_;
   return missing_ == 0;
@@ -106,7 +107,7 @@ std::string RewardQuestions::what_is_missing() const {
   if (first == scores_.end())
     return fmt::format("it has scored all {} answers, but not read all of them", scores_.size());
   return fmt::format("prompt {} has no score, as {} of {} answers",
-                     answers_[static_cast<size_t>(first - scores_.begin())].prompt, missing_,
+                     answers_[static_cast<size_t>(first - scores_.begin())].prompt.number, missing_,
                      scores_.size());
 }
 

@@ -54,14 +54,14 @@ void check_scores(const std::string& source, std::span<const Answer> answers,
   for (size_t i = 0; i < scores.size(); ++i)
     if (!std::isfinite(scores[i]))
       fail("the reward {} gives {} for an answer to prompt {}: {}", source, shown_number(scores[i]),
-           answers[i].prompt, shown(answers[i].text));
+           answers[i].prompt.number, shown(answers[i].text));
 }
 
 }  // namespace
 
 void RewardSource::set_meeting(Meeting*) {}
 
-void RewardSource::check_prompt(int64_t, std::span<const Message>, const std::string&) const {}
+void RewardSource::check_prompt(const Prompt&) const {}
 
 int64_t answer_length(const Answer& answer) {
   return static_cast<int64_t>(answer.tokens.size()) - (answer.ended && !answer.tokens.empty());
@@ -94,9 +94,8 @@ void RewardMixture::set_meeting(Meeting* meeting) {
   for (const Part& part : parts_) part.source->set_meeting(meeting);
 }
 
-void RewardMixture::check_prompt(int64_t prompt, std::span<const Message> messages,
-                                 const std::string& record) const {
-  for (const Part& part : parts_) part.source->check_prompt(prompt, messages, record);
+void RewardMixture::check_prompt(const Prompt& prompt) const {
+  for (const Part& part : parts_) part.source->check_prompt(prompt);
 }
 
 RewardMixture make_rewards(const std::string& list, const RewardContext& context) {

@@ -25,7 +25,7 @@ class RegexReward : public Rule {
       log::warn(
           "the reward {} takes too much backtracking to match an answer to prompt {}; such answers "
           "count as no match",
-          name(), answer.prompt);
+          name(), answer.prompt.number);
     }
     return found == Pattern::Found::yes ? 1 : 0;
   }

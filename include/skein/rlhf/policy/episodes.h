@@ -2,28 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "skein/data/samples/source.h"
 #include "skein/parallel/layout.h"
 #include "skein/rlhf/policy/advantage.h"
 #include "skein/rlhf/policy/losses.h"
-#include "skein/text/template.h"
+#include "skein/rlhf/rewards/rewards.h"
 
 namespace skein {
-
-// What is asked of the policy.
-struct Prompt {
-  std::vector<int32_t> tokens;
-  std::vector<Message> messages;  // the turns before the answer, the last one the user's
-  // the whole JSON line it came from, for rewards that need more of it; "" for none
-  std::string record = {};
-  int64_t number = 0;  // in the data
-
-  // Its last turn.
-  std::string text() const { return messages.empty() ? "" : messages.back().content; }
-};
 
 class Prompts {
  public:

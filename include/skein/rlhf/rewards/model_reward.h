@@ -31,8 +31,7 @@ class ModelReward : public RewardSource {
   void set_meeting(Meeting* meeting) override { model_.set_meeting(meeting); }
   // A usage error for turns that the reward model's chat template has no place for, where it is fed
   // texts.
-  void check_prompt(int64_t prompt, std::span<const Message> messages,
-                    const std::string& record) const override;
+  void check_prompt(const Prompt& prompt) const override;
 
  private:
   FormedSample formed(const Answer& answer) const;

@@ -48,18 +48,23 @@
 
 namespace skein {
 
-struct Answer {
-  int64_t prompt = 0;  // its number in the data, from 0
-  std::vector<Message>
-      messages;      // the prompt: the turns before the answer, the last one the user's
-  std::string text;  // of the answer
-  std::vector<int32_t> prompt_tokens,
-      tokens;  // tokens: of the answer, its end token included where it ended
-  bool ended = false;
-  std::string record;  // the prompt's whole JSON line, or "" where there is none
+// What is asked of a policy.
+struct Prompt {
+  std::vector<int32_t> tokens;
+  std::vector<Message> messages;  // the turns before the answer, the last one the user's
+  // the whole JSON line it came from, for rewards that need more of it; "" for none
+  std::string record = {};
+  int64_t number = 0;  // in the data
 
-  // The last turn of the prompt.
-  std::string asked() const { return messages.empty() ? "" : messages.back().content; }
+  // Its last turn.
+  std::string text() const { return messages.empty() ? "" : messages.back().content; }
+};
+
+struct Answer {
+  Prompt prompt;
+  std::string text;
+  std::vector<int32_t> tokens;  // its end token included where it ended
+  bool ended = false;
 };
 
 class RewardSource {
@@ -74,8 +79,7 @@ class RewardSource {
   virtual void set_meeting(Meeting* meeting);
   // A usage error for a prompt whose answers cannot be scored because of its turns or its record,
   // so that a run can look at all prompts before it begins.
-  virtual void check_prompt(int64_t prompt, std::span<const Message> messages,
-                            const std::string& record) const;
+  virtual void check_prompt(const Prompt& prompt) const;
 };
 
 struct RewardSpec {
@@ -104,8 +108,7 @@ class RewardMixture : public RewardSource {
   // Error(failure) naming the source and the prompt where a score is not finite.
   std::vector<double> scores(std::span<const Answer> answers) override;
   void set_meeting(Meeting* meeting) override;
-  void check_prompt(int64_t prompt, std::span<const Message> messages,
-                    const std::string& record) const override;
+  void check_prompt(const Prompt& prompt) const override;
 
   const std::vector<Part>& parts() const { return parts_; }
   // Of the last call: for each part, its scores without the weight.
