@@ -43,7 +43,7 @@ TEST_F(TunedPolicy, InHalfPrecisionScalesItsLossAndGoesOn) {
   const Tuned whole = run(1, settings);
   ASSERT_EQ(whole.metrics.size(), 5u);
   const double scale = whole.metrics.back().at("loss_scale");
-  EXPECT_GT(scale, LossScale::kFirst);
+  EXPECT_GT(scale, LossScale::kSmallest);
   EXPECT_LT(scale, LossScale::kLargest) << "twenty updates, of which none overflowed";
   forget_from(tuned_at("run"), 3);
   expect_equal(run(2, settings), whole);
