@@ -1,6 +1,7 @@
 // What a training step on a GPU asks of the driver, once it runs.
 #include <gtest/gtest.h>
 
+#include "skein/models/gpt/gpt.h"
 #include "skein/rlhf/policy/episodes.h"
 #include "skein/rlhf/policy/objective.h"
 #include "skein/train/replica.h"
@@ -122,7 +123,8 @@ Lesson policy_lesson(const PretrainConfig& c) {
   const EpisodeSamples samples(answers, c.model.context, 4);
   return {samples.batch(0, c.train.global_batch),
           {[rules](const LocalModel& model) {
-             return std::make_unique<PolicyObjective>(*model.decoder(), rules);
+             return std::make_unique<PolicyObjective>(*model.predictor(), model.value_head(),
+                                                      rules);
            },
            PolicyObjective::terms(rules)}};
 }
@@ -146,7 +148,7 @@ std::vector<double> first_terms(PretrainConfig c, DeviceKind device) {
 TEST(SteadyGpuStep, OfAPolicyDoesTheSame) {
   PretrainConfig c = config_on_gpu();
   c.model.dropout = 0;
-  c.model.value_head = true;
+  c.model.own.get<GptOptions>().value_head = true;
   c.train.precision = DType::f32;
   expect_steady(c, policy_lesson(c), "policy");
   const std::vector<double> found = first_terms(c, DeviceKind::cuda),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 
 #include "rlhf/expect_error.h"
 #include "support/gradient_check.h"
@@ -110,7 +111,7 @@ TEST(Mup, ScalesWeightsInsideBlocksOnly) {
   for (ModelConfig* c : {&model, &scaled}) {
     c->activation = MlpKind::swiglu;
     c->tie_embeddings = false;
-    c->value_head = true;
+    c->own.get<GptOptions>().value_head = true;
   }
   Parameters plain(DType::f32, 0, 1), parameters(DType::f32, 0, 1);
   const ModelPiece whole{0, 4, true, true, 0};
