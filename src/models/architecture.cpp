@@ -10,7 +10,8 @@ void Architecture::begin_labels(ModelConfig& config, Head head, int64_t labels) 
 }
 
 void Architecture::give_values(ModelConfig&, bool values) const {
-  require(!values, "a model of model.architecture={} gives no number for each token beside its logits",
+  require(!values,
+          "a model of model.architecture={} gives no number for each token beside its logits",
           name());
 }
 

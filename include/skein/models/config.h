@@ -51,7 +51,7 @@ struct ModelConfig {
   int64_t token_types = 0;
   bool embedding_norm = false;  // a norm right after the embeddings
   Head head = Head::vocabulary;
-  int64_t labels = 0;  // of head sequence and token
+  int64_t labels = 0;    // of head sequence and token
   double head_std = -1;  // initial deviation of the head's numbers; below 0: init_std
   double dropout = 0;
   double init_std = 0.02;
