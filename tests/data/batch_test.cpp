@@ -1,7 +1,9 @@
-// What is left of a batch without its padding.
-#include "skein/data/samples/batch.h"
-
+// That whatever cuts, moves or copies a batch knows all its fields, and what is left without its
+// padding.
+#include <algorithm>
 #include <gtest/gtest.h>
+
+#include "skein/data/samples/batch_fields.h"
 
 namespace skein {
 namespace {
@@ -56,6 +58,116 @@ TEST(Trimmed, LeavesBatchesThatTellNoLengthsAlone) {
   const Batch made = trimmed(batch, 8);
   EXPECT_EQ(made.tokens.bytes_data(), batch.tokens.bytes_data());
   EXPECT_EQ(made.places.bytes_data(), batch.places.bytes_data());
+}
+
+// Two samples that have every field, both sides of 40 tokens, with numbers that occur once.
+Batch every_field(int32_t first) {
+  Batch batch;
+  for_each_field(
+      [&](const FieldKind& kind, Tensor& part) {
+        if (kind.second == Dim::none)
+          part = Tensor::zeros({2}, DType::i32);
+        else
+          part = filled(2, kind.second == Dim::token ? 40 : 20, 0);
+        for (int32_t& number : part.span<int32_t>()) number = first++;
+      },
+      batch);
+  batch.lengths = Tensor::from(std::vector<int32_t>{3, 11}, {2});
+  batch.source.lengths = Tensor::from(std::vector<int32_t>{20, 9}, {2});
+  batch.places = padded().places;
+  return batch;
+}
+
+TEST(BatchFields, AreAllListedAndOnce) {
+  std::vector<const Tensor*> listed;
+  const Batch batch;
+  for_each_field([&](const FieldKind&, const Tensor& part) { listed.push_back(&part); }, batch);
+  std::sort(listed.begin(), listed.end());
+  ASSERT_EQ(listed.size() * sizeof(Tensor), sizeof(Batch));
+  for (size_t i = 0; i < listed.size(); ++i)
+    EXPECT_EQ(listed[i], reinterpret_cast<const Tensor*>(&batch) + i);
+}
+
+TEST(BatchFields, AllHaveTheRowsThatAreCutOut) {
+  const Batch whole = every_field(0), second = batch_rows(whole, 1, 2);
+  for_each_field(
+      [](const FieldKind& kind, const Tensor& of, const Tensor& made) {
+        ASSERT_EQ(made.defined(), kind.first == Dim::sample);
+        if (made.defined()) {
+          EXPECT_EQ(numbers_of(made), numbers_of(of.rows(1, 2)));
+        }
+      },
+      whole, second);
+}
+
+// Columns [0, count) of both rows.
+std::vector<int32_t> first_of(const Tensor& x, int64_t count) {
+  std::vector<int32_t> made;
+  for (int64_t row : {0, 1})
+    for (int64_t i = 0; i < count; ++i) made.push_back(x.data<int32_t>()[row * x.dim(1) + i]);
+  return made;
+}
+
+TEST(BatchFields, AreAllTrimmedEachSideByItsOwnLength) {
+  const Batch whole = every_field(0), made = trimmed(whole, 8);
+  for (const auto& field : kSequenceFields) {
+    if (field.kind.second != Dim::token) continue;
+    EXPECT_EQ(numbers_of(made.*field.tensor), first_of(whole.*field.tensor, 16));
+    EXPECT_EQ(numbers_of(made.source.*field.tensor), first_of(whole.source.*field.tensor, 24));
+  }
+  for (const auto& field : kBatchFields) {
+    if (field.kind.second != Dim::place) continue;
+    EXPECT_EQ(numbers_of(made.*field.tensor), first_of(whole.*field.tensor, 8));
+  }
+  EXPECT_EQ(numbers_of(made.lengths), numbers_of(whole.lengths));
+  EXPECT_EQ(numbers_of(made.source.lengths), numbers_of(whole.source.lengths));
+}
+
+TEST(BatchFields, AreAllPlaced) {
+  const Batch whole = every_field(0), made = placed(whole, {});
+  for_each_field(
+      [](const FieldKind& kind, const Tensor& of, const Tensor& there) {
+        if (kind.first == Dim::sample) {
+          EXPECT_EQ(numbers_of(there), numbers_of(of));
+        }
+      },
+      whole, made);
+  EXPECT_EQ(made.place_rows.shape(), Shape{40});
+  EXPECT_EQ(numbers_of(made.place_rows.flat(0, 3)), (std::vector<int32_t>{1, 2, -1}));
+  EXPECT_EQ(made.place_rows.data<int32_t>()[20], 40 + 10);
+  EXPECT_EQ(made.row_places.shape(), Shape{80});
+  EXPECT_EQ(numbers_of(made.row_places.flat(0, 3)), (std::vector<int32_t>{-1, 0, 1}));
+}
+
+TEST(BatchFields, OnTheDeviceAreAllRecordedAndTakenOver) {
+  const Batch first = every_field(0), recorded = with_own_bytes(first);
+  for_each_field(
+      [](const FieldKind& kind, const Tensor& given, const Tensor& own) {
+        EXPECT_EQ(numbers_of(own), numbers_of(given));
+        EXPECT_EQ(own.bytes_data() == given.bytes_data(), kind.home == Home::host);
+      },
+      first, recorded);
+  const Batch next = every_field(1000);
+  EXPECT_TRUE(same_shapes(next, recorded));
+  copy_bytes(next, recorded);
+  for_each_field(
+      [](const FieldKind& kind, const Tensor& given, const Tensor& own) {
+        if (kind.home == Home::device) {
+          EXPECT_EQ(numbers_of(own), numbers_of(given));
+        }
+      },
+      next, recorded);
+}
+
+TEST(BatchFields, DifferWhereOneIsMissingOrShorter) {
+  const Batch whole = every_field(0);
+  Batch other = whole;
+  other.source.types = {};
+  EXPECT_FALSE(same_shapes(whole, other));
+  EXPECT_THROW(copy_bytes(other, whole), Error);
+  other = whole;
+  other.values = filled(2, 19, 0);
+  EXPECT_FALSE(same_shapes(whole, other));
 }
 
 TEST(RoundedLength, LosesAnEighthAndHasFewValues) {

@@ -21,9 +21,14 @@ Batch small_batch(int64_t vocab) {
   std::vector<float> weights(static_cast<size_t>(batch * length), 1.0f);
   weights[3] = 0;
   const Shape shape{batch, length};
-  return {Tensor::from(tokens, shape),   Tensor::from(targets, shape),
-          Tensor::from(weights, shape),  Tensor::from(positions, shape),
-          Tensor::from(segments, shape), Tensor::from(std::vector<int64_t>{4, 9}, {2})};
+  Batch made;
+  made.tokens = Tensor::from(tokens, shape);
+  made.targets = Tensor::from(targets, shape);
+  made.weights = Tensor::from(weights, shape);
+  made.positions = Tensor::from(positions, shape);
+  made.segments = Tensor::from(segments, shape);
+  made.sample_ids = Tensor::from(std::vector<int64_t>{4, 9}, {2});
+  return made;
 }
 
 ModelConfig small(ModelConfig config) {

@@ -22,10 +22,6 @@ class RecordedPass {
   Tensor run(const Batch& batch, const Tensor& row_weights, const Work& work);
 
  private:
-  bool same_shape(const Batch& batch) const;
-  void keep(const Batch& batch, const Tensor& row_weights);
-  void take(const Batch& batch, const Tensor& row_weights) const;
-
   std::unique_ptr<cuda::Recording> recording_;
   Batch batch_;  // what the graph reads
   Tensor row_weights_;

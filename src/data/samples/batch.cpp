@@ -2,27 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 #include "skein/core/error.h"
+#include "skein/data/samples/batch_fields.h"
 
 namespace skein {
 namespace {
 
 constexpr int64_t kPlaceMultiple = 8;
-
-constexpr Tensor Batch::*kByRow[] = {&Batch::tokens,    &Batch::targets,  &Batch::weights,
-                                     &Batch::positions, &Batch::segments, &Batch::sample_ids,
-                                     &Batch::types,     &Batch::places,   &Batch::pair_labels,
-                                     &Batch::values,    &Batch::known,    &Batch::lengths};
-constexpr Tensor Batch::*kByToken[] = {&Batch::tokens, &Batch::positions, &Batch::segments,
-                                       &Batch::types};
-constexpr Tensor Batch::*kByPlace[] = {&Batch::places, &Batch::targets, &Batch::weights,
-                                       &Batch::values, &Batch::known};
-constexpr Tensor Batch::*kOnDevice[] = {&Batch::tokens,     &Batch::targets,     &Batch::positions,
-                                        &Batch::segments,   &Batch::sample_ids,  &Batch::types,
-                                        &Batch::places,     &Batch::pair_labels, &Batch::values,
-                                        &Batch::place_rows, &Batch::row_places};
 
 void number_places(Batch& batch) {
   const int64_t length = batch.length(), count = batch.places.dim(1);
@@ -62,11 +49,27 @@ int64_t most_places(const Tensor& places) {
   return most;
 }
 
-void keep_columns(Batch& batch, std::span<Tensor Batch::*const> parts, int64_t of, int64_t count) {
-  if (count == of) return;
-  for (Tensor Batch::*part : parts)
-    if ((batch.*part).defined() && (batch.*part).dim(1) == of)
-      batch.*part = first_columns(batch.*part, count);
+// Tensors that have other columns than `of` stay: weights of samples, not of their places.
+void keep_columns(Tensor& part, int64_t of, int64_t count) {
+  if (count == of || !part.defined() || part.dim(1) != of) return;
+  part = first_columns(part, count);
+}
+
+void trim_tokens(Sequence& sequence, int64_t multiple) {
+  if (!sequence.lengths.defined()) return;
+  const auto lengths = sequence.lengths.span<int32_t>();
+  const int64_t longest = std::max(1, *std::max_element(lengths.begin(), lengths.end())),
+                length = sequence.length(), kept = rounded_length(longest, multiple, length);
+  SKEIN_CHECK(longest <= length);
+  for (const auto& field : kSequenceFields)
+    if (field.kind.second == Dim::token) keep_columns(sequence.*field.tensor, length, kept);
+}
+
+void trim_places(Batch& batch) {
+  const int64_t places = batch.places.dim(1),
+                kept = rounded_length(most_places(batch.places), kPlaceMultiple, places);
+  for (const auto& field : kBatchFields)
+    if (field.kind.second == Dim::place) keep_columns(batch.*field.tensor, places, kept);
 }
 
 }  // namespace
@@ -83,33 +86,61 @@ int64_t rounded_length(int64_t length, int64_t multiple, int64_t most) {
 }
 
 Batch trimmed(const Batch& batch, int64_t multiple) {
-  if (!batch.lengths.defined()) return batch;
   Batch made = batch;
-  const auto lengths = batch.lengths.span<int32_t>();
-  const int64_t longest = std::max(1, *std::max_element(lengths.begin(), lengths.end())),
-                length = batch.length();
-  SKEIN_CHECK(longest <= length);
-  keep_columns(made, kByToken, length, rounded_length(longest, multiple, length));
-  if (!batch.places.defined()) return made;
-  const int64_t places = batch.places.dim(1);
-  keep_columns(made, kByPlace, places,
-               rounded_length(most_places(batch.places), kPlaceMultiple, places));
+  trim_tokens(made, multiple);
+  trim_tokens(made.source, multiple);
+  if (batch.lengths.defined() && batch.places.defined()) trim_places(made);
   return made;
 }
 
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end) {
   Batch rows;
-  for (Tensor Batch::*part : kByRow)
-    if ((batch.*part).defined()) rows.*part = (batch.*part).rows(begin, end);
+  for_each_field(
+      [&](const FieldKind& kind, const Tensor& from, Tensor& to) {
+        if (kind.first == Dim::sample && from.defined()) to = from.rows(begin, end);
+      },
+      batch, rows);
   return rows;
 }
 
 Batch placed(const Batch& batch, Device device) {
   Batch made = batch;
   if (made.places.defined()) number_places(made);
-  for (Tensor Batch::*part : kOnDevice)
-    if ((made.*part).defined()) made.*part = (made.*part).to(device);
+  for_each_field(
+      [&](const FieldKind& kind, Tensor& part) {
+        if (kind.home == Home::device && part.defined()) part = part.to(device);
+      },
+      made);
   return made;
+}
+
+Batch with_own_bytes(const Batch& batch) {
+  Batch made = batch;
+  for_each_field(
+      [](const FieldKind& kind, Tensor& part) {
+        if (kind.home == Home::device && part.defined()) part = part.clone();
+      },
+      made);
+  return made;
+}
+
+bool same_shapes(const Batch& left, const Batch& right) {
+  bool same = true;
+  for_each_field(
+      [&](const FieldKind&, const Tensor& one, const Tensor& other) {
+        same = same && one.defined() == other.defined() && one.shape() == other.shape();
+      },
+      left, right);
+  return same;
+}
+
+void copy_bytes(const Batch& from, const Batch& to) {
+  SKEIN_CHECK(same_shapes(from, to));
+  for_each_field(
+      [](const FieldKind& kind, const Tensor& source, const Tensor& target) {
+        if (kind.home == Home::device && source.defined()) target.copy_from(source);
+      },
+      from, to);
 }
 
 }  // namespace skein

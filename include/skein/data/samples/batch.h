@@ -5,32 +5,38 @@
 
 namespace skein {
 
-// P is the number of places of a sample at which something is predicted: all T, unless `places`
-// names them.
-struct Batch {
-  Tensor tokens;      // [B,T] i32, token ids
-  Tensor targets;     // [B,P] i32, the token or class to predict at each place
-  Tensor weights;     // [B,P] f32, 0 where a place does not count in the loss, else 1
-  Tensor positions;   // [B,T] i32, position fed to the embedding or rotation
-  Tensor segments;    // [B,T] i32, attention stays inside equal numbers: documents of a sample, or
-                      // its padding, apart. Undefined when every token may see every other.
-  Tensor sample_ids;  // [B] i64, number of the sample in the run's stream: the key of its dropout
-                      // masks
-  Tensor types = {};  // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
-  // [B,P] i32, where in its sample each prediction is made, no place twice; -1: nowhere
-  Tensor places = {};
-  // [B] i32: 1 where the second part does not follow the first; undefined: no such task
-  Tensor pair_labels = {};
-  Tensor values = {};  // [B,P] f32, the numbers to predict, of a regression
-  Tensor known = {};  // [B,P,n] f32, what the objective has to know of each place beside its target
-  Tensor lengths = {};  // [B] i32, tokens of each row that are no padding, which is behind them;
-                        // undefined: all are taken for such
-  // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the
-  // prediction made of each row.
-  Tensor place_rows = {}, row_places = {};  // [B*P], [B*T] i32
+// One side of each sample, such as the text to translate or its translation: T tokens a row.
+struct Sequence {
+  Tensor tokens;     // [B,T] i32, token ids
+  Tensor positions;  // [B,T] i32, position fed to the embedding or rotation
+  Tensor segments;   // [B,T] i32, attention stays inside equal numbers: documents of a sample, or
+                     // its padding, apart. Undefined when every token may see every other.
+  Tensor types;      // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
+  Tensor lengths;    // [B] i32, tokens of each row that are no padding, which is behind them;
+                     // undefined: all are taken for such
 
   int64_t size() const { return tokens.dim(0); }
   int64_t length() const { return tokens.dim(1); }
+};
+
+// The sequence that is predicted on, and what is predicted there. P is the number of places of a
+// sample at which something is predicted: all T, unless `places` names them. Every field has a line
+// in batch_fields.h.
+struct Batch : Sequence {
+  Sequence source;     // what predictions may read besides; undefined where samples have one side
+  Tensor targets;      // [B,P] i32, the token or class to predict at each place
+  Tensor weights;      // [B,P] f32, 0 where a place does not count in the loss, else 1
+  Tensor sample_ids;   // [B] i64, number of the sample in the run's stream: the key of its dropout
+                       // masks
+  Tensor places;       // [B,P] i32, where in its sample each prediction is made, no place twice;
+                       // -1: nowhere
+  Tensor pair_labels;  // [B] i32: 1 where the second part does not follow the first; undefined: no
+                       // such task
+  Tensor values;       // [B,P] f32, the numbers to predict, of a regression
+  Tensor known;  // [B,P,n] f32, what the objective has to know of each place beside its target
+  // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the
+  // prediction made of each row.
+  Tensor place_rows, row_places;  // [B*P], [B*T] i32
 };
 
 // [rows, columns] i32, all of them `value`.
@@ -38,8 +44,9 @@ Tensor filled(int64_t rows, int64_t columns, int32_t value);
 // Rows [begin, end) of a batch, the same bytes.
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
 // The batch without padding that none of its rows has a use for: as many tokens as its longest row
-// has, and as many places as the row that has the most, both rounded up by rounded_length, tokens
-// by `multiple`. The same where lengths are undefined.
+// has, on either side, and as many places as the row that has the most, all rounded up by
+// rounded_length, tokens by `multiple`. A side whose lengths are undefined stays as it is, and
+// places stay with the tokens that are predicted on.
 Batch trimmed(const Batch& batch, int64_t multiple);
 // The least length of few that holds `length`, at most `most`: multiples of `multiple`, of 2
 // `multiple` beyond 16 of them, of 4 beyond 32, ... so that no more than an eighth is lost and few
@@ -47,5 +54,13 @@ Batch trimmed(const Batch& batch, int64_t multiple);
 int64_t rounded_length(int64_t length, int64_t multiple, int64_t most);
 // The batch on a device; weights, known and lengths stay on the host, where losses are weighed.
 Batch placed(const Batch& batch, Device device);
+
+// For work on placed batches that is recorded once and repeated with the numbers of others.
+// The batch, with bytes of its own for what is on the device.
+Batch with_own_bytes(const Batch& batch);
+// Whether both have the same fields, of the same shapes.
+bool same_shapes(const Batch& left, const Batch& right);
+// Overwrites what `to` has on the device by what `from` has there; their shapes must be the same.
+void copy_bytes(const Batch& from, const Batch& to);
 
 }  // namespace skein
