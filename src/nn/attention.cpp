@@ -40,9 +40,7 @@ Var SelfAttention::attend(const Var& q, const Var& k, const Var& v, const Pass& 
   ops::AttentionArguments arguments;
   arguments.scale =
       spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
-  arguments.segments = pass.batch->segments;
-  arguments.window = spec_.window;
-  arguments.causal = spec_.causal;
+  arguments.mask = {spec_.causal, spec_.window, pass.batch->segments, pass.batch->segments};
   if (pass.train && spec_.dropout > 0) {
     arguments.dropout = spec_.dropout;
     arguments.dropout_key = pass.dropout_key(spec_.block, 0);
@@ -52,8 +50,8 @@ Var SelfAttention::attend(const Var& q, const Var& k, const Var& v, const Pass& 
   if (!pass.cache) return ops::attention(q, k, v, arguments);
   pass.cache->append(spec_.block, k.value(), v.value());
   const auto& layer = pass.cache->layers[static_cast<size_t>(spec_.block)];
-  arguments.first_query = pass.cache->length;
-  arguments.first_key = pass.cache->first_key;
+  arguments.mask.first_query = pass.cache->length;
+  arguments.mask.first_key = pass.cache->first_key;
   return ops::attention(q, Var(layer.keys), Var(layer.values), arguments);
 }
 

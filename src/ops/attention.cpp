@@ -1,8 +1,20 @@
 #include "skein/ops/attention.h"
 
 namespace skein::ops {
+namespace {
+
+// A number for each query and for each key, or none at all.
+void check_segments(const Mask& mask, const Shape& q, const Shape& k) {
+  SKEIN_CHECK_EQ(mask.query_segments.defined(), mask.key_segments.defined());
+  if (!mask.key_segments.defined()) return;
+  SKEIN_CHECK_EQ(mask.query_segments.shape().str(), (Shape{q[0], q[1]}).str());
+  SKEIN_CHECK_EQ(mask.key_segments.shape().str(), (Shape{k[0], k[1]}).str());
+}
+
+}  // namespace
 
 Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments& arguments) {
+  check_segments(arguments.mask, q.shape(), k.shape());
   const Tensor& query = q.value();
   Tensor out = Tensor::empty(query.shape(), query.dtype(), query.device());
   Tensor logsumexp = Tensor::empty({query.dim(0), query.dim(2), query.dim(1)},

@@ -34,8 +34,9 @@ struct Here {
 struct There {
   Tensor operator()(const Tensor& x) const { return x.defined() ? x.to(kHome) : x; }
   kernels::AttentionArguments operator()(kernels::AttentionArguments x) const {
-    x.segments = (*this)(x.segments);
-    x.first_key = (*this)(x.first_key);
+    x.mask.query_segments = (*this)(x.mask.query_segments);
+    x.mask.key_segments = (*this)(x.mask.key_segments);
+    x.mask.first_key = (*this)(x.mask.first_key);
     x.sample_ids = (*this)(x.sample_ids);
     return x;
   }
@@ -296,58 +297,94 @@ TEST_P(OnCuda, CrossEntropy) {
   }
 }
 
+struct AttentionCase {
+  int64_t batch, queries, keys, heads, groups, width;
+  bool causal;
+  int64_t window;
+  bool segments;
+  double dropout;
+  int64_t first_query = 0;
+};
+
+// [batch, length] i32: segments of 13 places each.
+Tensor segments_of(int64_t batch, int64_t length) {
+  const Tensor made = Tensor::empty({batch, length}, DType::i32);
+  for (int64_t i = 0; i < made.size(); ++i)
+    made.data<int32_t>()[i] = static_cast<int32_t>(i % length / 13);
+  return made;
+}
+
+kernels::AttentionArguments arguments_of(const AttentionCase& c) {
+  kernels::AttentionArguments made;
+  made.scale = 1 / std::sqrt(static_cast<double>(c.width));
+  made.mask = {c.causal, c.window};
+  made.mask.first_query = c.first_query;
+  made.dropout = c.dropout;
+  made.dropout_key = 9;
+  made.sample_ids = Tensor::from(std::vector<int64_t>{3, 8}, {2});
+  made.first_head = 3;
+  if (!c.segments) return made;
+  made.mask.query_segments = segments_of(c.batch, c.queries);
+  made.mask.key_segments = segments_of(c.batch, c.keys);
+  return made;
+}
+
+void compare_attention(const AttentionCase& c, DType dtype, double tolerance) {
+  SCOPED_TRACE(fmt::format("{} queries from {}, {} keys, width {}, causal {}, window {}", c.queries,
+                           c.first_query, c.keys, c.width, c.causal, c.window));
+  const kernels::AttentionArguments arguments = arguments_of(c);
+  const Tensor q = random_tensor({c.batch, c.queries, c.heads, c.width}, 1, dtype),
+               k = random_tensor({c.batch, c.keys, c.groups, c.width}, 2, dtype),
+               v = random_tensor(k.shape(), 3, dtype), dout = random_tensor(q.shape(), 4, dtype);
+  const Tensor sums = Tensor::zeros({c.batch, c.heads, c.queries}, DType::f32);
+  EXPECT_EQUAL_ON_DEVICES(
+      (Tensors{like(q), sums}), 2 * tolerance,
+      kernels::attention(device, at(q), at(k), at(v), at(arguments), out[0], out[1]));
+  const Tensor out_cpu = like(q), logsumexp = sums.clone();
+  kernels::attention(Cpu{}, q, k, v, arguments, out_cpu, logsumexp);
+  EXPECT_EQUAL_ON_DEVICES(
+      (Tensors{like(q), like(k), like(v)}), 4 * tolerance,
+      kernels::attention_backward(device, at(q), at(k), at(v), at(arguments), at(out_cpu),
+                                  at(logsumexp), at(dout), out[0], out[1], out[2]));
+}
+
 TEST_P(OnCuda, Attention) {
-  struct Case {
-    int64_t batch, length, heads, groups, width;
-    bool causal;
-    int64_t window;
-    bool segments;
-    double dropout;
-  };
-  for (const Case& c : {Case{1, 1, 1, 1, 8, true, 0, false, 0},
-                        {2, 70, 2, 1, 16, true, 0, false, 0},
-                        {1, 65, 2, 2, 64, false, 0, false, 0},
-                        {1, 100, 2, 1, 20, true, 17, false, 0},
-                        {1, 50, 1, 1, 16, false, 9, false, 0},
-                        {2, 40, 2, 2, 16, true, 0, true, 0.2},
-                        {1, 200, 4, 2, 128, true, 70, false, 0},
-                        {1, 150, 2, 1, 96, true, 0, false, 0.1},
-                        {1, 140, 1, 1, 72, false, 30, false, 0},
-                        {1, 192, 1, 1, 40, false, 0, false, 0},
-                        {1, 130, 2, 2, 136, true, 0, false, 0}}) {
-    kernels::AttentionArguments arguments;
-    arguments.scale = 1 / std::sqrt(static_cast<double>(c.width));
-    arguments.causal = c.causal;
-    arguments.window = c.window;
-    arguments.dropout = c.dropout;
-    arguments.dropout_key = 9;
-    arguments.sample_ids = Tensor::from(std::vector<int64_t>{3, 8}, {2});
-    arguments.first_head = 3;
-    std::vector<int32_t> documents(static_cast<size_t>(c.batch * c.length));
-    for (size_t i = 0; i < documents.size(); ++i) documents[i] = static_cast<int32_t>(i / 13);
-    if (c.segments) arguments.segments = Tensor::from(documents, {c.batch, c.length});
-    const Tensor q = random_tensor({c.batch, c.length, c.heads, c.width}, 1, dtype()),
-                 k = random_tensor({c.batch, c.length, c.groups, c.width}, 2, dtype()),
-                 v = random_tensor(k.shape(), 3, dtype()),
-                 dout = random_tensor(q.shape(), 4, dtype());
-    const Tensor sums = Tensor::zeros({c.batch, c.heads, c.length}, DType::f32);
-    EXPECT_EQUAL_ON_DEVICES(
-        (Tensors{like(q), sums}), 2 * tolerance(),
-        kernels::attention(device, at(q), at(k), at(v), at(arguments), out[0], out[1]));
-    const Tensor out_cpu = like(q), logsumexp = sums.clone();
-    kernels::attention(Cpu{}, q, k, v, arguments, out_cpu, logsumexp);
-    EXPECT_EQUAL_ON_DEVICES(
-        (Tensors{like(q), like(k), like(v)}), 4 * tolerance(),
-        kernels::attention_backward(device, at(q), at(k), at(v), at(arguments), at(out_cpu),
-                                    at(logsumexp), at(dout), out[0], out[1], out[2]));
-  }
+  for (const AttentionCase& c : {AttentionCase{1, 1, 1, 1, 1, 8, true, 0, false, 0},
+                                 {2, 70, 70, 2, 1, 16, true, 0, false, 0},
+                                 {1, 65, 65, 2, 2, 64, false, 0, false, 0},
+                                 {1, 100, 100, 2, 1, 20, true, 17, false, 0},
+                                 {1, 50, 50, 1, 1, 16, false, 9, false, 0},
+                                 {2, 40, 40, 2, 2, 16, true, 0, true, 0.2},
+                                 {1, 200, 200, 4, 2, 128, true, 70, false, 0},
+                                 {1, 150, 150, 2, 1, 96, true, 0, false, 0.1},
+                                 {1, 140, 140, 1, 1, 72, false, 30, false, 0},
+                                 {1, 192, 192, 1, 1, 40, false, 0, false, 0},
+                                 {1, 130, 130, 2, 2, 136, true, 0, false, 0}})
+    compare_attention(c, dtype(), tolerance());
+}
+
+// Of the widths, 20 is no tile's; of the keys, some are seen by nobody.
+TEST_P(OnCuda, AttentionOverAnotherSequence) {
+  for (const AttentionCase& c : {AttentionCase{2, 40, 150, 2, 1, 16, false, 0, false, 0},
+                                 {2, 150, 40, 2, 1, 16, false, 0, false, 0.1},
+                                 {2, 70, 130, 2, 2, 32, false, 0, true, 0},
+                                 {2, 130, 70, 2, 2, 20, false, 0, true, 0},
+                                 {1, 30, 200, 2, 1, 16, true, 0, false, 0},
+                                 {1, 30, 200, 1, 1, 20, true, 0, false, 0},
+                                 {1, 200, 30, 2, 1, 16, true, 0, false, 0},
+                                 {1, 40, 200, 1, 1, 16, true, 33, false, 0, 90},
+                                 {1, 40, 200, 1, 1, 20, true, 0, true, 0, 90},
+                                 {1, 70, 200, 2, 1, 72, false, 25, false, 0, 80},
+                                 {1, 70, 200, 1, 1, 20, false, 25, false, 0, 80},
+                                 {1, 200, 70, 1, 1, 16, false, 25, false, 0}})
+    compare_attention(c, dtype(), tolerance());
 }
 
 TEST_P(OnCuda, AttentionToACache) {
   kernels::AttentionArguments arguments;
   arguments.scale = 0.25;
-  arguments.first_query = 40;
-  arguments.first_key = Tensor::from(std::vector<int32_t>{0, 33}, {2});
+  arguments.mask.first_query = 40;
+  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{0, 33}, {2});
   const Tensor q = random_tensor({2, 3, 4, 16}, 1, dtype()),
                k = random_tensor({2, 50, 2, 16}, 2, dtype()),
                v = random_tensor({2, 50, 2, 16}, 3, dtype());

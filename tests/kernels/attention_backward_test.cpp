@@ -32,13 +32,19 @@ Tensors gradients(const AttentionArguments& arguments, const Tensors& in, const 
   return found;
 }
 
+// [2, length] i32: segments of `run` places each, in each row from 0.
+Tensor runs_of(int64_t run, int64_t length) {
+  const Tensor made = Tensor::empty({2, length}, DType::i32);
+  for (int64_t i = 0; i < made.size(); ++i)
+    made.data<int32_t>()[i] = static_cast<int32_t>(i % length / run);
+  return made;
+}
+
 AttentionArguments every_option(int64_t length) {
   AttentionArguments arguments;
   arguments.scale = 0.6;
-  arguments.segments = Tensor::zeros({2, length}, DType::i32);
-  for (int64_t i = 0; i < 2 * length; ++i)
-    arguments.segments.data<int32_t>()[i] = static_cast<int32_t>(i / 29);
-  arguments.first_key = Tensor::from(std::vector<int32_t>{3, 0}, {2});
+  arguments.mask.query_segments = arguments.mask.key_segments = runs_of(29, length);
+  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{3, 0}, {2});
   arguments.dropout = 0.3;
   arguments.dropout_key = 5;
   arguments.sample_ids = Tensor::from(std::vector<int64_t>{4, 1}, {2});
@@ -46,12 +52,16 @@ AttentionArguments every_option(int64_t length) {
   return arguments;
 }
 
-void check(const AttentionArguments& arguments, int64_t length, int64_t kv_heads) {
-  SCOPED_TRACE(fmt::format("length {}, {} key heads", length, kv_heads));
-  const Shape keys{2, length, kv_heads, 2};
+void check(const AttentionArguments& arguments, int64_t queries, int64_t keys, int64_t kv_heads) {
+  SCOPED_TRACE(fmt::format("{} queries, {} keys, {} key heads", queries, keys, kv_heads));
+  const Shape there{2, keys, kv_heads, 2};
   check_backward([&](const Tensors& in) { return run(arguments, in).out; },
                  [&](const Tensors& in, const Tensor& dy) { return gradients(arguments, in, dy); },
-                 {{2, length, 4, 2}, keys, keys}, length < 10 ? 1 : 37, 0.1);
+                 {{2, queries, 4, 2}, there, there}, queries + keys < 20 ? 1 : 37, 0.1);
+}
+
+void check(const AttentionArguments& arguments, int64_t length, int64_t kv_heads) {
+  check(arguments, length, length, kv_heads);
 }
 
 TEST(AttentionBackward, IsTheSlopeUnderAllOptionsAtBlockBorders) {
@@ -70,15 +80,50 @@ TEST(AttentionBackward, IsTheSlopeInWindowsAndWithoutCausality) {
   arguments.scale = 0.6;
   for (int64_t window : {0, 3, 100})
     for (bool causal : {true, false}) {
-      arguments.window = window;
-      arguments.causal = causal;
+      arguments.mask.window = window;
+      arguments.mask.causal = causal;
       for (int64_t length : {5, 200}) check(arguments, length, 2);
     }
 }
 
+// A cross product of what differs: who is longer, from where, how far, and which segments.
+TEST(AttentionBackward, IsTheSlopeOverAnotherSequence) {
+  for (const auto& [queries, keys] : {std::pair{5, 9}, {9, 5}, {40, 130}, {130, 40}})
+    for (bool causal : {true, false})
+      for (int64_t window : {0, 3, 70})
+        for (bool segmented : {false, true}) {
+          SCOPED_TRACE(fmt::format("causal {}, window {}, segments {}", causal, window, segmented));
+          AttentionArguments arguments = every_option(1);
+          arguments.mask = {causal, window};
+          arguments.mask.first_query = segmented ? 2 : 0;
+          if (segmented) {
+            arguments.mask.query_segments = runs_of(4, queries);
+            arguments.mask.key_segments = runs_of(7, keys);
+          }
+          check(arguments, queries, keys, 2);
+        }
+}
+
+// Keys behind the last query, under causality; queries out of reach of the last key, in a window.
+TEST(AttentionBackward, OfKeysThatNobodySeesAndQueriesFarAwayIsZero) {
+  AttentionArguments arguments;
+  const Tensors in = test::random_tensors({{1, 3, 1, 2}, {1, 9, 1, 2}, {1, 9, 1, 2}}, DType::f32);
+  const Tensors found = gradients(arguments, in, test::random_tensor({1, 3, 1, 2}, 9, DType::f32));
+  for (size_t i : {1, 2}) {
+    EXPECT_EQ(test::values_of(found[i].flat(6, 12)), std::vector<double>(12, 0.0));
+    EXPECT_NE(test::values_of(found[i].flat(0, 6)), std::vector<double>(6, 0.0));
+  }
+  arguments.mask = {false, 2};
+  const Tensors far = test::random_tensors({{1, 9, 1, 2}, {1, 3, 1, 2}, {1, 3, 1, 2}}, DType::f32);
+  EXPECT_EQ(test::values_of(run(arguments, far).out.flat(8, 10)), std::vector<double>(10, 0.0));
+  const Tensor dq =
+      gradients(arguments, far, test::random_tensor(far[0].shape(), 9, DType::f32))[0];
+  EXPECT_EQ(test::values_of(dq.flat(8, 10)), std::vector<double>(10, 0.0));
+}
+
 TEST(AttentionBackward, OfQueriesThatSeeNothingIsZero) {
   AttentionArguments arguments;
-  arguments.first_key = Tensor::from(std::vector<int32_t>{3}, {1});
+  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{3}, {1});
   const Tensors in = test::random_tensors({{1, 5, 1, 2}, {1, 5, 1, 2}, {1, 5, 1, 2}}, DType::f32);
   const Tensor dy = test::random_tensor({1, 5, 1, 2}, 9, DType::f32);
   const Tensor hidden = Tensor::zeros({6}, DType::f32);
@@ -99,7 +144,8 @@ TEST(AttentionBackward, OfASampleDoesNotKnowItsBatch) {
     const Tensors all = gradients(arguments, in, dy);
     for (int64_t sample : {0, 1}) {
       AttentionArguments own = arguments;
-      for (Tensor* part : {&own.segments, &own.first_key, &own.sample_ids})
+      for (Tensor* part :
+           {&own.mask.query_segments, &own.mask.key_segments, &own.mask.first_key, &own.sample_ids})
         *part = part->rows(sample, sample + 1);
       const auto alone = [&](const Tensor& x) { return x.rows(sample, sample + 1); };
       const Tensors found = gradients(own, {alone(in[0]), alone(in[1]), alone(in[2])}, alone(dy));

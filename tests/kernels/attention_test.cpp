@@ -22,7 +22,8 @@ struct Sizes {
 
 double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
              const AttentionArguments& a, int64_t b, int64_t t, int64_t h, int64_t d) {
-  const int64_t g = h / (s.heads / s.kv_heads), place = a.first_query + t;
+  const kernels::Mask& mask = a.mask;
+  const int64_t g = h / (s.heads / s.kv_heads), place = mask.first_query + t;
   std::vector<double> scores;
   for (int64_t j = 0; j < s.keys; ++j) {
     double dot = 0;
@@ -30,10 +31,10 @@ double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
       dot += q.data<double>()[((b * s.queries + t) * s.heads + h) * s.width + e] *
              k.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + e];
     const bool hidden =
-        (a.first_key.defined() && j < a.first_key.data<int32_t>()[b]) || (a.causal && j > place) ||
-        (a.window && std::abs(j - place) >= a.window) ||
-        (a.segments.defined() && a.segments.data<int32_t>()[b * s.keys + j] !=
-                                     a.segments.data<int32_t>()[b * s.keys + place]);
+        (mask.first_key.defined() && j < mask.first_key.data<int32_t>()[b]) ||
+        (mask.causal && j > place) || (mask.window && std::abs(j - place) >= mask.window) ||
+        (mask.key_segments.defined() && mask.key_segments.data<int32_t>()[b * s.keys + j] !=
+                                            mask.query_segments.data<int32_t>()[b * s.queries + t]);
     scores.push_back(hidden ? -std::numeric_limits<double>::infinity() : a.scale * dot);
   }
   double sum = 0, y = 0;
@@ -43,6 +44,14 @@ double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
     y += weight * v.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + d];
   }
   return sum > 0 ? y / sum : 0;
+}
+
+// [2, length] i32: segments of `run` places each, in each row from 0.
+Tensor runs_of(int64_t run, int64_t length) {
+  const Tensor made = Tensor::empty({2, length}, DType::i32);
+  for (int64_t i = 0; i < made.size(); ++i)
+    made.data<int32_t>()[i] = static_cast<int32_t>(i % length / run);
+  return made;
 }
 
 Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -77,8 +86,8 @@ TEST(Attention, IsItsDefinitionInWindowsAndWithoutCausality) {
       for (int64_t length : {5, 130, 400}) {
         AttentionArguments arguments;
         arguments.scale = 0.3;
-        arguments.window = window;
-        arguments.causal = causal;
+        arguments.mask.window = window;
+        arguments.mask.causal = causal;
         compare({1, length, length, 2, 1, 4}, arguments);
       }
 }
@@ -88,19 +97,36 @@ TEST(Attention, IsItsDefinitionAtAllBlockBorders) {
     AttentionArguments arguments;
     arguments.scale = 0.3;
     compare({2, length, length, 4, 2, 8}, arguments);
-    arguments.segments = Tensor::zeros({2, length}, DType::i32);
-    for (int64_t i = 0; i < 2 * length; ++i)
-      arguments.segments.data<int32_t>()[i] = static_cast<int32_t>(i / 29);
+    arguments.mask.query_segments = arguments.mask.key_segments = runs_of(29, length);
     compare({2, length, length, 4, 4, 3}, arguments);
   }
+}
+
+TEST(Attention, IsItsDefinitionOverAnotherSequence) {
+  for (const auto& [queries, keys] :
+       {std::pair{1, 130}, {130, 1}, {5, 9}, {9, 5}, {40, 200}, {200, 40}})
+    for (bool causal : {true, false})
+      for (int64_t window : {0, 7, 100})
+        for (int64_t first_query : {0, 3}) {
+          SCOPED_TRACE(fmt::format("{} queries from {} on, {} keys, causal {}, window {}", queries,
+                                   first_query, keys, causal, window));
+          AttentionArguments arguments;
+          arguments.scale = 0.3;
+          arguments.mask = {causal, window};
+          arguments.mask.first_query = first_query;
+          compare({2, queries, keys, 2, 1, 3}, arguments);
+          arguments.mask.query_segments = runs_of(11, queries);
+          arguments.mask.key_segments = runs_of(29, keys);
+          compare({2, queries, keys, 2, 1, 3}, arguments);
+        }
 }
 
 TEST(Attention, IsItsDefinitionWithACacheAndLeftPadding) {
   AttentionArguments arguments;
   arguments.scale = 0.3;
-  arguments.first_key = Tensor::from(std::vector<int32_t>{5, 0, 70}, {3});
+  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{5, 0, 70}, {3});
   compare({3, 90, 90, 2, 1, 8}, arguments);
-  arguments.first_query = 80;
+  arguments.mask.first_query = 80;
   compare({3, 1, 128, 2, 1, 8}, arguments);
   compare({3, 7, 128, 2, 2, 8}, arguments);
 }
@@ -119,7 +145,7 @@ TEST(Attention, BitsDoNotDependOnPaddingBatchOrThreads) {
     return made;
   };
   AttentionArguments padded = plain;
-  padded.first_key = Tensor::from(std::vector<int32_t>{pad}, {1});
+  padded.mask.first_key = Tensor::from(std::vector<int32_t>{pad}, {1});
   const Tensor alone = attended(shifted(q), shifted(k), shifted(v), padded);
   EXPECT_EQ(bytes_of(alone.flat(pad * 16, length * 16)),
             bytes_of(together.flat(length * 16, length * 16)));

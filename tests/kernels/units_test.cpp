@@ -175,18 +175,24 @@ TEST_P(Units, CopiesOfAnOperandLiveUntilTheyAreForgotten) {
 }
 
 TEST_P(Units, AttentionAndItsBackward) {
-  for (int64_t length : {1, 37, 100, 450}) {
+  for (const auto& [queries, keys] : {std::pair<int64_t, int64_t>{1, 1},
+                                      {37, 37},
+                                      {100, 100},
+                                      {450, 450},
+                                      {37, 100},
+                                      {100, 37}}) {
     kernels::AttentionArguments arguments;
     arguments.scale = 0.2;
+    const Shape sums{1, 2, queries};
     const auto forward = [&](const test::Tensors& in) {
       const Tensor out = test::like(in[0]);
       kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out,
-                         Tensor::zeros({1, 2, length}, gradient_dtype(in[0].dtype())));
+                         Tensor::zeros(sums, gradient_dtype(in[0].dtype())));
       return out;
     };
     const auto backward = [&](const test::Tensors& in, const Tensor& dy) {
       const Tensor out = test::like(in[0]),
-                   logsumexp = Tensor::zeros({1, 2, length}, gradient_dtype(in[0].dtype()));
+                   logsumexp = Tensor::zeros(sums, gradient_dtype(in[0].dtype()));
       kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp);
       const test::Tensors found{test::like(in[0]), test::like(in[1]), test::like(in[2])};
       kernels::attention_backward(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp, dy,
@@ -194,9 +200,8 @@ TEST_P(Units, AttentionAndItsBackward) {
       return found;
     };
     // Each weight and slope is rounded to 8 bits, and up to 450 of them are summed.
-    test::check_type(forward, backward,
-                     {{1, length, 2, 40}, {1, length, 1, 40}, {1, length, 1, 40}}, DType::bf16,
-                     4e-2);
+    test::check_type(forward, backward, {{1, queries, 2, 40}, {1, keys, 1, 40}, {1, keys, 1, 40}},
+                     DType::bf16, 4e-2);
   }
 }
 

@@ -103,12 +103,13 @@ TEST(Gradient, Attention) {
   const Shape q{2, 6, 4, 3};
   ops::AttentionArguments plain, segments, dropout, padded;
   plain.scale = segments.scale = dropout.scale = padded.scale = 0.7;
-  segments.segments = ids({0, 0, 1, 1, 1, 2, 0, 0, 0, 0, 1, 1}, {2, 6});
+  segments.mask.query_segments = segments.mask.key_segments =
+      ids({0, 0, 1, 1, 1, 2, 0, 0, 0, 0, 1, 1}, {2, 6});
   dropout.dropout = 0.3;
   dropout.dropout_key = 5;
   dropout.sample_ids = sample_ids({4, 1});
   dropout.first_head = 2;
-  padded.first_key = ids({2, 0}, {2});
+  padded.mask.first_key = ids({2, 0}, {2});
   for (const auto& arguments : {plain, segments, dropout, padded})
     for (int64_t kv_heads : {4, 2, 1})
       check_gradients(
@@ -116,6 +117,41 @@ TEST(Gradient, Attention) {
             return ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments);
           },
           {q, {2, 6, kv_heads, 3}, {2, 6, kv_heads, 3}});
+}
+
+TEST(Gradient, AttentionOverAnotherSequence) {
+  ops::AttentionArguments all, segments, causal;
+  all.mask.causal = segments.mask.causal = false;
+  segments.mask.query_segments = ids({0, 0, 1, 1, 2, 0, 1, 1}, {2, 4});
+  for (int64_t keys : {3, 6}) {
+    const Tensor own = Tensor::zeros({2, keys}, DType::i32);
+    for (int64_t i = 0; i < own.size(); ++i) own.data<int32_t>()[i] = i % keys > 1;
+    segments.mask.key_segments = own;
+    for (const auto& arguments : {all, segments, causal})
+      check_gradients(
+          [&](const Checked& at) {
+            return ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments);
+          },
+          {{2, 4, 2, 3}, {2, keys, 1, 3}, {2, keys, 1, 3}});
+  }
+}
+
+TEST(AttentionOp, WantsSegmentsOfQueriesAndKeysOrNone) {
+  const Var q(test::random_tensor({1, 2, 1, 3}, 1)), k(test::random_tensor({1, 4, 1, 3}, 2));
+  ops::AttentionArguments arguments;
+  const auto refused = [&](const std::string& text) {
+    try {
+      ops::attention(q, k, k, arguments);
+      ADD_FAILURE() << "nothing was refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::internal);
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  };
+  arguments.mask.query_segments = ids({0, 0}, {1, 2});
+  refused("true against false");
+  arguments.mask.key_segments = ids({0, 0}, {1, 2});
+  refused("[1,2] against [1,4]");
 }
 
 TEST(Gradient, AttentionOverSeveralBlocksOfQueries) {

@@ -8,9 +8,10 @@
 namespace skein::ops {
 
 using kernels::AttentionArguments;
+using kernels::Mask;
 using kernels::RotaryWaves;
 
-// q [B,T,H,D]; k, v [B,S,G,D] -> [B,T,H,D]. Gradients need S == T and first_query == 0.
+// q [B,T,H,D]; k, v [B,S,G,D] -> [B,T,H,D]; see kernels/attention.h.
 Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments& arguments);
 // x [B,T,H,D]; positions [B,T] i32.
 Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves);

@@ -43,7 +43,7 @@ struct Backward {
     std::fill(row, row + first, A(0));
     exponential_row(row + first, last - first, head.scale, level);
     std::fill(row + last, row + count, A(0));
-    if (head.segments)
+    if (head.segmented())
       for (int64_t j = first; j < last; ++j)
         if (!head.same_segment(query + r, from + j)) row[j] = 0;
   }
@@ -200,7 +200,7 @@ void attention_backward(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
                         const AttentionArguments& arguments, const Tensor& out,
                         const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
                         const Tensor& dk, const Tensor& dv) {
-  const Span span("attention backward", 2.5 * attention_flops(q, k, arguments));
+  const Span span("attention backward", 2.5 * attention_flops(q, k, arguments.mask));
   const int64_t groups = k.dim(2);
   visit_float(q.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

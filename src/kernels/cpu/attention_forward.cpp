@@ -94,7 +94,7 @@ struct Forward {
       A* row = scores + r * kBlock;
       const int64_t first = std::clamp<int64_t>(head.first(query + r) - from, 0, count);
       const int64_t last = std::clamp<int64_t>(head.last(query + r) - from, first, count);
-      if (head.segments) mask_segments(head, query + r, from, first, last, row);
+      if (head.segmented()) mask_segments(head, query + r, from, first, last, row);
       softmax_step<A>(row, first, last, count, head.scale, running.largest[r], running.sum[r],
                       sums + r * head.width, head.width);
       if (head.dropout_threshold) drop_row(head, query + r, from, count, row, row);
@@ -162,9 +162,8 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v,
 
 void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
                const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp) {
-  const Span span("attention", attention_flops(q, k, arguments));
+  const Span span("attention", attention_flops(q, k, arguments.mask));
   const int64_t groups = k.dim(2), shared = q.dim(2) / groups, tasks = q.dim(0) * groups;
-  SKEIN_CHECK(!arguments.causal || k.dim(1) >= arguments.first_query + q.dim(1));
   // Where there are fewer key heads than threads, the heads that share one are split.
   const int64_t split = tasks >= omp_get_max_threads() ? 1 : shared, heads = shared / split;
   visit_float(q.dtype(), [&](auto tag) {

@@ -20,7 +20,7 @@ struct Head {
   bool causal;
   int64_t window;
   A scale;
-  const int32_t* segments;  // of this sample, or null
+  const int32_t *query_segments, *key_segments;  // of this sample, key_segments from `begin` on
   uint64_t dropout_key, stream, dropout_base;
   uint32_t dropout_threshold;
   A keep;
@@ -34,8 +34,9 @@ struct Head {
     if (causal) return std::clamp<int64_t>(place(query) + 1, 0, keys);
     return window ? std::clamp<int64_t>(place(query) + window, 0, keys) : keys;
   }
+  bool segmented() const { return key_segments; }
   bool same_segment(int64_t query, int64_t key) const {
-    return segments[begin + key] == segments[first_query + query];
+    return key_segments[key] == query_segments[query];
   }
 };
 
@@ -54,23 +55,25 @@ template <class T>
 Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v,
                   const AttentionArguments& arguments, int64_t sample, int64_t head) {
   using A = Accumulator<T>;
+  const Mask& mask = arguments.mask;
   const int64_t shared = q.dim(2) / k.dim(2), all_keys = k.dim(1), queries = q.dim(1);
   Head<T> made{};
-  made.begin = arguments.first_key.defined() ? arguments.first_key.data<int32_t>()[sample] : 0;
+  made.begin = mask.first_key.defined() ? mask.first_key.data<int32_t>()[sample] : 0;
   made.q = head_view<T>(q, sample, head);
   made.k = from_row(head_view<T>(k, sample, head / shared), made.begin);
   made.v = from_row(head_view<T>(v, sample, head / shared), made.begin);
   made.queries = queries;
   made.keys = std::max<int64_t>(
-      0, (arguments.causal ? std::min(all_keys, arguments.first_query + queries) : all_keys) -
-             made.begin);
+      0, (mask.causal ? std::min(all_keys, mask.first_query + queries) : all_keys) - made.begin);
   made.width = q.dim(3);
-  made.first_query = arguments.first_query;
-  made.causal = arguments.causal;
-  made.window = arguments.window;
+  made.first_query = mask.first_query;
+  made.causal = mask.causal;
+  made.window = mask.window;
   made.scale = A(arguments.scale);
-  if (arguments.segments.defined())
-    made.segments = arguments.segments.data<int32_t>() + sample * arguments.segments.dim(1);
+  if (mask.key_segments.defined()) {
+    made.query_segments = mask.query_segments.data<int32_t>() + sample * queries;
+    made.key_segments = mask.key_segments.data<int32_t>() + sample * all_keys + made.begin;
+  }
   if (arguments.dropout > 0) {
     made.dropout_key = arguments.dropout_key;
     made.stream = static_cast<uint64_t>(arguments.sample_ids.data<int64_t>()[sample]);
@@ -158,13 +161,15 @@ struct Panels {
 };
 
 // Of the two products with the scores that are not masked by position.
-inline double attention_flops(const Tensor& q, const Tensor& k,
-                              const AttentionArguments& arguments) {
+inline double attention_flops(const Tensor& q, const Tensor& k, const Mask& mask) {
   const auto queries = static_cast<double>(q.dim(1)), keys = static_cast<double>(k.dim(1));
   double scores = queries * keys;
-  if (arguments.causal)
-    scores = queries * (static_cast<double>(arguments.first_query) + (queries + 1) / 2);
-  if (arguments.window) scores = std::min(scores, queries * static_cast<double>(arguments.window));
+  if (mask.causal) {
+    const auto first = static_cast<double>(mask.first_query);
+    const double inside = std::clamp(keys - first, 0.0, queries);
+    scores = inside * (first + (inside + 1) / 2) + (queries - inside) * keys;
+  }
+  if (mask.window) scores = std::min(scores, queries * static_cast<double>(mask.window));
   return 4.0 * static_cast<double>(q.dim(0) * q.dim(2) * q.dim(3)) * scores;
 }
 

@@ -127,8 +127,7 @@ __global__ void key_gradients(Attend<T> a, Slopes<T> s, int pitch) {
   const HeadOf<T> keys{a, static_cast<int64_t>(blockIdx.z),
                        static_cast<int64_t>(blockIdx.y) * shared};
   load_keys(keys, from, pitch, tiles);
-  // Without a cache queries and keys have the same places.
-  const int64_t first = a.causal ? from / kQueryTile * kQueryTile : 0;
+  const int64_t first = keys.first_seeing(from) / kQueryTile * kQueryTile;
   for (int64_t h = 0; h < shared; ++h) {
     const HeadOf<T> head{a, keys.sample, keys.head + h};
     for (int64_t query = first; query < a.queries; query += kQueryTile) {
@@ -252,12 +251,8 @@ __global__ void __launch_bounds__(kMmaThreads)
   const int first_row = threadIdx.x / kWarp * 16;
   fetch_tile<kMmaRows, kWidth>(a.k, from, a.keys, a.width, k, kv_at);
   fetch_tile<kMmaRows, kWidth>(a.v, from, a.keys, a.width, v, kv_at);
-  // Without a cache queries and keys have the same places.
-  const int64_t begin = a.causal                       ? from / kQueries * kQueries
-                        : a.window && from >= a.window ? (from - a.window + 1) / kQueries * kQueries
-                                                       : 0;
-  const int64_t reach = a.window ? from + kMmaRows + a.window - 1 : a.queries,
-                end = reach < a.queries ? reach : a.queries;
+  const int64_t begin = keys.first_seeing(from) / kQueries * kQueries,
+                end = keys.last_seeing(from + kMmaRows - 1);
   const int64_t tiles = end > begin ? (end - begin + kQueries - 1) / kQueries : 0;
   const auto fetch_queries = [&](int64_t number) {
     const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
@@ -269,7 +264,11 @@ __global__ void __launch_bounds__(kMmaThreads)
     end_of_copies();
   };
   float key_sums[kWidth / 8][4] = {}, value_sums[kWidth / 8][4] = {};
-  if (tiles > 0) fetch_queries(0);
+  // Keys that nobody sees have been fetched in vain, but a block must not end before its copies.
+  if (tiles > 0)
+    fetch_queries(0);
+  else
+    end_of_copies();
   for (int64_t number = 0; number < tiles * shared; ++number) {
     wait_for_tile(number + 1 < tiles * shared, [&] { fetch_queries(number + 1); });
     const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
@@ -348,7 +347,6 @@ void attention_backward(Cuda on, const Tensor& q, const Tensor& k, const Tensor&
                         const AttentionArguments& arguments, const Tensor& out,
                         const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
                         const Tensor& dk, const Tensor& dv) {
-  SKEIN_CHECK(arguments.first_query == 0 && q.dim(1) == k.dim(1));
   visit_attended(q.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     backward<T>(on, make_attend<T>(q, k, v, arguments),

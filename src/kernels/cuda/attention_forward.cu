@@ -186,7 +186,6 @@ void forward(Cuda on, const Attend<T>& a, int64_t samples, const Tensor& out,
 
 void attention(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v,
                const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp) {
-  SKEIN_CHECK(!arguments.causal || k.dim(1) >= arguments.first_query + q.dim(1));
   visit_attended(q.dtype(), [&](auto tag) {
     forward(on, make_attend<typename decltype(tag)::type>(q, k, v, arguments), q.dim(0), out,
             logsumexp);

@@ -18,8 +18,7 @@ struct Attend {
   int64_t queries, keys, heads, groups, width, first_query, window;
   bool causal;
   float scale;
-  const int32_t *segments, *first_key;
-  int64_t segments_row;
+  const int32_t *query_segments, *key_segments, *first_key;
   // Dropout; threshold 0: none.
   uint64_t dropout_key;
   const int64_t* sample_ids;
@@ -42,7 +41,7 @@ void visit_attended(DType dtype, const F& f) {
 template <class T>
 Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                       const AttentionArguments& a) {
-  const bool drops = a.dropout > 0;
+  const bool drops = a.dropout > 0, segmented = a.mask.key_segments.defined();
   return {q.data<T>(),
           k.data<T>(),
           v.data<T>(),
@@ -51,13 +50,13 @@ Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
           q.dim(2),
           k.dim(2),
           q.dim(3),
-          a.first_query,
-          a.window,
-          a.causal,
+          a.mask.first_query,
+          a.mask.window,
+          a.mask.causal,
           static_cast<float>(a.scale),
-          a.segments.defined() ? a.segments.data<int32_t>() : nullptr,
-          a.first_key.defined() ? a.first_key.data<int32_t>() : nullptr,
-          a.segments.defined() ? a.segments.dim(1) : 0,
+          segmented ? a.mask.query_segments.data<int32_t>() : nullptr,
+          segmented ? a.mask.key_segments.data<int32_t>() : nullptr,
+          a.mask.first_key.defined() ? a.mask.first_key.data<int32_t>() : nullptr,
           a.dropout_key,
           drops ? a.sample_ids.data<int64_t>() : nullptr,
           a.first_head,
@@ -89,10 +88,19 @@ struct HeadOf {
                                                                   : a.keys;
     return far < a.keys ? far : a.keys;
   }
+  // Queries [first_seeing, last_seeing) may see the key by position.
+  __device__ int64_t first_seeing(int64_t key) const {
+    const int64_t place = a.causal ? key : a.window ? key - a.window + 1 : a.first_query;
+    return place > a.first_query ? place - a.first_query : 0;
+  }
+  __device__ int64_t last_seeing(int64_t key) const {
+    const int64_t end = a.window ? key + a.window - a.first_query : a.queries;
+    return end < a.queries ? end : a.queries;
+  }
   __device__ bool sees(int64_t query, int64_t key) const {
     if (query >= a.queries || key < first(query) || key >= last(query)) return false;
-    return !a.segments || a.segments[sample * a.segments_row + key] ==
-                              a.segments[sample * a.segments_row + a.first_query + query];
+    return !a.key_segments ||
+           a.key_segments[sample * a.keys + key] == a.query_segments[sample * a.queries + query];
   }
   // 0 or 1 / (1 - dropout).
   __device__ float kept(int64_t query, int64_t key) const {

@@ -61,7 +61,7 @@ __device__ inline float row_max(float value) {
 template <class T>
 __device__ bool all_see(const HeadOf<T>& head, int64_t query, int64_t queries, int64_t key,
                         int64_t keys) {
-  if (head.a.segments || query + queries > head.a.queries) return false;
+  if (head.a.key_segments || query + queries > head.a.queries) return false;
   return key >= head.first(query + queries - 1) && key + keys <= head.last(query);
 }
 
