@@ -8,9 +8,21 @@
 namespace skein {
 namespace {
 
-LinearSpec projection(const AttentionSpec& spec, const char* name, int64_t outputs) {
-  return {spec.name + name,       spec.width, outputs, Split::columns, spec.bias, spec.in_deviation,
+LinearSpec projection(const AttentionSpec& spec, const char* name, int64_t inputs, int64_t heads) {
+  return {spec.name + name,       inputs,    heads * spec.head_width,
+          Split::columns,         spec.bias, spec.in_deviation,
           spec.sequence_parallel, spec.rate};
+}
+
+int64_t key_inputs(const AttentionSpec& spec) {
+  return spec.memory_width ? spec.memory_width : spec.width;
+}
+
+// Where one of two sequences tells none, its tokens are all of segment 0.
+Tensor segments_of(const Sequence& sequence) {
+  return sequence.segments.defined()
+             ? sequence.segments
+             : Tensor::zeros(sequence.tokens.shape(), DType::i32, sequence.tokens.device());
 }
 
 // The values of these inputs are needed by nobody else, and what shares their bytes keeps them.
@@ -28,26 +40,35 @@ Var turned(const Var& x, const Tensor& positions, const kernels::RotaryWaves& wa
 
 }  // namespace
 
-SelfAttention::SelfAttention(Parameters& parameters, const AttentionSpec& spec)
+Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
     : spec_(spec),
-      q_(parameters, projection(spec, ".q", spec.heads * spec.head_width)),
-      k_(parameters, projection(spec, ".k", spec.kv_heads * spec.head_width)),
-      v_(parameters, projection(spec, ".v", spec.kv_heads * spec.head_width)),
+      q_(parameters, projection(spec, ".q", spec.width, spec.heads)),
+      k_(parameters, projection(spec, ".k", key_inputs(spec), spec.kv_heads)),
+      v_(parameters, projection(spec, ".v", key_inputs(spec), spec.kv_heads)),
       out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,
-                        spec.bias, spec.out_deviation, spec.sequence_parallel, spec.rate}) {}
+                        spec.bias, spec.out_deviation, spec.sequence_parallel, spec.rate}) {
+  SKEIN_CHECK(!looks_elsewhere() || (!spec.rotary && spec.window == 0));
+}
 
-Var SelfAttention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const {
+kernels::Mask Attention::mask(const Batch& batch) const {
+  if (!looks_elsewhere()) return {spec_.causal, spec_.window, batch.segments, batch.segments};
+  const bool segmented = batch.segments.defined() || batch.source.segments.defined();
+  if (!segmented) return {false};
+  return {false, 0, segments_of(batch), segments_of(batch.source)};
+}
+
+Var Attention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const {
   ops::AttentionArguments arguments;
   arguments.scale =
       spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
-  arguments.mask = {spec_.causal, spec_.window, pass.batch->segments, pass.batch->segments};
+  arguments.mask = mask(*pass.batch);
   if (pass.train && spec_.dropout > 0) {
     arguments.dropout = spec_.dropout;
-    arguments.dropout_key = pass.dropout_key(spec_.block, 0);
+    arguments.dropout_key = pass.dropout_key(spec_.block, spec_.dropout_site);
     arguments.sample_ids = pass.batch->sample_ids;
     arguments.first_head = pass.tp->rank() * q.shape()[2];
   }
-  if (!pass.cache) return ops::attention(q, k, v, arguments);
+  if (!pass.cache || looks_elsewhere()) return ops::attention(q, k, v, arguments);
   pass.cache->append(spec_.block, k.value(), v.value());
   const auto& layer = pass.cache->layers[static_cast<size_t>(spec_.block)];
   arguments.mask.first_query = pass.cache->length;
@@ -55,12 +76,15 @@ Var SelfAttention::attend(const Var& q, const Var& k, const Var& v, const Pass& 
   return ops::attention(q, Var(layer.keys), Var(layer.values), arguments);
 }
 
-Var SelfAttention::operator()(const Var& x, const Pass& pass) const {
+Var Attention::operator()(const Var& x, const Var& memory, const Pass& pass) const {
+  SKEIN_CHECK(memory.defined() || !looks_elsewhere());
   const Var entered = enter_shards(x, pass);
+  const Var source = looks_elsewhere() ? enter_shards(memory, pass) : entered;
   Var q = in_heads(q_(entered, pass), spec_.head_width);
-  Var k = in_heads(k_(entered, pass), spec_.head_width);
-  const Var v = in_heads(v_(entered, pass), spec_.head_width);
+  Var k = in_heads(k_(source, pass), spec_.head_width);
+  const Var v = in_heads(v_(source, pass), spec_.head_width);
   leave_shards(entered, x, pass);
+  if (looks_elsewhere()) leave_shards(source, memory, pass);
   if (spec_.rotary) {
     q = turned(q, pass.batch->positions, spec_.waves);
     k = turned(k, pass.batch->positions, spec_.waves);

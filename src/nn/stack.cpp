@@ -40,14 +40,14 @@ Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
 
 Var Block::pre_norm(const Var& x, const Pass& pass) const {
   const Within here = Within::part(name_.c_str());
-  const auto [middle, entered] = joined(x, attention_(norm_1_(x), pass), norm_2_, pass, 1);
+  const auto [middle, entered] = joined(x, attention_(norm_1_(x), {}, pass), norm_2_, pass, 1);
   return joined(middle, mlp_(entered, pass), pass, 2);
 }
 
 Var Block::attention_half(const Var& x, const Pass& pass) const {
   const Within here = Within::part(name_.c_str());
-  if (placement_ == NormPlacement::pre) return joined(x, attention_(norm_1_(x), pass), pass, 1);
-  return joined(x, attention_(x, pass), norm_1_, pass, 1).normed;
+  if (placement_ == NormPlacement::pre) return joined(x, attention_(norm_1_(x), {}, pass), pass, 1);
+  return joined(x, attention_(x, {}, pass), norm_1_, pass, 1).normed;
 }
 
 Var Block::mlp_half(const Var& x, const Pass& pass) const {

@@ -1,6 +1,8 @@
-// Self-attention with grouped queries, optional rotary positions, and a KV cache for decoding.
+// Attention with grouped queries: of a sequence to itself, with optional rotary positions and a KV
+// cache for decoding, or to another sequence.
 #pragma once
 
+#include "skein/kernels/attention.h"
 #include "skein/kernels/rotary.h"
 #include "skein/nn/layers.h"
 
@@ -20,14 +22,23 @@ struct AttentionSpec {
   bool causal = true;  // false: all after it too
   double rate = 1;     // learning rate of the weights, as a multiple of the run's
   double scale = 0;    // of the scores; 0: 1 / sqrt(head_width)
+  // Width of another sequence, the memory, whose tokens keys and values are made of; all of them
+  // are seen, so there is no window, `causal` plays no part, and nothing is rotary. 0:
+  // self-attention.
+  int64_t memory_width = 0;
+  int dropout_site = 0;  // in the block
 };
 
-class SelfAttention {
+class Attention {
  public:
-  SelfAttention(Parameters& parameters, const AttentionSpec& spec);
-  Var operator()(const Var& x, const Pass& pass) const;  // [B,T,C] -> [B,T,C]
+  Attention(Parameters& parameters, const AttentionSpec& spec);
+  // x [B,T,C] -> [B,T,C]. memory [B,S,M], of pass.batch->source; undefined for self-attention.
+  // Under sequence parallelism [B,T/t,C] and [B,S/t,M].
+  Var operator()(const Var& x, const Var& memory, const Pass& pass) const;
 
  private:
+  bool looks_elsewhere() const { return spec_.memory_width > 0; }
+  kernels::Mask mask(const Batch& batch) const;
   Var attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const;
 
   AttentionSpec spec_;

@@ -39,7 +39,7 @@ class Block {
   NormPlacement placement_;
   double dropout_;
   NormLayer norm_1_;
-  SelfAttention attention_;
+  Attention attention_;
   NormLayer norm_2_;
   Mlp mlp_;
 };
